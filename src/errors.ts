@@ -1,0 +1,134 @@
+/**
+ * Errors a caller may want to tell apart.
+ *
+ * Only the unexpected is thrown. A duplicate, a refused signature and a lost race are things this
+ * library exists to handle, so they are return values with a name of their own.
+ *
+ * Every code has a heading in `docs/reference/errors.md`; `test/docs/error-codes.test.ts` checks that.
+ *
+ * @module
+ */
+
+export const ERROR_CODES = [
+  'OPTION_INVALID',
+  'SECRET_MISSING',
+  'SOURCE_UNKNOWN',
+  'SCHEMA_MISSING',
+  'SCHEMA_OUTDATED',
+  'SCHEMA_NEWER',
+  'STORE_UNAVAILABLE',
+  'STORE_BUSY',
+  'STORE_REJECTED',
+  'STORE_UNSAFE',
+  'COMMIT_UNKNOWN',
+  'DRIVER_MISSING',
+  'TRANSACTION_EXPECTED',
+  'TRANSACTION_CONTROL',
+  'TRANSACTION_ENDED',
+  'TRANSACTION_ABORTED',
+  'TX_REVOKED',
+  'HANDLER_TIMEOUT',
+  'PAYLOAD_INVALID',
+  'RESULT_INVALID',
+  'BODY_PARSED',
+  'INBOX_STOPPED',
+] as const
+
+export type ErrorCode = (typeof ERROR_CODES)[number]
+
+/** The base of every error this package throws. Match on `code`, never on `message`. */
+export class HookonceError extends Error {
+  override readonly name: string = 'HookonceError'
+  /** Stable across releases: a code may be added, never renamed or given a second meaning. */
+  readonly code: ErrorCode
+  /** Whether doing the same thing again, unchanged, may succeed. */
+  readonly retryable: boolean
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { retryable?: boolean }) {
+    super(message, options)
+    this.code = code
+    this.retryable = options?.retryable ?? false
+  }
+}
+
+/** An option given by the caller cannot be used. Thrown at start-up, before any work is taken. */
+export class OptionInvalidError extends HookonceError {
+  override readonly name = 'OptionInvalidError'
+  /** The path of the option, such as `worker.concurrency`. */
+  readonly option: string
+
+  constructor(option: string, expected: string, received: unknown) {
+    super('OPTION_INVALID', `${option} must be ${expected}, received ${describe(received)}`)
+    this.option = option
+  }
+}
+
+/** The database cannot be reached, or stopped answering. Nothing was done, or nothing is known to be done. */
+export class StoreUnavailableError extends HookonceError {
+  override readonly name = 'StoreUnavailableError'
+
+  constructor(message: string, options?: ErrorOptions) {
+    super('STORE_UNAVAILABLE', message, { ...options, retryable: true })
+  }
+}
+
+/**
+ * The connection was lost, or went silent, between sending COMMIT and hearing of it.
+ *
+ * The transaction may have committed or not, and the error is the same either way.
+ */
+export class CommitUnknownError extends HookonceError {
+  override readonly name = 'CommitUnknownError'
+
+  constructor(options?: ErrorOptions) {
+    super('COMMIT_UNKNOWN', 'The connection was lost at COMMIT, so its outcome is not known', {
+      ...options,
+      retryable: true,
+    })
+  }
+}
+
+/**
+ * The database answered, and refused what was sent: a row it cannot hold, a constraint, a trigger.
+ *
+ * For a batch it means that at least one of its rows is at fault; the others may be sent alone.
+ */
+export class StoreRejectedError extends HookonceError {
+  override readonly name = 'StoreRejectedError'
+
+  constructor(message: string, options?: ErrorOptions) {
+    super('STORE_REJECTED', message, options)
+  }
+}
+
+/** Options have a known set of names; a misspelt one must not be a silent default. */
+export function rejectUnknownKeys(path: string, given: object, known: readonly string[]): void {
+  for (const key of Object.keys(given)) {
+    if (known.includes(key)) continue
+    throw new OptionInvalidError(`${path}.${key}`, `one of ${known.join(', ')}`, key)
+  }
+}
+
+export function requireInteger(
+  option: string,
+  value: unknown,
+  { min, max = Number.MAX_SAFE_INTEGER }: { min: number; max?: number },
+): asserts value is number {
+  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) return
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`
+  throw new OptionInvalidError(option, `a whole number ${range}`, value)
+}
+
+export function requireOneOf(option: string, value: unknown, allowed: readonly unknown[]): void {
+  if (allowed.includes(value)) return
+  throw new OptionInvalidError(option, `one of ${allowed.map((v) => JSON.stringify(v)).join(', ')}`, value)
+}
+
+/** Never the value of a string: it may be a secret that ended up in the wrong place. */
+function describe(value: unknown): string {
+  if (typeof value === 'string') return value === '' ? 'an empty string' : `a string of ${value.length} characters`
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return `a list of ${value.length}`
+  if (typeof value === 'object' || typeof value === 'function') return `a ${typeof value}`
+  return String(value)
+}

@@ -1,0 +1,15 @@
+import type { Acknowledgement } from '../model/acknowledgement.ts'
+import type { Delivery } from '../model/delivery.ts'
+import type { ResolvedReceiveOptions } from '../receive/options.ts'
+
+/** The part of an inbox that an HTTP adapter needs. */
+export interface ReceivingInbox {
+  readonly receiveOptions: ResolvedReceiveOptions
+  receive(sourceName: string, delivery: Delivery): Promise<Acknowledgement>
+  /** Throws `SOURCE_UNKNOWN` when no such source is configured. For adapters that are mounted per source. */
+  requireSource(sourceName: string): void
+  /** Says in the log that something parsed the body before we could read its bytes. */
+  reportBodyParsed(sourceName: string, hint: string): void
+  /** Whether the inbox takes deliveries now: the store answers and nobody has called `stop`. */
+  isReady(): boolean
+}

@@ -1,0 +1,79 @@
+/**
+ * The states of an event and the permitted transitions, as data.
+ *
+ * The SQL checks of the stores, the diagram in `docs/lifecycle.md` and the contract suite are
+ * compared with this table by `test/event-state.test.ts`.
+ *
+ * @module
+ */
+
+export const EVENT_STATES = [
+  'ready',
+  'running',
+  'done',
+  'dead',
+  'skipped',
+  'discarded',
+  'waiting',
+  'unhandled',
+  'paused',
+  'conflict',
+  'quarantined',
+] as const
+
+export type EventState = (typeof EVENT_STATES)[number]
+
+/** States in which an event sits in the queue where the claim's partial index does not see it. */
+export const PARKED_STATES = ['waiting', 'unhandled', 'paused', 'conflict', 'quarantined'] as const
+export type ParkedState = (typeof PARKED_STATES)[number]
+
+/** States that are written as an outcome. */
+export const SETTLED_STATES = ['done', 'dead', 'skipped', 'discarded'] as const
+export type SettledState = (typeof SETTLED_STATES)[number]
+
+/** From a state, the states an event may go to, each with what takes it there. */
+export const TRANSITIONS: Readonly<Record<EventState, Readonly<Partial<Record<EventState, string>>>>> = {
+  ready: {
+    running: 'a worker claims it',
+    unhandled: 'no handler matches its type',
+    paused: 'its source is paused',
+    waiting: 'something must run before it',
+    dead: 'it crashed its worker too often',
+    discarded: 'an operator discards it',
+  },
+  running: {
+    done: 'the handlers returned and the transaction committed',
+    skipped: 'a handler returned skip(reason)',
+    ready: 'a handler threw, its worker crashed or let go of it: it runs again later',
+    dead: 'a handler threw permanent(reason), or the last attempt failed',
+    unhandled: 'no handler matches its type',
+  },
+  done: { ready: 'an operator replays it' },
+  skipped: { ready: 'an operator replays it' },
+  discarded: { ready: 'an operator replays it' },
+  dead: {
+    ready: 'an operator retries it, or the sender delivers it again',
+    discarded: 'an operator discards it',
+  },
+  waiting: {
+    ready: 'what it waited for has run',
+    dead: 'its deadline passed',
+    discarded: 'an operator discards it',
+  },
+  unhandled: {
+    ready: 'a handler for its type appears',
+    discarded: 'an operator discards it',
+  },
+  paused: {
+    ready: 'its source is resumed',
+    discarded: 'an operator discards it',
+  },
+  conflict: {
+    ready: 'an operator releases it',
+    discarded: 'an operator discards it',
+  },
+  quarantined: {
+    ready: 'an operator releases it',
+    discarded: 'an operator discards it',
+  },
+}

@@ -1,0 +1,61 @@
+import type { DeliveryHeaders } from './delivery.ts'
+import type { RedeliveryPolicy, SameBytesPolicy } from './source.ts'
+
+/** Ours: a UUIDv7 whose time is the database's. */
+export type EventId = string
+
+/** What a handler gets: an envelope around what the sender sent. */
+export interface WebhookEvent<Payload = unknown, Type extends string = string> {
+  /** Ours. For the sender's identity of the event see `key`. */
+  readonly id: EventId
+  readonly source: string
+  /** The sender's stable identity of the event. */
+  readonly key: string
+  readonly type: Type
+  /** The body, parsed as JSON (or as a form, where the sender says so). */
+  readonly payload: Payload
+  /** The bytes as they arrived. */
+  readonly body: Uint8Array
+  readonly headers: DeliveryHeaders
+  readonly receivedAt: Date
+  /** When it happened, by the sender's clock, where the sender says so. */
+  readonly occurredAt: Date | undefined
+}
+
+/** An event about to be stored. */
+export interface EventDraft {
+  readonly source: string
+  /** `undefined` makes the event `quarantined: no key`. */
+  readonly key: string | undefined
+  readonly type: string
+  /** SHA-256 of (source, scope, key), length-prefixed. The identity. 32 bytes. */
+  readonly keyHash: Uint8Array
+  /** SHA-256 of the bytes that stay the same between retries. Tells a duplicate from a conflict. */
+  readonly fingerprint: Uint8Array
+  /** SHA-256 of (source, fingerprint): set where the same bytes under another key must be noticed. */
+  readonly contentHash: Uint8Array | undefined
+  /** SHA-256 of (keyHash, fingerprint): the identity of this event as a conflict, should it be one. */
+  readonly variantHash: Uint8Array
+  readonly sameBytes: SameBytesPolicy
+  readonly redelivery: RedeliveryPolicy
+  readonly body: Uint8Array
+  readonly headers: DeliveryHeaders
+  readonly receivedAt: Date
+  readonly occurredAt: Date | undefined
+  /** The label of the secret that verified it. */
+  readonly secret: string
+}
+
+/** What became of a draft. */
+export interface Recorded {
+  /**
+   * - `accepted`: a new event, ready to run.
+   * - `duplicate`: the event was here already, with the same content.
+   * - `revived`: a duplicate of a dead event, which was queued again.
+   * - `conflict`: the key was here already, with other content; kept beside it, parked.
+   * - `quarantined`: kept and parked, see `reason`.
+   */
+  readonly status: 'accepted' | 'duplicate' | 'revived' | 'conflict' | 'quarantined'
+  readonly eventId: EventId
+  readonly reason?: 'no key' | 'same bytes under another key'
+}

@@ -1,0 +1,107 @@
+import type { EventId } from './event.ts'
+import type { EventState, SettledState } from './event-state.ts'
+
+/** Why an attempt did not end in an outcome. */
+export type FailureReason =
+  /** The handler threw. */
+  | 'error'
+  /** The handler took longer than its `timeoutMs`. */
+  | 'timeout'
+  /** The connection to the database was lost while the handler ran. */
+  | 'connection'
+  /** The handler ended our transaction, or swallowed an error that aborted it. */
+  | 'transaction'
+  /** The database refused the COMMIT, for example by a deferred constraint. */
+  | 'commit'
+  /** The process died while the handler ran. */
+  | 'crashed'
+  /** The body is not what the handler's `schema` or the parser expects. */
+  | 'payload'
+
+/** One failed run of the handlers for an event. */
+export interface FailedAttempt {
+  readonly attempt: number
+  readonly reason: FailureReason
+  /** The error's name and message, without NUL characters, cut at 8 KiB. */
+  readonly message: string
+  readonly durationMs: number
+}
+
+/** What to write for an event at the end of its attempt. */
+export type Settlement =
+  | {
+      readonly state: 'done'
+      readonly eventId: EventId
+      readonly run: number
+      readonly attempt: number
+      readonly durationMs: number
+      /** The handler's return value as JSON text, if it returned one. */
+      readonly result: string | undefined
+    }
+  | {
+      readonly state: 'skipped'
+      readonly eventId: EventId
+      readonly run: number
+      readonly attempt: number
+      readonly durationMs: number
+      readonly reason: string
+    }
+  | {
+      readonly state: 'dead'
+      readonly eventId: EventId
+      readonly run: number
+      readonly attempt: number
+      readonly durationMs: number
+      readonly reason: string
+      readonly failure: FailedAttempt
+    }
+  | {
+      readonly state: 'ready'
+      readonly eventId: EventId
+      readonly run: number
+      /** The attempt that failed; the next one is this plus one. */
+      readonly attempt: number
+      readonly retryInMs: number
+      readonly failure: FailedAttempt
+    }
+  | {
+      readonly state: 'unhandled'
+      readonly eventId: EventId
+      readonly run: number
+      readonly source: string
+      readonly type: string
+    }
+
+/** What is written once an event has come to rest. */
+export interface Outcome {
+  readonly state: SettledState
+  readonly attempts: number
+  readonly durationMs: number
+  readonly reason: string | undefined
+  /** JSON text. */
+  readonly result: string | undefined
+  readonly settledAt: Date
+}
+
+/** An event as an operator sees it. */
+export interface EventRecord {
+  readonly id: EventId
+  readonly source: string
+  readonly key: string | undefined
+  readonly type: string
+  readonly state: EventState
+  /** Why it is parked, dead or skipped. */
+  readonly reason: string | undefined
+  readonly attempts: number
+  readonly crashes: number
+  readonly nextRunAt: Date | undefined
+  readonly body: Uint8Array
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  readonly receivedAt: Date
+  readonly occurredAt: Date | undefined
+  readonly secret: string
+  readonly outcome: Outcome | undefined
+  readonly failures: readonly FailedAttempt[]
+  /** Best effort: may lag a second, and lose a second in a crash. */
+  readonly deliveries: number
+}

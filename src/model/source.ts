@@ -1,0 +1,113 @@
+/**
+ * A source is a configured sender: how its deliveries are verified, how its events are known,
+ * and how it wants to be answered.
+ *
+ * @module
+ */
+
+import type { Delivery } from './delivery.ts'
+
+/** Why a delivery was not believed. The sender is never told which; the log is. */
+export type VerdictReason =
+  | 'missing-header'
+  | 'malformed-header'
+  | 'malformed-timestamp'
+  | 'stale'
+  | 'bad-signature'
+
+export type Verdict =
+  | {
+      readonly ok: true
+      /** The label of the secret that matched, never the secret itself. Kept as evidence. */
+      readonly secret: string
+    }
+  | { readonly ok: false; readonly reason: VerdictReason }
+
+/** What a verified delivery says happened. One delivery may carry several events. */
+export interface IdentifiedEvent {
+  /** The sender's stable identity of the event; `undefined` when it cannot be found. */
+  readonly key: string | undefined
+  /** What narrows the key: an account, live or test mode. Part of the identity. */
+  readonly scope?: string
+  readonly type: string
+  readonly occurredAt?: Date
+  /**
+   * The bytes that stay the same from one retry of this event to the next. Left out, it is the
+   * whole body. The fingerprint that tells a duplicate from a conflict is taken over these.
+   */
+  readonly content?: Uint8Array
+}
+
+/** The events of one delivery. */
+export type Identified = readonly IdentifiedEvent[]
+
+/**
+ * What to do with bytes that were seen before under another key.
+ *
+ * - `quarantine`: keep it for a person. For senders whose id travels in an unsigned header, where
+ *   a captured request could be sent again under a fresh id.
+ * - `duplicate`: it is the same event. For senders known to give one event several ids.
+ * - `run`: it is another event. For senders whose id is signed, or whose bodies repeat.
+ */
+export type SameBytesPolicy = 'quarantine' | 'duplicate' | 'run'
+
+/** When to answer: as soon as the event is durable, or when its outcome is known. */
+export type AcknowledgePolicy = 'stored' | 'processed'
+
+/** What the redelivery of a dead event means: try again, or just count it. */
+export type RedeliveryPolicy = 'retry' | 'count'
+
+/** How a success is written. */
+export interface SuccessAnswer {
+  readonly status: 200 | 202 | 204
+  /** `empty` for senders that read meaning into a body. */
+  readonly body: 'json' | 'empty'
+}
+
+/** Maps event types to the payload a handler gets. Lives in the type system only. */
+export type EventMap = Readonly<Record<string, unknown>>
+
+export interface Source<Events extends EventMap = EventMap> {
+  /** The kind of source: `stripe`, `github`, `hmac`, … */
+  readonly provider: string
+  /** Headers that verification or identification reads. More than one value of any is a 400. */
+  readonly securityHeaders: readonly string[]
+  readonly acknowledge: AcknowledgePolicy
+  readonly redelivery: RedeliveryPolicy
+  readonly sameBytes: SameBytesPolicy
+  readonly success: SuccessAnswer
+  /** How long the sender goes on retrying by itself; `null` when nobody knows. */
+  readonly retryWindowHours: number | null
+  /** Things to say at boot, such as a short secret. Sentences without the secret in them. */
+  readonly warnings: readonly string[]
+  /** Over the raw bytes, at `delivery.receivedAt`. Total: any bytes in, a verdict out, never a throw. */
+  verify(delivery: Delivery): Verdict | Promise<Verdict>
+  /** Called only after `verify` said yes. Total as well: what cannot be read has no key. */
+  identify(delivery: Delivery): Identified
+  /** Never set. Carries the payload types from the source to the handlers. */
+  readonly eventTypes?: Events
+}
+
+/** The answering options every source takes. */
+export interface SourceOptions {
+  /**
+   * When to answer: as soon as the event is durable, or when its outcome is known.
+   *
+   * @defaultValue 'stored'
+   */
+  readonly acknowledge?: AcknowledgePolicy
+  /**
+   * What the redelivery of a dead event means.
+   *
+   * @defaultValue 'retry'
+   */
+  readonly redelivery?: RedeliveryPolicy
+  /**
+   * The status of a success.
+   *
+   * @defaultValue 200
+   */
+  readonly status?: 200 | 202 | 204
+  /** What to do with bytes that were seen before under another key. The default is the provider's. */
+  readonly sameBytes?: SameBytesPolicy
+}

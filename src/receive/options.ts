@@ -1,0 +1,75 @@
+import { rejectUnknownKeys, requireInteger } from '../errors.ts'
+
+/** What the door lets in, and how long it waits. */
+export interface ReceiveOptions {
+  /**
+   * The largest body that is read. A larger one is answered 413 and its socket closed.
+   *
+   * @defaultValue 1_048_576
+   */
+  readonly bodyBytesMax?: number
+  /**
+   * How long a sender may take to send its body before it is answered 408.
+   *
+   * @defaultValue 15_000
+   */
+  readonly bodyTimeoutMs?: number
+  /**
+   * How long a sender waits for an answer at most. Past it the answer is 503, and whatever is still
+   * on its way to the database may or may not arrive: the sender's next delivery finds out.
+   *
+   * @defaultValue 5_000
+   */
+  readonly answerTimeoutMs?: number
+  /**
+   * How long `acknowledge: 'processed'` waits for the handlers. Past it the answer is 503; the event is kept.
+   *
+   * @defaultValue 20_000
+   */
+  readonly processedTimeoutMs?: number
+  /**
+   * The most events stored in one transaction.
+   *
+   * @defaultValue 200
+   */
+  readonly batchMax?: number
+  /**
+   * The most deliveries that wait for the database. Past it the answer is 503 at once: a queue that
+   * grows without bound only turns a slow database into a process out of memory.
+   *
+   * @defaultValue 5_000
+   */
+  readonly waitingMax?: number
+  /**
+   * How many committed keys are remembered, to answer a storm of duplicates without the database.
+   * 0 turns it off.
+   *
+   * @defaultValue 50_000
+   */
+  readonly rememberMax?: number
+}
+
+export type ResolvedReceiveOptions = Readonly<Required<ReceiveOptions>>
+
+export const RECEIVE_DEFAULTS: ResolvedReceiveOptions = Object.freeze({
+  bodyBytesMax: 1_048_576,
+  bodyTimeoutMs: 15_000,
+  answerTimeoutMs: 5_000,
+  processedTimeoutMs: 20_000,
+  batchMax: 200,
+  waitingMax: 5_000,
+  rememberMax: 50_000,
+})
+
+export function resolveReceiveOptions(options: ReceiveOptions): ResolvedReceiveOptions {
+  rejectUnknownKeys('receive', options, Object.keys(RECEIVE_DEFAULTS))
+  const resolved = Object.freeze({ ...RECEIVE_DEFAULTS, ...options })
+  requireInteger('receive.bodyBytesMax', resolved.bodyBytesMax, { min: 1, max: 268_435_456 })
+  requireInteger('receive.bodyTimeoutMs', resolved.bodyTimeoutMs, { min: 1 })
+  requireInteger('receive.answerTimeoutMs', resolved.answerTimeoutMs, { min: 1 })
+  requireInteger('receive.processedTimeoutMs', resolved.processedTimeoutMs, { min: 1 })
+  requireInteger('receive.batchMax', resolved.batchMax, { min: 1, max: 5_000 })
+  requireInteger('receive.waitingMax', resolved.waitingMax, { min: 1 })
+  requireInteger('receive.rememberMax', resolved.rememberMax, { min: 0 })
+  return resolved
+}
