@@ -1,0 +1,60 @@
+import type { Notes, Runtime } from './child.ts'
+
+/** One run of one subject. */
+export interface Measurement {
+  /** Events or requests a second. */
+  readonly rate: number
+  /** Answered or stored, and without effect. */
+  readonly lost: number
+  /** Took effect more than once. */
+  readonly doubled: number
+  readonly notes: Notes
+}
+
+export type Setting = Readonly<Record<string, number | boolean>>
+
+/** One thing that is measured: ours or a peer, with every setting that may be its best. */
+export interface Contestant {
+  readonly name: string
+  readonly runtime: Runtime
+  readonly isOurs: boolean
+  /** More than one: each is tried once, and the fastest that loses nothing is measured. */
+  readonly settings: readonly Setting[]
+  measure(setting: Setting): Promise<Measurement>
+}
+
+export interface Goal {
+  readonly of: string
+  readonly against: string
+  readonly atLeast: number
+}
+
+export interface MeasuredContestant {
+  readonly name: string
+  readonly runtime: Runtime
+  readonly setting: Setting
+  readonly tried: readonly { readonly setting: Setting; readonly measurement: Measurement }[]
+  readonly measurements: readonly Measurement[]
+}
+
+export interface MeasuredRatio extends Goal {
+  readonly median: number
+  readonly min: number
+  readonly max: number
+  readonly isReached: boolean
+}
+
+export interface Check {
+  readonly name: string
+  readonly isOk: boolean
+  readonly detail: string
+}
+
+/** What a workload found. A check that is not ok makes the run fail; a goal that is not reached is said. */
+export interface WorkloadResult {
+  readonly workload: string
+  readonly title: string
+  readonly contestants: readonly MeasuredContestant[]
+  readonly ratios: readonly MeasuredRatio[]
+  readonly checks: readonly Check[]
+}

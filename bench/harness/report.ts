@@ -1,0 +1,112 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { medianOf } from './compare.ts'
+import { RESULTS_DIR } from './folders.ts'
+import type { Machine } from './machine.ts'
+import type { MeasuredContestant, MeasuredRatio, WorkloadResult } from './measurement.ts'
+
+/** A result with everything needed to take it again. */
+export interface StoredResult {
+  readonly command: string
+  readonly at: string
+  readonly rounds: number
+  readonly note: string | undefined
+  readonly machine: Machine
+  readonly result: WorkloadResult
+}
+
+export function printResult({ ratios, checks }: WorkloadResult): void {
+  for (const ratio of ratios) console.log(`  ${ratio.of} / ${ratio.against}: ${describeRatio(ratio)}`)
+  for (const { name, isOk, detail } of checks) console.log(`  ${isOk ? 'ok    ' : 'FAILED'} ${name}: ${detail}`)
+}
+
+export function writeResult(stored: StoredResult): void {
+  mkdirSync(RESULTS_DIR, { recursive: true })
+  const name = `${stored.at.slice(0, 10)}-${stored.result.workload}.json`
+  writeFileSync(join(RESULTS_DIR, name), `${JSON.stringify(stored, undefined, 2)}\n`)
+}
+
+/** One page from the latest result of every workload. */
+export function writeReadme(): void {
+  const latest = new Map<string, StoredResult>()
+  for (const name of readdirSync(RESULTS_DIR).filter((each) => each.endsWith('.json')).sort()) {
+    const stored = JSON.parse(readFileSync(join(RESULTS_DIR, name), 'utf8')) as StoredResult
+    latest.set(stored.result.workload, stored)
+  }
+  const sections = [...latest.values()]
+    .sort((a, b) => a.result.workload.localeCompare(b.result.workload))
+    .map(describeStored)
+  writeFileSync(join(RESULTS_DIR, 'README.md'), `${[INTRODUCTION, ...sections].join('\n\n')}\n`)
+}
+
+const INTRODUCTION = `# Results
+
+Written by \`npm run bench\`, from the latest result of each workload. A ratio inside one run is the
+result; a rate by itself says more about the machine than about what ran on it. Ratios are the median
+of the rounds, with the smallest and the largest beside it.`
+
+function describeStored({ command, at, rounds, note, machine, result }: StoredResult): string {
+  const { workload, title, contestants, ratios, checks } = result
+  return [
+    `## ${workload}: ${title}`,
+    `\`${command}\`, ${at.slice(0, 10)}, ${rounds} rounds. ${describeMachine(machine)}`,
+    ...(note === undefined ? [] : [note]),
+    ...(ratios.length === 0 ? [] : [table(['ratio', 'measured', 'goal', ''], ratios.map(ratioRow))]),
+    ...(contestants.length === 0
+      ? []
+      : [table(['what ran', 'events/s, median (min to max)', 'lost', 'doubled', 'setting'], contestants.map(contestantRow))]),
+    ...contestants.filter(({ tried }) => tried.length > 0).map(describeTried),
+    checks.map(({ name, isOk, detail }) => `- ${isOk ? 'ok' : '**failed**'}: ${name} (${detail})`).join('\n'),
+  ].join('\n\n')
+}
+
+function describeMachine({ cpu, cores, memoryGb, system, versions, postgresSettings }: Machine): string {
+  const list = (record: Readonly<Record<string, string>>) =>
+    Object.entries(record).map(([name, value]) => `${name} ${value}`).join(', ')
+  return `${cores} cores of ${cpu}, ${memoryGb} GB, ${system}; ${list(versions)}; ${list(postgresSettings)}.`
+}
+
+function ratioRow(ratio: MeasuredRatio): string[] {
+  const { of, against, atLeast, isReached } = ratio
+  return [`${of} / ${against}`, describeSpread(ratio), `≥ ${atLeast}`, isReached ? 'reached' : '**not reached**']
+}
+
+function contestantRow({ name, setting, measurements }: MeasuredContestant): string[] {
+  const rates = measurements.map(({ rate }) => rate)
+  const sum = (pick: (each: (typeof measurements)[number]) => number) =>
+    String(measurements.reduce((total, each) => total + pick(each), 0))
+  const spread = `${format(Math.min(...rates))} to ${format(Math.max(...rates))}`
+  return [
+    name,
+    `${format(medianOf(rates))} (${spread})`,
+    sum(({ lost }) => lost),
+    sum(({ doubled }) => doubled),
+    describeSetting(setting),
+  ]
+}
+
+function describeTried({ name, tried }: MeasuredContestant): string {
+  const list = tried.map(({ setting, measurement }) => `${describeSetting(setting)}: ${format(measurement.rate)}/s`)
+  return `Tried for ${name}: ${list.join('; ')}.`
+}
+
+function describeSetting(setting: MeasuredContestant['setting']): string {
+  return Object.entries(setting).map(([name, value]) => `${name} ${value}`).join(', ')
+}
+
+function describeRatio(ratio: MeasuredRatio): string {
+  return `${describeSpread(ratio)}, goal ≥ ${ratio.atLeast}${ratio.isReached ? '' : '  NOT REACHED'}`
+}
+
+function describeSpread({ median, min, max }: MeasuredRatio): string {
+  return `${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`
+}
+
+function format(rate: number): string {
+  return Math.round(rate).toLocaleString('en')
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => '---'), ...rows]
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}

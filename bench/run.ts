@@ -1,0 +1,64 @@
+/**
+ * Runs the workloads that are named, or all of them.
+ *
+ *     npm run bench                       every workload
+ *     npm run bench -- W2 W9              some
+ *     npm run bench -- --quick            short runs, to see that it works; keeps no results
+ *     npm run bench -- --rounds 5         more rounds
+ *     npm run bench -- --note "…"         a sentence to keep with the results
+ *
+ * Ends with 1 when a workload lost or doubled an effect or another check failed. A goal that was not
+ * reached is printed, and is not an error: the machine may have been busy.
+ *
+ * @module
+ */
+
+import { parseArgs } from 'node:util'
+import { BenchContext } from './harness/context.ts'
+import { describeMachine } from './harness/machine.ts'
+import { printResult, writeReadme, writeResult } from './harness/report.ts'
+import { receiveOverHttp } from './workloads/w1-receive.ts'
+import { drainStored } from './workloads/w2-drain.ts'
+import { drainSharedRows } from './workloads/w2b-shared-rows.ts'
+import { onSqlite } from './workloads/w8-sqlite.ts'
+import { duplicateWhileRunning } from './workloads/w9-duplicate-while-running.ts'
+
+const WORKLOADS = [receiveOverHttp, drainStored, drainSharedRows, onSqlite, duplicateWhileRunning]
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: 'boolean', default: false }, rounds: { type: 'string' }, note: { type: 'string' } },
+})
+const unknown = positionals.filter((id) => !WORKLOADS.some((workload) => workload.id === id))
+if (unknown.length > 0) {
+  console.error(`There is no workload ${unknown.join(', ')}. Known: ${WORKLOADS.map(({ id }) => id).join(', ')}`)
+  process.exit(2)
+}
+const chosen = WORKLOADS.filter(({ id }) => positionals.length === 0 || positionals.includes(id))
+const rounds = Number(values.rounds ?? (values.quick ? 1 : 3))
+const words = process.argv.slice(2).filter((word, index, all) => word !== '--note' && all[index - 1] !== '--note')
+
+let isOk = true
+const context = await BenchContext.start({ quick: values.quick, rounds })
+try {
+  const machine = await describeMachine(context.admin)
+  for (const { id, title, run } of chosen) {
+    console.log(`\n${id}  ${title}`)
+    const result = { workload: id, title, ...(await run(context)) }
+    printResult(result)
+    if (result.checks.some((check) => !check.isOk)) isOk = false
+    if (values.quick) continue
+    writeResult({
+      command: `npm run bench${words.length > 0 ? ` -- ${words.join(' ')}` : ''}`,
+      at: new Date().toISOString(),
+      rounds,
+      note: values.note,
+      machine,
+      result,
+    })
+  }
+  if (!values.quick) writeReadme()
+} finally {
+  await context.close()
+}
+if (!isOk) process.exit(1)

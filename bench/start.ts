@@ -1,0 +1,31 @@
+/**
+ * `npm run bench`: installs the peers where they are missing, compiles, and runs.
+ *
+ * Compiled rather than run through `tsx`, because what is measured must be what users get: tsx wraps
+ * every function to keep its name, which a hot path pays for. The output goes into `node_modules`,
+ * where no formatter, linter or test runner looks.
+ *
+ * @module
+ */
+
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const BENCH = import.meta.dirname
+const COMPILED = join(BENCH, 'node_modules', '.compiled')
+
+if (!existsSync(join(BENCH, 'node_modules', 'pg-boss'))) {
+  console.log('Installing the peers (npm ci in bench/)')
+  run('npm', ['ci', '--no-fund', '--no-audit'], BENCH)
+}
+run('npx', ['tsc', '-p', join(BENCH, 'tsconfig.compile.json')], join(BENCH, '..'))
+mkdirSync(COMPILED, { recursive: true })
+// Without it Node takes the compiled files for CommonJS: a package ends at its node_modules.
+writeFileSync(join(COMPILED, 'package.json'), '{ "type": "module" }\n')
+run(process.execPath, [join(COMPILED, 'bench', 'run.js'), ...process.argv.slice(2)], BENCH)
+
+function run(command: string, args: readonly string[], cwd: string): void {
+  const { status } = spawnSync(command, args, { cwd, stdio: 'inherit' })
+  if (status !== 0) process.exit(status ?? 1)
+}

@@ -1,0 +1,50 @@
+import type { Pool } from 'pg'
+import type { ConnectionConfig } from '../../test/support/postgres/start-postgres.ts'
+import { eventIdOf } from '../load/signed-requests.ts'
+
+/** `row`: each event writes a row of its own. `balance`: each adds 1 to one of the shared balances. */
+export type Shape = 'row' | 'balance'
+
+export type DrainConfig = {
+  readonly postgres?: ConnectionConfig
+  /** The file of the SQLite store. */
+  readonly sqlite?: string
+  readonly poolMax: number
+  readonly events: number
+  readonly shape: Shape
+}
+
+export const BALANCES = 1_000
+
+/** No key on it: a second effect of an event must be seen, not refused. */
+export const CREATE_EFFECT = 'create table effect (event_key text not null)'
+export const CREATE_BALANCE = 'create table balance (id integer primary key, amount bigint not null)'
+
+export async function createEffectTables(pool: Pool): Promise<void> {
+  await pool.query(CREATE_EFFECT)
+  await pool.query(CREATE_BALANCE)
+  await pool.query('insert into balance select id, 0 from generate_series(0, $1::integer) as id', [BALANCES - 1])
+}
+
+/** The statement that is an event's effect, the same for every contestant. */
+export function effectOf(shape: Shape, eventId: string): { text: string; values: (string | number)[] } {
+  return shape === 'row'
+    ? { text: 'insert into effect (event_key) values ($1)', values: [eventId] }
+    : { text: 'update balance set amount = amount + 1 where id = $1', values: [balanceOf(Number(eventId.slice(4)))] }
+}
+
+/** Scattered, so that two workers meet the same balances in different orders. */
+export function balanceOf(index: number): number {
+  return (Math.imul(index + 1, 2_654_435_761) >>> 0) % BALANCES
+}
+
+/** What the balances must be when every event took effect once. */
+export function expectedBalances(events: number): number[] {
+  const balances = new Array<number>(BALANCES).fill(0)
+  for (let index = 0; index < events; index += 1) balances[balanceOf(index)]! += 1
+  return balances
+}
+
+export function* eventIds(events: number): Generator<string> {
+  for (let index = 0; index < events; index += 1) yield eventIdOf(index)
+}

@@ -1,0 +1,66 @@
+import { createInbox } from '../../src/index.ts'
+import { stripe } from '../../src/providers/index.ts'
+import { STRIPE_SECRET, signedDelivery } from '../load/signed-requests.ts'
+import { effectOf } from './drain-config.ts'
+import type { DrainConfig } from './drain-config.ts'
+import { openStore } from './open-store.ts'
+import { hear, runSubject, say } from './subject.ts'
+
+type HookonceConfig = DrainConfig & { readonly concurrency: number; readonly groupMax: number }
+
+const SOURCES = { stripe: stripe({ secrets: [STRIPE_SECRET], toleranceSeconds: 86_400 }) }
+const PARALLEL = 1_000
+
+/** Ours: one event, one call of the handler, many of them in one transaction. */
+runSubject<HookonceConfig>(async (config) => {
+  await fill(config)
+  say({ kind: 'filled' })
+  await hear('go')
+  say({ kind: 'finished', ...(await drain(config)) })
+})
+
+async function fill(config: HookonceConfig): Promise<void> {
+  const { store, close } = openStore(config)
+  const inbox = createInbox({ store, sources: SOURCES, worker: false, receive: { batchMax: PARALLEL } })
+  for (let from = 0; from < config.events; from += PARALLEL) {
+    const count = Math.min(PARALLEL, config.events - from)
+    const answers = await Promise.all(Array.from({ length: count }, (_, index) => receive(from + index)))
+    if (answers.some(({ status }) => status !== 200)) throw new Error('An event was not taken in')
+  }
+  await inbox.stop()
+  await close()
+
+  function receive(index: number) {
+    const delivery = { method: 'POST', url: '/in/stripe', receivedAt: new Date(), ...signedDelivery(index) }
+    return inbox.receive('stripe', delivery)
+  }
+}
+
+async function drain(config: HookonceConfig) {
+  const { concurrency, groupMax, events, shape } = config
+  const { store, close } = openStore(config)
+  const inbox = createInbox({ store, sources: SOURCES, worker: { concurrency, groupMax } })
+  inbox.on('stripe', 'invoice.paid', async ({ payload }, { tx }) => {
+    const { text, values } = effectOf(shape, payload.id)
+    await tx.query(text, values)
+  })
+  const counts = { failed: 0, reruns: 0, errors: 0 }
+  inbox.events.on('event.failed', () => (counts.failed += 1))
+  inbox.events.on('event.dead', () => (counts.failed += 1))
+  inbox.events.on('group.rerun', () => (counts.reruns += 1))
+  inbox.events.on('worker.error', () => (counts.errors += 1))
+  let left = events
+  const drained = new Promise<void>((resolve) => {
+    inbox.events.on('event.done', () => {
+      left -= 1
+      if (left === 0) resolve()
+    })
+  })
+  const startedAt = performance.now()
+  await inbox.start()
+  await drained
+  const seconds = (performance.now() - startedAt) / 1_000
+  await inbox.stop()
+  await close()
+  return { seconds, notes: counts }
+}

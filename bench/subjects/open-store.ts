@@ -1,0 +1,20 @@
+import pg from 'pg'
+import type { PostgresTx } from '../../src/store/postgres/index.ts'
+import { postgresStore } from '../../src/store/postgres/index.ts'
+import type { SqliteTx } from '../../src/store/sqlite/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import type { Store } from '../../src/store/contract.ts'
+import type { ReceiveConfig } from './receive-config.ts'
+
+export interface OpenedStore {
+  /** Both kinds of transaction have the `query` that the handlers here use. */
+  readonly store: Store<PostgresTx | SqliteTx>
+  close(): Promise<void>
+}
+
+/** Our store on the engine that the configuration names. */
+export function openStore({ postgres, sqlite, poolMax }: ReceiveConfig): OpenedStore {
+  if (sqlite !== undefined) return { store: sqliteStore(sqlite), close: async () => {} }
+  const pool = new pg.Pool({ ...postgres, max: poolMax })
+  return { store: postgresStore({ pool }), close: () => pool.end() }
+}

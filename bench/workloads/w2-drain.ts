@@ -1,0 +1,54 @@
+import { compare } from '../harness/compare.ts'
+import { drainContestant } from '../harness/measure-drain.ts'
+import type { Workload } from './workload.ts'
+
+const PG_BOSS = [
+  { batchSize: 50, localConcurrency: 4 },
+  { batchSize: 200, localConcurrency: 2 },
+  { batchSize: 200, localConcurrency: 4 },
+  { batchSize: 1_000, localConcurrency: 1 },
+  { batchSize: 1_000, localConcurrency: 2 },
+  { batchSize: 1_000, localConcurrency: 4 },
+]
+
+const GRAPHILE_WORKER = [
+  { concurrency: 10, localQueueSize: 0, completeDelayMs: -1 },
+  { concurrency: 10, localQueueSize: 500, completeDelayMs: 0 },
+  { concurrency: 10, localQueueSize: 500, completeDelayMs: 50 },
+  { concurrency: 20, localQueueSize: 500, completeDelayMs: 10 },
+  { concurrency: 20, localQueueSize: 2_000, completeDelayMs: 50 },
+  { concurrency: 40, localQueueSize: 2_000, completeDelayMs: 10, poolMax: 40 },
+]
+
+const TEXTBOOK = [{ concurrency: 4 }, { concurrency: 8 }, { concurrency: 16 }]
+
+export const drainStored: Workload = {
+  id: 'W2',
+  title: 'Drain 50,000 stored events whose handler writes one row',
+  async run(context) {
+    const task = { shape: 'row', events: context.options.quick ? 10_000 : 50_000 } as const
+    return compare({
+      ...context.options,
+      say: context.say,
+      contestants: [
+        drainContestant(context, task, {
+          name: 'hookonce',
+          script: 'drain-hookonce',
+          settings: [{ concurrency: 4, groupMax: 200 }],
+        }),
+        drainContestant(context, task, { name: 'pg-boss, transactional', script: 'drain-pg-boss', settings: PG_BOSS }),
+        drainContestant(context, task, {
+          name: 'graphile-worker, at least once',
+          script: 'drain-graphile',
+          settings: GRAPHILE_WORKER,
+        }),
+        drainContestant(context, task, { name: 'textbook inbox', script: 'drain-textbook', settings: TEXTBOOK }),
+      ],
+      goals: [
+        { of: 'hookonce', against: 'pg-boss, transactional', atLeast: 2 },
+        { of: 'hookonce', against: 'graphile-worker, at least once', atLeast: 3 },
+        { of: 'hookonce', against: 'textbook inbox', atLeast: 5 },
+      ],
+    })
+  },
+}

@@ -1,0 +1,159 @@
+/**
+ * Packs the built package and checks what a user would get: the files, the types, nothing that runs
+ * at install, and that every entry can be imported from an empty project without a network.
+ *
+ * Run it by `npm run check:package`, which builds first.
+ *
+ * @module
+ */
+
+import { execFileSync, spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/**
+ * What the package may weigh. The packed size is what everybody downloads, the unpacked one what
+ * everybody keeps. Raise it in the change that needs it, with the reason in that change.
+ */
+const PACKED_BYTES_MAX = 250_000
+const UNPACKED_BYTES_MAX = 1_200_000
+
+/** npm runs these on the machine of whoever installs the package, or on ours before a release. */
+const LIFECYCLE_SCRIPTS = [
+  'preinstall',
+  'install',
+  'postinstall',
+  'prepublish',
+  'preprepare',
+  'prepare',
+  'postprepare',
+  'prepack',
+  'postpack',
+]
+
+/** The one thing that comes along where it can: the SQLite binding for a Node without its own. */
+const OPTIONAL_DEPENDENCIES = ['libsql']
+
+interface Packed {
+  readonly filename: string
+  readonly size: number
+  readonly unpackedSize: number
+  readonly files: readonly { readonly path: string }[]
+}
+
+interface Manifest {
+  readonly name: string
+  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>
+  readonly scripts?: Readonly<Record<string, string>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
+}
+
+/** What is wrong with the manifest and the list of packed files; nothing when all is well. */
+export function checkManifest(manifest: Manifest, packed: Packed): readonly string[] {
+  const files = new Set(packed.files.map((file) => `./${file.path}`))
+  const missing = Object.entries(manifest.exports).flatMap(([entry, target]) =>
+    (typeof target === 'string' ? [target] : Object.values(target))
+      .filter((file) => !files.has(file))
+      .map((file) => `exports "${entry}" names ${file}, which is not in the package`),
+  )
+  const scripts = LIFECYCLE_SCRIPTS.filter((name) => manifest.scripts?.[name] !== undefined)
+  const required = Object.keys(manifest.peerDependencies ?? {}).filter(
+    (name) => manifest.peerDependenciesMeta?.[name]?.optional !== true,
+  )
+  const strays = [...files].filter(
+    (file) => !/^\.\/(dist\/|[A-Z]+(\.md)?$|package\.json$)/.test(file),
+  )
+  return [
+    ...missing,
+    ...scripts.map((name) => `the script "${name}" would run at install or release`),
+    ...Object.keys(manifest.dependencies ?? {}).map((name) => `"${name}" is a run-time dependency`),
+    ...Object.keys(manifest.optionalDependencies ?? {})
+      .filter((name) => !OPTIONAL_DEPENDENCIES.includes(name))
+      .map((name) => `"${name}" would be installed by everybody, optional or not`),
+    ...required.map((name) => `the peer "${name}" is not optional`),
+    ...strays.map((file) => `${file} has no business in the package`),
+    ...(files.has('./LICENSE') ? [] : ['LICENSE is not in the package']),
+    ...overweight('packed', packed.size, PACKED_BYTES_MAX),
+    ...overweight('unpacked', packed.unpackedSize, UNPACKED_BYTES_MAX),
+  ]
+}
+
+function overweight(what: string, bytes: number, bytesMax: number): readonly string[] {
+  return bytes <= bytesMax ? [] : [`${what} size ${bytes} is over the budget of ${bytesMax} bytes`]
+}
+
+function main(): void {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hookonce-package-'))
+  try {
+    const manifest = JSON.parse(
+      fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'),
+    ) as Manifest
+    const packed = pack(folder)
+    const tarball = path.join(folder, packed.filename)
+    const problems = [
+      ...checkManifest(manifest, packed),
+      ...run('publint', ['run', tarball, '--strict']),
+      ...run('attw', [tarball, '--profile', 'esm-only', '--no-emoji', '--format', 'ascii']),
+      ...importEveryEntry(manifest, tarball, path.join(folder, 'consumer')),
+    ]
+    for (const problem of problems) console.error(`package: ${problem}`)
+    console.log(
+      `package: ${packed.files.length} files, ${packed.size} bytes packed, ${packed.unpackedSize} unpacked, ${problems.length} problems`,
+    )
+    if (problems.length > 0) process.exitCode = 1
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function pack(folder: string): Packed {
+  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]
+  const output = execFileSync('npm', args, {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const [packed] = Object.values(JSON.parse(output) as Record<string, Packed>)
+  if (packed === undefined) throw new Error('npm pack said nothing about what it packed')
+  return packed
+}
+
+function run(tool: string, args: readonly string[]): readonly string[] {
+  const bin = path.join(ROOT, 'node_modules', '.bin', tool)
+  const { status, stdout, stderr } = spawnSync(bin, args, { cwd: ROOT, encoding: 'utf8' })
+  return status === 0 ? [] : [`${tool} is not content:\n${stdout}${stderr}`]
+}
+
+/** Installs the tarball into an empty project, offline and without the optional parts, and imports it all. */
+function importEveryEntry(
+  manifest: Manifest,
+  tarball: string,
+  consumer: string,
+): readonly string[] {
+  fs.mkdirSync(consumer)
+  fs.writeFileSync(path.join(consumer, 'package.json'), '{"private":true,"type":"module"}')
+  const install = ['install', '--offline', '--omit=optional', '--no-audit', '--no-fund', tarball]
+  const installed = spawnSync('npm', install, { cwd: consumer, encoding: 'utf8' })
+  if (installed.status !== 0) return [`it cannot be installed offline:\n${installed.stderr}`]
+  return Object.keys(manifest.exports)
+    .filter((entry) => !entry.endsWith('.json'))
+    .flatMap((entry) => {
+      const specifier = path.posix.join(manifest.name, entry)
+      const script = `const it = await import('${specifier}'); if (Object.keys(it).length === 0) throw new Error('exports nothing')`
+      const args = ['--input-type=module', '--eval', script]
+      const { status, stderr } = spawnSync(process.execPath, args, {
+        cwd: consumer,
+        encoding: 'utf8',
+      })
+      return status === 0 ? [] : [`${specifier} cannot be imported:\n${stderr}`]
+    })
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) main()

@@ -1,0 +1,64 @@
+/**
+ * How the type of a source becomes the type of a handler's event. Types only.
+ *
+ * @module
+ */
+
+import type { WebhookEvent } from './model/event.ts'
+import type { EventMap, Source } from './model/source.ts'
+import type { HandlerContext } from './work/handler-context.ts'
+import type { HandlerOptions } from './work/handlers.ts'
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- sources of every payload type live in one record
+export type SourceMap = Readonly<Record<string, Source<any>>>
+
+export type EventsOf<S> = S extends { readonly eventTypes?: infer Events }
+  ? NonNullable<Events> extends EventMap
+    ? NonNullable<Events>
+    : EventMap
+  : EventMap
+
+/** A type the source knows, or a pattern. Any text where the source does not list its types. */
+export type TypePattern<Events extends EventMap> = string extends keyof Events
+  ? string
+  : (keyof Events & string) | `${string}*${string}`
+
+type Matching<Events extends EventMap, Pattern extends string> = Pattern extends '*'
+  ? keyof Events & string
+  : Pattern extends `${infer Head}*${infer Tail}`
+    ? Extract<keyof Events, `${Head}${string}${Tail}`>
+    : Extract<keyof Events, Pattern>
+
+/** The payload of the events a pattern matches; a union where it matches several types. */
+export type PayloadFor<Events extends EventMap, Pattern extends string> = string extends keyof Events
+  ? Events[string]
+  : [Matching<Events, Pattern>] extends [never]
+    ? unknown
+    : Events[Matching<Events, Pattern>]
+
+export type PatternsOf<T> = T extends readonly (infer Pattern extends string)[] ? Pattern : T extends string ? T : never
+
+/** The transaction of a handler: none where it may run twice. */
+export type TxFor<Tx, Options> = Options extends { readonly guarantee: 'at-least-once' } ? never : Tx
+
+/** The payload a handler gets: what its schema puts out, else what the source says. */
+export type PayloadWith<Payload, Options> = Options extends {
+  readonly schema: { readonly '~standard': { readonly types?: infer Types } }
+}
+  ? NonNullable<Types> extends { readonly output: infer Output }
+    ? Output
+    : Payload
+  : Payload
+
+/**
+ * A handler for some of a source's events.
+ *
+ * Return: the event is done. `return skip(reason)`: nothing to do. Throw: it is tried again later.
+ * `throw permanent(reason)`: it is dead now. `throw retryAfter(ms)`: it is tried again, not before.
+ */
+export type HandlerFunction<Payload, Tx> = (
+  event: WebhookEvent<Payload>,
+  context: HandlerContext<Tx>,
+) => unknown
+
+export type AnyHandlerOptions = HandlerOptions

@@ -1,0 +1,86 @@
+/**
+ * `Request` in, `Response` out: Next.js route handlers, SvelteKit, Hono, Bun, Deno, Workers.
+ *
+ * A `Request` has already joined headers that came more than once; see `delivery-headers.ts` for
+ * what that means and how it is kept safe. Where Node's own request is at hand, `hookonce/node` sees
+ * them apart.
+ *
+ * @module
+ */
+
+import type { Acknowledgement } from '../model/acknowledgement.ts'
+import type { DeliveryHeaders } from '../model/delivery.ts'
+import { unavailable } from '../receive/acknowledge.ts'
+import { acknowledgeRead } from './acknowledge-read.ts'
+import type { BodyFound, Mount } from './acknowledge-read.ts'
+import { headersFromFetch } from './delivery-headers.ts'
+import { readWebBody } from './read-body.ts'
+import type { ReceivingInbox } from './receiving-inbox.ts'
+
+export type FetchHandler = (request: Request) => Promise<Response>
+
+/**
+ * A handler for one source. It reads the body itself, so nothing may have called `request.json()`,
+ * `text()` or the like before it; a `clone()` may have been read.
+ *
+ * Throws `SOURCE_UNKNOWN` at once when the inbox has no such source.
+ */
+export function fetchHandler(inbox: ReceivingInbox, sourceName: string): FetchHandler {
+  inbox.requireSource(sourceName)
+  const mount: FetchMount = { inbox, sourceName, hint: FETCH_HINT }
+  return (request) => answerFetch(mount, request)
+}
+
+export interface FetchMount extends Mount {
+  readonly hint: string
+}
+
+/** What the surroundings of a request may know better than the request. */
+export interface FetchExtras {
+  /** The bytes, where somebody has read and kept them. */
+  readonly keptBytes?: Uint8Array | undefined
+  readonly headers?: DeliveryHeaders | undefined
+}
+
+/** Answers one request. Never rejects. */
+export async function answerFetch(
+  mount: FetchMount,
+  request: Request,
+  { keptBytes, headers }: FetchExtras = {},
+): Promise<Response> {
+  const found = await findBody(mount, request, keptBytes)
+  const acknowledgement = await acknowledgeRead(mount, found, () => ({
+    method: request.method,
+    url: request.url,
+    headers: headers ?? headersFromFetch(request.headers),
+  }))
+  // A response must be given even when nobody waits for it. If the stream broke on our side of the
+  // connection after all, a 503 makes the sender try again.
+  return toResponse(acknowledgement ?? unavailable())
+}
+
+async function findBody(
+  { inbox, hint }: FetchMount,
+  request: Request,
+  keptBytes: Uint8Array | undefined,
+): Promise<BodyFound> {
+  if (keptBytes !== undefined) return { status: 'complete', bytes: keptBytes }
+  if (request.bodyUsed || request.body?.locked === true) return { status: 'parsed', hint }
+  return readWebBody(
+    request.body,
+    request.headers.get('content-length') ?? undefined,
+    inbox.receiveOptions,
+  )
+}
+
+/** The runtime writes the length, which it knows. */
+function toResponse({ status, headers, body, close }: Acknowledgement): Response {
+  return new Response(body === '' ? null : body, {
+    status,
+    headers: close ? { ...headers, connection: 'close' } : headers,
+  })
+}
+
+const FETCH_HINT =
+  'Something read the body before Hookonce could see its bytes: request.json(), text(), formData() or another reader. ' +
+  'Hand the request over unread, or read request.clone() instead.'

@@ -1,0 +1,242 @@
+/**
+ * A server that receives for every source of an inbox: `POST /in/<source>`, and nothing else but
+ * `/healthz` and `/readyz`.
+ *
+ * What it promises:
+ *
+ * - A path is compared as it came, undecoded: no spelling of a path reaches a source but its own.
+ * - No sender holds a socket for long: headers, body and idle time each have their limit, and
+ *   whatever is not read to its end closes its connection.
+ * - A drain loses no answer: what is in flight finishes, or is told 503 so that its sender tries again.
+ *
+ * @module
+ */
+
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { HookonceError, rejectUnknownKeys, requireInteger } from '../errors.ts'
+import type { Acknowledgement } from '../model/acknowledgement.ts'
+import { unavailable, unknownSource, wrongMethod } from '../receive/acknowledge.ts'
+import { answerNode, writeAnswer } from './answer-node.ts'
+import { isOver } from './read-body.ts'
+import { resolveReceiverOptions } from './receiver-options.ts'
+import type {
+  DrainOptions,
+  ListenOptions,
+  ReceiverOptions,
+  ResolvedReceiverOptions,
+} from './receiver-options.ts'
+import type { ReceivingInbox } from './receiving-inbox.ts'
+
+/** Makes a receiver. It does not listen before `listen` is called. */
+export function createReceiver(inbox: ReceivingInbox, options: ReceiverOptions = {}): Receiver {
+  return new Receiver(inbox, resolveReceiverOptions(options))
+}
+
+export class Receiver implements AsyncDisposable {
+  /** The server underneath, for its address, its errors and its sockets. */
+  readonly server: Server
+  readonly #inbox: ReceivingInbox
+  readonly #path: string
+  readonly #inFlight = new Set<ServerResponse>()
+  #phase: 'serving' | 'withdrawn' | 'draining' = 'serving'
+  #drained: Promise<void> | undefined
+  #onEmpty: () => void = () => undefined
+
+  /** @internal */
+  constructor(inbox: ReceivingInbox, options: ResolvedReceiverOptions) {
+    this.#inbox = inbox
+    this.#path = options.path
+    this.server = createStrictServer(options, inbox.receiveOptions.bodyTimeoutMs)
+    // An accept that fails, for want of file descriptors say, is over when it is over. Without a
+    // listener it would end the process.
+    this.server.on('error', () => undefined)
+    this.server.on('request', (request, response) => this.#answer(request, response))
+    // A sender that asks before it sends is told of a body that is too large without sending it.
+    this.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+      const length = request.headers['content-length']
+      if (!isOver(length, inbox.receiveOptions.bodyBytesMax)) response.writeContinue()
+      this.#answer(request, response)
+    })
+  }
+
+  /** Begins to listen, and says where. Rejects with Node's error when it cannot. */
+  listen({ port = 0, host = '127.0.0.1' }: ListenOptions = {}): Promise<AddressInfo> {
+    return new Promise((resolve, reject) => {
+      this.server.once('error', reject)
+      this.server.listen({ port, host }, () => {
+        this.server.off('error', reject)
+        resolve(this.server.address() as AddressInfo)
+      })
+    })
+  }
+
+  /**
+   * Makes `/readyz` say 503 while deliveries are still taken. Call it a few seconds before `drain`
+   * where a load balancer has to notice first.
+   */
+  withdraw(): void {
+    if (this.#phase === 'serving') this.#phase = 'withdrawn'
+  }
+
+  /**
+   * Stops: readiness goes first, then no new connection and no new request is taken, requests in
+   * flight finish or are answered 503 at the end of the grace time, then every socket is closed.
+   */
+  drain(options: DrainOptions = {}): Promise<void> {
+    rejectUnknownKeys('drain', options, ['graceMs'])
+    const { graceMs = 10_000 } = options
+    requireInteger('drain.graceMs', graceMs, { min: 0 })
+    this.#drained ??= this.#drain(graceMs)
+    return this.#drained
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.drain()
+  }
+
+  async #drain(graceMs: number): Promise<void> {
+    this.#phase = 'draining'
+    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()))
+    for (const response of this.#inFlight) {
+      if (!response.headersSent) response.setHeader('connection', 'close')
+    }
+    await this.#untilEmpty(closed, graceMs)
+    const late = [...this.#inFlight]
+    for (const response of late) writeAnswer(response, closing(unavailable()))
+    // The answers are small: what the kernel has not taken by now belongs to a sender that reads nothing.
+    await new Promise((resolve) => setImmediate(resolve))
+    this.server.closeAllConnections()
+    await closed
+  }
+
+  /** Until nothing is in flight, every connection is gone, or the grace time is over. */
+  async #untilEmpty(closed: Promise<void>, graceMs: number): Promise<void> {
+    if (this.#inFlight.size === 0) return
+    let timer: NodeJS.Timeout | undefined
+    const empty = new Promise<void>((resolve) => {
+      this.#onEmpty = resolve
+      timer = setTimeout(resolve, graceMs)
+    })
+    await Promise.race([empty, closed])
+    clearTimeout(timer)
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    this.#inFlight.add(response)
+    response.once('close', () => {
+      this.#inFlight.delete(response)
+      if (this.#inFlight.size === 0) this.#onEmpty()
+    })
+    const route = this.#routeSafely(request)
+    if ('source' in route) {
+      const mount = { inbox: this.#inbox, sourceName: route.source, hint: () => RECEIVER_HINT }
+      void answerNode(mount, request, response)
+    } else {
+      writeAnswer(response, hasBody(request) ? closing(route) : route)
+    }
+  }
+
+  /** A throw out of a request listener ends the process, whoever's fault it is. */
+  #routeSafely(request: IncomingMessage): { readonly source: string } | Acknowledgement {
+    try {
+      return this.#route(request)
+    } catch {
+      return unavailable()
+    }
+  }
+
+  /** A source to receive for, or the answer itself. */
+  #route(request: IncomingMessage): { readonly source: string } | Acknowledgement {
+    const path = pathOf(request.url ?? '')
+    if (path === '/healthz') return isRead(request) ? health(200, 'ok') : readOnly()
+    if (path === '/readyz') return isRead(request) ? this.#readiness() : readOnly()
+
+    const source = this.#findSource(path)
+    if (source === undefined) return unknownSource()
+    if (request.method !== 'POST') return wrongMethod()
+    if (this.#phase === 'draining') return closing(unavailable())
+    return { source }
+  }
+
+  #readiness(): Acknowledgement {
+    const isReady = this.#phase === 'serving' && this.#inbox.isReady()
+    return isReady ? health(200, 'ready') : health(503, 'not ready')
+  }
+
+  /** Looked up before the body is read, so that nobody has to be read to be told 404. */
+  #findSource(path: string): string | undefined {
+    if (!path.startsWith(this.#path)) return undefined
+    const name = path.slice(this.#path.length)
+    try {
+      this.#inbox.requireSource(name)
+      return name
+    } catch (error) {
+      if (error instanceof HookonceError && error.code === 'SOURCE_UNKNOWN') return undefined
+      throw error
+    }
+  }
+}
+
+const RECEIVER_HINT =
+  'A listener on receiver.server read the body before Hookonce could see its bytes. Remove it.'
+
+function createStrictServer(
+  { headersTimeoutMs, keepAliveTimeoutMs, headerBytesMax, connectionsMax }: ResolvedReceiverOptions,
+  bodyTimeoutMs: number,
+): Server {
+  const server = createServer({
+    // Never lenient: what one parser forgives, the proxy in front of it may read as another request.
+    insecureHTTPParser: false,
+    maxHeaderSize: headerBytesMax,
+    headersTimeout: headersTimeoutMs,
+    // The body has its own limit, which answers in words. This one is the net below it.
+    requestTimeout: headersTimeoutMs + 2 * bodyTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    // Node looks for late requests only so often: every 30 s, by default.
+    connectionsCheckingInterval: Math.min(1_000, Math.ceil(headersTimeoutMs / 4)),
+  })
+  server.maxConnections = connectionsMax
+  // Node drops headers past the 2,000th without a word, a second signature among them. The limit in
+  // bytes bounds them already.
+  server.maxHeadersCount = 0
+  return server
+}
+
+/** Up to the query, exactly as it came. */
+function pathOf(url: string): string {
+  const query = url.indexOf('?')
+  return query === -1 ? url : url.slice(0, query)
+}
+
+function isRead({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+/** A body that is not wanted is not read either: Node would read it all to keep the connection. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+function readOnly(): Acknowledgement {
+  const { headers, ...rest } = wrongMethod()
+  return { ...rest, headers: { ...headers, allow: 'GET, HEAD' } }
+}
+
+function closing(acknowledgement: Acknowledgement): Acknowledgement {
+  return { ...acknowledgement, close: true }
+}
+
+function health(status: 200 | 503, words: string): Acknowledgement {
+  const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+  const outcome = status === 200 ? 'accepted' : 'unavailable'
+  return {
+    status,
+    headers,
+    body: JSON.stringify({ status: words }),
+    outcome,
+    eventId: undefined,
+    close: false,
+  }
+}

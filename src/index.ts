@@ -1,0 +1,50 @@
+/**
+ * Hookonce takes webhooks in and makes each one take effect once.
+ *
+ * @module
+ */
+
+export { createInbox } from './inbox.ts'
+export type { Inbox, InboxOptions } from './inbox.ts'
+export type { HandlerFunction, SourceMap } from './handler-types.ts'
+export type { Operator } from './admin/operator.ts'
+export {
+  CommitUnknownError,
+  ERROR_CODES,
+  HookonceError,
+  OptionInvalidError,
+  StoreRejectedError,
+  StoreUnavailableError,
+} from './errors.ts'
+export type { ErrorCode } from './errors.ts'
+export type { Acknowledgement, AcknowledgementOutcome } from './model/acknowledgement.ts'
+export type { Delivery, DeliveryHeaders } from './model/delivery.ts'
+export { EVENT_STATES, PARKED_STATES, SETTLED_STATES, TRANSITIONS } from './model/event-state.ts'
+export type { EventState, ParkedState, SettledState } from './model/event-state.ts'
+export type { EventId, WebhookEvent } from './model/event.ts'
+export type { EventRecord, FailedAttempt, FailureReason, Outcome } from './model/outcome.ts'
+export type {
+  AcknowledgePolicy,
+  EventMap,
+  Identified,
+  IdentifiedEvent,
+  RedeliveryPolicy,
+  SameBytesPolicy,
+  Source,
+  SourceOptions,
+  SuccessAnswer,
+  Verdict,
+  VerdictReason,
+} from './model/source.ts'
+export type { ReceiveOptions } from './receive/options.ts'
+export type { Store } from './store/contract.ts'
+export type { AnyHappeningListener, HappeningListener } from './telemetry/emitter.ts'
+export type { HappeningName, Happenings } from './telemetry/happenings.ts'
+export { consoleLogger } from './telemetry/logger.ts'
+export type { LogFields, Logger, LogLevel } from './telemetry/logger.ts'
+export type { HandlerContext } from './work/handler-context.ts'
+export type { HandlerOptions } from './work/handlers.ts'
+export type { WorkerOptions } from './work/options.ts'
+export type { RetryOptions } from './work/retry-policy.ts'
+export type { StandardSchema } from './work/standard-schema.ts'
+export { permanent, retryAfter, skip } from './work/verdicts.ts'

@@ -1,0 +1,196 @@
+/**
+ * Any sender that signs with HMAC and has no file of its own here.
+ *
+ * @module
+ */
+
+import { OptionInvalidError, requireOneOf } from '../errors.ts'
+import type { Delivery } from '../model/delivery.ts'
+import type {
+  EventMap,
+  Identified,
+  SameBytesPolicy,
+  Source,
+  SourceOptions,
+} from '../model/source.ts'
+import type { SignatureEncoding } from '../verify/decode.ts'
+import { isHeaderName } from '../verify/header-name.ts'
+import { hmacSigner } from '../verify/hmac.ts'
+import type { HmacAlgorithm } from '../verify/hmac.ts'
+import { compileLocator, compileLocators, findFirst, Reading } from '../verify/json-path.ts'
+import type { Locator } from '../verify/json-path.ts'
+import { resolveSecrets } from '../verify/secrets.ts'
+import type { Secret } from '../verify/secrets.ts'
+import { compileSignedTemplate } from '../verify/signed-template.ts'
+import type { SignedTemplate } from '../verify/signed-template.ts'
+import type { TimestampFormat, TimestampRule } from '../verify/timestamp.ts'
+import { verifyDelivery } from '../verify/verify-delivery.ts'
+import {
+  defineSource,
+  requireOptions,
+  requireTolerance,
+  SOURCE_OPTION_KEYS,
+} from './define-source.ts'
+import { readPlainClaim } from './read-claim.ts'
+import { UNKNOWN_TYPE } from './unknown-type.ts'
+
+export interface HmacOptions extends SourceOptions {
+  /** The header that carries the signature. */
+  readonly header: string
+  readonly algorithm: HmacAlgorithm
+  readonly encoding: SignatureEncoding
+  /**
+   * What stands before the signature in its header, such as `sha256=`.
+   *
+   * @defaultValue ''
+   */
+  readonly prefix?: string
+  /** The signing secrets. Several are tried in order, for a rotation. */
+  readonly secrets: readonly Secret[]
+  /**
+   * How the text of a secret becomes the bytes of a key.
+   *
+   * @defaultValue 'utf8'
+   */
+  readonly secretEncoding?: 'utf8' | 'hex' | 'base64'
+  /** Where the signed timestamp is, for senders that have one. `signed` must contain it. */
+  readonly timestamp?: HmacTimestampOptions
+  /**
+   * What is signed: `{body}`, `{timestamp}` and `{header:<name>}` with text between them, such as
+   * `{timestamp}.{body}`. The bytes of the parts are joined as they are: a header that may contain the
+   * text between can be read in two ways, so prefer senders that keep it out.
+   *
+   * @defaultValue '{body}'
+   */
+  readonly signed?: string
+  /**
+   * Where the event key is: `json:$.path`, `header:<name>`, or a list of them tried in order. For a
+   * sender without any id `body` takes the hash of the body, which makes two equal bodies one event.
+   */
+  readonly key: string | readonly string[]
+  /**
+   * Where the event type is: `json:$.path` or `header:<name>`.
+   *
+   * @defaultValue every event has the type 'unknown'
+   */
+  readonly type?: string
+}
+
+export interface HmacTimestampOptions {
+  readonly header: string
+  readonly format: TimestampFormat
+  /**
+   * How old it may be, and how far ahead of our clock.
+   *
+   * @defaultValue 300
+   */
+  readonly toleranceSeconds?: number
+}
+
+const HMAC_OPTION_KEYS = [
+  'header',
+  'algorithm',
+  'encoding',
+  'prefix',
+  'secrets',
+  'secretEncoding',
+  'timestamp',
+  'signed',
+  'key',
+  'type',
+  ...SOURCE_OPTION_KEYS,
+]
+
+/** A source for any sender that signs with HMAC. Everything is checked here, before any delivery. */
+export function hmac<Events extends EventMap = EventMap>(options: HmacOptions): Source<Events> {
+  requireOptions('hmac', options, HMAC_OPTION_KEYS)
+  const { algorithm, encoding, prefix = '', secretEncoding = 'utf8', signed = '{body}' } = options
+  requireOneOf('hmac.algorithm', algorithm, ['sha1', 'sha256', 'sha512'])
+  requireOneOf('hmac.encoding', encoding, ['hex', 'base64', 'base64url'])
+  requireOneOf('hmac.secretEncoding', secretEncoding, ['utf8', 'hex', 'base64'])
+  requireText('hmac.prefix', prefix)
+  requireText('hmac.signed', signed)
+  const header = requireHeaderName('hmac.header', options.header)
+  const timestamp = options.timestamp && resolveTimestamp(options.timestamp)
+  const template = compileSignedTemplate('hmac.signed', signed, {
+    hasTimestamp: timestamp !== undefined,
+  })
+  const { keys, type } = compileIdentity('hmac', options)
+  const { secrets, warnings } = resolveSecrets('hmac', options.secrets, secretEncoding)
+
+  const scheme = {
+    readClaim: readPlainClaim({
+      header,
+      prefix,
+      ...(timestamp && { timestampHeader: timestamp.header }),
+    }),
+    timestamp: timestamp?.rule,
+    signed: template,
+  }
+  const findSigner = hmacSigner(secrets, { algorithm, encoding })
+  const facts = {
+    provider: 'hmac',
+    securityHeaders: [
+      header,
+      ...(timestamp ? [timestamp.header] : []),
+      ...template.headers,
+      ...listHeaders([...keys, ...(type ? [type] : [])]),
+    ],
+    retryWindowHours: null,
+    sameBytes: defaultSameBytes(keys, template),
+  }
+  return defineSource<Events>(facts, options, {
+    warnings,
+    verify: (delivery) => verifyDelivery(scheme, findSigner, delivery),
+    identify: (delivery) => identifyBy({ keys, type }, delivery),
+  })
+}
+
+/** Where the key and the type of an event are found. */
+export interface Identity {
+  readonly keys: readonly Locator[]
+  readonly type: Locator | undefined
+}
+
+export function compileIdentity(
+  path: string,
+  { key, type }: { readonly key: string | readonly string[]; readonly type?: string | undefined },
+): Identity {
+  return {
+    keys: compileLocators(`${path}.key`, key),
+    type: type === undefined ? undefined : compileLocator(`${path}.type`, type),
+  }
+}
+
+export function identifyBy({ keys, type }: Identity, delivery: Delivery): Identified {
+  const reading = new Reading(delivery)
+  return [{ key: findFirst(keys, reading), type: type?.find(reading) ?? UNKNOWN_TYPE }]
+}
+
+export function listHeaders(locators: readonly Locator[]): readonly string[] {
+  return locators.flatMap(({ header }) => header ?? [])
+}
+
+/** A key from signed bytes can be believed; one from a header that nobody signs can be made up. */
+function defaultSameBytes(keys: readonly Locator[], { headers }: SignedTemplate): SameBytesPolicy {
+  return listHeaders(keys).every((header) => headers.includes(header)) ? 'run' : 'quarantine'
+}
+
+function resolveTimestamp(options: HmacTimestampOptions): { header: string; rule: TimestampRule } {
+  requireOptions('hmac.timestamp', options, ['header', 'format', 'toleranceSeconds'])
+  const { format, toleranceSeconds = 300 } = options
+  requireOneOf('hmac.timestamp.format', format, ['seconds', 'milliseconds', 'iso'])
+  requireTolerance('hmac.timestamp.toleranceSeconds', toleranceSeconds)
+  const header = requireHeaderName('hmac.timestamp.header', options.header)
+  return { header, rule: { format, toleranceSeconds } }
+}
+
+function requireHeaderName(option: string, value: unknown): string {
+  const name = typeof value === 'string' ? value.toLowerCase() : ''
+  if (isHeaderName(name)) return name
+  throw new OptionInvalidError(option, 'the name of a header', value)
+}
+
+function requireText(option: string, value: unknown): void {
+  if (typeof value !== 'string') throw new OptionInvalidError(option, 'text', value)
+}

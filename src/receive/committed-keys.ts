@@ -1,0 +1,80 @@
+/**
+ * Remembers keys that are known to be committed, so that a storm of duplicates is answered without
+ * the database.
+ *
+ * Memory can be wrong in three ways, and each has its guard: keys can be dropped (forget, prune) or
+ * the database replaced (restore, promotion), which changes the epoch the heartbeat reads; an event
+ * can die, after which its redelivery is a wish to try again, so the heartbeat names the dead; and the
+ * heartbeat itself can stop, after which nothing remembered is used.
+ *
+ * @module
+ */
+
+import type { Beat } from '../store/contract.ts'
+import type { EventDraft, EventId } from '../model/event.ts'
+
+export class CommittedKeys {
+  readonly #max: number
+  readonly #entries = new Map<string, { readonly fingerprint: Uint8Array; readonly eventId: EventId }>()
+  readonly #keysByEvent = new Map<EventId, string>()
+  #epoch: string | undefined
+  #validUntil = 0
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** The event of a draft that is known to be committed with the same content. */
+  find(draft: EventDraft): EventId | undefined {
+    if (performance.now() >= this.#validUntil) return undefined
+    const key = memoryKey(draft)
+    const entry = this.#entries.get(key)
+    if (entry === undefined || Buffer.compare(entry.fingerprint, draft.fingerprint) !== 0) return undefined
+    // Back in at the end: a Map iterates in order of insertion, so its first entry is the oldest used.
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    return entry.eventId
+  }
+
+  /** `epoch` is the one that held before the event was stored: if it has changed since, nothing is kept. */
+  remember(draft: EventDraft, eventId: EventId, epoch: string | undefined): void {
+    if (this.#max === 0 || epoch === undefined || epoch !== this.#epoch) return
+    const key = memoryKey(draft)
+    this.#entries.set(key, { fingerprint: draft.fingerprint, eventId })
+    this.#keysByEvent.set(eventId, key)
+    if (this.#entries.size > this.#max) this.#drop(this.#entries.keys().next().value)
+  }
+
+  get epoch(): string | undefined {
+    return this.#epoch
+  }
+
+  /** What is remembered holds for `validMs` from the moment the beat was asked for. */
+  confirm(beat: Beat, { askedAt, validMs }: { askedAt: number; validMs: number }): void {
+    if (beat.epoch !== this.#epoch) this.#clear()
+    this.#epoch = beat.epoch
+    for (const eventId of beat.died) this.forget(eventId)
+    this.#validUntil = askedAt + validMs
+  }
+
+  forget(eventId: EventId): void {
+    this.#drop(this.#keysByEvent.get(eventId))
+  }
+
+  #drop(key: string | undefined): void {
+    if (key === undefined) return
+    const entry = this.#entries.get(key)
+    this.#entries.delete(key)
+    if (entry !== undefined) this.#keysByEvent.delete(entry.eventId)
+  }
+
+  #clear(): void {
+    this.#entries.clear()
+    this.#keysByEvent.clear()
+  }
+}
+
+function memoryKey(draft: EventDraft): string {
+  // 32 bytes as latin1: half the memory of hex.
+  return Buffer.from(draft.keyHash.buffer, draft.keyHash.byteOffset, draft.keyHash.byteLength).toString('latin1')
+}

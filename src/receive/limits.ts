@@ -1,0 +1,37 @@
+/**
+ * What is checked before a signature: cheap, total, and without looking at the body's content.
+ *
+ * @module
+ */
+
+import type { Acknowledgement } from '../model/acknowledgement.ts'
+import type { Delivery } from '../model/delivery.ts'
+import type { Source } from '../model/source.ts'
+import { encoded, malformed, tooLarge, wrongMethod } from './acknowledge.ts'
+
+/** The answer to a delivery that breaks a limit, or `undefined` when it breaks none. */
+export function findBreach(
+  source: Source,
+  delivery: Delivery,
+  { bodyBytesMax }: { readonly bodyBytesMax: number },
+): Acknowledgement | undefined {
+  if (delivery.method !== 'POST') return wrongMethod()
+  if (delivery.body.byteLength > bodyBytesMax) return tooLarge(bodyBytesMax)
+  // 50 MiB of zeros are 93 bytes of brotli: what is not accepted need not be guarded.
+  if (isEncoded(delivery)) return encoded()
+  // Node joins a repeated header into "evil, real"; whichever value were taken, the other party
+  // in front of us may have taken the other one.
+  if (source.securityHeaders.some((name) => countValues(delivery, name) > 1)) return malformed()
+  return undefined
+}
+
+function isEncoded(delivery: Delivery): boolean {
+  const encoding = delivery.headers['content-encoding']
+  if (encoding === undefined) return false
+  return [encoding].flat().some((value) => value.trim().toLowerCase() !== 'identity')
+}
+
+function countValues(delivery: Delivery, name: string): number {
+  const value = Object.hasOwn(delivery.headers, name) ? delivery.headers[name] : undefined
+  return Array.isArray(value) ? value.length : 1
+}

@@ -1,0 +1,193 @@
+/**
+ * The receive path: from one HTTP delivery to durable events and an answer.
+ *
+ *     delivery ─▶ find source ─▶ limits ─▶ verify ─▶ identify ─▶ record ─▶ acknowledge
+ *                     404      405/413/415   401/400                503         200
+ *                                 400
+ *
+ * What this module promises:
+ *
+ * - A 2xx leaves only after the event is committed. If we crash before that, the sender still holds
+ *   the event and will send it again.
+ * - One event is stored once, however many times it is delivered and however many processes receive
+ *   it at once. The store's unique key decides, not this process.
+ * - Nothing unverified runs a statement, is parsed or is logged.
+ * - The body is kept as the bytes that arrived.
+ *
+ * What it leaves to others: reading the request (`http/`), signature schemes (`verify/`,
+ * `providers/`), and running handlers (`work/run-group.ts`).
+ *
+ * @module
+ */
+
+import { CommitUnknownError, StoreUnavailableError } from '../errors.ts'
+import type { Acknowledgement } from '../model/acknowledgement.ts'
+import type { Delivery } from '../model/delivery.ts'
+import type { EventDraft } from '../model/event.ts'
+import type { Source, Verdict } from '../model/source.ts'
+import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import { malformed, refused, stored, unavailable, unknownSource } from './acknowledge.ts'
+import type { OutcomeWaiter } from './await-outcome.ts'
+import type { Batcher, RecordedDraft } from './batcher.ts'
+import type { CommittedKeys } from './committed-keys.ts'
+import type { DeliveryCounter } from './delivery-counter.ts'
+import { draftEvent } from './identity.ts'
+import { findBreach } from './limits.ts'
+import type { ResolvedReceiveOptions } from './options.ts'
+
+export interface ReceiveContext {
+  readonly sources: ReadonlyMap<string, Source>
+  readonly options: ResolvedReceiveOptions
+  readonly batcher: Batcher
+  readonly committedKeys: CommittedKeys
+  readonly counter: DeliveryCounter
+  readonly outcomes: OutcomeWaiter
+  readonly happenings: HappeningEmitter
+  /** Told after new events were committed, so that a worker can start at once. */
+  readonly onStored: () => void
+}
+
+export async function receive(
+  context: ReceiveContext,
+  sourceName: string,
+  delivery: Delivery,
+): Promise<Acknowledgement> {
+  const source = context.sources.get(sourceName)
+  if (source === undefined) return unknownSource()
+  try {
+    const breach = findBreach(source, delivery, context.options)
+    if (breach !== undefined) return reportBreach(context, sourceName, breach)
+
+    const verdict = await source.verify(delivery)
+    if (!verdict.ok) return refuse(context, sourceName, verdict.reason)
+
+    const drafts = source
+      .identify(delivery)
+      .map((event) => draftEvent({ sourceName, source, delivery, secret: verdict.secret }, event))
+
+    const recorded = await record(context, drafts)
+    return await acknowledge(context, source, drafts, recorded)
+  } catch (error) {
+    return reportUnavailable(context, sourceName, error)
+  }
+}
+
+/** From memory where it is certain, else from the store, and never later than the deadline. */
+async function record(
+  context: ReceiveContext,
+  drafts: readonly EventDraft[],
+): Promise<readonly RecordedDraft[]> {
+  const remembered = findRemembered(context, drafts)
+  if (remembered !== undefined) return remembered
+
+  const { epoch } = context.committedKeys
+  const recorded = await withinDeadline(context.batcher.record(drafts), context.options.answerTimeoutMs)
+  recorded.forEach(({ status, eventId, shared }, index) => {
+    const draft = drafts[index] as EventDraft
+    report(context, draft, recorded[index] as RecordedDraft, shared ? 'flight' : 'store')
+    if (!shared && (status === 'accepted' || status === 'duplicate')) {
+      context.committedKeys.remember(draft, eventId, epoch)
+    }
+  })
+  if (recorded.some(({ status }) => status === 'accepted' || status === 'revived')) context.onStored()
+  return recorded
+}
+
+function findRemembered(
+  context: ReceiveContext,
+  drafts: readonly EventDraft[],
+): readonly RecordedDraft[] | undefined {
+  const found: RecordedDraft[] = []
+  for (const draft of drafts) {
+    const eventId = context.committedKeys.find(draft)
+    if (eventId === undefined) return undefined
+    found.push({ status: 'duplicate', eventId, shared: true })
+  }
+  found.forEach((recorded, index) => report(context, drafts[index] as EventDraft, recorded, 'memory'))
+  return found
+}
+
+async function acknowledge(
+  context: ReceiveContext,
+  source: Source,
+  drafts: readonly EventDraft[],
+  recorded: readonly RecordedDraft[],
+): Promise<Acknowledgement> {
+  const first = recorded[0]
+  // A verified request may carry no event at all: an empty batch is a success that leaves nothing.
+  if (first === undefined || drafts.length === 0) return stored(source.success, { outcome: 'accepted', eventId: '' })
+  const outcome = first.status === 'revived' ? 'duplicate' : first.status
+  const willRun = first.status === 'accepted' || first.status === 'duplicate' || first.status === 'revived'
+  if (source.acknowledge === 'processed' && recorded.length === 1 && willRun) {
+    return context.outcomes.answer(source.success, first)
+  }
+  return stored(source.success, { outcome, eventId: first.eventId })
+}
+
+function report(
+  { happenings, counter }: ReceiveContext,
+  draft: EventDraft,
+  recorded: RecordedDraft,
+  from: 'memory' | 'flight' | 'store',
+): void {
+  const about = { source: draft.source, eventId: recorded.eventId, key: draft.key, type: draft.type }
+  counter.count(recorded.eventId, recorded.status === 'revived' ? 'duplicate' : recorded.status)
+  switch (recorded.status) {
+    case 'accepted':
+      return happenings.emit('delivery.accepted', about)
+    case 'duplicate':
+      return happenings.emit('delivery.duplicate', { ...about, from })
+    case 'revived':
+      return happenings.emit('delivery.revived', about)
+    case 'conflict':
+      return happenings.emit('delivery.conflict', about)
+    case 'quarantined':
+      return happenings.emit('delivery.quarantined', { ...about, reason: recorded.reason ?? '' })
+  }
+}
+
+function refuse(
+  { happenings }: ReceiveContext,
+  source: string,
+  reason: Extract<Verdict, { ok: false }>['reason'],
+): Acknowledgement {
+  happenings.emit('delivery.refused', { source, reason })
+  return reason === 'malformed-timestamp' ? malformed() : refused()
+}
+
+function reportBreach(
+  { happenings }: ReceiveContext,
+  source: string,
+  breach: Acknowledgement,
+): Acknowledgement {
+  happenings.emit('delivery.malformed', { source, reason: breach.outcome })
+  return breach
+}
+
+function reportUnavailable(
+  { happenings }: ReceiveContext,
+  source: string,
+  cause: unknown,
+): Acknowledgement {
+  const error = cause instanceof Error ? cause : new Error(String(cause))
+  if (error instanceof CommitUnknownError) happenings.emit('store.commit-unknown', { error })
+  happenings.emit('delivery.unavailable', { source, error })
+  return unavailable()
+}
+
+/** The sender's patience is the limit, whatever the database does. What is on its way may still arrive. */
+async function withinDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const deadline = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new StoreUnavailableError(`The store did not answer within ${deadlineMs} ms`)),
+      deadlineMs,
+    )
+  })
+  try {
+    return await Promise.race([work, deadline])
+  } finally {
+    clearTimeout(timer)
+    work.catch(() => undefined)
+  }
+}

@@ -1,0 +1,26 @@
+import { HookonceError, StoreUnavailableError } from '../../errors.ts'
+import type { Connection } from './connection.ts'
+
+const LOOK = `
+  select current_setting('server_version_num')::integer as version, current_setting('server_version') as name,
+         current_setting('fsync') as fsync, current_setting('full_page_writes') as full_page_writes,
+         pg_is_in_recovery() as is_standby`
+
+/** Refuses a server on which a promise would not hold. */
+export async function checkServer(connection: Connection, { allowUnsafe }: { allowUnsafe: boolean }): Promise<void> {
+  const { rows } = await connection.query(LOOK)
+  const row = rows[0] ?? {}
+  if (Number(row['version']) < 140_000) {
+    throw new HookonceError('STORE_UNSAFE', `PostgreSQL 14 or later is needed, this is ${String(row['name'])}`)
+  }
+  if (row['is_standby'] === 't') {
+    throw new StoreUnavailableError('This PostgreSQL is a standby and cannot store: connect to the primary')
+  }
+  const off = ['fsync', 'full_page_writes'].filter((name) => row[name] === 'off')
+  if (off.length === 0 || allowUnsafe) return
+  throw new HookonceError(
+    'STORE_UNSAFE',
+    `${off.join(' and ')} ${off.length === 1 ? 'is' : 'are'} off on this PostgreSQL: a crash of the machine ` +
+      'would lose events that were answered with a success. Turn it on, or say allowUnsafe: true for tests.',
+  )
+}

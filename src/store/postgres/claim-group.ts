@@ -1,0 +1,81 @@
+import type { ClaimRequest, ClaimedEvent } from '../contract.ts'
+import { rollBack } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { claimChosenEvents, claimDueEvents, lockSuspects, openGuard } from './sql/claim-group.ts'
+import { begin, beginText, milliseconds } from './transaction.ts'
+import type { TransactionSettings } from './transaction.ts'
+
+export interface ClaimedTransaction {
+  readonly events: readonly ClaimedEvent[]
+  readonly pid: number
+  readonly xid: string
+}
+
+/** Claims groups, and remembers from where on the queue is worth looking at. */
+export class GroupClaimer {
+  readonly #suspectLock: string
+  readonly #marks = new Map<ClaimRequest['kind'], { lowWaterMs: number; fullScanAt: number }>()
+
+  constructor(suspectLock: string) {
+    this.#suspectLock = suspectLock
+  }
+
+  /** Leaves the transaction open, or ends it and gives the connection back when nothing was claimed. */
+  async claim(connection: Connection, request: ClaimRequest): Promise<ClaimedTransaction | undefined> {
+    try {
+      const events = await this.#claimChosen(connection, request)
+      if (events.length > 0) {
+        const idleTimeoutMs = milliseconds(request.idleTimeoutMs(events))
+        return { events, ...(await openGuard(connection, request.slot, idleTimeoutMs)) }
+      }
+    } catch (error) {
+      await rollBack(connection)
+      throw error
+    }
+    await rollBack(connection)
+    return undefined
+  }
+
+  async #claimChosen(connection: Connection, request: ClaimRequest): Promise<readonly ClaimedEvent[]> {
+    // A handler may run as long as its own timeout says, whatever the role's default is.
+    const settings: TransactionSettings = {
+      statementTimeoutMs: 0,
+      lockTimeoutMs: request.lockTimeoutMs,
+      idleTimeoutMs: CLAIM_IDLE_TIMEOUT_MS,
+    }
+    await begin(connection, settings)
+    if (request.kind === 'suspect' && !(await lockSuspects(connection, this.#suspectLock))) return []
+
+    const candidates = await this.#claimDue(connection, request)
+    if (candidates.length === 0) return []
+    const chosen = request.choose(candidates)
+    if (chosen.length === candidates.length || chosen.length === 0) return chosen
+
+    // Row locks go with their transaction or savepoint. Beginning anew costs the same one round trip as
+    // going back to a savepoint, and spares every other group from running inside a subtransaction.
+    await connection.run(`rollback; ${beginText(settings)}`)
+    return claimChosenEvents(connection, request.slot, chosen)
+  }
+
+  async #claimDue(connection: Connection, request: ClaimRequest): Promise<readonly ClaimedEvent[]> {
+    const now = performance.now()
+    const mark = this.#marks.get(request.kind)
+    const isMarkGood = mark !== undefined && now - mark.fullScanAt < FULL_SCAN_EVERY_MS
+
+    if (isMarkGood) {
+      const { events, lastRunAtMs } = await claimDueEvents(connection, request, mark.lowWaterMs)
+      if (lastRunAtMs !== undefined) mark.lowWaterMs = lastRunAtMs - MARK_SLACK_MS
+      if (events.length > 0) return events
+    }
+    const { events, lastRunAtMs } = await claimDueEvents(connection, request, undefined)
+    if (lastRunAtMs === undefined) this.#marks.delete(request.kind)
+    else this.#marks.set(request.kind, { lowWaterMs: lastRunAtMs - MARK_SLACK_MS, fullScanAt: now })
+    return events
+  }
+}
+
+/** Until the chosen handlers say how long they may take. */
+const CLAIM_IDLE_TIMEOUT_MS = 30_000
+/** A row may become visible later than one that is due after it, by as long as its transaction took. */
+const MARK_SLACK_MS = 10_000
+const FULL_SCAN_EVERY_MS = 5_000

@@ -1,0 +1,226 @@
+/**
+ * One client taken from the user's pool, for as long as we need it.
+ *
+ * - No statement waits for ever: each has a time limit, and a client that did not answer in time is
+ *   destroyed with its socket and never used again, since its answer might still come.
+ * - An error on the client while nobody waits for it ends the connection and not the process.
+ * - Values come back as PostgreSQL's text whatever parsers the user gave to `pg`, and the statements
+ *   ask for text that does not depend on settings such as DateStyle or bytea_output.
+ * - Nothing relies on the session: no SET without LOCAL, no named statements, no session locks.
+ *
+ * @module
+ */
+
+import { CommitUnknownError, StoreUnavailableError } from '../../errors.ts'
+import type { PgPool, PgPoolClient, PgResult } from './driver.ts'
+import { findSqlState } from './store-error.ts'
+
+/** Every column as text, or `null`. */
+export type TextRow<Names extends string = string> = Readonly<Record<Names, string | null>>
+
+export class Connection {
+  readonly #client: PgPoolClient
+  readonly #bind: BindSchema
+  #status: string | null = null
+  #isLost = false
+  #isReturned = false
+  #deadlineAt: number
+  #eachMs = Infinity
+
+  constructor(client: PgPoolClient, bind: BindSchema, deadlineAt: number) {
+    this.#client = client
+    this.#bind = bind
+    this.#deadlineAt = deadlineAt
+    client.on('error', this.#onLost)
+    client.on('end', this.#onLost)
+    if (client.getTransactionStatus === undefined) findProtocol(client)?.on('readyForQuery', this.#onReady)
+  }
+
+  get client(): PgPoolClient {
+    return this.#client
+  }
+
+  get isLost(): boolean {
+    return this.#isLost
+  }
+
+  /** `I` outside a transaction, `T` in one, `E` in one that failed. */
+  get transactionStatus(): string | null {
+    return this.#client.getTransactionStatus?.() ?? this.#status
+  }
+
+  /** From now on every statement has this long. Before, all of them shared the time given at check-out. */
+  limitEachTo(timeoutMs: number): void {
+    this.#deadlineAt = Infinity
+    this.#eachMs = timeoutMs
+  }
+
+  /** Runs one statement with parameters. `{schema}` in it is replaced by ours. */
+  async query<Names extends string>(sql: string, values: unknown[] = []): Promise<PgResult<TextRow<Names>>> {
+    const result = await this.#send({ text: this.#bind(sql), values, types: AS_TEXT })
+    return result as PgResult<TextRow<Names>>
+  }
+
+  /** Runs statements without parameters in one round trip; the results in their order. */
+  async run(text: string): Promise<readonly PgResult[]> {
+    const results: unknown = await this.#send({ text, types: AS_TEXT })
+    return (Array.isArray(results) ? results : [results]) as PgResult[]
+  }
+
+  async #send(config: Parameters<PgPoolClient['query']>[0]): Promise<PgResult> {
+    if (this.#isLost) throw new StoreUnavailableError('The connection to PostgreSQL was lost')
+    const timeoutMs = Math.min(this.#eachMs, this.#deadlineAt - performance.now())
+    if (timeoutMs <= 0) throw new StoreUnavailableError('There was no time left to ask PostgreSQL')
+    return withTimeout(this.#client.query(config), timeoutMs, () => {
+      this.destroy()
+      return new StoreUnavailableError('PostgreSQL did not answer in time')
+    })
+  }
+
+  /** Gives the client back to the pool. Only for one that is outside any transaction. */
+  release(): void {
+    if (this.#isReturned) return
+    if (this.#isLost || (this.transactionStatus ?? 'I') !== 'I') return this.destroy()
+    this.#isReturned = true
+    this.#detach()
+    this.#client.release()
+  }
+
+  /** Closes the connection, without a word to a server that may not listen. */
+  destroy(): void {
+    this.#isLost = true
+    if (this.#isReturned) return
+    this.#isReturned = true
+    // The listeners stay: what a dying socket has to say must find somebody.
+    this.#client.release(true)
+    findProtocol(this.#client)?.stream?.destroy()
+  }
+
+  #detach(): void {
+    this.#client.removeListener('error', this.#onLost)
+    this.#client.removeListener('end', this.#onLost)
+    findProtocol(this.#client)?.removeListener('readyForQuery', this.#onReady)
+  }
+
+  readonly #onLost = (): void => {
+    this.#isLost = true
+  }
+
+  readonly #onReady = (message: { status?: string }): void => {
+    this.#status = message.status ?? null
+  }
+}
+
+/** Replaces `{schema}` in a static text, once. */
+export type BindSchema = (sql: string) => string
+
+export function createSchemaBinding(quotedSchema: string): BindSchema {
+  const bound = new Map<string, string>()
+  return (sql) => {
+    let text = bound.get(sql)
+    if (text === undefined) {
+      text = sql.replaceAll('{schema}', quotedSchema)
+      bound.set(sql, text)
+    }
+    return text
+  }
+}
+
+/** Takes a client from the pool. One that comes too late goes straight back. */
+export async function checkOut(pool: PgPool, bind: BindSchema, timeoutMs: number): Promise<Connection> {
+  const deadlineAt = performance.now() + timeoutMs
+  let isLate = false
+  const connecting = pool.connect()
+  connecting.then(
+    (client) => {
+      if (isLate) client.release()
+    },
+    () => undefined,
+  )
+  try {
+    const client = await withTimeout(connecting, timeoutMs, () => {
+      isLate = true
+      return new StoreUnavailableError('The pool had no connection to PostgreSQL in time')
+    })
+    return new Connection(client, bind, deadlineAt)
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) throw error
+    throw new StoreUnavailableError('Cannot connect to PostgreSQL', { cause: error })
+  }
+}
+
+/** Ends a transaction that came to nothing. Bounded, never throws. */
+export async function rollBack(connection: Connection): Promise<void> {
+  try {
+    connection.limitEachTo(ROLLBACK_TIMEOUT_MS)
+    await connection.run('rollback')
+    connection.release()
+  } catch {
+    connection.destroy()
+  }
+}
+
+/**
+ * Sends what ends a transaction, and only believes the tag `COMMIT`.
+ *
+ * An answer with an SQLSTATE is a refusal, except for those that say that the server or the session
+ * is ending: such a message may overtake the news of a COMMIT that was done (`57P01` is sent by a
+ * backend told to stop, also right after it has committed). Without an answer nobody knows. And when
+ * PostgreSQL is made to stop waiting for a synchronous standby it answers COMMIT with a mere warning,
+ * known by the routine it comes from since a user's trigger may warn as well.
+ */
+export async function sendCommit(connection: Connection, text = 'commit'): Promise<CommitAnswer> {
+  let warning: Error | undefined
+  const onNotice = (notice: Error & { routine?: string }): void => {
+    if (notice.routine === 'SyncRepWaitForLSN') warning = notice
+  }
+  connection.client.on('notice', onNotice)
+  try {
+    const results = await connection.run(text)
+    if (warning !== undefined) return { status: 'unknown', error: new CommitUnknownError({ cause: warning }) }
+    const tag = results.at(-1)?.command
+    if (tag === 'COMMIT') return { status: 'committed' }
+    return { status: 'refused', error: new Error(`COMMIT was answered by ${String(tag)}`) }
+  } catch (error) {
+    const state = findSqlState(error)
+    if (state !== undefined && !/^(?:08|57P|58|XX)/.test(state)) return { status: 'refused', error: error as Error }
+    connection.destroy()
+    return { status: 'unknown', error: new CommitUnknownError({ cause: error }) }
+  } finally {
+    connection.client.removeListener('notice', onNotice)
+  }
+}
+
+export type CommitAnswer =
+  | { readonly status: 'committed' }
+  | { readonly status: 'refused'; readonly error: Error }
+  | { readonly status: 'unknown'; readonly error: CommitUnknownError }
+
+const ROLLBACK_TIMEOUT_MS = 5_000
+
+const asText = (value: string): string => value
+const AS_TEXT = { getTypeParser: () => asText }
+
+interface Protocol {
+  on(event: 'readyForQuery', listener: (message: { status?: string }) => void): unknown
+  removeListener(event: 'readyForQuery', listener: (message: { status?: string }) => void): unknown
+  readonly stream?: { destroy(): void }
+}
+
+/** The driver's own connection object, which the native variant of `pg` does not have. */
+function findProtocol(client: PgPoolClient): Protocol | undefined {
+  return (client as { connection?: Protocol }).connection
+}
+
+async function withTimeout<T>(work: Promise<T>, timeoutMs: number, onTimeout: () => Error): Promise<T> {
+  if (timeoutMs === Infinity) return work
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(onTimeout()), timeoutMs)
+  })
+  try {
+    return await Promise.race([work, timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}

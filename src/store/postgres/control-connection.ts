@@ -1,0 +1,91 @@
+/**
+ * One connection kept for what must not wait behind handlers for a place in the pool: heartbeats,
+ * announcements, sweeps, cancels.
+ *
+ * It is made when first needed, and anew after it was lost, with a pause that grows while that fails.
+ *
+ * @module
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StoreUnavailableError } from '../../errors.ts'
+import type { Connection } from './connection.ts'
+import { asStoreError, isRetryable } from './store-error.ts'
+
+const PAUSE_MIN_MS = 50
+const PAUSE_MAX_MS = 2_000
+
+export class ControlConnection {
+  readonly #connect: () => Promise<Connection>
+  readonly #statementTimeoutMs: number
+  #connection: Connection | undefined
+  #tail: Promise<unknown> = Promise.resolve()
+  #failures = 0
+  #isClosed = false
+
+  constructor(connect: () => Promise<Connection>, statementTimeoutMs: number) {
+    this.#connect = connect
+    this.#statementTimeoutMs = statementTimeoutMs
+  }
+
+  /**
+   * Runs `work` after what was asked for before. Once more if the connection turns out to be gone or
+   * somebody was in the way, so that what is run here must bear being run twice.
+   */
+  async run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const result = this.#tail.then(async () => {
+      try {
+        return await this.#attempt(work)
+      } catch (error) {
+        if (!isRetryable(error) && this.#connection !== undefined) throw error
+        return await this.#attempt(work)
+      }
+    })
+    this.#tail = result.catch(() => undefined)
+    return result.catch((error: unknown) => {
+      throw asStoreError(error)
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#tail
+    this.#connection?.release()
+    this.#connection = undefined
+  }
+
+  async #attempt<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await this.#getConnection()
+    try {
+      return await work(connection)
+    } catch (error) {
+      await this.#tidy(connection)
+      throw error
+    }
+  }
+
+  async #getConnection(): Promise<Connection> {
+    if (this.#isClosed) throw new StoreUnavailableError('The store is closed')
+    if (this.#connection !== undefined && !this.#connection.isLost) return this.#connection
+    this.#connection?.destroy()
+    this.#connection = undefined
+    if (this.#failures > 0) await sleep(Math.min(PAUSE_MIN_MS * 2 ** this.#failures, PAUSE_MAX_MS), undefined, { ref: false })
+    this.#failures += 1
+    const connection = await this.#connect()
+    this.#failures = 0
+    connection.limitEachTo(this.#statementTimeoutMs)
+    this.#connection = connection
+    return connection
+  }
+
+  async #tidy(connection: Connection): Promise<void> {
+    try {
+      if (!connection.isLost && connection.transactionStatus !== 'I') await connection.run('rollback')
+    } catch {
+      connection.destroy()
+    }
+    if (!connection.isLost) return
+    connection.destroy()
+    this.#connection = undefined
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * What this store needs of `pg`, by shape, so that the package does not import a driver and works
+ * with whichever version of it the user's pool comes from.
+ *
+ * @module
+ */
+
+/** A `pg.Pool`, or something that behaves like one. */
+export interface PgPool {
+  connect(): Promise<PgPoolClient>
+  query(text: string, values?: unknown[]): Promise<PgResult>
+  readonly options?: PgPoolSettings
+  on?(event: 'error', listener: (error: Error) => void): unknown
+  listeners?(event: 'error'): unknown[]
+}
+
+/** The settings of a pool that are read: where the database is, for messages, and how many connections there are. */
+export interface PgPoolSettings {
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+  readonly database?: string | undefined
+  readonly connectionString?: string | undefined
+  readonly max?: number | undefined
+}
+
+export interface PgPoolClient {
+  query(config: PgQueryConfig): Promise<PgResult>
+  release(destroy?: boolean | Error): void
+  on(event: string, listener: (...args: never[]) => void): unknown
+  removeListener(event: string, listener: (...args: never[]) => void): unknown
+  /** The protocol's transaction status; older versions of the driver do not have it. */
+  getTransactionStatus?(): string | null
+}
+
+export interface PgQueryConfig {
+  readonly text: string
+  readonly values?: unknown[]
+  readonly rowMode?: 'array'
+  readonly types?: { getTypeParser(): (value: string) => unknown }
+}
+
+/** What `pg` answers to a statement. */
+export interface PgResult<Row = Record<string, unknown>> {
+  readonly rows: Row[]
+  readonly rowCount: number | null
+  readonly command: string
+  readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
+}
+
+/** The transaction a handler writes through. */
+export interface PostgresTx {
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as in `pg`: rows are what the query says they are
+  query<Row = any>(text: string, values?: readonly unknown[]): Promise<PgResult<Row>>
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as above
+  query<Row = any>(config: PostgresTxQuery): Promise<PgResult<Row>>
+}
+
+export interface PostgresTxQuery {
+  readonly text: string
+  readonly values?: readonly unknown[] | undefined
+  readonly rowMode?: 'array' | undefined
+}

@@ -1,0 +1,28 @@
+/**
+ * The PostgreSQL store: production. Many receivers and workers on many machines; the database is the
+ * referee. Works through a pool of `pg`, also behind PgBouncer in transaction mode.
+ *
+ * @module
+ */
+
+import { resolvePostgresOptions, requireSchema } from './options.ts'
+import type { PostgresStoreOptions } from './options.ts'
+import { printMigrations as printMigrationsOf } from './migrate.ts'
+import { PostgresStore } from './store.ts'
+
+export type { PgPool, PgPoolClient, PgResult, PostgresTx, PostgresTxQuery } from './driver.ts'
+export type { PostgresStoreOptions } from './options.ts'
+export { requireTransaction } from './require-transaction.ts'
+export type { Queryable } from './require-transaction.ts'
+export type { PostgresStore } from './store.ts'
+
+/** Makes a store on a pool of yours. Nothing happens before it is opened. */
+export function postgresStore(options: PostgresStoreOptions): PostgresStore {
+  return new PostgresStore(resolvePostgresOptions(options))
+}
+
+/** The SQL that `migrate: 'auto'` would run on an empty database, for those who migrate by hand. */
+export function printMigrations(schema = 'hookonce'): string {
+  requireSchema(schema)
+  return printMigrationsOf(`"${schema}"`)
+}

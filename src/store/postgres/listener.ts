@@ -1,0 +1,71 @@
+/**
+ * Hears of other processes' work through LISTEN, on a connection of its own.
+ *
+ * Best effort: a transaction pooler eats LISTEN without a word, so that workers always poll as well.
+ * A lost connection is made again, and nobody is bothered.
+ *
+ * @module
+ */
+
+import type { Connection } from './connection.ts'
+
+const PAUSE_MS = 1_000
+const PAUSE_MAX_MS = 30_000
+
+export class Listener {
+  readonly #connect: () => Promise<Connection>
+  readonly #channel: string
+  readonly #wake: () => void
+  #connection: Connection | undefined
+  #connecting: Promise<void> = Promise.resolve()
+  #timer: NodeJS.Timeout | undefined
+  #failures = 0
+  #isStopped = false
+
+  constructor(connect: () => Promise<Connection>, channel: string, wake: () => void) {
+    this.#connect = connect
+    this.#channel = channel
+    this.#wake = wake
+  }
+
+  async start(): Promise<void> {
+    this.#connecting = this.#open()
+    await this.#connecting
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    await this.#connecting
+    // Destroyed and not released: the next user of the client must not be listening.
+    this.#connection?.destroy()
+    this.#connection = undefined
+  }
+
+  async #open(): Promise<void> {
+    try {
+      const connection = await this.#connect()
+      this.#connection = connection
+      connection.client.on('notification', this.#wake)
+      connection.client.on('end', () => this.#reopen(connection))
+      await connection.run(`listen "${this.#channel}"`)
+      this.#failures = 0
+      // What happened while nobody listened.
+      this.#wake()
+    } catch {
+      this.#reopen(this.#connection)
+    }
+  }
+
+  #reopen(lost: Connection | undefined): void {
+    if (this.#isStopped || lost !== this.#connection) return
+    this.#connection = undefined
+    lost?.destroy()
+    const pauseMs = Math.min(PAUSE_MS * 2 ** this.#failures, PAUSE_MAX_MS)
+    this.#failures += 1
+    this.#timer = setTimeout(() => {
+      this.#connecting = this.#open()
+    }, pauseMs)
+    this.#timer.unref()
+  }
+}

@@ -1,0 +1,82 @@
+import { OptionInvalidError, rejectUnknownKeys, requireOneOf } from '../../errors.ts'
+import type { PgPool } from './driver.ts'
+
+export interface PostgresStoreOptions {
+  /**
+   * A `pg.Pool` of yours. The store never ends it.
+   *
+   * Each running group of handlers holds one connection; beside them the store keeps one for its
+   * heartbeat and one for LISTEN, and uses up to three while events arrive.
+   */
+  readonly pool: PgPool
+  /**
+   * The schema that holds the tables.
+   *
+   * @defaultValue 'hookonce'
+   */
+  readonly schema?: string
+  /**
+   * Whether opening the store brings the schema up to date, or only checks that it is.
+   *
+   * @defaultValue 'auto'
+   */
+  readonly migrate?: 'auto' | 'check'
+  /**
+   * Whether to run on a server with `fsync` or `full_page_writes` off, where a crash of the machine
+   * may lose what was answered with a success. For tests.
+   *
+   * @defaultValue false
+   */
+  readonly allowUnsafe?: boolean
+}
+
+export type ResolvedPostgresOptions = Readonly<Required<PostgresStoreOptions>>
+
+export function resolvePostgresOptions(options: PostgresStoreOptions): ResolvedPostgresOptions {
+  if (typeof options !== 'object' || options === null) {
+    throw new OptionInvalidError('postgresStore', 'given an object such as { pool }', options)
+  }
+  rejectUnknownKeys('postgresStore', options, ['pool', 'schema', 'migrate', 'allowUnsafe'])
+  const { pool, schema = 'hookonce', migrate = 'auto', allowUnsafe = false } = options
+  requirePool(pool)
+  requireSchema(schema)
+  requireOneOf('postgresStore.migrate', migrate, ['auto', 'check'])
+  requireOneOf('postgresStore.allowUnsafe', allowUnsafe, [true, false])
+  return Object.freeze({ pool, schema, migrate, allowUnsafe })
+}
+
+/** Lower case only, so that the name is the same quoted and unquoted. */
+export function requireSchema(schema: unknown): asserts schema is string {
+  if (typeof schema === 'string' && /^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return
+  throw new OptionInvalidError('postgresStore.schema', 'a lower-case name of at most 63 letters, digits and _', schema)
+}
+
+function requirePool(pool: unknown): void {
+  const isObject = typeof pool === 'object' && pool !== null
+  const canQuery = isObject && 'query' in pool && typeof pool.query === 'function'
+  const canConnect = isObject && 'connect' in pool && typeof pool.connect === 'function'
+  // A single client has these; it would run every handler in one and the same transaction.
+  const isClient = isObject && ('connectionParameters' in pool || 'processID' in pool)
+  if (canQuery && canConnect && !isClient) return
+  throw new OptionInvalidError('postgresStore.pool', 'a Pool of pg, such as new pg.Pool({ connectionString })', pool)
+}
+
+/** Where the database is, for messages. Never the password, which a connection string may contain. */
+export function describeDatabase({ options = {} }: PgPool): string {
+  const fromUrl = readUrl(options.connectionString)
+  const host = fromUrl.host ?? options.host ?? process.env['PGHOST'] ?? 'localhost'
+  const port = fromUrl.port ?? options.port ?? process.env['PGPORT'] ?? 5432
+  const database = fromUrl.database ?? options.database ?? process.env['PGDATABASE'] ?? 'the default database'
+  return `${database} at ${host}, port ${port}`
+}
+
+function readUrl(text: string | undefined): { host?: string; port?: string; database?: string } {
+  if (text === undefined || !URL.canParse(text)) return {}
+  const url = new URL(text)
+  const host = url.searchParams.get('host') ?? url.hostname
+  return {
+    ...(host === '' ? {} : { host }),
+    ...(url.port === '' ? {} : { port: url.port }),
+    ...(url.pathname.length < 2 ? {} : { database: decodeURIComponent(url.pathname.slice(1)) }),
+  }
+}

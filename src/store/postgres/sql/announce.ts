@@ -1,0 +1,35 @@
+/**
+ * Says which events a slot is about to run, so that a crash can be counted.
+ *
+ * With `synchronous_commit = off`, for this statement only: a crash of the whole machine loses at
+ * most the news of a crash. Measured, it costs 5 % of the throughput of groups.
+ *
+ * @module
+ */
+
+import type { RunningEvent, WorkerSlot } from '../../contract.ts'
+import type { Connection } from '../connection.ts'
+import { plainArray } from '../binary-array.ts'
+
+// $1 worker  $2 slot  $3 events  $4 attempts
+const ANNOUNCE = `
+  insert into {schema}.workers (worker_id, slot, beat_at, running, running_attempts)
+  select $1, $2::integer, clock_timestamp(), $3::uuid[], $4::integer[]
+   where set_config('synchronous_commit', 'off', true) is not null
+      on conflict (worker_id, slot) do update
+     set running = excluded.running,
+         running_attempts = excluded.running_attempts,
+         beat_at = excluded.beat_at`
+
+export async function announce(
+  connection: Connection,
+  { workerId, slot }: WorkerSlot,
+  running: readonly RunningEvent[],
+): Promise<void> {
+  await connection.query(ANNOUNCE, [
+    workerId,
+    slot,
+    plainArray(running.map(({ eventId }) => eventId)),
+    plainArray(running.map(({ attempt }) => attempt)),
+  ])
+}

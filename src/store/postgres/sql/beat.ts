@@ -1,0 +1,60 @@
+/**
+ * Confirms that the database is still the one it was, and tells what died in it.
+ *
+ * The epoch is put together from what changes when memory of committed keys must not be trusted:
+ * a value that forget and prune change, the timeline of the WAL (a promoted standby or a point-in-time
+ * restore starts a new one), the cluster, the database and the table (another restore).
+ *
+ * @module
+ */
+
+import { StoreUnavailableError } from '../../../errors.ts'
+import type { Beat } from '../../contract.ts'
+import type { Connection } from '../connection.ts'
+
+const DIED_MAX = 1_000
+
+// $1 since, in ms; none when null
+const clusterSql = (canReadControl: boolean): string =>
+  canReadControl ? '(select system_identifier from pg_control_system())::text' : `'?'`
+
+const beatSql = (canReadControl: boolean): string => `
+  select (extract(epoch from clock_timestamp()) * 1000)::bigint as now,
+         pg_is_in_recovery() as is_standby,
+         (select value from {schema}.meta where key = 'epoch') as epoch,
+         case when not pg_is_in_recovery()
+              then substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as timeline,
+         ${clusterSql(canReadControl)} as cluster,
+         (select oid from pg_database where datname = current_database()) as database,
+         '{schema}.keys'::regclass::oid as keys,
+         array(select event_id
+                 from {schema}.outcomes
+                where state = 'dead'
+                  and settled_at > to_timestamp($1::float8 / 1000) - interval '10 seconds'
+                limit ${DIED_MAX + 1}) as died`
+
+const BEAT = beatSql(false)
+const BEAT_WITH_CLUSTER = beatSql(true)
+
+export const CAN_READ_CONTROL = `
+  select has_function_privilege('pg_control_system()', 'execute') as is_allowed`
+
+export interface BeatFound extends Omit<Beat, 'skewMs'> {
+  readonly nowMs: number
+}
+
+export async function beat(
+  connection: Connection,
+  { since, canReadControl }: { since: Date | undefined; canReadControl: boolean },
+): Promise<BeatFound> {
+  const { rows } = await connection.query(canReadControl ? BEAT_WITH_CLUSTER : BEAT, [since?.getTime() ?? null])
+  const row = rows[0] ?? {}
+  if (row['is_standby'] !== 'f') throw new StoreUnavailableError('This PostgreSQL is a standby and cannot store')
+
+  const nowMs = Number(row['now'])
+  const died = (row['died'] ?? '').match(/[0-9a-f-]{36}/g) ?? []
+  const parts = [row['epoch'], row['timeline'], row['cluster'], row['database'], row['keys']]
+  // More than we list: whoever remembers anything has to forget it all.
+  if (died.length > DIED_MAX) parts.push(`many-died-${nowMs}`)
+  return { epoch: parts.join('/'), now: new Date(nowMs), nowMs, died: died.slice(0, DIED_MAX) }
+}

@@ -1,0 +1,172 @@
+/**
+ * Locks due events, in a transaction of the caller. The row lock is the claim.
+ *
+ * - Through a materialized CTE with its own ORDER BY and LIMIT: as a subquery of `where id in (…)`,
+ *   PostgreSQL may run it again for every row and lock them all (`test/postgres/claim.test.ts` tries
+ *   to make it).
+ * - `(select clock_timestamp())` is read once, and can be the end of an index range, which the bare
+ *   volatile function cannot.
+ * - From a low-water mark on: while an old snapshot is held somewhere, the dead entries at the head
+ *   of the index stay, and each claim would walk over all of them. Measured on PostgreSQL 15: 9.6 ms
+ *   at 160,000 of them, under 1 ms from the mark.
+ * - What another worker's record lists as running is left alone, even when no lock holds it: that
+ *   worker may be dead, and whoever finds out must count the crash first.
+ *
+ * @module
+ */
+
+import type { ClaimedEvent, ClaimRequest, WorkerSlot } from '../../contract.ts'
+import type { DeliveryHeaders } from '../../../model/delivery.ts'
+import type { Connection, TextRow } from '../connection.ts'
+import { plainArray } from '../binary-array.ts'
+
+// Each of them is the predicate of a partial index, word for word.
+const DUE = {
+  fresh: 'q.parked is null and q.attempts = 0 and q.crashes = 0',
+  again: 'q.parked is null and q.attempts > 0 and q.crashes = 0',
+  suspect: 'q.parked is null and q.crashes > 0',
+} as const
+
+const EVENTS_OF_CLAIM = `
+  select c.event_id, c.run, c.attempts, c.crashes, (extract(epoch from c.run_at) * 1000000)::bigint as run_at,
+         e.source, encode(e.event_key, 'hex') as event_key, e.type, encode(e.body, 'hex') as body, e.headers,
+         (extract(epoch from e.received_at) * 1000)::bigint as received_at,
+         (extract(epoch from e.occurred_at) * 1000)::bigint as occurred_at
+    from c
+   cross join lateral (select * from {schema}.events where id = c.event_id limit 1) e
+   order by c.run_at, c.event_id`
+
+const NOT_RUNNING_ELSEWHERE = `
+            and q.event_id not in (select unnest(w.running)
+                                     from {schema}.workers w
+                                    where (w.worker_id, w.slot) <> ($1, $2::integer))`
+
+// $1 worker  $2 slot  $3 limit  $4 low-water mark
+const claimDue = (due: string): string => `
+  with c as materialized (
+         select q.event_id, q.run, q.run_at, q.attempts, q.crashes
+           from {schema}.queue q
+          where ${due}
+            and q.run_at <= (select clock_timestamp())
+            and q.run_at >= $4::timestamptz${NOT_RUNNING_ELSEWHERE}
+          order by q.run_at, q.event_id
+          limit $3::integer
+            for update skip locked)
+${EVENTS_OF_CLAIM}`
+
+const CLAIM = { fresh: claimDue(DUE.fresh), again: claimDue(DUE.again), suspect: claimDue(DUE.suspect) }
+
+// $1 worker  $2 slot  $3 events  $4 runs  $5 attempts
+const CLAIM_THESE = `
+  with c as materialized (
+         select q.event_id, q.run
+           from {schema}.queue q
+           join unnest($3::uuid[], $4::integer[], $5::integer[]) as chosen (event_id, run, attempts)
+             on q.event_id = chosen.event_id and q.run = chosen.run and q.attempts = chosen.attempts
+          where q.parked is null${NOT_RUNNING_ELSEWHERE}
+          order by q.run_at, q.event_id
+            for update of q skip locked)
+  select event_id, run from c`
+
+// $1 lock number
+const LOCK_SUSPECTS = `
+  select pg_try_advisory_xact_lock($1::bigint) as is_mine`
+
+// $1 worker  $2 number for a new row  $3 idle timeout in ms
+//
+// Any guard row of this worker that nobody holds will do, and a new one is made when none is free:
+// one that a lost connection still holds in the database must not stop the slot. An insert that
+// could conflict is avoided for the same reason, since it would wait for that connection.
+const OPEN_GUARD = `
+  with free as materialized (
+         select worker_id, slot
+           from {schema}.commit_guards
+          where worker_id = $1
+          limit 1
+            for update skip locked),
+       touched as (
+         update {schema}.commit_guards g
+            set n = g.n + 1
+           from free
+          where g.worker_id = free.worker_id and g.slot = free.slot),
+       made as (
+         insert into {schema}.commit_guards (worker_id, slot, n)
+         select $1, $2::integer, 1
+          where not exists (select from free))
+  select pg_backend_pid() as pid, pg_current_xact_id() as xid,
+         set_config('idle_in_transaction_session_timeout', $3, true)`
+
+export interface Claimed {
+  readonly events: readonly ClaimedEvent[]
+  /** When the last of them was due, in ms. */
+  readonly lastRunAtMs: number | undefined
+}
+
+export async function claimDueEvents(
+  connection: Connection,
+  { slot, kind, limit }: Pick<ClaimRequest, 'slot' | 'kind' | 'limit'>,
+  lowWaterMs: number | undefined,
+): Promise<Claimed> {
+  const { rows } = await connection.query(CLAIM[kind], [
+    slot.workerId,
+    slot.slot,
+    kind === 'fresh' ? limit : 1,
+    lowWaterMs === undefined ? '-infinity' : new Date(lowWaterMs).toISOString(),
+  ])
+  if (rows.length > limit) throw new Error(`Claimed ${rows.length} events where ${limit} were asked for`)
+  const last = rows.at(-1)?.['run_at']
+  return { events: rows.map(asClaimedEvent), lastRunAtMs: last == null ? undefined : Number(last) / 1_000 }
+}
+
+/** Locks these again after the rest was let go of; some may have been taken meanwhile. */
+export async function claimChosenEvents(
+  connection: Connection,
+  slot: WorkerSlot,
+  chosen: readonly ClaimedEvent[],
+): Promise<readonly ClaimedEvent[]> {
+  const { rows } = await connection.query<'event_id'>(CLAIM_THESE, [
+    slot.workerId,
+    slot.slot,
+    plainArray(chosen.map(({ eventId }) => eventId)),
+    plainArray(chosen.map(({ run }) => run)),
+    plainArray(chosen.map(({ attempt }) => attempt - 1)),
+  ])
+  const locked = new Set(rows.map((row) => row.event_id))
+  return chosen.filter(({ eventId }) => locked.has(eventId))
+}
+
+/** Only one suspect runs in the whole fleet. The lock goes with the transaction. */
+export async function lockSuspects(connection: Connection, lockNumber: string): Promise<boolean> {
+  const { rows } = await connection.query<'is_mine'>(LOCK_SUSPECTS, [lockNumber])
+  return rows[0]?.is_mine === 't'
+}
+
+/** Makes every COMMIT but ours fail, and learns what the transaction is called. */
+export async function openGuard(
+  connection: Connection,
+  { workerId }: WorkerSlot,
+  idleTimeoutMs: number,
+): Promise<{ pid: number; xid: string }> {
+  const { rows } = await connection.query<'pid' | 'xid'>(OPEN_GUARD, [
+    workerId,
+    Math.floor(Math.random() * 2 ** 31),
+    String(idleTimeoutMs),
+  ])
+  return { pid: Number(rows[0]?.pid), xid: String(rows[0]?.xid) }
+}
+
+function asClaimedEvent(row: TextRow): ClaimedEvent {
+  return {
+    eventId: row['event_id'] ?? '',
+    run: Number(row['run']),
+    attempt: Number(row['attempts']) + 1,
+    crashes: Number(row['crashes']),
+    source: row['source'] ?? '',
+    key: Buffer.from(row['event_key'] ?? '', 'hex').toString(),
+    type: row['type'] ?? '',
+    body: Buffer.from(row['body'] ?? '', 'hex'),
+    headers: JSON.parse(row['headers'] ?? '{}') as DeliveryHeaders,
+    receivedAt: new Date(Number(row['received_at'])),
+    occurredAt: row['occurred_at'] == null ? undefined : new Date(Number(row['occurred_at'])),
+  }
+}

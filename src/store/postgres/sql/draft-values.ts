@@ -1,0 +1,55 @@
+import type { EventDraft, EventId } from '../../../model/event.ts'
+import { byteaArray, plainArray, textArray, timestampArray } from '../binary-array.ts'
+
+/** A draft with the id it will have if it turns out to be new. */
+export interface NumberedDraft {
+  readonly id: EventId
+  readonly draft: EventDraft
+}
+
+// $1 id  $2 source  $3 event key  $4 type  $5 key hash  $6 fingerprint  $7 content hash  $8 variant hash
+// $9 body  $10 headers  $11 received at  $12 occurred at  $13 secret
+export const DRAFTS = `
+         unnest($1::uuid[], $2::text[], $3::bytea[], $4::text[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[],
+                $9::bytea[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::text[])
+           with ordinality
+           as draft (id, source, event_key, type, key_hash, fingerprint, content_hash, variant_hash,
+                     body, headers, received_at, occurred_at, secret, ord)`
+
+export const EVENT_COLUMNS = `
+         id, source, event_key, type, key_hash, fingerprint, content_hash, variant_hash,
+         body, headers, received_at, occurred_at, secret`
+
+/** The parameters of `DRAFTS`. */
+export function draftValues(drafts: readonly NumberedDraft[]): unknown[] {
+  const list = drafts.map(({ draft }) => draft)
+  return [
+    plainArray(drafts.map(({ id }) => id)),
+    textArray(list.map(({ source }) => source)),
+    byteaArray(list.map(({ key }) => (key === undefined ? null : Buffer.from(key)))),
+    textArray(list.map(({ type }) => type)),
+    byteaArray(list.map(({ keyHash }) => keyHash)),
+    byteaArray(list.map(({ fingerprint }) => fingerprint)),
+    byteaArray(list.map((draft) => findContentHash(draft) ?? null)),
+    byteaArray(list.map(({ variantHash }) => variantHash)),
+    byteaArray(list.map(({ body }) => body)),
+    textArray(list.map(({ headers }) => JSON.stringify(headers))),
+    timestampArray(list.map(({ receivedAt }) => receivedAt.getTime())),
+    timestampArray(list.map(({ occurredAt }) => storableTime(occurredAt))),
+    textArray(list.map(({ secret }) => secret)),
+  ]
+}
+
+/** Bytes that are free to repeat are not watched, whatever the draft says. */
+export function findContentHash(draft: EventDraft): Uint8Array | undefined {
+  return draft.sameBytes === 'run' ? undefined : draft.contentHash
+}
+
+const YEAR_1_MS = Date.parse('0001-01-01T00:00:00Z')
+const YEAR_10000_MS = Date.UTC(10_000, 0, 1)
+
+/** A sender may claim any time; one that PostgreSQL cannot hold must not fail the batch for ever. */
+function storableTime(time: Date | undefined): number | null {
+  const ms = time?.getTime() ?? NaN
+  return ms >= YEAR_1_MS && ms < YEAR_10000_MS ? ms : null
+}

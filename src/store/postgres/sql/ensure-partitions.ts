@@ -1,0 +1,69 @@
+/**
+ * Makes the weekly partitions of this week and the next ones, where they are missing.
+ *
+ * Each is made as a table of its own and then attached, since ATTACH takes a lock on the parent that
+ * lets inserts go on, where `create table … partition of` stops them. It also has to look through
+ * the default partition under a strong lock: that one is empty as long as this runs in time.
+ *
+ * @module
+ */
+
+import type { Connection } from '../connection.ts'
+
+// $1 names of partitions
+const FIND = `
+  select name
+    from unnest($1::text[]) name
+   where to_regclass('{schema}.' || name) is null`
+
+const NOW = `
+  select (extract(epoch from clock_timestamp()) * 1000)::bigint as now`
+
+/** Runs inside a transaction of the caller. */
+export async function ensurePartitions(connection: Connection): Promise<void> {
+  const { rows } = await connection.query<'now'>(NOW)
+  const wanted = listPartitions(Number(rows[0]?.now))
+  const { rows: missing } = await connection.query<'name'>(FIND, [wanted.map(({ name }) => name)])
+  const names = new Set(missing.map(({ name }) => name))
+  for (const partition of wanted) {
+    if (names.has(partition.name)) await attach(connection, partition)
+  }
+}
+
+interface Partition {
+  readonly parent: string
+  readonly name: string
+  readonly from: string
+  readonly to: string
+}
+
+const PARENTS = ['events', 'outcomes', 'attempts']
+const WEEKS = 5
+const WEEK_MS = 7 * 24 * 3_600_000
+/** 1970-01-05, the first Monday. */
+const FIRST_MONDAY_MS = 4 * 24 * 3_600_000
+
+function listPartitions(nowMs: number): readonly Partition[] {
+  const thisWeek = Math.floor((nowMs - FIRST_MONDAY_MS) / WEEK_MS)
+  return Array.from({ length: WEEKS }, (_, ahead) => FIRST_MONDAY_MS + (thisWeek + ahead) * WEEK_MS).flatMap((start) =>
+    PARENTS.map((parent) => ({
+      parent,
+      name: `${parent}_${new Date(start).toISOString().slice(0, 10).replaceAll('-', '')}`,
+      from: lowestIdAt(start),
+      to: lowestIdAt(start + WEEK_MS),
+    })),
+  )
+}
+
+/** The least UUID whose first 48 bits are this time, which is how a UUIDv7 begins. */
+function lowestIdAt(ms: number): string {
+  const hex = ms.toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
+}
+
+async function attach(connection: Connection, { parent, name, from, to }: Partition): Promise<void> {
+  await connection.query(`create table {schema}.${name} (like {schema}.${parent} including all)`)
+  await connection.query(
+    `alter table {schema}.${parent} attach partition {schema}.${name} for values from ('${from}') to ('${to}')`,
+  )
+}

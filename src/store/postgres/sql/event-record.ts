@@ -1,0 +1,56 @@
+/**
+ * An event as an operator sees it, put together from the tables it is spread over.
+ *
+ * @module
+ */
+
+import type { DeliveryHeaders } from '../../../model/delivery.ts'
+import type { EventState } from '../../../model/event-state.ts'
+import type { EventRecord, FailedAttempt } from '../../../model/outcome.ts'
+import type { TextRow } from '../connection.ts'
+import { OUTCOME_COLUMNS, findOutcomeIn } from './outcome-row.ts'
+
+/** To be followed by what narrows `e`. */
+export const SELECT_RECORDS = `
+  select e.id, e.source, encode(e.event_key, 'hex') as event_key, e.type, encode(e.body, 'hex') as body, e.headers,
+         (extract(epoch from e.received_at) * 1000)::bigint as received_at,
+         (extract(epoch from e.occurred_at) * 1000)::bigint as occurred_at, e.secret,
+         q.event_id is not null as is_queued, q.parked, q.reason, q.attempts, q.crashes,
+         (extract(epoch from q.run_at) * 1000)::bigint as run_at,
+         exists (select from {schema}.workers where e.id = any(running)) as is_running,${OUTCOME_COLUMNS},
+         (select json_agg(json_build_object('attempt', attempt, 'reason', reason, 'message', message,
+                                            'durationMs', duration_ms) order by at)
+            from {schema}.attempts
+           where attempts.event_id = e.id) as failures,
+         (select sum(count) from {schema}.deliveries where deliveries.event_id = e.id) as deliveries
+    from {schema}.events e
+    left join lateral (select * from {schema}.queue
+                        where queue.event_id = e.id order by run desc limit 1) q on true
+    left join lateral (select * from {schema}.outcomes
+                        where outcomes.event_id = e.id order by run desc limit 1) o on true`
+
+export function asEventRecord(row: TextRow): EventRecord {
+  const isQueued = row['is_queued'] === 't'
+  const outcome = isQueued ? undefined : findOutcomeIn(row)
+  const parked = row['parked'] as EventState | null | undefined
+  const waiting: EventState = row['is_running'] === 't' ? 'running' : 'ready'
+  return {
+    id: row['id'] ?? '',
+    source: row['source'] ?? '',
+    key: row['event_key'] == null ? undefined : Buffer.from(row['event_key'], 'hex').toString(),
+    type: row['type'] ?? '',
+    state: outcome?.state ?? parked ?? waiting,
+    reason: (isQueued ? row['reason'] : outcome?.reason) ?? undefined,
+    attempts: isQueued ? Number(row['attempts']) : (outcome?.attempts ?? 0),
+    crashes: Number(row['crashes'] ?? 0),
+    nextRunAt: isQueued && parked == null ? new Date(Number(row['run_at'])) : undefined,
+    body: Buffer.from(row['body'] ?? '', 'hex'),
+    headers: JSON.parse(row['headers'] ?? '{}') as DeliveryHeaders,
+    receivedAt: new Date(Number(row['received_at'])),
+    occurredAt: row['occurred_at'] == null ? undefined : new Date(Number(row['occurred_at'])),
+    secret: row['secret'] ?? '',
+    outcome,
+    failures: JSON.parse(row['failures'] ?? '[]') as FailedAttempt[],
+    deliveries: Number(row['deliveries'] ?? 0),
+  }
+}

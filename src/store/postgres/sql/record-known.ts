@@ -1,0 +1,231 @@
+/**
+ * Sorts out the drafts of a batch that are not plainly new: duplicates, conflicts, known content.
+ *
+ * | key | content | it is |
+ * |---|---|---|
+ * | known, same fingerprint | | a duplicate, and a dead event is queued again if its source says so |
+ * | known, other fingerprint | | a conflict, or a duplicate of the same conflict |
+ * | new | known | quarantined, or a duplicate of the event that has it |
+ *
+ * A statement of its own sees what the winner of a race has committed meanwhile, because the insert
+ * before it has waited for the winner to end.
+ *
+ * @module
+ */
+
+import type { EventId, Recorded } from '../../../model/event.ts'
+import type { Connection } from '../connection.ts'
+import { byteaArray, plainArray, textArray } from '../binary-array.ts'
+import { DRAFTS, EVENT_COLUMNS, draftValues, findContentHash } from './draft-values.ts'
+import type { NumberedDraft } from './draft-values.ts'
+
+export interface UnsettledDraft extends NumberedDraft {
+  /** Its place in the batch. */
+  readonly at: number
+  /** Whether it has just claimed its key. */
+  readonly hasKey: boolean
+  /** Whether it has just claimed its content. */
+  readonly hasContent: boolean
+}
+
+/** A key was there at the insert and gone at the look: pruned or forgotten in between. */
+export class KeyVanished extends Error {
+  override readonly name = 'KeyVanished'
+}
+
+// $1 hashes  $2 whether nothing was written so far
+//
+// A batch of duplicates only writes no WAL, so its COMMIT would say nothing about a first insert that
+// a session with synchronous_commit = off made a moment ago. The message makes it flush what is
+// before it, and leaves the key rows alone.
+const LOOK = `
+  select encode(keys.hash, 'hex') as hash, keys.event_id, encode(keys.fingerprint, 'hex') as fingerprint,
+         exists (select from {schema}.outcomes o where o.event_id = keys.event_id and o.state = 'dead') as is_dead
+    from (select case when $2::boolean then pg_logical_emit_message(true, 'hookonce', '') end as lsn) proof
+    left join {schema}.keys on keys.hash = any($1::bytea[])`
+
+// $1 hashes  $2 ids  $3 fingerprints
+const CLAIM_VARIANTS = `
+  insert into {schema}.keys (hash, event_id, fingerprint)
+  select distinct on (hash) hash, id, fingerprint
+    from unnest($1::bytea[], $2::uuid[], $3::bytea[]) with ordinality as variant (hash, id, fingerprint, ord)
+   order by hash, ord
+      on conflict do nothing
+  returning event_id`
+
+// $1 to $13 drafts  $14 states  $15 reasons
+const STORE_PARKED = `
+  with draft as materialized (
+         select * from ${DRAFTS}),
+       stored as (
+         insert into {schema}.events (${EVENT_COLUMNS})
+         select ${EVENT_COLUMNS} from draft)
+  insert into {schema}.queue (event_id, run_at, parked, reason)
+  select draft.id, clock_timestamp(), state.parked, state.reason
+    from draft
+    join unnest($14::text[], $15::text[]) with ordinality as state (parked, reason, ord) using (ord)`
+
+// $1 hashes, all claimed by this transaction  $2 the events they shall stand for
+const MOVE_KEYS = `
+  update {schema}.keys
+     set event_id = move.event_id
+    from unnest($1::bytea[], $2::uuid[]) as move (hash, event_id)
+   where keys.hash = move.hash`
+
+// $1 events
+const REVIVE = `
+  with gone as (
+         delete from {schema}.outcomes
+          where event_id = any($1::uuid[]) and state = 'dead'
+         returning event_id, run)
+  insert into {schema}.queue (event_id, run, run_at)
+  select event_id, run, clock_timestamp() from gone
+      on conflict do nothing
+  returning event_id`
+
+export async function recordKnown(
+  connection: Connection,
+  drafts: readonly UnsettledDraft[],
+  { wroteNothing }: { wroteNothing: boolean },
+): Promise<ReadonlyMap<number, Recorded>> {
+  const hashes = drafts.flatMap(({ draft, hasKey, hasContent }) => {
+    const content = findContentHash(draft)
+    return [...(hasKey ? [] : [draft.keyHash]), ...(content === undefined || hasContent ? [] : [content])]
+  })
+  const known = await look(connection, hashes, wroteNothing)
+  const plan = new Plan()
+
+  const conflicts: UnsettledDraft[] = []
+  for (const draft of drafts.filter(({ hasKey }) => !hasKey)) {
+    const key = known.get(draft.draft.keyHash)
+    if (key.fingerprint === hex(draft.draft.fingerprint)) plan.duplicate(draft, key)
+    else conflicts.push(draft)
+  }
+  if (conflicts.length > 0) await settleConflicts(connection, plan, conflicts)
+
+  for (const draft of drafts.filter(({ hasKey }) => hasKey)) {
+    // Only a draft whose content was not its own is here with its key.
+    const content = findContentHash(draft.draft) as Uint8Array
+    plan.knownContent(draft, plan.ownerOf(known.get(content).eventId))
+  }
+  await write(connection, plan)
+  return plan.answers
+}
+
+async function settleConflicts(connection: Connection, plan: Plan, drafts: readonly UnsettledDraft[]): Promise<void> {
+  const { rows } = await connection.query<'event_id'>(CLAIM_VARIANTS, [
+    byteaArray(drafts.map(({ draft }) => draft.variantHash)),
+    plainArray(drafts.map(({ id }) => id)),
+    byteaArray(drafts.map(({ draft }) => draft.fingerprint)),
+  ])
+  const claimed = new Set(rows.map((row) => row.event_id))
+  const repeated = drafts.filter(({ id }) => !claimed.has(id))
+  for (const draft of drafts) if (claimed.has(draft.id)) plan.conflict(draft)
+  if (repeated.length === 0) return
+
+  const known = await look(connection, repeated.map(({ draft }) => draft.variantHash), false)
+  for (const draft of repeated) plan.duplicate(draft, known.get(draft.draft.variantHash))
+}
+
+interface KnownKey {
+  readonly eventId: EventId
+  readonly fingerprint: string
+  readonly isDead: boolean
+}
+
+async function look(connection: Connection, hashes: readonly Uint8Array[], wroteNothing: boolean): Promise<KnownKeys> {
+  const { rows } = await connection.query<'hash' | 'event_id' | 'fingerprint' | 'is_dead'>(LOOK, [
+    byteaArray(hashes),
+    wroteNothing,
+  ])
+  return new KnownKeys(
+    rows.map((row) => [
+      row.hash ?? '',
+      { eventId: row.event_id ?? '', fingerprint: row.fingerprint ?? '', isDead: row.is_dead === 't' },
+    ]),
+  )
+}
+
+class KnownKeys {
+  readonly #keys: ReadonlyMap<string, KnownKey>
+
+  constructor(keys: readonly (readonly [string, KnownKey])[]) {
+    this.#keys = new Map(keys)
+  }
+
+  get(hash: Uint8Array): KnownKey {
+    const key = this.#keys.get(hex(hash))
+    if (key === undefined) throw new KeyVanished()
+    return key
+  }
+}
+
+/** What to answer and what to write, before anything is written. */
+class Plan {
+  readonly answers = new Map<number, Recorded>()
+  readonly parked: { draft: UnsettledDraft; state: 'conflict' | 'quarantined'; reason: string | null }[] = []
+  readonly moves: { hash: Uint8Array; eventId: EventId }[] = []
+  readonly dead: { at: number; eventId: EventId }[] = []
+  readonly #owners = new Map<EventId, EventId>()
+
+  duplicate(draft: UnsettledDraft, { eventId, isDead }: KnownKey): void {
+    this.answers.set(draft.at, { status: 'duplicate', eventId })
+    if (isDead && draft.draft.redelivery === 'retry') this.dead.push({ at: draft.at, eventId })
+    // Content that this draft claimed a moment ago must not stand for an event that will not be.
+    const content = findContentHash(draft.draft)
+    if (draft.hasContent && content !== undefined) this.#move(draft.id, content, eventId)
+  }
+
+  conflict(draft: UnsettledDraft): void {
+    this.answers.set(draft.at, { status: 'conflict', eventId: draft.id })
+    this.parked.push({ draft, state: 'conflict', reason: 'same key, other content' })
+  }
+
+  knownContent(draft: UnsettledDraft, owner: EventId): void {
+    if (draft.draft.sameBytes === 'duplicate') {
+      this.answers.set(draft.at, { status: 'duplicate', eventId: owner })
+      this.#move(draft.id, draft.draft.keyHash, owner)
+      return
+    }
+    const reason = draft.draft.key === undefined ? 'no key' : 'same bytes under another key'
+    this.answers.set(draft.at, { status: 'quarantined', eventId: draft.id, reason })
+    this.parked.push({ draft, state: 'quarantined', reason })
+  }
+
+  /** Who stands for an event that was a draft of this batch and turned out to be a duplicate. */
+  ownerOf(eventId: EventId): EventId {
+    return this.#owners.get(eventId) ?? eventId
+  }
+
+  #move(from: EventId, hash: Uint8Array, eventId: EventId): void {
+    this.moves.push({ hash, eventId })
+    this.#owners.set(from, eventId)
+  }
+}
+
+async function write(connection: Connection, { parked, moves, dead, answers }: Plan): Promise<void> {
+  if (moves.length > 0) {
+    await connection.query(MOVE_KEYS, [
+      byteaArray(moves.map(({ hash }) => hash)),
+      plainArray(moves.map(({ eventId }) => eventId)),
+    ])
+  }
+  if (parked.length > 0) {
+    await connection.query(STORE_PARKED, [
+      ...draftValues(parked.map(({ draft }) => draft)),
+      textArray(parked.map(({ state }) => state)),
+      textArray(parked.map(({ reason }) => reason)),
+    ])
+  }
+  if (dead.length > 0) {
+    const { rows } = await connection.query<'event_id'>(REVIVE, [plainArray(dead.map(({ eventId }) => eventId))])
+    const revived = new Set(rows.map((row) => row.event_id))
+    for (const { at, eventId } of dead) {
+      if (revived.delete(eventId)) answers.set(at, { status: 'revived', eventId })
+    }
+  }
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+}

@@ -1,0 +1,17 @@
+import type { EventId } from '../../../model/event.ts'
+import type { Connection } from '../connection.ts'
+
+// $1 event
+const RETRY = `
+  with gone as (
+         delete from {schema}.outcomes
+          where event_id = $1 and state = 'dead'
+         returning event_id, run)
+  insert into {schema}.queue (event_id, run, run_at)
+  select event_id, run, clock_timestamp() from gone`
+
+/** Queues a dead event again with its attempts at zero. `false` when it is not dead. */
+export async function retryEvent(connection: Connection, eventId: EventId): Promise<boolean> {
+  const { rowCount } = await connection.query(RETRY, [eventId])
+  return rowCount === 1
+}

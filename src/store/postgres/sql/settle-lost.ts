@@ -1,0 +1,51 @@
+/**
+ * Writes a failed attempt from outside the transaction that failed.
+ *
+ * The row must still say that this attempt is the next one, and nobody may hold it: if the lost
+ * transaction is still open in the database, or another worker has the event, this does nothing.
+ *
+ * @module
+ */
+
+import type { Settlement } from '../../../model/outcome.ts'
+import type { Connection } from '../connection.ts'
+import { withoutNul } from '../binary-array.ts'
+import { addAttempts, wholeMs } from './settle.ts'
+
+// $1 event  $2 run  $3 attempts so far
+const LOCK = `
+  select 1
+    from {schema}.queue
+   where event_id = $1 and run = $2 and attempts = $3 and parked is null
+     for update skip locked`
+
+// $1 event  $2 run  $3 attempts  $4 retry in ms
+const RUN_AGAIN = `
+  update {schema}.queue
+     set attempts = $3, run_at = clock_timestamp() + $4::float8 * interval '1 millisecond'
+   where event_id = $1 and run = $2`
+
+// $1 event  $2 run  $3 attempts  $4 duration  $5 reason
+const DIE = `
+  with gone as (
+         delete from {schema}.queue where event_id = $1 and run = $2)
+  insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at)
+  values ($1, $2, 'dead', $3, $4, $5, clock_timestamp())`
+
+/** Runs inside a transaction of the caller. */
+export async function settleLost(
+  connection: Connection,
+  settlement: Extract<Settlement, { state: 'ready' | 'dead' }>,
+): Promise<void> {
+  const { eventId, run, attempt } = settlement
+  const { rows } = await connection.query(LOCK, [eventId, run, attempt - 1])
+  if (rows.length === 0) return
+
+  await addAttempts(connection, [settlement])
+  if (settlement.state === 'ready') {
+    await connection.query(RUN_AGAIN, [eventId, run, attempt, settlement.retryInMs])
+  } else {
+    const { durationMs, reason } = settlement
+    await connection.query(DIE, [eventId, run, attempt, wholeMs(durationMs), withoutNul(reason)])
+  }
+}

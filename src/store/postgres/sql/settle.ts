@@ -1,0 +1,146 @@
+/**
+ * Writes what became of claimed events, in the transaction that claimed them.
+ *
+ * Every statement also says in which transaction it ran. A handler that got around the guards may
+ * have ended ours and begun another, in which none of our locks hold.
+ *
+ * @module
+ */
+
+import { HookonceError } from '../../../errors.ts'
+import type { FailedAttempt, Settlement } from '../../../model/outcome.ts'
+import type { Connection } from '../connection.ts'
+import { plainArray, textArray, withoutNul } from '../binary-array.ts'
+
+// $1 events  $2 runs  $3 states  $4 attempts  $5 durations  $6 reasons  $7 results
+const REST = `
+  with s as materialized (
+         select *
+           from unnest($1::uuid[], $2::integer[], $3::text[], $4::integer[], $5::integer[], $6::text[], $7::text[])
+             as s (event_id, run, state, attempts, duration_ms, reason, result)),
+       gone as (
+         delete from {schema}.queue q
+          using s
+          where q.event_id = s.event_id and q.run = s.run
+         returning 1),
+       written as (
+         insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, result, settled_at)
+         select event_id, run, state, attempts, duration_ms, reason, result, clock_timestamp() from s)
+  select (select count(*) from gone) as found, pg_current_xact_id() as xid`
+
+// $1 events  $2 runs  $3 attempts  $4 retry in ms
+const RUN_AGAIN = `
+  with s as materialized (
+         select *
+           from unnest($1::uuid[], $2::integer[], $3::integer[], $4::float8[])
+             as s (event_id, run, attempts, retry_in_ms)),
+       changed as (
+         update {schema}.queue q
+            set attempts = s.attempts,
+                run_at = clock_timestamp() + s.retry_in_ms * interval '1 millisecond'
+           from s
+          where q.event_id = s.event_id and q.run = s.run
+         returning 1)
+  select (select count(*) from changed) as found, pg_current_xact_id() as xid`
+
+// $1 events  $2 runs  $3 wake keys
+const PARK_UNHANDLED = `
+  with s as materialized (
+         select * from unnest($1::uuid[], $2::integer[], $3::text[]) as s (event_id, run, wake_key)),
+       changed as (
+         update {schema}.queue q
+            set parked = 'unhandled', reason = 'no handler for its type', wake_key = s.wake_key
+           from s
+          where q.event_id = s.event_id and q.run = s.run
+         returning 1)
+  select (select count(*) from changed) as found, pg_current_xact_id() as xid`
+
+// $1 events  $2 runs  $3 attempts  $4 reasons  $5 messages  $6 durations
+const ADD_ATTEMPTS = `
+  insert into {schema}.attempts (event_id, run, attempt, reason, message, duration_ms, at)
+  select event_id, run, attempt, reason, message, duration_ms, clock_timestamp()
+    from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::text[], $6::integer[])
+      as failed (event_id, run, attempt, reason, message, duration_ms)`
+
+type Settled<State> = Extract<Settlement, { state: State }>
+
+/** @throws HookonceError TRANSACTION_ENDED when this is not the transaction that holds the events */
+export async function settle(connection: Connection, xid: string, settlements: readonly Settlement[]): Promise<void> {
+  const resting = settlements.filter((s) => s.state === 'done' || s.state === 'skipped' || s.state === 'dead')
+  const again = settlements.filter((s) => s.state === 'ready')
+  const unhandled = settlements.filter((s) => s.state === 'unhandled')
+  const failed = settlements.filter((s) => s.state === 'dead' || s.state === 'ready')
+
+  if (resting.length > 0) await expectAll(connection, xid, resting, REST, restValues(resting))
+  if (again.length > 0) await expectAll(connection, xid, again, RUN_AGAIN, againValues(again))
+  if (unhandled.length > 0) await expectAll(connection, xid, unhandled, PARK_UNHANDLED, unhandledValues(unhandled))
+  if (failed.length > 0) await addAttempts(connection, failed)
+}
+
+export async function addAttempts(
+  connection: Connection,
+  failed: readonly { eventId: string; run: number; failure: FailedAttempt }[],
+): Promise<void> {
+  await connection.query(ADD_ATTEMPTS, [
+    ...idsOf(failed),
+    plainArray(failed.map(({ failure }) => failure.attempt)),
+    textArray(failed.map(({ failure }) => failure.reason)),
+    textArray(failed.map(({ failure }) => failure.message)),
+    plainArray(failed.map(({ failure }) => wholeMs(failure.durationMs))),
+  ])
+}
+
+/** Where unhandled events of one kind are found again. A source's name has no control characters. */
+export function wakeKey({ source, type }: { source: string; type: string }): string {
+  return withoutNul(`${source}\u001f${type}`)
+}
+
+/** A duration as the tables keep it: whole milliseconds, at most 24 days. */
+export function wholeMs(durationMs: number): number {
+  return Math.min(Math.max(Math.round(durationMs), 0), 2_147_483_647)
+}
+
+async function expectAll(
+  connection: Connection,
+  xid: string,
+  settlements: readonly Settlement[],
+  sql: string,
+  values: unknown[],
+): Promise<void> {
+  const { rows } = await connection.query<'found' | 'xid'>(sql, values)
+  const isOurs = rows[0]?.xid === xid
+  if (isOurs && Number(rows[0]?.found) === settlements.length) return
+  throw new HookonceError(
+    'TRANSACTION_ENDED',
+    isOurs
+      ? `${settlements.length} events were to be settled and the queue has ${String(rows[0]?.found)} of them`
+      : 'The transaction that held the events was ended by somebody else',
+  )
+}
+
+function restValues(settlements: readonly Settled<'done' | 'skipped' | 'dead'>[]): unknown[] {
+  return [
+    ...idsOf(settlements),
+    plainArray(settlements.map(({ state }) => state)),
+    plainArray(settlements.map(({ attempt }) => attempt)),
+    plainArray(settlements.map(({ durationMs }) => wholeMs(durationMs))),
+    textArray(settlements.map((s) => (s.state === 'done' ? null : s.reason))),
+    textArray(settlements.map((s) => (s.state === 'done' ? (s.result ?? null) : null))),
+  ]
+}
+
+function againValues(settlements: readonly Settled<'ready'>[]): unknown[] {
+  return [
+    ...idsOf(settlements),
+    plainArray(settlements.map(({ attempt }) => attempt)),
+    plainArray(settlements.map(({ retryInMs }) => retryInMs)),
+  ]
+}
+
+function unhandledValues(settlements: readonly Settled<'unhandled'>[]): unknown[] {
+  return [...idsOf(settlements), textArray(settlements.map(wakeKey))]
+}
+
+function idsOf(settlements: readonly { eventId: string; run: number }[]): [string, string] {
+  return [plainArray(settlements.map(({ eventId }) => eventId)), plainArray(settlements.map(({ run }) => run))]
+}

@@ -1,0 +1,109 @@
+/**
+ * Counts a crash on what dead workers were running. One statement, so that it happens whole or not.
+ *
+ * - Dead is whose heart has not beaten for a while by the database's clock.
+ * - The worker's record is locked first, skipping what another sweeper holds: no crash counts twice.
+ * - An event counts only while the queue says that the listed attempt is still the next one, and
+ *   nobody holds it. One that is held stays listed: a frozen worker still has it open, and the
+ *   database will end that transaction in time.
+ *
+ * @module
+ */
+
+import type { SweptEvent } from '../../contract.ts'
+import type { Connection } from '../connection.ts'
+
+// $1 dead after ms  $2 this worker  $3 crashes max
+const SWEEP = `
+  with stale as materialized (
+         select worker_id, slot, running, running_attempts
+           from {schema}.workers
+          where beat_at < clock_timestamp() - $1::float8 * interval '1 millisecond'
+            and worker_id <> $2
+          order by worker_id, slot
+            for update skip locked),
+       listed as materialized (
+         select distinct on (r.event_id) stale.worker_id, stale.slot, r.event_id, r.attempt
+           from stale
+          cross join lateral unnest(stale.running, stale.running_attempts) as r (event_id, attempt)
+          order by r.event_id, r.attempt desc),
+       held as materialized (
+         select q.event_id, q.run, q.crashes + 1 as crashes, listed.attempt, listed.worker_id
+           from listed
+           join {schema}.queue q on q.event_id = listed.event_id and q.attempts = listed.attempt - 1
+          where q.parked is null
+          order by q.event_id
+            for update of q skip locked),
+       counted as (
+         update {schema}.queue q
+            set crashes = held.crashes
+           from held
+          where q.event_id = held.event_id and q.run = held.run
+            and held.crashes < $3::integer),
+       gone as (
+         delete from {schema}.queue q
+          using held
+          where q.event_id = held.event_id and q.run = held.run
+            and held.crashes >= $3::integer),
+       died as (
+         insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at)
+         select event_id, run, 'dead', attempt, 0, 'crashed', clock_timestamp()
+           from held
+          where crashes >= $3::integer),
+       noted as (
+         insert into {schema}.attempts (event_id, run, attempt, reason, message, duration_ms, at)
+         select event_id, run, attempt, 'crashed', 'The process died while the handler ran', 0, clock_timestamp()
+           from held
+          where crashes >= $3::integer),
+       remaining as materialized (
+         select listed.worker_id, listed.slot,
+                array_agg(listed.event_id) as running, array_agg(listed.attempt) as running_attempts
+           from listed
+           join {schema}.queue q on q.event_id = listed.event_id and q.attempts = listed.attempt - 1
+          where q.parked is null
+            and listed.event_id not in (select event_id from held)
+          group by listed.worker_id, listed.slot),
+       kept as (
+         update {schema}.workers w
+            set running = remaining.running, running_attempts = remaining.running_attempts
+           from remaining
+          where w.worker_id = remaining.worker_id and w.slot = remaining.slot),
+       removed as (
+         delete from {schema}.workers w
+          using stale
+          where w.worker_id = stale.worker_id and w.slot = stale.slot
+            and not exists (select
+                              from remaining
+                             where remaining.worker_id = stale.worker_id and remaining.slot = stale.slot))
+  select event_id, crashes, crashes >= $3::integer as is_dead, worker_id
+    from held`
+
+// A guard that is locked belongs to a transaction that is still open; it goes another time.
+const REMOVE_GUARDS = `
+  with idle as materialized (
+         select worker_id, slot
+           from {schema}.commit_guards g
+          where not exists (select from {schema}.workers w where w.worker_id = g.worker_id)
+            for update skip locked)
+  delete from {schema}.commit_guards g
+   using idle
+   where g.worker_id = idle.worker_id and g.slot = idle.slot`
+
+/** Runs inside a transaction of the caller. */
+export async function sweepWorkers(
+  connection: Connection,
+  { deadAfterMs, crashesMax, me }: { deadAfterMs: number; crashesMax: number; me: string },
+): Promise<readonly SweptEvent[]> {
+  const { rows } = await connection.query<'event_id' | 'crashes' | 'is_dead' | 'worker_id'>(SWEEP, [
+    deadAfterMs,
+    me,
+    crashesMax,
+  ])
+  await connection.query(REMOVE_GUARDS)
+  return rows.map((row) => ({
+    eventId: row.event_id ?? '',
+    crashes: Number(row.crashes),
+    dead: row.is_dead === 't',
+    workerId: row.worker_id ?? '',
+  }))
+}

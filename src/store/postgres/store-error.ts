@@ -1,0 +1,32 @@
+import { HookonceError, StoreRejectedError, StoreUnavailableError } from '../../errors.ts'
+
+/**
+ * What an error from a statement means: the row is at fault, or the database is.
+ *
+ * Data, constraint, limit, syntax or permission, and what a trigger raises (classes 22, 23, 54, 42,
+ * P0) will not go away by waiting. Everything else may.
+ */
+export function asStoreError(error: unknown): HookonceError {
+  if (error instanceof HookonceError) return error
+  const state = findSqlState(error)
+  const message = error instanceof Error ? error.message : String(error)
+  if (state !== undefined && /^(?:22|23|54|42|P0)/.test(state)) {
+    return new StoreRejectedError(`PostgreSQL refused a statement (${state}): ${message}`, { cause: error })
+  }
+  const code = state === undefined ? '' : ` (${state})`
+  return new StoreUnavailableError(`PostgreSQL failed${code}: ${message}`, { cause: error })
+}
+
+/** The five characters by which PostgreSQL names an error; `undefined` for one that did not come from it. */
+export function findSqlState(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
+  // Errors of sockets have codes such as EPIPE, but no severity.
+  if (!('severity' in error)) return undefined
+  return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined
+}
+
+/** Errors that a transaction is tried again for: a deadlock, and what a stricter isolation would raise. */
+export function isRetryable(error: unknown): boolean {
+  const state = findSqlState(error)
+  return state === '40P01' || state === '40001'
+}

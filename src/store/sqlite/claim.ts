@@ -1,0 +1,78 @@
+/**
+ * The two transactions of a claim. Why there are two is told in `sql/claim-group.ts`.
+ *
+ * @module
+ */
+
+import { StoreUnavailableError } from '../../errors.ts'
+import type { ClaimedEvent, ClaimRequest } from '../contract.ts'
+import { SqliteGroup } from './group.ts'
+import { getOwnProcess } from './process-identity.ts'
+import { announce } from './sql/announce.ts'
+import { isStillClaimable, listCandidates } from './sql/claim-group.ts'
+import type { Release, Writer } from './writer.ts'
+
+export interface ClaimContext {
+  readonly writer: Writer
+  readonly waitMs: number
+}
+
+/** Opens a group, or returns `undefined` when nothing is due or the writer is not to be had in time. */
+export async function claimGroup(
+  { writer, waitMs }: ClaimContext,
+  request: ClaimRequest,
+  onEnd: () => void,
+): Promise<SqliteGroup | undefined> {
+  const deadline = performance.now() + waitMs
+  let release: Release | undefined
+  try {
+    release = await writer.acquire(deadline)
+    const events = await openTransaction(writer, request, deadline)
+    if (events.length === 0) {
+      release()
+      return undefined
+    }
+    const { slot } = request
+    const idleTimeoutMs = request.idleTimeoutMs(events)
+    return new SqliteGroup({ writer, slot, events, idleTimeoutMs, release: endWith(release, onEnd) })
+  } catch (error) {
+    writer.rollback()
+    release?.()
+    // Another process is at work. There is nothing wrong, and nothing to claim either.
+    if (error instanceof StoreUnavailableError && isWaitOver(deadline)) return undefined
+    throw error
+  }
+}
+
+/** Leaves the transaction open if, and only if, it returns events. */
+async function openTransaction(
+  writer: Writer,
+  request: ClaimRequest,
+  deadline: number,
+): Promise<readonly ClaimedEvent[]> {
+  const { slot } = request
+  const chosen = await writer.transactHeld({ deadline, durable: false }, (connection) => {
+    const candidates = listCandidates(connection, request)
+    const events = candidates.length === 0 ? [] : request.choose(candidates)
+    const running = events.map(({ eventId, attempt }) => ({ eventId, attempt }))
+    announce(connection, { slot, running, process: getOwnProcess() })
+    return events
+  })
+  if (chosen.length === 0) return []
+
+  await writer.begin(deadline)
+  const events = chosen.filter((event) => isStillClaimable(writer.connection, event))
+  if (events.length === 0) writer.rollback()
+  return events
+}
+
+function isWaitOver(deadline: number): boolean {
+  return performance.now() >= deadline
+}
+
+function endWith(release: Release, onEnd: () => void): Release {
+  return () => {
+    onEnd()
+    release()
+  }
+}

@@ -1,0 +1,66 @@
+import { fromSqlValue } from './driver.ts'
+import type { SqliteDriver, SqliteHandle, SqliteStatement, SqlRow, SqlValue } from './driver.ts'
+
+/** The part of the binding's module that is used here. */
+export interface LibsqlModule {
+  new (file: string): LibsqlDatabase
+}
+
+interface LibsqlDatabase {
+  readonly inTransaction: boolean
+  exec(sql: string): unknown
+  prepare(sql: string): LibsqlStatement
+  close(): unknown
+}
+
+interface LibsqlStatement {
+  readonly reader: boolean
+  safeIntegers(enabled: boolean): LibsqlStatement
+  run(params: readonly SqlValue[]): { changes: number }
+  all(params: readonly SqlValue[]): Record<string, unknown>[]
+}
+
+/**
+ * `libsql` 0.5: prebuilt for Node 20.
+ *
+ * Its `get` is never used: it leaves the statement half-read, and the connection then holds its
+ * snapshot, and with it the next writer, until the statement is collected (measured).
+ */
+export function libsqlDriver(Database: LibsqlModule): SqliteDriver {
+  return { name: 'libsql', open: (file) => openHandle(new Database(file)) }
+}
+
+function openHandle(database: LibsqlDatabase): SqliteHandle {
+  return {
+    execute: (sql) => {
+      database.exec(sql)
+    },
+    prepare: (sql) => prepare(database, sql),
+    inTransaction: () => database.inTransaction,
+    close: () => {
+      database.close()
+    },
+  }
+}
+
+function prepare(database: LibsqlDatabase, sql: string): SqliteStatement {
+  const statement = database.prepare(sql)
+  return {
+    all: (params) => statement.all(params).map(convertRow),
+    run: (params) => statement.run(params).changes,
+    query: (params) => {
+      if (!statement.reader) return { rows: [], rowCount: statement.run(params).changes }
+      const rows = statement.safeIntegers(true).all(params).map(convertRow)
+      return { rows, rowCount: rows.length }
+    },
+  }
+}
+
+/** Blobs come as ArrayBuffer, and a row may carry `_metadata` about how long it took. */
+function convertRow(row: Record<string, unknown>): SqlRow {
+  const converted: SqlRow = {}
+  for (const name of Object.keys(row)) {
+    if (name !== '_metadata') converted[name] = fromSqlValue(row[name])
+  }
+  return converted
+}

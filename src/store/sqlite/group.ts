@@ -1,0 +1,151 @@
+/**
+ * Claimed events and the write transaction that holds them.
+ *
+ * SQLite has no server that could end a forgotten transaction, so the group does it itself: a timer
+ * that every statement winds again rolls it back and frees the writer. The slot's list of running
+ * events, written before the group opened, is emptied with the commit; after a rollback it is emptied
+ * on its own, since the rollback cannot.
+ *
+ * @module
+ */
+
+import { CommitUnknownError, HookonceError } from '../../errors.ts'
+import type { Settlement } from '../../model/outcome.ts'
+import type { ClaimedEvent, CommitResult, Group, LentTx, WorkerSlot } from '../contract.ts'
+import { lendTx } from './lent-tx.ts'
+import type { Lender, SqliteTx } from './lent-tx.ts'
+import { getOwnProcess } from './process-identity.ts'
+import { announce } from './sql/announce.ts'
+import { settle } from './sql/settle.ts'
+import type { Release, Writer } from './writer.ts'
+
+/** How much longer than asked for a group may sit idle: nobody but this process waits for it. */
+const IDLE_FACTOR = 2
+
+/** How long a rollback waits for the lock in order to empty the slot's list. */
+const CLEAR_WAIT_MS = 1_000
+
+export interface GroupInput {
+  readonly writer: Writer
+  readonly slot: WorkerSlot
+  readonly events: readonly ClaimedEvent[]
+  readonly idleTimeoutMs: number
+  /** Called once, when the transaction has ended. */
+  readonly release: Release
+}
+
+export class SqliteGroup implements Group<SqliteTx>, Lender {
+  readonly events: readonly ClaimedEvent[]
+  readonly #writer: Writer
+  readonly #slot: WorkerSlot
+  readonly #release: Release
+  readonly #idleTimer: NodeJS.Timeout
+  #ended = false
+
+  constructor({ writer, slot, events, idleTimeoutMs, release }: GroupInput) {
+    this.events = events
+    this.#writer = writer
+    this.#slot = slot
+    this.#release = release
+    this.#idleTimer = setTimeout(() => void this.abandon(), idleTimeoutMs * IDLE_FACTOR)
+    this.#idleTimer.unref()
+  }
+
+  lend(): LentTx<SqliteTx> {
+    return lendTx(this)
+  }
+
+  async mark(name: string): Promise<void> {
+    this.#execute(`savepoint ${requireMark(name)}`)
+  }
+
+  async rollbackTo(name: string): Promise<void> {
+    this.#execute(`rollback to ${requireMark(name)}`)
+  }
+
+  async releaseMark(name: string): Promise<void> {
+    this.#execute(`release ${requireMark(name)}`)
+  }
+
+  /** With one writer there is no lock to wait for. */
+  async setLockTimeout(): Promise<void> {}
+
+  /** A failed statement undoes itself in SQLite and leaves the transaction usable, so `failed` never comes. */
+  status(): 'open' | 'ended' {
+    return this.#ended || !this.#writer.connection.inTransaction() ? 'ended' : 'open'
+  }
+
+  /** A statement has ended before anything else in this process can run. */
+  async cancel(): Promise<void> {}
+
+  assertOpen(): void {
+    if (this.status() === 'ended') {
+      throw new HookonceError('TRANSACTION_ENDED', 'The transaction that claimed these events has ended')
+    }
+    this.#idleTimer.refresh()
+  }
+
+  query(sql: string, params: readonly unknown[]): ReturnType<Lender['query']> {
+    return this.#writer.connection.query(sql, params)
+  }
+
+  execute(sql: string): void {
+    this.#writer.connection.executeLent(sql)
+  }
+
+  async settle(settlements: readonly Settlement[]): Promise<void> {
+    this.assertOpen()
+    for (const settlement of settlements) settle(this.#writer.connection, settlement)
+  }
+
+  async commit(): Promise<CommitResult> {
+    try {
+      this.assertOpen()
+      this.#clearList()
+      this.#writer.commit()
+      this.#end()
+      return { status: 'committed' }
+    } catch (error) {
+      await this.abandon()
+      const status = error instanceof CommitUnknownError ? 'unknown' : 'refused'
+      return { status, error: error instanceof Error ? error : new Error(String(error)) }
+    }
+  }
+
+  async abandon(): Promise<void> {
+    if (this.#ended) return
+    this.#ended = true
+    clearTimeout(this.#idleTimer)
+    this.#writer.rollback()
+    try {
+      const deadline = performance.now() + CLEAR_WAIT_MS
+      await this.#writer.transactHeld({ deadline, durable: false }, () => this.#clearList())
+    } catch {
+      // The slot's next claim writes its list anew, and a sweep finds it if there is none.
+    } finally {
+      this.#release()
+    }
+  }
+
+  #execute(sql: string): void {
+    this.assertOpen()
+    this.#writer.connection.execute(sql)
+  }
+
+  /** Moves the heart as well: a beat cannot be written while a group has the writer. */
+  #clearList(): void {
+    announce(this.#writer.connection, { slot: this.#slot, running: [], process: getOwnProcess() })
+  }
+
+  #end(): void {
+    this.#ended = true
+    clearTimeout(this.#idleTimer)
+    this.#release()
+  }
+}
+
+/** A mark becomes part of SQL text. */
+function requireMark(name: string): string {
+  if (/^[a-z][a-z0-9_]*$/.test(name)) return name
+  throw new TypeError(`A mark must be a plain word, received ${JSON.stringify(name)}`)
+}

@@ -1,0 +1,22 @@
+/**
+ * `hookonce/sqlite`: the store on one SQLite file.
+ *
+ * @module
+ */
+
+import { SqliteStore } from './sqlite-store.ts'
+import type { SqliteStoreOptions } from './options.ts'
+
+/**
+ * A store on a SQLite file, which is made if it is not there. Your own tables may live in the same
+ * file: a handler reaches them through `ctx.tx`, so that its writes and the event's completion commit
+ * together. Nothing is opened before the inbox starts.
+ */
+export function sqliteStore(file: string, options: SqliteStoreOptions = {}): SqliteStore {
+  return new SqliteStore(file, options)
+}
+
+export { printMigrations } from './migrations.ts'
+export type { SqliteStore } from './sqlite-store.ts'
+export type { SqliteTx } from './lent-tx.ts'
+export type { SqliteStoreOptions } from './options.ts'

@@ -1,0 +1,34 @@
+import { resolve } from 'node:path'
+import { HookonceError, StoreUnavailableError } from '../../errors.ts'
+import { Connection } from './connection.ts'
+import type { SqliteDriver, SqliteHandle } from './driver.ts'
+
+/** Opens a connection that never waits inside SQLite. */
+export function openConnection(
+  driver: SqliteDriver,
+  { file, prefix }: { file: string; prefix: string },
+): Connection {
+  const connection = new Connection(openHandle(driver, file), prefix)
+  connection.execute('pragma busy_timeout = 0')
+  return connection
+}
+
+/** Without a write-ahead log readers wait for writers, and on a network file system there is none. */
+export function requireWal(connection: Connection): void {
+  const [row] = connection.all<{ journal_mode: string }>('pragma journal_mode = wal')
+  if (row?.journal_mode === 'wal') return
+  throw new HookonceError(
+    'STORE_UNSAFE',
+    `SQLite keeps this file in journal mode ${row?.journal_mode}. Put it on a local disk, where WAL works.`,
+  )
+}
+
+function openHandle(driver: SqliteDriver, file: string): SqliteHandle {
+  try {
+    return driver.open(resolve(file))
+  } catch (error) {
+    throw new StoreUnavailableError(`The database file ${file} cannot be opened. Does its folder exist?`, {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,68 @@
+import { OptionInvalidError, rejectUnknownKeys, requireInteger, requireOneOf } from '../../errors.ts'
+import type { SqliteDriverName } from './open-driver.ts'
+
+export interface SqliteStoreOptions {
+  /**
+   * Whether `open` brings the schema up to date, or only checks that it is and refuses to start otherwise.
+   *
+   * @defaultValue 'auto'
+   */
+  readonly migrate?: 'auto' | 'check'
+  /**
+   * What the names of our tables begin with.
+   *
+   * @defaultValue 'hookonce_'
+   */
+  readonly prefix?: string
+  /**
+   * Which binding to use. `auto` takes the one built into Node where there is one, else `libsql`.
+   *
+   * @defaultValue 'auto'
+   */
+  readonly driver?: SqliteDriverName
+  /**
+   * How long a write other than a delivery waits for the one writer that SQLite has. It bounds the
+   * wait behind somebody else's transaction, not how long a handler may run.
+   *
+   * @defaultValue 5_000
+   */
+  readonly writeWaitMs?: number
+}
+
+export type ResolvedSqliteStoreOptions = Readonly<Required<SqliteStoreOptions>>
+
+export const SQLITE_STORE_DEFAULTS: ResolvedSqliteStoreOptions = Object.freeze({
+  migrate: 'auto',
+  prefix: 'hookonce_',
+  driver: 'auto',
+  writeWaitMs: 5_000,
+})
+
+export function resolveSqliteStoreOptions(options: SqliteStoreOptions): ResolvedSqliteStoreOptions {
+  rejectUnknownKeys('sqliteStore', options, Object.keys(SQLITE_STORE_DEFAULTS))
+  const resolved = Object.freeze({ ...SQLITE_STORE_DEFAULTS, ...options })
+  requireOneOf('sqliteStore.migrate', resolved.migrate, ['auto', 'check'])
+  requireOneOf('sqliteStore.driver', resolved.driver, ['auto', 'node:sqlite', 'libsql'])
+  requireInteger('sqliteStore.writeWaitMs', resolved.writeWaitMs, { min: 1 })
+  requirePrefix(resolved.prefix)
+  return resolved
+}
+
+/**
+ * A path, and nothing else: a database in memory would be a different one for each of our two
+ * connections, and a URL would send libsql to a server.
+ */
+export function requireDatabaseFile(file: unknown): asserts file is string {
+  if (typeof file === 'string' && file !== '' && file !== ':memory:' && !/^file:|:\/\//i.test(file)) return
+  throw new OptionInvalidError('sqliteStore.file', 'the path of a file', file)
+}
+
+/** It becomes part of SQL text, so it is a plain word. */
+export function requirePrefix(prefix: unknown): void {
+  if (typeof prefix === 'string' && /^[a-z_][a-z0-9_]{0,39}$/.test(prefix)) return
+  throw new OptionInvalidError(
+    'sqliteStore.prefix',
+    'up to 40 lower-case letters, digits and underscores, not beginning with a digit',
+    prefix,
+  )
+}

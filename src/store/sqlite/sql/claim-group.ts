@@ -1,0 +1,117 @@
+/**
+ * Finds due events for a slot, says that it is about to run them, and makes sure that it still may.
+ *
+ * What a slot is about to run must be on record before its handlers run, or a crash would leave no
+ * trace. But SQLite has one writer, and once the group's transaction is open nothing else can be
+ * committed beside it. So a claim is two transactions:
+ *
+ * 1. a short one that selects, chooses and writes the slot's list, committed without a sync of its
+ *    own. From then on no other claim offers these events (`listCandidates` skips what is listed);
+ * 2. the group's, which first checks that the chosen events are still as they were: an operator may
+ *    have come between the two.
+ *
+ * Whoever has the write lock knows that nobody else is running a handler. An event that another
+ * record lists as running has therefore crashed, or is about to be run by a slot that stands between
+ * its two transactions. Both are left to `sweepWorkers`, which knows who is dead.
+ *
+ * @module
+ */
+
+import type { ClaimedEvent, ClaimRequest } from '../../contract.ts'
+import type { DeliveryHeaders } from '../../../model/delivery.ts'
+import type { Connection } from '../connection.ts'
+import { decodeText } from '../decode-text.ts'
+
+const KINDS: Readonly<Record<ClaimRequest['kind'], string>> = {
+  fresh: 'q.parked is null and q.attempts = 0 and q.crashes = 0',
+  again: 'q.parked is null and q.attempts > 0 and q.crashes = 0',
+  suspect: 'q.parked is null and q.crashes > 0',
+}
+
+// 1 worker id  2 slot  3 limit
+const LIST: Readonly<Record<ClaimRequest['kind'], string>> = {
+  fresh: selectDue(KINDS.fresh),
+  again: selectDue(KINDS.again),
+  suspect: selectDue(KINDS.suspect),
+}
+
+function selectDue(kind: string): string {
+  return `
+  select q.event_id, q.run, q.attempts, q.crashes,
+         e.source, e.event_key, cast(e.type as blob) as type, e.body, e.headers, e.received_at, e.occurred_at
+    from {prefix}queue q
+    join {prefix}events e on e.id = q.event_id
+   where ${kind}
+     and q.run_at <= cast(unixepoch('subsec') * 1000 as integer)
+     and (q.event_id, q.attempts + 1) not in
+         (select r.value ->> 'eventId', r.value ->> 'attempt'
+            from {prefix}workers w, json_each(w.running) r
+           where not (w.worker_id = ? and w.slot = ?))
+   order by q.run_at, q.event_id
+   limit ?`
+}
+
+// 1 event id  2 run  3 attempts  4 crashes
+const RECHECK = `
+  select 1 as found
+    from {prefix}queue
+   where event_id = ?
+     and run = ?
+     and attempts = ?
+     and crashes = ?
+     and parked is null`
+
+/** Due events of a kind that no other slot is listed as running, oldest first. */
+export function listCandidates(
+  connection: Connection,
+  { slot, kind, limit }: Pick<ClaimRequest, 'slot' | 'kind' | 'limit'>,
+): ClaimedEvent[] {
+  // What failed or crashed before runs alone, so that it can take nothing else down.
+  const most = kind === 'fresh' ? limit : Math.min(limit, 1)
+  return connection.all<CandidateRow>(LIST[kind], [slot.workerId, slot.slot, most]).map(toClaimedEvent)
+}
+
+/** Whether a claim would find anything, asked without the write lock. */
+export function hasCandidates(
+  connection: Connection,
+  { slot, kind }: Pick<ClaimRequest, 'slot' | 'kind'>,
+): boolean {
+  return listCandidates(connection, { slot, kind, limit: 1 }).length > 0
+}
+
+/** Whether the event is queued as it was when it was chosen. */
+export function isStillClaimable(connection: Connection, event: ClaimedEvent): boolean {
+  const params = [event.eventId, event.run, event.attempt - 1, event.crashes]
+  return connection.all(RECHECK, params).length === 1
+}
+
+type CandidateRow = {
+  event_id: string
+  run: number
+  attempts: number
+  crashes: number
+  source: string
+  event_key: Uint8Array | null
+  type: Uint8Array
+  body: Uint8Array
+  headers: string
+  received_at: number
+  occurred_at: number | null
+}
+
+function toClaimedEvent(row: CandidateRow): ClaimedEvent {
+  return {
+    eventId: row.event_id,
+    run: row.run,
+    attempt: row.attempts + 1,
+    crashes: row.crashes,
+    source: row.source,
+    // An event without a key is parked; one that an operator released anyway runs under an empty one.
+    key: row.event_key === null ? '' : decodeText(row.event_key),
+    type: decodeText(row.type),
+    body: row.body,
+    headers: JSON.parse(row.headers) as DeliveryHeaders,
+    receivedAt: new Date(row.received_at),
+    occurredAt: row.occurred_at === null ? undefined : new Date(row.occurred_at),
+  }
+}

@@ -1,0 +1,13 @@
+import type { DeliveryCount } from '../../contract.ts'
+import type { Connection } from '../connection.ts'
+
+// 1 event id  2 outcome  3 count
+const ADD = `
+  insert into {prefix}deliveries (event_id, minute, outcome, count)
+  values (?, unixepoch() / 60, ?, ?)
+      on conflict (event_id, minute, outcome) do update
+     set count = count + excluded.count`
+
+export function countDeliveries(connection: Connection, counts: readonly DeliveryCount[]): void {
+  for (const { eventId, outcome, count } of counts) connection.run(ADD, [eventId, outcome, count])
+}

@@ -1,0 +1,87 @@
+import type { EventId } from '../../../model/event.ts'
+import type { EventState } from '../../../model/event-state.ts'
+import type { EventRecord, FailedAttempt, Outcome } from '../../../model/outcome.ts'
+import type { Connection } from '../connection.ts'
+import { decodeText } from '../decode-text.ts'
+import { findLatestOutcome } from './find-outcome.ts'
+
+// 1 event id
+const FIND = `
+  select e.id, e.source, e.event_key, cast(e.type as blob) as type, e.body, e.headers,
+         e.received_at, e.occurred_at, e.secret,
+         q.attempts, q.crashes, q.run_at, q.parked, q.parked_reason,
+         (select coalesce(sum(d.count), 0)
+            from {prefix}deliveries d
+           where d.event_id = e.id) as deliveries,
+         exists (select 1
+                   from {prefix}workers w, json_each(w.running) r
+                  where r.value ->> 'eventId' = e.id
+                    and r.value ->> 'attempt' = q.attempts + 1) as running
+    from {prefix}events e
+    left join {prefix}queue q on q.event_id = e.id
+   where e.id = ?`
+
+// 1 event id
+const LIST_FAILURES = `
+  select attempt, reason, message, duration_ms
+    from {prefix}attempts
+   where event_id = ?
+   order by number`
+
+export function findEvent(connection: Connection, eventId: EventId): EventRecord | undefined {
+  const [row] = connection.all<EventRow>(FIND, [eventId])
+  if (row === undefined) return undefined
+
+  const outcome = row.run_at === null ? findLatestOutcome(connection, eventId) : undefined
+  return {
+    id: row.id,
+    source: row.source,
+    key: row.event_key === null ? undefined : decodeText(row.event_key),
+    type: decodeText(row.type),
+    state: findState(row, outcome),
+    reason: outcome?.reason ?? row.parked_reason ?? undefined,
+    attempts: row.attempts ?? outcome?.attempts ?? 0,
+    crashes: row.crashes ?? 0,
+    nextRunAt: row.run_at === null || row.parked !== null ? undefined : new Date(row.run_at),
+    body: row.body,
+    headers: JSON.parse(row.headers) as EventRecord['headers'],
+    receivedAt: new Date(row.received_at),
+    occurredAt: row.occurred_at === null ? undefined : new Date(row.occurred_at),
+    secret: row.secret,
+    outcome,
+    failures: listFailures(connection, eventId),
+    deliveries: row.deliveries,
+  }
+}
+
+type EventRow = {
+  id: string
+  source: string
+  event_key: Uint8Array | null
+  type: Uint8Array
+  body: Uint8Array
+  headers: string
+  received_at: number
+  occurred_at: number | null
+  secret: string
+  attempts: number | null
+  crashes: number | null
+  run_at: number | null
+  parked: EventState | null
+  parked_reason: string | null
+  deliveries: number
+  running: number
+}
+
+function findState(row: EventRow, outcome: Outcome | undefined): EventState {
+  if (outcome !== undefined) return outcome.state
+  if (row.parked !== null) return row.parked
+  return row.running === 1 ? 'running' : 'ready'
+}
+
+function listFailures(connection: Connection, eventId: EventId): FailedAttempt[] {
+  type FailureRow = { attempt: number; reason: FailedAttempt['reason']; message: string; duration_ms: number }
+  return connection
+    .all<FailureRow>(LIST_FAILURES, [eventId])
+    .map(({ attempt, reason, message, duration_ms }) => ({ attempt, reason, message, durationMs: duration_ms }))
+}

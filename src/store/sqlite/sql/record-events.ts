@@ -1,0 +1,154 @@
+/**
+ * Stores drafts, each by the same rules in the order they came.
+ *
+ * One table holds every hash that may be seen only once: keys, contents and variants. Whoever runs
+ * this has SQLite's write lock, so a look-up cannot be overtaken by an insert.
+ *
+ * `findKnown` asks the same question without the lock. It answers a duplicate through the reader,
+ * which never waits for a handler's transaction, and leaves everything else to the writer.
+ *
+ * @module
+ */
+
+import type { EventDraft, EventId, Recorded } from '../../../model/event.ts'
+import type { Connection } from '../connection.ts'
+import { retryEvent } from './retry-event.ts'
+
+// 1 hash
+const FIND_KEY = `
+  select k.event_id,
+         k.fingerprint,
+         exists (select 1
+                   from {prefix}outcomes o
+                  where o.event_id = k.event_id
+                    and o.state = 'dead') as dead
+    from {prefix}keys k
+   where k.hash = ?`
+
+// 1 hash  2 event id  3 fingerprint
+const INSERT_KEY = `
+  insert into {prefix}keys (hash, event_id, fingerprint)
+  values (?, ?, ?)
+      on conflict do nothing`
+
+const INSERT_EVENT = `
+  insert into {prefix}events
+         (id, source, event_key, type, key_hash, fingerprint, content_hash, variant_hash,
+          body, headers, received_at, occurred_at, secret)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+// 1 event id  2 parked  3 parked reason
+const INSERT_QUEUE = `
+  insert into {prefix}queue (event_id, run_at, parked, parked_reason)
+  values (?, cast(unixepoch('subsec') * 1000 as integer), ?, ?)`
+
+/** One answer per draft, in their order. Inside a write transaction. */
+export function recordEvents(
+  connection: Connection,
+  { drafts, newId }: { drafts: readonly EventDraft[]; newId: () => EventId },
+): Recorded[] {
+  return drafts.map((draft) => recordEvent(connection, draft, newId))
+}
+
+/** The answer to a draft that is known for certain to be a duplicate and to change nothing. */
+export function findKnown(connection: Connection, draft: EventDraft): Recorded | undefined {
+  const found = findSame(connection, draft)
+  if (found === undefined || isRevival(found, draft)) return undefined
+  return { status: 'duplicate', eventId: found.eventId }
+}
+
+function recordEvent(connection: Connection, draft: EventDraft, newId: () => EventId): Recorded {
+  const same = findSame(connection, draft)
+  if (same !== undefined) return recordSame(connection, draft, same)
+  if (findKey(connection, draft.keyHash) !== undefined) return recordConflict(connection, draft, newId())
+
+  const first = draft.contentHash && findKey(connection, draft.contentHash)
+  if (first !== undefined && draft.sameBytes === 'duplicate') {
+    // The new key is kept, pointing at the first event, so that its own redelivery is known too.
+    insertKey(connection, draft.keyHash, draft, first.eventId)
+    return recordSame(connection, draft, first)
+  }
+  return recordNew(connection, draft, { eventId: newId(), seenBefore: first !== undefined })
+}
+
+/** The event this draft is a delivery of: by its key, or as a known variant of it. */
+function findSame(connection: Connection, draft: EventDraft): KnownKey | undefined {
+  const known = findKey(connection, draft.keyHash)
+  if (known === undefined) return undefined
+  if (Buffer.compare(known.fingerprint, draft.fingerprint) === 0) return known
+  return findKey(connection, draft.variantHash)
+}
+
+function recordSame(connection: Connection, draft: EventDraft, known: KnownKey): Recorded {
+  const { eventId } = known
+  if (isRevival(known, draft) && retryEvent(connection, eventId)) return { status: 'revived', eventId }
+  return { status: 'duplicate', eventId }
+}
+
+function recordConflict(connection: Connection, draft: EventDraft, eventId: EventId): Recorded {
+  insertKey(connection, draft.variantHash, draft, eventId)
+  if (draft.contentHash !== undefined) insertKey(connection, draft.contentHash, draft, eventId)
+  insertEvent(connection, draft, eventId)
+  connection.run(INSERT_QUEUE, [eventId, 'conflict', 'same key, other content'])
+  return { status: 'conflict', eventId }
+}
+
+function recordNew(
+  connection: Connection,
+  draft: EventDraft,
+  { eventId, seenBefore }: { eventId: EventId; seenBefore: boolean },
+): Recorded {
+  insertKey(connection, draft.keyHash, draft, eventId)
+  if (draft.contentHash !== undefined) insertKey(connection, draft.contentHash, draft, eventId)
+  insertEvent(connection, draft, eventId)
+
+  const reason = findQuarantineReason(draft, seenBefore)
+  if (reason === undefined) {
+    connection.run(INSERT_QUEUE, [eventId, null, null])
+    return { status: 'accepted', eventId }
+  }
+  connection.run(INSERT_QUEUE, [eventId, 'quarantined', reason])
+  return { status: 'quarantined', eventId, reason }
+}
+
+function findQuarantineReason(draft: EventDraft, seenBefore: boolean): Recorded['reason'] {
+  if (draft.key === undefined) return 'no key'
+  return seenBefore ? 'same bytes under another key' : undefined
+}
+
+interface KnownKey {
+  readonly eventId: EventId
+  readonly fingerprint: Uint8Array
+  readonly dead: boolean
+}
+
+function isRevival(known: KnownKey, draft: EventDraft): boolean {
+  return known.dead && draft.redelivery === 'retry'
+}
+
+function findKey(connection: Connection, hash: Uint8Array): KnownKey | undefined {
+  const [row] = connection.all<{ event_id: string; fingerprint: Uint8Array; dead: number }>(FIND_KEY, [hash])
+  return row && { eventId: row.event_id, fingerprint: row.fingerprint, dead: row.dead === 1 }
+}
+
+function insertKey(connection: Connection, hash: Uint8Array, draft: EventDraft, eventId: EventId): void {
+  connection.run(INSERT_KEY, [hash, eventId, draft.fingerprint])
+}
+
+function insertEvent(connection: Connection, draft: EventDraft, eventId: EventId): void {
+  connection.run(INSERT_EVENT, [
+    eventId,
+    draft.source,
+    draft.key === undefined ? null : Buffer.from(draft.key),
+    draft.type,
+    draft.keyHash,
+    draft.fingerprint,
+    draft.contentHash,
+    draft.variantHash,
+    draft.body,
+    JSON.stringify(draft.headers),
+    draft.receivedAt.getTime(),
+    draft.occurredAt?.getTime(),
+    draft.secret,
+  ])
+}

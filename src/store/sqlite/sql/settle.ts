@@ -1,0 +1,92 @@
+/**
+ * Writes what became of an event, in the transaction in which its handlers ran.
+ *
+ * The queue row is found by event, run and attempt, and must be there: if it is not, this is not the
+ * transaction that claimed it, and nothing of it may be kept.
+ *
+ * @module
+ */
+
+import { HookonceError } from '../../../errors.ts'
+import type { FailedAttempt, Settlement } from '../../../model/outcome.ts'
+import type { Connection } from '../connection.ts'
+
+// 1 event id  2 run  3 attempts
+const DEQUEUE = `
+  delete from {prefix}queue
+   where event_id = ?
+     and run = ?
+     and attempts = ?`
+
+// 1 attempts  2 delay in ms  3 event id  4 run  5 attempts before
+const REQUEUE = `
+  update {prefix}queue
+     set attempts = ?,
+         run_at = cast(unixepoch('subsec') * 1000 as integer) + ?
+   where event_id = ?
+     and run = ?
+     and attempts = ?`
+
+// 1 event id  2 run
+const PARK = `
+  update {prefix}queue
+     set parked = 'unhandled',
+         parked_reason = 'no handler for its type'
+   where event_id = ?
+     and run = ?`
+
+// 1 event id  2 run  3 state  4 attempts  5 duration  6 reason  7 result
+const INSERT_OUTCOME = `
+  insert into {prefix}outcomes
+         (event_id, run, state, attempts, duration_ms, reason, result, settled_at)
+  values (?, ?, ?, ?, ?, ?, ?, cast(unixepoch('subsec') * 1000 as integer))`
+
+// 1 event id  2 run  3 attempt  4 reason  5 message  6 duration
+const INSERT_ATTEMPT = `
+  insert into {prefix}attempts
+         (event_id, run, attempt, reason, message, duration_ms, failed_at)
+  values (?, ?, ?, ?, ?, ?, cast(unixepoch('subsec') * 1000 as integer))`
+
+export function settle(connection: Connection, settlement: Settlement): void {
+  if (trySettle(connection, settlement)) return
+  throw new HookonceError(
+    'TRANSACTION_ENDED',
+    `Event ${settlement.eventId} is not in the queue as this transaction claimed it`,
+  )
+}
+
+/** The same, but an event that has moved on is left alone: then nothing is written and it returns `false`. */
+export function trySettle(connection: Connection, settlement: Settlement): boolean {
+  const { eventId, run } = settlement
+  if (settlement.state === 'unhandled') return connection.run(PARK, [eventId, run]) === 1
+
+  const before = settlement.attempt - 1
+  if (settlement.state === 'ready') {
+    const params = [settlement.attempt, Math.ceil(settlement.retryInMs), eventId, run, before]
+    if (connection.run(REQUEUE, params) !== 1) return false
+    insertFailure(connection, settlement, settlement.failure)
+    return true
+  }
+  if (connection.run(DEQUEUE, [eventId, run, before]) !== 1) return false
+  if (settlement.state === 'dead') insertFailure(connection, settlement, settlement.failure)
+  insertOutcome(connection, settlement)
+  return true
+}
+
+function insertOutcome(
+  connection: Connection,
+  settlement: Extract<Settlement, { state: 'done' | 'skipped' | 'dead' }>,
+): void {
+  const { eventId, run, state, attempt, durationMs } = settlement
+  const reason = settlement.state === 'done' ? null : settlement.reason
+  const result = settlement.state === 'done' ? settlement.result : null
+  connection.run(INSERT_OUTCOME, [eventId, run, state, attempt, durationMs, reason, result])
+}
+
+export function insertFailure(
+  connection: Connection,
+  { eventId, run }: { eventId: string; run: number },
+  { attempt, reason, message, durationMs }: FailedAttempt,
+): void {
+  connection.run(INSERT_ATTEMPT, [eventId, run, attempt, reason, message, durationMs])
+}

@@ -1,0 +1,111 @@
+/**
+ * From happenings to log lines.
+ *
+ * The logger is the user's: anything with the four methods below, such as pino. Left out, warnings
+ * and errors go to the console as one JSON object a line, with control characters escaped.
+ *
+ * @module
+ */
+
+import type { HappeningEmitter } from './emitter.ts'
+import type { HappeningName } from './happenings.ts'
+import { escapeText } from './escape-text.ts'
+
+export type LogFields = Readonly<Record<string, unknown>>
+
+/** Anything with these four methods. The order of arguments is pino's. */
+export interface Logger {
+  debug(fields: LogFields, message: string): void
+  info(fields: LogFields, message: string): void
+  warn(fields: LogFields, message: string): void
+  error(fields: LogFields, message: string): void
+}
+
+export type LogLevel = keyof Logger
+
+/** The level of every happening. A new happening without a level does not compile. */
+export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
+  'delivery.accepted': 'debug',
+  'delivery.duplicate': 'info',
+  'delivery.revived': 'info',
+  'delivery.conflict': 'warn',
+  'delivery.quarantined': 'warn',
+  'delivery.refused': 'warn',
+  'delivery.malformed': 'warn',
+  'delivery.unavailable': 'error',
+  'delivery.body-parsed': 'error',
+  'event.done': 'debug',
+  'event.skipped': 'info',
+  'event.failed': 'warn',
+  'event.dead': 'error',
+  'event.unhandled': 'warn',
+  'event.crashed': 'error',
+  'group.rerun': 'debug',
+  'group.commit-unknown': 'warn',
+  'group.released': 'info',
+  'worker.started': 'info',
+  'worker.stopped': 'info',
+  'worker.error': 'error',
+  'store.commit-unknown': 'warn',
+  'store.unavailable': 'error',
+  'store.available': 'info',
+  'clock.skewed': 'error',
+  'source.warning': 'warn',
+}
+
+/** Writes a line for every happening; returns how to stop. */
+export function logHappenings(emitter: HappeningEmitter, logger: Logger): () => void {
+  const sample = createSampler()
+  return emitter.onAny((name, happening) => {
+    if (!sample(name)) return
+    logger[HAPPENING_LEVELS[name]]({ ...describeFields(happening), happening: name }, name)
+  })
+}
+
+/** One JSON object a line on the console, from `level` up. */
+export function consoleLogger(level: LogLevel = 'warn'): Logger {
+  const from = LEVELS.indexOf(level)
+  const write = (at: LogLevel) => (fields: LogFields, message: string) => {
+    if (LEVELS.indexOf(at) < from) return
+    const line = JSON.stringify({ level: at, time: new Date().toISOString(), ...fields, message })
+    // JSON has escaped what is below U+0020; the rest of the dangerous characters is left to us.
+    console[at](escapeText(line))
+  }
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+}
+
+const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
+
+/**
+ * Strangers can cause refusals at any rate they like, so those lines are sampled: at most twenty a
+ * second, each kind for itself. Everything else is caused by verified senders or by us.
+ */
+function createSampler(): (name: HappeningName) => boolean {
+  const written = new Map<HappeningName, { second: number; count: number }>()
+  return (name) => {
+    if (name !== 'delivery.refused' && name !== 'delivery.malformed') return true
+    const second = Math.floor(performance.now() / 1_000)
+    const entry = written.get(name)
+    if (entry === undefined || entry.second !== second) {
+      written.set(name, { second, count: 1 })
+      return true
+    }
+    entry.count += 1
+    return entry.count <= 20
+  }
+}
+
+function describeFields(happening: object): Record<string, unknown> {
+  const fields: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(happening)) {
+    if (value === undefined || name === 'result') continue
+    fields[name] = value instanceof Error ? describeError(value) : value
+  }
+  return fields
+}
+
+function describeError(error: Error): Record<string, unknown> {
+  const code = 'code' in error ? error.code : undefined
+  // No `detail`: PostgreSQL puts row values into it.
+  return { name: error.name, message: error.message, ...(code === undefined ? {} : { code }) }
+}

@@ -1,0 +1,96 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import type { Delivery } from '../model/delivery.ts'
+import { hmac } from '../providers/index.ts'
+import type { HmacOptions, HmacTimestampOptions } from '../providers/index.ts'
+import type { SignedHmacDeliveryOptions } from './signed-delivery-options.ts'
+
+/** A delivery that a source of `hmac` with the same options believes. */
+export function signHmacDelivery(options: SignedHmacDeliveryOptions): Delivery {
+  const {
+    body: given,
+    eventKey,
+    eventType,
+    at = new Date(),
+    headers: more,
+    ...hmacOptions
+  } = options
+  // Refuses what `hmac` refuses, so that the rest may rely on the options.
+  hmac(hmacOptions)
+
+  const headers: Record<string, string> = { 'content-type': 'application/json' }
+  const payload: Record<string, unknown> = isPlainObject(given) ? structuredClone(given) : {}
+  const keyPlace = typeof options.key === 'string' ? options.key : (options.key[0] ?? 'body')
+  if (eventKey !== undefined || given === undefined)
+    place(keyPlace, eventKey ?? randomUUID(), { headers, payload })
+  if (options.type !== undefined && (eventType !== undefined || given === undefined)) {
+    place(options.type, eventType ?? 'example.created', { headers, payload })
+  }
+  const body =
+    isPlainObject(given) || given === undefined
+      ? Buffer.from(JSON.stringify(payload))
+      : Buffer.from(given as string)
+
+  const timestamp = options.timestamp && writeTimestamp(options.timestamp, at)
+  if (options.timestamp !== undefined && timestamp !== undefined) {
+    headers[options.timestamp.header.toLowerCase()] = timestamp
+  }
+  Object.assign(headers, more)
+  const signature = sign(
+    hmacOptions,
+    fillTemplate(options.signed ?? '{body}', { headers, timestamp, body }),
+  )
+  headers[options.header.toLowerCase()] ??= `${options.prefix ?? ''}${signature}`
+  return { method: 'POST', url: '/', headers, body, receivedAt: at }
+}
+
+function sign(options: HmacOptions, signed: Buffer): string {
+  const first = options.secrets[0] ?? ''
+  const secret = Buffer.from(
+    typeof first === 'string' ? first : first.value,
+    options.secretEncoding ?? 'utf8',
+  )
+  return createHmac(options.algorithm, secret).update(signed).digest(options.encoding)
+}
+
+function fillTemplate(
+  template: string,
+  values: { headers: Record<string, string>; timestamp: string | undefined; body: Buffer },
+): Buffer {
+  const parts = template.split(/(\{[^{}]*\})/).map((part) => {
+    if (part === '{body}') return values.body
+    if (part === '{timestamp}') return Buffer.from(values.timestamp ?? '')
+    if (!part.startsWith('{header:')) return Buffer.from(part)
+    const name = part.slice('{header:'.length, -1).toLowerCase()
+    values.headers[name] ??= randomUUID()
+    return Buffer.from(values.headers[name], 'latin1')
+  })
+  return Buffer.concat(parts)
+}
+
+function writeTimestamp({ format }: HmacTimestampOptions, at: Date): string {
+  if (format === 'iso') return at.toISOString()
+  return String(format === 'seconds' ? Math.floor(at.getTime() / 1000) : at.getTime())
+}
+
+/** Puts a value where a locator such as `json:$.a[0].b` or `header:x-id` will find it. */
+function place(
+  locator: string,
+  value: string,
+  { headers, payload }: { headers: Record<string, string>; payload: Record<string, unknown> },
+): void {
+  if (locator.startsWith('header:')) headers[locator.slice('header:'.length).toLowerCase()] = value
+  if (!locator.startsWith('json:')) return
+  const steps = [...locator.matchAll(/\.([^.[\]]+)|\[(\d+)\]/g)].map(
+    ([, name, index]) => name ?? Number(index),
+  )
+  let at: Record<string | number, unknown> = payload
+  steps.forEach((step, i) => {
+    const next = steps[i + 1]
+    if (next === undefined) at[step] = value
+    else at = (at[step] ??= typeof next === 'number' ? [] : {}) as Record<string | number, unknown>
+  })
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !(value instanceof Uint8Array)
+}

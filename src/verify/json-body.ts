@@ -1,0 +1,87 @@
+/**
+ * A body read as JSON, once, for the few values that identify an event.
+ *
+ * What `JSON.parse` makes of the body is what a handler will see, so it decides what is valid and
+ * which of two equal names wins. It cannot be trusted with numbers: 9007199254740993 becomes …992,
+ * and two events would share a key. Numbers are therefore taken from the source text.
+ *
+ * Total: what cannot be read is `undefined`. Nothing recurses, so depth is no danger.
+ *
+ * @module
+ */
+
+import { isUtf8 } from 'node:buffer'
+import { findJsonToken, listMemberTokens } from './json-tokens.ts'
+import type { JsonPath } from './json-tokens.ts'
+
+export class JsonBody {
+  readonly #bytes: Uint8Array
+  readonly #value: unknown
+
+  private constructor(bytes: Uint8Array, value: unknown) {
+    this.#bytes = bytes
+    this.#value = value
+  }
+
+  /** `undefined` when the bytes are not JSON in UTF-8. A byte order mark makes them not JSON. */
+  static find(bytes: Uint8Array): JsonBody | undefined {
+    if (!isUtf8(bytes)) return undefined
+    try {
+      const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+      return new JsonBody(bytes, JSON.parse(text))
+    } catch {
+      return undefined
+    }
+  }
+
+  /** The value at a path, as `JSON.parse` gives it. */
+  findValue(path: JsonPath): unknown {
+    let value = this.#value
+    for (const step of path) {
+      if (typeof value !== 'object' || value === null) return undefined
+      if (Array.isArray(value) !== (typeof step === 'number')) return undefined
+      // Own members only: `$.constructor` must not find Object's.
+      if (!Object.hasOwn(value, step)) return undefined
+      value = (value as Record<string | number, unknown>)[step]
+    }
+    return value
+  }
+
+  /** The text of a string, number or boolean at a path. Never empty. */
+  findText(path: JsonPath): string | undefined {
+    const value = this.findValue(path)
+    switch (typeof value) {
+      case 'string':
+        return value === '' ? undefined : value
+      case 'number':
+        return this.#findTokenText(path)
+      case 'boolean':
+        return String(value)
+      default:
+        return undefined
+    }
+  }
+
+  /**
+   * The body without the values of some top-level members, or `undefined` when it has none of them.
+   * The rest is kept byte for byte: for a fingerprint it needs not be JSON any more.
+   */
+  findBytesWithout(names: readonly string[]): Uint8Array | undefined {
+    const tokens = listMemberTokens(this.#bytes, names)
+    if (tokens.length === 0) return undefined
+    const kept: Uint8Array[] = []
+    let from = 0
+    for (const { start, end } of tokens) {
+      kept.push(this.#bytes.subarray(from, start))
+      from = end
+    }
+    kept.push(this.#bytes.subarray(from))
+    return Buffer.concat(kept)
+  }
+
+  #findTokenText(path: JsonPath): string | undefined {
+    const token = findJsonToken(this.#bytes, path)
+    if (token === undefined) return undefined
+    return Buffer.from(this.#bytes.subarray(token.start, token.end)).toString('latin1')
+  }
+}

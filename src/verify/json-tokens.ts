@@ -1,0 +1,160 @@
+/**
+ * Where in the bytes of a JSON text a value stands.
+ *
+ * Works on bytes that `JSON.parse` has already accepted, so it need not judge them; on any other
+ * bytes it still ends, and finds something or nothing. Every byte that matters is ASCII, and no
+ * byte of a longer UTF-8 character is.
+ *
+ * @module
+ */
+
+export type JsonPath = readonly (string | number)[]
+
+/** From `start` up to, not including, `end`. */
+export interface JsonToken {
+  readonly start: number
+  readonly end: number
+}
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const BACKSLASH = 0x5c
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+
+/** The value at a path. Of two members with one name the last counts, as it does for `JSON.parse`. */
+export function findJsonToken(bytes: Uint8Array, path: JsonPath): JsonToken | undefined {
+  let token: JsonToken | undefined = { start: skipSpace(bytes, 0), end: bytes.length }
+  for (const step of path) {
+    if (token === undefined) return undefined
+    token =
+      typeof step === 'number'
+        ? findElement(bytes, token.start, step)
+        : findLastMember(bytes, token.start, step)
+  }
+  return token
+}
+
+/** The values of the members of the outermost object that have one of these names, in their order. */
+export function listMemberTokens(
+  bytes: Uint8Array,
+  names: readonly string[],
+): readonly JsonToken[] {
+  const tokens: JsonToken[] = []
+  const wanted = names.map((name) => Buffer.from(name, 'utf8'))
+  walkMembers(bytes, skipSpace(bytes, 0), (nameStart, nameEnd, value) => {
+    if (wanted.some((name) => isName(bytes, nameStart, nameEnd, name))) tokens.push(value)
+  })
+  return tokens
+}
+
+function findLastMember(bytes: Uint8Array, start: number, name: string): JsonToken | undefined {
+  const wanted = Buffer.from(name, 'utf8')
+  let found: JsonToken | undefined
+  walkMembers(bytes, start, (nameStart, nameEnd, value) => {
+    if (isName(bytes, nameStart, nameEnd, wanted)) found = value
+  })
+  return found
+}
+
+function walkMembers(
+  bytes: Uint8Array,
+  start: number,
+  visit: (nameStart: number, nameEnd: number, value: JsonToken) => void,
+): void {
+  if (bytes[start] !== OPEN_BRACE) return
+  let at = skipSpace(bytes, start + 1)
+  while (at < bytes.length && bytes[at] === QUOTE) {
+    const nameEnd = skipValue(bytes, at)
+    // Past the colon, which stands between the name and the value.
+    const valueStart = skipSpace(bytes, skipSpace(bytes, nameEnd) + 1)
+    const valueEnd = skipValue(bytes, valueStart)
+    visit(at, nameEnd, { start: valueStart, end: valueEnd })
+    at = skipSpace(bytes, valueEnd)
+    if (bytes[at] !== COMMA) return
+    at = skipSpace(bytes, at + 1)
+  }
+}
+
+function findElement(bytes: Uint8Array, start: number, index: number): JsonToken | undefined {
+  if (bytes[start] !== OPEN_BRACKET) return undefined
+  let at = skipSpace(bytes, start + 1)
+  for (let i = 0; at < bytes.length && bytes[at] !== CLOSE_BRACKET; i++) {
+    const end = skipValue(bytes, at)
+    if (i === index) return { start: at, end }
+    at = skipSpace(bytes, end)
+    if (bytes[at] !== COMMA) return undefined
+    at = skipSpace(bytes, at + 1)
+  }
+  return undefined
+}
+
+/** Whether the quoted name at this place is the wanted one. Escapes are rare and cost a parse. */
+function isName(bytes: Uint8Array, start: number, end: number, wanted: Buffer): boolean {
+  const length = end - start - 2
+  for (let i = 0; i < length; i++) {
+    const byte = bytes[start + 1 + i]
+    if (byte === BACKSLASH) return isEscapedName(bytes, start, end, wanted)
+    if (byte !== wanted[i]) return false
+  }
+  return length === wanted.length
+}
+
+function isEscapedName(bytes: Uint8Array, start: number, end: number, wanted: Buffer): boolean {
+  try {
+    const text: unknown = JSON.parse(Buffer.from(bytes.subarray(start, end)).toString('utf8'))
+    return text === wanted.toString('utf8')
+  } catch {
+    return false
+  }
+}
+
+/** The end of the value that begins here. Counts depth instead of recursing. */
+function skipValue(bytes: Uint8Array, start: number): number {
+  let at = start
+  let depth = 0
+  do {
+    const byte = bytes[at]
+    if (byte === QUOTE) {
+      at = skipString(bytes, at)
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      depth++
+      at++
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      depth--
+      at++
+    } else {
+      at = depth === 0 ? skipScalar(bytes, at) : at + 1
+    }
+  } while (depth > 0 && at < bytes.length)
+  return at
+}
+
+function skipString(bytes: Uint8Array, start: number): number {
+  let at = start + 1
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1
+  return Math.min(at + 1, bytes.length)
+}
+
+/** A number, `true`, `false` or `null`. Always at least one byte, so that every walk ends. */
+function skipScalar(bytes: Uint8Array, start: number): number {
+  let at = start + 1
+  while (at < bytes.length && !endsScalar(bytes[at] ?? COMMA)) at++
+  return at
+}
+
+function endsScalar(byte: number): boolean {
+  return byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || isSpace(byte)
+}
+
+function skipSpace(bytes: Uint8Array, start: number): number {
+  let at = start
+  while (at < bytes.length && isSpace(bytes[at] ?? 0)) at++
+  return at
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+}

@@ -1,0 +1,45 @@
+/**
+ * When a delivery says it was sent, and whether that is near enough to now.
+ *
+ * The text is matched before any arithmetic: `Math.abs(now - parseInt('abc')) > 300` is false, so a
+ * comparison that meets NaN lets everything in. For the same reason the window is asked as "is it
+ * inside", never as "is it outside".
+ *
+ * @module
+ */
+
+export type TimestampFormat = 'seconds' | 'milliseconds' | 'iso'
+
+export interface TimestampRule {
+  readonly format: TimestampFormat
+  /** How old a delivery may be, and how far ahead of our clock. */
+  readonly toleranceSeconds: number
+  /** How far ahead it may be, where a provider tells the two sides apart. */
+  readonly aheadSeconds?: number
+}
+
+const DIGITS = /^\d{1,13}$/
+const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/
+
+/** Milliseconds since 1970, or `undefined` when the text is no timestamp of that format. */
+export function findTimestampMs(text: string, format: TimestampFormat): number | undefined {
+  if (format === 'iso') return findIsoMs(text)
+  if (!DIGITS.test(text)) return undefined
+  return format === 'seconds' ? Number(text) * 1000 : Number(text)
+}
+
+/** The strict part of ISO 8601 that senders use: a date, a time to the second, and an offset. */
+export function findIsoMs(text: string): number | undefined {
+  if (!ISO.test(text)) return undefined
+  const ms = Date.parse(text)
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+export function isInWindow(timestampMs: number, nowMs: number, rule: TimestampRule): boolean {
+  // A sender that counts whole seconds is compared in whole seconds, as its own libraries do:
+  // otherwise an age of exactly the tolerance would depend on our milliseconds.
+  const now = rule.format === 'seconds' ? Math.floor(nowMs / 1000) * 1000 : nowMs
+  const ageMs = now - timestampMs
+  const aheadSeconds = rule.aheadSeconds ?? rule.toleranceSeconds
+  return ageMs <= rule.toleranceSeconds * 1000 && -ageMs <= aheadSeconds * 1000
+}

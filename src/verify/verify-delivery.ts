@@ -1,0 +1,71 @@
+/**
+ * The order at the door, for every scheme that signs bytes:
+ *
+ *     headers ─▶ timestamp format ─▶ signature over the raw bytes ─▶ timestamp window ─▶ verdict
+ *
+ * The window comes after the signature, so that `stale` is only ever said of a delivery that the
+ * sender did sign, and a wrong clock of ours can be told from a forger.
+ *
+ * Total: any headers and any bytes give a verdict, and nothing here throws
+ * (`test/verify/properties.test.ts`).
+ *
+ * @module
+ */
+
+import type { Delivery } from '../model/delivery.ts'
+import type { Verdict, VerdictReason } from '../model/source.ts'
+import type { SignedTemplate } from './signed-template.ts'
+import { findTimestampMs, isInWindow } from './timestamp.ts'
+import type { TimestampRule } from './timestamp.ts'
+
+/** What the headers of a delivery claim, none of it believed yet. */
+export interface Claim {
+  readonly signatures: readonly string[]
+  /** Signatures that a public key checks, where a scheme has both kinds. */
+  readonly publicSignatures?: readonly string[]
+  /** The timestamp as text; `undefined` for a scheme that has none. */
+  readonly timestamp?: string
+}
+
+/** Bytes as they are; text stands for one byte for each character. */
+export type SignedPart = string | Uint8Array
+
+export interface Scheme {
+  readonly readClaim: (delivery: Delivery) => Claim | VerdictReason
+  readonly timestamp: TimestampRule | undefined
+  readonly signed: SignedTemplate
+}
+
+/** The label of the key that signed these parts, or `undefined` when none of ours did. */
+export type FindSigner = (
+  claim: Claim,
+  signed: readonly SignedPart[],
+  nowMs: number,
+) => string | undefined
+
+export function verifyDelivery(
+  { readClaim, timestamp, signed }: Scheme,
+  findSigner: FindSigner,
+  delivery: Delivery,
+): Verdict {
+  const claim = readClaim(delivery)
+  if (typeof claim === 'string') return refuse(claim)
+
+  const nowMs = delivery.receivedAt.getTime()
+  const sentMs = timestamp && findTimestampMs(claim.timestamp ?? '', timestamp.format)
+  if (timestamp !== undefined && sentMs === undefined) return refuse('malformed-timestamp')
+
+  const parts = signed.render(delivery, claim.timestamp ?? '')
+  if (typeof parts === 'string') return refuse(parts)
+  const signer = findSigner(claim, parts, nowMs)
+  if (signer === undefined) return refuse('bad-signature')
+
+  if (timestamp !== undefined && !isInWindow(sentMs ?? Number.NaN, nowMs, timestamp)) {
+    return refuse('stale')
+  }
+  return { ok: true, secret: signer }
+}
+
+function refuse(reason: VerdictReason): Verdict {
+  return { ok: false, reason }
+}

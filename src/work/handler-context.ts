@@ -1,0 +1,23 @@
+import type { LogFields, Logger } from '../telemetry/logger.ts'
+
+/** What a handler gets beside the event. */
+export interface HandlerContext<Tx> {
+  /**
+   * The transaction. What is written through it becomes visible together with the fact that the event
+   * is done, or not at all. Of no use after the handler has returned.
+   */
+  readonly tx: Tx
+  /** Which run of this event it is, from 1. */
+  readonly attempt: number
+  /** Whether an operator asked for this run although the event was done before. */
+  readonly isReplay: boolean
+  /** Aborts when the handler's time is up or the worker is stopped for good. Hand it to what you call. */
+  readonly signal: AbortSignal
+  /** The inbox's logger, with the event's id, source and type on every line. */
+  readonly log: Readonly<Record<keyof Logger, (message: string, fields?: LogFields) => void>>
+  /**
+   * A key for an outside call: the same for every attempt of this event, whatever crashes, and derived
+   * from source, event key, handler and `name`. Give each outside call of a handler its own name.
+   */
+  idempotencyKey(name?: string): string
+}

@@ -1,0 +1,91 @@
+import { rejectUnknownKeys, requireInteger } from '../errors.ts'
+
+/** How this process runs events. Every duration is in milliseconds and says so. */
+export interface WorkerOptions {
+  /**
+   * How many groups of events run at once.
+   *
+   * Each holds one database connection for its transaction, so the pool needs at least this many plus
+   * four: two for storing deliveries, one for the worker's own records, one to listen for wake-ups.
+   *
+   * @defaultValue 4
+   */
+  readonly concurrency?: number
+  /**
+   * The most events that run in one transaction. A handler that is slow, or that meets locks, gets
+   * smaller groups by itself; 1 turns grouping off.
+   *
+   * @defaultValue 200
+   */
+  readonly groupMax?: number
+  /**
+   * How long a group goes on starting handlers. What it has not started by then goes back to the queue.
+   *
+   * It bounds how long an event waits for its neighbours' commit, and on SQLite how long a new
+   * delivery waits for the writer; not how long one handler may run (that is `timeoutMs`).
+   *
+   * @defaultValue 100
+   */
+  readonly groupBudgetMs?: number
+  /**
+   * How often to look for work when nothing calls. Wake-ups make this rarely matter; poolers that eat
+   * notifications and events stored by other processes make it matter.
+   *
+   * @defaultValue 1_000
+   */
+  readonly pollMs?: number
+  /**
+   * How long a worker's heart may stand still before others take it for dead and count a crash on what
+   * it was running. Its transactions are rolled back by then in any case, unless the process is frozen.
+   *
+   * @defaultValue 10_000
+   */
+  readonly deadAfterMs?: number
+  /**
+   * How many times an event may take its worker down with it before it is dead for a person to look at.
+   *
+   * @defaultValue 3
+   */
+  readonly crashesMax?: number
+  /**
+   * How long `stop()` waits for running handlers. What has not ended by then is rolled back and runs
+   * again elsewhere, without a lost attempt.
+   *
+   * @defaultValue 10_000
+   */
+  readonly stopGraceMs?: number
+  /**
+   * How long the event loop may be blocked before a watchdog thread ends the process, because a handler
+   * in an endless loop holds all the others. 0 turns it off.
+   *
+   * @defaultValue 60_000
+   */
+  readonly blockedMs?: number
+}
+
+export type ResolvedWorkerOptions = Readonly<Required<WorkerOptions>>
+
+export const WORKER_DEFAULTS: ResolvedWorkerOptions = Object.freeze({
+  concurrency: 4,
+  groupMax: 200,
+  groupBudgetMs: 100,
+  pollMs: 1_000,
+  deadAfterMs: 10_000,
+  crashesMax: 3,
+  stopGraceMs: 10_000,
+  blockedMs: 60_000,
+})
+
+export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOptions {
+  rejectUnknownKeys('worker', options, Object.keys(WORKER_DEFAULTS))
+  const resolved = Object.freeze({ ...WORKER_DEFAULTS, ...options })
+  requireInteger('worker.concurrency', resolved.concurrency, { min: 1, max: 1_000 })
+  requireInteger('worker.groupMax', resolved.groupMax, { min: 1, max: 1_000 })
+  requireInteger('worker.groupBudgetMs', resolved.groupBudgetMs, { min: 1 })
+  requireInteger('worker.pollMs', resolved.pollMs, { min: 10 })
+  requireInteger('worker.deadAfterMs', resolved.deadAfterMs, { min: 500 })
+  requireInteger('worker.crashesMax', resolved.crashesMax, { min: 1, max: 100 })
+  requireInteger('worker.stopGraceMs', resolved.stopGraceMs, { min: 0 })
+  requireInteger('worker.blockedMs', resolved.blockedMs, { min: 0 })
+  return resolved
+}

@@ -1,0 +1,287 @@
+/**
+ * Runs the handlers of one event, in a transaction that is lent to them, and says how it went.
+ *
+ * Expected ends are values: done, skipped, failed. What happens to the transaction afterwards is the
+ * caller's business (`work/run-group.ts`).
+ *
+ * @module
+ */
+
+import { HookonceError } from '../errors.ts'
+import type { WebhookEvent } from '../model/event.ts'
+import type { FailureReason } from '../model/outcome.ts'
+import { findContention } from '../store/contract.ts'
+import type { ClaimedEvent, ContentionKind, LentTx } from '../store/contract.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { HandlerContext } from './handler-context.ts'
+import type { Handler, HandlerUnit } from './handlers.ts'
+import { deriveIdempotencyKey } from './idempotency-key.ts'
+import { parsePayload } from './parse-payload.ts'
+import { describeIssues } from './standard-schema.ts'
+import { PermanentError, Skip } from './verdicts.ts'
+
+export type RunResult = RunDone | RunSkipped | RunFailed
+
+export interface RunDone {
+  readonly status: 'done'
+  readonly result: string | undefined
+  readonly durationMs: number
+}
+
+export interface RunSkipped {
+  readonly status: 'skipped'
+  readonly reason: string
+  readonly durationMs: number
+}
+
+export interface RunFailed {
+  readonly status: 'failed'
+  readonly reason: FailureReason
+  readonly error: Error
+  readonly handler: Handler
+  /** Whether trying again cannot help. */
+  readonly isPermanent: boolean
+  readonly contention: ContentionKind | undefined
+  readonly durationMs: number
+}
+
+export interface RunEventContext {
+  readonly logger: Logger
+  /** Whether the outcome of this source's events is answered to the sender, so that results are kept. */
+  readonly keepsResult: (source: string) => boolean
+  /** Rejects when the worker is stopped for good; nothing is to be counted then. */
+  readonly interruption: Interruption
+}
+
+/** Lends the transaction, stops what is running in it. */
+export interface TxLender<Tx> {
+  lend(): LentTx<Tx>
+  cancel(): Promise<void>
+}
+
+export async function runEvent<Tx>(
+  context: RunEventContext,
+  { event, unit, lender }: { event: ClaimedEvent; unit: HandlerUnit; lender: TxLender<Tx> | undefined },
+): Promise<RunResult> {
+  const startedAt = performance.now()
+  const elapsed = () => performance.now() - startedAt
+  const values: unknown[] = []
+  let skipped: Skip | undefined
+  for (const handler of unit.handlers) {
+    try {
+      const value = await callHandler(context, { event, handler, lender })
+      if (value instanceof Skip) skipped ??= value
+      values.push(value)
+    } catch (error) {
+      if (error instanceof InterruptedError) throw error
+      return failedRun(error, handler, elapsed())
+    }
+  }
+  // One handler that had something to do makes the event done.
+  if (skipped !== undefined && values.every((value) => value instanceof Skip)) {
+    return { status: 'skipped', reason: skipped.reason, durationMs: elapsed() }
+  }
+  try {
+    const result = context.keepsResult(event.source) ? stringifyResult(values) : undefined
+    return { status: 'done', result, durationMs: elapsed() }
+  } catch (error) {
+    return failedRun(error, unit.handlers[0] as Handler, elapsed())
+  }
+}
+
+interface HandlerCall<Tx> {
+  readonly event: ClaimedEvent
+  readonly handler: Handler
+  readonly lender: TxLender<Tx> | undefined
+}
+
+async function callHandler<Tx>(context: RunEventContext, call: HandlerCall<Tx>): Promise<unknown> {
+  const { handler } = call
+  const lender = handler.guarantee === 'at-least-once' ? undefined : call.lender
+  const lent = lender?.lend()
+  const abortion = new Abortion()
+  const event = await createEnvelope(call.event, handler)
+  const running = Promise.resolve().then(() => handler.run(event, createContext(context, call, lent, abortion)))
+  const end = await endOf(running, handler.timeoutMs, context.interruption)
+  if (end.status === 'ended') {
+    await lent?.revoke()
+    if ('error' in end) throw end.error
+    return end.value
+  }
+  // The handler may still be running: it gets the signal, and nothing it does from here on counts.
+  abortion.abort(end.error)
+  lent?.revokeNow()
+  running.catch(() => undefined)
+  await lender?.cancel()
+  throw end.error
+}
+
+type CallEnd =
+  | { readonly status: 'ended'; readonly value: unknown }
+  | { readonly status: 'ended'; readonly error: unknown }
+  | { readonly status: 'overdue'; readonly error: Error }
+
+function endOf(running: Promise<unknown>, timeoutMs: number, interruption: Interruption): Promise<CallEnd> {
+  return new Promise((resolve) => {
+    const finish = (end: CallEnd) => {
+      clearTimeout(timer)
+      stopListening()
+      resolve(end)
+    }
+    const timer = setTimeout(() => finish({ status: 'overdue', error: new HandlerTimeoutError(timeoutMs) }), timeoutMs)
+    const stopListening = interruption.onInterrupt(() => finish({ status: 'overdue', error: new InterruptedError() }))
+    running.then(
+      (value) => finish({ status: 'ended', value }),
+      (error: unknown) => finish({ status: 'ended', error }),
+    )
+  })
+}
+
+async function createEnvelope(event: ClaimedEvent, handler: Handler): Promise<WebhookEvent> {
+  const envelope = new Envelope(event)
+  if (handler.schema === undefined) return envelope
+  const checked = await handler.schema['~standard'].validate(envelope.payload)
+  if (checked.issues !== undefined) {
+    throw new HookonceError('PAYLOAD_INVALID', `The payload is not what the schema expects: ${describeIssues(checked.issues)}`)
+  }
+  return new Envelope(event, checked.value)
+}
+
+/** The payload is parsed when it is first asked for, once per handler, so that no handler sees another's changes. */
+class Envelope implements WebhookEvent {
+  readonly id: string
+  readonly source: string
+  readonly key: string
+  readonly type: string
+  readonly body: Uint8Array
+  readonly headers: WebhookEvent['headers']
+  readonly receivedAt: Date
+  readonly occurredAt: Date | undefined
+  #payload: { readonly value: unknown } | undefined
+
+  constructor(event: ClaimedEvent, ...payload: [unknown?]) {
+    this.id = event.eventId
+    this.source = event.source
+    this.key = event.key
+    this.type = event.type
+    this.body = event.body
+    this.headers = event.headers
+    this.receivedAt = event.receivedAt
+    this.occurredAt = event.occurredAt
+    if (payload.length > 0) this.#payload = { value: payload[0] }
+  }
+
+  get payload(): unknown {
+    this.#payload ??= { value: parsePayload(this.body, this.headers) }
+    return this.#payload.value
+  }
+}
+
+function createContext<Tx>(
+  { logger }: RunEventContext,
+  { event, handler }: HandlerCall<Tx>,
+  lent: LentTx<Tx> | undefined,
+  abortion: Abortion,
+): HandlerContext<Tx> {
+  const about = { eventId: event.eventId, source: event.source, type: event.type, handler: handler.name }
+  return {
+    get tx(): Tx {
+      if (lent !== undefined) return lent.tx
+      throw new HookonceError(
+        'TRANSACTION_EXPECTED',
+        `The handler "${handler.name}" has guarantee 'at-least-once' and therefore no tx; leave the option out to get one`,
+      )
+    },
+    attempt: event.attempt,
+    isReplay: event.run > 0,
+    get signal() {
+      return abortion.signal
+    },
+    log: {
+      debug: (message, fields) => logger.debug({ ...fields, ...about }, message),
+      info: (message, fields) => logger.info({ ...fields, ...about }, message),
+      warn: (message, fields) => logger.warn({ ...fields, ...about }, message),
+      error: (message, fields) => logger.error({ ...fields, ...about }, message),
+    },
+    idempotencyKey: (name = '') =>
+      deriveIdempotencyKey({ source: event.source, eventKey: event.key, handler: handler.name, name }),
+  }
+}
+
+/** An abort signal that costs nothing until a handler asks for it. */
+class Abortion {
+  #controller: AbortController | undefined
+  #reason: Error | undefined
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+    return this.#controller.signal
+  }
+
+  abort(reason: Error): void {
+    this.#reason = reason
+    this.#controller?.abort(reason)
+  }
+}
+
+/** Tells running handlers that the worker is stopped for good. */
+export class Interruption {
+  readonly #listeners = new Set<() => void>()
+
+  onInterrupt(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  interrupt(): void {
+    for (const listener of [...this.#listeners]) listener()
+  }
+}
+
+export class InterruptedError extends Error {
+  override readonly name = 'InterruptedError'
+
+  constructor() {
+    super('The worker was stopped before the handler had ended')
+  }
+}
+
+class HandlerTimeoutError extends HookonceError {
+  override readonly name = 'HandlerTimeoutError'
+
+  constructor(timeoutMs: number) {
+    super('HANDLER_TIMEOUT', `The handler did not end within ${timeoutMs} ms (timeoutMs)`, { retryable: true })
+  }
+}
+
+function failedRun(thrown: unknown, handler: Handler, durationMs: number): RunFailed {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  const code = error instanceof HookonceError ? error.code : undefined
+  return {
+    status: 'failed',
+    reason: code === 'HANDLER_TIMEOUT' ? 'timeout' : code === 'PAYLOAD_INVALID' ? 'payload' : 'error',
+    error,
+    handler,
+    isPermanent: error instanceof PermanentError || code === 'PAYLOAD_INVALID',
+    contention: findContention(error),
+    durationMs,
+  }
+}
+
+/** One handler: its value. Several: the list of theirs, in the order they were registered. */
+function stringifyResult(values: readonly unknown[]): string | undefined {
+  const value = values.length === 1 ? values[0] : values.map((each) => (each instanceof Skip ? null : each))
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value)
+  } catch (error) {
+    throw new HookonceError('RESULT_INVALID', 'What the handler returned cannot be written as JSON', { cause: error })
+  }
+  if (text !== undefined && text.length > RESULT_LENGTH_MAX) {
+    throw new HookonceError('RESULT_INVALID', `What the handler returned is longer than ${RESULT_LENGTH_MAX} characters of JSON`)
+  }
+  return text
+}
+
+const RESULT_LENGTH_MAX = 65_536

@@ -1,0 +1,331 @@
+/**
+ * The work path: from claimed events to committed effects and outcomes, in one transaction.
+ *
+ *     claimed ─▶ announce ─▶ mark ─▶ run handlers ─▶ settle ─▶ commit
+ *                                        │ one failed
+ *                                        ▼
+ *                        roll back to the mark ─▶ run one by one, each behind its own mark
+ *
+ * What this module promises:
+ *
+ * - What a handler writes through its `tx` and the outcome of its event commit together.
+ * - A failed event's retry or death is written in the transaction that holds its claim, so nobody can
+ *   take it before its failure is recorded.
+ * - One bad event costs its group one rerun, and nothing else.
+ * - A handler that ends our transaction harms only its own event. COMMIT's tag alone would not show it:
+ *   measured, a stray ROLLBACK in event 30 of 50 left 20 effects and 50 "done". So the transaction's
+ *   status is checked after every event, and the store proves at `settle` that it is still the one that
+ *   claimed (`test/faults/handler.test.ts`, H08).
+ *
+ * What it leaves to others: which events run together (`group-sizes.ts`), what an ended handler means
+ * (`run-event.ts`, `settlement.ts`), and all SQL (`store/`).
+ *
+ * @module
+ */
+
+import { HookonceError } from '../errors.ts'
+import type { ClaimedEvent, Group, RunningEvent, Store } from '../store/contract.ts'
+import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import type { GroupSizes } from './group-sizes.ts'
+import type { Handler, HandlerUnit } from './handlers.ts'
+import { InterruptedError, runEvent } from './run-event.ts'
+import type { RunEventContext, RunFailed, RunResult } from './run-event.ts'
+import { reportSettlement } from './report-settlement.ts'
+import { failureSettlement, settlementOf } from './settlement.ts'
+import type { SettledEvent } from './settlement.ts'
+
+export interface RunGroupContext extends RunEventContext {
+  readonly store: Pick<Store<unknown>, 'settleLost'>
+  readonly happenings: HappeningEmitter
+  readonly sizes: GroupSizes
+  readonly findUnit: (event: ClaimedEvent) => HandlerUnit | undefined
+  /** From now on these run alone: their group was refused at COMMIT, and alone each shows whether it is the one. */
+  readonly runAlone: (events: readonly ClaimedEvent[]) => void
+  readonly announce: (running: readonly RunningEvent[]) => Promise<void>
+  readonly groupBudgetMs: number
+  /** Whether the worker is being stopped: handlers that have not started are let go. */
+  readonly isStopping: () => boolean
+}
+
+/**
+ * Runs a claimed group to its end. Never throws: whatever goes wrong, the events are settled or let go.
+ *
+ * Says `let-go` when nothing was settled, so that the caller can pause before it claims the same again.
+ */
+export async function runGroup<Tx>(context: RunGroupContext, group: Group<Tx>): Promise<'settled' | 'let-go'> {
+  let settled: readonly SettledEvent[]
+  try {
+    await context.announce(group.events.map(({ eventId, attempt }) => ({ eventId, attempt })))
+    settled = await runEvents(context, group)
+    if (settled.length > 0) await group.settle(settled.map(({ settlement }) => settlement))
+  } catch (error) {
+    await letGo(context, group, error)
+    return 'let-go'
+  }
+  if (settled.length === 0) {
+    await release(context, group, 'nothing was run')
+    return 'let-go'
+  }
+  const committed = await group.commit()
+  switch (committed.status) {
+    case 'committed':
+      reportCommitted(context, settled)
+      return 'settled'
+    case 'refused':
+      await blameForRefusal(context, settled, committed.error)
+      return 'settled'
+    case 'unknown':
+      // Nothing to resolve: the queue rows are gone if it committed and claimable if it did not.
+      context.happenings.emit('group.commit-unknown', { size: settled.length, error: committed.error })
+      return 'let-go'
+  }
+}
+
+async function runEvents<Tx>(context: RunGroupContext, group: Group<Tx>): Promise<readonly SettledEvent[]> {
+  if (group.events.length === 1) {
+    // Alone it holds nobody up, so it may wait for a lock as long as its handler may run.
+    await group.setLockTimeout(0)
+    return runOneByOne(context, group, group.events)
+  }
+  if (group.events.some((event) => context.findUnit(event)?.guarantee === 'at-least-once')) {
+    return runSideBySide(context, group.events)
+  }
+  await group.mark(GROUP_MARK)
+  const together = await runTogether(context, group)
+  if (together.status === 'ran') return together.settled
+
+  context.happenings.emit('group.rerun', { size: group.events.length, cause: together.cause })
+  await group.rollbackTo(GROUP_MARK)
+  await group.setLockTimeout(RERUN_LOCK_TIMEOUT_MS)
+  return runOneByOne(context, group, group.events.slice(0, RERUN_MAX))
+}
+
+const GROUP_MARK = 'hookonce_group'
+const EVENT_MARK = 'hookonce_event'
+/** PostgreSQL keeps 64 subtransactions per backend in shared memory; past that every snapshot gets slower. */
+const RERUN_MAX = 50
+/** A rerun holds the locks of the events before it: better to let go than to make others wait for long. */
+const RERUN_LOCK_TIMEOUT_MS = 1_000
+/** Deadlocks and serialization failures are nobody's fault: tried again in place, without a lost attempt. */
+const IN_PLACE_MAX = 5
+
+type Together =
+  | { readonly status: 'ran'; readonly settled: readonly SettledEvent[] }
+  | { readonly status: 'spoiled'; readonly cause: Error }
+
+/** The fast path: no savepoint between events. The first failure spoils it. */
+async function runTogether<Tx>(context: RunGroupContext, group: Group<Tx>): Promise<Together> {
+  const settled: SettledEvent[] = []
+  const startedAt = performance.now()
+  for (const event of group.events) {
+    if (settled.length > 0 && performance.now() - startedAt > context.groupBudgetMs) break
+    if (context.isStopping()) break
+    const unit = context.findUnit(event)
+    if (unit === undefined) {
+      settled.push(unhandled(event))
+      continue
+    }
+    const result = await runInGroup(context, group, event, unit)
+    if (result.status === 'failed') {
+      if (result.contention !== undefined) context.sizes.contended(unit)
+      return { status: 'spoiled', cause: result.error }
+    }
+    settled.push({ event, unit, settlement: settlementOf(event, unit, result), error: undefined })
+  }
+  return { status: 'ran', settled }
+}
+
+/** The careful path: each event behind its own mark, its failure written where its claim is held. */
+async function runOneByOne<Tx>(
+  context: RunGroupContext,
+  group: Group<Tx>,
+  events: readonly ClaimedEvent[],
+): Promise<readonly SettledEvent[]> {
+  const settled: SettledEvent[] = []
+  for (const event of events) {
+    if (settled.length > 0 && context.isStopping()) break
+    const unit = context.findUnit(event)
+    if (unit === undefined) {
+      settled.push(unhandled(event))
+      continue
+    }
+    const result = await runBehindMark(context, group, event, unit)
+    // Somebody else is in the way. What ran so far is committed, which lets go of its locks; the rest
+    // goes back as it was.
+    if (result.status === 'failed' && result.contention !== undefined && events.length > 1) break
+    const error = result.status === 'failed' ? result.error : undefined
+    settled.push({ event, unit, settlement: settlementOf(event, unit, result), error })
+  }
+  return settled
+}
+
+async function runBehindMark<Tx>(
+  context: RunGroupContext,
+  group: Group<Tx>,
+  event: ClaimedEvent,
+  unit: HandlerUnit,
+): Promise<RunResult> {
+  for (let tries = 1; ; tries += 1) {
+    await group.mark(EVENT_MARK)
+    const result = await runInGroup(context, group, event, unit)
+    if (result.status === 'failed') await group.rollbackTo(EVENT_MARK)
+    await group.releaseMark(EVENT_MARK)
+    if (result.status !== 'failed' || result.contention === undefined) return result
+    context.sizes.contended(unit)
+    if (tries >= IN_PLACE_MAX) return result
+  }
+}
+
+/** Runs one event and looks at what is left of the transaction. */
+async function runInGroup<Tx>(
+  context: RunGroupContext,
+  group: Group<Tx>,
+  event: ClaimedEvent,
+  unit: HandlerUnit,
+): Promise<RunResult> {
+  const result = await runEvent(context, { event, unit, lender: group })
+  switch (group.status()) {
+    case 'open':
+      context.sizes.measured(unit, result.durationMs)
+      return result
+    case 'failed':
+      if (result.status === 'failed') return result
+      return abortedRun(unit, result.durationMs)
+    case 'ended':
+      throw new GroupEndedError(event, unit, result.durationMs)
+    case 'lost':
+      throw new GroupLostError(event, unit, result)
+  }
+}
+
+/** For `at-least-once`: nothing is shared, so nothing has to wait for its neighbour. */
+async function runSideBySide(
+  context: RunGroupContext,
+  events: readonly ClaimedEvent[],
+): Promise<readonly SettledEvent[]> {
+  return Promise.all(
+    events.map(async (event) => {
+      const unit = context.findUnit(event)
+      if (unit === undefined) return unhandled(event)
+      const result = await runEvent(context, { event, unit, lender: undefined })
+      const error = result.status === 'failed' ? result.error : undefined
+      return { event, unit, settlement: settlementOf(event, unit, result), error }
+    }),
+  )
+}
+
+function unhandled(event: ClaimedEvent): SettledEvent {
+  const { eventId, run, source, type } = event
+  return { event, unit: undefined, settlement: { state: 'unhandled', eventId, run, source, type }, error: undefined }
+}
+
+function abortedRun(unit: HandlerUnit, durationMs: number): RunFailed {
+  return {
+    status: 'failed',
+    reason: 'transaction',
+    error: new HookonceError(
+      'TRANSACTION_ABORTED',
+      'The transaction was aborted by an earlier error that the handler swallowed; let it through, or use a savepoint-free alternative',
+    ),
+    handler: unit.handlers[0] as Handler,
+    isPermanent: false,
+    contention: undefined,
+    durationMs,
+  }
+}
+
+/** Somebody ended our transaction while this event's handlers ran. */
+class GroupEndedError extends Error {
+  readonly event: ClaimedEvent
+  readonly unit: HandlerUnit
+  readonly durationMs: number
+
+  constructor(event: ClaimedEvent, unit: HandlerUnit, durationMs: number) {
+    super('The handler ended the transaction')
+    this.event = event
+    this.unit = unit
+    this.durationMs = durationMs
+  }
+}
+
+/** The connection went away while this event's handlers ran. */
+class GroupLostError extends Error {
+  readonly event: ClaimedEvent
+  readonly unit: HandlerUnit
+  readonly result: RunResult
+
+  constructor(event: ClaimedEvent, unit: HandlerUnit, result: RunResult) {
+    super('The connection was lost while the handler ran')
+    this.event = event
+    this.unit = unit
+    this.result = result
+  }
+}
+
+/** Everything the group did is rolled back. Only the event that is to blame, if any, gets a mark. */
+async function letGo<Tx>(context: RunGroupContext, group: Group<Tx>, error: unknown): Promise<void> {
+  await group.abandon()
+  if (error instanceof GroupEndedError) return await blame(context, endedFailure(error), error.event, error.unit)
+  if (error instanceof GroupLostError && !isReadOnly(error.result)) {
+    return await blame(context, lostFailure(error), error.event, error.unit)
+  }
+  const cause = error instanceof InterruptedError ? 'the worker was stopped' : String(error)
+  context.happenings.emit('group.released', { size: group.events.length, cause })
+}
+
+async function release<Tx>(context: RunGroupContext, group: Group<Tx>, cause: string): Promise<void> {
+  await group.abandon()
+  context.happenings.emit('group.released', { size: group.events.length, cause })
+}
+
+function endedFailure({ unit, durationMs }: GroupEndedError): RunFailed {
+  const error = new HookonceError(
+    'TRANSACTION_ENDED',
+    'The handler ended the transaction it was given (COMMIT, ROLLBACK or BEGIN). Its writes and the fact "done" can no longer commit together, so the event was stopped',
+  )
+  const handler = unit.handlers[0] as Handler
+  return { status: 'failed', reason: 'transaction', error, handler, isPermanent: true, contention: undefined, durationMs }
+}
+
+function lostFailure({ unit, result, message }: GroupLostError): RunFailed {
+  const error = result.status === 'failed' ? result.error : new Error(message)
+  const handler = unit.handlers[0] as Handler
+  const { durationMs } = result
+  return { status: 'failed', reason: 'connection', error, handler, isPermanent: false, contention: undefined, durationMs }
+}
+
+/** A server in recovery takes no writes: a failover is going on, and no event is to blame. */
+function isReadOnly(result: RunResult): boolean {
+  return result.status === 'failed' && 'code' in result.error && result.error.code === '25006'
+}
+
+async function blameForRefusal(context: RunGroupContext, settled: readonly SettledEvent[], error: Error): Promise<void> {
+  const [first] = settled
+  if (settled.length > 1 || first?.unit === undefined) {
+    context.runAlone(settled.map(({ event }) => event))
+    return context.happenings.emit('group.rerun', { size: settled.length, cause: error })
+  }
+  const handler = first.unit.handlers[0] as Handler
+  const failure: RunFailed = { status: 'failed', reason: 'commit', error, handler, isPermanent: false, contention: undefined, durationMs: 0 }
+  await blame(context, failure, first.event, first.unit)
+}
+
+/** Best effort: if it cannot be written, the event simply runs again. */
+async function blame(context: RunGroupContext, failure: RunFailed, event: ClaimedEvent, unit: HandlerUnit): Promise<void> {
+  const settlement = failureSettlement(event, unit, failure)
+  try {
+    await context.store.settleLost(settlement)
+    reportSettlement(context.happenings, { event, unit, settlement, error: failure.error })
+  } catch {
+    context.happenings.emit('group.released', { size: 1, cause: failure.error.message })
+  }
+}
+
+function reportCommitted({ happenings, sizes }: RunGroupContext, settled: readonly SettledEvent[]): void {
+  const counts = new Map<HandlerUnit, number>()
+  for (const each of settled) {
+    reportSettlement(happenings, each)
+    if (each.unit !== undefined) counts.set(each.unit, (counts.get(each.unit) ?? 0) + 1)
+  }
+  for (const [unit, count] of counts) sizes.succeeded(unit, count)
+}

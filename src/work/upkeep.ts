@@ -1,0 +1,105 @@
+import type { Store } from '../store/contract.ts'
+import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import type { HandlerRegistry } from './handlers.ts'
+import type { ResolvedWorkerOptions } from './options.ts'
+
+export interface UpkeepContext {
+  readonly store: Pick<
+    Store<unknown>,
+    'beatWorker' | 'removeWorker' | 'sweepWorkers' | 'listUnhandled' | 'wakeUnhandled' | 'maintain'
+  >
+  readonly handlers: HandlerRegistry
+  readonly options: ResolvedWorkerOptions
+  readonly happenings: HappeningEmitter
+  readonly workerId: string
+  readonly onWoken: () => void
+}
+
+const UNHANDLED_MS = 5_000
+const MAINTAIN_MS = 3_600_000
+const WAKE_BATCH = 1_000
+
+/**
+ * What a worker does beside running events: it shows that it lives, counts the crashes of those that do
+ * not, wakes events that waited for a handler, and keeps the tables in shape.
+ *
+ * Each of these fails alone and is tried again at its next turn.
+ */
+export class Upkeep {
+  readonly #context: UpkeepContext
+  readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #running = new Set<Promise<void>>()
+  #isStopped = false
+
+  constructor(context: UpkeepContext) {
+    this.#context = context
+  }
+
+  /** The first heartbeat must succeed: without a record no crash of this worker could be counted. */
+  async start(): Promise<void> {
+    const { store, options, workerId } = this.#context
+    await store.beatWorker(workerId, options.concurrency)
+    const beatMs = Math.max(100, Math.min(1_000, Math.floor(options.deadAfterMs / 5)))
+    this.#repeat('show that it lives', beatMs, () => store.beatWorker(workerId, options.concurrency))
+    this.#repeat('look for dead workers', Math.floor(options.deadAfterMs / 2), () => this.#sweep())
+    this.#repeat('wake unhandled events', UNHANDLED_MS, () => this.#wakeUnhandled())
+    this.#repeat('keep the tables in shape', MAINTAIN_MS, () => store.maintain())
+    this.#run('look for dead workers', () => this.#sweep())
+    this.#run('wake unhandled events', () => this.#wakeUnhandled())
+    this.#run('keep the tables in shape', () => store.maintain())
+  }
+
+  wakeUnhandledSoon(): void {
+    this.#run('wake unhandled events', () => this.#wakeUnhandled())
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const timer of this.#timers) clearInterval(timer)
+    await Promise.all(this.#running)
+    // A worker that says goodbye needs not be found dead.
+    await this.#context.store.removeWorker(this.#context.workerId).catch(() => undefined)
+  }
+
+  #repeat(doing: string, everyMs: number, action: () => Promise<void>): void {
+    let isRunning = false
+    const timer = setInterval(() => {
+      if (isRunning) return
+      isRunning = true
+      this.#run(doing, () => action().finally(() => (isRunning = false)))
+    }, everyMs)
+    this.#timers.add(timer)
+  }
+
+  #run(doing: string, action: () => Promise<void>): void {
+    if (this.#isStopped) return
+    const running = action().catch((cause: unknown) => {
+      const error = cause instanceof Error ? cause : new Error(String(cause))
+      this.#context.happenings.emit('worker.error', { workerId: this.#context.workerId, doing, error })
+    })
+    this.#running.add(running)
+    void running.finally(() => this.#running.delete(running))
+  }
+
+  async #sweep(): Promise<void> {
+    const { store, options, workerId, happenings, onWoken } = this.#context
+    const { deadAfterMs, crashesMax } = options
+    const swept = await store.sweepWorkers({ deadAfterMs, crashesMax, me: workerId })
+    for (const crashed of swept) happenings.emit('event.crashed', crashed)
+    if (swept.length > 0) onWoken()
+  }
+
+  /** Matching is done here, by the same rule as for running, so that the two cannot disagree. */
+  async #wakeUnhandled(): Promise<void> {
+    const { store, handlers, onWoken } = this.#context
+    if (handlers.isEmpty) return
+    const pairs = await store.listUnhandled(WAKE_BATCH)
+    const known = pairs.filter(({ source, type }) => handlers.findUnit(source, type) !== undefined)
+    if (known.length === 0) return
+    let woken: number
+    do {
+      woken = await store.wakeUnhandled(known, WAKE_BATCH)
+      if (woken > 0) onWoken()
+    } while (woken === WAKE_BATCH && !this.#isStopped)
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * The worker: takes due events and runs them until it is stopped.
+ *
+ * A number of slots each claim a group, run it and claim again; idle ones wait to be called
+ * (`wake-up.ts`). Beside them the worker shows that it lives, looks for workers that do not, and wakes
+ * events that waited for a handler which this process has.
+ *
+ * @module
+ */
+
+import { randomUUID } from 'node:crypto'
+import type { ClaimedEvent, ClaimRequest, Group, RunningEvent, Store, WorkerSlot } from '../store/contract.ts'
+import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { chooseGroup, GroupSizes } from './group-sizes.ts'
+import type { HandlerRegistry, HandlerUnit } from './handlers.ts'
+import type { ResolvedWorkerOptions } from './options.ts'
+import { Interruption } from './run-event.ts'
+import { runGroup } from './run-group.ts'
+import type { RunGroupContext } from './run-group.ts'
+import { Upkeep } from './upkeep.ts'
+import { WakeUp } from './wake-up.ts'
+import { startWatchdog } from './watchdog.ts'
+import type { Watchdog } from './watchdog.ts'
+
+export interface WorkerContext<Tx> {
+  readonly store: Store<Tx>
+  readonly handlers: HandlerRegistry
+  readonly options: ResolvedWorkerOptions
+  readonly happenings: HappeningEmitter
+  readonly logger: Logger
+  readonly keepsResult: (source: string) => boolean
+}
+
+/** Inside a group a handler may wait this long for somebody else's row before the group is made smaller. */
+const GROUP_LOCK_TIMEOUT_MS = 50
+/** The database ends a transaction that has been idle for the handler's time and this much more. */
+const IDLE_MARGIN_MS = 1_000
+/** Every so many claims the events that failed before go first, so that a flood of new ones cannot starve them. */
+const AGAIN_FIRST_EVERY = 8
+
+export class Worker<Tx> {
+  /** Random per start: a worker that comes back with the same host and pid is another worker. */
+  readonly id = randomUUID()
+  readonly #context: WorkerContext<Tx>
+  readonly #sizes: GroupSizes
+  readonly #wakeUp = new WakeUp()
+  readonly #interruption = new Interruption()
+  readonly #upkeep: Upkeep
+  readonly #runsAlone = new Set<string>()
+  /** The slots whose record lists events. */
+  readonly #announced = new Set<number>()
+  #slots: Promise<void>[] = []
+  #watchdog: Watchdog | undefined
+  #isStopping = false
+
+  constructor(context: WorkerContext<Tx>) {
+    this.#context = context
+    this.#sizes = new GroupSizes(context.options.groupMax)
+    this.#upkeep = new Upkeep({ ...context, workerId: this.id, onWoken: () => this.wake() })
+  }
+
+  async start(): Promise<void> {
+    const { options, happenings } = this.#context
+    await this.#upkeep.start()
+    if (options.blockedMs > 0) this.#watchdog = startWatchdog(options)
+    this.#slots = Array.from({ length: options.concurrency }, (_, slot) => this.#runSlot({ workerId: this.id, slot }))
+    happenings.emit('worker.started', { workerId: this.id, concurrency: options.concurrency })
+  }
+
+  /** There may be something to do. */
+  wake(): void {
+    this.#wakeUp.call()
+  }
+
+  /** Handlers were added: events that waited for one may be ready. */
+  handlersChanged(): void {
+    this.#upkeep.wakeUnhandledSoon()
+  }
+
+  /** Takes nothing more, waits for what runs, and after the grace period lets go of the rest. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#wakeUp.close()
+    const { stopGraceMs } = this.#context.options
+    const grace = setTimeout(() => this.#interruption.interrupt(), stopGraceMs)
+    await Promise.all(this.#slots)
+    clearTimeout(grace)
+    await this.#upkeep.stop()
+    await this.#watchdog?.stop()
+    this.#context.happenings.emit('worker.stopped', { workerId: this.id })
+  }
+
+  async #runSlot(slot: WorkerSlot): Promise<void> {
+    const context = this.#createRunContext(slot)
+    let troubles = 0
+    for (let turn = 1; !this.#isStopping; turn += 1) {
+      try {
+        const group = await this.#claim(slot, turn)
+        if (group === undefined) {
+          await this.#idle(slot)
+          continue
+        }
+        // There may be more; whoever is idle looks.
+        this.#wakeUp.call()
+        troubles = (await runGroup(context, group)) === 'settled' ? 0 : troubles + 1
+      } catch (error) {
+        troubles += 1
+        this.#reportError('claim events', error)
+      }
+      if (troubles > 0) await this.#pause(Math.min(2_000, 25 * 2 ** Math.min(troubles, 10)))
+    }
+  }
+
+  async #claim(slot: WorkerSlot, turn: number): Promise<Group<Tx> | undefined> {
+    const kinds = turn % AGAIN_FIRST_EVERY === 0 ? AGAIN_FIRST : FRESH_FIRST
+    for (const kind of kinds) {
+      const group = await this.#context.store.claimGroup(this.#createRequest(slot, kind))
+      if (group !== undefined) return group
+    }
+    return undefined
+  }
+
+  #createRequest(slot: WorkerSlot, kind: ClaimRequest['kind']): ClaimRequest {
+    const isGroup = kind === 'fresh' && this.#context.options.groupMax > 1
+    return {
+      slot,
+      kind,
+      limit: isGroup ? this.#sizes.claimLimit() : 1,
+      lockTimeoutMs: isGroup ? GROUP_LOCK_TIMEOUT_MS : 0,
+      choose: (candidates) =>
+        chooseGroup(candidates, {
+          sizes: this.#sizes,
+          findUnit: (event) => this.#findUnit(event),
+          runsAlone: (event) => this.#runsAlone.has(event.eventId),
+        }),
+      idleTimeoutMs: (chosen) =>
+        Math.max(1, ...chosen.map((event) => this.#findUnit(event)?.timeoutMs ?? 0)) + IDLE_MARGIN_MS,
+    }
+  }
+
+  #createRunContext(slot: WorkerSlot): RunGroupContext {
+    const { store, happenings, logger, keepsResult, options } = this.#context
+    return {
+      store,
+      happenings,
+      logger,
+      keepsResult,
+      sizes: this.#sizes,
+      interruption: this.#interruption,
+      findUnit: (event) => this.#findUnit(event),
+      runAlone: (events) => this.#keepAlone(events),
+      announce: (running) => this.#announce(slot, running),
+      groupBudgetMs: options.groupBudgetMs,
+      isStopping: () => this.#isStopping,
+    }
+  }
+
+  #findUnit(event: ClaimedEvent): HandlerUnit | undefined {
+    return this.#context.handlers.findUnit(event.source, event.type)
+  }
+
+  #keepAlone(events: readonly ClaimedEvent[]): void {
+    // A memory of what was refused at COMMIT, not a ledger: forgetting it costs one more refusal.
+    if (this.#runsAlone.size > 10_000) this.#runsAlone.clear()
+    for (const { eventId } of events) this.#runsAlone.add(eventId)
+  }
+
+  async #announce(slot: WorkerSlot, running: readonly RunningEvent[]): Promise<void> {
+    this.#announced.add(slot.slot)
+    await this.#context.store.announce(slot, running)
+  }
+
+  async #idle(slot: WorkerSlot): Promise<void> {
+    if (this.#announced.delete(slot.slot)) await this.#context.store.announce(slot, [])
+    await this.#wakeUp.wait(async () => {
+      const dueInMs = await this.#context.store.nextDueInMs()
+      return Math.max(1, Math.min(dueInMs ?? Infinity, this.#context.options.pollMs))
+    })
+  }
+
+  /** After trouble; ends at once when the worker is stopped. */
+  async #pause(pauseMs: number): Promise<void> {
+    if (this.#isStopping) return
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        clearTimeout(timer)
+        stopListening()
+        resolve()
+      }
+      const timer = setTimeout(end, pauseMs)
+      const stopListening = this.#interruption.onInterrupt(end)
+    })
+  }
+
+  #reportError(doing: string, error: unknown): void {
+    this.#context.happenings.emit('worker.error', {
+      workerId: this.id,
+      doing,
+      error: error instanceof Error ? error : new Error(String(error)),
+    })
+  }
+}
+
+const FRESH_FIRST = ['fresh', 'again', 'suspect'] as const
+const AGAIN_FIRST = ['again', 'suspect', 'fresh'] as const

@@ -1,0 +1,321 @@
+import { describe, expect, test, vi } from 'vitest'
+import { aClaim, anEventDraft } from '../support/builders.ts'
+import { openStore } from '../support/store-under-test.ts'
+import type { StoreUnderTest } from '../support/store-under-test.ts'
+import { claim, DEADLINE_MS, done, recordOne, retryIn, runOne } from '../support/store-steps.ts'
+
+const OTHER_SLOT = { workerId: 'worker-2', slot: 0 }
+
+/** What every store must do when a worker asks for work, and with the transaction it lends. */
+export function claimContract(underTest: StoreUnderTest): void {
+  describe(`${underTest.name}: claim`, () => {
+    test('an empty queue has nothing to claim', async () => {
+      const { store } = await openStore(underTest)
+
+      expect(await store.claimGroup(aClaim())).toBeUndefined()
+      expect(await store.nextDueInMs()).toBeUndefined()
+    })
+
+    test('events are claimed oldest first, no more than asked for', async () => {
+      const { store } = await openStore(underTest)
+      for (const key of ['a', 'b', 'c']) await recordOne(store, anEventDraft({ key }))
+
+      const group = await claim(store, { limit: 2 })
+
+      expect(group.events.map(({ key, attempt, crashes }) => [key, attempt, crashes])).toEqual([
+        ['a', 1, 0],
+        ['b', 1, 0],
+      ])
+      await group.abandon()
+    })
+
+    test('only what was chosen is claimed, and the rest is claimable afterwards', async () => {
+      const { store, second } = await openStore(underTest)
+      const other = await second()
+      for (const key of ['a', 'b', 'c']) await recordOne(store, anEventDraft({ key }))
+
+      const group = await claim(store, { choose: (events) => events.filter(({ key }) => key === 'b') })
+      await group.settle(group.events.map(done))
+      await group.commit()
+
+      expect(group.events.map(({ key }) => key)).toEqual(['b'])
+      const rest = await claim(other, { slot: OTHER_SLOT })
+      expect(rest.events.map(({ key }) => key)).toEqual(['a', 'c'])
+      await rest.abandon()
+    })
+
+    test('choosing nothing claims nothing', async () => {
+      const { store, second } = await openStore(underTest)
+      await recordOne(store, anEventDraft())
+
+      expect(await store.claimGroup(aClaim({ choose: () => [] }))).toBeUndefined()
+
+      const group = await claim(await second(), { slot: OTHER_SLOT })
+      expect(group.events).toHaveLength(1)
+      await group.abandon()
+    })
+
+    if (underTest.capabilities.parallelGroups) {
+      test('what was not chosen is claimable while the group is open', async () => {
+        const { store, second } = await openStore(underTest)
+        const other = await second()
+        for (const key of ['a', 'b']) await recordOne(store, anEventDraft({ key }))
+
+        const group = await claim(store, { choose: (events) => events.slice(0, 1) })
+        const beside = await claim(other, { slot: OTHER_SLOT })
+
+        expect(group.events.map(({ key }) => key)).toEqual(['a'])
+        expect(beside.events.map(({ key }) => key)).toEqual(['b'])
+        await beside.abandon()
+        await group.abandon()
+      })
+    }
+
+    test('an event in an open group is not claimable by anybody else', async () => {
+      const { store, second } = await openStore(underTest)
+      const other = await second()
+      await recordOne(store, anEventDraft())
+      const group = await claim(store)
+
+      expect(await other.claimGroup(aClaim({ slot: OTHER_SLOT }))).toBeUndefined()
+
+      await group.abandon()
+    })
+
+    test('an abandoned group gives its events back at once', async () => {
+      const { store, second } = await openStore(underTest)
+      const other = await second()
+      const { eventId } = await recordOne(store, anEventDraft())
+
+      await (await claim(store)).abandon()
+
+      const again = await claim(other, { slot: OTHER_SLOT })
+      expect(again.events).toMatchObject([{ eventId, attempt: 1 }])
+      await again.abandon()
+    })
+
+    test('a store that is closed with a group open gives its events back', async () => {
+      const { database, store, second } = await openStore(underTest)
+      const other = await second()
+      const { eventId } = await recordOne(store, anEventDraft())
+      const leaving = database.newStore()
+      await leaving.open()
+      await claim(leaving)
+
+      await leaving.close()
+
+      const again = await claim(other, { slot: OTHER_SLOT })
+      expect(again.events).toMatchObject([{ eventId, attempt: 1 }])
+      await again.abandon()
+    })
+
+    test('events that failed before are claimed as such, one at a time', async () => {
+      const { store } = await openStore(underTest)
+      await recordOne(store, anEventDraft({ key: 'a' }))
+      await recordOne(store, anEventDraft({ key: 'b' }))
+      await runOne(store, retryIn(0))
+      await runOne(store, retryIn(0))
+
+      expect(await store.claimGroup(aClaim({ kind: 'fresh' }))).toBeUndefined()
+      const again = await claim(store, { kind: 'again', limit: 10 })
+
+      expect(again.events).toMatchObject([{ key: 'a', attempt: 2 }])
+      await again.abandon()
+    })
+
+    test('an event that waits for its retry is not due, and the wait is known', async () => {
+      const { store } = await openStore(underTest)
+      await recordOne(store, anEventDraft())
+      expect(await store.nextDueInMs()).toBe(0)
+      await runOne(store, retryIn(3_600_000))
+
+      expect(await store.claimGroup(aClaim({ kind: 'again' }))).toBeUndefined()
+      const dueInMs = await store.nextDueInMs()
+      expect(dueInMs).toBeGreaterThan(0)
+      expect(dueInMs).toBeLessThanOrEqual(3_600_000)
+    })
+
+    test('a nudge makes a waiting event due, and does nothing to any other', async () => {
+      const { store } = await openStore(underTest)
+      const { eventId } = await recordOne(store, anEventDraft({ key: 'a' }))
+      await runOne(store, retryIn(3_600_000))
+      const parked = await recordOne(store, anEventDraft({ key: undefined, body: 'keyless' }))
+
+      await store.nudgeEvent(eventId)
+      await store.nudgeEvent(parked.eventId)
+      await store.nudgeEvent('00000000-0000-7000-8000-000000000000')
+
+      const group = await claim(store, { kind: 'again' })
+      expect(group.events).toMatchObject([{ eventId, attempt: 2 }])
+      await group.abandon()
+      expect(await store.findEvent(parked.eventId)).toMatchObject({ state: 'quarantined' })
+    })
+
+    test('a group left idle is ended, and its events are given back', async () => {
+      const { store, second } = await openStore(underTest)
+      const other = await second()
+      await recordOne(store, anEventDraft())
+      const group = await claim(store, { idleTimeoutMs: () => 1 })
+
+      const again = await vi.waitFor(() => claim(other, { slot: OTHER_SLOT }), { timeout: DEADLINE_MS })
+
+      await expect(group.settle(group.events.map(done))).rejects.toThrow()
+      expect((await group.commit()).status).not.toBe('committed')
+      await group.abandon()
+      expect(again.events).toHaveLength(1)
+      await again.abandon()
+    })
+  })
+
+  lentTransaction(underTest)
+}
+
+function lentTransaction(underTest: StoreUnderTest): void {
+  describe(`${underTest.name}: the lent transaction`, () => {
+    async function openGroup() {
+      const opened = await openStore(underTest)
+      await opened.createEffects()
+      await recordOne(opened.store, anEventDraft())
+      const group = await claim(opened.store)
+      const lent = group.lend()
+      const write = (note: string) =>
+        lent.tx.query('insert into effects (event_key, note) values ($1, $2)', ['evt_1', note])
+      return { ...opened, group, lent, write }
+    }
+
+    test('what it writes becomes visible with the commit', async () => {
+      const { group, write, countEffects, store } = await openGroup()
+      await write('one')
+      await group.settle(group.events.map(done))
+      expect(await countEffects()).toBe(0)
+
+      expect(await group.commit()).toEqual({ status: 'committed' })
+
+      expect(await countEffects('evt_1')).toBe(1)
+      expect(await store.nextDueInMs()).toBeUndefined()
+    })
+
+    test('what it wrote vanishes when the group is abandoned', async () => {
+      const { group, write, countEffects, store } = await openGroup()
+      await write('one')
+      await group.settle(group.events.map(done))
+
+      await group.abandon()
+
+      expect(await countEffects()).toBe(0)
+      expect(await store.nextDueInMs()).toBe(0)
+    })
+
+    test('what it wrote after a mark vanishes with a rollback to it', async () => {
+      const { group, write, lent, countEffects } = await openGroup()
+      await write('kept')
+      await group.mark('outer')
+      await write('undone')
+      await group.mark('inner')
+      await write('undone')
+      await group.rollbackTo('inner')
+      await group.rollbackTo('outer')
+      await group.releaseMark('outer')
+      await group.settle(group.events.map(done))
+      await group.commit()
+
+      expect(lent.tx).toBeDefined()
+      expect(await countEffects()).toBe(1)
+    })
+
+    test('a failed statement can be undone by a rollback to a mark', async () => {
+      const { group, lent, write, countEffects } = await openGroup()
+      await group.mark('m')
+
+      await expect(lent.tx.query('insert into no_such_table values (1)')).rejects.toThrow()
+      expect(group.status()).toBe(underTest.capabilities.failedStatementAborts ? 'failed' : 'open')
+      await group.rollbackTo('m')
+
+      expect(group.status()).toBe('open')
+      await write('after')
+      await group.settle(group.events.map(done))
+      expect(await group.commit()).toEqual({ status: 'committed' })
+      expect(await countEffects()).toBe(1)
+    })
+
+    test('rows and their count come back', async () => {
+      const { group, lent, write } = await openGroup()
+      await write('a')
+      await write('b')
+
+      const found = await lent.tx.query('select note from effects where event_key = $1 order by note', ['evt_1'])
+      const updated = await lent.tx.query('update effects set note = $2 where note = $1', ['a', 'c'])
+      const none = await lent.tx.query('select note from effects where note = $1', ['z'])
+
+      expect(found.rows).toEqual([{ note: 'a' }, { note: 'b' }])
+      expect(found.rowCount).toBe(2)
+      expect(updated.rowCount).toBe(1)
+      expect(none).toMatchObject({ rows: [], rowCount: 0 })
+      await group.abandon()
+    })
+
+    const refused = [
+      'commit',
+      'COMMIT;',
+      ' \n\tbegin',
+      'rollback',
+      'end',
+      'savepoint x',
+      'release x',
+      '-- a comment\ncommit',
+      '/* a comment */ commit',
+      "select ';' ; commit",
+      'select 1; /* ; */ rollback',
+    ]
+
+    test.each(refused)('it refuses %j', async (sql) => {
+      const { group, lent, write, countEffects } = await openGroup()
+      await write('one')
+
+      await expect(lent.tx.query(sql)).rejects.toMatchObject({ code: 'TRANSACTION_CONTROL' })
+
+      expect(group.status()).toBe('open')
+      await group.abandon()
+      expect(await countEffects()).toBe(0)
+    })
+
+    test('words that only look like transaction control are let through', async () => {
+      const { group, lent } = await openGroup()
+
+      const { rows } = await lent.tx.query(`select 'commit; rollback' as "end" -- ; commit`)
+
+      expect(rows).toEqual([{ end: 'commit; rollback' }])
+      await group.abandon()
+    })
+
+    test('once revoked it rejects every statement, and the group goes on', async () => {
+      const { group, lent, write, countEffects } = await openGroup()
+      await write('before')
+      await lent.revoke()
+
+      await expect(write('after')).rejects.toMatchObject({ code: 'TX_REVOKED' })
+
+      await group.settle(group.events.map(done))
+      expect(await group.commit()).toEqual({ status: 'committed' })
+      expect(await countEffects()).toBe(1)
+    })
+
+    test('revoked without waiting, it rejects from then on', async () => {
+      const { group, lent, write } = await openGroup()
+
+      lent.revokeNow()
+
+      await expect(write('after')).rejects.toMatchObject({ code: 'TX_REVOKED' })
+      await group.abandon()
+    })
+
+    test('after the commit it cannot be used', async () => {
+      const { group, write, countEffects } = await openGroup()
+      await group.settle(group.events.map(done))
+      await group.commit()
+
+      await expect(write('late')).rejects.toThrow()
+      expect(await countEffects()).toBe(0)
+    })
+  })
+}

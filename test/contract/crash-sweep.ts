@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest'
+import { aClaim, anEventDraft } from '../support/builders.ts'
+import { openStore } from '../support/store-under-test.ts'
+import type { StoreUnderTest } from '../support/store-under-test.ts'
+import { claim, dead, done, recordOne, retryIn, runOne } from '../support/store-steps.ts'
+
+const CRASHED = { workerId: 'worker-1', slot: 0 }
+const LIVING = { workerId: 'worker-2', slot: 0 }
+/** With no grace at all, every worker but the one that sweeps counts as dead. */
+const SWEEP = { deadAfterMs: 0, crashesMax: 3, me: LIVING.workerId }
+
+/** What every store must do about workers that die. A crash leaves behind a list of running events. */
+export function crashSweepContract(underTest: StoreUnderTest): void {
+  describe(`${underTest.name}: crash sweep`, () => {
+    async function openWithCrash() {
+      const opened = await openStore(underTest)
+      const { eventId } = await recordOne(opened.store, anEventDraft())
+      await opened.store.announce(CRASHED, [{ eventId, attempt: 1 }])
+      return { ...opened, eventId, other: await opened.second() }
+    }
+
+    test('an event that a worker is listed as running is not claimed by another, nor due', async () => {
+      const { other, store, eventId } = await openWithCrash()
+
+      expect(await other.claimGroup(aClaim({ slot: LIVING }))).toBeUndefined()
+      expect(await store.claimGroup(aClaim({ slot: { ...CRASHED, slot: 1 } }))).toBeUndefined()
+      expect(await other.findEvent(eventId)).toMatchObject({ state: 'running' })
+    })
+
+    test('the slot that is listed may claim it again', async () => {
+      const { store, eventId } = await openWithCrash()
+
+      const group = await claim(store, { slot: CRASHED })
+
+      expect(group.events).toMatchObject([{ eventId }])
+      await group.abandon()
+    })
+
+    test('an emptied list gives the event free', async () => {
+      const { store, other, eventId } = await openWithCrash()
+
+      await store.announce(CRASHED, [])
+
+      const group = await claim(other, { slot: LIVING })
+      expect(group.events).toMatchObject([{ eventId, crashes: 0 }])
+      await group.abandon()
+    })
+
+    test('a list about an earlier attempt holds nothing back', async () => {
+      const { store, second } = await openStore(underTest)
+      const { eventId } = await recordOne(store, anEventDraft())
+      await runOne(store, retryIn(0))
+      await store.announce(CRASHED, [{ eventId, attempt: 1 }])
+
+      const group = await claim(await second(), { slot: LIVING, kind: 'again' })
+
+      expect(group.events).toMatchObject([{ eventId, attempt: 2 }])
+      await group.abandon()
+    })
+
+    test('a sweep counts a crash on what a dead worker was running, and makes it a suspect', async () => {
+      const { other, eventId } = await openWithCrash()
+
+      const swept = await other.sweepWorkers(SWEEP)
+
+      expect(swept).toEqual([{ eventId, crashes: 1, dead: false, workerId: CRASHED.workerId }])
+      expect(await other.claimGroup(aClaim({ slot: LIVING, kind: 'fresh' }))).toBeUndefined()
+      const suspects = await claim(other, { slot: LIVING, kind: 'suspect' })
+      expect(suspects.events).toMatchObject([{ eventId, attempt: 1, crashes: 1 }])
+      await suspects.abandon()
+    })
+
+    test('a crash is counted once', async () => {
+      const { other, store, eventId } = await openWithCrash()
+
+      const counted = await Promise.all([
+        other.sweepWorkers(SWEEP),
+        store.sweepWorkers({ ...SWEEP, me: 'worker-3' }),
+        other.sweepWorkers(SWEEP),
+      ])
+
+      expect(counted.flat()).toHaveLength(1)
+      expect(await other.findEvent(eventId)).toMatchObject({ state: 'ready', crashes: 1 })
+    })
+
+    test('suspects run alone, one at a time', async () => {
+      const { store, second } = await openStore(underTest)
+      const first = await recordOne(store, anEventDraft({ key: 'a' }))
+      const next = await recordOne(store, anEventDraft({ key: 'b' }))
+      await store.announce(
+        CRASHED,
+        [first, next].map(({ eventId }) => ({ eventId, attempt: 1 })),
+      )
+      const other = await second()
+      expect(await other.sweepWorkers(SWEEP)).toHaveLength(2)
+
+      const group = await claim(other, { slot: LIVING, kind: 'suspect', limit: 10 })
+
+      expect(group.events).toHaveLength(1)
+      await group.settle(group.events.map(done))
+      await group.commit()
+      expect(await runOne(other, done, { slot: LIVING, kind: 'suspect' })).not.toBe(group.events[0]?.eventId)
+    })
+
+    test('an event that crashed its worker too often is dead', async () => {
+      const { other, store, eventId } = await openWithCrash()
+      await other.sweepWorkers({ ...SWEEP, crashesMax: 2 })
+      await store.announce(CRASHED, [{ eventId, attempt: 1 }])
+
+      const swept = await other.sweepWorkers({ ...SWEEP, crashesMax: 2 })
+
+      expect(swept).toEqual([{ eventId, crashes: 2, dead: true, workerId: CRASHED.workerId }])
+      expect(await other.findEvent(eventId)).toMatchObject({
+        state: 'dead',
+        reason: 'crashed',
+        outcome: { state: 'dead', reason: 'crashed' },
+      })
+      expect((await other.findEvent(eventId))?.failures.at(-1)).toMatchObject({ reason: 'crashed' })
+      expect(await other.nextDueInMs()).toBeUndefined()
+    })
+
+    test('a worker whose heart beats is left alone', async () => {
+      const { other, store, eventId } = await openWithCrash()
+      await store.beatWorker(CRASHED.workerId, 1)
+
+      expect(await other.sweepWorkers({ ...SWEEP, deadAfterMs: 3_600_000 })).toEqual([])
+      expect(await other.findEvent(eventId)).toMatchObject({ state: 'running' })
+    })
+
+    test('a worker does not sweep itself', async () => {
+      const { store } = await openWithCrash()
+
+      expect(await store.sweepWorkers({ ...SWEEP, me: CRASHED.workerId })).toEqual([])
+    })
+
+    test('no crash is counted on an event that was settled since', async () => {
+      const { store, other, eventId } = await openWithCrash()
+      await runOne(store, done, { slot: CRASHED })
+      await store.announce(CRASHED, [{ eventId, attempt: 1 }])
+
+      expect(await other.sweepWorkers(SWEEP)).toEqual([])
+      expect(await other.findEvent(eventId)).toMatchObject({ state: 'done' })
+    })
+
+    test('no crash is counted on an attempt that was counted as failed', async () => {
+      const { store, other, eventId } = await openWithCrash()
+      await runOne(store, retryIn(0), { slot: CRASHED })
+      await store.announce(CRASHED, [{ eventId, attempt: 1 }])
+
+      expect(await other.sweepWorkers(SWEEP)).toEqual([])
+      expect(await other.findEvent(eventId)).toMatchObject({ state: 'ready', crashes: 0, attempts: 1 })
+    })
+
+    test('a worker that leaves in order takes its records along', async () => {
+      const { store, other } = await openWithCrash()
+      await store.announce(CRASHED, [])
+
+      await store.removeWorker(CRASHED.workerId)
+
+      expect(await other.sweepWorkers(SWEEP)).toEqual([])
+    })
+
+    test('a swept worker that was alive after all beats on', async () => {
+      const { store, other, eventId } = await openWithCrash()
+      await other.sweepWorkers(SWEEP)
+
+      await store.beatWorker(CRASHED.workerId, 2)
+      const group = await claim(store, { slot: { ...CRASHED, slot: 1 }, kind: 'suspect' })
+
+      expect(group.events).toMatchObject([{ eventId, crashes: 1 }])
+      await group.settle(group.events.map(dead))
+      expect(await group.commit()).toEqual({ status: 'committed' })
+    })
+  })
+}

@@ -1,0 +1,22 @@
+import { describe } from 'vitest'
+import { hasNodeSqlite, sqliteUnderTest } from '../support/sqlite-under-test.ts'
+import { claimContract } from './claim.ts'
+import { crashSweepContract } from './crash-sweep.ts'
+import { migrateContract } from './migrate.ts'
+import { operatorsContract } from './operators.ts'
+import { recordContract } from './record.ts'
+import { settleContract } from './settle.ts'
+import { unhandledContract } from './unhandled.ts'
+
+for (const driver of ['libsql', 'node:sqlite'] as const) {
+  describe.skipIf(driver === 'node:sqlite' && !hasNodeSqlite)(`on ${driver}, which Node has from 22.13 on`, () => {
+    const underTest = sqliteUnderTest(driver)
+    recordContract(underTest)
+    claimContract(underTest)
+    settleContract(underTest)
+    crashSweepContract(underTest)
+    unhandledContract(underTest)
+    operatorsContract(underTest)
+    migrateContract(underTest)
+  })
+}

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import { anEventDraft } from '../support/builders.ts'
+import { openStore } from '../support/store-under-test.ts'
+import type { StoreUnderTest } from '../support/store-under-test.ts'
+import { claim, recordOne, unhandled } from '../support/store-steps.ts'
+
+/** What every store must do with events that no handler wants yet. */
+export function unhandledContract(underTest: StoreUnderTest): void {
+  describe(`${underTest.name}: unhandled`, () => {
+    async function openWithUnhandled(events: readonly [source: string, type: string][]) {
+      const opened = await openStore(underTest)
+      for (const [index, [source, type]] of events.entries()) {
+        await recordOne(opened.store, anEventDraft({ source, type, key: `evt_${index}` }))
+      }
+      const group = await claim(opened.store, { limit: 100 })
+      await group.settle(group.events.map(unhandled))
+      await group.commit()
+      return opened
+    }
+
+    test('each pair of source and type is listed once', async () => {
+      const { store } = await openWithUnhandled([
+        ['stripe', 'a'],
+        ['stripe', 'a'],
+        ['stripe', 'b'],
+        ['github', 'a'],
+      ])
+
+      const pairs = await store.listUnhandled(10)
+
+      expect(pairs).toHaveLength(3)
+      expect(pairs).toEqual(
+        expect.arrayContaining([
+          { source: 'stripe', type: 'a' },
+          { source: 'stripe', type: 'b' },
+          { source: 'github', type: 'a' },
+        ]),
+      )
+      expect(await store.listUnhandled(2)).toHaveLength(2)
+    })
+
+    test('the events of the woken pairs run, the others stay', async () => {
+      const { store, second } = await openWithUnhandled([
+        ['stripe', 'a'],
+        ['stripe', 'b'],
+        ['github', 'a'],
+      ])
+
+      const woken = await (await second()).wakeUnhandled(
+        [
+          { source: 'stripe', type: 'a' },
+          { source: 'nobody', type: 'a' },
+        ],
+        10,
+      )
+
+      expect(woken).toBe(1)
+      const group = await claim(store)
+      expect(group.events).toMatchObject([{ source: 'stripe', type: 'a', attempt: 1 }])
+      await group.abandon()
+      expect(await store.listUnhandled(10)).toHaveLength(2)
+    })
+
+    test('no more are woken than asked for', async () => {
+      const { store } = await openWithUnhandled([
+        ['stripe', 'a'],
+        ['stripe', 'a'],
+        ['stripe', 'b'],
+      ])
+      const pairs = await store.listUnhandled(10)
+
+      expect(await store.wakeUnhandled(pairs, 2)).toBe(2)
+      expect(await store.wakeUnhandled(pairs, 2)).toBe(1)
+      expect(await store.wakeUnhandled(pairs, 2)).toBe(0)
+    })
+
+    test('waking nothing wakes nothing', async () => {
+      const { store } = await openWithUnhandled([['stripe', 'a']])
+
+      expect(await store.wakeUnhandled([], 10)).toBe(0)
+      expect(await store.listUnhandled(10)).toHaveLength(1)
+    })
+  })
+}

@@ -1,0 +1,106 @@
+import path from 'node:path'
+import ts from 'typescript'
+import type { Block } from './markdown.ts'
+import { ROOT } from './markdown.ts'
+
+/** A block of code as a module of its own, its lines where the page has them. */
+export interface Snippet {
+  readonly page: string
+  readonly line: number
+  readonly marks: readonly string[]
+  readonly code: string
+}
+
+/**
+ * Turns the TypeScript blocks of one page into modules. A block marked `continue` is added to the
+ * one before it, as a reader would read it.
+ */
+export function assembleSnippets(blocks: readonly Block[]): readonly Snippet[] {
+  const snippets: Snippet[] = []
+  for (const block of blocks) {
+    if (block.language !== 'ts' && block.language !== 'typescript') continue
+    const before = block.marks.includes('continue') ? snippets.pop() : undefined
+    if (before === undefined && block.marks.includes('continue')) {
+      throw new Error(`${block.page}:${block.line} continues nothing`)
+    }
+    snippets.push({
+      page: block.page,
+      line: before?.line ?? block.line,
+      marks: [...(before?.marks ?? []), ...block.marks],
+      code: padTo(before?.code ?? '', block.line) + block.code,
+    })
+  }
+  return snippets
+}
+
+/** Adds empty lines, so that what is added next starts at `line`: errors then name lines of the page. */
+function padTo(code: string, line: number): string {
+  return code + '\n'.repeat(line - 1 - (code.split('\n').length - 1))
+}
+
+/** What the compiler says of the snippets, as `page:line message`. Types are checked against `src`. */
+export function compileSnippets(snippets: readonly Snippet[]): readonly string[] {
+  const options = readCompilerOptions()
+  const host = ts.createCompilerHost(options)
+  const texts = new Map(snippets.map((snippet) => [snippetFile(snippet), snippet]))
+  const onDisk = ts.createCompilerHost(options)
+  host.fileExists = (file) => texts.has(file) || onDisk.fileExists(file)
+  host.readFile = (file) => texts.get(file)?.code ?? onDisk.readFile(file)
+  host.getSourceFile = (file, language) => {
+    const text = texts.has(file)
+      ? `${texts.get(file)?.code ?? ''}\nexport {}\n`
+      : onDisk.readFile(file)
+    return text === undefined ? undefined : ts.createSourceFile(file, text, language)
+  }
+  const program = ts.createProgram([...texts.keys()], options, host)
+  return ts
+    .getPreEmitDiagnostics(program)
+    .filter(({ file }) => file === undefined || texts.has(file.fileName))
+    .map((diagnostic) => describe(diagnostic, texts))
+}
+
+function describe(diagnostic: ts.Diagnostic, texts: ReadonlyMap<string, Snippet>): string {
+  const message = ts.flattenDiagnosticMessageText(diagnostic.messageText, ' ')
+  if (diagnostic.file === undefined) return message
+  const { line } = diagnostic.file.getLineAndCharacterOfPosition(diagnostic.start ?? 0)
+  return `${texts.get(diagnostic.file.fileName)?.page ?? ''}:${line + 1} ${message}`
+}
+
+function snippetFile({ page, line }: Snippet): string {
+  const name = page.replace(/\.md$/, '').replace(/[^A-Za-z0-9]+/g, '-')
+  return path.posix.join(ROOT, `test/docs/generated/${name}-${line}.ts`)
+}
+
+function readCompilerOptions(): ts.CompilerOptions {
+  const file = path.join(ROOT, 'tsconfig.json')
+  const { config } = ts.readConfigFile(file, (name) => ts.sys.readFile(name)) as { config: object }
+  const { options } = ts.parseJsonConfigFileContent(
+    { ...config, include: [], files: [] },
+    ts.sys,
+    ROOT,
+  )
+  return {
+    ...options,
+    noEmit: true,
+    paths: listEntryPaths('.'),
+    // House rules that a reader's project need not have: `process.env.SECRET` is how they write it.
+    noPropertyAccessFromIndexSignature: false,
+    erasableSyntaxOnly: false,
+  }
+}
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, { readonly default?: string }>>
+}
+
+/** `hookonce` and each of its entries, with the source file it is built from. */
+export function listEntryPaths(base: string): Record<string, string[]> {
+  const manifest = JSON.parse(ts.sys.readFile(path.join(ROOT, 'package.json')) ?? '') as Manifest
+  return Object.fromEntries(
+    Object.entries(manifest.exports).flatMap(([entry, target]) => {
+      if (target.default === undefined) return []
+      const source = target.default.replace(/^\.\/dist\//, `${base}/src/`).replace(/\.js$/, '.ts')
+      return [[path.posix.join('hookonce', entry), [source]]]
+    }),
+  )
+}

@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ROOT } from './markdown.ts'
+
+/** What the repository must not say, because it is true of one machine only. */
+const FORBIDDEN: readonly [name: string, pattern: RegExp][] = [
+  [
+    'the host of a package registry',
+    /\bregistry\.[a-z]+\.[a-z]{2,}|\byarnpkg\.com\b|"resolved"\s*:/,
+  ],
+  [
+    'a path in somebody’s home or work folder',
+    /(?:^|[\s'"`(=:])\/(?:home|root|work|Users)\/[\w.-]+/m,
+  ],
+]
+
+describe('no file of the repository names', () => {
+  test.each(FORBIDDEN)('%s', (_name, pattern) => {
+    const found = listFiles().filter((file) => pattern.test(readText(file)))
+
+    expect(found).toEqual([])
+  })
+})
+
+test('the search for forbidden words finds them', () => {
+  const [hosts, paths] = FORBIDDEN.map(([, pattern]) => pattern)
+
+  expect(hosts?.test(`https://${['registry', 'example', 'org'].join('.')}/x`)).toBe(true)
+  expect(hosts?.test(`${JSON.stringify('resolved')}: 1`)).toBe(true)
+  expect(paths?.test(`at ${['', 'home', 'somebody'].join('/')}`)).toBe(true)
+  expect(paths?.test("import '../work/worker.ts'")).toBe(false)
+  expect(listFiles()).toContain('package-lock.json')
+})
+
+/** Everything that is, or is about to be, under version control. */
+function listFiles(): readonly string[] {
+  const args = ['ls-files', '--cached', '--others', '--exclude-standard']
+  const names = execFileSync('git', args, {
+    cwd: ROOT,
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  }).split('\n')
+  return names.filter((name) => name !== '' && fs.existsSync(path.join(ROOT, name)))
+}
+
+function readText(file: string): string {
+  return fs.readFileSync(path.join(ROOT, file), 'latin1')
+}

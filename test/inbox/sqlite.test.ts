@@ -1,0 +1,6 @@
+import { sqliteUnderTest } from '../support/sqlite-under-test.ts'
+import { receiveContract } from './receive.ts'
+import { workContract } from './work.ts'
+
+receiveContract(sqliteUnderTest('libsql'))
+workContract(sqliteUnderTest('libsql'))

@@ -1,0 +1,373 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { permanent, retryAfter, skip } from '../../src/work/verdicts.ts'
+import type { HandlerContext } from '../../src/work/handler-context.ts'
+import { deliver, openInbox } from '../support/inbox-under-test.ts'
+import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
+
+/** What handlers can rely on, on every store. Run by `test/inbox/<store>.test.ts`. */
+export function workContract(store: StoreUnderTest): void {
+  describe(`${store.name}: work`, () => {
+    test('a handler runs once for an event that is delivered twenty times at once', async () => {
+      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      inbox.on('stripe', 'invoice.paid', note)
+      await inbox.start()
+      const done = next('event.done')
+
+      const answers = await Promise.all(Array.from({ length: 20 }, () => deliver('evt_1')))
+      await done
+      await inbox.stop()
+
+      expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
+      expect(answers.filter(({ outcome }) => outcome === 'accepted')).toHaveLength(1)
+      expect(await countEffects('evt_1')).toBe(1)
+    })
+
+    test('a handler that throws leaves nothing behind and runs again', async () => {
+      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      const attempts: number[] = []
+      inbox.on('stripe', 'invoice.paid', { retry: { firstMs: 0 } }, async (event, context) => {
+        attempts.push(context.attempt)
+        await note(event, context)
+        if (context.attempt < 3) throw new Error('not yet')
+      })
+      await inbox.start()
+      const done = next('event.done')
+
+      await deliver('evt_1')
+      await done
+
+      expect(attempts).toEqual([1, 2, 3])
+      expect(await countEffects('evt_1')).toBe(1)
+    })
+
+    test('one bad event in a group costs its neighbours nothing', async () => {
+      const { inbox, countEffects, another } = await openInbox(store)
+      const receiver = another({ worker: false })
+      for (let i = 0; i < 30; i += 1) await deliver(receiver, `evt_${i}`)
+      inbox.on('stripe', 'invoice.paid', async (event, context) => {
+        await note(event, context)
+        if (event.key === 'evt_13') throw permanent('thirteen')
+      })
+      const dead = new Promise<string>((resolve) => inbox.events.on('event.dead', ({ key }) => resolve(key)))
+      const done = countDone(inbox, 29)
+
+      await inbox.start()
+      await Promise.all([dead, done])
+
+      expect(await dead).toBe('evt_13')
+      expect(await countEffects()).toBe(29)
+      expect(await countEffects('evt_13')).toBe(0)
+    })
+
+    test('permanent(reason) makes the event dead at once, with the reason', async () => {
+      const { inbox, deliver, next } = await openInbox(store)
+      inbox.on('stripe', 'invoice.paid', () => {
+        throw permanent('the amount is negative')
+      })
+      await inbox.start()
+      const dead = next('event.dead')
+
+      const { eventId } = await deliver('evt_1')
+      await dead
+
+      const event = await inbox.admin.findEvent(eventId as string)
+      expect(event).toMatchObject({ state: 'dead', attempts: 1 })
+      expect(event?.reason).toContain('the amount is negative')
+      expect(await inbox.admin.listDead()).toHaveLength(1)
+    })
+
+    test('the last attempt that fails makes the event dead, with every failure kept', async () => {
+      const { inbox, deliver, next } = await openInbox(store)
+      inbox.on('stripe', 'invoice.paid', { retry: { firstMs: 0, attemptsMax: 3 } }, () => {
+        throw new TypeError('no such customer')
+      })
+      await inbox.start()
+      const dead = next('event.dead')
+
+      const { eventId } = await deliver('evt_1')
+      await dead
+
+      const event = await inbox.admin.findEvent(eventId as string)
+      expect(event?.state).toBe('dead')
+      expect(event?.failures.map(({ attempt, reason, message }) => ({ attempt, reason, message }))).toEqual(
+        [1, 2, 3].map((attempt) => ({ attempt, reason: 'error', message: 'TypeError: no such customer' })),
+      )
+    })
+
+    test('skip(reason) ends the event as skipped', async () => {
+      const { inbox, deliver, next } = await openInbox(store)
+      inbox.on('stripe', 'invoice.paid', () => skip('not one of ours'))
+      await inbox.start()
+      const skipped = next('event.skipped')
+
+      const { eventId } = await deliver('evt_1')
+      await skipped
+
+      expect(await inbox.admin.findEvent(eventId as string)).toMatchObject({
+        state: 'skipped',
+        reason: 'not one of ours',
+      })
+    })
+
+    test('retryAfter(ms) decides when the event runs again', async () => {
+      const { inbox, deliver, next } = await openInbox(store)
+      inbox.on('stripe', 'invoice.paid', () => {
+        throw retryAfter(3_600_000)
+      })
+      await inbox.start()
+      const failed = next('event.failed')
+
+      const { eventId } = await deliver('evt_1')
+
+      expect(await failed).toMatchObject({ retryInMs: 3_600_000 })
+      const event = await inbox.admin.findEvent(eventId as string)
+      expect(event).toMatchObject({ state: 'ready', attempts: 1 })
+      expect(Number(event?.nextRunAt)).toBeGreaterThan(Date.now() + 1_800_000)
+    })
+
+    test('several handlers of one event are one unit: all of their writes, or none', async () => {
+      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      inbox.on('stripe', 'invoice.*', { retry: { firstMs: 0 } }, note)
+      inbox.on('stripe', 'invoice.paid', { retry: { firstMs: 0 } }, async (event, context) => {
+        if (context.attempt === 1) throw new Error('the second handler fails first')
+        await note(event, context)
+      })
+      await inbox.start()
+      const done = next('event.done')
+
+      await deliver('evt_1')
+      await done
+
+      expect(await countEffects('evt_1')).toBe(2)
+    })
+
+    test('an event without handler waits as unhandled and runs when a handler appears', async () => {
+      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      await inbox.start()
+      const unhandled = next('event.unhandled')
+      const { eventId } = await deliver('evt_1')
+      await unhandled
+      expect(await inbox.admin.findEvent(eventId as string)).toMatchObject({ state: 'unhandled' })
+      const done = next('event.done')
+
+      inbox.on('stripe', ['invoice.paid', 'invoice.voided'], note)
+      await done
+
+      expect(await countEffects('evt_1')).toBe(1)
+    })
+
+    test('a worker that lacks a handler leaves the event to one that has it', async () => {
+      const { inbox, another, deliver, countEffects } = await openInbox(store)
+      const newer = another()
+      newer.on('stripe', 'invoice.paid', note)
+      await inbox.start()
+      await deliver('evt_1')
+      const done = new Promise<void>((resolve) => newer.events.on('event.done', () => resolve()))
+
+      await newer.start()
+      await done
+
+      expect(await countEffects('evt_1')).toBe(1)
+    })
+
+    test('a payload that does not fit the schema is dead at once, with the path', async () => {
+      const { inbox, deliver, next } = await openInbox(store)
+      const schema = z.object({ data: z.object({ object: z.object({ amount: z.string() }) }) })
+      inbox.on('stripe', 'invoice.paid', { schema }, (event) => event.payload.data.object.amount)
+      await inbox.start()
+      const dead = next('event.dead')
+
+      await deliver('evt_1')
+
+      expect((await dead).reason).toContain('data.object.amount')
+    })
+
+    test('a body that is not JSON is dead after the first attempt when the handler asks for its payload', async () => {
+      const { inbox, deliverBytes, next } = await openInbox(store)
+      inbox.on('pings', '*', (event) => void event.payload)
+      await inbox.start()
+      const dead = next('event.dead')
+
+      const { eventId } = await deliverBytes('p1', 'ping')
+      await dead
+
+      const event = await inbox.admin.findEvent(eventId as string)
+      expect(event?.failures).toMatchObject([{ attempt: 1, reason: 'payload' }])
+    })
+
+    test('a handler that reads the bytes is not bothered by a body that is not JSON', async () => {
+      const { inbox, deliverBytes, next } = await openInbox(store)
+      const seen: Uint8Array[] = []
+      inbox.on('pings', '*', (event) => void seen.push(event.body))
+      await inbox.start()
+      const done = next('event.done')
+
+      await deliverBytes('p1', new Uint8Array([0xff, 0x00, 0xfe]))
+      await done
+
+      expect(seen.map((bytes) => [...bytes])).toEqual([[0xff, 0x00, 0xfe]])
+    })
+
+    test('the idempotency key is the same for every attempt and differs by name', async () => {
+      const { inbox, deliver, next } = await openInbox(store)
+      const keys: string[][] = []
+      inbox.on('stripe', 'invoice.paid', { retry: { firstMs: 0 } }, (_event, { attempt, idempotencyKey }) => {
+        keys.push([idempotencyKey('charge'), idempotencyKey('mail'), idempotencyKey()])
+        if (attempt === 1) throw new Error('again')
+      })
+      await inbox.start()
+      const done = next('event.done')
+
+      await deliver('evt_1')
+      await done
+
+      expect(keys[0]).toEqual(keys[1])
+      expect(new Set(keys[0]).size).toBe(3)
+      expect(keys[0]?.every((key) => key.length <= 255)).toBe(true)
+    })
+
+    test('a handler past its time gets the signal, loses its writes and runs again', async () => {
+      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      const reasons: unknown[] = []
+      inbox.on('stripe', 'invoice.paid', { timeoutMs: 50, retry: { firstMs: 0 } }, async (event, context) => {
+        await note(event, context)
+        if (context.attempt > 1) return
+        await new Promise<void>((resolve) => {
+          context.signal.addEventListener('abort', () => {
+            reasons.push(context.signal.reason)
+            resolve()
+          })
+        })
+      })
+      await inbox.start()
+      const failed = next('event.failed')
+      const done = next('event.done')
+
+      await deliver('evt_1')
+
+      expect(await failed).toMatchObject({ reason: 'timeout', error: { code: 'HANDLER_TIMEOUT' } })
+      await done
+      expect(reasons).toMatchObject([{ code: 'HANDLER_TIMEOUT' }])
+      expect(await countEffects('evt_1')).toBe(1)
+    })
+
+    test("an at-least-once handler has no tx, and its event is done once it returned", async () => {
+      const { inbox, deliver, next } = await openInbox(store)
+      const errors: unknown[] = []
+      inbox.on('stripe', 'invoice.paid', { guarantee: 'at-least-once' }, (_event, context) => {
+        try {
+          void context.tx
+        } catch (error) {
+          errors.push(error)
+        }
+      })
+      await inbox.start()
+      const done = next('event.done')
+
+      const { eventId } = await deliver('evt_1')
+      await done
+
+      expect(errors).toMatchObject([{ code: 'TRANSACTION_EXPECTED' }])
+      expect(await inbox.admin.findEvent(eventId as string)).toMatchObject({ state: 'done' })
+    })
+
+    test('one at-least-once handler that fails does not repeat its neighbours', async () => {
+      const { inbox, another } = await openInbox(store)
+      const receiver = another({ worker: false })
+      for (let i = 0; i < 10; i += 1) await deliver(receiver, `evt_${i}`)
+      const runs: string[] = []
+      inbox.on('stripe', 'invoice.paid', { guarantee: 'at-least-once' }, (event) => {
+        runs.push(event.key)
+        if (event.key === 'evt_3') throw permanent('three')
+      })
+      const dead = new Promise<void>((resolve) => inbox.events.on('event.dead', () => resolve()))
+      const done = countDone(inbox, 9)
+
+      await inbox.start()
+      await Promise.all([dead, done])
+
+      expect(runs).toHaveLength(10)
+      expect(new Set(runs).size).toBe(10)
+    })
+
+    test('stop() waits for a running handler and keeps what it wrote', async () => {
+      const { inbox, deliver, countEffects } = await openInbox(store)
+      let release: () => void = () => undefined
+      const started = new Promise<void>((resolve) => {
+        inbox.on('stripe', 'invoice.paid', async (event, context) => {
+          await note(event, context)
+          resolve()
+          await new Promise<void>((go) => (release = go))
+        })
+      })
+      await inbox.start()
+      await deliver('evt_1')
+      await started
+
+      const stopping = inbox.stop()
+      release()
+      await stopping
+
+      expect(await countEffects('evt_1')).toBe(1)
+    })
+
+    test('a handler that outlives the grace period is rolled back without a lost attempt', async () => {
+      const { inbox, deliver, countEffects, store: reader } = await openInbox(store, { worker: { stopGraceMs: 0 } })
+      const started = new Promise<void>((resolve) => {
+        inbox.on('stripe', 'invoice.paid', async (event, context) => {
+          await note(event, context)
+          resolve()
+          await new Promise(() => undefined)
+        })
+      })
+      await inbox.start()
+      const { eventId } = await deliver('evt_1')
+      await started
+
+      await inbox.stop()
+
+      expect(await countEffects('evt_1')).toBe(0)
+      expect(await reader.findEvent(eventId as string)).toMatchObject({ state: 'ready', attempts: 0, failures: [] })
+    })
+
+    test('a dead event that is retried runs again', async () => {
+      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      let isFixed = false
+      inbox.on('stripe', 'invoice.paid', async (event, context) => {
+        if (!isFixed) throw permanent('a bug')
+        await note(event, context)
+      })
+      await inbox.start()
+      const dead = next('event.dead')
+      const { eventId } = await deliver('evt_1')
+      await dead
+      isFixed = true
+      const done = next('event.done')
+
+      expect(await inbox.admin.retry(eventId as string)).toBe(true)
+      await done
+
+      expect(await countEffects('evt_1')).toBe(1)
+      expect(await inbox.admin.retry(eventId as string)).toBe(false)
+    })
+  })
+}
+
+/** Writes one row, so that a second run would show. */
+async function note(event: { readonly key: string }, { tx }: Pick<HandlerContext<QueryTx>, 'tx'>): Promise<void> {
+  await tx.query('insert into effects (event_key, note) values ($1, $2)', [event.key, 'noted'])
+}
+
+function countDone(
+  inbox: { readonly events: { on(name: 'event.done', listener: () => void): unknown } },
+  count: number,
+): Promise<void> {
+  return new Promise((resolve) => {
+    let seen = 0
+    inbox.events.on('event.done', () => {
+      seen += 1
+      if (seen === count) resolve()
+    })
+  })
+}

@@ -1,0 +1,112 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { printMigrations, sqliteStore } from '../../src/store/sqlite/index.ts'
+import { openDriver } from '../../src/store/sqlite/open-driver.ts'
+import { aClaim, anEventDraft } from '../support/builders.ts'
+import { DEFAULT_DRIVER, hasNodeSqlite, sqliteUnderTest } from '../support/sqlite-under-test.ts'
+import { claim, recordOne } from '../support/store-steps.ts'
+import { createDatabase, openStore } from '../support/store-under-test.ts'
+
+const underTest = sqliteUnderTest(DEFAULT_DRIVER)
+
+describe('sqlite: the store', () => {
+  test.each(['', ':memory:', 'file:a.db', 'libsql://example.com', 'https://example.com/a'])(
+    'takes a path and not %j',
+    (file) => {
+      expect(() => sqliteStore(file)).toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
+    },
+  )
+
+  test.each([{ migrat: 'auto' }, { migrate: 'never' }, { prefix: 'a-b' }, { driver: 'x' }, { writeWaitMs: 0 }])(
+    'refuses the option %j',
+    (options) => {
+      expect(() => sqliteStore('a.db', options as object)).toThrow(
+        expect.objectContaining({ code: 'OPTION_INVALID' }),
+      )
+    },
+  )
+
+  test('says so when the file cannot be opened', async () => {
+    const store = sqliteStore('no/such/folder/a.db', { driver: DEFAULT_DRIVER })
+
+    await expect(store.open()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  })
+
+  test.skipIf(hasNodeSqlite)('says what to install when there is no binding', async () => {
+    await expect(openDriver('node:sqlite')).rejects.toMatchObject({
+      code: 'DRIVER_MISSING',
+      message: expect.stringContaining('npm i libsql'),
+    })
+  })
+
+  test('the printed migrations make a schema that passes the check', async () => {
+    const database = await createDatabase(underTest)
+    await database.execute(printMigrations())
+
+    const store = database.newStore({ migrate: 'check' })
+    await store.open()
+
+    expect(await recordOne(store, anEventDraft())).toMatchObject({ status: 'accepted' })
+  })
+
+  test('two inboxes live in one file under two prefixes', async () => {
+    const database = await createDatabase(underTest)
+    const one = database.newStore()
+    const other = database.newStore({ prefix: 'other_' })
+    await one.open()
+    await other.open()
+
+    expect(await recordOne(one, anEventDraft())).toMatchObject({ status: 'accepted' })
+    expect(await recordOne(other, anEventDraft())).toMatchObject({ status: 'accepted' })
+  })
+
+  test('the event loop turns while another process has the write lock', async () => {
+    const { database, store } = await openStore(underTest)
+    await database.execute('begin immediate')
+
+    const waiting = recordOne(store, anEventDraft())
+    // A wait inside SQLite would never get to the line that lets go of the lock.
+    await new Promise((resolve) => setImmediate(resolve))
+    await database.execute('rollback')
+
+    expect(await waiting).toMatchObject({ status: 'accepted' })
+  })
+
+  test('a group is not lost to a claim that could not get the lock', async () => {
+    const { database, store } = await openStore(underTest)
+    const impatient = database.newStore({ writeWaitMs: 1 })
+    await impatient.open()
+    await recordOne(store, anEventDraft())
+    await database.execute('begin immediate')
+
+    expect(await impatient.claimGroup(aClaim())).toBeUndefined()
+
+    await database.execute('rollback')
+    expect((await claim(impatient)).events).toHaveLength(1)
+  })
+
+  test('a killed process leaves no effect, and its crash is counted without waiting for its heart', async () => {
+    const { database, store, createEffects, countEffects } = await openStore(underTest)
+    await createEffects()
+    const { eventId } = await recordOne(store, anEventDraft())
+    const child = fork(new URL('./claim-and-hang.ts', import.meta.url), [database.file, DEFAULT_DRIVER], {
+      execArgv: ['--import', 'tsx'],
+    })
+    onTestFinished(() => {
+      child.kill('SIGKILL')
+    })
+    await once(child, 'message')
+    expect(await store.findEvent(eventId)).toMatchObject({ state: 'running' })
+
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+
+    expect(await countEffects()).toBe(0)
+    expect(await store.claimGroup(aClaim())).toBeUndefined()
+    expect(await store.sweepWorkers({ deadAfterMs: 3_600_000, crashesMax: 3, me: 'worker-1' })).toEqual([
+      { eventId, crashes: 1, dead: false, workerId: 'worker-that-dies' },
+    ])
+    expect((await claim(store, { kind: 'suspect' })).events).toMatchObject([{ eventId, crashes: 1 }])
+  })
+})

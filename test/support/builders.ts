@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+import type { EventDraft } from '../../src/model/event.ts'
+import type { ClaimRequest } from '../../src/store/contract.ts'
+
+export interface EventDraftInput extends Partial<Omit<EventDraft, 'body'>> {
+  readonly body?: Uint8Array | string
+}
+
+/**
+ * A draft as the receive path would make it, naming only what the test is about. Its hashes follow
+ * from source, key and body unless given. A content hash is set where `sameBytes` is not `run`.
+ */
+export function anEventDraft(input: EventDraftInput = {}): EventDraft {
+  const { source = 'stripe', sameBytes = 'run', type = 'invoice.paid' } = input
+  const key = 'key' in input ? input.key : 'evt_1'
+  const body = asBytes(input.body ?? '{"amount":1}')
+  const fingerprint = input.fingerprint ?? sha256(body)
+  const keyHash = input.keyHash ?? sha256('key', source, key ?? fingerprint)
+  return {
+    headers: { 'content-type': 'application/json' },
+    receivedAt: new Date('2026-01-02T03:04:05.678Z'),
+    occurredAt: undefined,
+    secret: 'secret-1',
+    redelivery: 'retry',
+    contentHash: sameBytes === 'run' ? undefined : sha256('content', source, fingerprint),
+    variantHash: sha256('variant', keyHash, fingerprint),
+    ...input,
+    source,
+    key,
+    type,
+    sameBytes,
+    body,
+    fingerprint,
+    keyHash,
+  }
+}
+
+/** A request for one worker's slot that takes what it is offered. */
+export function aClaim(input: Partial<ClaimRequest> = {}): ClaimRequest {
+  return {
+    slot: { workerId: 'worker-1', slot: 0 },
+    kind: 'fresh',
+    limit: 10,
+    choose: (candidates) => candidates,
+    lockTimeoutMs: 0,
+    idleTimeoutMs: () => 60_000,
+    ...input,
+  }
+}
+
+function sha256(...parts: readonly (string | Uint8Array)[]): Uint8Array {
+  const hash = createHash('sha256')
+  for (const part of parts) {
+    const bytes = asBytes(part)
+    hash.update(`${bytes.byteLength}:`).update(bytes)
+  }
+  return hash.digest()
+}
+
+function asBytes(value: string | Uint8Array): Uint8Array {
+  return typeof value === 'string' ? new TextEncoder().encode(value) : value
+}

@@ -1,0 +1,92 @@
+/**
+ * A `pg` client whose every statement passes a probe: before it is sent, when it is sent, and when
+ * its answer has come. Given to a pool as its `Client`, so that nothing in `src/` knows of it.
+ *
+ * @module
+ */
+
+import pg from 'pg'
+
+export type StatementPhase = 'before' | 'sent' | 'after'
+
+export interface Boundary {
+  readonly text: string
+  readonly phase: StatementPhase
+}
+
+/** Called at each boundary; the statement, or its answer, waits for what it returns. */
+export type Probe = (boundary: Boundary) => Promise<void> | undefined
+
+export interface ProbedClients {
+  /** For `new pg.Pool({ Client })`. */
+  readonly Client: typeof pg.Client
+  /** The clients that are inside a transaction now. */
+  listInTransaction(): readonly pg.Client[]
+}
+
+export function createProbedClients(probe: Probe): ProbedClients {
+  const clients = new Set<pg.Client>()
+  class ProbedClient extends pg.Client {
+    constructor(config?: string | pg.ClientConfig) {
+      super(config)
+      clients.add(this)
+      this.on('end', () => clients.delete(this))
+    }
+
+    // The driver's overloads are many; whichever was called, its arguments are passed on as they came.
+    override query(...args: unknown[]): never {
+      const text = textOf(args[0])
+      const send = (...sent: unknown[]) => (super.query as (...all: unknown[]) => unknown)(...sent)
+      if (text === undefined) return send(...args) as never
+      const callback = args.at(-1)
+      if (typeof callback === 'function') return sendWithCallback(probe, text, args, send) as never
+      const waiting = probe({ text, phase: 'before' })
+      const answer = () => awaitAnswer(probe, text, send(...args) as Promise<unknown>)
+      // Sent in this turn unless the probe asks to wait, so that the order of statements stays as it was.
+      return (waiting === undefined ? answer() : waiting.then(answer)) as never
+    }
+  }
+  return {
+    Client: ProbedClient as unknown as typeof pg.Client,
+    listInTransaction: () => [...clients].filter((client) => statusOf(client) === 'T'),
+  }
+}
+
+async function awaitAnswer(probe: Probe, text: string, answer: Promise<unknown>): Promise<unknown> {
+  answer.catch(() => undefined)
+  // The driver has written to the socket by now; what waits here waits for the answer.
+  await probe({ text, phase: 'sent' })
+  try {
+    return await answer
+  } finally {
+    await probe({ text, phase: 'after' })
+  }
+}
+
+/** As a pool's own `query` does it. A probe can end the process here, but not make anything wait. */
+function sendWithCallback(
+  probe: Probe,
+  text: string,
+  args: readonly unknown[],
+  send: (...sent: unknown[]) => unknown,
+): unknown {
+  const callback = args.at(-1) as (...results: unknown[]) => void
+  void probe({ text, phase: 'before' })
+  const sending = send(...args.slice(0, -1), (...results: unknown[]) => {
+    void probe({ text, phase: 'after' })
+    callback(...results)
+  })
+  void probe({ text, phase: 'sent' })
+  return sending
+}
+
+/** `I` outside a transaction, `T` in one, `E` in one that failed. */
+function statusOf(client: pg.Client): string | null {
+  return (client as unknown as { getTransactionStatus(): string | null }).getTransactionStatus()
+}
+
+function textOf(query: unknown): string | undefined {
+  if (typeof query === 'string') return query
+  if (typeof query !== 'object' || query === null || !('text' in query)) return undefined
+  return typeof query.text === 'string' ? query.text : undefined
+}

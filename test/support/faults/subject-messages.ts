@@ -1,0 +1,60 @@
+/**
+ * What a test and its child processes say to each other.
+ *
+ * @module
+ */
+
+import type { WorkerOptions } from '../../../src/work/options.ts'
+import type { ReceiveOptions } from '../../../src/receive/options.ts'
+import type { HandlerOptions } from '../../../src/work/handlers.ts'
+import type { ConnectionConfig } from '../postgres/start-postgres.ts'
+import type { Boundary } from './probed-client.ts'
+
+export type StoreConfig =
+  | {
+      readonly engine: 'postgres'
+      readonly connection: ConnectionConfig
+      readonly poolMax?: number
+    }
+  | { readonly engine: 'sqlite'; readonly file: string }
+
+export interface SubjectConfig {
+  readonly store: StoreConfig
+  readonly receive?: ReceiveOptions
+  /** For a worker process. */
+  readonly worker?: WorkerOptions
+  readonly handler?: Omit<HandlerOptions, 'schema'>
+  /** How long a receiver's drain waits for what is in flight. */
+  readonly graceMs?: number
+}
+
+export type ToSubject =
+  | { readonly do: 'start'; readonly config: SubjectConfig }
+  /** From now on counts statements that `matches`, and acts at the n-th boundary. */
+  | { readonly do: 'arm'; readonly trap: Trap }
+  /** Go on from a point that was reached, or from the trap. */
+  | { readonly do: 'go-on'; readonly point: string }
+  /** As an operator's command in this process. */
+  | { readonly do: 'forget'; readonly eventId: string }
+
+export interface Trap {
+  /** Of the text of a statement; every statement counts where it is left out. */
+  readonly matches?: string
+  readonly phase?: Boundary['phase']
+  /** Which boundary, from 1. */
+  readonly at: number
+  /** SIGKILL to itself, or wait to be told to go on. */
+  readonly then: 'kill' | 'pause'
+}
+
+export type FromSubject =
+  | { readonly said: 'loaded' }
+  | { readonly said: 'started'; readonly port: number | undefined }
+  | { readonly said: 'armed' }
+  | { readonly said: 'reached'; readonly point: string }
+  | { readonly said: 'happened'; readonly name: string; readonly key: string | undefined }
+  | { readonly said: 'forgotten' }
+  | { readonly said: 'failed'; readonly error: string }
+
+/** The point at which a trap with `pause` waits. */
+export const TRAP = 'trap'

@@ -1,0 +1,145 @@
+/**
+ * The common part of the child processes: a real inbox on a real store, whose statements pass a probe,
+ * led by messages from the test.
+ *
+ * @module
+ */
+
+import pg from 'pg'
+import { createInbox } from '../../../src/inbox.ts'
+import type { Inbox } from '../../../src/inbox.ts'
+import type { Store } from '../../../src/store/contract.ts'
+import { postgresStore } from '../../../src/store/postgres/index.ts'
+import { sqliteStore } from '../../../src/store/sqlite/index.ts'
+import { createFaultSources } from './fault-sources.ts'
+import { createProbedClients } from './probed-client.ts'
+import type { Boundary } from './probed-client.ts'
+import { probeLibsql } from './probed-libsql.ts'
+import { createScriptedHandler } from './scripted-handler.ts'
+import type { ScriptTx } from './scripted-handler.ts'
+import { TRAP } from './subject-messages.ts'
+import type { FromSubject, StoreConfig, SubjectConfig, ToSubject, Trap } from './subject-messages.ts'
+
+export type FaultInbox = Inbox<ReturnType<typeof createFaultSources>, ScriptTx>
+
+/** What a process does with its inbox. */
+export interface SubjectRole {
+  readonly worker: boolean
+  /** Returns the port it listens on, if it does. */
+  start(inbox: FaultInbox, config: SubjectConfig): Promise<number | undefined>
+  stop(inbox: FaultInbox, config: SubjectConfig): Promise<void>
+}
+
+export function runSubject(role: SubjectRole): void {
+  const points = new Map<string, () => void>()
+  const reach = (point: string) =>
+    new Promise<void>((resolve) => {
+      points.set(point, resolve)
+      say({ said: 'reached', point })
+    })
+  const probe = new TrapProbe(reach)
+  let inbox: FaultInbox | undefined
+
+  process.on('message', (message: ToSubject) => {
+    switch (message.do) {
+      case 'start':
+        inbox = createSubjectInbox(message.config, { role, reach, probe })
+        stopOnSigterm(role, inbox, message.config)
+        return answer(async () => ({ said: 'started', port: await role.start(inbox as FaultInbox, message.config) }))
+      case 'arm':
+        probe.arm(message.trap)
+        return say({ said: 'armed' })
+      case 'go-on':
+        points.get(message.point)?.()
+        return
+      case 'forget':
+        return answer(async () => {
+          await inbox?.admin.forget(message.eventId)
+          return { said: 'forgotten' }
+        })
+    }
+  })
+  // A test that ended without us must not leave us behind.
+  process.on('disconnect', () => process.exit(0))
+  say({ said: 'loaded' })
+}
+
+function createSubjectInbox(
+  config: SubjectConfig,
+  { role, reach, probe }: { role: SubjectRole; reach: (point: string) => Promise<void>; probe: TrapProbe },
+): FaultInbox {
+  const inbox = createInbox({
+    store: createStore(config.store, probe),
+    sources: createFaultSources(),
+    receive: config.receive ?? {},
+    worker: role.worker ? { pollMs: 100, ...config.worker } : false,
+    logger: SILENT,
+  }) as FaultInbox
+  inbox.events.onAny((name, about) => {
+    const key = 'key' in about ? about.key : undefined
+    say({ said: 'happened', name, key })
+  })
+  if (role.worker) inbox.on('partner', '*', config.handler ?? {}, createScriptedHandler({ reach }))
+  return inbox
+}
+
+function createStore(config: StoreConfig, probe: TrapProbe): Store<ScriptTx> {
+  if (config.engine === 'sqlite') {
+    probeLibsql((boundary) => probe.pass(boundary))
+    return sqliteStore(config.file, { driver: 'libsql' }) as unknown as Store<ScriptTx>
+  }
+  const { Client } = createProbedClients((boundary) => probe.pass(boundary))
+  const pool = new pg.Pool({ ...config.connection, max: config.poolMax ?? 12, Client })
+  pool.on('error', () => undefined)
+  return postgresStore({ pool }) as unknown as Store<ScriptTx>
+}
+
+/** Counts the boundaries that pass once it is armed, and acts at the one it was told. */
+class TrapProbe {
+  readonly #reach: (point: string) => Promise<void>
+  #trap: Trap | undefined
+  #passed = 0
+
+  constructor(reach: (point: string) => Promise<void>) {
+    this.#reach = reach
+  }
+
+  arm(trap: Trap): void {
+    this.#trap = trap
+    this.#passed = 0
+  }
+
+  pass({ text, phase }: Boundary): Promise<void> | undefined {
+    const trap = this.#trap
+    if (trap === undefined) return undefined
+    if (trap.phase !== undefined && trap.phase !== phase) return undefined
+    if (trap.matches !== undefined && !new RegExp(trap.matches, 'i').test(text)) return undefined
+    this.#passed += 1
+    if (this.#passed !== trap.at) return undefined
+    if (trap.then === 'pause') return this.#reach(TRAP)
+    process.kill(process.pid, 'SIGKILL')
+    return new Promise(() => undefined)
+  }
+}
+
+function stopOnSigterm(role: SubjectRole, inbox: FaultInbox, config: SubjectConfig): void {
+  process.once('SIGTERM', () => {
+    void role.stop(inbox, config).then(
+      () => process.exit(0),
+      (error: unknown) => {
+        say({ said: 'failed', error: String(error) })
+        process.exit(1)
+      },
+    )
+  })
+}
+
+function answer(work: () => Promise<FromSubject>): void {
+  work().then(say, (error: unknown) => say({ said: 'failed', error: error instanceof Error ? (error.stack ?? '') : String(error) }))
+}
+
+function say(message: FromSubject): void {
+  process.send?.(message)
+}
+
+const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }

@@ -1,0 +1,218 @@
+/**
+ * Stands between `pg` and PostgreSQL, reads the messages that pass, and makes trouble at the one it
+ * was told to wait for.
+ *
+ * It listens on a unix socket named as PostgreSQL would name its own, so that a client is pointed at
+ * it by its folder. Every message after the first has a type byte and a length; the first one has a
+ * length only.
+ *
+ * @module
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import type { Server, Socket } from 'node:net'
+import { join } from 'node:path'
+import type { ConnectionConfig } from '../postgres/start-postgres.ts'
+
+/**
+ * - `drop-before`: the connection is closed and the server never sees the message.
+ * - `drop-after`: the server sees it and answers; the client gets a closed connection instead.
+ * - `black-hole`: the server sees it and answers; the client hears nothing more, on an open connection.
+ * - `hold`: the message is kept back until `release` is called.
+ */
+export type WireFault = 'drop-before' | 'drop-after' | 'black-hole' | 'hold'
+
+export interface WireRule {
+  /** Of the text of a Query or Parse message. */
+  readonly matches: RegExp
+  readonly fault: WireFault
+}
+
+export interface ArmedRule {
+  /** Resolves when the fault has happened; for `drop-after` and `black-hole`, when the server has answered. */
+  readonly fired: Promise<void>
+  release(): void
+}
+
+interface ActiveRule extends WireRule {
+  readonly onFired: () => void
+  readonly released: Promise<void>
+}
+
+export class WireProxy {
+  readonly #upstream: ConnectionConfig
+  readonly #dir = mkdtempSync('/tmp/hookonce-wire-')
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  #rules: ActiveRule[] = []
+  /** How many connections were ever made through it. */
+  connections = 0
+
+  constructor(upstream: ConnectionConfig) {
+    this.#upstream = upstream
+    this.#server = createServer((client) => this.#accept(client))
+  }
+
+  static async start(upstream: ConnectionConfig): Promise<WireProxy> {
+    const proxy = new WireProxy(upstream)
+    await new Promise<void>((resolve) => proxy.#server.listen(join(proxy.#dir, '.s.PGSQL.5432'), resolve))
+    return proxy
+  }
+
+  get config(): ConnectionConfig {
+    return { ...this.#upstream, host: this.#dir, port: 5432 }
+  }
+
+  /** Arms a fault for the next message that matches. It fires once. */
+  arm(rule: WireRule): ArmedRule {
+    let onFired: () => void = () => undefined
+    let release: () => void = () => undefined
+    const fired = new Promise<void>((resolve) => (onFired = resolve))
+    const released = new Promise<void>((resolve) => (release = resolve))
+    this.#rules.push({ ...rule, onFired, released })
+    return { fired, release }
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy()
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    rmSync(this.#dir, { recursive: true, force: true })
+  }
+
+  #accept(client: Socket): void {
+    this.connections += 1
+    const { host, port } = this.#upstream
+    const server = host.startsWith('/') ? connect(join(host, `.s.PGSQL.${port}`)) : connect(port, host)
+    const pair = new Pair(client, server)
+    for (const socket of [client, server]) {
+      this.#sockets.add(socket)
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        this.#sockets.delete(socket)
+        pair.onClosed(socket)
+      })
+    }
+    server.on('data', (chunk: Buffer) => pair.fromServer(chunk))
+    const splitter = new FrontendSplitter()
+    let queue = Promise.resolve()
+    client.on('data', (chunk: Buffer) => {
+      const messages = splitter.push(chunk)
+      queue = queue.then(async () => {
+        for (const message of messages) await this.#forward(pair, message)
+      })
+    })
+  }
+
+  async #forward(pair: Pair, message: Buffer): Promise<void> {
+    const text = textOf(message)
+    const rule = text === undefined ? undefined : this.#rules.find(({ matches }) => matches.test(text))
+    if (rule === undefined) return pair.toServer(message)
+    this.#rules = this.#rules.filter((other) => other !== rule)
+    switch (rule.fault) {
+      case 'drop-before':
+        pair.destroy()
+        return rule.onFired()
+      case 'drop-after':
+        pair.onAnswer = () => {
+          pair.destroy()
+          rule.onFired()
+        }
+        return pair.toServer(message)
+      case 'black-hole':
+        pair.onAnswer = () => rule.onFired()
+        return pair.toServer(message)
+      case 'hold':
+        rule.onFired()
+        await rule.released
+        return pair.toServer(message)
+    }
+  }
+}
+
+/** One client's connection and the one made to the server for it. */
+class Pair {
+  /** Set when the server's answers are no longer passed on: called at its next ReadyForQuery. */
+  onAnswer: (() => void) | undefined
+  readonly #client: Socket
+  readonly #server: Socket
+  readonly #answers = new BackendSplitter()
+
+  constructor(client: Socket, server: Socket) {
+    this.#client = client
+    this.#server = server
+  }
+
+  toServer(message: Buffer): void {
+    if (!this.#server.destroyed) this.#server.write(message)
+  }
+
+  fromServer(chunk: Buffer): void {
+    if (this.onAnswer === undefined) {
+      if (!this.#client.destroyed) this.#client.write(chunk)
+      this.#answers.push(chunk)
+    } else if (this.#answers.push(chunk)) {
+      this.onAnswer()
+    }
+  }
+
+  onClosed(socket: Socket): void {
+    if (socket === this.#client) this.#server.destroy()
+    // A connection that went silent stays silent, also when the server ends it.
+    else if (this.onAnswer === undefined) this.#client.destroy()
+  }
+
+  destroy(): void {
+    this.#client.destroy()
+    // The server finishes what it was sent; destroying the socket at once could cut the message off.
+    this.#server.end()
+  }
+}
+
+class FrontendSplitter {
+  #rest = Buffer.alloc(0)
+  #isStarted = false
+
+  push(chunk: Buffer): Buffer[] {
+    this.#rest = Buffer.concat([this.#rest, chunk])
+    const messages: Buffer[] = []
+    for (;;) {
+      const typeBytes = this.#isStarted ? 1 : 0
+      if (this.#rest.length < typeBytes + 4) return messages
+      const size = typeBytes + this.#rest.readInt32BE(typeBytes)
+      if (this.#rest.length < size) return messages
+      messages.push(this.#rest.subarray(0, size))
+      this.#rest = this.#rest.subarray(size)
+      this.#isStarted = true
+    }
+  }
+}
+
+class BackendSplitter {
+  #rest = Buffer.alloc(0)
+
+  /** Whether a ReadyForQuery was among the messages that this chunk completed. */
+  push(chunk: Buffer): boolean {
+    this.#rest = Buffer.concat([this.#rest, chunk])
+    let isReady = false
+    while (this.#rest.length >= 5) {
+      const size = 1 + this.#rest.readInt32BE(1)
+      if (this.#rest.length < size) break
+      if (this.#rest[0] === READY_FOR_QUERY) isReady = true
+      this.#rest = this.#rest.subarray(size)
+    }
+    return isReady
+  }
+}
+
+const QUERY = 'Q'.charCodeAt(0)
+const PARSE = 'P'.charCodeAt(0)
+const READY_FOR_QUERY = 'Z'.charCodeAt(0)
+
+/** The SQL in a message, if it is one that carries some. */
+function textOf(message: Buffer): string | undefined {
+  if (message[0] === QUERY) return message.toString('utf8', 5, message.length - 1)
+  if (message[0] !== PARSE) return undefined
+  const nameEnd = message.indexOf(0, 5)
+  return message.toString('utf8', nameEnd + 1, message.indexOf(0, nameEnd + 1))
+}

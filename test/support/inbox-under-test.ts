@@ -1,0 +1,106 @@
+/**
+ * An inbox on a fresh database with one signed source, for the length of the running test.
+ *
+ * @module
+ */
+
+import { onTestFinished } from 'vitest'
+import { createInbox } from '../../src/inbox.ts'
+import type { Inbox, InboxOptions } from '../../src/inbox.ts'
+import type { Acknowledgement } from '../../src/model/acknowledgement.ts'
+import type { Source, SourceOptions } from '../../src/model/source.ts'
+import { hmac } from '../../src/providers/hmac.ts'
+import { stripe } from '../../src/providers/stripe.ts'
+import type { HappeningName, Happenings } from '../../src/telemetry/happenings.ts'
+import type { Logger } from '../../src/telemetry/logger.ts'
+import { signedDelivery } from '../../src/testing/index.ts'
+import { openStore } from './store-under-test.ts'
+import type { OpenedStore, QueryTx, StoreUnderTest } from './store-under-test.ts'
+
+export const SECRET = 'whsec_test_secret_of_some_length'
+
+export interface InboxSetup {
+  readonly source?: SourceOptions
+  readonly receive?: InboxOptions<Record<string, Source>, unknown>['receive']
+  readonly worker?: InboxOptions<Record<string, Source>, unknown>['worker']
+  readonly logger?: Logger
+}
+
+export type TestInbox = Inbox<{ stripe: ReturnType<typeof stripe>; pings: Source }, QueryTx>
+
+export interface InboxUnderTest extends OpenedStore {
+  readonly inbox: TestInbox
+  /** A signed delivery of an event. */
+  deliver(key: string, options?: { type?: string; amount?: number }): Promise<Acknowledgement>
+  /** A signed delivery of any bytes, with the key in a header. */
+  deliverBytes(key: string, body: Uint8Array | string): Promise<Acknowledgement>
+  /** Resolves with the next happening of that name that fits. Ask before causing it. */
+  next<Name extends HappeningName>(
+    name: Name,
+    fits?: (happening: Happenings[Name]) => boolean,
+  ): Promise<Happenings[Name]>
+  /** Another inbox on the same database, as in another process. */
+  another(setup?: InboxSetup): TestInbox
+}
+
+export async function openInbox(underTest: StoreUnderTest, setup: InboxSetup = {}): Promise<InboxUnderTest> {
+  const opened = await openStore(underTest)
+  await opened.createEffects()
+  const another = (otherSetup: InboxSetup = {}): TestInbox => {
+    const made = createTestInbox(opened, otherSetup)
+    onTestFinished(() => made.stop())
+    return made
+  }
+  const inbox = another(setup)
+  return {
+    ...opened,
+    inbox,
+    another,
+    deliver: (key, options) => deliver(inbox, key, options),
+    deliverBytes: (key, body) => inbox.receive('pings', signedPing(key, body)),
+    next: (name, fits = () => true) =>
+      new Promise((resolve) => {
+        const stop = inbox.events.on(name, (happening) => {
+          if (!fits(happening)) return
+          stop()
+          resolve(happening)
+        })
+      }),
+  }
+}
+
+export function deliver(
+  inbox: Pick<TestInbox, 'receive'>,
+  key: string,
+  { type = 'invoice.paid', amount = 1 }: { type?: string; amount?: number } = {},
+): Promise<Acknowledgement> {
+  const body = JSON.stringify({ id: key, type, created: 1_767_323_045, livemode: false, data: { object: { amount } } })
+  return inbox.receive('stripe', signedDelivery('stripe', { secret: SECRET, key, type, body }))
+}
+
+export const PING_OPTIONS = {
+  header: 'x-signature',
+  algorithm: 'sha256',
+  encoding: 'hex',
+  secrets: [SECRET],
+  key: 'header:x-id',
+} as const
+
+function signedPing(key: string, body: Uint8Array | string) {
+  return signedDelivery('hmac', { ...PING_OPTIONS, body, headers: { 'x-id': key } })
+}
+
+const SILENT: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+function createTestInbox({ database }: OpenedStore, setup: InboxSetup): TestInbox {
+  return createInbox({
+    store: database.newStore(),
+    sources: {
+      stripe: stripe({ secrets: [SECRET], ...setup.source }),
+      pings: hmac({ ...PING_OPTIONS, sameBytes: 'run' }) as Source,
+    },
+    logger: setup.logger ?? SILENT,
+    receive: setup.receive ?? {},
+    worker: setup.worker === false ? false : { pollMs: 50, stopGraceMs: 2_000, ...setup.worker },
+  })
+}

@@ -1,0 +1,74 @@
+/**
+ * Steps that contract tests take again and again, named after what they do.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict'
+import type { EventDraft, EventId, Recorded } from '../../src/model/event.ts'
+import type { FailedAttempt, Settlement } from '../../src/model/outcome.ts'
+import type { ClaimedEvent, ClaimRequest, Group, Store } from '../../src/store/contract.ts'
+import { aClaim } from './builders.ts'
+import type { QueryTx } from './store-under-test.ts'
+
+/** Generous, because nothing here tests how long it is. */
+export const DEADLINE_MS = 10_000
+
+export async function recordOne(store: Store<QueryTx>, draft: EventDraft): Promise<Recorded> {
+  const [recorded] = await store.recordEvents([draft], { deadlineMs: DEADLINE_MS })
+  assert(recorded)
+  return recorded
+}
+
+export async function claim(store: Store<QueryTx>, request: Partial<ClaimRequest> = {}): Promise<Group<QueryTx>> {
+  const group = await store.claimGroup(aClaim(request))
+  assert(group, 'something should have been due')
+  return group
+}
+
+/** Claims one event, says what became of it and commits. */
+export async function runOne(
+  store: Store<QueryTx>,
+  becomes: (event: ClaimedEvent) => Settlement,
+  request: Partial<ClaimRequest> = {},
+): Promise<EventId> {
+  const group = await claim(store, { limit: 1, ...request })
+  const [event] = group.events
+  assert(event)
+  await group.settle([becomes(event)])
+  assert.deepEqual(await group.commit(), { status: 'committed' })
+  return event.eventId
+}
+
+export function done({ eventId, run, attempt }: ClaimedEvent): Settlement {
+  return { state: 'done', eventId, run, attempt, durationMs: 5, result: '{"ok":true}' }
+}
+
+export function skipped({ eventId, run, attempt }: ClaimedEvent): Settlement {
+  return { state: 'skipped', eventId, run, attempt, durationMs: 5, reason: 'not ours' }
+}
+
+export function unhandled({ eventId, run, source, type }: ClaimedEvent): Settlement {
+  return { state: 'unhandled', eventId, run, source, type }
+}
+
+export function dead({ eventId, run, attempt }: ClaimedEvent): Extract<Settlement, { state: 'dead' }> {
+  return { state: 'dead', eventId, run, attempt, durationMs: 5, reason: 'gave up', failure: failure(attempt) }
+}
+
+export function retryIn(
+  retryInMs: number,
+): (event: ClaimedEvent) => Extract<Settlement, { state: 'ready' }> {
+  return ({ eventId, run, attempt }) => ({
+    state: 'ready',
+    eventId,
+    run,
+    attempt,
+    retryInMs,
+    failure: failure(attempt),
+  })
+}
+
+function failure(attempt: number): FailedAttempt {
+  return { attempt, reason: 'error', message: 'Error: no luck', durationMs: 5 }
+}

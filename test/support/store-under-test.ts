@@ -1,0 +1,96 @@
+/**
+ * What the contract suite needs to know of a store. An engine gives it a `StoreUnderTest`; every
+ * test makes its own empty database with `openStore` and loses it when it ends.
+ *
+ * @module
+ */
+
+import { onTestFinished } from 'vitest'
+import type { Store } from '../../src/store/contract.ts'
+
+export interface StoreUnderTest<Database extends DatabaseUnderTest = DatabaseUnderTest> {
+  readonly name: string
+  readonly capabilities: StoreCapabilities
+  /** Makes a database without any of our tables. */
+  create(): Promise<Database>
+}
+
+/** Where engines differ. Each false one is a reason to skip a test, and says why. */
+export interface StoreCapabilities {
+  /** Whether two groups can be open at once. SQLite has one writer, so its second claim waits. */
+  readonly parallelGroups: boolean
+  /** Whether a new event can be stored while a group is open. SQLite's waits for the group to end. */
+  readonly recordsBesideGroup: boolean
+  /** Whether a failed statement leaves the transaction usable only from a mark on, as PostgreSQL's does. */
+  readonly failedStatementAborts: boolean
+}
+
+/** What both engines lend to a handler, as far as this suite uses it. `$1` is a placeholder in both. */
+export interface QueryTx {
+  query(
+    sql: string,
+    params?: readonly unknown[],
+  ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
+}
+
+export interface DatabaseUnderTest {
+  /** A store that nobody has opened yet. Each one has connections of its own, as if in another process. */
+  newStore(options?: { readonly migrate?: 'auto' | 'check' }): Store<QueryTx>
+  /** Runs a statement on a connection that no store knows. */
+  query(sql: string, params?: readonly unknown[]): Promise<Record<string, unknown>[]>
+  /** Makes the database look as if a later version of this package had migrated it. */
+  migrateBeyond(): Promise<void>
+  /** Makes the database look as if the newest migration had not run. */
+  migrateBack(): Promise<void>
+  /** Closes every store made here and drops the database. */
+  close(): Promise<void>
+}
+
+export interface OpenedStore<Database extends DatabaseUnderTest = DatabaseUnderTest> {
+  readonly database: Database
+  readonly store: Store<QueryTx>
+  /** Another, independent store on the same database, opened. */
+  second(): Promise<Store<QueryTx>>
+  /** Makes the table `effects (event_key text, note text)` without a unique constraint. */
+  createEffects(): Promise<void>
+  /** Counts what is committed in it. */
+  countEffects(key?: string): Promise<number>
+}
+
+/** Opens a store on a fresh database, for the length of the running test. */
+export async function openStore<Database extends DatabaseUnderTest>(
+  underTest: StoreUnderTest<Database>,
+): Promise<OpenedStore<Database>> {
+  const database = await createDatabase(underTest)
+  const store = database.newStore()
+  await store.open()
+
+  return {
+    database,
+    store,
+    second: async () => {
+      const second = database.newStore()
+      await second.open()
+      return second
+    },
+    createEffects: async () => {
+      await database.query('create table effects (event_key text, note text)')
+    },
+    countEffects: async (key) => {
+      const rows =
+        key === undefined
+          ? await database.query('select count(*) as found from effects')
+          : await database.query('select count(*) as found from effects where event_key = $1', [key])
+      return Number(rows[0]?.['found'])
+    },
+  }
+}
+
+/** Makes an empty database for the length of the running test. */
+export async function createDatabase<Database extends DatabaseUnderTest>(
+  underTest: StoreUnderTest<Database>,
+): Promise<Database> {
+  const database = await underTest.create()
+  onTestFinished(() => database.close())
+  return database
+}

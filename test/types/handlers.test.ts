@@ -1,0 +1,90 @@
+import { describe, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import { createInbox } from 'hookonce'
+import type { WebhookEvent } from 'hookonce'
+import { postgresStore } from 'hookonce/postgres'
+import type { PostgresTx } from 'hookonce/postgres'
+import { hmac, stripe } from 'hookonce/providers'
+import type { StripePayload } from 'hookonce/providers'
+import { sqliteStore } from 'hookonce/sqlite'
+import type { SqliteTx } from 'hookonce/sqlite'
+import pg from 'pg'
+
+interface PartnerEvents {
+  readonly 'order.created': { readonly order: string }
+  readonly 'order.paid': { readonly order: string; readonly cents: number }
+  readonly 'user.deleted': { readonly user: number }
+  readonly [type: `x-${string}`]: never
+}
+
+const partner = hmac<Pick<PartnerEvents, 'order.created' | 'order.paid' | 'user.deleted'>>({
+  header: 'x-signature',
+  algorithm: 'sha256',
+  encoding: 'hex',
+  secrets: ['a secret of more than sixteen bytes'],
+  key: 'json:$.id',
+})
+
+/** Never started: only its types are looked at, and that these calls are accepted. */
+const inbox = createInbox({
+  store: sqliteStore('never-opened.db'),
+  sources: { stripe: stripe({ secrets: ['whsec_test_secret_of_some_length'] }), partner },
+})
+
+describe('the types of handlers', () => {
+  test('the payload follows from source and type', () => {
+    inbox.on('partner', 'order.paid', (event, { tx }) => {
+      expectTypeOf(event.payload).toEqualTypeOf<{ readonly order: string; readonly cents: number }>()
+      expectTypeOf(tx).toEqualTypeOf<SqliteTx>()
+    })
+    inbox.on('stripe', 'invoice.paid', (event) => {
+      expectTypeOf(event.payload).toEqualTypeOf<StripePayload>()
+    })
+  })
+
+  test('a pattern gives the union of what it matches, a list the union of its types', () => {
+    inbox.on('partner', 'order.*', (event) => {
+      expectTypeOf(event.payload).toEqualTypeOf<
+        { readonly order: string } | { readonly order: string; readonly cents: number }
+      >()
+    })
+    inbox.on('partner', ['order.created', 'user.deleted'], (event) => {
+      expectTypeOf(event.payload).toEqualTypeOf<{ readonly order: string } | { readonly user: number }>()
+    })
+  })
+
+  test('a schema decides the payload', () => {
+    const schema = z.object({ id: z.string(), amount: z.coerce.bigint() })
+    inbox.on('stripe', 'charge.succeeded', { schema }, (event) => {
+      expectTypeOf(event.payload).toEqualTypeOf<{ id: string; amount: bigint }>()
+      expectTypeOf(event).toExtend<WebhookEvent>()
+    })
+  })
+
+  test('an at-least-once handler has no transaction', () => {
+    inbox.on('stripe', 'charge.failed', { guarantee: 'at-least-once' }, (_event, context) => {
+      expectTypeOf(context).toHaveProperty('tx').toEqualTypeOf<never>()
+    })
+  })
+
+  test('the transaction is the one of the store', () => {
+    const onPostgres = createInbox({ store: postgresStore({ pool: new pg.Pool() }), sources: { partner } })
+    onPostgres.on('partner', 'order.paid', (_event, { tx }) => {
+      expectTypeOf(tx).toEqualTypeOf<PostgresTx>()
+    })
+  })
+
+  test('what does not exist does not compile', () => {
+    const mistakes = () => {
+      // @ts-expect-error there is no such source
+      inbox.on('strype', 'invoice.paid', () => undefined)
+      // @ts-expect-error the source lists its types, and this is none of them
+      inbox.on('partner', 'order.payed', () => undefined)
+      // @ts-expect-error there is no such option
+      inbox.on('stripe', 'invoice.paid', { timeout: 5 }, () => undefined)
+      // @ts-expect-error there is no such source
+      inbox.fetch('strype')
+    }
+    expectTypeOf(mistakes).toBeFunction()
+  })
+})

@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createInbox } from '../../src/inbox.ts'
+import { stripe } from '../../src/providers/stripe.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+
+const source = stripe({ secrets: ['whsec_test_secret_of_some_length'] })
+
+/** Nothing is opened before `start`, so the file is never made. */
+function make(options: object) {
+  return () => createInbox({ store: sqliteStore('never-opened.db'), sources: { stripe: source }, ...options })
+}
+
+describe('createInbox refuses', () => {
+  test.each<[string, object, string]>([
+    ['an unknown option', { workers: 4 }, 'createInbox.workers'],
+    ['an unknown receive option', { receive: { maxBody: 1 } }, 'receive.maxBody'],
+    ['R36: a size with a unit', { receive: { bodyBytesMax: '10 MBB' } }, 'receive.bodyBytesMax'],
+    ['R36: a size that is no number', { receive: { bodyBytesMax: Number.NaN } }, 'receive.bodyBytesMax'],
+    ['R36: a negative size', { receive: { bodyBytesMax: -1 } }, 'receive.bodyBytesMax'],
+    ['an unknown worker option', { worker: { threads: 2 } }, 'worker.threads'],
+    ['a concurrency of zero', { worker: { concurrency: 0 } }, 'worker.concurrency'],
+    ['no sources', { sources: {} }, 'createInbox.sources'],
+    ['a source that is none', { sources: { stripe: { secrets: ['x'] } } }, 'createInbox.sources.stripe'],
+    ['a source name that is no path', { sources: { 'a/b': source } }, 'createInbox.sources.a/b'],
+    ['a store that is none', { store: 'postgres://localhost' }, 'createInbox.store'],
+  ])('%s, by name', (_what, options, option) => {
+    expect(make(options)).toThrow(expect.objectContaining({ code: 'OPTION_INVALID', option }))
+  })
+
+  test('a source without secret, by name and with what to do', () => {
+    expect(() => stripe({ secrets: [] })).toThrow(expect.objectContaining({ code: 'SECRET_MISSING' }))
+    expect(() => stripe({ secrets: [''] })).toThrow(/stripe/i)
+  })
+
+  test('to say what a string was: it may be a secret in the wrong place', () => {
+    expect(make({ store: 'whsec_canary' })).toThrow(/a string of 12 characters/)
+    expect(make({ store: 'whsec_canary' })).not.toThrow(/canary/)
+  })
+})
+
+describe('an inbox', () => {
+  test('starts once', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'hookonce-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    await using inbox = createInbox({
+      store: sqliteStore(join(folder, 'inbox.db')),
+      sources: { stripe: source },
+      logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+      worker: false,
+    })
+    await inbox.start()
+
+    await expect(inbox.start()).rejects.toMatchObject({ code: 'INBOX_STOPPED' })
+  })
+
+  test('refuses to mount an unknown source, naming the known ones', () => {
+    const inbox = make({})() as unknown as { fetch(source: string): unknown; node(source: string): unknown }
+
+    expect(() => inbox.fetch('strype')).toThrow(expect.objectContaining({ code: 'SOURCE_UNKNOWN' }))
+    expect(() => inbox.node('strype')).toThrow(/Configured: stripe/)
+  })
+})

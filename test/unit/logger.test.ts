@@ -1,0 +1,126 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { HappeningEmitter } from '../../src/telemetry/emitter.ts'
+import { escapeText } from '../../src/telemetry/escape-text.ts'
+import { consoleLogger, HAPPENING_LEVELS, logHappenings } from '../../src/telemetry/logger.ts'
+import type { LogFields, Logger } from '../../src/telemetry/logger.ts'
+
+afterEach(() => vi.restoreAllMocks())
+
+function collect(): { logger: Logger; lines: { level: string; fields: LogFields; message: string }[] } {
+  const lines: { level: string; fields: LogFields; message: string }[] = []
+  const at = (level: string) => (fields: LogFields, message: string) => void lines.push({ level, fields, message })
+  return { lines, logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') } }
+}
+
+describe('happenings', () => {
+  test('a listener that throws harms nobody but itself', () => {
+    const emitter = new HappeningEmitter()
+    const heard: string[] = []
+    emitter.on('worker.stopped', () => {
+      throw new Error('a bug in a listener')
+    })
+    emitter.on('worker.stopped', ({ workerId }) => void heard.push(workerId))
+
+    emitter.emit('worker.stopped', { workerId: 'w1' })
+
+    expect(heard).toEqual(['w1'])
+  })
+
+  test('a listener that stopped hears nothing', () => {
+    const emitter = new HappeningEmitter()
+    const heard: string[] = []
+    const stop = emitter.onAny((name) => void heard.push(name))
+    emitter.emit('worker.stopped', { workerId: 'w1' })
+
+    stop()
+    emitter.emit('worker.stopped', { workerId: 'w1' })
+
+    expect(heard).toEqual(['worker.stopped'])
+  })
+
+  test('each happening is a line at its level, with its name and fields', () => {
+    const emitter = new HappeningEmitter()
+    const { logger, lines } = collect()
+    logHappenings(emitter, logger)
+
+    emitter.emit('event.dead', {
+      eventId: 'e1',
+      source: 'stripe',
+      key: 'evt_1',
+      type: 'a',
+      attempt: 3,
+      reason: 'no',
+      error: new TypeError('boom'),
+    })
+
+    expect(lines).toEqual([
+      {
+        level: 'error',
+        message: 'event.dead',
+        fields: {
+          happening: 'event.dead',
+          eventId: 'e1',
+          source: 'stripe',
+          key: 'evt_1',
+          type: 'a',
+          attempt: 3,
+          reason: 'no',
+          error: { name: 'TypeError', message: 'boom' },
+        },
+      },
+    ])
+  })
+
+  test('what a database puts into the detail of its errors is not logged', () => {
+    const emitter = new HappeningEmitter()
+    const { logger, lines } = collect()
+    logHappenings(emitter, logger)
+
+    const error = Object.assign(new Error('duplicate key'), { code: '23505', detail: 'Key (email)=(canary@example.com)' })
+    emitter.emit('delivery.unavailable', { source: 'stripe', error })
+
+    expect(JSON.stringify(lines)).not.toContain('canary')
+    expect(JSON.stringify(lines)).toContain('23505')
+  })
+
+  test('a flood of forged deliveries does not become a flood of lines', () => {
+    const emitter = new HappeningEmitter()
+    const { logger, lines } = collect()
+    logHappenings(emitter, logger)
+
+    for (let i = 0; i < 10_000; i += 1) emitter.emit('delivery.refused', { source: 'stripe', reason: 'bad-signature' })
+
+    expect(lines.length).toBeGreaterThan(0)
+    expect(lines.length).toBeLessThan(1_000)
+  })
+
+  test('the console gets warnings and errors, as one JSON object a line', () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    const info = vi.spyOn(console, 'info').mockImplementation(() => undefined)
+    const logger = consoleLogger()
+
+    logger.info({}, 'not written')
+    logger.warn({ key: 'evt_\u001b[31m\n\u202e' }, 'written')
+
+    expect(info).not.toHaveBeenCalled()
+    const line = String(warn.mock.calls[0]?.[0])
+    expect(line).toBe(escapeText(line))
+    expect(JSON.parse(line)).toMatchObject({ level: 'warn', message: 'written', key: 'evt_\u001b[31m\n\u202e' })
+  })
+
+  test('every level is one a logger has', () => {
+    expect(new Set(Object.values(HAPPENING_LEVELS))).toEqual(new Set(['debug', 'info', 'warn', 'error']))
+  })
+})
+
+describe('text of a sender', () => {
+  test.each([
+    ['\u001b]0;title\u0007', '\\u001b]0;title\\u0007'],
+    ['a\r\nb', 'a\\u000d\\u000ab'],
+    ['\u009b31m', '\\u009b31m'],
+    ['\u202egnp.exe', '\\u202egnp.exe'],
+    ['plain é 🎉', 'plain é 🎉'],
+  ])('%j is shown as %s', (text, shown) => {
+    expect(escapeText(text)).toBe(shown)
+  })
+})
