@@ -6,6 +6,9 @@
  *     npm run bench -- --quick            short runs, to see that it works; keeps no results
  *     npm run bench -- --rounds 5         more rounds
  *     npm run bench -- --note "…"         a sentence to keep with the results
+ *     npm run bench -- W2 --only hookonce only the contestants with that in their name; keeps no results
+ *
+ * `BENCH_NODE_ARGS` is given to the subjects' Node, for a profile: `BENCH_NODE_ARGS=--cpu-prof`.
  *
  * Ends with 1 when a workload lost or doubled an effect or another check failed. A goal that was not
  * reached is printed, and is not an error: the machine may have been busy.
@@ -27,7 +30,12 @@ const WORKLOADS = [receiveOverHttp, drainStored, drainSharedRows, onSqlite, dupl
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { quick: { type: 'boolean', default: false }, rounds: { type: 'string' }, note: { type: 'string' } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+    note: { type: 'string' },
+    only: { type: 'string', default: '' },
+  },
 })
 const unknown = positionals.filter((id) => !WORKLOADS.some((workload) => workload.id === id))
 if (unknown.length > 0) {
@@ -39,7 +47,8 @@ const rounds = Number(values.rounds ?? (values.quick ? 1 : 3))
 const words = process.argv.slice(2).filter((word, index, all) => word !== '--note' && all[index - 1] !== '--note')
 
 let isOk = true
-const context = await BenchContext.start({ quick: values.quick, rounds })
+const keepsResults = !values.quick && values.only === ''
+const context = await BenchContext.start({ quick: values.quick, rounds, only: values.only })
 try {
   const machine = await describeMachine(context.admin)
   for (const { id, title, run } of chosen) {
@@ -47,7 +56,7 @@ try {
     const result = { workload: id, title, ...(await run(context)) }
     printResult(result)
     if (result.checks.some((check) => !check.isOk)) isOk = false
-    if (values.quick) continue
+    if (!keepsResults) continue
     writeResult({
       command: `npm run bench${words.length > 0 ? ` -- ${words.join(' ')}` : ''}`,
       at: new Date().toISOString(),
@@ -57,7 +66,7 @@ try {
       result,
     })
   }
-  if (!values.quick) writeReadme()
+  if (keepsResults) writeReadme()
 } finally {
   await context.close()
 }

@@ -5,18 +5,20 @@
  */
 
 import type { WebhookEvent } from './model/event.ts'
-import type { EventMap, Source } from './model/source.ts'
+import type { AnyEvents, EventMap, Source } from './model/source.ts'
 import type { HandlerContext } from './work/handler-context.ts'
-import type { HandlerOptions } from './work/handlers.ts'
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- sources of every payload type live in one record
-export type SourceMap = Readonly<Record<string, Source<any>>>
+/**
+ * Sources by name. Without `eventTypes`: named here, it would be inferred from and every payload
+ * would become the widest one.
+ */
+export type SourceMap = Readonly<Record<string, Omit<Source, 'eventTypes'>>>
 
 export type EventsOf<S> = S extends { readonly eventTypes?: infer Events }
   ? NonNullable<Events> extends EventMap
     ? NonNullable<Events>
-    : EventMap
-  : EventMap
+    : AnyEvents
+  : AnyEvents
 
 /** A type the source knows, or a pattern. Any text where the source does not list its types. */
 export type TypePattern<Events extends EventMap> = string extends keyof Events
@@ -31,7 +33,7 @@ type Matching<Events extends EventMap, Pattern extends string> = Pattern extends
 
 /** The payload of the events a pattern matches; a union where it matches several types. */
 export type PayloadFor<Events extends EventMap, Pattern extends string> = string extends keyof Events
-  ? Events[string]
+  ? Events[keyof Events]
   : [Matching<Events, Pattern>] extends [never]
     ? unknown
     : Events[Matching<Events, Pattern>]
@@ -60,5 +62,3 @@ export type HandlerFunction<Payload, Tx> = (
   event: WebhookEvent<Payload>,
   context: HandlerContext<Tx>,
 ) => unknown
-
-export type AnyHandlerOptions = HandlerOptions

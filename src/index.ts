@@ -25,6 +25,7 @@ export type { EventId, WebhookEvent } from './model/event.ts'
 export type { EventRecord, FailedAttempt, FailureReason, Outcome } from './model/outcome.ts'
 export type {
   AcknowledgePolicy,
+  AnyEvents,
   EventMap,
   Identified,
   IdentifiedEvent,

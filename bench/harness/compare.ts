@@ -11,14 +11,16 @@ export interface Comparison {
   readonly contestants: readonly Contestant[]
   readonly goals: readonly Goal[]
   readonly rounds: number
+  readonly only: string
   readonly say: (line: string) => void
 }
 
-export async function compare({ contestants, goals, rounds, say }: Comparison): Promise<{
+export async function compare({ contestants: all, goals, rounds, only, say }: Comparison): Promise<{
   contestants: readonly MeasuredContestant[]
   ratios: readonly MeasuredRatio[]
   checks: readonly Check[]
 }> {
+  const contestants = all.filter(({ name }) => name.includes(only))
   const tuned: Tuned[] = []
   for (const contestant of contestants) tuned.push(await tune(contestant, say))
 
@@ -35,7 +37,7 @@ export async function compare({ contestants, goals, rounds, say }: Comparison): 
     contestants: tuned.map(({ contestant: { name, runtime }, setting, tried }) => {
       return { name, runtime, setting, tried, measurements: measurements.get(name)! }
     }),
-    ratios: goals.map((goal) => measureRatio(goal, measurements)),
+    ratios: goals.filter(({ of, against }) => measurements.has(of) && measurements.has(against)).map((goal) => measureRatio(goal, measurements)),
     checks: contestants.filter(({ isOurs }) => isOurs).map(({ name }) => checkEffects(name, measurements.get(name)!)),
   }
 }

@@ -14,6 +14,8 @@ import type { ConnectionConfig, PostgresServer } from '../../test/support/postgr
 export interface BenchOptions {
   readonly quick: boolean
   readonly rounds: number
+  /** What the names of the contestants that run have in them. */
+  readonly only: string
 }
 
 export class BenchContext {
@@ -41,6 +43,8 @@ export class BenchContext {
   async withDatabase<T>(use: (config: ConnectionConfig, pool: pg.Pool) => Promise<T>): Promise<T> {
     const config = await this.#server.createDatabase()
     const pool = new pg.Pool({ ...config, max: 2 })
+    // Dropping the database ends what is still connected to it.
+    pool.on('error', () => {})
     try {
       return await use(config, pool)
     } finally {

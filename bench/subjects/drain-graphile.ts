@@ -31,6 +31,8 @@ const { run, makeWorkerUtils, Logger } = await importPeer<Graphile>('graphile-wo
 runSubject<GraphileConfig>(async (config) => {
   const { postgres, poolMax, events, shape, concurrency, localQueueSize, completeDelayMs } = config
   const pgPool = new pg.Pool({ ...postgres, max: poolMax })
+  // It asks for these, and warns on every start without them.
+  pgPool.on('error', () => {}).on('connect', (client) => void client.on('error', () => {}))
   const logger = new Logger(() => () => {})
   const utils = await makeWorkerUtils({ pgPool, logger })
   await utils.migrate()

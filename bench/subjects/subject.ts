@@ -9,11 +9,11 @@ import type { SubjectMessage } from '../harness/child.ts'
 /** Runs the subject, and tells the parent if it cannot. */
 export function runSubject<Config>(run: (config: Config) => Promise<void>): void {
   run(JSON.parse(process.argv[2] ?? '{}') as Config).then(
-    () => process.disconnect(),
+    () => process.disconnect?.(),
     (error: unknown) => {
       say({ kind: 'failed', error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
       process.exitCode = 1
-      process.disconnect()
+      process.disconnect?.()
     },
   )
 }

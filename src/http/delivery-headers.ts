@@ -2,8 +2,8 @@
  * A request's headers as a delivery has them: lower-case names, and a list for what came twice.
  *
  * The object has no prototype, so that a header called `constructor` or `__proto__` is a header like
- * any other. Node's own `headersDistinct` threw on such a name before 20.20.2, and one request then
- * ended the process; `rawHeaders` has every header as it came.
+ * any other. In Node versions that we support, `headersDistinct` throws on `__proto__`, and one request
+ * ends the process (CVE-2026-21710); `rawHeaders` has every header as it came.
  *
  * @module
  */

@@ -64,10 +64,17 @@ export interface SuccessAnswer {
   readonly body: 'json' | 'empty'
 }
 
-/** Maps event types to the payload a handler gets. Lives in the type system only. */
-export type EventMap = Readonly<Record<string, unknown>>
+/**
+ * Maps event types to the payload a handler gets. Lives in the type system only.
+ *
+ * `object` rather than a record: an interface, which is how one writes such a map, is no record.
+ */
+export type EventMap = object
 
-export interface Source<Events extends EventMap = EventMap> {
+/** For a source that says nothing of its types: any type, any payload. */
+export type AnyEvents = Readonly<Record<string, unknown>>
+
+export interface Source<Events extends EventMap = AnyEvents> {
   /** The kind of source: `stripe`, `github`, `hmac`, … */
   readonly provider: string
   /** Headers that verification or identification reads. More than one value of any is a 400. */

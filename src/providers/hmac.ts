@@ -7,6 +7,7 @@
 import { OptionInvalidError, requireOneOf } from '../errors.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type {
+  AnyEvents,
   EventMap,
   Identified,
   SameBytesPolicy,
@@ -102,7 +103,7 @@ const HMAC_OPTION_KEYS = [
 ]
 
 /** A source for any sender that signs with HMAC. Everything is checked here, before any delivery. */
-export function hmac<Events extends EventMap = EventMap>(options: HmacOptions): Source<Events> {
+export function hmac<Events extends EventMap = AnyEvents>(options: HmacOptions): Source<Events> {
   requireOptions('hmac', options, HMAC_OPTION_KEYS)
   const { algorithm, encoding, prefix = '', secretEncoding = 'utf8', signed = '{body}' } = options
   requireOneOf('hmac.algorithm', algorithm, ['sha1', 'sha256', 'sha512'])

@@ -5,7 +5,7 @@
  */
 
 import { requireOneOf } from '../errors.ts'
-import type { EventMap, Source, SourceOptions } from '../model/source.ts'
+import type { AnyEvents, EventMap, Source, SourceOptions } from '../model/source.ts'
 import { defineSource, requireOptions, SOURCE_OPTION_KEYS } from './define-source.ts'
 import { compileIdentity, identifyBy, listHeaders } from './hmac.ts'
 
@@ -23,7 +23,7 @@ export interface UnsignedOptions extends SourceOptions {
 }
 
 /** A source whose deliveries are believed as they come. It warns at every boot. */
-export function unsigned<Events extends EventMap = EventMap>(
+export function unsigned<Events extends EventMap = AnyEvents>(
   options: UnsignedOptions,
 ): Source<Events> {
   requireOptions('unsigned', options, ['verify', 'key', 'type', ...SOURCE_OPTION_KEYS])

@@ -41,7 +41,7 @@ export function listStatementKeywords(sql: string, dialect: SqlDialect): readonl
 /** Cuts a text into words, strings, quoted names, comments and single characters. Joined, they are the text. */
 export function splitTokens(sql: string, dialect: SqlDialect): readonly string[] {
   const tokens: string[] = []
-  for (let at = 0; at < sql.length; ) {
+  for (let at = 0; at < sql.length;) {
     const blankEnd = skipBlank(sql, at, dialect)
     const end = blankEnd > at ? blankEnd : skipToken(sql, at, dialect)
     tokens.push(sql.slice(at, end))

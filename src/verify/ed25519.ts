@@ -10,7 +10,7 @@ import { OptionInvalidError } from '../errors.ts'
 import { decodeBase64, decodeSignature } from './decode.ts'
 import type { SignatureEncoding } from './decode.ts'
 import { SIGNATURES_TRIED_MAX } from './hmac.ts'
-import type { SignedPart } from './verify-delivery.ts'
+import type { SignedPart } from './signed-template.ts'
 
 const KEY_BYTES = 32
 const SIGNATURE_BYTES = 64

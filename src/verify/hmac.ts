@@ -9,7 +9,8 @@ import { decodeSignature } from './decode.ts'
 import type { SignatureEncoding } from './decode.ts'
 import { isLive } from './secrets.ts'
 import type { ResolvedSecret } from './secrets.ts'
-import type { FindSigner, SignedPart } from './verify-delivery.ts'
+import type { SignedPart } from './signed-template.ts'
+import type { FindSigner } from './verify-delivery.ts'
 
 export type HmacAlgorithm = 'sha1' | 'sha256' | 'sha512'
 

@@ -12,7 +12,9 @@ import { findHeader } from '../model/delivery.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { VerdictReason } from '../model/source.ts'
 import { isHeaderName } from './header-name.ts'
-import type { SignedPart } from './verify-delivery.ts'
+
+/** Bytes as they are; text stands for one byte for each character. */
+export type SignedPart = string | Uint8Array
 
 export interface SignedTemplate {
   /** The headers it reads, in lower case. */

@@ -14,7 +14,7 @@
 
 import type { Delivery } from '../model/delivery.ts'
 import type { Verdict, VerdictReason } from '../model/source.ts'
-import type { SignedTemplate } from './signed-template.ts'
+import type { SignedPart, SignedTemplate } from './signed-template.ts'
 import { findTimestampMs, isInWindow } from './timestamp.ts'
 import type { TimestampRule } from './timestamp.ts'
 
@@ -26,9 +26,6 @@ export interface Claim {
   /** The timestamp as text; `undefined` for a scheme that has none. */
   readonly timestamp?: string
 }
-
-/** Bytes as they are; text stands for one byte for each character. */
-export type SignedPart = string | Uint8Array
 
 export interface Scheme {
   readonly readClaim: (delivery: Delivery) => Claim | VerdictReason

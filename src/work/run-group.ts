@@ -168,8 +168,14 @@ async function runBehindMark<Tx>(
   for (let tries = 1; ; tries += 1) {
     await group.mark(EVENT_MARK)
     const result = await runInGroup(context, group, event, unit)
-    if (result.status === 'failed') await group.rollbackTo(EVENT_MARK)
-    await group.releaseMark(EVENT_MARK)
+    try {
+      if (result.status === 'failed') await group.rollbackTo(EVENT_MARK)
+      await group.releaseMark(EVENT_MARK)
+    } catch (error) {
+      // The mark went with the transaction it was set in, and only this event ran since.
+      if (isEnded(group, error)) throw new GroupEndedError(event, unit, result.durationMs)
+      throw error
+    }
     if (result.status !== 'failed' || result.contention === undefined) return result
     context.sizes.contended(unit)
     if (tries >= IN_PLACE_MAX) return result
@@ -264,13 +270,22 @@ class GroupLostError extends Error {
 
 /** Everything the group did is rolled back. Only the event that is to blame, if any, gets a mark. */
 async function letGo<Tx>(context: RunGroupContext, group: Group<Tx>, error: unknown): Promise<void> {
+  const ended = isEnded(group, error)
   await group.abandon()
   if (error instanceof GroupEndedError) return await blame(context, endedFailure(error), error.event, error.unit)
   if (error instanceof GroupLostError && !isReadOnly(error.result)) {
     return await blame(context, lostFailure(error), error.event, error.unit)
   }
+  // One of them put another transaction in place of ours, which shows only at the end. Alone each shows
+  // whether it is the one; let go as they came, they would do the same again for ever.
+  if (ended) context.runAlone(group.events)
   const cause = error instanceof InterruptedError ? 'the worker was stopped' : String(error)
   context.happenings.emit('group.released', { size: group.events.length, cause })
+}
+
+/** Whether the error says that our transaction is gone although the connection is not. */
+function isEnded<Tx>(group: Group<Tx>, error: unknown): boolean {
+  return error instanceof HookonceError && error.code === 'TRANSACTION_ENDED' && group.status() !== 'lost'
 }
 
 async function release<Tx>(context: RunGroupContext, group: Group<Tx>, cause: string): Promise<void> {

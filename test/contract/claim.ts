@@ -3,6 +3,7 @@ import { aClaim, anEventDraft } from '../support/builders.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { claim, DEADLINE_MS, done, recordOne, retryIn, runOne } from '../support/store-steps.ts'
+import { lentTransactionContract } from './lent-transaction.ts'
 
 const OTHER_SLOT = { workerId: 'worker-2', slot: 0 }
 
@@ -34,7 +35,9 @@ export function claimContract(underTest: StoreUnderTest): void {
       const other = await second()
       for (const key of ['a', 'b', 'c']) await recordOne(store, anEventDraft({ key }))
 
-      const group = await claim(store, { choose: (events) => events.filter(({ key }) => key === 'b') })
+      const group = await claim(store, {
+        choose: (events) => events.filter(({ key }) => key === 'b'),
+      })
       await group.settle(group.events.map(done))
       await group.commit()
 
@@ -157,7 +160,9 @@ export function claimContract(underTest: StoreUnderTest): void {
       await recordOne(store, anEventDraft())
       const group = await claim(store, { idleTimeoutMs: () => 1 })
 
-      const again = await vi.waitFor(() => claim(other, { slot: OTHER_SLOT }), { timeout: DEADLINE_MS })
+      const again = await vi.waitFor(() => claim(other, { slot: OTHER_SLOT }), {
+        timeout: DEADLINE_MS,
+      })
 
       await expect(group.settle(group.events.map(done))).rejects.toThrow()
       expect((await group.commit()).status).not.toBe('committed')
@@ -167,155 +172,5 @@ export function claimContract(underTest: StoreUnderTest): void {
     })
   })
 
-  lentTransaction(underTest)
-}
-
-function lentTransaction(underTest: StoreUnderTest): void {
-  describe(`${underTest.name}: the lent transaction`, () => {
-    async function openGroup() {
-      const opened = await openStore(underTest)
-      await opened.createEffects()
-      await recordOne(opened.store, anEventDraft())
-      const group = await claim(opened.store)
-      const lent = group.lend()
-      const write = (note: string) =>
-        lent.tx.query('insert into effects (event_key, note) values ($1, $2)', ['evt_1', note])
-      return { ...opened, group, lent, write }
-    }
-
-    test('what it writes becomes visible with the commit', async () => {
-      const { group, write, countEffects, store } = await openGroup()
-      await write('one')
-      await group.settle(group.events.map(done))
-      expect(await countEffects()).toBe(0)
-
-      expect(await group.commit()).toEqual({ status: 'committed' })
-
-      expect(await countEffects('evt_1')).toBe(1)
-      expect(await store.nextDueInMs()).toBeUndefined()
-    })
-
-    test('what it wrote vanishes when the group is abandoned', async () => {
-      const { group, write, countEffects, store } = await openGroup()
-      await write('one')
-      await group.settle(group.events.map(done))
-
-      await group.abandon()
-
-      expect(await countEffects()).toBe(0)
-      expect(await store.nextDueInMs()).toBe(0)
-    })
-
-    test('what it wrote after a mark vanishes with a rollback to it', async () => {
-      const { group, write, lent, countEffects } = await openGroup()
-      await write('kept')
-      await group.mark('outer')
-      await write('undone')
-      await group.mark('inner')
-      await write('undone')
-      await group.rollbackTo('inner')
-      await group.rollbackTo('outer')
-      await group.releaseMark('outer')
-      await group.settle(group.events.map(done))
-      await group.commit()
-
-      expect(lent.tx).toBeDefined()
-      expect(await countEffects()).toBe(1)
-    })
-
-    test('a failed statement can be undone by a rollback to a mark', async () => {
-      const { group, lent, write, countEffects } = await openGroup()
-      await group.mark('m')
-
-      await expect(lent.tx.query('insert into no_such_table values (1)')).rejects.toThrow()
-      expect(group.status()).toBe(underTest.capabilities.failedStatementAborts ? 'failed' : 'open')
-      await group.rollbackTo('m')
-
-      expect(group.status()).toBe('open')
-      await write('after')
-      await group.settle(group.events.map(done))
-      expect(await group.commit()).toEqual({ status: 'committed' })
-      expect(await countEffects()).toBe(1)
-    })
-
-    test('rows and their count come back', async () => {
-      const { group, lent, write } = await openGroup()
-      await write('a')
-      await write('b')
-
-      const found = await lent.tx.query('select note from effects where event_key = $1 order by note', ['evt_1'])
-      const updated = await lent.tx.query('update effects set note = $2 where note = $1', ['a', 'c'])
-      const none = await lent.tx.query('select note from effects where note = $1', ['z'])
-
-      expect(found.rows).toEqual([{ note: 'a' }, { note: 'b' }])
-      expect(found.rowCount).toBe(2)
-      expect(updated.rowCount).toBe(1)
-      expect(none).toMatchObject({ rows: [], rowCount: 0 })
-      await group.abandon()
-    })
-
-    const refused = [
-      'commit',
-      'COMMIT;',
-      ' \n\tbegin',
-      'rollback',
-      'end',
-      'savepoint x',
-      'release x',
-      '-- a comment\ncommit',
-      '/* a comment */ commit',
-      "select ';' ; commit",
-      'select 1; /* ; */ rollback',
-    ]
-
-    test.each(refused)('it refuses %j', async (sql) => {
-      const { group, lent, write, countEffects } = await openGroup()
-      await write('one')
-
-      await expect(lent.tx.query(sql)).rejects.toMatchObject({ code: 'TRANSACTION_CONTROL' })
-
-      expect(group.status()).toBe('open')
-      await group.abandon()
-      expect(await countEffects()).toBe(0)
-    })
-
-    test('words that only look like transaction control are let through', async () => {
-      const { group, lent } = await openGroup()
-
-      const { rows } = await lent.tx.query(`select 'commit; rollback' as "end" -- ; commit`)
-
-      expect(rows).toEqual([{ end: 'commit; rollback' }])
-      await group.abandon()
-    })
-
-    test('once revoked it rejects every statement, and the group goes on', async () => {
-      const { group, lent, write, countEffects } = await openGroup()
-      await write('before')
-      await lent.revoke()
-
-      await expect(write('after')).rejects.toMatchObject({ code: 'TX_REVOKED' })
-
-      await group.settle(group.events.map(done))
-      expect(await group.commit()).toEqual({ status: 'committed' })
-      expect(await countEffects()).toBe(1)
-    })
-
-    test('revoked without waiting, it rejects from then on', async () => {
-      const { group, lent, write } = await openGroup()
-
-      lent.revokeNow()
-
-      await expect(write('after')).rejects.toMatchObject({ code: 'TX_REVOKED' })
-      await group.abandon()
-    })
-
-    test('after the commit it cannot be used', async () => {
-      const { group, write, countEffects } = await openGroup()
-      await group.settle(group.events.map(done))
-      await group.commit()
-
-      await expect(write('late')).rejects.toThrow()
-      expect(await countEffects()).toBe(0)
-    })
-  })
+  lentTransactionContract(underTest)
 }

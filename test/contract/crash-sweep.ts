@@ -25,6 +25,8 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       expect(await other.claimGroup(aClaim({ slot: LIVING }))).toBeUndefined()
       expect(await store.claimGroup(aClaim({ slot: { ...CRASHED, slot: 1 } }))).toBeUndefined()
       expect(await other.findEvent(eventId)).toMatchObject({ state: 'running' })
+      // Counted as due, it would have idle slots ask again and again for as long as it runs.
+      expect(await other.nextDueInMs()).toBeUndefined()
     })
 
     test('the slot that is listed may claim it again', async () => {
@@ -99,7 +101,9 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       expect(group.events).toHaveLength(1)
       await group.settle(group.events.map(done))
       await group.commit()
-      expect(await runOne(other, done, { slot: LIVING, kind: 'suspect' })).not.toBe(group.events[0]?.eventId)
+      expect(await runOne(other, done, { slot: LIVING, kind: 'suspect' })).not.toBe(
+        group.events[0]?.eventId,
+      )
     })
 
     test('an event that crashed its worker too often is dead', async () => {
@@ -148,7 +152,11 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       await store.announce(CRASHED, [{ eventId, attempt: 1 }])
 
       expect(await other.sweepWorkers(SWEEP)).toEqual([])
-      expect(await other.findEvent(eventId)).toMatchObject({ state: 'ready', crashes: 0, attempts: 1 })
+      expect(await other.findEvent(eventId)).toMatchObject({
+        state: 'ready',
+        crashes: 0,
+        attempts: 1,
+      })
     })
 
     test('a worker that leaves in order takes its records along', async () => {

@@ -36,7 +36,9 @@ export function migrateContract(underTest: StoreUnderTest): void {
       await database.migrateBeyond()
 
       await expect(database.newStore().open()).rejects.toMatchObject({ code: 'SCHEMA_NEWER' })
-      await expect(database.newStore({ migrate: 'check' }).open()).rejects.toMatchObject({ code: 'SCHEMA_NEWER' })
+      await expect(database.newStore({ migrate: 'check' }).open()).rejects.toMatchObject({
+        code: 'SCHEMA_NEWER',
+      })
     })
 
     test('checking an empty database says what is missing and makes nothing', async () => {
@@ -55,7 +57,10 @@ export function migrateContract(underTest: StoreUnderTest): void {
       await database.newStore().open()
       await database.migrateBack()
 
-      const refused = await database.newStore({ migrate: 'check' }).open().catch((error: unknown) => error)
+      const refused = await database
+        .newStore({ migrate: 'check' })
+        .open()
+        .catch((error: unknown) => error)
 
       // A schema of one step has nothing between missing and current.
       expect(refused).toMatchObject({ code: expect.stringMatching(/^SCHEMA_(OUTDATED|MISSING)$/) })

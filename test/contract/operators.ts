@@ -54,7 +54,10 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       const again = await recordOne(other, anEventDraft())
       expect(again.status).toBe('accepted')
       expect(again.eventId).not.toBe(first.eventId)
-      expect(await recordOne(store, anEventDraft())).toEqual({ status: 'duplicate', eventId: again.eventId })
+      expect(await recordOne(store, anEventDraft())).toEqual({
+        status: 'duplicate',
+        eventId: again.eventId,
+      })
     })
 
     test('forgetting changes the epoch for everybody', async () => {
@@ -77,7 +80,9 @@ export function operatorsContract(underTest: StoreUnderTest): void {
 
       await store.forgetEvent(eventId)
 
-      expect(await recordOne(store, anEventDraft({ key: 'b', ...policy }))).toMatchObject({ status: 'accepted' })
+      expect(await recordOne(store, anEventDraft({ key: 'b', ...policy }))).toMatchObject({
+        status: 'accepted',
+      })
     })
 
     test('an event that is not here cannot be forgotten', async () => {
@@ -96,7 +101,9 @@ export function operatorsContract(underTest: StoreUnderTest): void {
 
       expect((await store.listDead(10)).map(({ id }) => id)).toEqual(ids)
       expect((await store.listDead(2)).map(({ id }) => id)).toEqual(ids.slice(0, 2))
-      expect(await store.listDead(1)).toMatchObject([{ key: 'c', state: 'dead', reason: 'gave up' }])
+      expect(await store.listDead(1)).toMatchObject([
+        { key: 'c', state: 'dead', reason: 'gave up' },
+      ])
     })
 
     test('a dead event is retried with its attempts at zero and its failures on record', async () => {
@@ -107,7 +114,11 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       expect(await (await second()).retryEvent(eventId)).toBe(true)
 
       expect(await store.listDead(10)).toEqual([])
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready', attempts: 0, failures: [{ attempt: 1 }] })
+      expect(await store.findEvent(eventId)).toMatchObject({
+        state: 'ready',
+        attempts: 0,
+        failures: [{ attempt: 1 }],
+      })
       const group = await claim(store)
       expect(group.events).toMatchObject([{ eventId, attempt: 1 }])
       await group.settle(group.events.map(done))
@@ -145,7 +156,9 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       await closed.open()
       await closed.close()
 
-      await expect(recordOne(closed, anEventDraft())).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+      await expect(recordOne(closed, anEventDraft())).rejects.toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+      })
       await closed.close()
     })
 

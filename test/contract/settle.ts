@@ -2,7 +2,16 @@ import { describe, expect, test } from 'vitest'
 import { anEventDraft } from '../support/builders.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
-import { claim, dead, done, recordOne, retryIn, runOne, skipped, unhandled } from '../support/store-steps.ts'
+import {
+  claim,
+  dead,
+  done,
+  recordOne,
+  retryIn,
+  runOne,
+  skipped,
+  unhandled,
+} from '../support/store-steps.ts'
 
 /** What every store must do when an attempt has come to its end. */
 export function settleContract(underTest: StoreUnderTest): void {
@@ -16,7 +25,11 @@ export function settleContract(underTest: StoreUnderTest): void {
     test('an event on its way has no outcome', async () => {
       const { store, eventId } = await openWithEvent()
 
-      expect(await store.findOutcome(eventId)).toEqual({ outcome: undefined, attempts: 0, parked: undefined })
+      expect(await store.findOutcome(eventId)).toEqual({
+        outcome: undefined,
+        attempts: 0,
+        parked: undefined,
+      })
       expect(await store.findOutcome('00000000-0000-7000-8000-000000000000')).toBeUndefined()
     })
 
@@ -26,7 +39,12 @@ export function settleContract(underTest: StoreUnderTest): void {
       await runOne(store, done)
 
       const view = await store.findOutcome(eventId)
-      expect(view?.outcome).toMatchObject({ state: 'done', attempts: 1, durationMs: 5, result: '{"ok":true}' })
+      expect(view?.outcome).toMatchObject({
+        state: 'done',
+        attempts: 1,
+        durationMs: 5,
+        result: '{"ok":true}',
+      })
       expect(view?.outcome?.settledAt).toBeInstanceOf(Date)
       expect(view?.parked).toBeUndefined()
       expect(await store.findEvent(eventId)).toMatchObject({
@@ -69,9 +87,17 @@ export function settleContract(underTest: StoreUnderTest): void {
       await runOne(store, retryIn(0))
       await runOne(store, retryIn(3_600_000), { kind: 'again' })
 
-      expect(await store.findOutcome(eventId)).toEqual({ outcome: undefined, attempts: 2, parked: undefined })
+      expect(await store.findOutcome(eventId)).toEqual({
+        outcome: undefined,
+        attempts: 2,
+        parked: undefined,
+      })
       const event = await store.findEvent(eventId)
-      expect(event).toMatchObject({ state: 'ready', attempts: 2, failures: [{ attempt: 1 }, { attempt: 2 }] })
+      expect(event).toMatchObject({
+        state: 'ready',
+        attempts: 2,
+        failures: [{ attempt: 1 }, { attempt: 2 }],
+      })
       expect(event?.nextRunAt?.getTime()).toBeGreaterThan(Date.now())
     })
 
@@ -80,7 +106,11 @@ export function settleContract(underTest: StoreUnderTest): void {
 
       await runOne(store, unhandled)
 
-      expect(await store.findOutcome(eventId)).toEqual({ outcome: undefined, attempts: 0, parked: 'unhandled' })
+      expect(await store.findOutcome(eventId)).toEqual({
+        outcome: undefined,
+        attempts: 0,
+        parked: 'unhandled',
+      })
       expect(await store.findEvent(eventId)).toMatchObject({ state: 'unhandled', attempts: 0 })
       expect(await store.nextDueInMs()).toBeUndefined()
     })
@@ -95,7 +125,13 @@ export function settleContract(underTest: StoreUnderTest): void {
       await group.commit()
 
       const states = await Promise.all(group.events.map(({ eventId }) => store.findEvent(eventId)))
-      expect(states.map((event) => event?.state)).toEqual(['done', 'skipped', 'dead', 'ready', 'unhandled'])
+      expect(states.map((event) => event?.state)).toEqual([
+        'done',
+        'skipped',
+        'dead',
+        'ready',
+        'unhandled',
+      ])
     })
 
     test('settling what is not in the queue as it was claimed is refused, and nothing of it is kept', async () => {
@@ -116,7 +152,9 @@ export function settleContract(underTest: StoreUnderTest): void {
       const group = await claim(store)
       await group.settle(group.events.map(done))
 
-      await expect(group.settle(group.events.map(done))).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' })
+      await expect(group.settle(group.events.map(done))).rejects.toMatchObject({
+        code: 'TRANSACTION_ENDED',
+      })
 
       await group.abandon()
     })
@@ -153,7 +191,11 @@ export function settleContract(underTest: StoreUnderTest): void {
 
       await store.settleLost(retryIn(60_000)(event))
 
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready', attempts: 1, failures: [{ attempt: 1 }] })
+      expect(await store.findEvent(eventId)).toMatchObject({
+        state: 'ready',
+        attempts: 1,
+        failures: [{ attempt: 1 }],
+      })
     })
 
     test('the last failed attempt makes it dead', async () => {
@@ -161,7 +203,10 @@ export function settleContract(underTest: StoreUnderTest): void {
 
       await store.settleLost(dead(event))
 
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'dead', failures: [{ attempt: 1 }] })
+      expect(await store.findEvent(eventId)).toMatchObject({
+        state: 'dead',
+        failures: [{ attempt: 1 }],
+      })
     })
 
     test('an attempt is counted once', async () => {
@@ -170,7 +215,21 @@ export function settleContract(underTest: StoreUnderTest): void {
 
       await store.settleLost(dead(event))
 
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready', attempts: 1, failures: [{ attempt: 1 }] })
+      expect(await store.findEvent(eventId)).toMatchObject({
+        state: 'ready',
+        attempts: 1,
+        failures: [{ attempt: 1 }],
+      })
+    })
+
+    test('an event that was parked meanwhile is left alone', async () => {
+      const { store, eventId, event } = await openWithLost()
+      await runOne(store, unhandled)
+
+      await store.settleLost(retryIn(0)(event))
+      await store.settleLost(dead(event))
+
+      expect(await store.findEvent(eventId)).toMatchObject({ state: 'unhandled', failures: [] })
     })
 
     test('an event that was settled meanwhile is left alone', async () => {

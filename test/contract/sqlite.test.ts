@@ -9,14 +9,17 @@ import { settleContract } from './settle.ts'
 import { unhandledContract } from './unhandled.ts'
 
 for (const driver of ['libsql', 'node:sqlite'] as const) {
-  describe.skipIf(driver === 'node:sqlite' && !hasNodeSqlite)(`on ${driver}, which Node has from 22.13 on`, () => {
-    const underTest = sqliteUnderTest(driver)
-    recordContract(underTest)
-    claimContract(underTest)
-    settleContract(underTest)
-    crashSweepContract(underTest)
-    unhandledContract(underTest)
-    operatorsContract(underTest)
-    migrateContract(underTest)
-  })
+  describe.skipIf(driver === 'node:sqlite' && !hasNodeSqlite)(
+    `on ${driver}, which Node has from 22.13 on`,
+    () => {
+      const underTest = sqliteUnderTest(driver)
+      recordContract(underTest)
+      claimContract(underTest)
+      settleContract(underTest)
+      crashSweepContract(underTest)
+      unhandledContract(underTest)
+      operatorsContract(underTest)
+      migrateContract(underTest)
+    },
+  )
 }

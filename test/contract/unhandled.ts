@@ -46,7 +46,9 @@ export function unhandledContract(underTest: StoreUnderTest): void {
         ['github', 'a'],
       ])
 
-      const woken = await (await second()).wakeUnhandled(
+      const woken = await (
+        await second()
+      ).wakeUnhandled(
         [
           { source: 'stripe', type: 'a' },
           { source: 'nobody', type: 'a' },

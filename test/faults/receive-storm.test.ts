@@ -4,7 +4,8 @@ import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.t
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
 import { post } from '../support/faults/post.ts'
-import { Subject } from '../support/faults/subject.ts'
+import { startSubjects } from '../support/faults/start-subjects.ts'
+import type { Subject } from '../support/faults/subject.ts'
 import type { SubjectConfig } from '../support/faults/subject-messages.ts'
 
 describe.each(ENGINES)('deliveries of one event at many processes on %s', (engine) => {
@@ -156,10 +157,8 @@ describe('deliveries of one event on PostgreSQL', () => {
   })
 })
 
-async function startReceivers(count: number, config: SubjectConfig): Promise<readonly Subject[]> {
-  const receivers = Array.from({ length: count }, () => new Subject('receiver'))
-  onTestFinished(async () => void (await Promise.all(receivers.map((receiver) => receiver.kill()))))
-  return Promise.all(receivers.map((receiver) => receiver.start(config)))
+function startReceivers(count: number, config: SubjectConfig): Promise<readonly Subject[]> {
+  return startSubjects('receiver', count, config)
 }
 
 function urlOf(receivers: readonly Subject[], i: number): string {

@@ -81,7 +81,7 @@ test('a source that does not exist is refused when it is mounted', () => {
 function nest({ platform, as, ...options }: Setup): StartApp {
   return async (inbox) => {
     const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter()
-    const app = await NestFactory.create<INestApplication>(as(inbox), adapter, {
+    const app = await NestFactory.create(as(inbox), adapter, {
       logger: false,
       ...options,
     })

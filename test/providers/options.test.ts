@@ -14,11 +14,11 @@ import { delivery, HMAC_OPTIONS, SECRET } from './signed-sources.ts'
 type Make = (options: never) => Source
 
 const PROVIDERS: readonly (readonly [string, Make, object])[] = [
-  ['stripe', stripe as Make, {}],
-  ['github', github as Make, {}],
-  ['shopify', shopify as Make, {}],
-  ['standard_webhooks', standardWebhooks as Make, {}],
-  ['hmac', hmac as Make, HMAC_OPTIONS],
+  ['stripe', stripe, {}],
+  ['github', github, {}],
+  ['shopify', shopify, {}],
+  ['standard_webhooks', standardWebhooks, {}],
+  ['hmac', hmac, HMAC_OPTIONS],
 ]
 
 describe.each(PROVIDERS)('%s', (provider, make, rest) => {

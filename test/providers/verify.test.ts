@@ -205,16 +205,16 @@ describe('several signatures in one header', () => {
     ).ok
 
   test('any of the first eight may hold, and entries of other schemes do not count', () => {
-    expect(signedBy(...Array(7).fill(`v1=${wrong}`), `v1=${good}`)).toBe(true)
-    expect(signedBy(...Array(20).fill(`v0=${wrong}`), `v1=${good}`)).toBe(true)
+    expect(signedBy(...Array<string>(7).fill(`v1=${wrong}`), `v1=${good}`)).toBe(true)
+    expect(signedBy(...Array<string>(20).fill(`v0=${wrong}`), `v1=${good}`)).toBe(true)
   })
 
   test('R31: a ninth is not tried', () => {
-    expect(signedBy(...Array(8).fill(`v1=${wrong}`), `v1=${good}`)).toBe(false)
+    expect(signedBy(...Array<string>(8).fill(`v1=${wrong}`), `v1=${good}`)).toBe(false)
   })
 
   test('R31: ten thousand are refused, and so is v0 alone', () => {
-    expect(signedBy(...Array(10_000).fill(`v1=${wrong}`), `v1=${good}`)).toBe(false)
+    expect(signedBy(...Array<string>(10_000).fill(`v1=${wrong}`), `v1=${good}`)).toBe(false)
     expect(signedBy(`v0=${good}`)).toBe(false)
   })
 

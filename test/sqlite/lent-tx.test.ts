@@ -20,7 +20,9 @@ describe('sqlite: the lent transaction', () => {
     expect((await tx.query('select $2 as a, $1 as b, $2 as c', ['one', 'two'])).rows).toEqual([
       { a: 'two', b: 'one', c: 'two' },
     ])
-    expect((await tx.query("select ? as a, '$1' as b", ['one'])).rows).toEqual([{ a: 'one', b: '$1' }])
+    expect((await tx.query("select ? as a, '$1' as b", ['one'])).rows).toEqual([
+      { a: 'one', b: '$1' },
+    ])
   })
 
   test('gives back what it was given', async () => {
@@ -28,7 +30,10 @@ describe('sqlite: the lent transaction', () => {
     const bytes = new Uint8Array([0, 255, 7])
     const params = [true, false, null, undefined, 1.5, 42, 2n ** 60n, 'é', bytes, new Uint8Array(0)]
 
-    const { rows } = await tx.query(`select ${params.map((_, index) => `$${index + 1} as p${index}`).join(', ')}`, params)
+    const { rows } = await tx.query(
+      `select ${params.map((_, index) => `$${index + 1} as p${index}`).join(', ')}`,
+      params,
+    )
 
     const values = Object.values(rows[0] ?? {})
     expect(values.slice(0, 8)).toEqual([1, 0, null, null, 1.5, 42, 2n ** 60n, 'é'])
@@ -80,7 +85,9 @@ describe('sqlite: the lent transaction', () => {
     await expect(tx.query("insert into effects values ('a', 'stray')")).rejects.toMatchObject({
       code: 'TRANSACTION_ENDED',
     })
-    await expect(group.settle(group.events.map(done))).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' })
+    await expect(group.settle(group.events.map(done))).rejects.toMatchObject({
+      code: 'TRANSACTION_ENDED',
+    })
     expect(await group.commit()).toMatchObject({ status: 'refused' })
     expect(await countEffects()).toBe(0)
     expect(await store.nextDueInMs()).toBe(0)

@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { rename, writeFile } from 'node:fs/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { printMigrations, sqliteStore } from '../../src/store/sqlite/index.ts'
 import { openDriver } from '../../src/store/sqlite/open-driver.ts'
@@ -18,14 +19,17 @@ describe('sqlite: the store', () => {
     },
   )
 
-  test.each([{ migrat: 'auto' }, { migrate: 'never' }, { prefix: 'a-b' }, { driver: 'x' }, { writeWaitMs: 0 }])(
-    'refuses the option %j',
-    (options) => {
-      expect(() => sqliteStore('a.db', options as object)).toThrow(
-        expect.objectContaining({ code: 'OPTION_INVALID' }),
-      )
-    },
-  )
+  test.each([
+    { migrat: 'auto' },
+    { migrate: 'never' },
+    { prefix: 'a-b' },
+    { driver: 'x' },
+    { writeWaitMs: 0 },
+  ])('refuses the option %j', (options) => {
+    expect(() => sqliteStore('a.db', options as object)).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID' }),
+    )
+  })
 
   test('says so when the file cannot be opened', async () => {
     const store = sqliteStore('no/such/folder/a.db', { driver: DEFAULT_DRIVER })
@@ -86,13 +90,54 @@ describe('sqlite: the store', () => {
     expect((await claim(impatient)).events).toHaveLength(1)
   })
 
+  test('an event that is parked between the two transactions of its claim does not run', async () => {
+    const { database, store } = await openStore(underTest)
+    const { eventId } = await recordOne(store, anEventDraft())
+    const park = () =>
+      database.execute(
+        "update hookonce_queue set parked = 'paused', parked_reason = 'by an operator'",
+      )
+
+    const group = await store.claimGroup(
+      aClaim({
+        choose: (candidates) => {
+          // Runs when the first transaction has ended and the second has not begun.
+          queueMicrotask(() => void park())
+          return candidates
+        },
+      }),
+    )
+
+    expect(group).toBeUndefined()
+    expect(await store.findEvent(eventId)).toMatchObject({ state: 'paused' })
+    expect(await store.sweepWorkers({ deadAfterMs: 0, crashesMax: 3, me: 'worker-2' })).toEqual([])
+  })
+
+  // Its commits would go to a file that nobody can open again.
+  test('a store whose file was replaced refuses everything from the next beat on', async () => {
+    const { database, store } = await openStore(underTest)
+    const { now } = await store.beat(undefined)
+    await rename(database.file, `${database.file}.moved`)
+    await writeFile(database.file, '')
+
+    await expect(store.beat(now)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+
+    await expect(recordOne(store, anEventDraft())).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    })
+  })
+
   test('a killed process leaves no effect, and its crash is counted without waiting for its heart', async () => {
     const { database, store, createEffects, countEffects } = await openStore(underTest)
     await createEffects()
     const { eventId } = await recordOne(store, anEventDraft())
-    const child = fork(new URL('./claim-and-hang.ts', import.meta.url), [database.file, DEFAULT_DRIVER], {
-      execArgv: ['--import', 'tsx'],
-    })
+    const child = fork(
+      new URL('./claim-and-hang.ts', import.meta.url),
+      [database.file, DEFAULT_DRIVER],
+      {
+        execArgv: ['--import', 'tsx'],
+      },
+    )
     onTestFinished(() => {
       child.kill('SIGKILL')
     })
@@ -104,9 +149,11 @@ describe('sqlite: the store', () => {
 
     expect(await countEffects()).toBe(0)
     expect(await store.claimGroup(aClaim())).toBeUndefined()
-    expect(await store.sweepWorkers({ deadAfterMs: 3_600_000, crashesMax: 3, me: 'worker-1' })).toEqual([
-      { eventId, crashes: 1, dead: false, workerId: 'worker-that-dies' },
+    expect(
+      await store.sweepWorkers({ deadAfterMs: 3_600_000, crashesMax: 3, me: 'worker-1' }),
+    ).toEqual([{ eventId, crashes: 1, dead: false, workerId: 'worker-that-dies' }])
+    expect((await claim(store, { kind: 'suspect' })).events).toMatchObject([
+      { eventId, crashes: 1 },
     ])
-    expect((await claim(store, { kind: 'suspect' })).events).toMatchObject([{ eventId, crashes: 1 }])
   })
 })

@@ -68,19 +68,44 @@ describe('transaction control', () => {
   })
 
   test('statements are told apart, and empty ones do not count', () => {
-    expect(listStatementKeywords("; with a as (select ';') select 1;\n-- no more;\n; (values (1));", 'sqlite')).toEqual([
-      'WITH',
-      '',
-    ])
+    expect(
+      listStatementKeywords(
+        "; with a as (select ';') select 1;\n-- no more;\n; (values (1));",
+        'sqlite',
+      ),
+    ).toEqual(['WITH', ''])
   })
 
   test('tokens make up the text they were cut from, whatever it is', () => {
-    const piece = fc.constantFrom("'", '"', '`', '$', '$$', '/*', '*/', '--', '\n', '\\', 'e', ';', '[', ']', '(', ')', ' ', '1')
+    const piece = fc.constantFrom(
+      "'",
+      '"',
+      '`',
+      '$',
+      '$$',
+      '/*',
+      '*/',
+      '--',
+      '\n',
+      '\\',
+      'e',
+      ';',
+      '[',
+      ']',
+      '(',
+      ')',
+      ' ',
+      '1',
+    )
     fc.assert(
-      fc.property(fc.array(fc.oneof(piece, fc.string())), fc.constantFrom('postgres' as const, 'sqlite' as const), (pieces, dialect) => {
-        const sql = pieces.join('')
-        expect(splitTokens(sql, dialect).join('')).toBe(sql)
-      }),
+      fc.property(
+        fc.array(fc.oneof(piece, fc.string())),
+        fc.constantFrom('postgres' as const, 'sqlite' as const),
+        (pieces, dialect) => {
+          const sql = pieces.join('')
+          expect(splitTokens(sql, dialect).join('')).toBe(sql)
+        },
+      ),
     )
   })
 })

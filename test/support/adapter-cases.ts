@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { AWKWARD_BODIES } from './awkward-bodies.ts'
@@ -104,8 +104,10 @@ export function send(
 }
 
 /** Puts a request listener on a port of its own. */
-export async function serve(listener: RequestListener): Promise<RunningApp> {
-  const server = createServer(listener)
+export async function serve(
+  listener: (request: IncomingMessage, response: ServerResponse) => unknown,
+): Promise<RunningApp> {
+  const server = createServer((request, response) => void listener(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     port: (server.address() as AddressInfo).port,

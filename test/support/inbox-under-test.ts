@@ -11,6 +11,7 @@ import type { Acknowledgement } from '../../src/model/acknowledgement.ts'
 import type { Source, SourceOptions } from '../../src/model/source.ts'
 import { hmac } from '../../src/providers/hmac.ts'
 import { stripe } from '../../src/providers/stripe.ts'
+import type { StripeEvents } from '../../src/providers/stripe.ts'
 import type { HappeningName, Happenings } from '../../src/telemetry/happenings.ts'
 import type { Logger } from '../../src/telemetry/logger.ts'
 import { signedDelivery } from '../../src/testing/index.ts'
@@ -26,7 +27,7 @@ export interface InboxSetup {
   readonly logger?: Logger
 }
 
-export type TestInbox = Inbox<{ stripe: ReturnType<typeof stripe>; pings: Source }, QueryTx>
+export type TestInbox = Inbox<{ stripe: Source<StripeEvents>; pings: Source }, QueryTx>
 
 export interface InboxUnderTest extends OpenedStore {
   readonly inbox: TestInbox

@@ -24,7 +24,11 @@ export interface SqliteDatabaseUnderTest extends DatabaseUnderTest {
 export function sqliteUnderTest(driver: DriverName): StoreUnderTest<SqliteDatabaseUnderTest> {
   return {
     name: `sqlite with ${driver}`,
-    capabilities: { parallelGroups: false, recordsBesideGroup: false, failedStatementAborts: false },
+    capabilities: {
+      parallelGroups: false,
+      recordsBesideGroup: false,
+      failedStatementAborts: false,
+    },
     create: () => createFile(driver),
   }
 }

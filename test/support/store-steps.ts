@@ -20,7 +20,10 @@ export async function recordOne(store: Store<QueryTx>, draft: EventDraft): Promi
   return recorded
 }
 
-export async function claim(store: Store<QueryTx>, request: Partial<ClaimRequest> = {}): Promise<Group<QueryTx>> {
+export async function claim(
+  store: Store<QueryTx>,
+  request: Partial<ClaimRequest> = {},
+): Promise<Group<QueryTx>> {
   const group = await store.claimGroup(aClaim(request))
   assert(group, 'something should have been due')
   return group
@@ -52,8 +55,20 @@ export function unhandled({ eventId, run, source, type }: ClaimedEvent): Settlem
   return { state: 'unhandled', eventId, run, source, type }
 }
 
-export function dead({ eventId, run, attempt }: ClaimedEvent): Extract<Settlement, { state: 'dead' }> {
-  return { state: 'dead', eventId, run, attempt, durationMs: 5, reason: 'gave up', failure: failure(attempt) }
+export function dead({
+  eventId,
+  run,
+  attempt,
+}: ClaimedEvent): Extract<Settlement, { state: 'dead' }> {
+  return {
+    state: 'dead',
+    eventId,
+    run,
+    attempt,
+    durationMs: 5,
+    reason: 'gave up',
+    failure: failure(attempt),
+  }
 }
 
 export function retryIn(

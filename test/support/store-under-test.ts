@@ -80,7 +80,9 @@ export async function openStore<Database extends DatabaseUnderTest>(
       const rows =
         key === undefined
           ? await database.query('select count(*) as found from effects')
-          : await database.query('select count(*) as found from effects where event_key = $1', [key])
+          : await database.query('select count(*) as found from effects where event_key = $1', [
+              key,
+            ])
       return Number(rows[0]?.['found'])
     },
   }

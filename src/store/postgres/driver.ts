@@ -26,8 +26,12 @@ export interface PgPoolSettings {
 export interface PgPoolClient {
   query(config: PgQueryConfig): Promise<PgResult>
   release(destroy?: boolean | Error): void
-  on(event: string, listener: (...args: never[]) => void): unknown
-  removeListener(event: string, listener: (...args: never[]) => void): unknown
+  // The listeners' arguments are `any` as in Node's own types: from @types/node 26 on, a pool's client is
+  // not taken for this shape with anything narrower.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- see above
+  on(event: string, listener: (...args: any[]) => void): unknown
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- see above
+  removeListener(event: string, listener: (...args: any[]) => void): unknown
   /** The protocol's transaction status; older versions of the driver do not have it. */
   getTransactionStatus?(): string | null
 }

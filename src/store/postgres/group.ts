@@ -12,6 +12,7 @@ import type { Connection } from './connection.ts'
 import type { PostgresTx } from './driver.ts'
 import { LentPostgresTx } from './lent-tx.ts'
 import { settle } from './sql/settle.ts'
+import { findSqlState } from './store-error.ts'
 import { milliseconds } from './transaction.ts'
 
 export interface OpenGroup {
@@ -21,6 +22,8 @@ export interface OpenGroup {
   readonly xid: string
   /** Stops the statement that the transaction is running. */
   readonly cancel: () => Promise<void>
+  /** Called once, when the transaction has ended. */
+  readonly onEnd: (group: PostgresGroup) => void
 }
 
 export class PostgresGroup implements Group<PostgresTx> {
@@ -28,18 +31,23 @@ export class PostgresGroup implements Group<PostgresTx> {
   readonly #connection: Connection
   readonly #xid: string
   readonly #cancel: () => Promise<void>
+  readonly #onEnd: (group: PostgresGroup) => void
+  readonly #lent: LentPostgresTx[] = []
   #isForeign = false
   #hasEnded = false
 
-  constructor({ connection, events, xid, cancel }: OpenGroup) {
+  constructor({ connection, events, xid, cancel, onEnd }: OpenGroup) {
     this.events = events
     this.#connection = connection
     this.#xid = xid
     this.#cancel = cancel
+    this.#onEnd = onEnd
   }
 
   lend(): LentTx<PostgresTx> {
-    return new LentPostgresTx(this.#connection.client)
+    const lent = new LentPostgresTx(this.#connection.client)
+    this.#lent.push(lent)
+    return lent
   }
 
   async mark(name: string): Promise<void> {
@@ -47,11 +55,24 @@ export class PostgresGroup implements Group<PostgresTx> {
   }
 
   async rollbackTo(name: string): Promise<void> {
-    await this.#connection.run(`rollback to savepoint ${markName(name)}`)
+    await this.#useMark(`rollback to savepoint ${markName(name)}`)
   }
 
   async releaseMark(name: string): Promise<void> {
-    await this.#connection.run(`release savepoint ${markName(name)}`)
+    await this.#useMark(`release savepoint ${markName(name)}`)
+  }
+
+  /** A mark that is not there shows that this is not the transaction it was set in. */
+  async #useMark(text: string): Promise<void> {
+    try {
+      await this.#connection.run(text)
+    } catch (error) {
+      if (findSqlState(error) !== NO_SUCH_SAVEPOINT) throw error
+      this.#isForeign = true
+      throw new HookonceError('TRANSACTION_ENDED', 'The transaction that held the events was ended by somebody else', {
+        cause: error,
+      })
+    }
   }
 
   async setLockTimeout(lockTimeoutMs: number): Promise<void> {
@@ -93,17 +114,25 @@ export class PostgresGroup implements Group<PostgresTx> {
       await this.abandon()
       return { status: 'refused', error: error as Error }
     }
-    this.#hasEnded = true
+    this.#end()
     const answer = await sendCommit(this.#connection, this.#commitText())
     if (answer.status === 'refused') await rollBack(this.#connection)
     else this.#connection.release()
+    this.#onEnd(this)
     return answer
   }
 
   async abandon(): Promise<void> {
     if (this.#hasEnded) return
-    this.#hasEnded = true
+    this.#end()
     await rollBack(this.#connection)
+    this.#onEnd(this)
+  }
+
+  /** The client is about to be somebody else's: nothing that was lent may reach it any more. */
+  #end(): void {
+    this.#hasEnded = true
+    for (const lent of this.#lent) lent.revokeNow()
   }
 
   /**
@@ -135,6 +164,8 @@ export class PostgresGroup implements Group<PostgresTx> {
     )
   }
 }
+
+const NO_SUCH_SAVEPOINT = '3B001'
 
 /** The names come from our own code, and still they become SQL. */
 function markName(name: string): string {

@@ -16,12 +16,14 @@ import { ensurePartitions } from './sql/ensure-partitions.ts'
 
 /** Takes the connection and gives it back. */
 export async function migrate(connection: Connection, schema: string, mode: 'auto' | 'check'): Promise<void> {
-  const found = await findVersion(connection, schema)
-  requireNotNewer(found, schema)
-  if (found === SCHEMA_VERSION) return connection.release()
-  if (mode === 'check') {
+  try {
+    const found = await findVersion(connection, schema)
+    requireNotNewer(found, schema)
+    if (found === SCHEMA_VERSION) return connection.release()
+    if (mode === 'check') throw found === undefined ? missing(schema) : outdated(schema, found)
+  } catch (error) {
     connection.release()
-    throw found === undefined ? missing(schema) : outdated(schema, found)
+    throw error
   }
   await inTransaction(connection, { statementTimeoutMs: 0, lockTimeoutMs: 0 }, async () => {
     await connection.query('select pg_advisory_xact_lock($1)', [lockNumber(schema, 'migrate')])

@@ -66,10 +66,12 @@ export class PostgresStore implements Store<PostgresTx> {
   readonly #control: ControlConnection
   readonly #claimer: GroupClaimer
   readonly #listeners = new Set<Listener>()
+  readonly #groups = new Set<PostgresGroup>()
   readonly #channel: string
   readonly #nextId: () => EventId
   #skewMs = 0
   #canReadControl = false
+  #isClosed = false
 
   constructor(options: ResolvedPostgresOptions) {
     this.#options = options
@@ -87,7 +89,7 @@ export class PostgresStore implements Store<PostgresTx> {
     const { schema, migrate: mode, allowUnsafe } = this.#options
     await this.#reach(async (connection) => checkServer(connection, { allowUnsafe }))
     try {
-      await migrate(await checkOut(this.#pool, this.#bind, MIGRATE_TIMEOUT_MS), schema, mode)
+      await migrate(await this.#checkOut(MIGRATE_TIMEOUT_MS), schema, mode)
     } catch (error) {
       throw asStoreError(error)
     }
@@ -99,8 +101,11 @@ export class PostgresStore implements Store<PostgresTx> {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     await Promise.all([...this.#listeners].map((listener) => listener.stop()))
     this.#listeners.clear()
+    // Whoever closes the store with groups open does not want them: their events are free again.
+    await Promise.all([...this.#groups].map((group) => group.abandon()))
     await this.#control.close()
   }
 
@@ -109,7 +114,7 @@ export class PostgresStore implements Store<PostgresTx> {
   async recordEvents(drafts: readonly EventDraft[], { deadlineMs }: { deadlineMs: number }): Promise<readonly Recorded[]> {
     if (drafts.length === 0) return []
     const numbered = drafts.map((draft) => ({ id: this.#nextId(), draft }))
-    return recordBatch((timeoutMs) => checkOut(this.#pool, this.#bind, timeoutMs), numbered, deadlineMs)
+    return recordBatch(async (timeoutMs) => this.#checkOut(timeoutMs), numbered, deadlineMs)
   }
 
   async beat(since: Date | undefined): Promise<Beat> {
@@ -143,7 +148,15 @@ export class PostgresStore implements Store<PostgresTx> {
       const claimed = await this.#claimer.claim(connection, request)
       if (claimed === undefined) return undefined
       const { events, pid, xid } = claimed
-      return new PostgresGroup({ connection, events, xid, cancel: async () => this.#cancel(pid) })
+      const group = new PostgresGroup({
+        connection,
+        events,
+        xid,
+        cancel: async () => this.#cancel(pid),
+        onEnd: (ended) => this.#groups.delete(ended),
+      })
+      this.#groups.add(group)
+      return group
     } catch (error) {
       throw asStoreError(error)
     }
@@ -248,8 +261,9 @@ export class PostgresStore implements Store<PostgresTx> {
     await this.#control.run(async (connection) => connection.query('select pg_cancel_backend($1)', [pid]))
   }
 
-  async #checkOut(): Promise<Connection> {
-    return checkOut(this.#pool, this.#bind, STATEMENT_TIMEOUT_MS)
+  async #checkOut(timeoutMs = STATEMENT_TIMEOUT_MS): Promise<Connection> {
+    if (this.#isClosed) throw new StoreUnavailableError('The store is closed')
+    return checkOut(this.#pool, this.#bind, timeoutMs)
   }
 
   async #with<T>(work: (connection: Connection) => Promise<T>): Promise<T> {

@@ -34,7 +34,13 @@ export async function claimGroup(
     }
     const { slot } = request
     const idleTimeoutMs = request.idleTimeoutMs(events)
-    return new SqliteGroup({ writer, slot, events, idleTimeoutMs, release: endWith(release, onEnd) })
+    return new SqliteGroup({
+      writer,
+      slot,
+      events,
+      idleTimeoutMs,
+      release: endWith(release, onEnd),
+    })
   } catch (error) {
     writer.rollback()
     release?.()
@@ -62,7 +68,11 @@ async function openTransaction(
 
   await writer.begin(deadline)
   const events = chosen.filter((event) => isStillClaimable(writer.connection, event))
-  if (events.length === 0) writer.rollback()
+  if (events.length === 0) {
+    // None of them will run, and a list that said so would be taken for a crash one day.
+    announce(writer.connection, { slot, running: [], process: getOwnProcess() })
+    writer.commit()
+  }
   return events
 }
 

@@ -42,7 +42,8 @@ export class Connection {
     this.#lent.delete(sql)
     const result = statement.query(values)
     this.#lent.set(sql, statement)
-    if (this.#lent.size > LENT_STATEMENTS_MAX) this.#lent.delete(this.#lent.keys().next().value ?? '')
+    if (this.#lent.size > LENT_STATEMENTS_MAX)
+      this.#lent.delete(this.#lent.keys().next().value ?? '')
     return result
   }
 

@@ -2,9 +2,7 @@ import { fromSqlValue } from './driver.ts'
 import type { SqliteDriver, SqliteHandle, SqliteStatement, SqlRow, SqlValue } from './driver.ts'
 
 /** The part of the binding's module that is used here. */
-export interface LibsqlModule {
-  new (file: string): LibsqlDatabase
-}
+export type LibsqlModule = new (file: string) => LibsqlDatabase
 
 interface LibsqlDatabase {
   readonly inTransaction: boolean

@@ -66,7 +66,10 @@ function prepare(
       if (rows.length > 0) return { rows, rowCount: rows.length }
       // `changes()` keeps the count of the latest write, so it means this one only if the total moved.
       const after = totalChanges.all()[0]
-      return { rows, rowCount: before?.['total'] === after?.['total'] ? 0 : Number(after?.['latest']) }
+      return {
+        rows,
+        rowCount: before?.['total'] === after?.['total'] ? 0 : Number(after?.['latest']),
+      }
     },
   }
 }

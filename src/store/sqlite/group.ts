@@ -80,7 +80,10 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
 
   assertOpen(): void {
     if (this.status() === 'ended') {
-      throw new HookonceError('TRANSACTION_ENDED', 'The transaction that claimed these events has ended')
+      throw new HookonceError(
+        'TRANSACTION_ENDED',
+        'The transaction that claimed these events has ended',
+      )
     }
     this.#idleTimer.refresh()
   }

@@ -72,11 +72,15 @@ function runLent(
 ): { rows: SqlRow[]; rowCount: number } {
   const keyword = findTransactionControl(sql, REFUSED, 'sqlite')
   if (keyword !== undefined) {
-    throw new HookonceError('TRANSACTION_CONTROL', `${keyword} is not for a handler: its transaction is ours to end`)
+    throw new HookonceError(
+      'TRANSACTION_CONTROL',
+      `${keyword} is not for a handler: its transaction is ours to end`,
+    )
   }
   // A binding prepares the first statement of a text and drops the others without a word.
   if (listStatementKeywords(sql, 'sqlite').length > 1) {
-    if (params.length > 0) throw new TypeError('A text of several statements cannot have parameters')
+    if (params.length > 0)
+      throw new TypeError('A text of several statements cannot have parameters')
     lender.execute(sql)
     return { rows: [], rowCount: 0 }
   }

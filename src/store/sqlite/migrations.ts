@@ -163,7 +163,8 @@ export function checkSchema(connection: Connection): void {
   refuseNewer(version)
   if (version === newestVersion()) return
   const advice = "Open the store once with migrate: 'auto', or run the text of printMigrations()."
-  if (version === 0) throw new HookonceError('SCHEMA_MISSING', `The database has no tables of ours. ${advice}`)
+  if (version === 0)
+    throw new HookonceError('SCHEMA_MISSING', `The database has no tables of ours. ${advice}`)
   throw new HookonceError(
     'SCHEMA_OUTDATED',
     `The schema is at version ${version} and this code needs ${newestVersion()}. ${advice}`,

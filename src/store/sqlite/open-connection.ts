@@ -27,8 +27,11 @@ function openHandle(driver: SqliteDriver, file: string): SqliteHandle {
   try {
     return driver.open(resolve(file))
   } catch (error) {
-    throw new StoreUnavailableError(`The database file ${file} cannot be opened. Does its folder exist?`, {
-      cause: error,
-    })
+    throw new StoreUnavailableError(
+      `The database file ${file} cannot be opened. Does its folder exist?`,
+      {
+        cause: error,
+      },
+    )
   }
 }

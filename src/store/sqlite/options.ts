@@ -1,4 +1,9 @@
-import { OptionInvalidError, rejectUnknownKeys, requireInteger, requireOneOf } from '../../errors.ts'
+import {
+  OptionInvalidError,
+  rejectUnknownKeys,
+  requireInteger,
+  requireOneOf,
+} from '../../errors.ts'
 import type { SqliteDriverName } from './open-driver.ts'
 
 export interface SqliteStoreOptions {
@@ -53,7 +58,8 @@ export function resolveSqliteStoreOptions(options: SqliteStoreOptions): Resolved
  * connections, and a URL would send libsql to a server.
  */
 export function requireDatabaseFile(file: unknown): asserts file is string {
-  if (typeof file === 'string' && file !== '' && file !== ':memory:' && !/^file:|:\/\//i.test(file)) return
+  if (typeof file === 'string' && file !== '' && file !== ':memory:' && !/^file:|:\/\//i.test(file))
+    return
   throw new OptionInvalidError('sqliteStore.file', 'the path of a file', file)
 }
 

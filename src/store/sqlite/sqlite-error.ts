@@ -26,7 +26,8 @@ export function toStoreError(error: unknown): unknown {
   const code = findResultCode(error)
   if (code === undefined) return error
   const message = error instanceof Error ? error.message : String(error)
-  if (REJECTED.has(code)) return new StoreRejectedError(`SQLite refused a row: ${message}`, { cause: error })
+  if (REJECTED.has(code))
+    return new StoreRejectedError(`SQLite refused a row: ${message}`, { cause: error })
   return new StoreUnavailableError(`SQLite failed: ${message}`, { cause: error })
 }
 

@@ -27,6 +27,7 @@ import type {
 import { claimGroup } from './claim.ts'
 import type { Connection } from './connection.ts'
 import type { SqliteDriver } from './driver.ts'
+import { FileIdentity } from './file-identity.ts'
 import type { SqliteTx } from './lent-tx.ts'
 import { checkSchema, migrate } from './migrations.ts'
 import { openConnection, requireWal } from './open-connection.ts'
@@ -59,6 +60,7 @@ import { isBusy, toStoreError } from './sqlite-error.ts'
 import { Writer } from './writer.ts'
 
 interface Open {
+  readonly identity: FileIdentity
   readonly writer: Writer
   readonly reader: Connection
 }
@@ -86,7 +88,8 @@ export class SqliteStore implements Store<SqliteTx> {
     const writer = new Writer(await this.#connect(driver))
     try {
       await this.#prepareSchema(writer)
-      this.#opened = { writer, reader: await this.#connect(driver) }
+      const identity = await FileIdentity.of(this.#file)
+      this.#opened = { identity, writer, reader: await this.#connect(driver) }
     } catch (error) {
       writer.connection.close()
       throw error
@@ -122,7 +125,8 @@ export class SqliteStore implements Store<SqliteTx> {
     return known.map((recorded) => recorded ?? (stored[next++] as Recorded))
   }
 
-  beat(since: Date | undefined): Promise<Beat> {
+  async beat(since: Date | undefined): Promise<Beat> {
+    await this.#requireOpen().identity.check()
     return this.#read((reader) => beat(reader, since))
   }
 
@@ -192,7 +196,10 @@ export class SqliteStore implements Store<SqliteTx> {
     return this.#read((reader) => listUnhandled(reader, limit))
   }
 
-  wakeUnhandled(pairs: readonly { source: string; type: string }[], limit: number): Promise<number> {
+  wakeUnhandled(
+    pairs: readonly { source: string; type: string }[],
+    limit: number,
+  ): Promise<number> {
     return this.#write('durably', (connection) => wakeUnhandled(connection, { pairs, limit }))
   }
 
@@ -253,7 +260,10 @@ export class SqliteStore implements Store<SqliteTx> {
     await this.#patiently(() => checkSchema(writer.connection))
   }
 
-  #write<Result>(how: 'durably' | 'lazily', work: (connection: Connection) => Result): Promise<Result> {
+  #write<Result>(
+    how: 'durably' | 'lazily',
+    work: (connection: Connection) => Result,
+  ): Promise<Result> {
     const { writer } = this.#requireOpen()
     return writer.transact({ waitMs: this.#options.writeWaitMs, durable: how === 'durably' }, work)
   }
@@ -286,6 +296,7 @@ export class SqliteStore implements Store<SqliteTx> {
 
   #requireOpen(): Open {
     if (this.#opened === undefined) throw new StoreUnavailableError('The store is not open')
+    this.#opened.identity.assert()
     return this.#opened
   }
 }

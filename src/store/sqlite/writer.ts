@@ -13,6 +13,12 @@ import { CommitUnknownError, StoreUnavailableError } from '../../errors.ts'
 import type { Connection } from './connection.ts'
 import { isBusy, toStoreError } from './sqlite-error.ts'
 
+/**
+ * The longest pause between two tries for the lock. A worker in another process lets go of it only
+ * for moments at a time, so a longer pause mostly finds it taken; a try costs some ten microseconds.
+ */
+const RETRY_MS_MAX = 5
+
 export interface WriteOptions {
   /** How long to wait for the turn and for SQLite's lock, together. */
   readonly waitMs: number
@@ -105,7 +111,7 @@ export class Writer {
 
   /** Takes SQLite's write lock, asking again while another process has it. */
   async begin(deadline: number): Promise<void> {
-    for (let delayMs = 1; ; delayMs = Math.min(delayMs * 1.5, 25)) {
+    for (let delayMs = 1; ; delayMs = Math.min(delayMs * 1.5, RETRY_MS_MAX)) {
       try {
         this.connection.execute('begin immediate')
         return
@@ -171,7 +177,9 @@ export class Writer {
 }
 
 function busyError(cause?: unknown): StoreUnavailableError {
-  return new StoreUnavailableError('The database was busy with other writes for too long', { cause })
+  return new StoreUnavailableError('The database was busy with other writes for too long', {
+    cause,
+  })
 }
 
 function closedError(): StoreUnavailableError {

@@ -38,6 +38,8 @@ export type ToSubject =
   | { readonly do: 'forget'; readonly eventId: string }
 
 export interface Trap {
+  /** Nothing counts before a statement with such a text has been sent. */
+  readonly from?: string
   /** Of the text of a statement; every statement counts where it is left out. */
   readonly matches?: string
   readonly phase?: Boundary['phase']

@@ -99,6 +99,7 @@ class TrapProbe {
   readonly #reach: (point: string) => Promise<void>
   #trap: Trap | undefined
   #passed = 0
+  #isCounting = false
 
   constructor(reach: (point: string) => Promise<void>) {
     this.#reach = reach
@@ -107,11 +108,14 @@ class TrapProbe {
   arm(trap: Trap): void {
     this.#trap = trap
     this.#passed = 0
+    this.#isCounting = false
   }
 
   pass({ text, phase }: Boundary): Promise<void> | undefined {
     const trap = this.#trap
     if (trap === undefined) return undefined
+    this.#isCounting ||= new RegExp(trap.from ?? '', 'i').test(text)
+    if (!this.#isCounting) return undefined
     if (trap.phase !== undefined && trap.phase !== phase) return undefined
     if (trap.matches !== undefined && !new RegExp(trap.matches, 'i').test(text)) return undefined
     this.#passed += 1

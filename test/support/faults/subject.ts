@@ -64,9 +64,15 @@ export class Subject {
     return `http://127.0.0.1:${this.#port}`
   }
 
-  async start(config: SubjectConfig): Promise<this> {
+  /** Starts it without waiting until it has started, for one that may not live that long. */
+  async begin(config: SubjectConfig): Promise<this> {
     await this.#until(({ said }) => said === 'loaded')
     this.#tell({ do: 'start', config })
+    return this
+  }
+
+  async start(config: SubjectConfig): Promise<this> {
+    await this.begin(config)
     const started = await this.#until(({ said }) => said === 'started')
     this.#port = started.said === 'started' ? started.port : undefined
     return this

@@ -37,9 +37,10 @@ const EVENTS_OF_CLAIM = `
    order by c.run_at, c.event_id`
 
 const NOT_RUNNING_ELSEWHERE = `
-            and q.event_id not in (select unnest(w.running)
-                                     from {schema}.workers w
-                                    where (w.worker_id, w.slot) <> ($1, $2::integer))`
+            and (q.event_id, q.attempts + 1) not in (
+                select r.event_id, r.attempt
+                  from {schema}.workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
+                 where (w.worker_id, w.slot) <> ($1, $2::integer))`
 
 // $1 worker  $2 slot  $3 limit  $4 low-water mark
 const claimDue = (due: string): string => `

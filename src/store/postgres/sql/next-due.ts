@@ -6,7 +6,9 @@ const first = (due: string): string => `
          (select run_at
             from {schema}.queue
            where ${due}
-             and event_id not in (select unnest(running) from {schema}.workers)
+             and (event_id, attempts + 1) not in (
+                 select r.event_id, r.attempt
+                   from {schema}.workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt))
            order by run_at
            limit 1)`
 

@@ -21,11 +21,11 @@ const REST = `
        gone as (
          delete from {schema}.queue q
           using s
-          where q.event_id = s.event_id and q.run = s.run
-         returning 1),
+          where q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts - 1
+         returning s.*),
        written as (
          insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, result, settled_at)
-         select event_id, run, state, attempts, duration_ms, reason, result, clock_timestamp() from s)
+         select event_id, run, state, attempts, duration_ms, reason, result, clock_timestamp() from gone)
   select (select count(*) from gone) as found, pg_current_xact_id() as xid`
 
 // $1 events  $2 runs  $3 attempts  $4 retry in ms
@@ -39,7 +39,7 @@ const RUN_AGAIN = `
             set attempts = s.attempts,
                 run_at = clock_timestamp() + s.retry_in_ms * interval '1 millisecond'
            from s
-          where q.event_id = s.event_id and q.run = s.run
+          where q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts - 1
          returning 1)
   select (select count(*) from changed) as found, pg_current_xact_id() as xid`
 

@@ -15,7 +15,11 @@ const UPSERT = `
 /** Writes which events a slot is about to run. Doing so is a sign of life as well. */
 export function announce(
   connection: Connection,
-  { slot, running, process }: { slot: WorkerSlot; running: readonly RunningEvent[]; process: ProcessIdentity },
+  {
+    slot,
+    running,
+    process,
+  }: { slot: WorkerSlot; running: readonly RunningEvent[]; process: ProcessIdentity },
 ): void {
   const list = JSON.stringify(running.map(({ eventId, attempt }) => ({ eventId, attempt })))
   connection.run(UPSERT, [slot.workerId, slot.slot, process.hostname, process.pid, list])

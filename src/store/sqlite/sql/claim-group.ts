@@ -68,7 +68,9 @@ export function listCandidates(
 ): ClaimedEvent[] {
   // What failed or crashed before runs alone, so that it can take nothing else down.
   const most = kind === 'fresh' ? limit : Math.min(limit, 1)
-  return connection.all<CandidateRow>(LIST[kind], [slot.workerId, slot.slot, most]).map(toClaimedEvent)
+  return connection
+    .all<CandidateRow>(LIST[kind], [slot.workerId, slot.slot, most])
+    .map(toClaimedEvent)
 }
 
 /** Whether a claim would find anything, asked without the write lock. */

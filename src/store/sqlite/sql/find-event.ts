@@ -80,8 +80,18 @@ function findState(row: EventRow, outcome: Outcome | undefined): EventState {
 }
 
 function listFailures(connection: Connection, eventId: EventId): FailedAttempt[] {
-  type FailureRow = { attempt: number; reason: FailedAttempt['reason']; message: string; duration_ms: number }
+  type FailureRow = {
+    attempt: number
+    reason: FailedAttempt['reason']
+    message: string
+    duration_ms: number
+  }
   return connection
     .all<FailureRow>(LIST_FAILURES, [eventId])
-    .map(({ attempt, reason, message, duration_ms }) => ({ attempt, reason, message, durationMs: duration_ms }))
+    .map(({ attempt, reason, message, duration_ms }) => ({
+      attempt,
+      reason,
+      message,
+      durationMs: duration_ms,
+    }))
 }

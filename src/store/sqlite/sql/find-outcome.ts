@@ -21,7 +21,9 @@ const FIND_OUTCOME = `
 
 /** An event that is queued has no outcome yet, whatever an earlier run of it left. */
 export function findOutcome(connection: Connection, eventId: EventId): OutcomeView | undefined {
-  const [queued] = connection.all<{ attempts: number; parked: string | null }>(FIND_QUEUED, [eventId])
+  const [queued] = connection.all<{ attempts: number; parked: string | null }>(FIND_QUEUED, [
+    eventId,
+  ])
   if (queued !== undefined) {
     return { outcome: undefined, attempts: queued.attempts, parked: queued.parked ?? undefined }
   }

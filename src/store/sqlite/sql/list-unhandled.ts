@@ -10,7 +10,10 @@ const LIST = `
    order by e.source, e.type
    limit ?`
 
-export function listUnhandled(connection: Connection, limit: number): { source: string; type: string }[] {
+export function listUnhandled(
+  connection: Connection,
+  limit: number,
+): { source: string; type: string }[] {
   return connection
     .all<{ source: string; type: Uint8Array }>(LIST, [limit])
     .map(({ source, type }) => ({ source, type: decodeText(type) }))

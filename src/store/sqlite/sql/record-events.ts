@@ -52,15 +52,19 @@ export function recordEvents(
 
 /** The answer to a draft that is known for certain to be a duplicate and to change nothing. */
 export function findKnown(connection: Connection, draft: EventDraft): Recorded | undefined {
-  const found = findSame(connection, draft)
+  const known = findKey(connection, draft.keyHash)
+  const found = known && findSame(connection, draft, known)
   if (found === undefined || isRevival(found, draft)) return undefined
   return { status: 'duplicate', eventId: found.eventId }
 }
 
 function recordEvent(connection: Connection, draft: EventDraft, newId: () => EventId): Recorded {
-  const same = findSame(connection, draft)
-  if (same !== undefined) return recordSame(connection, draft, same)
-  if (findKey(connection, draft.keyHash) !== undefined) return recordConflict(connection, draft, newId())
+  const known = findKey(connection, draft.keyHash)
+  if (known !== undefined) {
+    const same = findSame(connection, draft, known)
+    if (same !== undefined) return recordSame(connection, draft, same)
+    return recordConflict(connection, draft, newId())
+  }
 
   const first = draft.contentHash && findKey(connection, draft.contentHash)
   if (first !== undefined && draft.sameBytes === 'duplicate') {
@@ -71,17 +75,20 @@ function recordEvent(connection: Connection, draft: EventDraft, newId: () => Eve
   return recordNew(connection, draft, { eventId: newId(), seenBefore: first !== undefined })
 }
 
-/** The event this draft is a delivery of: by its key, or as a known variant of it. */
-function findSame(connection: Connection, draft: EventDraft): KnownKey | undefined {
-  const known = findKey(connection, draft.keyHash)
-  if (known === undefined) return undefined
+/** Of a key that is known: the event with this draft's content, the first one or a conflict kept beside it. */
+function findSame(
+  connection: Connection,
+  draft: EventDraft,
+  known: KnownKey,
+): KnownKey | undefined {
   if (Buffer.compare(known.fingerprint, draft.fingerprint) === 0) return known
   return findKey(connection, draft.variantHash)
 }
 
 function recordSame(connection: Connection, draft: EventDraft, known: KnownKey): Recorded {
   const { eventId } = known
-  if (isRevival(known, draft) && retryEvent(connection, eventId)) return { status: 'revived', eventId }
+  if (isRevival(known, draft) && retryEvent(connection, eventId))
+    return { status: 'revived', eventId }
   return { status: 'duplicate', eventId }
 }
 
@@ -127,11 +134,19 @@ function isRevival(known: KnownKey, draft: EventDraft): boolean {
 }
 
 function findKey(connection: Connection, hash: Uint8Array): KnownKey | undefined {
-  const [row] = connection.all<{ event_id: string; fingerprint: Uint8Array; dead: number }>(FIND_KEY, [hash])
+  const [row] = connection.all<{ event_id: string; fingerprint: Uint8Array; dead: number }>(
+    FIND_KEY,
+    [hash],
+  )
   return row && { eventId: row.event_id, fingerprint: row.fingerprint, dead: row.dead === 1 }
 }
 
-function insertKey(connection: Connection, hash: Uint8Array, draft: EventDraft, eventId: EventId): void {
+function insertKey(
+  connection: Connection,
+  hash: Uint8Array,
+  draft: EventDraft,
+  eventId: EventId,
+): void {
   connection.run(INSERT_KEY, [hash, eventId, draft.fingerprint])
 }
 

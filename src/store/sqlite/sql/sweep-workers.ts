@@ -58,7 +58,9 @@ export function sweepWorkers(connection: Connection, options: SweepOptions): Swe
   return listDeadWorkers(connection, options).flatMap((worker) => {
     connection.run(DELETE_RECORD, [worker.worker_id, worker.slot])
     const running = JSON.parse(worker.running) as RunningEvent[]
-    return running.flatMap((event) => countCrash(connection, event, worker.worker_id, options.crashesMax))
+    return running.flatMap((event) =>
+      countCrash(connection, event, worker.worker_id, options.crashesMax),
+    )
   })
 }
 
@@ -95,7 +97,11 @@ function countCrash(
 
   const { run, attempts, crashes } = row
   const message = `Worker ${workerId} died while it ran this event`
-  insertFailure(connection, { eventId, run }, { attempt, reason: 'crashed', message, durationMs: 0 })
+  insertFailure(
+    connection,
+    { eventId, run },
+    { attempt, reason: 'crashed', message, durationMs: 0 },
+  )
   const dead = crashes >= crashesMax
   if (dead) {
     connection.run(DEQUEUE, [eventId])

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import { anEventDraft } from '../support/builders.ts'
+import { openStore } from '../support/store-under-test.ts'
+import type { StoreUnderTest } from '../support/store-under-test.ts'
+import { claim, recordOne } from '../support/store-steps.ts'
+
+/** What every store must keep byte for byte. Part of `recordContract`. */
+export function recordBytesContract(underTest: StoreUnderTest): void {
+  describe(`${underTest.name}: record, byte for byte`, () => {
+    const bodies: readonly [string, Uint8Array][] = [
+      ['no bytes', new Uint8Array(0)],
+      ['a NUL, and one written as an escape', Buffer.from('{"a":"\u0000","b":"\\u0000"}')],
+      [
+        'a lone surrogate, as an escape and as bytes',
+        Buffer.from('7b5c75643830307d eda080'.replace(' ', ''), 'hex'),
+      ],
+      ['bytes that are not UTF-8', Buffer.from([0xff, 0xfe, 0x80, 0x00, 0xc3, 0x28])],
+      ['a byte order mark', Buffer.from('\ufeff{}')],
+      ['nesting 20,000 deep', Buffer.from('['.repeat(20_000) + ']'.repeat(20_000))],
+      ['a view into a larger buffer', new Uint8Array(Buffer.from('xx{"a":1}xx')).subarray(2, 9)],
+    ]
+
+    test.each(bodies)('a body with %s is kept', async (_, body) => {
+      const { store } = await openStore(underTest)
+
+      const { eventId } = await recordOne(store, anEventDraft({ body }))
+
+      const [claimed] = (await claim(store)).events
+      expect(toHex(claimed?.body)).toBe(toHex(body))
+      expect(toHex((await store.findEvent(eventId))?.body)).toBe(toHex(body))
+    })
+
+    const keys: readonly [string, string][] = [
+      ['6,000 characters', 'k'.repeat(6_000)],
+      ['a NUL', 'evt\u0000_1'],
+      ['a line break', 'evt\r\n_1'],
+      ['an emoji', 'evt_🪝'],
+      ['quotes', `evt'";--`],
+      ['nothing in it', ''],
+    ]
+
+    test.each(keys)('a key with %s is kept', async (_, key) => {
+      const { store } = await openStore(underTest)
+
+      const { eventId } = await recordOne(store, anEventDraft({ key }))
+
+      expect(await store.findEvent(eventId)).toMatchObject({ key })
+      expect((await store.listEventsByKey('stripe', key)).map(({ id }) => id)).toEqual([eventId])
+      expect((await claim(store)).events).toMatchObject([{ key }])
+    })
+
+    test('headers, times and the evidence are kept', async () => {
+      const { store } = await openStore(underTest)
+      const headers = { 'x-a': 'a\u0000"é', 'x-b': ['1', '2'], constructor: 'no trap' }
+      const receivedAt = new Date('2026-03-04T05:06:07.089Z')
+      const occurredAt = new Date('1969-12-31T23:59:59.999Z')
+
+      const { eventId } = await recordOne(
+        store,
+        anEventDraft({ headers, receivedAt, occurredAt, secret: 'old' }),
+      )
+
+      expect(await store.findEvent(eventId)).toMatchObject({
+        headers,
+        receivedAt,
+        occurredAt,
+        secret: 'old',
+      })
+      expect((await claim(store)).events).toMatchObject([{ headers, receivedAt, occurredAt }])
+    })
+
+    test('a type with a NUL in it is not taken for the type before the NUL', async () => {
+      const { store } = await openStore(underTest)
+
+      await recordOne(store, anEventDraft({ type: 'invoice.paid\u0000' }))
+
+      expect((await claim(store)).events[0]?.type).not.toBe('invoice.paid')
+    })
+  })
+}
+
+function toHex(bytes: Uint8Array | undefined): string | undefined {
+  return bytes && Buffer.from(bytes).toString('hex')
+}

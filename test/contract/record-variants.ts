@@ -1,0 +1,178 @@
+import { describe, expect, test } from 'vitest'
+import { anEventDraft } from '../support/builders.ts'
+import { openStore } from '../support/store-under-test.ts'
+import type { StoreUnderTest } from '../support/store-under-test.ts'
+import { DEADLINE_MS, done, recordOne, runOne } from '../support/store-steps.ts'
+
+/** What every store must do when keys and contents do not go together as before. Part of `recordContract`. */
+export function recordVariantsContract(underTest: StoreUnderTest): void {
+  conflicts(underTest)
+  sameBytes(underTest)
+}
+
+function conflicts(underTest: StoreUnderTest): void {
+  describe(`${underTest.name}: record, same key and other content`, () => {
+    const original = () => anEventDraft({ body: '{"amount":1}' })
+    const changed = () => anEventDraft({ body: '{"amount":2}' })
+
+    test('is kept beside the first as a conflict, and never runs', async () => {
+      const { store } = await openStore(underTest)
+      const first = await recordOne(store, original())
+
+      const second = await recordOne(store, changed())
+
+      expect(second.status).toBe('conflict')
+      expect(second.eventId).not.toBe(first.eventId)
+      const kept = await store.listEventsByKey('stripe', 'evt_1')
+      expect(kept.map(({ id, state }) => [id, state])).toEqual([
+        [first.eventId, 'ready'],
+        [second.eventId, 'conflict'],
+      ])
+      await runOne(store, done)
+      expect(await store.nextDueInMs()).toBeUndefined()
+    })
+
+    test('is a conflict within one batch', async () => {
+      const { store } = await openStore(underTest)
+
+      const recorded = await store.recordEvents([original(), changed()], {
+        deadlineMs: DEADLINE_MS,
+      })
+
+      expect(recorded.map(({ status }) => status)).toEqual(['accepted', 'conflict'])
+      expect(await store.countEvents()).toBe(2)
+    })
+
+    test('is a conflict for one of two stores that record at once', async () => {
+      const { store, second } = await openStore(underTest)
+      const other = await second()
+
+      const results = await Promise.all([recordOne(store, original()), recordOne(other, changed())])
+
+      expect(results.map(({ status }) => status).sort()).toEqual(['accepted', 'conflict'])
+    })
+
+    test('is a duplicate of the conflict when it is delivered again', async () => {
+      const { store, second } = await openStore(underTest)
+      await recordOne(store, original())
+      const conflict = await recordOne(store, changed())
+
+      expect(await recordOne(store, changed())).toEqual({
+        status: 'duplicate',
+        eventId: conflict.eventId,
+      })
+      expect(await recordOne(await second(), changed())).toMatchObject({ status: 'duplicate' })
+      expect(await store.countEvents()).toBe(2)
+    })
+
+    test('leaves the first to be known as before', async () => {
+      const { store } = await openStore(underTest)
+      const first = await recordOne(store, original())
+      await recordOne(store, changed())
+
+      expect(await recordOne(store, original())).toEqual({
+        status: 'duplicate',
+        eventId: first.eventId,
+      })
+    })
+  })
+}
+
+function sameBytes(underTest: StoreUnderTest): void {
+  describe(`${underTest.name}: record, same bytes and another key`, () => {
+    test("runs as an event of its own under 'run'", async () => {
+      const { store } = await openStore(underTest)
+      await recordOne(store, anEventDraft({ key: 'a', sameBytes: 'run' }))
+
+      expect(await recordOne(store, anEventDraft({ key: 'b', sameBytes: 'run' }))).toMatchObject({
+        status: 'accepted',
+      })
+    })
+
+    test("is quarantined under 'quarantine', and known when it comes again", async () => {
+      const { store } = await openStore(underTest)
+      await recordOne(store, anEventDraft({ key: 'a', sameBytes: 'quarantine' }))
+
+      const captured = await recordOne(store, anEventDraft({ key: 'b', sameBytes: 'quarantine' }))
+
+      expect(captured).toMatchObject({
+        status: 'quarantined',
+        reason: 'same bytes under another key',
+      })
+      expect(await store.findEvent(captured.eventId)).toMatchObject({
+        state: 'quarantined',
+        reason: 'same bytes under another key',
+      })
+      expect(await recordOne(store, anEventDraft({ key: 'b', sameBytes: 'quarantine' }))).toEqual({
+        status: 'duplicate',
+        eventId: captured.eventId,
+      })
+    })
+
+    test("is the first event under 'duplicate', and so is its redelivery", async () => {
+      const { store } = await openStore(underTest)
+      const first = await recordOne(store, anEventDraft({ key: 'a', sameBytes: 'duplicate' }))
+
+      const renamed = await recordOne(store, anEventDraft({ key: 'b', sameBytes: 'duplicate' }))
+      const again = await recordOne(store, anEventDraft({ key: 'b', sameBytes: 'duplicate' }))
+
+      expect(renamed).toEqual({ status: 'duplicate', eventId: first.eventId })
+      expect(again).toEqual({ status: 'duplicate', eventId: first.eventId })
+      expect(await store.countEvents()).toBe(1)
+    })
+
+    test("under 'duplicate' makes its key known, so that other content under it is a conflict", async () => {
+      const { store } = await openStore(underTest)
+      await recordOne(store, anEventDraft({ key: 'a', sameBytes: 'duplicate' }))
+      await recordOne(store, anEventDraft({ key: 'b', sameBytes: 'duplicate' }))
+
+      const other = anEventDraft({ key: 'b', sameBytes: 'duplicate', body: 'other' })
+
+      expect(await recordOne(store, other)).toMatchObject({ status: 'conflict' })
+    })
+
+    test('is noticed within one batch', async () => {
+      const { store } = await openStore(underTest)
+      const policies = ['quarantine', 'duplicate'] as const
+
+      for (const policy of policies) {
+        const recorded = await store.recordEvents(
+          ['a', 'b'].map((key) => anEventDraft({ source: policy, key, sameBytes: policy })),
+          { deadlineMs: DEADLINE_MS },
+        )
+        const second = policy === 'quarantine' ? 'quarantined' : 'duplicate'
+        expect(recorded.map(({ status }) => status)).toEqual(['accepted', second])
+      }
+    })
+
+    test('is noticed by one of two stores that record at once', async () => {
+      const { store, second } = await openStore(underTest)
+      const other = await second()
+
+      const results = await Promise.all([
+        recordOne(store, anEventDraft({ key: 'a', sameBytes: 'quarantine' })),
+        recordOne(other, anEventDraft({ key: 'b', sameBytes: 'quarantine' })),
+      ])
+
+      expect(results.map(({ status }) => status).sort()).toEqual(['accepted', 'quarantined'])
+    })
+
+    test('an event without a key is quarantined, and its redelivery is a duplicate', async () => {
+      const { store } = await openStore(underTest)
+
+      const first = await recordOne(store, anEventDraft({ key: undefined }))
+
+      expect(first).toMatchObject({ status: 'quarantined', reason: 'no key' })
+      expect(await store.findEvent(first.eventId)).toMatchObject({
+        key: undefined,
+        state: 'quarantined',
+        reason: 'no key',
+      })
+      expect(await recordOne(store, anEventDraft({ key: undefined }))).toEqual({
+        status: 'duplicate',
+        eventId: first.eventId,
+      })
+      expect(await store.nextDueInMs()).toBeUndefined()
+    })
+  })
+}

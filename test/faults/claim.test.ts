@@ -1,0 +1,124 @@
+import pg from 'pg'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Group, Store } from '../../src/store/contract.ts'
+import { postgresStore } from '../../src/store/postgres/index.ts'
+import type { PostgresTx } from '../../src/store/postgres/index.ts'
+import { aClaim, anEventDraft } from '../support/builders.ts'
+import { createFaultDatabase } from '../support/faults/fault-database.ts'
+import type { FaultDatabase } from '../support/faults/fault-database.ts'
+import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
+import { fromPartner } from '../support/faults/fault-sources.ts'
+import { startSubject } from '../support/faults/start-subjects.ts'
+import { until } from '../support/faults/until.ts'
+
+const WRITE = 'insert into effects values ($1, $2)'
+
+describe('claims on PostgreSQL', () => {
+  test('C03: an event held by a frozen worker is run by another one, and what the frozen one does later fails', async () => {
+    const database = await createFaultDatabase('postgres')
+    const frozen = await startSubject('worker', {
+      store: database.store,
+      worker: { concurrency: 1, deadAfterMs: 60_000 },
+      handler: { timeoutMs: 1_000, retry: { firstMs: 1 } },
+    })
+    const other = createFaultInbox(database, { worker: { concurrency: 1, deadAfterMs: 500 } })
+    await accept(other, fromPartner({ key: 'evt_1', steps: [['write', 'frozen'], ['reach', 'inside'], ['write', 'thawed']] }))
+    await frozen.untilReached('inside evt_1')
+    frozen.signal('SIGSTOP')
+
+    other.inbox.on('partner', '*', (event, { tx }) => tx.query(WRITE, [event.key, 'other']))
+    await other.inbox.start()
+    await other.untilHappened('event.done', 'evt_1')
+    frozen.signal('SIGCONT')
+    frozen.goOn('inside evt_1')
+    await Promise.race([frozen.untilHappened('event.failed', 'evt_1'), frozen.untilHappened('group.released')])
+
+    expect(await database.query('select event_key, note from effects')).toEqual([{ event_key: 'evt_1', note: 'other' }])
+    const event = await other.getEvent('evt_1')
+    expect(event).toMatchObject({ state: 'done', crashes: 0, failures: [] })
+  })
+
+  test('C05: a claim of 10 takes 10 rows, whatever plan the database chooses', async () => {
+    const database = await createFaultDatabase('postgres')
+    for (const plan of PLANS) {
+      const store = await openStore(database, plan.map((name) => `-c enable_${name}=off`).join(' '))
+      if ((await store.countEvents()) === 0) await fill(store, 2_000)
+
+      const group = await store.claimGroup(aClaim({ limit: 10, slot: { workerId: plan.join(), slot: 0 } }))
+
+      expect(group?.events.length).toBe(10)
+      const free = await database.query('select event_id from hookonce.queue for update skip locked')
+      expect(free.length, `with ${plan.join(' and ')} off`).toBe(1_990)
+      await group?.abandon()
+    }
+  })
+
+  test('C16: of 50 workers that ask for one event one gets it, and the others do not wait', async () => {
+    const database = await createFaultDatabase('postgres')
+    const store = await openStore(database)
+    await fill(store, 1)
+
+    const claims = Array.from({ length: 50 }, (_, i) => store.claimGroup(aClaim({ slot: { workerId: `worker-${i}`, slot: 0 } })))
+    // All have answered while the one group is still open: nobody waited for it to end.
+    const groups = (await Promise.all(claims)).filter((group): group is Group<PostgresTx> => group !== undefined)
+
+    expect(groups.length).toBe(1)
+    expect(groups[0]!.status()).toBe('open')
+    await groups[0]!.abandon()
+    expect((await store.claimGroup(aClaim()))?.events.length).toBe(1)
+  })
+
+  test('C21: a worker told to stop with 20 handlers running lets go of those that do not end, at no cost to them', async () => {
+    const database = await createFaultDatabase('postgres')
+    const stopping = await startSubject('worker', {
+      store: { ...database.store, engine: 'postgres', poolMax: 30 } as typeof database.store,
+      worker: { concurrency: 20, groupMax: 1, stopGraceMs: 1_000 },
+      handler: { timeoutMs: 60_000 },
+    })
+    const keys = Array.from({ length: 20 }, (_, i) => `evt_${i}`)
+    const other = createFaultInbox(database, { worker: {} })
+    const steps = [['write', 'first'], ['reach', 'inside']] as const
+    await Promise.all(keys.map((key) => accept(other, fromPartner({ key, steps }))))
+    await Promise.all(keys.map((key) => stopping.untilReached(`inside ${key}`)))
+
+    stopping.signal('SIGTERM')
+    for (const key of keys.slice(0, 10)) stopping.goOn(`inside ${key}`)
+    expect(await stopping.gone).toMatchObject({ code: 0 })
+
+    expect(await database.count('outcomes', `state = 'done' and attempts = 1`)).toBe(10)
+    expect(await database.count('queue', 'attempts = 0 and crashes = 0 and parked is null')).toBe(10)
+    expect(await database.count('workers')).toBe(0)
+    other.inbox.on('partner', '*', (event, { tx }) => tx.query(WRITE, [event.key, 'second']))
+    await other.inbox.start()
+    await until('the rest is done', () => other.count('event.done') === 10)
+    expect(await database.listWrongEffects(keys)).toEqual([])
+    expect(await database.count('outcomes', `state = 'done' and attempts = 1`)).toBe(20)
+  })
+})
+
+/** What is switched off, so that the planner has to join the claim to the events in another way. */
+const PLANS = [
+  ['hashjoin', 'mergejoin'],
+  ['hashjoin', 'mergejoin', 'material', 'memoize'],
+  ['hashjoin', 'mergejoin', 'indexscan', 'bitmapscan', 'indexonlyscan'],
+  ['nestloop', 'hashjoin'],
+  ['nestloop', 'mergejoin'],
+  ['seqscan', 'sort'],
+]
+
+async function openStore(database: FaultDatabase, options = ''): Promise<Store<PostgresTx>> {
+  if (database.store.engine !== 'postgres') throw new Error('This is for PostgreSQL')
+  const pool = new pg.Pool({ ...database.store.connection, max: 60, options })
+  const store = postgresStore({ pool })
+  await store.open()
+  onTestFinished(async () => {
+    await store.close()
+    await pool.end()
+  })
+  return store
+}
+
+async function fill(store: Store<PostgresTx>, count: number): Promise<void> {
+  const drafts = Array.from({ length: count }, (_, i) => anEventDraft({ key: `evt_${i}`, body: `{"n":${i}}` }))
+  await store.recordEvents(drafts, { deadlineMs: 30_000 })
+}

@@ -1,0 +1,148 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createFaultDatabase } from '../support/faults/fault-database.ts'
+import type { FaultDatabase } from '../support/faults/fault-database.ts'
+import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
+import type { FaultInbox } from '../support/faults/fault-inbox.ts'
+import { fromPartner } from '../support/faults/fault-sources.ts'
+import { until } from '../support/faults/until.ts'
+import { WireProxy } from '../support/faults/wire-proxy.ts'
+
+describe('a connection to PostgreSQL that is lost when an event is stored', () => {
+  test('R04: at COMMIT, after the server has committed: 503, and the retry is a duplicate', async () => {
+    const { database, proxy } = await startProxy()
+    const receiver = createFaultInbox(database, { connection: proxy.config, poolMax: 2 })
+    await warmUp(receiver)
+    const { fired } = proxy.arm({ matches: /^commit$/i, fault: 'drop-after' })
+    const delivery = fromPartner({ key: 'evt_1' })
+
+    const lost = await receiver.inbox.receive('partner', delivery)
+    await fired
+
+    expect(lost).toMatchObject({ status: 503, outcome: 'unavailable' })
+    expect(lost.headers['retry-after']).toMatch(/^\d+$/)
+    expect(receiver.count('store.commit-unknown')).toBe(1)
+    expect(await database.count('events')).toBe(2)
+    expect(await receiver.inbox.receive('partner', delivery)).toMatchObject({ status: 200, outcome: 'duplicate' })
+    expect(await database.count('events')).toBe(2)
+  })
+
+  test('R05: at COMMIT, before the server has seen it: 503, and the retry is accepted', async () => {
+    const { database, proxy } = await startProxy()
+    const receiver = createFaultInbox(database, { connection: proxy.config, poolMax: 2 })
+    await warmUp(receiver)
+    const { fired } = proxy.arm({ matches: /^commit$/i, fault: 'drop-before' })
+    const delivery = fromPartner({ key: 'evt_1' })
+
+    const lost = await receiver.inbox.receive('partner', delivery)
+    await fired
+
+    expect(lost).toMatchObject({ status: 503, outcome: 'unavailable' })
+    // The same happening as in R04: nobody on this side of the wire can tell the two apart.
+    expect(receiver.count('store.commit-unknown')).toBe(1)
+    expect(await receiver.inbox.receive('partner', delivery)).toMatchObject({ status: 200, outcome: 'accepted' })
+    expect(await database.count('events')).toBe(2)
+  })
+
+  test('R06: a COMMIT that is never answered is 503 at the deadline, and its connection is not used again', async () => {
+    const { database, proxy } = await startProxy()
+    const receiver = createFaultInbox(database, { connection: proxy.config, poolMax: 2, receive: { answerTimeoutMs: 1_500 } })
+    await warmUp(receiver)
+    const { fired } = proxy.arm({ matches: /^commit$/i, fault: 'black-hole' })
+    const delivery = fromPartner({ key: 'evt_1' })
+
+    const silent = await receiver.inbox.receive('partner', delivery)
+    await fired
+    const connectionsBefore = proxy.connections
+
+    expect(silent).toMatchObject({ status: 503, outcome: 'unavailable' })
+    // The pool has one place left: an answer now shows that the silent connection has left it.
+    // A retry that is faster than the end of that connection still joins its answer.
+    const retry = () => receiver.inbox.receive('partner', delivery)
+    await expect.poll(retry, { timeout: 20_000 }).toMatchObject({ status: 200, outcome: 'duplicate' })
+    expect(proxy.connections).toBe(connectionsBefore + 1)
+  })
+
+  test('R06: an INSERT that is never answered is 503 as well, and the retry stores the event once', async () => {
+    const { database, proxy } = await startProxy()
+    const receiver = createFaultInbox(database, { connection: proxy.config, poolMax: 2, receive: { answerTimeoutMs: 1_500 } })
+    await warmUp(receiver)
+    const { fired } = proxy.arm({ matches: /insert into \S*events/i, fault: 'black-hole' })
+    const delivery = fromPartner({ key: 'evt_1' })
+
+    expect(await receiver.inbox.receive('partner', delivery)).toMatchObject({ status: 503 })
+    await fired
+
+    await expect.poll(async () => (await receiver.inbox.receive('partner', delivery)).status, { timeout: 20_000 }).toBe(200)
+    expect(await database.count('events')).toBe(2)
+  })
+
+  test('R08: with every connection taken, deliveries are 503 and none of them waits without end', async () => {
+    const database = await createFaultDatabase('postgres')
+    const receiver = createFaultInbox(database, { poolMax: 2, receive: { answerTimeoutMs: 1_500, waitingMax: 5 } })
+    await warmUp(receiver)
+    const taken = await receiver.pool!.connect()
+    const deliveries = Array.from({ length: 30 }, (_, i) => fromPartner({ key: `evt_${i}` }))
+
+    const answers = await Promise.all(deliveries.map((delivery) => receiver.inbox.receive('partner', delivery)))
+    taken.release()
+
+    expect(answers.map(({ status }) => status)).toEqual(deliveries.map(() => 503))
+    expect(await database.count('events')).toBe(1)
+    const refused = receiver.happened.filter(({ about }) => 'error' in about && /deliveries wait/.test(about.error?.message ?? ''))
+    expect(refused.length).toBeGreaterThan(0)
+    for (const delivery of deliveries) await accept(receiver, delivery)
+    expect(await database.count('events')).toBe(31)
+  })
+})
+
+describe('a connection to PostgreSQL that is lost when handlers commit', () => {
+  test.each([
+    ['H03', 'after the server has committed, the handler does not run again', 'drop-after', 1],
+    ['H03', 'with no answer ever, the handler does not run again', 'black-hole', 1],
+    ['H04', 'before the server has seen it, the handler runs again', 'drop-before', 2],
+  ] as const)('%s: %s, and the effect happened once', async (_id, _what, fault, runs) => {
+    const { database, proxy } = await startProxy()
+    const worker = createFaultInbox(database, { connection: proxy.config, worker: { concurrency: 1, deadAfterMs: 500 } })
+    let ran = 0
+    worker.inbox.on('partner', '*', (event, { tx }) => {
+      ran += 1
+      return tx.query('insert into effects values ($1, $2)', [event.key, `run ${ran}`])
+    })
+    await worker.inbox.start()
+    const armed = proxy.arm({ matches: /hookonce\.commit.*; commit$/is, fault })
+    const eventId = await accept(worker, fromPartner({ key: 'evt_1' }))
+    await armed.fired
+
+    // A connection that never answers is given up after 30 s by the store itself; ending it stands in for that.
+    if (fault === 'black-hole') await proxy.close()
+    else await worker.untilHappened('group.commit-unknown')
+    const reader = createFaultInbox(database)
+    await expect
+      .poll(async () => (await reader.inbox.admin.findEvent(eventId))?.state, { timeout: 20_000 })
+      .toBe('done')
+
+    expect(ran).toBe(runs)
+    expect(await database.countEffects('evt_1')).toBe(1)
+    const event = await reader.inbox.admin.findEvent(eventId)
+    expect(event?.outcome).toMatchObject({ state: 'done', attempts: 1 })
+    expect(event?.failures).toEqual([])
+  })
+})
+
+/**
+ * Opens the store, which may take longer than a sender waits, and stores a first event. The store keeps
+ * one connection for itself as soon as it has told others of an event: of two, one is left.
+ */
+async function warmUp(receiver: FaultInbox): Promise<void> {
+  await receiver.inbox.admin.countEvents()
+  await accept(receiver, fromPartner({ key: 'evt_warm' }))
+  await until('others were told of it', () => receiver.statements.some((text) => text.includes('pg_notify')))
+}
+
+async function startProxy(): Promise<{ database: FaultDatabase; proxy: WireProxy }> {
+  const database = await createFaultDatabase('postgres')
+  if (database.store.engine !== 'postgres') throw new Error('This is for PostgreSQL')
+  const proxy = await WireProxy.start(database.store.connection)
+  onTestFinished(() => proxy.close().catch(() => undefined))
+  return { database, proxy }
+}

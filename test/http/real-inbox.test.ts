@@ -1,0 +1,79 @@
+import { createHmac } from 'node:crypto'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createReceiver } from '../../src/http/node.ts'
+import { createInbox } from '../../src/inbox.ts'
+import { standardWebhooks } from '../../src/providers/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { rawExchange, rawSender, statuses } from '../support/raw-exchange.ts'
+
+const KEY = Buffer.alloc(32, 7)
+
+describe('a receiver in front of a real inbox', () => {
+  test('R46: an event whose sender went away after the body is stored, and its retry is a duplicate', async () => {
+    await using door = await openDoor()
+
+    const sender = await rawSender(door.port)
+    const accepted = new Promise((resolve) => door.inbox.events.on('delivery.accepted', resolve))
+    sender.socket.end(signed('msg_1'))
+    sender.socket.destroySoon()
+    await accepted
+
+    expect(await rawExchange(door.port, signed('msg_1'))).toContain('{"status":"duplicate"')
+    expect(await rawExchange(door.port, signed('msg_2'))).toContain('{"status":"accepted"')
+  })
+
+  test('R39: a second id in front of a well-signed one is 400, and never a key', async () => {
+    await using door = await openDoor()
+
+    const answer = await rawExchange(door.port, signed('msg_1', 'webhook-id: evil\r\n'))
+
+    expect(statuses(answer)).toEqual([400])
+    expect(await rawExchange(door.port, signed('msg_1'))).toContain('{"status":"accepted"')
+  })
+
+  test('a stopped inbox is not ready, and tells senders to come again', async () => {
+    await using door = await openDoor()
+
+    await door.inbox.stop()
+
+    expect((await fetch(`http://127.0.0.1:${door.port}/readyz`)).status).toBe(503)
+    expect(statuses(await rawExchange(door.port, signed('msg_1')))).toEqual([503])
+  })
+})
+
+async function openDoor() {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hookonce-http-'))
+  const inbox = createInbox({
+    store: sqliteStore(path.join(folder, 'hooks.db')),
+    sources: { partner: standardWebhooks({ secrets: [`whsec_${KEY.toString('base64')}`] }) },
+    worker: false,
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+  })
+  await inbox.start()
+  const receiver = createReceiver(inbox)
+  const { port } = await receiver.listen()
+  return {
+    inbox,
+    port,
+    async [Symbol.asyncDispose]() {
+      await receiver.drain()
+      await inbox.stop()
+      fs.rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A whole request, signed as the specification says. */
+function signed(id: string, before = ''): string {
+  const body = '{ "type" : "order.paid" }'
+  const timestamp = Math.floor(Date.now() / 1_000)
+  const signature = createHmac('sha256', KEY).update(`${id}.${timestamp}.${body}`).digest('base64')
+  return (
+    `POST /in/partner HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${before}` +
+    `webhook-id: ${id}\r\nwebhook-timestamp: ${timestamp}\r\nwebhook-signature: v1,${signature}\r\n` +
+    `content-length: ${body.length}\r\n\r\n${body}`
+  )
+}

@@ -1,0 +1,13 @@
+import { describe, inject } from 'vitest'
+import { postgresUnderTest } from '../support/postgres/postgres-under-test.ts'
+import { receiveContract } from './receive.ts'
+import { workContract } from './work.ts'
+
+const shared = inject('postgres')
+
+describe.skipIf(shared === null)('PostgreSQL', () => {
+  if (shared === null) return
+  const underTest = postgresUnderTest('PostgreSQL', () => shared)
+  receiveContract(underTest)
+  workContract(underTest)
+})

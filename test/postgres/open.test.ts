@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest'
+import pg from 'pg'
+import { postgresStore, printMigrations, requireTransaction } from '../../src/store/postgres/index.ts'
+import type { PgPool } from '../../src/store/postgres/index.ts'
+import { createPostgresDatabase, hasNoPostgres, newPool, openPostgres } from '../support/postgres/open-postgres.ts'
+import { startPostgres } from '../support/postgres/start-postgres.ts'
+
+describe('a store is not made of', () => {
+  test.each([
+    ['a connection string', 'postgres://user:hunter2@localhost/app'],
+    ['a single client', new pg.Client()],
+    ['nothing', undefined],
+  ])('%s', (_, pool) => {
+    expect(() => postgresStore({ pool: pool as unknown as PgPool })).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID', option: 'postgresStore.pool' }),
+    )
+  })
+
+  test.each(['Upper', 'with"quote', '', 'a'.repeat(64), '1st'])('the schema name %j', (schema) => {
+    expect(() => postgresStore({ pool: new pg.Pool(), schema })).toThrow(
+      expect.objectContaining({ option: 'postgresStore.schema' }),
+    )
+  })
+
+  test('an option with a misspelt name', () => {
+    const options = { pool: new pg.Pool(), shema: 'hooks' }
+    expect(() => postgresStore(options)).toThrow(expect.objectContaining({ option: 'postgresStore.shema' }))
+  })
+})
+
+describe.skipIf(hasNoPostgres)('opening', () => {
+  test('an unreachable database is named, its password is not', async () => {
+    const pool = newPool({ connectionString: 'postgres://app:hunter2@127.0.0.1:1/orders' })
+
+    const error: unknown = await postgresStore({ pool }).open().catch((reason: unknown) => reason)
+
+    expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: true })
+    expect(String(error)).toContain('database orders at 127.0.0.1, port 1')
+    expect(JSON.stringify([String(error), error])).not.toContain('hunter2')
+  })
+
+  test('a server that may lose what it committed is refused, unless asked for', async () => {
+    await using server = await startPostgres({ settings: { fsync: 'off' } })
+    const pool = newPool(server.config)
+
+    await expect(postgresStore({ pool }).open()).rejects.toMatchObject({
+      code: 'STORE_UNSAFE',
+      message: expect.stringContaining('fsync is off') as string,
+    })
+    const store = postgresStore({ pool, allowUnsafe: true })
+    await store.open()
+    await store.close()
+  })
+
+  test('the printed migrations make a schema that checking accepts', async () => {
+    const pool = newPool(await createPostgresDatabase())
+    await pool.query(printMigrations('hooks'))
+
+    const store = postgresStore({ pool, schema: 'hooks', migrate: 'check' })
+    await store.open()
+
+    expect(await store.countEvents()).toBe(0)
+    await store.close()
+  })
+
+  test('a role without the right to create anything opens a schema made for it, and keeps it up', async () => {
+    const { config, query } = await openPostgres()
+    const role = `limited_${config.database}`
+    await query(`create role ${role} login`)
+    await query(`grant usage on schema hookonce to ${role}`)
+    await query(`grant select, insert, update, delete on all tables in schema hookonce to ${role}`)
+    const [week] = await query(
+      `select max(inhrelid::regclass::text) as name
+         from pg_inherits
+        where inhparent = 'hookonce.events'::regclass and inhrelid <> 'hookonce.events_default'::regclass`,
+    )
+    await query(`drop table ${String(week?.['name'])}`)
+    const store = postgresStore({ pool: newPool({ ...config, user: role }) })
+
+    await store.open()
+    await store.maintain()
+
+    expect(await store.beat(undefined)).toMatchObject({ died: [] })
+    expect(await query('select to_regclass($1) as made', [week?.['name']])).toEqual([{ made: null }])
+    await store.close()
+    await query(`drop owned by ${role}`)
+    await query(`drop role ${role}`)
+  })
+})
+
+describe.skipIf(hasNoPostgres)('a transaction is expected', () => {
+  test('and a pool is none', async () => {
+    const pool = newPool(await createPostgresDatabase())
+
+    await expect(requireTransaction(pool)).rejects.toMatchObject({ code: 'TRANSACTION_EXPECTED' })
+  })
+
+  test('and a client is one only after BEGIN', async () => {
+    const client = await newPool(await createPostgresDatabase()).connect()
+
+    await expect(requireTransaction(client)).rejects.toMatchObject({ code: 'TRANSACTION_EXPECTED' })
+    await client.query('begin')
+    await expect(requireTransaction(client)).resolves.toBeUndefined()
+    await client.query('commit')
+    await expect(requireTransaction(client)).rejects.toMatchObject({ code: 'TRANSACTION_EXPECTED' })
+
+    client.release()
+  })
+})

@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest'
+import { postgresStore } from '../../src/store/postgres/index.ts'
+import { anEventDraft } from '../support/builders.ts'
+import { hasNoPostgres, newPool, openPostgres } from '../support/postgres/open-postgres.ts'
+import { startWireProxy } from '../support/postgres/wire-proxy.ts'
+import type { WireAction } from '../support/postgres/wire-proxy.ts'
+
+const DEADLINE = { deadlineMs: 20_000 }
+
+describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
+  test('a row that the database refuses fails its batch as rejected, and nothing of it is kept', async () => {
+    const { store, query } = await openPostgres()
+    await query(`
+      create function refuse() returns trigger language plpgsql as $$
+      begin
+        if new.body = 'poison'::bytea then raise exception 'refused'; end if;
+        return new;
+      end $$`)
+    await query('create trigger refuse before insert on hookonce.events for each row execute function refuse()')
+    const good = anEventDraft({ key: 'good' })
+    const bad = anEventDraft({ key: 'bad', body: 'poison' })
+
+    await expect(store.recordEvents([good, bad], DEADLINE)).rejects.toMatchObject({ code: 'STORE_REJECTED' })
+
+    expect(await store.countEvents()).toBe(0)
+    expect(await store.recordEvents([good], DEADLINE)).toMatchObject([{ status: 'accepted' }])
+  })
+
+  test('a COMMIT that the database refuses is rejected', async () => {
+    const { store, query } = await openPostgres()
+    await query('create table parents (id uuid primary key)')
+    await query(`
+      create function expect_parent() returns trigger language plpgsql as $$
+      begin raise exception 'no parent'; end $$`)
+    await query(`
+      create constraint trigger expect_parent after insert on hookonce.queue
+      deferrable initially deferred for each row execute function expect_parent()`)
+
+    await expect(store.recordEvents([anEventDraft()], DEADLINE)).rejects.toMatchObject({ code: 'STORE_REJECTED' })
+
+    expect(await store.countEvents()).toBe(0)
+  })
+
+  test('racing duplicates are told so where the database defaults to a stricter isolation', async () => {
+    const { config, query } = await openPostgres()
+    await query(`alter database ${config.database} set default_transaction_isolation = 'repeatable read'`)
+    const stores = await Promise.all(
+      [1, 2, 3].map(async () => {
+        const store = postgresStore({ pool: newPool(config) })
+        await store.open()
+        return store
+      }),
+    )
+
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, n) => stores[n % 3]!.recordEvents([anEventDraft()], DEADLINE)),
+    )
+
+    expect(answers.flat().filter(({ status }) => status === 'accepted')).toHaveLength(1)
+    expect(answers.flat().filter(({ status }) => status === 'duplicate')).toHaveLength(59)
+    await Promise.all(stores.map((store) => store.close()))
+  })
+
+  test('an event is committed durably for a role whose default is not to', async () => {
+    const { config, query } = await openPostgres()
+    await query(`alter database ${config.database} set synchronous_commit = off`)
+    await query('create table seen (setting text)')
+    await query(`
+      create function note_setting() returns trigger language plpgsql as $$
+      begin
+        insert into seen values (current_setting('synchronous_commit'));
+        return null;
+      end $$`)
+    await query('create trigger note_setting after insert on hookonce.keys execute function note_setting()')
+    const store = postgresStore({ pool: newPool(config) })
+    await store.open()
+
+    await store.recordEvents([anEventDraft()], DEADLINE)
+
+    expect(await query('select distinct setting from seen')).toEqual([{ setting: 'on' }])
+    await store.close()
+  })
+
+  test('a batch of duplicates only writes to the log, so that its COMMIT proves what it says', async () => {
+    const { store, query } = await openPostgres()
+    await store.recordEvents([anEventDraft()], DEADLINE)
+    const position = async (): Promise<unknown> =>
+      (await query('select pg_current_wal_flush_lsn()::text as lsn'))[0]?.['lsn']
+    const before = await position()
+
+    expect(await store.recordEvents([anEventDraft()], DEADLINE)).toMatchObject([{ status: 'duplicate' }])
+
+    expect(await position()).not.toBe(before)
+  })
+
+  test.each([
+    ['is lost before COMMIT is forwarded', 'drop', 'accepted'],
+    ['is lost after COMMIT is done', 'forward-and-drop', 'duplicate'],
+    ['goes silent at COMMIT', 'swallow-answer', 'duplicate'],
+  ] as const)('when the connection %s nobody claims to know', async (_, action: WireAction, next) => {
+    const { config, store } = await openPostgres()
+    const proxy = await startWireProxy(config)
+    const pool = newPool(proxy.config)
+    const behind = postgresStore({ pool })
+    await behind.open()
+    proxy.onSent = (bytes) => (bytes.includes('commit\0') ? action : 'pass')
+
+    await expect(behind.recordEvents([anEventDraft()], { deadlineMs: 1_500 })).rejects.toMatchObject({
+      code: 'COMMIT_UNKNOWN',
+    })
+
+    proxy.onSent = () => 'pass'
+    expect(pool.idleCount).toBe(0)
+    expect(await store.recordEvents([anEventDraft()], DEADLINE)).toMatchObject([{ status: next }])
+    await behind.close()
+  })
+
+  test('a pool without a free connection is given up on at the deadline, and recovers', async () => {
+    const { config } = await openPostgres()
+    const pool = newPool({ ...config, max: 1 })
+    const store = postgresStore({ pool })
+    await store.open()
+    const taken = await pool.connect()
+
+    await expect(store.recordEvents([anEventDraft()], { deadlineMs: 200 })).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    })
+
+    taken.release()
+    expect(await store.recordEvents([anEventDraft()], DEADLINE)).toMatchObject([{ status: 'accepted' }])
+    await store.close()
+  })
+
+  test('an occurrence that PostgreSQL has no time for is stored without it', async () => {
+    const { store } = await openPostgres()
+    const drafts = [8.64e15, -8.64e15, Number.NaN].map((ms, n) =>
+      anEventDraft({ key: `evt_${n}`, occurredAt: new Date(ms) }),
+    )
+
+    const recorded = await store.recordEvents(drafts, DEADLINE)
+
+    expect(recorded.map(({ status }) => status)).toEqual(['accepted', 'accepted', 'accepted'])
+    expect(await store.findEvent(recorded[0]!.eventId)).toMatchObject({ occurredAt: undefined })
+  })
+})

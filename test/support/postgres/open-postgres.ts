@@ -1,0 +1,75 @@
+import { inject, onTestFinished } from 'vitest'
+import pg from 'pg'
+import { postgresStore } from '../../../src/store/postgres/index.ts'
+import type { PostgresStore } from '../../../src/store/postgres/index.ts'
+import { createDatabaseOn, dropDatabaseOn } from './start-postgres.ts'
+import type { ConnectionConfig } from './start-postgres.ts'
+
+/** Whether this run has no server to test on; the setup has said so. */
+export const hasNoPostgres = inject('postgres') === null
+
+export interface OpenedPostgres {
+  readonly config: ConnectionConfig
+  readonly pool: RecordingPool
+  readonly store: PostgresStore
+  /** Runs a statement on a connection that no store knows. */
+  query(sql: string, params?: unknown[]): Promise<Record<string, unknown>[]>
+}
+
+/** A pool that remembers the clients it gave out, for tests that go behind the store's back. */
+export class RecordingPool extends pg.Pool {
+  readonly given: pg.PoolClient[] = []
+
+  constructor(config: pg.PoolConfig) {
+    super(config)
+    this.on('acquire', (client) => this.given.push(client))
+  }
+
+  get lastGiven(): pg.PoolClient {
+    const client = this.given.at(-1)
+    if (client === undefined) throw new Error('The pool has given out no client')
+    return client
+  }
+}
+
+/** A fresh database and an opened store on it, for the length of the running test. */
+export async function openPostgres(admin: ConnectionConfig | null = inject('postgres')): Promise<OpenedPostgres> {
+  const config = await createPostgresDatabase(admin)
+  const outside = new pg.Pool({ ...config, max: 2 })
+  outside.on('error', () => undefined)
+  const pool = new RecordingPool({ ...config, max: 10 })
+  const store = postgresStore({ pool })
+  onTestFinished(async () => {
+    await store.close()
+    await pool.end()
+    await outside.end()
+  })
+  await store.open()
+  return {
+    config,
+    pool,
+    store,
+    query: async (sql, params = []) => {
+      const { rows } = await outside.query<Record<string, unknown>>(sql, params)
+      return rows
+    },
+  }
+}
+
+/** A fresh, empty database, dropped when the running test ends. */
+export async function createPostgresDatabase(
+  admin: ConnectionConfig | null = inject('postgres'),
+): Promise<ConnectionConfig> {
+  if (admin === null) throw new Error('This run has no PostgreSQL')
+  const config = await createDatabaseOn(admin)
+  onTestFinished(() => dropDatabaseOn(admin, config.database))
+  return config
+}
+
+/** A pool that is ended when the running test ends. */
+export function newPool(config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool(config)
+  pool.on('error', () => undefined)
+  onTestFinished(() => pool.end())
+  return pool
+}
