@@ -119,7 +119,7 @@ export default tseslint.config(
 
   {
     // Configuration files are read by tools that ask for a default export, and no project lists the .js one.
-    files: ['*.config.ts', '*.config.js', 'test/**/global-setup.ts'],
+    files: ['**/*.config.ts', '*.config.js', 'test/**/global-setup.ts'],
     rules: { 'no-restricted-syntax': 'off' },
   },
   { files: ['**/*.js'], extends: [tseslint.configs.disableTypeChecked] },

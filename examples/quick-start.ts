@@ -38,7 +38,11 @@ const { port } = await receiver.listen({ port: await choosePort() })
 
 // The same event ten times at once, as senders do when an answer is slow to reach them.
 const key = `evt_${randomUUID()}`
-const done = new Promise<void>((resolve) => inbox.events.on('event.done', (event) => void (event.key === key && resolve())))
+const done = new Promise<void>((resolve) => {
+  inbox.events.on('event.done', (event) => {
+    if (event.key === key) resolve()
+  })
+})
 const answers = await deliver({ port, key, type: 'invoice.paid', times: 10 })
 await done
 

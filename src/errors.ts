@@ -126,7 +126,8 @@ export function requireOneOf(option: string, value: unknown, allowed: readonly u
 function describe(value: unknown): string {
   if (typeof value === 'string') return value === '' ? 'an empty string' : `a string of ${value.length} characters`
   if (value === null) return 'null'
+  if (value === undefined) return 'nothing'
   if (Array.isArray(value)) return `a list of ${value.length}`
-  if (typeof value === 'object' || typeof value === 'function') return `a ${typeof value}`
-  return String(value)
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value)
+  return `a value of type ${typeof value}`
 }

@@ -9,5 +9,4 @@ export function escapeText(text: string): string {
   })
 }
 
-// eslint-disable-next-line no-control-regex -- control characters are what this is about
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g

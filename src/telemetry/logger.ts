@@ -86,7 +86,7 @@ function createSampler(): (name: HappeningName) => boolean {
     if (name !== 'delivery.refused' && name !== 'delivery.malformed') return true
     const second = Math.floor(performance.now() / 1_000)
     const entry = written.get(name)
-    if (entry === undefined || entry.second !== second) {
+    if (entry?.second !== second) {
       written.set(name, { second, count: 1 })
       return true
     }

@@ -57,13 +57,9 @@ export function migrateContract(underTest: StoreUnderTest): void {
       await database.newStore().open()
       await database.migrateBack()
 
-      const refused = await database
-        .newStore({ migrate: 'check' })
-        .open()
-        .catch((error: unknown) => error)
+      const opening = database.newStore({ migrate: 'check' }).open()
 
-      // A schema of one step has nothing between missing and current.
-      expect(refused).toMatchObject({ code: expect.stringMatching(/^SCHEMA_(OUTDATED|MISSING)$/) })
+      await expect(opening).rejects.toMatchObject({ code: 'SCHEMA_OUTDATED' })
     })
 
     test('checking a migrated database opens it', async () => {

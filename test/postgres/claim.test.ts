@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { PostgresStore } from '../../src/store/postgres/index.ts'
 import type { ClaimedEvent } from '../../src/store/contract.ts'
 import type { Settlement } from '../../src/model/outcome.ts'
 import { aClaim, anEventDraft } from '../support/builders.ts'
-import { hasNoPostgres, newPool, openPostgres } from '../support/postgres/open-postgres.ts'
+import { hasNoPostgres, openPostgres, openStoreOn } from '../support/postgres/open-postgres.ts'
 
 const DEADLINE = { deadlineMs: 20_000 }
 const done = ({ eventId, run, attempt }: ClaimedEvent): Settlement => ({
@@ -29,8 +28,7 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
   ])('no more than the limit is locked by a plan with %s', async (_, settings) => {
     const { config, store, query } = await openPostgres()
     await recordMany(store, 500)
-    const planned = postgresStore({ pool: newPool({ ...config, options: settings.map((s) => `-c ${s}`).join(' ') }) })
-    await planned.open()
+    const planned = await openStoreOn({ ...config, options: settings.map((s) => `-c ${s}`).join(' ') })
 
     const group = await planned.claimGroup(aClaim({ limit: 10 }))
 
@@ -38,7 +36,6 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
     const free = await query('select event_id from hookonce.queue for update skip locked')
     expect(free).toHaveLength(490)
     await group?.abandon()
-    await planned.close()
   })
 
   test('a COMMIT behind our back fails, and with it everything in the group', async () => {

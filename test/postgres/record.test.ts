@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import { anEventDraft } from '../support/builders.ts'
-import { hasNoPostgres, newPool, openPostgres } from '../support/postgres/open-postgres.ts'
+import { hasNoPostgres, newPool, openPostgres, openStoreOn } from '../support/postgres/open-postgres.ts'
 import { startWireProxy } from '../support/postgres/wire-proxy.ts'
 import type { WireAction } from '../support/postgres/wire-proxy.ts'
 
@@ -44,13 +44,7 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
   test('racing duplicates are told so where the database defaults to a stricter isolation', async () => {
     const { config, query } = await openPostgres()
     await query(`alter database ${config.database} set default_transaction_isolation = 'repeatable read'`)
-    const stores = await Promise.all(
-      [1, 2, 3].map(async () => {
-        const store = postgresStore({ pool: newPool(config) })
-        await store.open()
-        return store
-      }),
-    )
+    const stores = await Promise.all([1, 2, 3].map(async () => openStoreOn(config)))
 
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, n) => stores[n % 3]!.recordEvents([anEventDraft()], DEADLINE)),
@@ -58,27 +52,25 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
 
     expect(answers.flat().filter(({ status }) => status === 'accepted')).toHaveLength(1)
     expect(answers.flat().filter(({ status }) => status === 'duplicate')).toHaveLength(59)
-    await Promise.all(stores.map((store) => store.close()))
   })
 
-  test('an event is committed durably for a role whose default is not to', async () => {
+  test('an event is committed durably and under READ COMMITTED, whatever the defaults are', async () => {
     const { config, query } = await openPostgres()
     await query(`alter database ${config.database} set synchronous_commit = off`)
-    await query('create table seen (setting text)')
+    await query(`alter database ${config.database} set default_transaction_isolation = 'serializable'`)
+    await query('create table seen (commits text, isolation text)')
     await query(`
       create function note_setting() returns trigger language plpgsql as $$
       begin
-        insert into seen values (current_setting('synchronous_commit'));
+        insert into seen values (current_setting('synchronous_commit'), current_setting('transaction_isolation'));
         return null;
       end $$`)
     await query('create trigger note_setting after insert on hookonce.keys execute function note_setting()')
-    const store = postgresStore({ pool: newPool(config) })
-    await store.open()
+    const store = await openStoreOn(config)
 
     await store.recordEvents([anEventDraft()], DEADLINE)
 
-    expect(await query('select distinct setting from seen')).toEqual([{ setting: 'on' }])
-    await store.close()
+    expect(await query('select * from seen')).toEqual([{ commits: 'on', isolation: 'read committed' }])
   })
 
   test('a batch of duplicates only writes to the log, so that its COMMIT proves what it says', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { postgresStore } from '../../src/store/postgres/index.ts'
 import { aClaim, anEventDraft } from '../support/builders.ts'
-import { hasNoPostgres, newPool, openPostgres } from '../support/postgres/open-postgres.ts'
+import { hasNoPostgres, openPostgres, openStoreOn } from '../support/postgres/open-postgres.ts'
 
+const LISTENING = "select pid from pg_stat_activity where datname = current_database() and query like 'listen %'"
 const SWEEP = { deadAfterMs: 0, crashesMax: 3, me: 'sweeper' }
 
 describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
@@ -11,14 +11,12 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
     const recorded = await store.recordEvents([anEventDraft()], { deadlineMs: 20_000 })
     const { eventId } = recorded[0]!
     await store.announce({ workerId: 'gone', slot: 0 }, [{ eventId, attempt: 1 }])
-    const sweepers = Array.from({ length: 8 }, () => postgresStore({ pool: newPool({ ...config, max: 3 }) }))
-    await Promise.all(sweepers.map((sweeper) => sweeper.open()))
+    const sweepers = await Promise.all(Array.from({ length: 8 }, async () => openStoreOn({ ...config, max: 3 })))
 
     const swept = await Promise.all(sweepers.map((sweeper) => sweeper.sweepWorkers(SWEEP)))
 
     expect(swept.flat()).toEqual([{ eventId, crashes: 1, dead: false, workerId: 'gone' }])
     expect(await store.findEvent(eventId)).toMatchObject({ crashes: 1 })
-    await Promise.all(sweepers.map((sweeper) => sweeper.close()))
   })
 
   test('a frozen worker keeps what it holds until its transaction ends', async () => {
@@ -53,8 +51,7 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
     let heard = (): void => undefined
     const next = async (): Promise<void> => new Promise((resolve) => (heard = resolve))
     const stop = await store.listen(() => heard())
-    const other = postgresStore({ pool: newPool(config) })
-    await other.open()
+    const other = await openStoreOn(config)
 
     const first = next()
     await other.notify()
@@ -62,14 +59,13 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
 
     // Coming back counts as a wake, since nobody knows what was missed.
     const back = next()
-    await query("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'listen%'")
+    await query(`select pg_terminate_backend(pid) from (${LISTENING}) listening`)
     await back
     const second = next()
     await other.notify()
     await second
 
     await stop()
-    await other.close()
-    expect(await query("select * from pg_stat_activity where datname = current_database() and query like 'listen%'")).toEqual([])
+    await expect.poll(() => query(LISTENING)).toEqual([])
   })
 })

@@ -110,6 +110,8 @@ describe('sqlite: the store', () => {
 
     expect(group).toBeUndefined()
     expect(await store.findEvent(eventId)).toMatchObject({ state: 'paused' })
+    await database.execute('update hookonce_queue set parked = null, parked_reason = null')
+    expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready' })
     expect(await store.sweepWorkers({ deadAfterMs: 0, crashesMax: 3, me: 'worker-2' })).toEqual([])
   })
 

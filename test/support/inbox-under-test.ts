@@ -98,7 +98,7 @@ function createTestInbox({ database }: OpenedStore, setup: InboxSetup): TestInbo
     store: database.newStore(),
     sources: {
       stripe: stripe({ secrets: [SECRET], ...setup.source }),
-      pings: hmac({ ...PING_OPTIONS, sameBytes: 'run' }) as Source,
+      pings: hmac({ ...PING_OPTIONS, sameBytes: 'run' }),
     },
     logger: setup.logger ?? SILENT,
     receive: setup.receive ?? {},

@@ -12,7 +12,7 @@
  */
 
 import { CommitUnknownError, StoreUnavailableError } from '../../errors.ts'
-import type { PgPool, PgPoolClient, PgResult } from './driver.ts'
+import type { PgPool, PgPoolClient, PgQueryConfig, PgResult } from './driver.ts'
 import { findSqlState } from './store-error.ts'
 
 /** Every column as text, or `null`. */
@@ -22,6 +22,7 @@ export class Connection {
   readonly #client: PgPoolClient
   readonly #bind: BindSchema
   #status: string | null = null
+  #hasFailed = false
   #isLost = false
   #isReturned = false
   #deadlineAt: number
@@ -33,7 +34,7 @@ export class Connection {
     this.#deadlineAt = deadlineAt
     client.on('error', this.#onLost)
     client.on('end', this.#onLost)
-    if (client.getTransactionStatus === undefined) findProtocol(client)?.on('readyForQuery', this.#onReady)
+    findProtocol(client)?.on('readyForQuery', this.#onReady)
   }
 
   get client(): PgPoolClient {
@@ -44,9 +45,15 @@ export class Connection {
     return this.#isLost
   }
 
-  /** `I` outside a transaction, `T` in one, `E` in one that failed. */
+  /**
+   * `I` outside a transaction, `T` in one, `E` in one that failed.
+   *
+   * The driver rejects a statement when its error arrives, and learns the new status from a message
+   * that may come later. An error inside a transaction leaves it failed, so that need not be waited for.
+   */
   get transactionStatus(): string | null {
-    return this.#client.getTransactionStatus?.() ?? this.#status
+    const status = this.#client.getTransactionStatus?.() ?? this.#status
+    return status === 'T' && this.#hasFailed ? 'E' : status
   }
 
   /** From now on every statement has this long. Before, all of them shared the time given at check-out. */
@@ -67,14 +74,24 @@ export class Connection {
     return (Array.isArray(results) ? results : [results]) as PgResult[]
   }
 
-  async #send(config: Parameters<PgPoolClient['query']>[0]): Promise<PgResult> {
+  async #send(config: PgQueryConfig): Promise<PgResult> {
     if (this.#isLost) throw new StoreUnavailableError('The connection to PostgreSQL was lost')
     const timeoutMs = Math.min(this.#eachMs, this.#deadlineAt - performance.now())
     if (timeoutMs <= 0) throw new StoreUnavailableError('There was no time left to ask PostgreSQL')
-    return withTimeout(this.#client.query(config), timeoutMs, () => {
+    return withTimeout(this.passOn(config), timeoutMs, () => {
       this.destroy()
       return new StoreUnavailableError('PostgreSQL did not answer in time')
     })
+  }
+
+  /** Runs a handler's statement as it is: with the user's parsers, and for as long as it takes. */
+  async passOn(config: PgQueryConfig): Promise<PgResult> {
+    try {
+      return await this.#client.query(config)
+    } catch (error) {
+      if (findSqlState(error) !== undefined && findProtocol(this.#client) !== undefined) this.#hasFailed = true
+      throw error
+    }
   }
 
   /** Gives the client back to the pool. Only for one that is outside any transaction. */
@@ -108,6 +125,7 @@ export class Connection {
 
   readonly #onReady = (message: { status?: string }): void => {
     this.#status = message.status ?? null
+    this.#hasFailed = false
   }
 }
 

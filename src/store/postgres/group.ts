@@ -45,7 +45,7 @@ export class PostgresGroup implements Group<PostgresTx> {
   }
 
   lend(): LentTx<PostgresTx> {
-    const lent = new LentPostgresTx(this.#connection.client)
+    const lent = new LentPostgresTx(this.#connection)
     this.#lent.push(lent)
     return lent
   }

@@ -12,7 +12,8 @@
 import { HookonceError, OptionInvalidError } from '../../errors.ts'
 import type { LentTx } from '../contract.ts'
 import { findTransactionControl } from '../transaction-control.ts'
-import type { PgPoolClient, PgResult, PostgresTx, PostgresTxQuery } from './driver.ts'
+import type { Connection } from './connection.ts'
+import type { PgResult, PostgresTx, PostgresTxQuery } from './driver.ts'
 
 /**
  * SET and RESET outlive a savepoint's neighbours: a handler in a group would change them for all that
@@ -39,13 +40,13 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
   readonly tx: PostgresTx = Object.freeze({
     query: (config: unknown, values?: unknown) => this.#query(config, values),
   }) as PostgresTx
-  readonly #client: PgPoolClient
+  readonly #connection: Connection
   #isRevoked = false
   #mayStart = true
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(client: PgPoolClient) {
-    this.#client = client
+  constructor(connection: Connection) {
+    this.#connection = connection
   }
 
   async revoke(): Promise<void> {
@@ -78,7 +79,7 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     }
     await this.#last
     if (!this.#mayStart) throw revoked()
-    return this.#client.query({
+    return this.#connection.passOn({
       text: query.text,
       ...(query.values === undefined ? {} : { values: [...query.values] }),
       ...(query.rowMode === undefined ? {} : { rowMode: query.rowMode }),

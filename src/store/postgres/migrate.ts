@@ -67,8 +67,8 @@ async function findVersion(connection: Connection, schema: string): Promise<numb
   const { rows: tables } = await connection.query<'found'>(
     'select to_regclass($1) is not null as found', [`"${schema}".migrations`])
   if (tables[0]?.found !== 't') return undefined
-  const { rows } = await connection.query<'version'>('select max(version) as version from {schema}.migrations')
-  return rows[0]?.version == null ? undefined : Number(rows[0].version)
+  const { rows } = await connection.query<'version'>('select coalesce(max(version), 0) as version from {schema}.migrations')
+  return Number(rows[0]?.version)
 }
 
 function requireNotNewer(found: number | undefined, schema: string): void {

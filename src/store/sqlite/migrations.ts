@@ -62,7 +62,7 @@ export const MIGRATIONS: readonly Migration[] = [
 
   create table {prefix}queue (
     event_id text not null primary key,
-    run integer not null default 1,
+    run integer not null default 0,
     run_at integer not null,
     attempts integer not null default 0,
     crashes integer not null default 0,
@@ -163,7 +163,7 @@ export function checkSchema(connection: Connection): void {
   refuseNewer(version)
   if (version === newestVersion()) return
   const advice = "Open the store once with migrate: 'auto', or run the text of printMigrations()."
-  if (version === 0)
+  if (connection.all(TABLE_EXISTS).length === 0)
     throw new HookonceError('SCHEMA_MISSING', `The database has no tables of ours. ${advice}`)
   throw new HookonceError(
     'SCHEMA_OUTDATED',

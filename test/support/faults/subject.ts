@@ -1,16 +1,15 @@
 /**
- * Child processes under test: a receiver or a worker, started with tsx and led by messages.
+ * Child processes under test: a receiver or a worker, led by messages.
  *
  * Nothing here waits for a time: a test waits until a child says that it has reached a point, until
- * something happened in it, or until it is gone. Measured: a child needs 0.3 s to load, which is why
- * `SubjectPool` keeps some ready.
+ * something happened in it, or until it is gone.
  *
  * @module
  */
 
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { bundleProgram } from './bundle-program.ts'
 import { TRAP } from './subject-messages.ts'
 import type { FromSubject, SubjectConfig, ToSubject, Trap } from './subject-messages.ts'
 
@@ -34,10 +33,8 @@ export class Subject {
   #isGone = false
 
   constructor(kind: SubjectKind, { nodeOptions = [], env }: SpawnOptions = {}) {
-    const file = fileURLToPath(new URL(`./${kind}-process.ts`, import.meta.url))
-    const execArgv = ['--import', 'tsx', ...nodeOptions]
-    this.process = fork(file, [], {
-      execArgv,
+    this.process = fork(bundleProgram(`${kind}-process`), [], {
+      execArgv: ['--enable-source-maps', ...nodeOptions],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       env: { ...process.env, NODE_OPTIONS: '', ...env },
     })

@@ -73,3 +73,12 @@ export function newPool(config: pg.PoolConfig): pg.Pool {
   onTestFinished(() => pool.end())
   return pool
 }
+
+/** Another store on a database, opened, with a pool of its own; both end with the running test. */
+export async function openStoreOn(config: pg.PoolConfig): Promise<PostgresStore> {
+  const store = postgresStore({ pool: newPool(config) })
+  // What is registered later runs first, so that the pool is whole again when it is ended.
+  onTestFinished(() => store.close())
+  await store.open()
+  return store
+}

@@ -64,7 +64,8 @@ const CLAIM_THESE = `
            from {schema}.queue q
            join unnest($3::uuid[], $4::integer[], $5::integer[]) as chosen (event_id, run, attempts)
              on q.event_id = chosen.event_id and q.run = chosen.run and q.attempts = chosen.attempts
-          where q.parked is null${NOT_RUNNING_ELSEWHERE}
+          where q.event_id = any($3::uuid[])
+            and q.parked is null${NOT_RUNNING_ELSEWHERE}
           order by q.run_at, q.event_id
             for update of q skip locked)
   select event_id, run from c`

@@ -4,6 +4,10 @@
  * Every statement also says in which transaction it ran. A handler that got around the guards may
  * have ended ours and begun another, in which none of our locks hold.
  *
+ * The rows are named as `= any($1)` beside the join, because that is what the planner answers with the
+ * index whatever the queue's size. From the join alone it chose to read the whole queue for every group:
+ * measured with 20,000 events queued, 20 µs an event, and 6 µs this way.
+ *
  * @module
  */
 
@@ -21,7 +25,8 @@ const REST = `
        gone as (
          delete from {schema}.queue q
           using s
-          where q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts - 1
+          where q.event_id = any($1::uuid[])
+            and q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts - 1
          returning s.*),
        written as (
          insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, result, settled_at)
@@ -39,7 +44,8 @@ const RUN_AGAIN = `
             set attempts = s.attempts,
                 run_at = clock_timestamp() + s.retry_in_ms * interval '1 millisecond'
            from s
-          where q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts - 1
+          where q.event_id = any($1::uuid[])
+            and q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts - 1
          returning 1)
   select (select count(*) from changed) as found, pg_current_xact_id() as xid`
 
@@ -51,7 +57,8 @@ const PARK_UNHANDLED = `
          update {schema}.queue q
             set parked = 'unhandled', reason = 'no handler for its type', wake_key = s.wake_key
            from s
-          where q.event_id = s.event_id and q.run = s.run
+          where q.event_id = any($1::uuid[])
+            and q.event_id = s.event_id and q.run = s.run
          returning 1)
   select (select count(*) from changed) as found, pg_current_xact_id() as xid`
 
