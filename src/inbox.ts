@@ -230,6 +230,7 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
   }
 
   async #startWorker(options: ResolvedWorkerOptions): Promise<void> {
+    this.#store.requireCapacity(options.concurrency)
     const worker = new Worker<Tx>({
       store: this.#store,
       handlers: this.#handlers,

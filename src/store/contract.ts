@@ -63,6 +63,12 @@ export interface Store<Tx> {
   // ── work ─────────────────────────────────────────────────────────────────────────────────────
 
   /**
+   * Refuses to run that many groups at once when it would leave too little for everything else.
+   * @throws OptionInvalidError saying how many connections are needed
+   */
+  requireCapacity(concurrency: number): void
+
+  /**
    * Opens a transaction, claims due events in it and returns it open; `undefined` when nothing is due.
    * Never claims an event that another worker's record lists as running.
    */

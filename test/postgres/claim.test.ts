@@ -24,11 +24,17 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
   test.each([
     ['nested loops only', ['enable_hashjoin=off', 'enable_mergejoin=off', 'enable_material=off']],
     ['no index', ['enable_indexscan=off', 'enable_bitmapscan=off', 'enable_indexonlyscan=off']],
-    ['no sequential scan and no sort', ['enable_seqscan=off', 'enable_sort=off', 'enable_hashagg=off']],
+    [
+      'no sequential scan and no sort',
+      ['enable_seqscan=off', 'enable_sort=off', 'enable_hashagg=off'],
+    ],
   ])('no more than the limit is locked by a plan with %s', async (_, settings) => {
     const { config, store, query } = await openPostgres()
     await recordMany(store, 500)
-    const planned = await openStoreOn({ ...config, options: settings.map((s) => `-c ${s}`).join(' ') })
+    const planned = await openStoreOn({
+      ...config,
+      options: settings.map((s) => `-c ${s}`).join(' '),
+    })
 
     const group = await planned.claimGroup(aClaim({ limit: 10 }))
 
@@ -48,10 +54,17 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
     await expect(pool.lastGiven.query('commit')).rejects.toMatchObject({ code: '2D000' })
 
     expect(group!.status()).toBe('ended')
-    await expect(group!.settle(group!.events.map(done))).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' })
-    expect(await group!.commit()).toMatchObject({ status: 'refused', error: { code: 'TRANSACTION_ENDED' } })
+    await expect(group!.settle(group!.events.map(done))).rejects.toMatchObject({
+      code: 'TRANSACTION_ENDED',
+    })
+    expect(await group!.commit()).toMatchObject({
+      status: 'refused',
+      error: { code: 'TRANSACTION_ENDED' },
+    })
     expect(await query('select * from effects')).toEqual([])
-    expect(await query('select count(*)::integer as queued from hookonce.queue')).toEqual([{ queued: 3 }])
+    expect(await query('select count(*)::integer as queued from hookonce.queue')).toEqual([
+      { queued: 3 },
+    ])
   })
 
   test('a ROLLBACK and BEGIN behind our back settle nothing', async () => {
@@ -62,10 +75,14 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
     await pool.lastGiven.query('begin')
 
     expect(group!.status()).toBe('open')
-    await expect(group!.settle(group!.events.map(done))).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' })
+    await expect(group!.settle(group!.events.map(done))).rejects.toMatchObject({
+      code: 'TRANSACTION_ENDED',
+    })
 
     expect(await group!.commit()).toMatchObject({ status: 'refused' })
-    expect(await query('select count(*)::integer as queued from hookonce.queue')).toEqual([{ queued: 3 }])
+    expect(await query('select count(*)::integer as queued from hookonce.queue')).toEqual([
+      { queued: 3 },
+    ])
   })
 
   test('a ROLLBACK and BEGIN between settling and our COMMIT are noticed', async () => {
@@ -78,19 +95,29 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
 
     expect(await group!.commit()).toMatchObject({ status: 'refused' })
 
-    expect(await query('select count(*)::integer as queued from hookonce.queue')).toEqual([{ queued: 1 }])
+    expect(await query('select count(*)::integer as queued from hookonce.queue')).toEqual([
+      { queued: 1 },
+    ])
   })
 
   test('a swallowed error makes the group refuse to commit', async () => {
     const { store, query } = await openPostgres()
     await recordMany(store, 1)
     const group = await store.claimGroup(aClaim())
-    await group!.lend().tx.query('select 1 / 0').catch(() => undefined)
+    await group!
+      .lend()
+      .tx.query('select 1 / 0')
+      .catch(() => undefined)
 
     expect(group!.status()).toBe('failed')
-    expect(await group!.commit()).toMatchObject({ status: 'refused', error: { code: 'TRANSACTION_ABORTED' } })
+    expect(await group!.commit()).toMatchObject({
+      status: 'refused',
+      error: { code: 'TRANSACTION_ABORTED' },
+    })
 
-    expect(await query('select count(*)::integer as queued from hookonce.queue')).toEqual([{ queued: 1 }])
+    expect(await query('select count(*)::integer as queued from hookonce.queue')).toEqual([
+      { queued: 1 },
+    ])
   })
 
   test('a statement that runs too long can be stopped from outside', async () => {
@@ -133,13 +160,22 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
     const group = await store.claimGroup(aClaim())
     const { tx } = group!.lend()
 
-    for (const odd of [{ submit: () => undefined, text: 'select 1' }, { values: [] }, 7, undefined]) {
-      await expect(tx.query(odd as unknown as string)).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+    for (const odd of [
+      { submit: () => undefined, text: 'select 1' },
+      { values: [] },
+      7,
+      undefined,
+    ]) {
+      await expect(tx.query(odd as unknown as string)).rejects.toMatchObject({
+        code: 'OPTION_INVALID',
+      })
     }
     await expect(tx.query('select 1', (() => undefined) as unknown as [])).rejects.toMatchObject({
       code: 'OPTION_INVALID',
     })
-    await expect(tx.query('set work_mem = 1')).rejects.toMatchObject({ code: 'TRANSACTION_CONTROL' })
+    await expect(tx.query('set work_mem = 1')).rejects.toMatchObject({
+      code: 'TRANSACTION_CONTROL',
+    })
     await group!.abandon()
   })
 })

@@ -1,8 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import pg from 'pg'
-import { postgresStore, printMigrations, requireTransaction } from '../../src/store/postgres/index.ts'
+import {
+  postgresStore,
+  printMigrations,
+  requireTransaction,
+} from '../../src/store/postgres/index.ts'
 import type { PgPool } from '../../src/store/postgres/index.ts'
-import { createPostgresDatabase, hasNoPostgres, newPool, openPostgres } from '../support/postgres/open-postgres.ts'
+import {
+  createPostgresDatabase,
+  hasNoPostgres,
+  newPool,
+  openPostgres,
+} from '../support/postgres/open-postgres.ts'
 import { startPostgres } from '../support/postgres/start-postgres.ts'
 
 describe('a store is not made of', () => {
@@ -24,7 +33,9 @@ describe('a store is not made of', () => {
 
   test('an option with a misspelt name', () => {
     const options = { pool: new pg.Pool(), shema: 'hooks' }
-    expect(() => postgresStore(options)).toThrow(expect.objectContaining({ option: 'postgresStore.shema' }))
+    expect(() => postgresStore(options)).toThrow(
+      expect.objectContaining({ option: 'postgresStore.shema' }),
+    )
   })
 })
 
@@ -32,7 +43,9 @@ describe.skipIf(hasNoPostgres)('opening', () => {
   test('an unreachable database is named, its password is not', async () => {
     const pool = newPool({ connectionString: 'postgres://app:hunter2@127.0.0.1:1/orders' })
 
-    const error: unknown = await postgresStore({ pool }).open().catch((reason: unknown) => reason)
+    const error: unknown = await postgresStore({ pool })
+      .open()
+      .catch((reason: unknown) => reason)
 
     expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: true })
     expect(String(error)).toContain('database orders at 127.0.0.1, port 1')
@@ -81,7 +94,9 @@ describe.skipIf(hasNoPostgres)('opening', () => {
     await store.maintain()
 
     expect(await store.beat(undefined)).toMatchObject({ died: [] })
-    expect(await query('select to_regclass($1) as made', [week?.['name']])).toEqual([{ made: null }])
+    expect(await query('select to_regclass($1) as made', [week?.['name']])).toEqual([
+      { made: null },
+    ])
     await store.close()
     await query(`drop owned by ${role}`)
     await query(`drop role ${role}`)

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import { anEventDraft } from '../support/builders.ts'
-import { hasNoPostgres, newPool, openPostgres, openStoreOn } from '../support/postgres/open-postgres.ts'
+import {
+  hasNoPostgres,
+  newPool,
+  openPostgres,
+  openStoreOn,
+} from '../support/postgres/open-postgres.ts'
 import { startWireProxy } from '../support/postgres/wire-proxy.ts'
 import type { WireAction } from '../support/postgres/wire-proxy.ts'
 
@@ -16,11 +21,15 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
         if new.body = 'poison'::bytea then raise exception 'refused'; end if;
         return new;
       end $$`)
-    await query('create trigger refuse before insert on hookonce.events for each row execute function refuse()')
+    await query(
+      'create trigger refuse before insert on hookonce.events for each row execute function refuse()',
+    )
     const good = anEventDraft({ key: 'good' })
     const bad = anEventDraft({ key: 'bad', body: 'poison' })
 
-    await expect(store.recordEvents([good, bad], DEADLINE)).rejects.toMatchObject({ code: 'STORE_REJECTED' })
+    await expect(store.recordEvents([good, bad], DEADLINE)).rejects.toMatchObject({
+      code: 'STORE_REJECTED',
+    })
 
     expect(await store.countEvents()).toBe(0)
     expect(await store.recordEvents([good], DEADLINE)).toMatchObject([{ status: 'accepted' }])
@@ -36,14 +45,18 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
       create constraint trigger expect_parent after insert on hookonce.queue
       deferrable initially deferred for each row execute function expect_parent()`)
 
-    await expect(store.recordEvents([anEventDraft()], DEADLINE)).rejects.toMatchObject({ code: 'STORE_REJECTED' })
+    await expect(store.recordEvents([anEventDraft()], DEADLINE)).rejects.toMatchObject({
+      code: 'STORE_REJECTED',
+    })
 
     expect(await store.countEvents()).toBe(0)
   })
 
   test('racing duplicates are told so where the database defaults to a stricter isolation', async () => {
     const { config, query } = await openPostgres()
-    await query(`alter database ${config.database} set default_transaction_isolation = 'repeatable read'`)
+    await query(
+      `alter database ${config.database} set default_transaction_isolation = 'repeatable read'`,
+    )
     const stores = await Promise.all([1, 2, 3].map(async () => openStoreOn(config)))
 
     const answers = await Promise.all(
@@ -57,7 +70,9 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
   test('an event is committed durably and under READ COMMITTED, whatever the defaults are', async () => {
     const { config, query } = await openPostgres()
     await query(`alter database ${config.database} set synchronous_commit = off`)
-    await query(`alter database ${config.database} set default_transaction_isolation = 'serializable'`)
+    await query(
+      `alter database ${config.database} set default_transaction_isolation = 'serializable'`,
+    )
     await query('create table seen (commits text, isolation text)')
     await query(`
       create function note_setting() returns trigger language plpgsql as $$
@@ -65,12 +80,16 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
         insert into seen values (current_setting('synchronous_commit'), current_setting('transaction_isolation'));
         return null;
       end $$`)
-    await query('create trigger note_setting after insert on hookonce.keys execute function note_setting()')
+    await query(
+      'create trigger note_setting after insert on hookonce.keys execute function note_setting()',
+    )
     const store = await openStoreOn(config)
 
     await store.recordEvents([anEventDraft()], DEADLINE)
 
-    expect(await query('select * from seen')).toEqual([{ commits: 'on', isolation: 'read committed' }])
+    expect(await query('select * from seen')).toEqual([
+      { commits: 'on', isolation: 'read committed' },
+    ])
   })
 
   test('a batch of duplicates only writes to the log, so that its COMMIT proves what it says', async () => {
@@ -80,7 +99,9 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
       (await query('select pg_current_wal_flush_lsn()::text as lsn'))[0]?.['lsn']
     const before = await position()
 
-    expect(await store.recordEvents([anEventDraft()], DEADLINE)).toMatchObject([{ status: 'duplicate' }])
+    expect(await store.recordEvents([anEventDraft()], DEADLINE)).toMatchObject([
+      { status: 'duplicate' },
+    ])
 
     expect(await position()).not.toBe(before)
   })
@@ -89,23 +110,28 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
     ['is lost before COMMIT is forwarded', 'drop', 'accepted'],
     ['is lost after COMMIT is done', 'forward-and-drop', 'duplicate'],
     ['goes silent at COMMIT', 'swallow-answer', 'duplicate'],
-  ] as const)('when the connection %s nobody claims to know', async (_, action: WireAction, next) => {
-    const { config, store } = await openPostgres()
-    const proxy = await startWireProxy(config)
-    const pool = newPool(proxy.config)
-    const behind = postgresStore({ pool })
-    await behind.open()
-    proxy.onSent = (bytes) => (bytes.includes('commit\0') ? action : 'pass')
+  ] as const)(
+    'when the connection %s nobody claims to know',
+    async (_, action: WireAction, next) => {
+      const { config, store } = await openPostgres()
+      const proxy = await startWireProxy(config)
+      const pool = newPool(proxy.config)
+      const behind = postgresStore({ pool })
+      await behind.open()
+      proxy.onSent = (bytes) => (bytes.includes('commit\0') ? action : 'pass')
 
-    await expect(behind.recordEvents([anEventDraft()], { deadlineMs: 1_500 })).rejects.toMatchObject({
-      code: 'COMMIT_UNKNOWN',
-    })
+      await expect(
+        behind.recordEvents([anEventDraft()], { deadlineMs: 1_500 }),
+      ).rejects.toMatchObject({
+        code: 'COMMIT_UNKNOWN',
+      })
 
-    proxy.onSent = () => 'pass'
-    expect(pool.idleCount).toBe(0)
-    expect(await store.recordEvents([anEventDraft()], DEADLINE)).toMatchObject([{ status: next }])
-    await behind.close()
-  })
+      proxy.onSent = () => 'pass'
+      expect(pool.idleCount).toBe(0)
+      expect(await store.recordEvents([anEventDraft()], DEADLINE)).toMatchObject([{ status: next }])
+      await behind.close()
+    },
+  )
 
   test('a pool without a free connection is given up on at the deadline, and recovers', async () => {
     const { config } = await openPostgres()
@@ -119,7 +145,9 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
     })
 
     taken.release()
-    expect(await store.recordEvents([anEventDraft()], DEADLINE)).toMatchObject([{ status: 'accepted' }])
+    expect(await store.recordEvents([anEventDraft()], DEADLINE)).toMatchObject([
+      { status: 'accepted' },
+    ])
     await store.close()
   })
 

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { aClaim, anEventDraft } from '../support/builders.ts'
 import { hasNoPostgres, openPostgres, openStoreOn } from '../support/postgres/open-postgres.ts'
 
-const LISTENING = "select pid from pg_stat_activity where datname = current_database() and query like 'listen %'"
+const LISTENING =
+  "select pid from pg_stat_activity where datname = current_database() and query like 'listen %'"
 const SWEEP = { deadAfterMs: 0, crashesMax: 3, me: 'sweeper' }
 
 describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
@@ -11,7 +12,9 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
     const recorded = await store.recordEvents([anEventDraft()], { deadlineMs: 20_000 })
     const { eventId } = recorded[0]!
     await store.announce({ workerId: 'gone', slot: 0 }, [{ eventId, attempt: 1 }])
-    const sweepers = await Promise.all(Array.from({ length: 8 }, async () => openStoreOn({ ...config, max: 3 })))
+    const sweepers = await Promise.all(
+      Array.from({ length: 8 }, async () => openStoreOn({ ...config, max: 3 })),
+    )
 
     const swept = await Promise.all(sweepers.map((sweeper) => sweeper.sweepWorkers(SWEEP)))
 
@@ -26,7 +29,9 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
     await store.announce({ workerId: 'frozen', slot: 0 }, group!.events)
 
     expect(await store.sweepWorkers(SWEEP)).toEqual([])
-    expect(await query('select cardinality(running) as listed from hookonce.workers')).toEqual([{ listed: 1 }])
+    expect(await query('select cardinality(running) as listed from hookonce.workers')).toEqual([
+      { listed: 1 },
+    ])
 
     await group!.abandon()
     expect(await store.sweepWorkers(SWEEP)).toMatchObject([{ crashes: 1, workerId: 'frozen' }])
@@ -43,7 +48,9 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
 
     await store.beatWorker('worker-1', 2)
 
-    expect(await query('select count(*)::integer as slots from hookonce.workers')).toEqual([{ slots: 2 }])
+    expect(await query('select count(*)::integer as slots from hookonce.workers')).toEqual([
+      { slots: 2 },
+    ])
   })
 
   test('another process is heard, also after the listening connection was lost', async () => {

@@ -7,14 +7,22 @@ const LOOK = `
          pg_is_in_recovery() as is_standby`
 
 /** Refuses a server on which a promise would not hold. */
-export async function checkServer(connection: Connection, { allowUnsafe }: { allowUnsafe: boolean }): Promise<void> {
+export async function checkServer(
+  connection: Connection,
+  { allowUnsafe }: { allowUnsafe: boolean },
+): Promise<void> {
   const { rows } = await connection.query(LOOK)
   const row = rows[0] ?? {}
   if (Number(row['version']) < 140_000) {
-    throw new HookonceError('STORE_UNSAFE', `PostgreSQL 14 or later is needed, this is ${String(row['name'])}`)
+    throw new HookonceError(
+      'STORE_UNSAFE',
+      `PostgreSQL 14 or later is needed, this is ${String(row['name'])}`,
+    )
   }
   if (row['is_standby'] === 't') {
-    throw new StoreUnavailableError('This PostgreSQL is a standby and cannot store: connect to the primary')
+    throw new StoreUnavailableError(
+      'This PostgreSQL is a standby and cannot store: connect to the primary',
+    )
   }
   const off = ['fsync', 'full_page_writes'].filter((name) => row[name] === 'off')
   if (off.length === 0 || allowUnsafe) return

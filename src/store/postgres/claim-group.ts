@@ -21,7 +21,10 @@ export class GroupClaimer {
   }
 
   /** Leaves the transaction open, or ends it and gives the connection back when nothing was claimed. */
-  async claim(connection: Connection, request: ClaimRequest): Promise<ClaimedTransaction | undefined> {
+  async claim(
+    connection: Connection,
+    request: ClaimRequest,
+  ): Promise<ClaimedTransaction | undefined> {
     try {
       const events = await this.#claimChosen(connection, request)
       if (events.length > 0) {
@@ -36,7 +39,10 @@ export class GroupClaimer {
     return undefined
   }
 
-  async #claimChosen(connection: Connection, request: ClaimRequest): Promise<readonly ClaimedEvent[]> {
+  async #claimChosen(
+    connection: Connection,
+    request: ClaimRequest,
+  ): Promise<readonly ClaimedEvent[]> {
     // A handler may run as long as its own timeout says, whatever the role's default is.
     const settings: TransactionSettings = {
       statementTimeoutMs: 0,
@@ -44,7 +50,8 @@ export class GroupClaimer {
       idleTimeoutMs: CLAIM_IDLE_TIMEOUT_MS,
     }
     await begin(connection, settings)
-    if (request.kind === 'suspect' && !(await lockSuspects(connection, this.#suspectLock))) return []
+    if (request.kind === 'suspect' && !(await lockSuspects(connection, this.#suspectLock)))
+      return []
 
     const candidates = await this.#claimDue(connection, request)
     if (candidates.length === 0) return []

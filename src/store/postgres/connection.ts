@@ -63,7 +63,10 @@ export class Connection {
   }
 
   /** Runs one statement with parameters. `{schema}` in it is replaced by ours. */
-  async query<Names extends string>(sql: string, values: unknown[] = []): Promise<PgResult<TextRow<Names>>> {
+  async query<Names extends string>(
+    sql: string,
+    values: unknown[] = [],
+  ): Promise<PgResult<TextRow<Names>>> {
     const result = await this.#send({ text: this.#bind(sql), values, types: AS_TEXT })
     return result as PgResult<TextRow<Names>>
   }
@@ -89,7 +92,8 @@ export class Connection {
     try {
       return await this.#client.query(config)
     } catch (error) {
-      if (findSqlState(error) !== undefined && findProtocol(this.#client) !== undefined) this.#hasFailed = true
+      if (findSqlState(error) !== undefined && findProtocol(this.#client) !== undefined)
+        this.#hasFailed = true
       throw error
     }
   }
@@ -145,7 +149,11 @@ export function createSchemaBinding(quotedSchema: string): BindSchema {
 }
 
 /** Takes a client from the pool. One that comes too late goes straight back. */
-export async function checkOut(pool: PgPool, bind: BindSchema, timeoutMs: number): Promise<Connection> {
+export async function checkOut(
+  pool: PgPool,
+  bind: BindSchema,
+  timeoutMs: number,
+): Promise<Connection> {
   const deadlineAt = performance.now() + timeoutMs
   let isLate = false
   const connecting = pool.connect()
@@ -195,13 +203,15 @@ export async function sendCommit(connection: Connection, text = 'commit'): Promi
   connection.client.on('notice', onNotice)
   try {
     const results = await connection.run(text)
-    if (warning !== undefined) return { status: 'unknown', error: new CommitUnknownError({ cause: warning }) }
+    if (warning !== undefined)
+      return { status: 'unknown', error: new CommitUnknownError({ cause: warning }) }
     const tag = results.at(-1)?.command
     if (tag === 'COMMIT') return { status: 'committed' }
     return { status: 'refused', error: new Error(`COMMIT was answered by ${String(tag)}`) }
   } catch (error) {
     const state = findSqlState(error)
-    if (state !== undefined && !/^(?:08|57P|58|XX)/.test(state)) return { status: 'refused', error: error as Error }
+    if (state !== undefined && !/^(?:08|57P|58|XX)/.test(state))
+      return { status: 'refused', error: error as Error }
     connection.destroy()
     return { status: 'unknown', error: new CommitUnknownError({ cause: error }) }
   } finally {
@@ -230,7 +240,11 @@ function findProtocol(client: PgPoolClient): Protocol | undefined {
   return (client as { connection?: Protocol }).connection
 }
 
-async function withTimeout<T>(work: Promise<T>, timeoutMs: number, onTimeout: () => Error): Promise<T> {
+async function withTimeout<T>(
+  work: Promise<T>,
+  timeoutMs: number,
+  onTimeout: () => Error,
+): Promise<T> {
   if (timeoutMs === Infinity) return work
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_, reject) => {

@@ -69,7 +69,10 @@ export class ControlConnection {
     if (this.#connection !== undefined && !this.#connection.isLost) return this.#connection
     this.#connection?.destroy()
     this.#connection = undefined
-    if (this.#failures > 0) await sleep(Math.min(PAUSE_MIN_MS * 2 ** this.#failures, PAUSE_MAX_MS), undefined, { ref: false })
+    if (this.#failures > 0)
+      await sleep(Math.min(PAUSE_MIN_MS * 2 ** this.#failures, PAUSE_MAX_MS), undefined, {
+        ref: false,
+      })
     this.#failures += 1
     const connection = await this.#connect()
     this.#failures = 0
@@ -80,7 +83,8 @@ export class ControlConnection {
 
   async #tidy(connection: Connection): Promise<void> {
     try {
-      if (!connection.isLost && connection.transactionStatus !== 'I') await connection.run('rollback')
+      if (!connection.isLost && connection.transactionStatus !== 'I')
+        await connection.run('rollback')
     } catch {
       connection.destroy()
     }

@@ -69,9 +69,13 @@ export class PostgresGroup implements Group<PostgresTx> {
     } catch (error) {
       if (findSqlState(error) !== NO_SUCH_SAVEPOINT) throw error
       this.#isForeign = true
-      throw new HookonceError('TRANSACTION_ENDED', 'The transaction that held the events was ended by somebody else', {
-        cause: error,
-      })
+      throw new HookonceError(
+        'TRANSACTION_ENDED',
+        'The transaction that held the events was ended by somebody else',
+        {
+          cause: error,
+        },
+      )
     }
   }
 
@@ -102,7 +106,8 @@ export class PostgresGroup implements Group<PostgresTx> {
     try {
       await settle(this.#connection, this.#xid, settlements)
     } catch (error) {
-      if (error instanceof HookonceError && error.code === 'TRANSACTION_ENDED') this.#isForeign = true
+      if (error instanceof HookonceError && error.code === 'TRANSACTION_ENDED')
+        this.#isForeign = true
       throw error
     }
   }

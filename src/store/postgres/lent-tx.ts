@@ -95,7 +95,8 @@ function readQuery(config: unknown, values: unknown): PostgresTxQuery {
   }
   const { text, values: given } = query as { text: unknown; values?: unknown }
   if (typeof text !== 'string') throw new OptionInvalidError('tx.query text', 'a string', text)
-  if (given !== undefined && !Array.isArray(given)) throw new OptionInvalidError('tx.query values', 'a list', given)
+  if (given !== undefined && !Array.isArray(given))
+    throw new OptionInvalidError('tx.query values', 'a list', given)
   return { ...query, text, values: given }
 }
 

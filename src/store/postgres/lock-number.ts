@@ -2,5 +2,9 @@ import { createHash } from 'node:crypto'
 
 /** A number for an advisory lock, the same in every process that uses this schema. As text: it has 64 bits. */
 export function lockNumber(schema: string, purpose: string): string {
-  return createHash('sha256').update(`hookonce:${schema}:${purpose}`).digest().readBigInt64BE().toString()
+  return createHash('sha256')
+    .update(`hookonce:${schema}:${purpose}`)
+    .digest()
+    .readBigInt64BE()
+    .toString()
 }

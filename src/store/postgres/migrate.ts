@@ -15,7 +15,11 @@ import { inTransaction } from './transaction.ts'
 import { ensurePartitions } from './sql/ensure-partitions.ts'
 
 /** Takes the connection and gives it back. */
-export async function migrate(connection: Connection, schema: string, mode: 'auto' | 'check'): Promise<void> {
+export async function migrate(
+  connection: Connection,
+  schema: string,
+  mode: 'auto' | 'check',
+): Promise<void> {
   try {
     const found = await findVersion(connection, schema)
     requireNotNewer(found, schema)
@@ -38,7 +42,10 @@ export async function migrate(connection: Connection, schema: string, mode: 'aut
 export function printMigrations(quotedSchema: string): string {
   const statements = [`create schema if not exists ${quotedSchema};`, CREATE_MIGRATIONS]
   for (const { version, name, sql } of MIGRATIONS) {
-    statements.push(`-- ${version}: ${name}${sql}`, `insert into {schema}.migrations (version) values (${version});`)
+    statements.push(
+      `-- ${version}: ${name}${sql}`,
+      `insert into {schema}.migrations (version) values (${version});`,
+    )
   }
   return `begin;\n\n${statements.join('\n\n')}\n\ncommit;\n`.replaceAll('{schema}', quotedSchema)
 }
@@ -48,10 +55,16 @@ const CREATE_MIGRATIONS = `create table if not exists {schema}.migrations (
   applied_at timestamptz not null default now()
 );`
 
-async function apply(connection: Connection, schema: string, current: number | undefined): Promise<void> {
+async function apply(
+  connection: Connection,
+  schema: string,
+  current: number | undefined,
+): Promise<void> {
   // "create schema if not exists" needs the right to create one even where it is there already.
   const { rows } = await connection.query<'is_there'>(
-    'select to_regnamespace($1) is not null as is_there', [`"${schema}"`])
+    'select to_regnamespace($1) is not null as is_there',
+    [`"${schema}"`],
+  )
   if (rows[0]?.is_there !== 't') await connection.query('create schema {schema}')
 
   await connection.query(CREATE_MIGRATIONS)
@@ -65,9 +78,13 @@ async function apply(connection: Connection, schema: string, current: number | u
 
 async function findVersion(connection: Connection, schema: string): Promise<number | undefined> {
   const { rows: tables } = await connection.query<'found'>(
-    'select to_regclass($1) is not null as found', [`"${schema}".migrations`])
+    'select to_regclass($1) is not null as found',
+    [`"${schema}".migrations`],
+  )
   if (tables[0]?.found !== 't') return undefined
-  const { rows } = await connection.query<'version'>('select coalesce(max(version), 0) as version from {schema}.migrations')
+  const { rows } = await connection.query<'version'>(
+    'select coalesce(max(version), 0) as version from {schema}.migrations',
+  )
   return Number(rows[0]?.version)
 }
 

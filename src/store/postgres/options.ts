@@ -48,7 +48,11 @@ export function resolvePostgresOptions(options: PostgresStoreOptions): ResolvedP
 /** Lower case only, so that the name is the same quoted and unquoted. */
 export function requireSchema(schema: unknown): asserts schema is string {
   if (typeof schema === 'string' && /^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return
-  throw new OptionInvalidError('postgresStore.schema', 'a lower-case name of at most 63 letters, digits and _', schema)
+  throw new OptionInvalidError(
+    'postgresStore.schema',
+    'a lower-case name of at most 63 letters, digits and _',
+    schema,
+  )
 }
 
 function requirePool(pool: unknown): void {
@@ -58,7 +62,11 @@ function requirePool(pool: unknown): void {
   // A single client has these; it would run every handler in one and the same transaction.
   const isClient = isObject && ('connectionParameters' in pool || 'processID' in pool)
   if (canQuery && canConnect && !isClient) return
-  throw new OptionInvalidError('postgresStore.pool', 'a Pool of pg, such as new pg.Pool({ connectionString })', pool)
+  throw new OptionInvalidError(
+    'postgresStore.pool',
+    'a Pool of pg, such as new pg.Pool({ connectionString })',
+    pool,
+  )
 }
 
 /** Where the database is, for messages. Never the password, which a connection string may contain. */
@@ -66,7 +74,8 @@ export function describeDatabase({ options = {} }: PgPool): string {
   const fromUrl = readUrl(options.connectionString)
   const host = fromUrl.host ?? options.host ?? process.env['PGHOST'] ?? 'localhost'
   const port = fromUrl.port ?? options.port ?? process.env['PGPORT'] ?? 5432
-  const database = fromUrl.database ?? options.database ?? process.env['PGDATABASE'] ?? 'the default database'
+  const database =
+    fromUrl.database ?? options.database ?? process.env['PGDATABASE'] ?? 'the default database'
   return `${database} at ${host}, port ${port}`
 }
 
@@ -79,4 +88,22 @@ function readUrl(text: string | undefined): { host?: string; port?: string; data
     ...(url.port === '' ? {} : { port: url.port }),
     ...(url.pathname.length < 2 ? {} : { database: decodeURIComponent(url.pathname.slice(1)) }),
   }
+}
+
+/** One for the worker's own records, one to listen for wake-ups, one at least to store deliveries, one for all else. */
+const CONNECTIONS_BESIDE_GROUPS = 4
+
+/**
+ * A pool that the running groups can empty would make deliveries wait for handlers, and a handler's
+ * own time-out for the connection that should cancel it.
+ */
+export function requirePoolSize(pool: PgPool, concurrency: number): void {
+  const max = pool.options?.max
+  const needed = concurrency + CONNECTIONS_BESIDE_GROUPS
+  if (max === undefined || max === null || max >= needed) return
+  throw new OptionInvalidError(
+    'postgresStore.pool',
+    `a pool of at least ${needed} connections for worker.concurrency ${concurrency} (its max is ${max})`,
+    max,
+  )
 }

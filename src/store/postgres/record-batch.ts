@@ -26,7 +26,10 @@ export async function recordBatch(
       return await recordOnce(connect, drafts, deadlineAt - performance.now())
     } catch (error) {
       if (error instanceof KeyVanished) {
-        if (hasVanished) throw new StoreUnavailableError('A key was dropped twice while its event was being stored')
+        if (hasVanished)
+          throw new StoreUnavailableError(
+            'A key was dropped twice while its event was being stored',
+          )
         hasVanished = true
       } else if (!isRetryable(error) || retries >= RETRIES_MAX) {
         throw asStoreError(error)
@@ -42,6 +45,10 @@ async function recordOnce(
 ): Promise<readonly Recorded[]> {
   const connection = await connect(timeoutMs)
   // The server gives up by itself a little after us, so that an abandoned batch does not hold keys for long.
-  const limits = { statementTimeoutMs: timeoutMs + 100, lockTimeoutMs: 0, idleTimeoutMs: timeoutMs + 1_000 }
+  const limits = {
+    statementTimeoutMs: timeoutMs + 100,
+    lockTimeoutMs: 0,
+    idleTimeoutMs: timeoutMs + 1_000,
+  }
   return inTransaction(connection, limits, async () => recordEvents(connection, drafts))
 }

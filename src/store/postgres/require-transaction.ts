@@ -21,7 +21,10 @@ export async function requireTransaction(tx: Queryable): Promise<void> {
   }
   const probe = randomUUID()
   await tx.query("select set_config('hookonce.probe', $1, true)", [probe])
-  const { rows } = await tx.query("select current_setting('hookonce.probe', true) = $1 as is_same", [probe])
+  const { rows } = await tx.query(
+    "select current_setting('hookonce.probe', true) = $1 as is_same",
+    [probe],
+  )
   const isSame = (rows[0] as { is_same?: unknown } | undefined)?.is_same
   if (isSame !== true && isSame !== 't') throw expected('this client is not inside one')
 }

@@ -11,7 +11,9 @@ export function asStoreError(error: unknown): HookonceError {
   const state = findSqlState(error)
   const message = error instanceof Error ? error.message : String(error)
   if (state !== undefined && /^(?:22|23|54|42|P0)/.test(state)) {
-    return new StoreRejectedError(`PostgreSQL refused a statement (${state}): ${message}`, { cause: error })
+    return new StoreRejectedError(`PostgreSQL refused a statement (${state}): ${message}`, {
+      cause: error,
+    })
   }
   const code = state === undefined ? '' : ` (${state})`
   return new StoreUnavailableError(`PostgreSQL failed${code}: ${message}`, { cause: error })

@@ -23,7 +23,7 @@ import { PostgresGroup } from './group.ts'
 import { Listener } from './listener.ts'
 import { lockNumber } from './lock-number.ts'
 import { migrate } from './migrate.ts'
-import { describeDatabase } from './options.ts'
+import { describeDatabase, requirePoolSize } from './options.ts'
 import type { ResolvedPostgresOptions } from './options.ts'
 import { recordBatch } from './record-batch.ts'
 import { asStoreError, findSqlState } from './store-error.ts'
@@ -55,7 +55,10 @@ const STATEMENT_TIMEOUT_MS = 10_000
 const GROUP_STATEMENT_TIMEOUT_MS = 30_000
 /** Making tables may wait for other processes that do the same. */
 const MIGRATE_TIMEOUT_MS = 120_000
-const SHORT: TransactionSettings = { statementTimeoutMs: STATEMENT_TIMEOUT_MS, lockTimeoutMs: 5_000 }
+const SHORT: TransactionSettings = {
+  statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  lockTimeoutMs: 5_000,
+}
 
 export class PostgresStore implements Store<PostgresTx> {
   readonly engine = 'postgres'
@@ -111,7 +114,10 @@ export class PostgresStore implements Store<PostgresTx> {
 
   // ── receive ──────────────────────────────────────────────────────────────────────────────────
 
-  async recordEvents(drafts: readonly EventDraft[], { deadlineMs }: { deadlineMs: number }): Promise<readonly Recorded[]> {
+  async recordEvents(
+    drafts: readonly EventDraft[],
+    { deadlineMs }: { deadlineMs: number },
+  ): Promise<readonly Recorded[]> {
     if (drafts.length === 0) return []
     const numbered = drafts.map((draft) => ({ id: this.#nextId(), draft }))
     return recordBatch(async (timeoutMs) => this.#checkOut(timeoutMs), numbered, deadlineMs)
@@ -120,10 +126,17 @@ export class PostgresStore implements Store<PostgresTx> {
   async beat(since: Date | undefined): Promise<Beat> {
     return this.#with(async (connection) => {
       const askedAt = Date.now()
-      const { nowMs, ...found } = await beat(connection, { since, canReadControl: this.#canReadControl })
+      const { nowMs, ...found } = await beat(connection, {
+        since,
+        canReadControl: this.#canReadControl,
+      })
       this.#skewMs = (askedAt + Date.now()) / 2 - nowMs
       return { ...found, skewMs: Math.round(this.#skewMs) }
     })
+  }
+
+  requireCapacity(concurrency: number): void {
+    requirePoolSize(this.#pool, concurrency)
   }
 
   async countDeliveries(counts: readonly DeliveryCount[]): Promise<void> {
@@ -132,7 +145,9 @@ export class PostgresStore implements Store<PostgresTx> {
   }
 
   async findOutcome(eventId: EventId): Promise<OutcomeView | undefined> {
-    return isId(eventId) ? this.#with(async (connection) => findOutcome(connection, eventId)) : undefined
+    return isId(eventId)
+      ? this.#with(async (connection) => findOutcome(connection, eventId))
+      : undefined
   }
 
   async nudgeEvent(eventId: EventId): Promise<void> {
@@ -196,7 +211,10 @@ export class PostgresStore implements Store<PostgresTx> {
     return this.#with(async (connection) => listUnhandled(connection, limit))
   }
 
-  async wakeUnhandled(pairs: readonly { source: string; type: string }[], limit: number): Promise<number> {
+  async wakeUnhandled(
+    pairs: readonly { source: string; type: string }[],
+    limit: number,
+  ): Promise<number> {
     if (pairs.length === 0) return 0
     return this.#transact(async (connection) => wakeUnhandled(connection, pairs, limit))
   }
@@ -212,7 +230,9 @@ export class PostgresStore implements Store<PostgresTx> {
   }
 
   async notify(): Promise<void> {
-    await this.#control.run(async (connection) => connection.query("select pg_notify($1, '')", [this.#channel]))
+    await this.#control.run(async (connection) =>
+      connection.query("select pg_notify($1, '')", [this.#channel]),
+    )
   }
 
   /** A role that may not create tables leaves the making of partitions to one that may. */
@@ -232,7 +252,9 @@ export class PostgresStore implements Store<PostgresTx> {
   // ── operators ────────────────────────────────────────────────────────────────────────────────
 
   async findEvent(eventId: EventId): Promise<EventRecord | undefined> {
-    return isId(eventId) ? this.#with(async (connection) => findEvent(connection, eventId)) : undefined
+    return isId(eventId)
+      ? this.#with(async (connection) => findEvent(connection, eventId))
+      : undefined
   }
 
   async listEventsByKey(source: string, key: string): Promise<readonly EventRecord[]> {
@@ -258,7 +280,9 @@ export class PostgresStore implements Store<PostgresTx> {
   // ── connections ──────────────────────────────────────────────────────────────────────────────
 
   async #cancel(pid: number): Promise<void> {
-    await this.#control.run(async (connection) => connection.query('select pg_cancel_backend($1)', [pid]))
+    await this.#control.run(async (connection) =>
+      connection.query('select pg_cancel_backend($1)', [pid]),
+    )
   }
 
   async #checkOut(timeoutMs = STATEMENT_TIMEOUT_MS): Promise<Connection> {
@@ -294,7 +318,9 @@ export class PostgresStore implements Store<PostgresTx> {
       if (!(error instanceof StoreUnavailableError)) throw error
       const cause = error.cause instanceof Error ? error.cause.message : error.message
       const where = describeDatabase(this.#pool)
-      throw new StoreUnavailableError(`Cannot use PostgreSQL (database ${where}): ${cause}`, { cause: error })
+      throw new StoreUnavailableError(`Cannot use PostgreSQL (database ${where}): ${cause}`, {
+        cause: error,
+      })
     }
   }
 }

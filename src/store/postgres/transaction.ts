@@ -47,10 +47,16 @@ export async function transact<T>(
   const answer = await sendCommit(connection)
   if (answer.status === 'committed') return result
   if (answer.status === 'unknown') throw answer.error
-  throw new StoreRejectedError(`PostgreSQL refused COMMIT: ${answer.error.message}`, { cause: answer.error })
+  throw new StoreRejectedError(`PostgreSQL refused COMMIT: ${answer.error.message}`, {
+    cause: answer.error,
+  })
 }
 
-export function beginText({ statementTimeoutMs, lockTimeoutMs, idleTimeoutMs }: TransactionSettings): string {
+export function beginText({
+  statementTimeoutMs,
+  lockTimeoutMs,
+  idleTimeoutMs,
+}: TransactionSettings): string {
   const statements = [
     'begin isolation level read committed read write',
     'set local synchronous_commit = on',
@@ -58,7 +64,9 @@ export function beginText({ statementTimeoutMs, lockTimeoutMs, idleTimeoutMs }: 
     `set local lock_timeout = ${milliseconds(lockTimeoutMs)}`,
   ]
   if (idleTimeoutMs !== undefined) {
-    statements.push(`set local idle_in_transaction_session_timeout = ${milliseconds(idleTimeoutMs)}`)
+    statements.push(
+      `set local idle_in_transaction_session_timeout = ${milliseconds(idleTimeoutMs)}`,
+    )
   }
   return statements.join('; ')
 }

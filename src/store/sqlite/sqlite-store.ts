@@ -146,6 +146,10 @@ export class SqliteStore implements Store<SqliteTx> {
 
   // ── work ───────────────────────────────────────────────────────────────────────────────────────
 
+  requireCapacity(): void {
+    // One writer, however many wait for it.
+  }
+
   async claimGroup(request: ClaimRequest): Promise<Group<SqliteTx> | undefined> {
     if (!(await this.#read((reader) => hasCandidates(reader, request)))) return undefined
     const { writer } = this.#requireOpen()

@@ -1,4 +1,12 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
@@ -21,10 +29,15 @@ export function prepareBinaries(bin: string, uid: number | undefined): PreparedB
   const native = dirname(bin)
   const links = readLinks(native)
   const linked = links.every(({ target }) => existsSync(join(native, target)))
-  if (linked && (uid === undefined || isReadableByAll(bin))) return { bin, dispose: () => undefined }
+  if (linked && (uid === undefined || isReadableByAll(bin)))
+    return { bin, dispose: () => undefined }
 
   const copy = mkdtempSync(join(tmpdir(), 'hookonce-pg-bin-'))
-  cpSync(native, copy, { recursive: true, verbatimSymlinks: true, filter: (path) => !path.endsWith('.a') })
+  cpSync(native, copy, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (path) => !path.endsWith('.a'),
+  })
   for (const { source, target } of links) {
     const at = join(copy, target)
     if (!existsSync(at)) symlinkSync(relative(dirname(at), join(copy, source)), at)

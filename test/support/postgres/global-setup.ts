@@ -27,8 +27,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
     return undefined
   }
   if (findBinaries('embedded') === undefined) {
-    const message =
-      `No PostgreSQL binaries for ${process.platform}-${process.arch} and no HOOKONCE_TEST_DATABASE_URL.`
+    const message = `No PostgreSQL binaries for ${process.platform}-${process.arch} and no HOOKONCE_TEST_DATABASE_URL.`
     if (process.env['CI'] === 'true') throw new Error(message)
     console.warn(`\n*** ${message} The PostgreSQL suites are SKIPPED. ***\n`)
     project.provide('postgres', null)

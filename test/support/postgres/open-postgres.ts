@@ -33,7 +33,9 @@ export class RecordingPool extends pg.Pool {
 }
 
 /** A fresh database and an opened store on it, for the length of the running test. */
-export async function openPostgres(admin: ConnectionConfig | null = inject('postgres')): Promise<OpenedPostgres> {
+export async function openPostgres(
+  admin: ConnectionConfig | null = inject('postgres'),
+): Promise<OpenedPostgres> {
   const config = await createPostgresDatabase(admin)
   const outside = new pg.Pool({ ...config, max: 2 })
   outside.on('error', () => undefined)

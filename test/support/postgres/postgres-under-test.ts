@@ -38,10 +38,14 @@ async function createPostgresDatabase(admin: ConnectionConfig): Promise<Database
       return rows
     },
     migrateBeyond: async () => {
-      await outside.query('insert into hookonce.migrations (version) values ($1)', [SCHEMA_VERSION + 1])
+      await outside.query('insert into hookonce.migrations (version) values ($1)', [
+        SCHEMA_VERSION + 1,
+      ])
     },
     migrateBack: async () => {
-      await outside.query('delete from hookonce.migrations where version = $1', [MIGRATIONS.at(-1)?.version])
+      await outside.query('delete from hookonce.migrations where version = $1', [
+        MIGRATIONS.at(-1)?.version,
+      ])
     },
     close: async () => {
       await Promise.all(stores.map((store) => store.close()))

@@ -14,7 +14,10 @@ export function findPgBouncer(): string | undefined {
 }
 
 /** A pooler in transaction mode before `server`, for the length of the running test. */
-export async function startPgBouncer(binary: string, server: ConnectionConfig): Promise<ConnectionConfig> {
+export async function startPgBouncer(
+  binary: string,
+  server: ConnectionConfig,
+): Promise<ConnectionConfig> {
   const dir = makeServerDir()
   const port = 6432
   writeFileSync(
@@ -33,7 +36,11 @@ ignore_startup_parameters = extra_float_digits
 `,
     { mode: 0o644 },
   )
-  const bouncer = spawn(binary, ['-q', join(dir, 'pgbouncer.ini')], { ...findServerUser(), cwd: dir, stdio: 'ignore' })
+  const bouncer = spawn(binary, ['-q', join(dir, 'pgbouncer.ini')], {
+    ...findServerUser(),
+    cwd: dir,
+    stdio: 'ignore',
+  })
   onTestFinished(async () => {
     if (bouncer.exitCode === null) {
       const ended = once(bouncer, 'exit')
@@ -44,7 +51,8 @@ ignore_startup_parameters = extra_float_digits
   })
   const config = { ...server, host: dir, port }
   while (!(await canQuery(config))) {
-    if (bouncer.exitCode !== null) throw new Error(`PgBouncer ended: ${readFileSync(join(dir, 'log'), 'utf8')}`)
+    if (bouncer.exitCode !== null)
+      throw new Error(`PgBouncer ended: ${readFileSync(join(dir, 'log'), 'utf8')}`)
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
   return config

@@ -14,7 +14,15 @@ import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, chownSync, mkdtempSync, openSync, closeSync, readFileSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  openSync,
+  closeSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -61,7 +69,8 @@ export const UNPRIVILEGED_ID = 65534
 
 export async function startPostgres(options: StartOptions = {}): Promise<PostgresServer> {
   const bin = findBinaries(options.version ?? 'embedded')
-  if (bin === undefined) throw new Error(`No PostgreSQL binaries for ${options.version ?? 'this platform'}`)
+  if (bin === undefined)
+    throw new Error(`No PostgreSQL binaries for ${options.version ?? 'this platform'}`)
   const server = new LocalServer(bin, options)
   try {
     await server.initialise()
@@ -126,7 +135,18 @@ class LocalServer implements PostgresServer {
     if (this.#options.tcp === true) this.#port = await findFreePort()
     execFileSync(
       join(this.#bin, 'initdb'),
-      ['-D', this.#dataDir, '-U', 'postgres', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
+      [
+        '-D',
+        this.#dataDir,
+        '-U',
+        'postgres',
+        '--auth=trust',
+        '-E',
+        'UTF8',
+        '--locale=C',
+        '--no-sync',
+        '--no-instructions',
+      ],
       { ...this.#user, cwd: this.socketDir, stdio: ['ignore', 'ignore', 'pipe'] },
     )
   }

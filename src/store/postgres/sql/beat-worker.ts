@@ -10,6 +10,10 @@ const BEAT = `
      set beat_at = excluded.beat_at`
 
 /** Shows that the worker lives, for all its slots at once. */
-export async function beatWorker(connection: Connection, workerId: string, slots: number): Promise<void> {
+export async function beatWorker(
+  connection: Connection,
+  workerId: string,
+  slots: number,
+): Promise<void> {
   await connection.query(BEAT, [workerId, slots])
 }

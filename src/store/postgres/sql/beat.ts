@@ -47,9 +47,12 @@ export async function beat(
   connection: Connection,
   { since, canReadControl }: { since: Date | undefined; canReadControl: boolean },
 ): Promise<BeatFound> {
-  const { rows } = await connection.query(canReadControl ? BEAT_WITH_CLUSTER : BEAT, [since?.getTime() ?? null])
+  const { rows } = await connection.query(canReadControl ? BEAT_WITH_CLUSTER : BEAT, [
+    since?.getTime() ?? null,
+  ])
   const row = rows[0] ?? {}
-  if (row['is_standby'] !== 'f') throw new StoreUnavailableError('This PostgreSQL is a standby and cannot store')
+  if (row['is_standby'] !== 'f')
+    throw new StoreUnavailableError('This PostgreSQL is a standby and cannot store')
 
   const nowMs = Number(row['now'])
   const died = (row['died'] ?? '').match(/[0-9a-f-]{36}/g) ?? []

@@ -55,7 +55,11 @@ const claimDue = (due: string): string => `
             for update skip locked)
 ${EVENTS_OF_CLAIM}`
 
-const CLAIM = { fresh: claimDue(DUE.fresh), again: claimDue(DUE.again), suspect: claimDue(DUE.suspect) }
+const CLAIM = {
+  fresh: claimDue(DUE.fresh),
+  again: claimDue(DUE.again),
+  suspect: claimDue(DUE.suspect),
+}
 
 // $1 worker  $2 slot  $3 events  $4 runs  $5 attempts
 const CLAIM_THESE = `
@@ -115,9 +119,13 @@ export async function claimDueEvents(
     kind === 'fresh' ? limit : 1,
     lowWaterMs === undefined ? '-infinity' : new Date(lowWaterMs).toISOString(),
   ])
-  if (rows.length > limit) throw new Error(`Claimed ${rows.length} events where ${limit} were asked for`)
+  if (rows.length > limit)
+    throw new Error(`Claimed ${rows.length} events where ${limit} were asked for`)
   const last = rows.at(-1)?.['run_at']
-  return { events: rows.map(asClaimedEvent), lastRunAtMs: last == null ? undefined : Number(last) / 1_000 }
+  return {
+    events: rows.map(asClaimedEvent),
+    lastRunAtMs: last == null ? undefined : Number(last) / 1_000,
+  }
 }
 
 /** Locks these again after the rest was let go of; some may have been taken meanwhile. */

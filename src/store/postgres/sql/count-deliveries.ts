@@ -17,7 +17,10 @@ const COUNT = `
      set count = deliveries.count + excluded.count`
 
 /** Adds to the delivery counts of the running minute. */
-export async function countDeliveries(connection: Connection, counts: readonly DeliveryCount[]): Promise<void> {
+export async function countDeliveries(
+  connection: Connection,
+  counts: readonly DeliveryCount[],
+): Promise<void> {
   await connection.query(COUNT, [
     plainArray(counts.map(({ eventId }) => eventId)),
     plainArray(counts.map(({ outcome }) => outcome)),

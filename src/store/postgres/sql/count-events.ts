@@ -7,7 +7,12 @@ const COUNT = `
     from {schema}.events
    where $1::text is null or source = $1`
 
-export async function countEvents(connection: Connection, source: string | undefined): Promise<number> {
-  const { rows } = await connection.query<'found'>(COUNT, [source === undefined ? null : withoutNul(source)])
+export async function countEvents(
+  connection: Connection,
+  source: string | undefined,
+): Promise<number> {
+  const { rows } = await connection.query<'found'>(COUNT, [
+    source === undefined ? null : withoutNul(source),
+  ])
   return Number(rows[0]?.found)
 }

@@ -45,7 +45,10 @@ const FIRST_MONDAY_MS = 4 * 24 * 3_600_000
 
 function listPartitions(nowMs: number): readonly Partition[] {
   const thisWeek = Math.floor((nowMs - FIRST_MONDAY_MS) / WEEK_MS)
-  return Array.from({ length: WEEKS }, (_, ahead) => FIRST_MONDAY_MS + (thisWeek + ahead) * WEEK_MS).flatMap((start) =>
+  return Array.from(
+    { length: WEEKS },
+    (_, ahead) => FIRST_MONDAY_MS + (thisWeek + ahead) * WEEK_MS,
+  ).flatMap((start) =>
     PARENTS.map((parent) => ({
       parent,
       name: `${parent}_${new Date(start).toISOString().slice(0, 10).replaceAll('-', '')}`,
@@ -61,7 +64,10 @@ function lowestIdAt(ms: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
 }
 
-async function attach(connection: Connection, { parent, name, from, to }: Partition): Promise<void> {
+async function attach(
+  connection: Connection,
+  { parent, name, from, to }: Partition,
+): Promise<void> {
   await connection.query(`create table {schema}.${name} (like {schema}.${parent} including all)`)
   await connection.query(
     `alter table {schema}.${parent} attach partition {schema}.${name} for values from ('${from}') to ('${to}')`,

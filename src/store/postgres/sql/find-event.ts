@@ -7,7 +7,10 @@ import { SELECT_RECORDS, asEventRecord } from './event-record.ts'
 const FIND = `${SELECT_RECORDS}
    where e.id = $1`
 
-export async function findEvent(connection: Connection, eventId: EventId): Promise<EventRecord | undefined> {
+export async function findEvent(
+  connection: Connection,
+  eventId: EventId,
+): Promise<EventRecord | undefined> {
   const { rows } = await connection.query(FIND, [eventId])
   return rows[0] === undefined ? undefined : asEventRecord(rows[0])
 }

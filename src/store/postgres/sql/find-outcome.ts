@@ -12,12 +12,19 @@ const FIND = `
     left join lateral (select * from {schema}.outcomes
                         where outcomes.event_id = wanted.event_id order by run desc limit 1) o on true`
 
-export async function findOutcome(connection: Connection, eventId: EventId): Promise<OutcomeView | undefined> {
+export async function findOutcome(
+  connection: Connection,
+  eventId: EventId,
+): Promise<OutcomeView | undefined> {
   const { rows } = await connection.query(FIND, [eventId])
   const row = rows[0] ?? {}
   const outcome = findOutcomeIn(row)
   if (row['is_queued'] === 't') {
-    return { outcome: undefined, attempts: Number(row['attempts']), parked: row['parked'] ?? undefined }
+    return {
+      outcome: undefined,
+      attempts: Number(row['attempts']),
+      parked: row['parked'] ?? undefined,
+    }
   }
   if (outcome === undefined) return undefined
   // The last attempt of an event that died has failed as well.

@@ -13,7 +13,10 @@ const LIST = `${SELECT_RECORDS}
    order by o.settled_at desc`
 
 /** The events that are dead, latest first. */
-export async function listDead(connection: Connection, limit: number): Promise<readonly EventRecord[]> {
+export async function listDead(
+  connection: Connection,
+  limit: number,
+): Promise<readonly EventRecord[]> {
   const { rows } = await connection.query(LIST, [limit])
   return rows.map(asEventRecord)
 }

@@ -64,7 +64,10 @@ export async function recordEvents(
   connection: Connection,
   drafts: readonly NumberedDraft[],
 ): Promise<readonly Recorded[]> {
-  const { rows } = await connection.query<'ord' | 'has_key' | 'has_content'>(INSERT_NEW, draftValues(drafts))
+  const { rows } = await connection.query<'ord' | 'has_key' | 'has_content'>(
+    INSERT_NEW,
+    draftValues(drafts),
+  )
   const answers = drafts.map(({ id, draft }): Recorded => asNew(id, draft))
   if (rows.length === 0) return answers
 
@@ -85,6 +88,11 @@ function asNew(eventId: EventId, draft: EventDraft): Recorded {
     : { status: 'accepted', eventId }
 }
 
-function isUntouched(drafts: readonly unknown[], rest: readonly { hasKey: boolean; hasContent: boolean }[]): boolean {
-  return rest.length === drafts.length && rest.every(({ hasKey, hasContent }) => !hasKey && !hasContent)
+function isUntouched(
+  drafts: readonly unknown[],
+  rest: readonly { hasKey: boolean; hasContent: boolean }[],
+): boolean {
+  return (
+    rest.length === drafts.length && rest.every(({ hasKey, hasContent }) => !hasKey && !hasContent)
+  )
 }

@@ -90,7 +90,10 @@ export async function recordKnown(
 ): Promise<ReadonlyMap<number, Recorded>> {
   const hashes = drafts.flatMap(({ draft, hasKey, hasContent }) => {
     const content = findContentHash(draft)
-    return [...(hasKey ? [] : [draft.keyHash]), ...(content === undefined || hasContent ? [] : [content])]
+    return [
+      ...(hasKey ? [] : [draft.keyHash]),
+      ...(content === undefined || hasContent ? [] : [content]),
+    ]
   })
   const known = await look(connection, hashes, wroteNothing)
   const plan = new Plan()
@@ -112,7 +115,11 @@ export async function recordKnown(
   return plan.answers
 }
 
-async function settleConflicts(connection: Connection, plan: Plan, drafts: readonly UnsettledDraft[]): Promise<void> {
+async function settleConflicts(
+  connection: Connection,
+  plan: Plan,
+  drafts: readonly UnsettledDraft[],
+): Promise<void> {
   const { rows } = await connection.query<'event_id'>(CLAIM_VARIANTS, [
     byteaArray(drafts.map(({ draft }) => draft.variantHash)),
     plainArray(drafts.map(({ id }) => id)),
@@ -123,7 +130,11 @@ async function settleConflicts(connection: Connection, plan: Plan, drafts: reado
   for (const draft of drafts) if (claimed.has(draft.id)) plan.conflict(draft)
   if (repeated.length === 0) return
 
-  const known = await look(connection, repeated.map(({ draft }) => draft.variantHash), false)
+  const known = await look(
+    connection,
+    repeated.map(({ draft }) => draft.variantHash),
+    false,
+  )
   for (const draft of repeated) plan.duplicate(draft, known.get(draft.draft.variantHash))
 }
 
@@ -133,7 +144,11 @@ interface KnownKey {
   readonly isDead: boolean
 }
 
-async function look(connection: Connection, hashes: readonly Uint8Array[], wroteNothing: boolean): Promise<KnownKeys> {
+async function look(
+  connection: Connection,
+  hashes: readonly Uint8Array[],
+  wroteNothing: boolean,
+): Promise<KnownKeys> {
   const { rows } = await connection.query<'hash' | 'event_id' | 'fingerprint' | 'is_dead'>(LOOK, [
     byteaArray(hashes),
     wroteNothing,
@@ -141,7 +156,11 @@ async function look(connection: Connection, hashes: readonly Uint8Array[], wrote
   return new KnownKeys(
     rows.map((row) => [
       row.hash ?? '',
-      { eventId: row.event_id ?? '', fingerprint: row.fingerprint ?? '', isDead: row.is_dead === 't' },
+      {
+        eventId: row.event_id ?? '',
+        fingerprint: row.fingerprint ?? '',
+        isDead: row.is_dead === 't',
+      },
     ]),
   )
 }
@@ -163,7 +182,11 @@ class KnownKeys {
 /** What to answer and what to write, before anything is written. */
 class Plan {
   readonly answers = new Map<number, Recorded>()
-  readonly parked: { draft: UnsettledDraft; state: 'conflict' | 'quarantined'; reason: string | null }[] = []
+  readonly parked: {
+    draft: UnsettledDraft
+    state: 'conflict' | 'quarantined'
+    reason: string | null
+  }[] = []
   readonly moves: { hash: Uint8Array; eventId: EventId }[] = []
   readonly dead: { at: number; eventId: EventId }[] = []
   readonly #owners = new Map<EventId, EventId>()
@@ -203,7 +226,10 @@ class Plan {
   }
 }
 
-async function write(connection: Connection, { parked, moves, dead, answers }: Plan): Promise<void> {
+async function write(
+  connection: Connection,
+  { parked, moves, dead, answers }: Plan,
+): Promise<void> {
   if (moves.length > 0) {
     await connection.query(MOVE_KEYS, [
       byteaArray(moves.map(({ hash }) => hash)),
@@ -218,7 +244,9 @@ async function write(connection: Connection, { parked, moves, dead, answers }: P
     ])
   }
   if (dead.length > 0) {
-    const { rows } = await connection.query<'event_id'>(REVIVE, [plainArray(dead.map(({ eventId }) => eventId))])
+    const { rows } = await connection.query<'event_id'>(REVIVE, [
+      plainArray(dead.map(({ eventId }) => eventId)),
+    ])
     const revived = new Set(rows.map((row) => row.event_id))
     for (const { at, eventId } of dead) {
       if (revived.delete(eventId)) answers.set(at, { status: 'revived', eventId })

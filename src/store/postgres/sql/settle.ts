@@ -72,15 +72,22 @@ const ADD_ATTEMPTS = `
 type Settled<State> = Extract<Settlement, { state: State }>
 
 /** @throws HookonceError TRANSACTION_ENDED when this is not the transaction that holds the events */
-export async function settle(connection: Connection, xid: string, settlements: readonly Settlement[]): Promise<void> {
-  const resting = settlements.filter((s) => s.state === 'done' || s.state === 'skipped' || s.state === 'dead')
+export async function settle(
+  connection: Connection,
+  xid: string,
+  settlements: readonly Settlement[],
+): Promise<void> {
+  const resting = settlements.filter(
+    (s) => s.state === 'done' || s.state === 'skipped' || s.state === 'dead',
+  )
   const again = settlements.filter((s) => s.state === 'ready')
   const unhandled = settlements.filter((s) => s.state === 'unhandled')
   const failed = settlements.filter((s) => s.state === 'dead' || s.state === 'ready')
 
   if (resting.length > 0) await expectAll(connection, xid, resting, REST, restValues(resting))
   if (again.length > 0) await expectAll(connection, xid, again, RUN_AGAIN, againValues(again))
-  if (unhandled.length > 0) await expectAll(connection, xid, unhandled, PARK_UNHANDLED, unhandledValues(unhandled))
+  if (unhandled.length > 0)
+    await expectAll(connection, xid, unhandled, PARK_UNHANDLED, unhandledValues(unhandled))
   if (failed.length > 0) await addAttempts(connection, failed)
 }
 
@@ -149,5 +156,8 @@ function unhandledValues(settlements: readonly Settled<'unhandled'>[]): unknown[
 }
 
 function idsOf(settlements: readonly { eventId: string; run: number }[]): [string, string] {
-  return [plainArray(settlements.map(({ eventId }) => eventId)), plainArray(settlements.map(({ run }) => run))]
+  return [
+    plainArray(settlements.map(({ eventId }) => eventId)),
+    plainArray(settlements.map(({ run }) => run)),
+  ]
 }
