@@ -50,6 +50,10 @@ export class Subject {
     }
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
   go(): void {
     this.#child.send('go')
   }

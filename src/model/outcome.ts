@@ -102,6 +102,9 @@ export interface EventRecord {
   readonly secret: string
   readonly outcome: Outcome | undefined
   readonly failures: readonly FailedAttempt[]
-  /** Best effort: may lag a second, and lose a second in a crash. */
+  /**
+   * The one that brought it, which is not counted apart where it was accepted, and those after it.
+   * Best effort: may lag a second, and lose a second in a crash.
+   */
   readonly deliveries: number
 }

@@ -11,15 +11,26 @@
 
 import { randomFillSync } from 'node:crypto'
 
+/** What follows the 6 bytes of time. */
+const RANDOM_BYTES = 10
+
 /** Makes a function that gives a fresh id at every call. `now` is in milliseconds, the database's by choice. */
 export function createUuidV7Generator(now: () => number): () => string {
   const bytes = Buffer.alloc(16)
+  // Many ids' worth at once: a call for ten random bytes takes 3 µs, and one for 2,560 hardly more.
+  const random = Buffer.alloc(RANDOM_BYTES * 256)
+  let randomAt = random.length
   let lastMs = -1
   let counter = 0
 
   return () => {
     const ms = Math.max(Math.floor(now()), lastMs)
-    randomFillSync(bytes, 6)
+    if (randomAt === random.length) {
+      randomFillSync(random)
+      randomAt = 0
+    }
+    random.copy(bytes, 16 - RANDOM_BYTES, randomAt, randomAt + RANDOM_BYTES)
+    randomAt += RANDOM_BYTES
     // The top bit of a fresh counter is zero, so that at least 2,048 ids fit into a millisecond.
     counter = ms === lastMs ? counter + 1 : bytes.readUInt16BE(6) & 0x7ff
     lastMs = counter > 0xfff ? ms + 1 : ms

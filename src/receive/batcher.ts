@@ -26,9 +26,17 @@ export interface BatcherOptions {
 /** One delivery's drafts on their way to the store. */
 interface Parcel {
   readonly drafts: readonly EventDraft[]
+  /** What makes each of the drafts the same as another. */
+  readonly identities: readonly string[]
   readonly expiresAt: number
   readonly resolve: (recorded: readonly RecordedDraft[]) => void
   readonly reject: (error: Error) => void
+}
+
+/** A batch that is on its way, and where in it a draft is. */
+interface Flight {
+  readonly sending: Promise<readonly Recorded[]>
+  readonly index: number
 }
 
 export interface RecordedDraft extends Recorded {
@@ -39,7 +47,7 @@ export interface RecordedDraft extends Recorded {
 export class Batcher {
   readonly #store: RecordingStore
   readonly #options: BatcherOptions
-  readonly #flights = new Map<string, Promise<Recorded>>()
+  readonly #flights = new Map<string, Flight>()
   #waiting: Parcel[] = []
   #batchesInFlight = 0
   #flushIsScheduled = false
@@ -55,14 +63,15 @@ export class Batcher {
    * @throws StoreUnavailableError, CommitUnknownError, StoreRejectedError
    */
   record(drafts: readonly EventDraft[]): Promise<readonly RecordedDraft[]> {
-    const flights = this.#findFlights(drafts)
-    if (flights !== undefined) return flights
+    const identities = drafts.map(identityOf)
+    const flights = this.#findFlights(identities)
+    if (flights !== undefined) return shareFlights(flights)
     if (this.#waiting.length >= this.#options.waitingMax) {
       return Promise.reject(new StoreUnavailableError(`${this.#options.waitingMax} deliveries wait for the store already`))
     }
     return new Promise((resolve, reject) => {
       const expiresAt = performance.now() + this.#options.answerTimeoutMs
-      this.#waiting.push({ drafts, expiresAt, resolve, reject })
+      this.#waiting.push({ drafts, identities, expiresAt, resolve, reject })
       this.#scheduleFlush()
     })
   }
@@ -70,20 +79,20 @@ export class Batcher {
   /** Resolves when nothing is on its way any more. */
   async drain(): Promise<void> {
     while (this.#waiting.length > 0 || this.#batchesInFlight > 0) {
-      await Promise.allSettled(this.#flights.values())
+      await Promise.allSettled([...this.#flights.values()].map(({ sending }) => sending))
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
 
-  #findFlights(drafts: readonly EventDraft[]): Promise<readonly RecordedDraft[]> | undefined {
-    if (this.#flights.size === 0) return undefined
-    const flights: Promise<Recorded>[] = []
-    for (const draft of drafts) {
-      const flight = this.#flights.get(identityOf(draft))
+  /** The batches that carry all of these, or `undefined` when one of them is not on its way. */
+  #findFlights(identities: readonly string[]): readonly Flight[] | undefined {
+    const flights: Flight[] = []
+    for (const identity of identities) {
+      const flight = this.#flights.get(identity)
       if (flight === undefined) return undefined
       flights.push(flight)
     }
-    return Promise.all(flights).then((recorded) => recorded.map(asShared))
+    return flights
   }
 
   /** At the end of this turn of the event loop, so that what arrived in one turn travels together. */
@@ -143,60 +152,49 @@ export class Batcher {
   }
 
   async #sendTogether(parcels: readonly Parcel[]): Promise<void> {
-    const drafts = collapse(parcels)
-    const identities = [...drafts.keys()]
-    const sending = this.#store.recordEvents([...drafts.values()], { deadlineMs: this.#options.answerTimeoutMs })
-    const flights = this.#openFlights(identities, sending)
+    const { drafts, places } = collapse(parcels)
+    const sending = this.#store.recordEvents(drafts, { deadlineMs: this.#options.answerTimeoutMs })
+    for (const [identity, index] of places) this.#flights.set(identity, { sending, index })
     try {
-      const recorded = await sending
-      answer(parcels, new Map(identities.map((identity, index) => [identity, recorded[index] as Recorded])))
+      answer(parcels, places, await sending)
     } finally {
-      this.#closeFlights(flights)
+      for (const identity of places.keys()) {
+        if (this.#flights.get(identity)?.sending === sending) this.#flights.delete(identity)
+      }
     }
   }
+}
 
-  #openFlights(
-    identities: readonly string[],
-    sending: Promise<readonly Recorded[]>,
-  ): ReadonlyMap<string, Promise<Recorded>> {
-    const flights = new Map<string, Promise<Recorded>>()
-    identities.forEach((identity, index) => {
-      const flight = sending.then((recorded) => recorded[index] as Recorded)
-      // Nobody may be waiting for it; a rejection without a listener would end the process.
-      flight.catch(() => undefined)
-      flights.set(identity, flight)
-      this.#flights.set(identity, flight)
-    })
-    return flights
-  }
-
-  #closeFlights(flights: ReadonlyMap<string, Promise<Recorded>>): void {
-    for (const [identity, flight] of flights) {
-      if (this.#flights.get(identity) === flight) this.#flights.delete(identity)
-    }
-  }
+async function shareFlights(flights: readonly Flight[]): Promise<readonly RecordedDraft[]> {
+  const batches = await Promise.all(flights.map(({ sending }) => sending))
+  return flights.map(({ index }, at) => asShared(batches[at]?.[index] as Recorded))
 }
 
 /** Equal keys with equal content are sent once. Equal keys with other content are a conflict and both sent. */
-function collapse(parcels: readonly Parcel[]): Map<string, EventDraft> {
-  const drafts = new Map<string, EventDraft>()
+function collapse(parcels: readonly Parcel[]): { drafts: readonly EventDraft[]; places: ReadonlyMap<string, number> } {
+  const drafts: EventDraft[] = []
+  const places = new Map<string, number>()
   for (const parcel of parcels) {
-    for (const draft of parcel.drafts) {
-      const identity = identityOf(draft)
-      if (!drafts.has(identity)) drafts.set(identity, draft)
-    }
+    parcel.identities.forEach((identity, at) => {
+      if (places.has(identity)) return
+      places.set(identity, drafts.length)
+      drafts.push(parcel.drafts[at] as EventDraft)
+    })
   }
-  return drafts
+  return { drafts, places }
 }
 
 /** The first parcel with an identity gets the store's answer; later ones are its duplicates. */
-function answer(parcels: readonly Parcel[], recorded: ReadonlyMap<string, Recorded>): void {
+function answer(
+  parcels: readonly Parcel[],
+  places: ReadonlyMap<string, number>,
+  recorded: readonly Recorded[],
+): void {
   const answered = new Set<string>()
-  for (const parcel of parcels) {
-    parcel.resolve(
-      parcel.drafts.map((draft) => {
-        const identity = identityOf(draft)
-        const own = recorded.get(identity) as Recorded
+  for (const { identities, resolve } of parcels) {
+    resolve(
+      identities.map((identity) => {
+        const own = recorded[places.get(identity) as number] as Recorded
         if (answered.has(identity)) return asShared(own)
         answered.add(identity)
         return { ...own, shared: false }

@@ -179,8 +179,11 @@ export interface ClaimRequest {
   readonly limit: number
   /** Picks from the candidates, in their order, what shall run together. The rest is let go at once. */
   readonly choose: (candidates: readonly ClaimedEvent[]) => readonly ClaimedEvent[]
-  /** How long a handler in this group may wait for a row that somebody else holds. 0: as long as its timeout. */
-  readonly lockTimeoutMs: number
+  /**
+   * How long a handler in this group may wait for a row that somebody else holds; 0 for as long as its
+   * timeout. Asked for after `choose`: one that runs alone holds nobody up.
+   */
+  readonly lockTimeoutMs: (chosen: readonly ClaimedEvent[]) => number
   /**
    * How long the transaction may sit idle before the database ends it, so that a frozen worker cannot
    * hold an event for ever. Asked for after `choose`, since it follows from the chosen handlers.

@@ -19,9 +19,11 @@ export interface Logger {
   info(fields: LogFields, message: string): void
   warn(fields: LogFields, message: string): void
   error(fields: LogFields, message: string): void
+  /** Where it is there, as it is in pino, nothing is put together for a level that is off. */
+  isLevelEnabled?(level: LogLevel): boolean
 }
 
-export type LogLevel = keyof Logger
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 /** The level of every happening. A new happening without a level does not compile. */
 export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
@@ -57,21 +59,28 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
 export function logHappenings(emitter: HappeningEmitter, logger: Logger): () => void {
   const sample = createSampler()
   return emitter.onAny((name, happening) => {
-    if (!sample(name)) return
-    logger[HAPPENING_LEVELS[name]]({ ...describeFields(happening), happening: name }, name)
+    const level = HAPPENING_LEVELS[name]
+    if (logger.isLevelEnabled?.(level) === false || !sample(name)) return
+    logger[level]({ ...describeFields(happening), happening: name }, name)
   })
 }
 
 /** One JSON object a line on the console, from `level` up. */
 export function consoleLogger(level: LogLevel = 'warn'): Logger {
-  const from = LEVELS.indexOf(level)
+  const enabled = new Set(LEVELS.slice(LEVELS.indexOf(level)))
   const write = (at: LogLevel) => (fields: LogFields, message: string) => {
-    if (LEVELS.indexOf(at) < from) return
+    if (!enabled.has(at)) return
     const line = JSON.stringify({ level: at, time: new Date().toISOString(), ...fields, message })
     // JSON has escaped what is below U+0020; the rest of the dangerous characters is left to us.
     console[at](escapeText(line))
   }
-  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+  return {
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+    isLevelEnabled: (at) => enabled.has(at),
+  }
 }
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']

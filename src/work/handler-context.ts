@@ -1,4 +1,4 @@
-import type { LogFields, Logger } from '../telemetry/logger.ts'
+import type { LogFields, LogLevel } from '../telemetry/logger.ts'
 
 /** What a handler gets beside the event. */
 export interface HandlerContext<Tx> {
@@ -14,7 +14,7 @@ export interface HandlerContext<Tx> {
   /** Aborts when the handler's time is up or the worker is stopped for good. Hand it to what you call. */
   readonly signal: AbortSignal
   /** The inbox's logger, with the event's id, source and type on every line. */
-  readonly log: Readonly<Record<keyof Logger, (message: string, fields?: LogFields) => void>>
+  readonly log: Readonly<Record<LogLevel, (message: string, fields?: LogFields) => void>>
   /**
    * A key for an outside call: the same for every attempt of this event, whatever crashes, and derived
    * from source, event key, handler and `name`. Give each outside call of a handler its own name.

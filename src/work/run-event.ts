@@ -100,7 +100,7 @@ async function callHandler<Tx>(context: RunEventContext, call: HandlerCall<Tx>):
   const lender = handler.guarantee === 'at-least-once' ? undefined : call.lender
   const lent = lender?.lend()
   const abortion = new Abortion()
-  const event = await createEnvelope(call.event, handler)
+  const event = handler.schema === undefined ? new Envelope(call.event) : await checkEnvelope(call.event, handler.schema)
   const running = Promise.resolve().then(() => handler.run(event, createContext(context, call, lent, abortion)))
   const end = await endOf(running, handler.timeoutMs, context.interruption)
   if (end.status === 'ended') {
@@ -137,10 +137,8 @@ function endOf(running: Promise<unknown>, timeoutMs: number, interruption: Inter
   })
 }
 
-async function createEnvelope(event: ClaimedEvent, handler: Handler): Promise<WebhookEvent> {
-  const envelope = new Envelope(event)
-  if (handler.schema === undefined) return envelope
-  const checked = await handler.schema['~standard'].validate(envelope.payload)
+async function checkEnvelope(event: ClaimedEvent, schema: NonNullable<Handler['schema']>): Promise<WebhookEvent> {
+  const checked = await schema['~standard'].validate(new Envelope(event).payload)
   if (checked.issues !== undefined) {
     throw new HookonceError('PAYLOAD_INVALID', `The payload is not what the schema expects: ${describeIssues(checked.issues)}`)
   }

@@ -82,11 +82,7 @@ export async function runGroup<Tx>(context: RunGroupContext, group: Group<Tx>): 
 }
 
 async function runEvents<Tx>(context: RunGroupContext, group: Group<Tx>): Promise<readonly SettledEvent[]> {
-  if (group.events.length === 1) {
-    // Alone it holds nobody up, so it may wait for a lock as long as its handler may run.
-    await group.setLockTimeout(0)
-    return runOneByOne(context, group, group.events)
-  }
+  if (group.events.length === 1) return runOneByOne(context, group, group.events)
   if (group.events.some((event) => context.findUnit(event)?.guarantee === 'at-least-once')) {
     return runSideBySide(context, group.events)
   }
@@ -94,7 +90,8 @@ async function runEvents<Tx>(context: RunGroupContext, group: Group<Tx>): Promis
   const settled = await runMarked(context, group)
   // Not left open, since `settle` would run inside it: PostgreSQL then writes down two owners for every
   // queue row, the lock's and the deletion's, and what has two owners no claim can clear out of its way.
-  // Measured over 50,000 events: 23 ms a claim, and 3 ms this way.
+  // Measured while 50,000 events were drained: claims cost the database 51 µs an event and more with each,
+  // and a steady 24 µs this way.
   await group.releaseMark(GROUP_MARK)
   return settled
 }
@@ -109,8 +106,8 @@ async function runMarked<Tx>(context: RunGroupContext, group: Group<Tx>): Promis
   return runOneByOne(context, group, group.events.slice(0, RERUN_MAX))
 }
 
-const GROUP_MARK = 'hookonce_group'
-const EVENT_MARK = 'hookonce_event'
+const GROUP_MARK = 'group'
+const EVENT_MARK = 'event'
 /** PostgreSQL keeps 64 subtransactions per backend in shared memory; past that every snapshot gets slower. */
 const RERUN_MAX = 50
 /** A rerun holds the locks of the events before it: better to let go than to make others wait for long. */

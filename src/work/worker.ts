@@ -127,7 +127,7 @@ export class Worker<Tx> {
       slot,
       kind,
       limit: isGroup ? this.#sizes.claimLimit() : 1,
-      lockTimeoutMs: isGroup ? GROUP_LOCK_TIMEOUT_MS : 0,
+      lockTimeoutMs: (chosen) => (chosen.length > 1 ? GROUP_LOCK_TIMEOUT_MS : 0),
       choose: (candidates) =>
         chooseGroup(candidates, {
           sizes: this.#sizes,

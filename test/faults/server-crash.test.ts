@@ -2,11 +2,12 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { createPostgres } from '../support/faults/fault-database.ts'
-import type { FaultDatabase } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import type { FaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
+import { createPostgres } from '../support/faults/make-database.ts'
+import type { FaultDatabase } from '../support/faults/make-database.ts'
+import { startAgain } from '../support/faults/start-again.ts'
 import { until } from '../support/faults/until.ts'
 import { findBinaries } from '../support/postgres/find-binaries.ts'
 import { startPostgres } from '../support/postgres/start-postgres.ts'
@@ -37,7 +38,7 @@ describe.skipIf(findBinaries('embedded') === undefined)('a PostgreSQL server tha
     const accepted = receiver.count('delivery.accepted')
     await until('more are refused', () => receiver.count('delivery.unavailable') >= 40)
     expect(receiver.count('delivery.accepted')).toBe(accepted)
-    await server.start()
+    await startAgain(server)
     await sending
 
     expect([...new Set([...seen.values()].flat())].sort()).toEqual([200, 503])
@@ -71,7 +72,7 @@ describe.skipIf(findBinaries('embedded') === undefined)('a PostgreSQL server tha
     await server.killAll()
     isOver = true
     await sending
-    await server.start()
+    await startAgain(server)
 
     const rows = await database.query(`select convert_from(event_key, 'UTF8') as key from hookonce.events`)
     const stored = new Set(rows.map(({ key }) => String(key)))
@@ -92,7 +93,7 @@ describe.skipIf(findBinaries('embedded') === undefined)('a PostgreSQL server tha
     await until('some are done', () => worker.count('event.done') >= 10, { everyMs: 1 })
 
     await server.stop('immediate')
-    await server.start()
+    await startAgain(server)
     await until('nothing is left to do', async () => (await database.count('queue').catch(() => 1)) === 0)
 
     expect(await database.listWrongEffects(keys)).toEqual([])
@@ -113,7 +114,7 @@ describe.skipIf(findBinaries('embedded') === undefined)('a PostgreSQL server tha
     writeFileSync(signal, '')
     onTestFinished(() => rmSync(signal, { force: true }))
     await server.stop('fast')
-    await server.start()
+    await startAgain(server)
     const errors = worker.count('worker.error')
     expect(await receiver.inbox.receive('partner', fromPartner({ key: 'evt_2' }))).toMatchObject({ status: 503 })
     await until('the worker has tried', () => worker.count('worker.error') > errors)

@@ -42,7 +42,7 @@ export function aClaim(input: Partial<ClaimRequest> = {}): ClaimRequest {
     kind: 'fresh',
     limit: 10,
     choose: (candidates) => candidates,
-    lockTimeoutMs: 0,
+    lockTimeoutMs: () => 0,
     idleTimeoutMs: () => 60_000,
     ...input,
   }

@@ -28,8 +28,11 @@ export class GroupClaimer {
     try {
       const events = await this.#claimChosen(connection, request)
       if (events.length > 0) {
-        const idleTimeoutMs = milliseconds(request.idleTimeoutMs(events))
-        return { events, ...(await openGuard(connection, request.slot, idleTimeoutMs)) }
+        const limits = {
+          idleTimeoutMs: milliseconds(request.idleTimeoutMs(events)),
+          lockTimeoutMs: milliseconds(request.lockTimeoutMs(events)),
+        }
+        return { events, ...(await openGuard(connection, request.slot, limits)) }
       }
     } catch (error) {
       await rollBack(connection)
@@ -46,7 +49,7 @@ export class GroupClaimer {
     // A handler may run as long as its own timeout says, whatever the role's default is.
     const settings: TransactionSettings = {
       statementTimeoutMs: 0,
-      lockTimeoutMs: request.lockTimeoutMs,
+      lockTimeoutMs: 0,
       idleTimeoutMs: CLAIM_IDLE_TIMEOUT_MS,
     }
     await begin(connection, settings)

@@ -92,8 +92,10 @@ export class Connection {
     try {
       return await this.#client.query(config)
     } catch (error) {
-      if (findSqlState(error) !== undefined && findProtocol(this.#client) !== undefined)
-        this.#hasFailed = true
+      const state = findSqlState(error)
+      if (state !== undefined && findProtocol(this.#client) !== undefined) this.#hasFailed = true
+      // A backend that was told to stop says so, and its socket closes a moment later.
+      if (state !== undefined && /^(?:08|57P)/.test(state)) this.#isLost = true
       throw error
     }
   }

@@ -14,6 +14,7 @@ import { asStoreError, isRetryable } from './store-error.ts'
 
 const PAUSE_MIN_MS = 50
 const PAUSE_MAX_MS = 2_000
+const ATTEMPTS_MAX = 3
 
 export class ControlConnection {
   readonly #connect: () => Promise<Connection>
@@ -29,16 +30,19 @@ export class ControlConnection {
   }
 
   /**
-   * Runs `work` after what was asked for before. Once more if the connection turns out to be gone or
-   * somebody was in the way, so that what is run here must bear being run twice.
+   * Runs `work` after what was asked for before. Again if the connection turns out to be gone or
+   * somebody was in the way, so that what is run here must bear being run twice. A server that was
+   * restarted leaves several dead clients in the pool, and each is found out by using it.
    */
   async run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const result = this.#tail.then(async () => {
-      try {
-        return await this.#attempt(work)
-      } catch (error) {
-        if (!isRetryable(error) && this.#connection !== undefined) throw error
-        return await this.#attempt(work)
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await this.#attempt(work)
+        } catch (error) {
+          const isWorthTrying = isRetryable(error) || this.#connection === undefined
+          if (this.#isClosed || !isWorthTrying || attempt === ATTEMPTS_MAX) throw error
+        }
       }
     })
     this.#tail = result.catch(() => undefined)

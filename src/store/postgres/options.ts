@@ -32,17 +32,24 @@ export interface PostgresStoreOptions {
 
 export type ResolvedPostgresOptions = Readonly<Required<PostgresStoreOptions>>
 
+export const POSTGRES_STORE_DEFAULTS = Object.freeze({
+  schema: 'hookonce',
+  migrate: 'auto',
+  allowUnsafe: false,
+} as const)
+
 export function resolvePostgresOptions(options: PostgresStoreOptions): ResolvedPostgresOptions {
   if (typeof options !== 'object' || options === null) {
     throw new OptionInvalidError('postgresStore', 'given an object such as { pool }', options)
   }
   rejectUnknownKeys('postgresStore', options, ['pool', 'schema', 'migrate', 'allowUnsafe'])
-  const { pool, schema = 'hookonce', migrate = 'auto', allowUnsafe = false } = options
+  const resolved = Object.freeze({ ...POSTGRES_STORE_DEFAULTS, ...options })
+  const { pool, schema, migrate, allowUnsafe } = resolved
   requirePool(pool)
   requireSchema(schema)
   requireOneOf('postgresStore.migrate', migrate, ['auto', 'check'])
   requireOneOf('postgresStore.allowUnsafe', allowUnsafe, [true, false])
-  return Object.freeze({ pool, schema, migrate, allowUnsafe })
+  return resolved
 }
 
 /** Lower case only, so that the name is the same quoted and unquoted. */

@@ -147,8 +147,8 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
   }
 }
 
-/** A mark becomes part of SQL text. */
+/** A mark becomes part of SQL text, where a plain word may be a word of SQL. */
 function requireMark(name: string): string {
-  if (/^[a-z][a-z0-9_]*$/.test(name)) return name
+  if (/^[a-z][a-z0-9_]*$/.test(name)) return `"hookonce_${name}"`
   throw new TypeError(`A mark must be a plain word, received ${JSON.stringify(name)}`)
 }

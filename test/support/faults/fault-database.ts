@@ -1,34 +1,9 @@
-/**
- * A database of a test's own, with the effects ledger in it: a table without a unique constraint, so
- * that an effect that happened twice is seen and not prevented.
- *
- * @module
- */
-
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import pg from 'pg'
 import { inject, onTestFinished } from 'vitest'
-import { openDriver } from '../../../src/store/sqlite/open-driver.ts'
-import { toSqlValue } from '../../../src/store/sqlite/driver.ts'
-import { createDatabaseOn, dropDatabaseOn } from '../postgres/start-postgres.ts'
 import type { ConnectionConfig } from '../postgres/start-postgres.ts'
-import type { StoreConfig } from './subject-messages.ts'
+import { createPostgres, createSqlite } from './make-database.ts'
+import type { Engine, FaultDatabase } from './make-database.ts'
 
-export interface FaultDatabase {
-  readonly engine: 'postgres' | 'sqlite'
-  readonly store: StoreConfig
-  /** On a connection that no store knows. Placeholders are `$1`. */
-  query(sql: string, params?: readonly unknown[]): Promise<Record<string, unknown>[]>
-  countEffects(key?: string): Promise<number>
-  /** The keys whose effect did not happen exactly once, with how often it did. */
-  listWrongEffects(keys: readonly string[]): Promise<readonly string[]>
-  /** How many rows of our own tables match. */
-  count(table: 'events' | 'queue' | 'outcomes' | 'workers', where?: string): Promise<number>
-}
-
-export type Engine = FaultDatabase['engine']
+export type { Engine, FaultDatabase } from './make-database.ts'
 
 export const ENGINES: readonly Engine[] = ['postgres', 'sqlite']
 
@@ -40,70 +15,8 @@ export async function createFaultDatabase(engine: Engine): Promise<FaultDatabase
 }
 
 /** The server of this run. */
-export function requirePostgres(): ConnectionConfig {
+function requirePostgres(): ConnectionConfig {
   const server = inject('postgres')
   if (server === null) throw new Error('There is no PostgreSQL to test with')
   return server
-}
-
-export interface MadeDatabase {
-  readonly database: FaultDatabase & { readonly store: StoreConfig }
-  drop(): Promise<void>
-}
-
-/** A database on a given server. The pool answers an interrupted connection with an error, not with an exit. */
-export async function createPostgres(server: ConnectionConfig): Promise<MadeDatabase> {
-  const connection = await createDatabaseOn(server)
-  const pool = new pg.Pool({ ...connection, max: 3 })
-  pool.on('error', () => undefined)
-  const query = async (sql: string, params: readonly unknown[] = []) =>
-    (await pool.query<Record<string, unknown>>(sql, [...params])).rows
-  await query('create table effects (event_key text, note text)')
-  return {
-    database: withCounts({ engine: 'postgres', store: { engine: 'postgres', connection }, query }, 'hookonce.'),
-    drop: async () => {
-      await pool.end()
-      await dropDatabaseOn(server, connection.database)
-    },
-  }
-}
-
-export async function createSqlite(): Promise<MadeDatabase> {
-  const dir = mkdtempSync(join(tmpdir(), 'hookonce-faults-'))
-  const file = join(dir, 'inbox.db')
-  const driver = await openDriver('libsql')
-  const handle = driver.open(file)
-  handle.execute('pragma busy_timeout = 5000')
-  handle.execute('pragma journal_mode = wal')
-  handle.execute('create table effects (event_key text, note text)')
-  const query = async (sql: string, params: readonly unknown[] = []) =>
-    handle.prepare(sql.replaceAll(/\$(\d+)/g, '?$1')).query(params.map(toSqlValue)).rows
-  return {
-    database: withCounts({ engine: 'sqlite', store: { engine: 'sqlite', file }, query }, 'hookonce_'),
-    drop: async () => {
-      handle.close()
-      rmSync(dir, { recursive: true, force: true })
-    },
-  }
-}
-
-function withCounts(
-  database: Pick<FaultDatabase, 'engine' | 'store' | 'query'>,
-  prefix: string,
-): FaultDatabase {
-  const count = async (sql: string, params: readonly unknown[] = []) =>
-    Number((await database.query(sql, params))[0]?.['found'])
-  return {
-    ...database,
-    countEffects: (key) =>
-      key === undefined
-        ? count('select count(*) as found from effects')
-        : count('select count(*) as found from effects where event_key = $1', [key]),
-    listWrongEffects: async (keys) => {
-      const rows = await database.query('select event_key, count(*) as found from effects group by event_key')
-      const found = new Map(rows.map((row) => [String(row['event_key']), Number(row['found'])]))
-      return keys.filter((key) => found.get(key) !== 1).map((key) => `${key}: ${found.get(key) ?? 0}`)
-    },
-    count: (table, where = 'true') => count(`select count(*) as found from ${prefix}${table} where ${where}`),
-  }
 }

@@ -21,6 +21,14 @@ const PARTNER = {
 
 const RIVAL = { ...PARTNER, secrets: ['rival: some other thirty-two chars'] } as const
 
+const BYTES = {
+  header: 'x-signature',
+  algorithm: 'sha256',
+  encoding: 'hex',
+  secrets: PARTNER.secrets,
+  key: 'body',
+} as const
+
 export const STRIPE_SECRET = 'whsec_thirty_two_characters_of_text'
 
 export function createFaultSources() {
@@ -28,6 +36,11 @@ export function createFaultSources() {
     partner: hmac(PARTNER),
     rival: hmac(RIVAL),
     stripe: stripe({ secrets: [STRIPE_SECRET] }),
+    /** Known by their bytes alone. */
+    bytes: hmac(BYTES),
+    // Two names of which one begins with the other.
+    a: hmac(PARTNER),
+    ab: hmac(PARTNER),
   }
 }
 
@@ -41,17 +54,17 @@ export function fromPartner({ key, type = 'thing.happened', ...script }: Scripte
   return signedDelivery('hmac', { ...PARTNER, body: JSON.stringify({ id: key, type, ...script }) })
 }
 
-/** Signed by `partner` over bytes as they are. */
-export function fromPartnerBytes(body: Uint8Array, headers: Readonly<Record<string, string>> = {}): Delivery {
-  return signedDelivery('hmac', { ...PARTNER, body, headers })
+/** A delivery of `partner`, and of `bytes`, with a body as it is. */
+export function fromPartnerBytes(body: Uint8Array | string): Delivery {
+  return signedDelivery('hmac', { ...BYTES, body })
 }
 
 export function fromRival({ key, type = 'thing.happened', ...script }: ScriptedEvent): Delivery {
   return signedDelivery('hmac', { ...RIVAL, body: JSON.stringify({ id: key, type, ...script }) })
 }
 
-export function fromStripe(key: string, at = new Date()): Delivery {
-  return signedDelivery('stripe', { secret: STRIPE_SECRET, key, at })
+export function fromStripe(key: string, at = new Date(), body?: Readonly<Record<string, unknown>>): Delivery {
+  return signedDelivery('stripe', { secret: STRIPE_SECRET, key, at, ...(body && { body }) })
 }
 
 /** As `partner` would send it, but signed by somebody who does not know the secret. */

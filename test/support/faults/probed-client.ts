@@ -12,6 +12,8 @@ export type StatementPhase = 'before' | 'sent' | 'after'
 export interface Boundary {
   readonly text: string
   readonly phase: StatementPhase
+  /** Whether the connection was inside a transaction when the statement was sent. Not known of SQLite. */
+  readonly isInTransaction?: boolean
 }
 
 /** Called at each boundary; the statement, or its answer, waits for what it returns. */
@@ -40,7 +42,7 @@ export function createProbedClients(probe: Probe): ProbedClients {
       if (text === undefined) return send(...args) as never
       const callback = args.at(-1)
       if (typeof callback === 'function') return sendWithCallback(probe, text, args, send) as never
-      const waiting = probe({ text, phase: 'before' })
+      const waiting = probe({ text, phase: 'before', isInTransaction: (statusOf(this) ?? 'I') !== 'I' })
       const answer = () => awaitAnswer(probe, text, send(...args) as Promise<unknown>)
       // Sent in this turn unless the probe asks to wait, so that the order of statements stays as it was.
       return (waiting === undefined ? answer() : waiting.then(answer)) as never

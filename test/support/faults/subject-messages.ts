@@ -24,6 +24,8 @@ export interface SubjectConfig {
   /** For a worker process. */
   readonly worker?: WorkerOptions
   readonly handler?: Omit<HandlerOptions, 'schema'>
+  /** Whether it keeps to itself what happens in it, where too much would. */
+  readonly isQuiet?: boolean
   /** How long a receiver's drain waits for what is in flight. */
   readonly graceMs?: number
 }

@@ -75,10 +75,9 @@ function createSubjectInbox(
     worker: role.worker ? { pollMs: 100, ...config.worker } : false,
     logger: SILENT,
   }) as FaultInbox
-  inbox.events.onAny((name, about) => {
-    const key = 'key' in about ? about.key : undefined
-    say({ said: 'happened', name, key })
-  })
+  if (config.isQuiet !== true) {
+    inbox.events.onAny((name, about) => say({ said: 'happened', name, key: 'key' in about ? about.key : undefined }))
+  }
   if (role.worker) inbox.on('partner', '*', config.handler ?? {}, createScriptedHandler({ reach }))
   return inbox
 }

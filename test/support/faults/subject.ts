@@ -30,6 +30,7 @@ export class Subject {
   #port: number | undefined
   readonly #heard: FromSubject[] = []
   readonly #listeners = new Set<() => void>()
+  #hasStarted = false
   #isGone = false
 
   constructor(kind: SubjectKind, { nodeOptions = [], env }: SpawnOptions = {}) {
@@ -52,8 +53,9 @@ export class Subject {
     )
   }
 
-  get pid(): number {
-    return this.process.pid as number
+  /** Whether it has started and is not gone. */
+  get isStarted(): boolean {
+    return this.#hasStarted && !this.#isGone
   }
 
   get url(): string {
@@ -72,6 +74,7 @@ export class Subject {
     await this.begin(config)
     const started = await this.#until(({ said }) => said === 'started')
     this.#port = started.said === 'started' ? started.port : undefined
+    this.#hasStarted = true
     return this
   }
 

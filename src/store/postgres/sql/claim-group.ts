@@ -78,7 +78,7 @@ const CLAIM_THESE = `
 const LOCK_SUSPECTS = `
   select pg_try_advisory_xact_lock($1::bigint) as is_mine`
 
-// $1 worker  $2 number for a new row  $3 idle timeout in ms
+// $1 worker  $2 number for a new row  $3 idle timeout in ms  $4 lock timeout in ms
 //
 // Any guard row of this worker that nobody holds will do, and a new one is made when none is free:
 // one that a lost connection still holds in the database must not stop the slot. An insert that
@@ -100,7 +100,7 @@ const OPEN_GUARD = `
          select $1, $2::integer, 1
           where not exists (select from free))
   select pg_backend_pid() as pid, pg_current_xact_id() as xid,
-         set_config('idle_in_transaction_session_timeout', $3, true)`
+         set_config('idle_in_transaction_session_timeout', $3, true), set_config('lock_timeout', $4, true)`
 
 export interface Claimed {
   readonly events: readonly ClaimedEvent[]
@@ -155,12 +155,13 @@ export async function lockSuspects(connection: Connection, lockNumber: string): 
 export async function openGuard(
   connection: Connection,
   { workerId }: WorkerSlot,
-  idleTimeoutMs: number,
+  { idleTimeoutMs, lockTimeoutMs }: { idleTimeoutMs: number; lockTimeoutMs: number },
 ): Promise<{ pid: number; xid: string }> {
   const { rows } = await connection.query<'pid' | 'xid'>(OPEN_GUARD, [
     workerId,
     Math.floor(Math.random() * 2 ** 31),
     String(idleTimeoutMs),
+    String(lockTimeoutMs),
   ])
   return { pid: Number(rows[0]?.pid), xid: String(rows[0]?.xid) }
 }

@@ -9,6 +9,7 @@
  */
 
 import type { Connection } from '../connection.ts'
+import { findSqlState } from '../store-error.ts'
 
 // $1 names of partitions
 const FIND = `
@@ -38,7 +39,7 @@ interface Partition {
 }
 
 const PARENTS = ['events', 'outcomes', 'attempts']
-const WEEKS = 5
+const WEEKS = 3
 const WEEK_MS = 7 * 24 * 3_600_000
 /** 1970-01-05, the first Monday. */
 const FIRST_MONDAY_MS = 4 * 24 * 3_600_000
@@ -64,12 +65,22 @@ function lowestIdAt(ms: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
 }
 
-async function attach(
-  connection: Connection,
-  { parent, name, from, to }: Partition,
-): Promise<void> {
-  await connection.query(`create table {schema}.${name} (like {schema}.${parent} including all)`)
-  await connection.query(
-    `alter table {schema}.${parent} attach partition {schema}.${name} for values from ('${from}') to ('${to}')`,
-  )
+/**
+ * Each by itself: rows of its week that are in the default partition already keep that week there, and
+ * must not keep the later weeks from being made.
+ */
+async function attach(connection: Connection, { parent, name, from, to }: Partition): Promise<void> {
+  await connection.run('savepoint hookonce_partition')
+  try {
+    await connection.query(`create table {schema}.${name} (like {schema}.${parent} including all)`)
+    await connection.query(
+      `alter table {schema}.${parent} attach partition {schema}.${name} for values from ('${from}') to ('${to}')`,
+    )
+  } catch (error) {
+    if (findSqlState(error) !== CHECK_VIOLATION) throw error
+    await connection.run('rollback to savepoint hookonce_partition')
+  }
+  await connection.run('release savepoint hookonce_partition')
 }
+
+const CHECK_VIOLATION = '23514'

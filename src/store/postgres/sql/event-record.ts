@@ -24,7 +24,9 @@ export const SELECT_RECORDS = `
                                             'durationMs', duration_ms) order by at)
             from {schema}.attempts
            where attempts.event_id = e.id) as failures,
-         (select sum(count) from {schema}.deliveries where deliveries.event_id = e.id) as deliveries
+         (select coalesce(sum(count), 0) + case when bool_or(outcome <> 'duplicate') then 0 else 1 end
+            from {schema}.deliveries
+           where deliveries.event_id = e.id) as deliveries
     from {schema}.events e
     left join lateral (select * from {schema}.queue
                         where queue.event_id = e.id order by run desc limit 1) q on true

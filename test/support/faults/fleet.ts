@@ -1,0 +1,61 @@
+import type { Random } from './random.ts'
+import { Subject } from './subject.ts'
+import type { SubjectKind } from './subject.ts'
+import type { SubjectConfig } from './subject-messages.ts'
+
+/** Receivers and workers that are started again whenever one of them is gone, until the fleet is closed. */
+export class Fleet {
+  readonly #config: SubjectConfig
+  readonly #places: { readonly kind: SubjectKind; subject: Subject | undefined }[]
+  readonly #started: Promise<unknown>[] = []
+  #isClosed = false
+  /** How many processes were gone and replaced. */
+  replaced = 0
+
+  constructor(config: SubjectConfig, { receivers, workers }: { readonly receivers: number; readonly workers: number }) {
+    this.#config = config
+    const kinds = [...Array<SubjectKind>(receivers).fill('receiver'), ...Array<SubjectKind>(workers).fill('worker')]
+    this.#places = kinds.map((kind) => ({ kind, subject: undefined }))
+  }
+
+  async start(): Promise<void> {
+    for (const place of this.#places) this.#fill(place)
+    await Promise.all(this.#started)
+  }
+
+  /** The address of a receiver that is up, or `undefined` while none is. */
+  findUrl(random: Random): string | undefined {
+    const up = this.#list('receiver')
+    return up.length === 0 ? undefined : random.pick(up).url
+  }
+
+  /** A process that is up, or `undefined` while none is. */
+  find(kind: SubjectKind, random: Random): Subject | undefined {
+    const up = this.#list(kind)
+    return up.length === 0 ? undefined : random.pick(up)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all(this.#places.map(({ subject }) => subject?.kill()))
+  }
+
+  #list(kind: SubjectKind): readonly Subject[] {
+    return this.#places.flatMap((place) => {
+      const { subject } = place
+      return place.kind === kind && subject !== undefined && subject.isStarted ? [subject] : []
+    })
+  }
+
+  #fill(place: { readonly kind: SubjectKind; subject: Subject | undefined }): void {
+    const subject = new Subject(place.kind)
+    place.subject = subject
+    // One that cannot start, because the database is away, ends and is replaced like any other.
+    this.#started.push(subject.start(this.#config).catch(() => subject.kill()))
+    void subject.gone.then(() => {
+      if (this.#isClosed) return
+      this.replaced += 1
+      this.#fill(place)
+    })
+  }
+}
