@@ -44,7 +44,7 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'event.crashed': 'error',
   'group.rerun': 'debug',
   'group.commit-unknown': 'warn',
-  'group.released': 'info',
+  'group.released': 'warn',
   'worker.started': 'info',
   'worker.stopped': 'info',
   'worker.error': 'error',

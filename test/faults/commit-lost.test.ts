@@ -69,11 +69,14 @@ describe('a connection to PostgreSQL that is lost when an event is stored', () =
     const { fired } = proxy.arm({ matches: /insert into \S*events/i, fault: 'black-hole' })
     const delivery = fromPartner({ key: 'evt_1' })
 
+    const rollbacks = countStatements(receiver, 'rollback')
     expect(await receiver.inbox.receive('partner', delivery)).toMatchObject({ status: 503 })
     await fired
 
     await expect.poll(async () => (await receiver.inbox.receive('partner', delivery)).status, { timeout: 20_000 }).toBe(200)
     expect(await database.count('events')).toBe(2)
+    // Nothing more was said on the silent connection, not even that it is over.
+    expect(countStatements(receiver, 'rollback')).toBe(rollbacks)
   })
 
   test('R08: with every connection taken, deliveries are 503 and none of them waits without end', async () => {
@@ -137,6 +140,10 @@ async function warmUp(receiver: FaultInbox): Promise<void> {
   await receiver.inbox.admin.countEvents()
   await accept(receiver, fromPartner({ key: 'evt_warm' }))
   await until('others were told of it', () => receiver.statements.some((text) => text.includes('pg_notify')))
+}
+
+function countStatements({ statements }: FaultInbox, text: string): number {
+  return statements.filter((statement) => statement === text).length
 }
 
 async function startProxy(): Promise<{ database: FaultDatabase; proxy: WireProxy }> {

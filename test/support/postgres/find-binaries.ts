@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdtempSync,
@@ -33,6 +34,8 @@ export function prepareBinaries(bin: string, uid: number | undefined): PreparedB
     return { bin, dispose: () => undefined }
 
   const copy = mkdtempSync(join(tmpdir(), 'hookonce-pg-bin-'))
+  // A temporary folder is its maker's alone; this one is for the user the server runs as.
+  chmodSync(copy, 0o755)
   cpSync(native, copy, {
     recursive: true,
     verbatimSymlinks: true,
