@@ -99,6 +99,22 @@ export class StoreRejectedError extends HookonceError {
   }
 }
 
+/**
+ * A handler tried to change a setting of a transaction that it shares with other events, who would run
+ * with it. Alone it may: the worker takes the hint and no longer groups the handler.
+ */
+export class SettingRefusedError extends HookonceError {
+  override readonly name = 'SettingRefusedError'
+
+  constructor(keyword: string) {
+    super(
+      'TRANSACTION_CONTROL',
+      `${keyword} would change the transaction for other events as well; give the handler groupMax: 1 to use it`,
+      { retryable: true },
+    )
+  }
+}
+
 /** Options have a known set of names; a misspelt one must not be a silent default. */
 export function rejectUnknownKeys(path: string, given: object, known: readonly string[]): void {
   for (const key of Object.keys(given)) {

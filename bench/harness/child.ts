@@ -50,10 +50,6 @@ export class Subject {
     }
   }
 
-  get pid(): number {
-    return this.#child.pid ?? 0
-  }
-
   go(): void {
     this.#child.send('go')
   }
@@ -62,7 +58,8 @@ export class Subject {
   async stop(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const ended = once(this.#child, 'exit')
-    if (this.#child.connected) this.#child.send('stop')
+    // It may be on its way out already, and then there is nobody to hear it.
+    if (this.#child.connected) this.#child.send('stop', () => {})
     const impatience = setTimeout(() => this.#child.kill('SIGKILL'), 20_000)
     await ended
     clearTimeout(impatience)

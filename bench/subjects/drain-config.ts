@@ -1,6 +1,5 @@
 import type { Pool } from 'pg'
 import type { ConnectionConfig } from '../../test/support/postgres/start-postgres.ts'
-import { eventIdOf } from '../load/signed-requests.ts'
 
 /** `row`: each event writes a row of its own. `balance`: each adds 1 to one of the shared balances. */
 export type Shape = 'row' | 'balance'
@@ -33,9 +32,15 @@ export function effectOf(shape: Shape, eventId: string): { text: string; values:
     : { text: 'update balance set amount = amount + 1 where id = $1', values: [balanceOf(Number(eventId.slice(4)))] }
 }
 
-/** Scattered, so that two workers meet the same balances in different orders. */
+/**
+ * Scattered as by chance (the last steps of MurmurHash3), so that two workers meet the same balances in
+ * different orders. One multiplication would not do: it spreads consecutive events evenly, and they never meet.
+ */
 export function balanceOf(index: number): number {
-  return (Math.imul(index + 1, 2_654_435_761) >>> 0) % BALANCES
+  let hash = index + 1
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return ((hash ^ (hash >>> 16)) >>> 0) % BALANCES
 }
 
 /** What the balances must be when every event took effect once. */
@@ -43,8 +48,4 @@ export function expectedBalances(events: number): number[] {
   const balances = new Array<number>(BALANCES).fill(0)
   for (let index = 0; index < events; index += 1) balances[balanceOf(index)]! += 1
   return balances
-}
-
-export function* eventIds(events: number): Generator<string> {
-  for (let index = 0; index < events; index += 1) yield eventIdOf(index)
 }

@@ -4,18 +4,14 @@ import type { Workload } from './workload.ts'
 
 const PG_BOSS = [
   { batchSize: 50, localConcurrency: 4 },
-  { batchSize: 200, localConcurrency: 2 },
   { batchSize: 200, localConcurrency: 4 },
-  { batchSize: 1_000, localConcurrency: 1 },
   { batchSize: 1_000, localConcurrency: 2 },
   { batchSize: 1_000, localConcurrency: 4 },
 ]
 
 const GRAPHILE_WORKER = [
   { concurrency: 10, localQueueSize: 0, completeDelayMs: -1 },
-  { concurrency: 10, localQueueSize: 500, completeDelayMs: 0 },
   { concurrency: 10, localQueueSize: 500, completeDelayMs: 50 },
-  { concurrency: 20, localQueueSize: 500, completeDelayMs: 10 },
   { concurrency: 20, localQueueSize: 2_000, completeDelayMs: 50 },
   { concurrency: 40, localQueueSize: 2_000, completeDelayMs: 10, poolMax: 40 },
 ]

@@ -47,6 +47,13 @@ export interface Store<Tx> {
   recordEvents(drafts: readonly EventDraft[], options: { deadlineMs: number }): Promise<readonly Recorded[]>
 
   /**
+   * Answers for drafts that are committed already with the same content, without waiting for anybody
+   * who writes; `undefined` for the others, which are to be recorded. Left out by an engine whose
+   * `recordEvents` never waits for a handler.
+   */
+  findKnown?(drafts: readonly EventDraft[]): Promise<readonly (Recorded | undefined)[]>
+
+  /**
    * Confirms that what this process remembers of committed keys still holds.
    * @throws StoreUnavailableError
    */
@@ -81,8 +88,9 @@ export interface Store<Tx> {
    * Writes a failed attempt from outside the transaction that failed, for when that transaction is
    * gone (its COMMIT was refused, its connection was lost). Does nothing if the event has moved on
    * since: it is settled, taken by another worker, or its attempt count is no longer `attempt - 1`.
+   * Says whether it wrote.
    */
-  settleLost(settlement: Extract<Settlement, { state: 'ready' | 'dead' }>): Promise<void>
+  settleLost(settlement: Extract<Settlement, { state: 'ready' | 'dead' }>): Promise<boolean>
 
   /** Says which events a slot is about to run, on a connection of its own. Not durable against a crash of the machine. */
   announce(slot: WorkerSlot, running: readonly RunningEvent[]): Promise<void>
@@ -96,8 +104,8 @@ export interface Store<Tx> {
    */
   sweepWorkers(options: { deadAfterMs: number; crashesMax: number; me: string }): Promise<readonly SweptEvent[]>
 
-  /** The (source, type) pairs of events parked as `unhandled`, at most `limit`. */
-  listUnhandled(limit: number): Promise<readonly { source: string; type: string }[]>
+  /** The (source, type) pairs of events parked as `unhandled`, a page of at most `limit`, in an order of the store's. */
+  listUnhandled(page: { limit: number; after: string | undefined }): Promise<UnhandledPage>
   /** Makes the unhandled events of these pairs ready; returns how many, at most `limit`. */
   wakeUnhandled(pairs: readonly { source: string; type: string }[], limit: number): Promise<number>
 
@@ -150,6 +158,12 @@ export interface OutcomeView {
   readonly parked: string | undefined
 }
 
+export interface UnhandledPage {
+  readonly pairs: readonly { readonly source: string; readonly type: string }[]
+  /** Where the next page begins; `undefined` when this was the last. */
+  readonly next: string | undefined
+}
+
 export interface WorkerSlot {
   readonly workerId: string
   readonly slot: number
@@ -200,6 +214,8 @@ export interface ClaimedEvent {
   readonly crashes: number
   readonly source: string
   readonly key: string
+  /** The hash by which the store knows the event, as hex: source, scope and key. Idempotency keys follow from it. */
+  readonly keyHash: string
   readonly type: string
   readonly body: Uint8Array
   readonly headers: DeliveryHeaders

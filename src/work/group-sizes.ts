@@ -43,7 +43,9 @@ export class GroupSizes {
 
   /** How many events a claim should ask for, given what has been seen so far. */
   claimLimit(): number {
-    let limit = START
+    if (this.#sizes.size === 0) return Math.min(START, this.#groupMax)
+    // No more than some unit may have: what is claimed beyond it is only let go of again.
+    let limit = 1
     for (const size of this.#sizes.values()) limit = Math.max(limit, Math.floor(size.limit))
     return Math.min(limit, this.#groupMax)
   }

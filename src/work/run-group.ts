@@ -97,13 +97,21 @@ async function runEvents<Tx>(context: RunGroupContext, group: Group<Tx>): Promis
 }
 
 async function runMarked<Tx>(context: RunGroupContext, group: Group<Tx>): Promise<readonly SettledEvent[]> {
-  const together = await runTogether(context, group)
-  if (together.status === 'ran') return together.settled
+  for (let events = group.events; ; ) {
+    const together = await runTogether(context, group, events)
+    if (together.status === 'ran') return together.settled
 
-  context.happenings.emit('group.rerun', { size: group.events.length, cause: together.cause })
-  await group.rollbackTo(GROUP_MARK)
-  await group.setLockTimeout(RERUN_LOCK_TIMEOUT_MS)
-  return runOneByOne(context, group, group.events.slice(0, RERUN_MAX))
+    context.happenings.emit('group.rerun', { size: events.length, cause: together.cause })
+    await group.rollbackTo(GROUP_MARK)
+    if (together.isContended && together.ranBefore > 1) {
+      // Nobody failed: what ran until somebody was in the way runs again and is committed, which lets go of
+      // its locks. One by one it would hold them while it waits for the others, who do the same.
+      events = events.slice(0, together.ranBefore)
+      continue
+    }
+    await group.setLockTimeout(RERUN_LOCK_TIMEOUT_MS)
+    return runOneByOne(context, group, events.slice(0, together.isContended ? 1 : RERUN_MAX))
+  }
 }
 
 const GROUP_MARK = 'group'
@@ -117,13 +125,17 @@ const IN_PLACE_MAX = 5
 
 type Together =
   | { readonly status: 'ran'; readonly settled: readonly SettledEvent[] }
-  | { readonly status: 'spoiled'; readonly cause: Error }
+  | { readonly status: 'spoiled'; readonly cause: Error; readonly isContended: boolean; readonly ranBefore: number }
 
 /** The fast path: no savepoint between events. The first failure spoils it. */
-async function runTogether<Tx>(context: RunGroupContext, group: Group<Tx>): Promise<Together> {
+async function runTogether<Tx>(
+  context: RunGroupContext,
+  group: Group<Tx>,
+  events: readonly ClaimedEvent[],
+): Promise<Together> {
   const settled: SettledEvent[] = []
   const startedAt = performance.now()
-  for (const event of group.events) {
+  for (const event of events) {
     if (settled.length > 0 && performance.now() - startedAt > context.groupBudgetMs) break
     if (context.isStopping()) break
     const unit = context.findUnit(event)
@@ -133,8 +145,9 @@ async function runTogether<Tx>(context: RunGroupContext, group: Group<Tx>): Prom
     }
     const result = await runInGroup(context, group, event, unit)
     if (result.status === 'failed') {
-      if (result.contention !== undefined) context.sizes.contended(unit)
-      return { status: 'spoiled', cause: result.error }
+      const isContended = result.contention !== undefined
+      if (isContended) context.sizes.contended(unit)
+      return { status: 'spoiled', cause: result.error, isContended, ranBefore: settled.length }
     }
     settled.push({ event, unit, settlement: settlementOf(event, unit, result), error: undefined })
   }
@@ -158,7 +171,7 @@ async function runOneByOne<Tx>(
     const result = await runBehindMark(context, group, event, unit)
     // Somebody else is in the way. What ran so far is committed, which lets go of its locks; the rest
     // goes back as it was.
-    if (result.status === 'failed' && result.contention !== undefined && events.length > 1) break
+    if (result.status === 'failed' && result.contention !== undefined && group.events.length > 1) break
     const error = result.status === 'failed' ? result.error : undefined
     settled.push({ event, unit, settlement: settlementOf(event, unit, result), error })
   }
@@ -282,9 +295,16 @@ async function letGo<Tx>(context: RunGroupContext, group: Group<Tx>, error: unkn
   if (error instanceof GroupLostError && !isReadOnly(error.result)) {
     return await blame(context, lostFailure(error), error.event, error.unit)
   }
-  // One of them put another transaction in place of ours, which shows only at the end. Alone each shows
-  // whether it is the one; let go as they came, they would do the same again for ever.
-  if (ended) context.runAlone(group.events)
+  if (ended) {
+    const [only] = group.events
+    const unit = only && context.findUnit(only)
+    if (group.events.length === 1 && only && unit) {
+      return await blame(context, endedFailure(new GroupEndedError(only, unit, 0)), only, unit)
+    }
+    // One of them put another transaction in place of ours, which shows only at the end. Alone each
+    // shows whether it is the one; let go as they came, they would do the same again for ever.
+    context.runAlone(group.events)
+  }
   const cause = error instanceof InterruptedError ? 'the worker was stopped' : String(error)
   context.happenings.emit('group.released', { size: group.events.length, cause })
 }

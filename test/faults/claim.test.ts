@@ -38,6 +38,33 @@ describe('claims on PostgreSQL', () => {
     expect(event).toMatchObject({ state: 'done', crashes: 0, failures: [] })
   })
 
+  test('C07: a frozen worker adds no failure of its own to an event that another one has failed meanwhile', async () => {
+    const database = await createFaultDatabase('postgres')
+    const frozen = await startSubject('worker', {
+      store: database.store,
+      worker: { concurrency: 1, deadAfterMs: 60_000 },
+      handler: { timeoutMs: 500 },
+    })
+    const other = createFaultInbox(database, { worker: { concurrency: 1, deadAfterMs: 500 } })
+    await accept(other, fromPartner({ key: 'evt_1', steps: [['reach', 'inside'], ['write', 'thawed']] }))
+    await frozen.untilReached('inside evt_1')
+    frozen.signal('SIGSTOP')
+    other.inbox.on('partner', '*', { retry: { firstMs: 3_600_000 } }, () => {
+      throw new Error('the other one')
+    })
+    await other.inbox.start()
+    await other.untilHappened('event.failed', 'evt_1')
+
+    frozen.signal('SIGCONT')
+    frozen.goOn('inside evt_1')
+    await Promise.race([frozen.untilHappened('event.failed', 'evt_1'), frozen.untilHappened('group.released')])
+
+    const event = await other.getEvent('evt_1')
+    expect(event).toMatchObject({ state: 'ready', attempts: 1 })
+    expect(event.failures.map(({ message }) => message)).toEqual(['the other one'])
+    expect(await database.countEffects()).toBe(0)
+  })
+
   test('C05: a claim of 10 takes 10 rows, whatever plan the database chooses', async () => {
     const database = await createFaultDatabase('postgres')
     for (const plan of PLANS) {

@@ -169,6 +169,8 @@ describe.each(ENGINES)('what is verified is kept as it came on %s', (engine) => 
       ['stripe', fromStripe('evt_1', new Date(), { livemode: false })],
       ['stripe', fromStripe('evt_1', new Date(), { livemode: true, account: 'acct_1' })],
       ['stripe', fromStripe('evt_1', new Date(), { livemode: true, account: 'acct_2' })],
+      // Written one after the other, account and id read the same as two lines above.
+      ['stripe', fromStripe('_1', new Date(), { livemode: true, account: 'acct_1evt' })],
     ]
     for (const [source, delivery] of deliveries) {
       expect(await receiver.inbox.receive(source, delivery)).toMatchObject({ outcome: 'accepted' })

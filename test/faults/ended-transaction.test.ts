@@ -44,6 +44,10 @@ describe('a handler that ends the transaction of its group of 50 through the cli
     ['rollback; begin', 'another transaction in place of ours'],
     ['commit and chain', 'a commit that opens another transaction'],
     ['rollback and chain', 'a rollback that opens another transaction'],
+    [
+      'rollback; begin; savepoint "hookonce_hookonce_group"; savepoint "hookonce_hookonce_event"',
+      'another transaction with our own marks in it',
+    ],
   ])('H08: %s harms only its own event (%s)', async (statement) => {
     const { database, worker } = await prepare('postgres')
     worker.inbox.on('partner', '*', async (event, { tx }) => {

@@ -56,6 +56,31 @@ export class Connection {
     return status === 'T' && this.#hasFailed ? 'E' : status
   }
 
+  /**
+   * Waits until the server has answered all it was sent, by whomever.
+   *
+   * Whoever got hold of the client itself and ended the transaction may hear of an error before the
+   * new status is here. Read too early it would say that all is well, and the next event would run
+   * outside any transaction (`test/faults/ended-transaction.test.ts`).
+   */
+  async untilAnswered(): Promise<void> {
+    const client = this.#client
+    const protocol = findProtocol(client)
+    while (protocol !== undefined && !this.#isLost && isBusy(client)) {
+      await new Promise<void>((resolve) => {
+        const end = (): void => {
+          protocol.removeListener('readyForQuery', end)
+          client.removeListener('end', end)
+          client.removeListener('error', end)
+          resolve()
+        }
+        protocol.on('readyForQuery', end)
+        client.on('end', end)
+        client.on('error', end)
+      })
+    }
+  }
+
   /** From now on every statement has this long. Before, all of them shared the time given at check-out. */
   limitEachTo(timeoutMs: number): void {
     this.#deadlineAt = Infinity
@@ -235,6 +260,11 @@ interface Protocol {
   on(event: 'readyForQuery', listener: (message: { status?: string }) => void): unknown
   removeListener(event: 'readyForQuery', listener: (message: { status?: string }) => void): unknown
   readonly stream?: { destroy(): void }
+}
+
+/** Whether the driver waits for an answer. Nothing is said of a driver that does not tell. */
+function isBusy(client: PgPoolClient): boolean {
+  return (client as { readyForQuery?: boolean }).readyForQuery === false
 }
 
 /** The driver's own connection object, which the native variant of `pg` does not have. */

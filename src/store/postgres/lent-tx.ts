@@ -52,6 +52,7 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
   async revoke(): Promise<void> {
     this.#isRevoked = true
     await this.#last
+    await this.#connection.untilAnswered()
   }
 
   revokeNow(): void {
