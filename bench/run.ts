@@ -39,12 +39,16 @@ const { values, positionals } = parseArgs({
 })
 const unknown = positionals.filter((id) => !WORKLOADS.some((workload) => workload.id === id))
 if (unknown.length > 0) {
-  console.error(`There is no workload ${unknown.join(', ')}. Known: ${WORKLOADS.map(({ id }) => id).join(', ')}`)
+  console.error(
+    `There is no workload ${unknown.join(', ')}. Known: ${WORKLOADS.map(({ id }) => id).join(', ')}`,
+  )
   process.exit(2)
 }
 const chosen = WORKLOADS.filter(({ id }) => positionals.length === 0 || positionals.includes(id))
 const rounds = Number(values.rounds ?? (values.quick ? 1 : 3))
-const words = process.argv.slice(2).filter((word, index, all) => word !== '--note' && all[index - 1] !== '--note')
+const words = process.argv
+  .slice(2)
+  .filter((word, index, all) => word !== '--note' && all[index - 1] !== '--note')
 
 let isOk = true
 const keepsResults = !values.quick && values.only === ''

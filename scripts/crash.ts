@@ -69,10 +69,20 @@ async function runOn(
   { seed, durationMs }: { seed: number; durationMs: number },
 ): Promise<string | undefined> {
   const server = engine === 'postgres' ? await startPostgres() : undefined
-  const { database, drop } = server === undefined ? await createSqlite() : await createPostgres(server.config)
-  const worker = { concurrency: 3, deadAfterMs: 1_000, crashesMax: 100, pollMs: 100, stopGraceMs: 500 }
+  const { database, drop } =
+    server === undefined ? await createSqlite() : await createPostgres(server.config)
+  const worker = {
+    concurrency: 3,
+    deadAfterMs: 1_000,
+    crashesMax: 100,
+    pollMs: 100,
+    stopGraceMs: 500,
+  }
   const handler = { retry: { firstMs: 10, factor: 1, attemptsMax: 1_000 }, timeoutMs: 400 }
-  const fleet = new Fleet({ store: database.store, worker, handler, isQuiet: true }, { receivers: 2, workers: 3 })
+  const fleet = new Fleet(
+    { store: database.store, worker, handler, isQuiet: true },
+    { receivers: 2, workers: 3 },
+  )
   const run: Run = {
     database,
     server,
@@ -84,7 +94,9 @@ async function runOn(
   }
   try {
     await fleet.start()
-    const senders = Array.from({ length: SENDERS }, (_, i) => send(run, new Random(seed + i + 1), i))
+    const senders = Array.from({ length: SENDERS }, (_, i) =>
+      send(run, new Random(seed + i + 1), i),
+    )
     const broken = await disturb(run, performance.now() + durationMs)
     run.isOver = true
     await Promise.all(senders)
@@ -102,7 +114,10 @@ async function runOn(
 async function send(run: Run, random: Random, sender: number): Promise<void> {
   const sent: ScriptedEvent[] = []
   for (let i = 0; !run.isOver; i += 1) {
-    const event = sent.length > 0 && random.next() < 0.2 ? random.pick(sent) : createEvent(random, `evt_${sender}_${i}`)
+    const event =
+      sent.length > 0 && random.next() < 0.2
+        ? random.pick(sent)
+        : createEvent(random, `evt_${sender}_${i}`)
     while (!run.isOver) {
       if ((await sendOnce(run, random, event)) === 200) {
         run.acknowledged.set(event.key, event)
@@ -129,9 +144,34 @@ async function sendOnce(run: Run, random: Random, event: ScriptedEvent): Promise
 function createEvent(random: Random, key: string): ScriptedEvent {
   const chance = random.next()
   if (chance < 0.75) return { key }
-  if (chance < 0.85) return { key, steps: [['write', 'done'], ['sleep', random.between(1, 60)]] }
-  if (chance < 0.99) return { key, steps: [['write', 'done']], first: [['write', 'not kept'], ['throw', 'the first time']] }
-  return { key, steps: [['sleep', random.between(1, 30)], ['write', 'done']], first: [['write', 'not kept'], ['sleep', 2_000]] }
+  if (chance < 0.85)
+    return {
+      key,
+      steps: [
+        ['write', 'done'],
+        ['sleep', random.between(1, 60)],
+      ],
+    }
+  if (chance < 0.99)
+    return {
+      key,
+      steps: [['write', 'done']],
+      first: [
+        ['write', 'not kept'],
+        ['throw', 'the first time'],
+      ],
+    }
+  return {
+    key,
+    steps: [
+      ['sleep', random.between(1, 30)],
+      ['write', 'done'],
+    ],
+    first: [
+      ['write', 'not kept'],
+      ['sleep', 2_000],
+    ],
+  }
 }
 
 /** A fault now and then until the time is over, and a look that nothing has happened twice. */
@@ -148,7 +188,7 @@ async function disturb(run: Run, until: number): Promise<string | undefined> {
 }
 
 function pickFault(run: Run): readonly [string, () => Promise<void> | void] {
-  const { fleet, random, database, server } = run
+  const { fleet, random, server } = run
   const faults: (readonly [string, number, () => Promise<void> | void])[] = [
     ['kill -9 of a receiver', 3, () => fleet.find('receiver', random)?.signal('SIGKILL')],
     ['kill -9 of a worker', 4, () => fleet.find('worker', random)?.signal('SIGKILL')],
@@ -160,8 +200,8 @@ function pickFault(run: Run): readonly [string, () => Promise<void> | void] {
   ]
   if (server !== undefined) {
     faults.push(
-      ['a terminated connection', 5, async () => void (await database.query(TERMINATE_ONE).catch(() => undefined))],
-      ['a cancelled statement', 2, async () => void (await database.query(CANCEL_ONE).catch(() => undefined))],
+      ['a terminated connection', 5, () => ask(run, TERMINATE_ONE)],
+      ['a cancelled statement', 2, () => ask(run, CANCEL_ONE)],
       ['a server stopped at once', 0.5, () => restart(server, () => server.stop('immediate'))],
       ['a server killed with all it has', 0.5, () => restart(server, () => server.killAll())],
     )
@@ -177,9 +217,17 @@ const OTHERS = `from pg_stat_activity
 const TERMINATE_ONE = `select pg_terminate_backend(pid) ${OTHERS}`
 const CANCEL_ONE = `select pg_cancel_backend(pid) ${OTHERS}`
 
+/** A server that is away has nobody to do it to. */
+async function ask({ database }: Run, sql: string): Promise<void> {
+  await database.query(sql).catch(() => undefined)
+}
+
 async function arm({ fleet, random }: Run, kind: 'receiver' | 'worker'): Promise<void> {
   const at = random.between(1, 60)
-  await fleet.find(kind, random)?.arm({ at, then: 'kill' }).catch(() => undefined)
+  await fleet
+    .find(kind, random)
+    ?.arm({ at, then: 'kill' })
+    .catch(() => undefined)
 }
 
 async function freeze({ fleet, random, database }: Run): Promise<void> {
@@ -198,7 +246,9 @@ async function restart(server: PostgresServer, end: () => Promise<void>): Promis
 /** Effects are at most one at any time, not only at the end. */
 async function findTwice({ database }: Run): Promise<string | undefined> {
   const rows = await database
-    .query('select event_key, count(*) as found from effects group by event_key having count(*) > 1 limit 1')
+    .query(
+      'select event_key, count(*) as found from effects group by event_key having count(*) > 1 limit 1',
+    )
     .catch(() => [])
   const [row] = rows
   return row && `${String(row['event_key'])} has taken effect ${String(row['found'])} times`
@@ -219,7 +269,10 @@ async function untilQuiet({ database }: Run): Promise<string | undefined> {
 
 async function check({ database, acknowledged }: Run): Promise<string | undefined> {
   const prefix = database.engine === 'postgres' ? 'hookonce.' : 'hookonce_'
-  const keyText = database.engine === 'postgres' ? `convert_from(e.event_key, 'UTF8')` : 'cast(e.event_key as text)'
+  const keyText =
+    database.engine === 'postgres'
+      ? `convert_from(e.event_key, 'UTF8')`
+      : 'cast(e.event_key as text)'
   const events = await database.query(
     `select ${keyText} as key, o.state from ${prefix}events e left join ${prefix}outcomes o on o.event_id = e.id`,
   )
@@ -229,14 +282,17 @@ async function check({ database, acknowledged }: Run): Promise<string | undefine
     if (state !== 'done') return `${String(key)} is ${String(state)}, where every event can be done`
   }
   for (const key of acknowledged.keys()) {
-    if (stored.get(key) !== 1) return `${key} was acknowledged and is stored ${stored.get(key) ?? 0} times`
+    if (stored.get(key) !== 1)
+      return `${key} was acknowledged and is stored ${stored.get(key) ?? 0} times`
   }
   const [wrong] = await database.listWrongEffects([...stored.keys()])
   return wrong === undefined ? undefined : `done, with effects ${wrong}`
 }
 
 function report(engine: Engine, { acknowledged, faults, fleet }: Run): void {
-  console.log(`${engine}: ${acknowledged.size} events acknowledged, ${fleet.replaced} processes replaced`)
+  console.log(
+    `${engine}: ${acknowledged.size} events acknowledged, ${fleet.replaced} processes replaced`,
+  )
   for (const [name, count] of faults) console.log(`  ${String(count).padStart(5)} × ${name}`)
 }
 

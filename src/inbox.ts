@@ -18,6 +18,7 @@ import type { Source } from './model/source.ts'
 import { unavailable } from './receive/acknowledge.ts'
 import { OutcomeWaiter } from './receive/await-outcome.ts'
 import { Batcher } from './receive/batcher.ts'
+import type { RecordingStore } from './receive/batcher.ts'
 import { CommittedKeys } from './receive/committed-keys.ts'
 import { DeliveryCounter } from './receive/delivery-counter.ts'
 import { Heartbeat } from './receive/heartbeat.ts'
@@ -78,12 +79,17 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
   readonly #context: ReceiveContext
   readonly #notifier: ReturnType<typeof createNotifier>
   #opening: Promise<void> | undefined
+  #starting: Promise<void> | undefined
+  #stopping: Promise<void> | undefined
   #worker: Worker<Tx> | undefined
   #stopListening: (() => Promise<void>) | undefined
   #state: 'made' | 'started' | 'stopping' | 'stopped' = 'made'
   readonly #receiving = new Set<Promise<Acknowledgement>>()
 
   constructor(options: InboxOptions<Sources, Tx>) {
+    if (typeof options !== 'object' || options === null) {
+      throw new OptionInvalidError('createInbox', 'given an object with store and sources', options)
+    }
     rejectUnknownKeys('createInbox', options, ['store', 'sources', 'receive', 'worker', 'logger'])
     this.#store = requireStore(options.store)
     this.#sources = requireSources(options.sources)
@@ -136,8 +142,9 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     this.#happenings.emit('delivery.body-parsed', { source: sourceName, hint })
   }
 
+  /** Whether a delivery would be taken now: started, not stopping, and the store answered its last heartbeat. */
   isReady(): boolean {
-    return (this.#state === 'made' || this.#state === 'started') && this.#heartbeat.storeIsUp
+    return this.#state === 'started' && this.#heartbeat.storeIsUp
   }
 
   // ── work ─────────────────────────────────────────────────────────────────────────────────────
@@ -180,29 +187,44 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
 
   // ── start and stop ───────────────────────────────────────────────────────────────────────────
 
-  /** Opens the store, then runs events until `stop()`. Rejects when the store cannot be used. */
+  /** Opens the store, then runs events until `stop()`. Rejects when the store cannot be used; it can then be called again. */
   async start(): Promise<void> {
-    if (this.#state !== 'made') throw new HookonceError('INBOX_STOPPED', `An inbox starts once; this one is ${this.#state}`)
+    if (this.#state !== 'made') {
+      throw new HookonceError('INBOX_STOPPED', `An inbox starts once; this one is ${this.#state}`)
+    }
     this.#state = 'started'
     this.#reportWarnings()
+    this.#starting = this.#startParts()
+    await this.#starting
+  }
+
+  /**
+   * Takes no more deliveries and claims no more events, waits for what is running, and closes the store.
+   * The user's own pool stays open. Every call waits for the same end.
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopParts()
+    return this.#stopping
+  }
+
+  async #startParts(): Promise<void> {
     try {
       await this.#open()
       await this.#heartbeat.start()
       if (this.#workerOptions !== undefined) await this.#startWorker(this.#workerOptions)
     } catch (error) {
-      this.#state = 'made'
       this.#heartbeat.stop()
+      await this.#stopListening?.()
+      this.#stopListening = undefined
+      if (this.#state === 'started') this.#state = 'made'
       throw error
     }
   }
 
-  /**
-   * Takes no more deliveries and claims no more events, waits for what is running, and closes the store.
-   * The user's own pool stays open.
-   */
-  async stop(): Promise<void> {
-    if (this.#state === 'stopped' || this.#state === 'stopping') return
+  async #stopParts(): Promise<void> {
     this.#state = 'stopping'
+    // What is only half started could not be stopped.
+    await this.#starting?.catch(() => undefined)
     await Promise.allSettled(this.#receiving)
     await this.#context.batcher.drain()
     await this.#worker?.stop()
@@ -247,14 +269,10 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
   #createReceiveContext(): ReceiveContext {
     const store = this.#store
     const options = this.receiveOptions
-    const record: Store<Tx>['recordEvents'] = async (drafts, recordOptions) => {
-      await this.#open()
-      return store.recordEvents(drafts, recordOptions)
-    }
     return {
       sources: this.#sources,
       options,
-      batcher: new Batcher({ recordEvents: record, recordConcurrency: store.recordConcurrency }, options),
+      batcher: new Batcher(this.#createRecordingStore(), options),
       committedKeys: this.#committedKeys,
       counter: new DeliveryCounter(store),
       outcomes: new OutcomeWaiter(store, this.#happenings, options.processedTimeoutMs),
@@ -263,6 +281,20 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
         this.#worker?.wake()
         this.#notifier.notifySoon()
       },
+    }
+  }
+
+  /** The store, opened by whoever needs it first. */
+  #createRecordingStore(): RecordingStore {
+    const store = this.#store
+    return {
+      recordConcurrency: store.recordConcurrency,
+      recordEvents: async (drafts, options) => {
+        await this.#open()
+        return store.recordEvents(drafts, options)
+      },
+      // Asked only while a batch is on its way, so the store is open.
+      ...(store.findKnown !== undefined && { findKnown: store.findKnown.bind(store) }),
     }
   }
 

@@ -30,18 +30,25 @@ export class Subject {
   #wake: (() => void) | undefined
 
   constructor(script: string, config: object, runtime: Runtime) {
-    this.#child = fork(join(COMPILED_DIR, 'bench', 'subjects', `${script}.js`), [JSON.stringify(config)], {
-      execPath: runtime === 'ours' ? process.execPath : findNewestNode(),
-      execArgv: (process.env['BENCH_NODE_ARGS'] ?? '').split(' ').filter((arg) => arg !== ''),
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    })
+    this.#child = fork(
+      join(COMPILED_DIR, 'bench', 'subjects', `${script}.js`),
+      [JSON.stringify(config)],
+      {
+        execPath: runtime === 'ours' ? process.execPath : findNewestNode(),
+        execArgv: (process.env['BENCH_NODE_ARGS'] ?? '').split(' ').filter((arg) => arg !== ''),
+        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      },
+    )
     this.#child.on('message', (message) => this.#take(message as SubjectMessage))
     this.#child.on('exit', (code) => {
-      if (code !== 0) this.#take({ kind: 'failed', error: `${script} ended with ${code ?? 'a signal'}` })
+      if (code !== 0)
+        this.#take({ kind: 'failed', error: `${script} ended with ${code ?? 'a signal'}` })
     })
   }
 
-  async next<Kind extends SubjectMessage['kind']>(kind: Kind): Promise<Extract<SubjectMessage, { kind: Kind }>> {
+  async next<Kind extends SubjectMessage['kind']>(
+    kind: Kind,
+  ): Promise<Extract<SubjectMessage, { kind: Kind }>> {
     for (;;) {
       const message = this.#messages.shift()
       if (message?.kind === kind) return message as Extract<SubjectMessage, { kind: Kind }>
@@ -73,7 +80,14 @@ export class Subject {
 
 /** The newest peers ask for a newer Node than ours; npm has its binaries as packages. */
 export function findNewestNode(): string {
-  const binary = join(BENCH_DIR, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node')
-  if (!existsSync(binary)) throw new Error(`bench/node_modules has no Node for ${process.platform}-${process.arch}`)
+  const binary = join(
+    BENCH_DIR,
+    'node_modules',
+    `node-${process.platform}-${process.arch}`,
+    'bin',
+    'node',
+  )
+  if (!existsSync(binary))
+    throw new Error(`bench/node_modules has no Node for ${process.platform}-${process.arch}`)
   return binary
 }

@@ -5,7 +5,15 @@
  * @module
  */
 
-import type { Check, Contestant, Goal, MeasuredContestant, MeasuredRatio, Measurement, Setting } from './measurement.ts'
+import type {
+  Check,
+  Contestant,
+  Goal,
+  MeasuredContestant,
+  MeasuredRatio,
+  Measurement,
+  Setting,
+} from './measurement.ts'
 
 export interface Comparison {
   readonly contestants: readonly Contestant[]
@@ -37,8 +45,12 @@ export async function compare({ contestants: all, goals, rounds, only, say }: Co
     contestants: tuned.map(({ contestant: { name, runtime }, setting, tried }) => {
       return { name, runtime, setting, tried, measurements: measurements.get(name)! }
     }),
-    ratios: goals.filter(({ of, against }) => measurements.has(of) && measurements.has(against)).map((goal) => measureRatio(goal, measurements)),
-    checks: contestants.filter(({ isOurs }) => isOurs).map(({ name }) => checkEffects(name, measurements.get(name)!)),
+    ratios: goals
+      .filter(({ of, against }) => measurements.has(of) && measurements.has(against))
+      .map((goal) => measureRatio(goal, measurements)),
+    checks: contestants
+      .filter(({ isOurs }) => isOurs)
+      .map(({ name }) => checkEffects(name, measurements.get(name)!)),
   }
 }
 
@@ -56,19 +68,32 @@ async function tune(contestant: Contestant, say: Comparison['say']): Promise<Tun
   for (const setting of contestant.settings) {
     const measurement = await contestant.measure(setting)
     tried.push({ setting, measurement })
-    say(`  trying   ${contestant.name.padEnd(34)} ${describe(measurement)}  ${JSON.stringify(setting)}`)
+    say(
+      `  trying   ${contestant.name.padEnd(34)} ${describe(measurement)}  ${JSON.stringify(setting)}`,
+    )
   }
   const sound = tried.filter(({ measurement: { lost, doubled } }) => lost === 0 && doubled === 0)
-  const best = (sound.length > 0 ? sound : tried).reduce((a, b) => (b.measurement.rate > a.measurement.rate ? b : a))
+  const best = (sound.length > 0 ? sound : tried).reduce((a, b) =>
+    b.measurement.rate > a.measurement.rate ? b : a,
+  )
   return { contestant, setting: best.setting, tried }
 }
 
-function measureRatio(goal: Goal, measurements: ReadonlyMap<string, readonly Measurement[]>): MeasuredRatio {
+function measureRatio(
+  goal: Goal,
+  measurements: ReadonlyMap<string, readonly Measurement[]>,
+): MeasuredRatio {
   const of = measurements.get(goal.of)!
   const against = measurements.get(goal.against)!
   const ratios = of.map(({ rate }, round) => rate / against[round]!.rate).sort((a, b) => a - b)
   const median = medianOf(ratios)
-  return { ...goal, median, min: ratios[0]!, max: ratios.at(-1)!, isReached: median >= goal.atLeast }
+  return {
+    ...goal,
+    median,
+    min: ratios[0]!,
+    max: ratios.at(-1)!,
+    isReached: median >= goal.atLeast,
+  }
 }
 
 export function medianOf(values: readonly number[]): number {

@@ -9,7 +9,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { dropDatabaseOn, startPostgres } from '../../test/support/postgres/start-postgres.ts'
-import type { ConnectionConfig, PostgresServer } from '../../test/support/postgres/start-postgres.ts'
+import type {
+  ConnectionConfig,
+  PostgresServer,
+} from '../../test/support/postgres/start-postgres.ts'
 
 export interface BenchOptions {
   readonly quick: boolean

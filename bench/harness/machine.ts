@@ -26,7 +26,11 @@ export async function describeMachine(postgres: Pool): Promise<Machine> {
     system: `${os.type()} ${os.release()} ${os.arch()}`,
     versions: {
       node: process.version.slice(1),
-      'node of the newest peers': execFileSync(findNewestNode(), ['--version'], { encoding: 'utf8' }).trim().slice(1),
+      'node of the newest peers': execFileSync(findNewestNode(), ['--version'], {
+        encoding: 'utf8',
+      })
+        .trim()
+        .slice(1),
       postgresql: await show(postgres, 'server_version'),
       pg: readVersion('pg'),
       'pg-boss': readVersion('pg-boss'),

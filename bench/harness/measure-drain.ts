@@ -36,7 +36,11 @@ export function drainContestant(
     measure: (setting) =>
       context.withDatabase(async (postgres, pool) => {
         await createEffectTables(pool)
-        const subject = new Subject(script, { poolMax: 20, ...setting, ...task, postgres }, RUNTIMES[script])
+        const subject = new Subject(
+          script,
+          { poolMax: 20, ...setting, ...task, postgres },
+          RUNTIMES[script],
+        )
         return measure(subject, task, {
           settle: () => context.settle(pool),
           verify: () => verifyEffects(pool, task),
@@ -60,8 +64,15 @@ export function sqliteDrainContestant(
       const handle = (await openDriver('auto')).open(sqlite)
       handle.execute(CREATE_EFFECT)
       handle.close()
-      const subject = new Subject('drain-hookonce', { poolMax: 0, ...setting, ...task, sqlite }, 'ours')
-      return measure(subject, task, { settle: async () => {}, verify: () => verifySqliteEffects(sqlite, task) })
+      const subject = new Subject(
+        'drain-hookonce',
+        { poolMax: 0, ...setting, ...task, sqlite },
+        'ours',
+      )
+      return measure(subject, task, {
+        settle: async () => {},
+        verify: () => verifySqliteEffects(sqlite, task),
+      })
     },
   }
 }

@@ -8,7 +8,8 @@ import { Subject } from './child.ts'
 import type { BenchContext } from './context.ts'
 import type { Contestant, Measurement, Setting } from './measurement.ts'
 
-export type ReceiveScript = 'receive-null' | 'receive-insert' | 'receive-textbook' | 'receive-hookonce'
+export type ReceiveScript =
+  'receive-null' | 'receive-insert' | 'receive-textbook' | 'receive-hookonce'
 
 /** More than any server here answers in a second, so that no request is sent twice. */
 const RATE_MAX = 45_000
@@ -25,13 +26,19 @@ export class ReceiveBench {
     this.#seconds = context.options.quick ? 2 : 6
   }
 
-  contestant(name: string, script: ReceiveScript, settings: readonly Setting[], isSqlite = false): Contestant {
+  contestant(
+    name: string,
+    script: ReceiveScript,
+    settings: readonly Setting[],
+    isSqlite = false,
+  ): Contestant {
     return {
       name,
       runtime: 'ours',
       isOurs: script === 'receive-hookonce',
       settings,
-      measure: (setting) => (isSqlite ? this.#measureSqlite(script, setting) : this.#measurePostgres(script, setting)),
+      measure: (setting) =>
+        isSqlite ? this.#measureSqlite(script, setting) : this.#measurePostgres(script, setting),
     }
   }
 
@@ -46,13 +53,17 @@ export class ReceiveBench {
   async #measureSqlite(script: ReceiveScript, setting: Setting): Promise<Measurement> {
     const sqlite = this.#context.createFile('receive.db')
     const subject = new Subject(script, { ...setting, sqlite }, 'ours')
-    return this.#measure(subject, async () => {}, async () => {
-      const store = sqliteStore(sqlite)
-      await store.open()
-      const stored = await store.countEvents()
-      await store.close()
-      return stored
-    })
+    return this.#measure(
+      subject,
+      async () => {},
+      async () => {
+        const store = sqliteStore(sqlite)
+        await store.open()
+        const stored = await store.countEvents()
+        await store.close()
+        return stored
+      },
+    )
   }
 
   async #measure(
@@ -69,7 +80,8 @@ export class ReceiveBench {
       const from = warm.requests + 2 * CONNECTIONS
       const load = await generateLoad({ port, requests, from, seconds: this.#seconds })
       await subject.stop()
-      if (from + load.requests > requests.count) throw new Error('There were too few requests: some were sent twice')
+      if (from + load.requests > requests.count)
+        throw new Error('There were too few requests: some were sent twice')
 
       const answered = warm.requests - warm.refused + load.requests - load.refused
       const stored = await count()

@@ -16,8 +16,10 @@ export interface StoredResult {
 }
 
 export function printResult({ ratios, checks }: WorkloadResult): void {
-  for (const ratio of ratios) console.log(`  ${ratio.of} / ${ratio.against}: ${describeRatio(ratio)}`)
-  for (const { name, isOk, detail } of checks) console.log(`  ${isOk ? 'ok    ' : 'FAILED'} ${name}: ${detail}`)
+  for (const ratio of ratios)
+    console.log(`  ${ratio.of} / ${ratio.against}: ${describeRatio(ratio)}`)
+  for (const { name, isOk, detail } of checks)
+    console.log(`  ${isOk ? 'ok    ' : 'FAILED'} ${name}: ${detail}`)
 }
 
 export function writeResult(stored: StoredResult): void {
@@ -29,7 +31,9 @@ export function writeResult(stored: StoredResult): void {
 /** One page from the latest result of every workload. */
 export function writeReadme(): void {
   const latest = new Map<string, StoredResult>()
-  for (const name of readdirSync(RESULTS_DIR).filter((each) => each.endsWith('.json')).sort()) {
+  for (const name of readdirSync(RESULTS_DIR)
+    .filter((each) => each.endsWith('.json'))
+    .sort()) {
     const stored = JSON.parse(readFileSync(join(RESULTS_DIR, name), 'utf8')) as StoredResult
     latest.set(stored.result.workload, stored)
   }
@@ -51,24 +55,47 @@ function describeStored({ command, at, rounds, note, machine, result }: StoredRe
     `## ${workload}: ${title}`,
     `\`${command}\`, ${at.slice(0, 10)}, ${rounds} rounds. ${describeMachine(machine)}`,
     ...(note === undefined ? [] : [note]),
-    ...(ratios.length === 0 ? [] : [table(['ratio', 'measured', 'goal', ''], ratios.map(ratioRow))]),
+    ...(ratios.length === 0
+      ? []
+      : [table(['ratio', 'measured', 'goal', ''], ratios.map(ratioRow))]),
     ...(contestants.length === 0
       ? []
-      : [table(['what ran', 'events/s, median (min to max)', 'lost', 'doubled', 'setting'], contestants.map(contestantRow))]),
+      : [
+          table(
+            ['what ran', 'events/s, median (min to max)', 'lost', 'doubled', 'setting'],
+            contestants.map(contestantRow),
+          ),
+        ]),
     ...contestants.filter(({ tried }) => tried.length > 0).map(describeTried),
-    checks.map(({ name, isOk, detail }) => `- ${isOk ? 'ok' : '**failed**'}: ${name} (${detail})`).join('\n'),
+    checks
+      .map(({ name, isOk, detail }) => `- ${isOk ? 'ok' : '**failed**'}: ${name} (${detail})`)
+      .join('\n'),
   ].join('\n\n')
 }
 
-function describeMachine({ cpu, cores, memoryGb, system, versions, postgresSettings }: Machine): string {
+function describeMachine({
+  cpu,
+  cores,
+  memoryGb,
+  system,
+  versions,
+  postgresSettings,
+}: Machine): string {
   const list = (record: Readonly<Record<string, string>>) =>
-    Object.entries(record).map(([name, value]) => `${name} ${value}`).join(', ')
+    Object.entries(record)
+      .map(([name, value]) => `${name} ${value}`)
+      .join(', ')
   return `${cores} cores of ${cpu}, ${memoryGb} GB, ${system}; ${list(versions)}; ${list(postgresSettings)}.`
 }
 
 function ratioRow(ratio: MeasuredRatio): string[] {
   const { of, against, atLeast, isReached } = ratio
-  return [`${of} / ${against}`, describeSpread(ratio), `≥ ${atLeast}`, isReached ? 'reached' : '**not reached**']
+  return [
+    `${of} / ${against}`,
+    describeSpread(ratio),
+    `≥ ${atLeast}`,
+    isReached ? 'reached' : '**not reached**',
+  ]
 }
 
 function contestantRow({ name, setting, measurements }: MeasuredContestant): string[] {
@@ -86,12 +113,16 @@ function contestantRow({ name, setting, measurements }: MeasuredContestant): str
 }
 
 function describeTried({ name, tried }: MeasuredContestant): string {
-  const list = tried.map(({ setting, measurement }) => `${describeSetting(setting)}: ${format(measurement.rate)}/s`)
+  const list = tried.map(
+    ({ setting, measurement }) => `${describeSetting(setting)}: ${format(measurement.rate)}/s`,
+  )
   return `Tried for ${name}: ${list.join('; ')}.`
 }
 
 function describeSetting(setting: MeasuredContestant['setting']): string {
-  return Object.entries(setting).map(([name, value]) => `${name} ${value}`).join(', ')
+  return Object.entries(setting)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ')
 }
 
 function describeRatio(ratio: MeasuredRatio): string {

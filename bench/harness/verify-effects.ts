@@ -25,7 +25,10 @@ export async function verifyEffects(pool: Pool, expected: Expected): Promise<Eff
 export async function verifySqliteEffects(file: string, expected: Expected): Promise<Effects> {
   const handle = (await openDriver('auto')).open(file)
   try {
-    return judge(handle.prepare(expected.shape === 'row' ? COUNT_ROWS : READ_BALANCES).all([]) as Row[], expected)
+    return judge(
+      handle.prepare(expected.shape === 'row' ? COUNT_ROWS : READ_BALANCES).all([]) as Row[],
+      expected,
+    )
   } finally {
     handle.close()
   }

@@ -30,10 +30,30 @@ export async function generateLoad(load: Load): Promise<LoadReport> {
   const { file, requestBytes, count } = load.requests
   const args = [file, requestBytes, count, load.from].map(String)
   return findWrkVersion() === undefined
-    ? run(process.execPath, [join(COMPILED_DIR, 'bench', 'load', 'node-load.js'), String(load.port), String(load.seconds), ...args])
+    ? run(process.execPath, [
+        join(COMPILED_DIR, 'bench', 'load', 'node-load.js'),
+        String(load.port),
+        String(load.seconds),
+        ...args,
+      ])
     : run('wrk', [
-        ...['--threads', '1', '--connections', String(CONNECTIONS), '--duration', `${load.seconds}s`, '--timeout', '10s'],
-        ...['--script', join(BENCH_DIR, 'load', 'cycle.lua'), `http://127.0.0.1:${load.port}/`, '--', ...args],
+        ...[
+          '--threads',
+          '1',
+          '--connections',
+          String(CONNECTIONS),
+          '--duration',
+          `${load.seconds}s`,
+          '--timeout',
+          '10s',
+        ],
+        ...[
+          '--script',
+          join(BENCH_DIR, 'load', 'cycle.lua'),
+          `http://127.0.0.1:${load.port}/`,
+          '--',
+          ...args,
+        ],
       ])
 }
 

@@ -23,9 +23,17 @@ const endsAt = startedAt + Number(seconds) * 1_000
 
 await Promise.all(Array.from({ length: CONNECTIONS }, () => runConnection()))
 latenciesUs.sort((a, b) => a - b)
-const percentile = (part: number) => Math.round(latenciesUs[Math.floor(latenciesUs.length * part)] ?? 0)
+const percentile = (part: number) =>
+  Math.round(latenciesUs[Math.floor(latenciesUs.length * part)] ?? 0)
 const durationUs = Math.round((performance.now() - startedAt) * 1_000)
-const report = { requests, durationUs, refused, socketErrors, p50Us: percentile(0.5), p99Us: percentile(0.99) }
+const report = {
+  requests,
+  durationUs,
+  refused,
+  socketErrors,
+  p50Us: percentile(0.5),
+  p99Us: percentile(0.99),
+}
 console.log(`RESULT ${JSON.stringify(report)}`)
 
 function runConnection(): Promise<void> {

@@ -27,7 +27,8 @@ export function writeSignedRequests(file: string, count: number): SignedRequests
   try {
     for (let from = 0; from < count; from += CHUNK) {
       const requests: Buffer[] = []
-      for (let index = from; index < Math.min(from + CHUNK, count); index += 1) requests.push(signRequest(index))
+      for (let index = from; index < Math.min(from + CHUNK, count); index += 1)
+        requests.push(signRequest(index))
       requestBytes = requests[0]!.byteLength
       writeSync(handle, Buffer.concat(requests))
     }
@@ -53,7 +54,10 @@ const SIGNED_AT = Math.floor(Date.now() / 1_000)
 
 export function signedDelivery(index: number): { body: Buffer; headers: Record<string, string> } {
   const body = createBody(index)
-  const signature = createHmac('sha256', STRIPE_SECRET).update(`${SIGNED_AT}.`).update(body).digest('hex')
+  const signature = createHmac('sha256', STRIPE_SECRET)
+    .update(`${SIGNED_AT}.`)
+    .update(body)
+    .digest('hex')
   return {
     body,
     headers: {

@@ -20,13 +20,16 @@ export interface VerifiedRequest {
 }
 
 /** Serves until the parent says `stop`. `store` resolves when the request may be answered 200. */
-export async function serveBare(store: (request: VerifiedRequest) => Promise<void> | undefined): Promise<void> {
+export async function serveBare(
+  store: (request: VerifiedRequest) => Promise<void> | undefined,
+): Promise<void> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => void chunks.push(chunk))
     request.on('end', () => {
       const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
-      if (!isSigned(request.headers['stripe-signature'], body)) return answer(response, 401, 'refused')
+      if (!isSigned(request.headers['stripe-signature'], body))
+        return answer(response, 401, 'refused')
       const { id, type } = JSON.parse(body.toString('utf8')) as { id: string; type: string }
       const stored = store({ id, type, body, headers: request.headers })
       if (stored === undefined) return answer(response, 200, id)

@@ -17,19 +17,28 @@ export const BALANCES = 1_000
 
 /** No key on it: a second effect of an event must be seen, not refused. */
 export const CREATE_EFFECT = 'create table effect (event_key text not null)'
-export const CREATE_BALANCE = 'create table balance (id integer primary key, amount bigint not null)'
+export const CREATE_BALANCE =
+  'create table balance (id integer primary key, amount bigint not null)'
 
 export async function createEffectTables(pool: Pool): Promise<void> {
   await pool.query(CREATE_EFFECT)
   await pool.query(CREATE_BALANCE)
-  await pool.query('insert into balance select id, 0 from generate_series(0, $1::integer) as id', [BALANCES - 1])
+  await pool.query('insert into balance select id, 0 from generate_series(0, $1::integer) as id', [
+    BALANCES - 1,
+  ])
 }
 
 /** The statement that is an event's effect, the same for every contestant. */
-export function effectOf(shape: Shape, eventId: string): { text: string; values: (string | number)[] } {
+export function effectOf(
+  shape: Shape,
+  eventId: string,
+): { text: string; values: (string | number)[] } {
   return shape === 'row'
     ? { text: 'insert into effect (event_key) values ($1)', values: [eventId] }
-    : { text: 'update balance set amount = amount + 1 where id = $1', values: [balanceOf(Number(eventId.slice(4)))] }
+    : {
+        text: 'update balance set amount = amount + 1 where id = $1',
+        values: [balanceOf(Number(eventId.slice(4)))],
+      }
 }
 
 /**

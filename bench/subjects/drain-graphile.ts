@@ -84,5 +84,8 @@ async function untilQueueIsEmpty(pool: pg.Pool, mayBeEmpty: () => boolean): Prom
 }
 
 function jobOf(index: number): { identifier: string; payload: object } {
-  return { identifier: 'effect', payload: JSON.parse(signedDelivery(index).body.toString('utf8')) as object }
+  return {
+    identifier: 'effect',
+    payload: JSON.parse(signedDelivery(index).body.toString('utf8')) as object,
+  }
 }

@@ -21,17 +21,29 @@ runSubject<HookonceConfig>(async (config) => {
 
 async function fill(config: HookonceConfig): Promise<void> {
   const { store, close } = openStore(config)
-  const inbox = createInbox({ store, sources: SOURCES, worker: false, receive: { batchMax: PARALLEL } })
+  const inbox = createInbox({
+    store,
+    sources: SOURCES,
+    worker: false,
+    receive: { batchMax: PARALLEL },
+  })
   for (let from = 0; from < config.events; from += PARALLEL) {
     const count = Math.min(PARALLEL, config.events - from)
-    const answers = await Promise.all(Array.from({ length: count }, (_, index) => receive(from + index)))
+    const answers = await Promise.all(
+      Array.from({ length: count }, (_, index) => receive(from + index)),
+    )
     if (answers.some(({ status }) => status !== 200)) throw new Error('An event was not taken in')
   }
   await inbox.stop()
   await close()
 
   function receive(index: number) {
-    const delivery = { method: 'POST', url: '/in/stripe', receivedAt: new Date(), ...signedDelivery(index) }
+    const delivery = {
+      method: 'POST',
+      url: '/in/stripe',
+      receivedAt: new Date(),
+      ...signedDelivery(index),
+    }
     return inbox.receive('stripe', delivery)
   }
 }

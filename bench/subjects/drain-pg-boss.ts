@@ -14,7 +14,11 @@ interface PgBoss {
   stop(options: object): Promise<void>
   createQueue(name: string, options: object): Promise<void>
   insert(name: string, jobs: readonly { data: object }[]): Promise<unknown>
-  work(name: string, options: object, handler: (jobs: Job[], tx: Transaction) => Promise<void>): Promise<string>
+  work(
+    name: string,
+    options: object,
+    handler: (jobs: Job[], tx: Transaction) => Promise<void>,
+  ): Promise<string>
 }
 interface Job {
   readonly data: { readonly id: string }
@@ -37,7 +41,10 @@ runSubject<PgBossConfig>(async (config) => {
   await boss.createQueue('events', { retryLimit: 10_000, retryDelay: 0 })
   for (let from = 0; from < events; from += CHUNK) {
     const count = Math.min(CHUNK, events - from)
-    await boss.insert('events', Array.from({ length: count }, (_, index) => ({ data: payloadOf(from + index) })))
+    await boss.insert(
+      'events',
+      Array.from({ length: count }, (_, index) => ({ data: payloadOf(from + index) })),
+    )
   }
   say({ kind: 'filled' })
   await hear('go')
@@ -47,7 +54,13 @@ runSubject<PgBossConfig>(async (config) => {
   const startedAt = performance.now()
   await boss.work(
     'events',
-    { transactional: true, batchSize, localConcurrency, burstWhenBatchFull: true, pollingIntervalSeconds: 0.5 },
+    {
+      transactional: true,
+      batchSize,
+      localConcurrency,
+      burstWhenBatchFull: true,
+      pollingIntervalSeconds: 0.5,
+    },
     async (jobs, tx) => {
       batches += 1
       for (const { data } of jobs) {
@@ -60,7 +73,11 @@ runSubject<PgBossConfig>(async (config) => {
   const pool = new pg.Pool({ ...postgres, max: 1 })
   await untilEffects(pool, { shape, events, mayBeDone: () => calls >= events })
   const seconds = (performance.now() - startedAt) / 1_000
-  say({ kind: 'finished', seconds, notes: { 'batches run again': batches - Math.ceil(events / batchSize), errors } })
+  say({
+    kind: 'finished',
+    seconds,
+    notes: { 'batches run again': batches - Math.ceil(events / batchSize), errors },
+  })
   await pool.end()
   await boss.stop({ graceful: false, close: true })
 })

@@ -16,7 +16,8 @@ runSubject<TextbookConfig>(async ({ postgres, events, shape, concurrency }) => {
       id bigint generated always as identity primary key,
       key text not null unique, type text not null, body bytea not null, done_at timestamptz);
     create index on inbox (id) where done_at is null`)
-  for (let from = 0; from < events; from += CHUNK) await insert(pool, from, Math.min(CHUNK, events - from))
+  for (let from = 0; from < events; from += CHUNK)
+    await insert(pool, from, Math.min(CHUNK, events - from))
   say({ kind: 'filled' })
   await hear('go')
 
@@ -48,7 +49,11 @@ async function work(pool: pg.Pool, shape: DrainConfig['shape']): Promise<void> {
     if (row === undefined) break
     const { id } = JSON.parse(row.body.toString('utf8')) as { id: string }
     await client.query({ name: 'effect', ...effectOf(shape, id) })
-    await client.query({ name: 'done', text: 'update inbox set done_at = now() where id = $1', values: [row.id] })
+    await client.query({
+      name: 'done',
+      text: 'update inbox set done_at = now() where id = $1',
+      values: [row.id],
+    })
     await client.query('commit')
   }
   await client.query('rollback')

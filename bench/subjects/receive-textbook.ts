@@ -24,8 +24,16 @@ runSubject<ReceiveConfig>(async ({ postgres, poolMax }) => {
         values: [id, type, body, headers],
       })
       if (rowCount === 1) {
-        await client.query({ name: 'effect', text: 'insert into effect (event_key) values ($1)', values: [id] })
-        await client.query({ name: 'done', text: 'update inbox set done_at = now() where key = $1', values: [id] })
+        await client.query({
+          name: 'effect',
+          text: 'insert into effect (event_key) values ($1)',
+          values: [id],
+        })
+        await client.query({
+          name: 'done',
+          text: 'update inbox set done_at = now() where key = $1',
+          values: [id],
+        })
       }
       await client.query('commit')
     } catch (error) {

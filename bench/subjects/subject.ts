@@ -11,7 +11,10 @@ export function runSubject<Config>(run: (config: Config) => Promise<void>): void
   run(JSON.parse(process.argv[2] ?? '{}') as Config).then(
     () => process.disconnect?.(),
     (error: unknown) => {
-      say({ kind: 'failed', error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+      say({
+        kind: 'failed',
+        error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      })
       process.exitCode = 1
       process.disconnect?.()
     },

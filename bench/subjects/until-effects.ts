@@ -13,7 +13,10 @@ export async function untilEffects(
   pool: Pool,
   { shape, events, mayBeDone }: { shape: Shape; events: number; mayBeDone: () => boolean },
 ): Promise<void> {
-  const count = shape === 'row' ? 'select count(*)::integer as n from effect' : 'select sum(amount)::integer as n from balance'
+  const count =
+    shape === 'row'
+      ? 'select count(*)::integer as n from effect'
+      : 'select sum(amount)::integer as n from balance'
   const giveUpAt = performance.now() + GIVE_UP_MS
   while (performance.now() < giveUpAt) {
     if (mayBeDone()) {

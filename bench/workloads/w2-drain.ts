@@ -32,13 +32,21 @@ export const drainStored: Workload = {
           script: 'drain-hookonce',
           settings: [{ concurrency: 4, groupMax: 200 }],
         }),
-        drainContestant(context, task, { name: 'pg-boss, transactional', script: 'drain-pg-boss', settings: PG_BOSS }),
+        drainContestant(context, task, {
+          name: 'pg-boss, transactional',
+          script: 'drain-pg-boss',
+          settings: PG_BOSS,
+        }),
         drainContestant(context, task, {
           name: 'graphile-worker, at least once',
           script: 'drain-graphile',
           settings: GRAPHILE_WORKER,
         }),
-        drainContestant(context, task, { name: 'textbook inbox', script: 'drain-textbook', settings: TEXTBOOK }),
+        drainContestant(context, task, {
+          name: 'textbook inbox',
+          script: 'drain-textbook',
+          settings: TEXTBOOK,
+        }),
       ],
       goals: [
         { of: 'hookonce', against: 'pg-boss, transactional', atLeast: 2 },

@@ -30,7 +30,11 @@ export const drainSharedRows: Workload = {
           script: 'drain-hookonce',
           settings: [{ concurrency: 4, groupMax: 1 }],
         }),
-        drainContestant(context, task, { name: 'pg-boss, transactional', script: 'drain-pg-boss', settings: PG_BOSS }),
+        drainContestant(context, task, {
+          name: 'pg-boss, transactional',
+          script: 'drain-pg-boss',
+          settings: PG_BOSS,
+        }),
       ],
       goals: [
         { of: 'hookonce', against: 'hookonce, one event per transaction', atLeast: 2 },
@@ -48,5 +52,9 @@ function checkErrors({ name, measurements }: MeasuredContestant): Check {
     (sum, { notes }) => sum + Number(notes['failed'] ?? 0) + Number(notes['errors'] ?? 0),
     0,
   )
-  return { name: `${name}: no deadlock surfaces`, isOk: surfaced === 0, detail: `${surfaced} errors surfaced` }
+  return {
+    name: `${name}: no deadlock surfaces`,
+    isOk: surfaced === 0,
+    detail: `${surfaced} errors surfaced`,
+  }
 }

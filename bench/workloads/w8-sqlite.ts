@@ -24,9 +24,15 @@ export const onSqlite: Workload = {
       say: context.say,
       contestants: [
         sqliteDrainContestant(context, task, { name: 'drain: hookonce on SQLite', settings }),
-        drainContestant(context, task, { name: 'drain: hookonce on PostgreSQL', script: 'drain-hookonce', settings }),
+        drainContestant(context, task, {
+          name: 'drain: hookonce on PostgreSQL',
+          script: 'drain-hookonce',
+          settings,
+        }),
       ],
-      goals: [{ of: 'drain: hookonce on SQLite', against: 'drain: hookonce on PostgreSQL', atLeast: 1 }],
+      goals: [
+        { of: 'drain: hookonce on SQLite', against: 'drain: hookonce on PostgreSQL', atLeast: 1 },
+      ],
     })
     return {
       contestants: [...received.contestants, ...drained.contestants],

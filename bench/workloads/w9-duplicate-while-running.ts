@@ -21,7 +21,8 @@ const DUPLICATES = 50
 
 export const duplicateWhileRunning: Workload = {
   id: 'W9',
-  title: 'A duplicate arrives while the handler of its event runs for 10 s: answered in under 50 ms',
+  title:
+    'A duplicate arrives while the handler of its event runs for 10 s: answered in under 50 ms',
   async run(context) {
     const checks: Check[] = []
     for (const rememberMax of [0, 50_000]) {
@@ -62,7 +63,12 @@ async function measure(
   inbox.events.on('event.done', () => ended?.())
   await inbox.start()
   const deliver = () =>
-    inbox.receive('stripe', { method: 'POST', url: '/in/stripe', receivedAt: new Date(), ...signedDelivery(0) })
+    inbox.receive('stripe', {
+      method: 'POST',
+      url: '/in/stripe',
+      receivedAt: new Date(),
+      ...signedDelivery(0),
+    })
   await deliver()
   await isRunning
 

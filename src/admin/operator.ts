@@ -20,8 +20,9 @@ export interface Operator {
   /** Runs a dead event again, with its attempts at zero. `false` when it is not dead. */
   retry(eventId: EventId): Promise<boolean>
   /**
-   * Drops the event's key, so that the sender's redelivery runs afresh, in every process. The event
-   * itself, and what it has done, stay. `false` when there is no such event.
+   * Drops the event's key, so that the sender's redelivery runs afresh. This process knows at once; others
+   * may answer from memory until their next heartbeat, a second later, three at most. The event itself,
+   * and what it has done, stay. `false` when there is no such event.
    */
   forget(eventId: EventId): Promise<boolean>
 }

@@ -15,13 +15,16 @@ import { CommitUnknownError, StoreRejectedError, StoreUnavailableError } from '.
 import type { EventDraft, Recorded } from '../model/event.ts'
 import type { Store } from '../store/contract.ts'
 
-export type RecordingStore = Pick<Store<unknown>, 'recordEvents' | 'recordConcurrency'>
+export type RecordingStore = Pick<Store<unknown>, 'recordEvents' | 'recordConcurrency' | 'findKnown'>
 
 export interface BatcherOptions {
   readonly batchMax: number
   readonly waitingMax: number
   readonly answerTimeoutMs: number
 }
+
+/** Past it a batch is closed: two hundred bodies of a megabyte are no single statement. */
+const BATCH_BYTES_MAX = 8_388_608
 
 /** One delivery's drafts on their way to the store. */
 interface Parcel {
@@ -66,6 +69,17 @@ export class Batcher {
     const identities = drafts.map(identityOf)
     const flights = this.#findFlights(identities)
     if (flights !== undefined) return shareFlights(flights)
+    const { findKnown } = this.#store
+    if (findKnown === undefined || this.#batchesInFlight === 0) return this.#enqueue(drafts, identities)
+    // Here a batch may wait for a handler to end; a duplicate need not wait with it.
+    return findKnown(drafts).then((known) =>
+      known.every((recorded) => recorded !== undefined)
+        ? known.map((recorded) => ({ ...recorded, shared: false }))
+        : this.#enqueue(drafts, identities),
+    )
+  }
+
+  #enqueue(drafts: readonly EventDraft[], identities: readonly string[]): Promise<readonly RecordedDraft[]> {
     if (this.#waiting.length >= this.#options.waitingMax) {
       return Promise.reject(new StoreUnavailableError(`${this.#options.waitingMax} deliveries wait for the store already`))
     }
@@ -112,9 +126,11 @@ export class Batcher {
     const now = performance.now()
     const batch: Parcel[] = []
     let size = 0
+    let bytes = 0
     let taken = 0
     for (const parcel of this.#waiting) {
       if (batch.length > 0 && size + parcel.drafts.length > this.#options.batchMax) break
+      if (bytes > BATCH_BYTES_MAX) break
       taken += 1
       if (parcel.expiresAt <= now) {
         parcel.reject(new StoreUnavailableError('The store did not take the delivery in time'))
@@ -122,6 +138,7 @@ export class Batcher {
       }
       batch.push(parcel)
       size += parcel.drafts.length
+      for (const draft of parcel.drafts) bytes += draft.body.byteLength
     }
     this.#waiting = this.#waiting.slice(taken)
     return batch

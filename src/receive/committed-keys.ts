@@ -16,7 +16,8 @@ import type { EventDraft, EventId } from '../model/event.ts'
 export class CommittedKeys {
   readonly #max: number
   readonly #entries = new Map<string, { readonly fingerprint: Uint8Array; readonly eventId: EventId }>()
-  readonly #keysByEvent = new Map<EventId, string>()
+  /** Several keys may stand for one event, where a sender gives it several ids. */
+  readonly #keysByEvent = new Map<EventId, Set<string>>()
   #epoch: string | undefined
   #validUntil = 0
 
@@ -40,8 +41,11 @@ export class CommittedKeys {
   remember(draft: EventDraft, eventId: EventId, epoch: string | undefined): void {
     if (this.#max === 0 || epoch === undefined || epoch !== this.#epoch) return
     const key = memoryKey(draft)
+    this.#drop(key)
     this.#entries.set(key, { fingerprint: draft.fingerprint, eventId })
-    this.#keysByEvent.set(eventId, key)
+    const keys = this.#keysByEvent.get(eventId)
+    if (keys === undefined) this.#keysByEvent.set(eventId, new Set([key]))
+    else keys.add(key)
     if (this.#entries.size > this.#max) this.#drop(this.#entries.keys().next().value)
   }
 
@@ -58,14 +62,17 @@ export class CommittedKeys {
   }
 
   forget(eventId: EventId): void {
-    this.#drop(this.#keysByEvent.get(eventId))
+    for (const key of this.#keysByEvent.get(eventId) ?? []) this.#entries.delete(key)
+    this.#keysByEvent.delete(eventId)
   }
 
   #drop(key: string | undefined): void {
-    if (key === undefined) return
-    const entry = this.#entries.get(key)
+    const entry = key === undefined ? undefined : this.#entries.get(key)
+    if (key === undefined || entry === undefined) return
     this.#entries.delete(key)
-    if (entry !== undefined) this.#keysByEvent.delete(entry.eventId)
+    const keys = this.#keysByEvent.get(entry.eventId)
+    keys?.delete(key)
+    if (keys?.size === 0) this.#keysByEvent.delete(entry.eventId)
   }
 
   #clear(): void {

@@ -25,8 +25,9 @@ export class Heartbeat {
     this.#happenings = happenings
   }
 
+  /** Whether the last beat was answered. `false` before the first. */
   get storeIsUp(): boolean {
-    return this.#downSince === undefined
+    return this.#since !== undefined && this.#downSince === undefined
   }
 
   get skewMs(): number {

@@ -64,7 +64,7 @@ export const RECEIVE_DEFAULTS: ResolvedReceiveOptions = Object.freeze({
 export function resolveReceiveOptions(options: ReceiveOptions): ResolvedReceiveOptions {
   rejectUnknownKeys('receive', options, Object.keys(RECEIVE_DEFAULTS))
   const resolved = Object.freeze({ ...RECEIVE_DEFAULTS, ...options })
-  requireInteger('receive.bodyBytesMax', resolved.bodyBytesMax, { min: 1, max: 268_435_456 })
+  requireInteger('receive.bodyBytesMax', resolved.bodyBytesMax, { min: 1, max: 134_217_728 })
   requireInteger('receive.bodyTimeoutMs', resolved.bodyTimeoutMs, { min: 1 })
   requireInteger('receive.answerTimeoutMs', resolved.answerTimeoutMs, { min: 1 })
   requireInteger('receive.processedTimeoutMs', resolved.processedTimeoutMs, { min: 1 })

@@ -131,7 +131,7 @@ function report(
   from: 'memory' | 'flight' | 'store',
 ): void {
   const about = { source: draft.source, eventId: recorded.eventId, key: draft.key, type: draft.type }
-  // A delivery that was accepted is its event's own row: counting it as well cost the database a fifth more.
+  // A delivery that was accepted is its event's own row; counting it would be one more row for every event.
   if (recorded.status !== 'accepted') {
     counter.count(recorded.eventId, recorded.status === 'revived' ? 'duplicate' : recorded.status)
   }
@@ -155,7 +155,7 @@ function refuse(
   reason: Extract<Verdict, { ok: false }>['reason'],
 ): Acknowledgement {
   happenings.emit('delivery.refused', { source, reason })
-  return reason === 'malformed-timestamp' ? malformed() : refused()
+  return reason === 'malformed-timestamp' || reason === 'malformed-header' ? malformed() : refused()
 }
 
 function reportBreach(
@@ -192,7 +192,7 @@ function withinDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
       },
       (error: unknown) => {
         clearTimeout(timer)
-        reject(error as Error)
+        reject(error instanceof Error ? error : new StoreUnavailableError('The store failed', { cause: error }))
       },
     )
   })

@@ -70,7 +70,7 @@ export function consoleLogger(level: LogLevel = 'warn'): Logger {
   const enabled = new Set(LEVELS.slice(LEVELS.indexOf(level)))
   const write = (at: LogLevel) => (fields: LogFields, message: string) => {
     if (!enabled.has(at)) return
-    const line = JSON.stringify({ level: at, time: new Date().toISOString(), ...fields, message })
+    const line = writeLine({ level: at, time: new Date().toISOString(), ...fields, message })
     // JSON has escaped what is below U+0020; the rest of the dangerous characters is left to us.
     console[at](escapeText(line))
   }
@@ -80,6 +80,16 @@ export function consoleLogger(level: LogLevel = 'warn'): Logger {
     warn: write('warn'),
     error: write('error'),
     isLevelEnabled: (at) => enabled.has(at),
+  }
+}
+
+/** A line must never fail what it tells of: what JSON cannot write is written as text, or left out. */
+function writeLine(fields: LogFields): string {
+  try {
+    return JSON.stringify(fields, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
+  } catch {
+    const { level, time, message } = fields
+    return JSON.stringify({ level, time, message, note: 'the fields could not be written as JSON' })
   }
 }
 

@@ -26,6 +26,7 @@ interface UnitSize {
 export class GroupSizes {
   readonly #groupMax: number
   readonly #sizes = new Map<string, UnitSize>()
+  readonly #alone = new Set<string>()
 
   constructor(groupMax: number) {
     this.#groupMax = groupMax
@@ -35,6 +36,7 @@ export class GroupSizes {
     const ceiling = Math.min(unit.groupMax, this.#groupMax)
     // Nothing is rolled back or locked for these, so neither slowness nor contention matters.
     if (unit.guarantee === 'at-least-once') return ceiling
+    if (this.#alone.has(unit.name)) return 1
     const size = this.#sizes.get(unit.name)
     if (size === undefined) return Math.min(START, ceiling)
     if (size.averageMs > SLOW_MS) return 1
@@ -61,6 +63,11 @@ export class GroupSizes {
   contended(unit: HandlerUnit): void {
     const size = this.#get(unit)
     size.limit = Math.max(1, size.limit / 2)
+  }
+
+  /** The unit changes settings of its transaction, which must not reach other events. */
+  neverGroup(unit: HandlerUnit): void {
+    this.#alone.add(unit.name)
   }
 
   measured(unit: HandlerUnit, durationMs: number): void {

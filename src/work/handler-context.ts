@@ -17,7 +17,7 @@ export interface HandlerContext<Tx> {
   readonly log: Readonly<Record<LogLevel, (message: string, fields?: LogFields) => void>>
   /**
    * A key for an outside call: the same for every attempt of this event, whatever crashes, and derived
-   * from source, event key, handler and `name`. Give each outside call of a handler its own name.
+   * from source, scope, event key, handler and `name`. Give each outside call of a handler its own name.
    */
   idempotencyKey(name?: string): string
 }

@@ -18,6 +18,7 @@ import type { Handler, HandlerUnit } from './handlers.ts'
 import { deriveIdempotencyKey } from './idempotency-key.ts'
 import { parsePayload } from './parse-payload.ts'
 import { describeIssues } from './standard-schema.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 import { PermanentError, Skip } from './verdicts.ts'
 
 export type RunResult = RunDone | RunSkipped | RunFailed
@@ -38,7 +39,8 @@ export interface RunFailed {
   readonly status: 'failed'
   readonly reason: FailureReason
   readonly error: Error
-  readonly handler: Handler
+  /** When it runs again, by the handler that failed. */
+  readonly retry: RetryPolicy
   /** Whether trying again cannot help. */
   readonly isPermanent: boolean
   readonly contention: ContentionKind | undefined
@@ -96,15 +98,12 @@ interface HandlerCall<Tx> {
 }
 
 async function callHandler<Tx>(context: RunEventContext, call: HandlerCall<Tx>): Promise<unknown> {
-  const { handler } = call
-  const lender = handler.guarantee === 'at-least-once' ? undefined : call.lender
+  const lender = call.handler.guarantee === 'at-least-once' ? undefined : call.lender
   const lent = lender?.lend()
   const abortion = new Abortion()
-  const event = handler.schema === undefined ? new Envelope(call.event) : await checkEnvelope(call.event, handler.schema)
-  const running = Promise.resolve().then(() => handler.run(event, createContext(context, call, lent, abortion)))
-  const end = await endOf(running, handler.timeoutMs, context.interruption)
+  const running = runHandler(context, call, lent, abortion)
+  const end = await endOf(running, call.handler.timeoutMs, context.interruption)
   if (end.status === 'ended') {
-    await lent?.revoke()
     if ('error' in end) throw end.error
     return end.value
   }
@@ -112,8 +111,25 @@ async function callHandler<Tx>(context: RunEventContext, call: HandlerCall<Tx>):
   abortion.abort(end.error)
   lent?.revokeNow()
   running.catch(() => undefined)
-  await lender?.cancel()
+  // If it cannot be cancelled, the next statement waits for it and then the connection is given up.
+  await lender?.cancel().catch(() => undefined)
   throw end.error
+}
+
+/** All of it counts towards the handler's time: a slow schema, and statements it did not wait for. */
+async function runHandler<Tx>(
+  context: RunEventContext,
+  call: HandlerCall<Tx>,
+  lent: LentTx<Tx> | undefined,
+  abortion: Abortion,
+): Promise<unknown> {
+  const { event, handler } = call
+  try {
+    const envelope = handler.schema === undefined ? new Envelope(event) : await checkEnvelope(event, handler.schema)
+    return await handler.run(envelope, createContext(context, call, lent, abortion))
+  } finally {
+    await lent?.revoke()
+  }
 }
 
 type CallEnd =
@@ -202,7 +218,7 @@ function createContext<Tx>(
       error: (message, fields) => logger.error({ ...fields, ...about }, message),
     },
     idempotencyKey: (name = '') =>
-      deriveIdempotencyKey({ source: event.source, eventKey: event.key, handler: handler.name, name }),
+      deriveIdempotencyKey({ keyHash: event.keyHash, handler: handler.name, name }),
   }
 }
 
@@ -226,13 +242,16 @@ class Abortion {
 /** Tells running handlers that the worker is stopped for good. */
 export class Interruption {
   readonly #listeners = new Set<() => void>()
+  #isInterrupted = false
 
   onInterrupt(listener: () => void): () => void {
+    if (this.#isInterrupted) queueMicrotask(listener)
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
   interrupt(): void {
+    this.#isInterrupted = true
     for (const listener of [...this.#listeners]) listener()
   }
 }
@@ -260,8 +279,9 @@ function failedRun(thrown: unknown, handler: Handler, durationMs: number): RunFa
     status: 'failed',
     reason: code === 'HANDLER_TIMEOUT' ? 'timeout' : code === 'PAYLOAD_INVALID' ? 'payload' : 'error',
     error,
-    handler,
-    isPermanent: error instanceof PermanentError || code === 'PAYLOAD_INVALID',
+    retry: handler.retry,
+    // The same handler returns the same thing for the same event: trying again would not help.
+    isPermanent: error instanceof PermanentError || code === 'PAYLOAD_INVALID' || code === 'RESULT_INVALID',
     contention: findContention(error),
     durationMs,
   }

@@ -18,29 +18,26 @@
  *   claimed (`test/faults/handler.test.ts`, H08).
  *
  * What it leaves to others: which events run together (`group-sizes.ts`), what an ended handler means
- * (`run-event.ts`, `settlement.ts`), and all SQL (`store/`).
+ * (`run-event.ts`, `settlement.ts`), what becomes of a group that cannot be committed (`let-go.ts`), and
+ * all SQL (`store/`).
  *
  * @module
  */
 
-import { HookonceError } from '../errors.ts'
-import type { ClaimedEvent, Group, RunningEvent, Store } from '../store/contract.ts'
-import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import { HookonceError, SettingRefusedError } from '../errors.ts'
+import type { ClaimedEvent, Group, RunningEvent } from '../store/contract.ts'
 import type { GroupSizes } from './group-sizes.ts'
 import type { Handler, HandlerUnit } from './handlers.ts'
-import { InterruptedError, runEvent } from './run-event.ts'
-import type { RunEventContext, RunFailed, RunResult } from './run-event.ts'
+import { blameForRefusal, GroupEndedError, GroupLostError, isEnded, letGo } from './let-go.ts'
+import type { LetGoContext } from './let-go.ts'
 import { reportSettlement } from './report-settlement.ts'
-import { failureSettlement, settlementOf } from './settlement.ts'
+import { runEvent } from './run-event.ts'
+import type { RunEventContext, RunFailed, RunResult } from './run-event.ts'
+import { settlementOf } from './settlement.ts'
 import type { SettledEvent } from './settlement.ts'
 
-export interface RunGroupContext extends RunEventContext {
-  readonly store: Pick<Store<unknown>, 'settleLost'>
-  readonly happenings: HappeningEmitter
+export interface RunGroupContext extends RunEventContext, LetGoContext {
   readonly sizes: GroupSizes
-  readonly findUnit: (event: ClaimedEvent) => HandlerUnit | undefined
-  /** From now on these run alone: their group was refused at COMMIT, and alone each shows whether it is the one. */
-  readonly runAlone: (events: readonly ClaimedEvent[]) => void
   readonly announce: (running: readonly RunningEvent[]) => Promise<void>
   readonly groupBudgetMs: number
   /** Whether the worker is being stopped: handlers that have not started are let go. */
@@ -63,7 +60,8 @@ export async function runGroup<Tx>(context: RunGroupContext, group: Group<Tx>): 
     return 'let-go'
   }
   if (settled.length === 0) {
-    await release(context, group, 'nothing was run')
+    await group.abandon()
+    context.happenings.emit('group.released', { size: group.events.length, cause: 'none of them could run now' })
     return 'let-go'
   }
   const committed = await group.commit()
@@ -84,7 +82,7 @@ export async function runGroup<Tx>(context: RunGroupContext, group: Group<Tx>): 
 async function runEvents<Tx>(context: RunGroupContext, group: Group<Tx>): Promise<readonly SettledEvent[]> {
   if (group.events.length === 1) return runOneByOne(context, group, group.events)
   if (group.events.some((event) => context.findUnit(event)?.guarantee === 'at-least-once')) {
-    return runSideBySide(context, group.events)
+    return runSideBySide(context, group)
   }
   await group.mark(GROUP_MARK)
   const settled = await runMarked(context, group)
@@ -145,6 +143,10 @@ async function runTogether<Tx>(
     }
     const result = await runInGroup(context, group, event, unit)
     if (result.status === 'failed') {
+      if (result.error instanceof SettingRefusedError) {
+        context.sizes.neverGroup(unit)
+        throw result.error
+      }
       const isContended = result.contention !== undefined
       if (isContended) context.sizes.contended(unit)
       return { status: 'spoiled', cause: result.error, isContended, ranBefore: settled.length }
@@ -192,7 +194,9 @@ async function runBehindMark<Tx>(
       await group.releaseMark(EVENT_MARK)
     } catch (error) {
       // The mark went with the transaction it was set in, and only this event ran since.
-      if (isEnded(group, error)) throw new GroupEndedError(event, unit, result.durationMs)
+      if (isEnded(group, error)) throw new GroupEndedError(event)
+      // A statement that could not be cancelled in time took the connection with it.
+      if (group.status() === 'lost') throw new GroupLostError(event, result)
       throw error
     }
     if (result.status !== 'failed' || result.contention === undefined) return result
@@ -217,19 +221,19 @@ async function runInGroup<Tx>(
       if (result.status === 'failed') return result
       return abortedRun(unit, result.durationMs)
     case 'ended':
-      throw new GroupEndedError(event, unit, result.durationMs)
+      throw new GroupEndedError(event)
     case 'lost':
-      throw new GroupLostError(event, unit, result)
+      throw new GroupLostError(event, result)
   }
 }
 
 /** For `at-least-once`: nothing is shared, so nothing has to wait for its neighbour. */
-async function runSideBySide(
+async function runSideBySide<Tx>(
   context: RunGroupContext,
-  events: readonly ClaimedEvent[],
+  group: Group<Tx>,
 ): Promise<readonly SettledEvent[]> {
-  return Promise.all(
-    events.map(async (event) => {
+  const settled = await Promise.all(
+    group.events.map(async (event) => {
       const unit = context.findUnit(event)
       if (unit === undefined) return unhandled(event)
       const result = await runEvent(context, { event, unit, lender: undefined })
@@ -237,6 +241,9 @@ async function runSideBySide(
       return { event, unit, settlement: settlementOf(event, unit, result), error }
     }),
   )
+  // A handler that outlasts every connection would otherwise run for ever without a counted attempt.
+  if (group.status() === 'lost') context.runAlone(group.events)
+  return settled
 }
 
 function unhandled(event: ClaimedEvent): SettledEvent {
@@ -250,115 +257,12 @@ function abortedRun(unit: HandlerUnit, durationMs: number): RunFailed {
     reason: 'transaction',
     error: new HookonceError(
       'TRANSACTION_ABORTED',
-      'The transaction was aborted by an earlier error that the handler swallowed; let it through, or use a savepoint-free alternative',
+      'The transaction was aborted by an earlier error that the handler swallowed: nothing of it can be kept, so let such an error through',
     ),
-    handler: unit.handlers[0] as Handler,
+    retry: (unit.handlers[0] as Handler).retry,
     isPermanent: false,
     contention: undefined,
     durationMs,
-  }
-}
-
-/** Somebody ended our transaction while this event's handlers ran. */
-class GroupEndedError extends Error {
-  readonly event: ClaimedEvent
-  readonly unit: HandlerUnit
-  readonly durationMs: number
-
-  constructor(event: ClaimedEvent, unit: HandlerUnit, durationMs: number) {
-    super('The handler ended the transaction')
-    this.event = event
-    this.unit = unit
-    this.durationMs = durationMs
-  }
-}
-
-/** The connection went away while this event's handlers ran. */
-class GroupLostError extends Error {
-  readonly event: ClaimedEvent
-  readonly unit: HandlerUnit
-  readonly result: RunResult
-
-  constructor(event: ClaimedEvent, unit: HandlerUnit, result: RunResult) {
-    super('The connection was lost while the handler ran')
-    this.event = event
-    this.unit = unit
-    this.result = result
-  }
-}
-
-/** Everything the group did is rolled back. Only the event that is to blame, if any, gets a mark. */
-async function letGo<Tx>(context: RunGroupContext, group: Group<Tx>, error: unknown): Promise<void> {
-  const ended = isEnded(group, error)
-  await group.abandon()
-  if (error instanceof GroupEndedError) return await blame(context, endedFailure(error), error.event, error.unit)
-  if (error instanceof GroupLostError && !isReadOnly(error.result)) {
-    return await blame(context, lostFailure(error), error.event, error.unit)
-  }
-  if (ended) {
-    const [only] = group.events
-    const unit = only && context.findUnit(only)
-    if (group.events.length === 1 && only && unit) {
-      return await blame(context, endedFailure(new GroupEndedError(only, unit, 0)), only, unit)
-    }
-    // One of them put another transaction in place of ours, which shows only at the end. Alone each
-    // shows whether it is the one; let go as they came, they would do the same again for ever.
-    context.runAlone(group.events)
-  }
-  const cause = error instanceof InterruptedError ? 'the worker was stopped' : String(error)
-  context.happenings.emit('group.released', { size: group.events.length, cause })
-}
-
-/** Whether the error says that our transaction is gone although the connection is not. */
-function isEnded<Tx>(group: Group<Tx>, error: unknown): boolean {
-  return error instanceof HookonceError && error.code === 'TRANSACTION_ENDED' && group.status() !== 'lost'
-}
-
-async function release<Tx>(context: RunGroupContext, group: Group<Tx>, cause: string): Promise<void> {
-  await group.abandon()
-  context.happenings.emit('group.released', { size: group.events.length, cause })
-}
-
-function endedFailure({ unit, durationMs }: GroupEndedError): RunFailed {
-  const error = new HookonceError(
-    'TRANSACTION_ENDED',
-    'The handler ended the transaction it was given (COMMIT, ROLLBACK or BEGIN). Its writes and the fact "done" can no longer commit together, so the event was stopped',
-  )
-  const handler = unit.handlers[0] as Handler
-  return { status: 'failed', reason: 'transaction', error, handler, isPermanent: true, contention: undefined, durationMs }
-}
-
-function lostFailure({ unit, result, message }: GroupLostError): RunFailed {
-  const error = result.status === 'failed' ? result.error : new Error(message)
-  const handler = unit.handlers[0] as Handler
-  const { durationMs } = result
-  return { status: 'failed', reason: 'connection', error, handler, isPermanent: false, contention: undefined, durationMs }
-}
-
-/** A server in recovery takes no writes: a failover is going on, and no event is to blame. */
-function isReadOnly(result: RunResult): boolean {
-  return result.status === 'failed' && 'code' in result.error && result.error.code === '25006'
-}
-
-async function blameForRefusal(context: RunGroupContext, settled: readonly SettledEvent[], error: Error): Promise<void> {
-  const [first] = settled
-  if (settled.length > 1 || first?.unit === undefined) {
-    context.runAlone(settled.map(({ event }) => event))
-    return context.happenings.emit('group.rerun', { size: settled.length, cause: error })
-  }
-  const handler = first.unit.handlers[0] as Handler
-  const failure: RunFailed = { status: 'failed', reason: 'commit', error, handler, isPermanent: false, contention: undefined, durationMs: 0 }
-  await blame(context, failure, first.event, first.unit)
-}
-
-/** Best effort: if it cannot be written, the event simply runs again. */
-async function blame(context: RunGroupContext, failure: RunFailed, event: ClaimedEvent, unit: HandlerUnit): Promise<void> {
-  const settlement = failureSettlement(event, unit, failure)
-  try {
-    await context.store.settleLost(settlement)
-    reportSettlement(context.happenings, { event, unit, settlement, error: failure.error })
-  } catch {
-    context.happenings.emit('group.released', { size: 1, cause: failure.error.message })
   }
 }
 

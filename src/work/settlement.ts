@@ -1,6 +1,6 @@
-import type { FailedAttempt, FailureReason, Settlement } from '../model/outcome.ts'
+import type { FailedAttempt, Settlement } from '../model/outcome.ts'
 import type { ClaimedEvent } from '../store/contract.ts'
-import type { Handler, HandlerUnit } from './handlers.ts'
+import type { HandlerUnit } from './handlers.ts'
 import { backoffMs } from './retry-policy.ts'
 import type { RunFailed, RunResult } from './run-event.ts'
 import { RetryAfterError } from './verdicts.ts'
@@ -23,29 +23,26 @@ export function settlementOf(event: ClaimedEvent, unit: HandlerUnit, result: Run
     case 'skipped':
       return { state: 'skipped', eventId, run, attempt, durationMs, reason: cut(result.reason) }
     case 'failed':
-      return failureSettlement(event, unit, result)
+      return failureSettlement(event, unit.attemptsMax, result)
   }
 }
 
 /** A retry while there are attempts left and it may help, else death. */
 export function failureSettlement(
   event: ClaimedEvent,
-  unit: HandlerUnit,
-  { reason, error, handler, isPermanent, durationMs }: FailedRun,
+  attemptsMax: number,
+  { reason, error, retry, isPermanent, durationMs }: FailedRun,
 ): Extract<Settlement, { state: 'ready' | 'dead' }> {
   const { eventId, run, attempt } = event
   const failure: FailedAttempt = { attempt, reason, message: describeError(error), durationMs: Math.round(durationMs) }
-  if (isPermanent || attempt >= unit.attemptsMax) {
+  if (isPermanent || attempt >= attemptsMax) {
     return { state: 'dead', eventId, run, attempt, durationMs: failure.durationMs, reason: failure.message, failure }
   }
-  const retryInMs = error instanceof RetryAfterError ? error.retryInMs : backoffMs(handler.retry, attempt)
+  const retryInMs = error instanceof RetryAfterError ? error.retryInMs : backoffMs(retry, attempt)
   return { state: 'ready', eventId, run, attempt, retryInMs, failure }
 }
 
-type FailedRun = Pick<RunFailed, 'error' | 'isPermanent' | 'durationMs'> & {
-  readonly reason: FailureReason
-  readonly handler: Handler
-}
+type FailedRun = Omit<RunFailed, 'status' | 'contention'>
 
 function describeError(error: Error): string {
   return cut(error.name === 'Error' ? error.message : `${error.name}: ${error.message}`)

@@ -91,15 +91,22 @@ export class Upkeep {
 
   /** Matching is done here, by the same rule as for running, so that the two cannot disagree. */
   async #wakeUnhandled(): Promise<void> {
-    const { store, handlers, onWoken } = this.#context
+    const { store, handlers } = this.#context
     if (handlers.isEmpty) return
-    const pairs = await store.listUnhandled(WAKE_BATCH)
-    const known = pairs.filter(({ source, type }) => handlers.findUnit(source, type) !== undefined)
-    if (known.length === 0) return
+    let after: string | undefined
+    do {
+      const { pairs, next } = await store.listUnhandled({ limit: WAKE_BATCH, after })
+      const known = pairs.filter(({ source, type }) => handlers.findUnit(source, type) !== undefined)
+      if (known.length > 0) await this.#wake(known)
+      after = next
+    } while (after !== undefined && !this.#isStopped)
+  }
+
+  async #wake(pairs: readonly { source: string; type: string }[]): Promise<void> {
     let woken: number
     do {
-      woken = await store.wakeUnhandled(known, WAKE_BATCH)
-      if (woken > 0) onWoken()
+      woken = await this.#context.store.wakeUnhandled(pairs, WAKE_BATCH)
+      if (woken > 0) this.#context.onWoken()
     } while (woken === WAKE_BATCH && !this.#isStopped)
   }
 }

@@ -36,8 +36,10 @@ export interface WorkerContext<Tx> {
 const GROUP_LOCK_TIMEOUT_MS = 50
 /** The database ends a transaction that has been idle for the handler's time and this much more. */
 const IDLE_MARGIN_MS = 1_000
-/** Every so many claims the events that failed before go first, so that a flood of new ones cannot starve them. */
-const AGAIN_FIRST_EVERY = 8
+/** Every so many claims another kind goes first, so that a flood of one cannot starve the others. */
+const OTHERS_FIRST_EVERY = 8
+/** What is due and could not be claimed a moment ago is in somebody else's hands. */
+const LOOK_AGAIN_MS = 20
 
 export class Worker<Tx> {
   /** Random per start: a worker that comes back with the same host and pid is another worker. */
@@ -76,6 +78,7 @@ export class Worker<Tx> {
   /** Handlers were added: events that waited for one may be ready. */
   handlersChanged(): void {
     this.#upkeep.wakeUnhandledSoon()
+    this.wake()
   }
 
   /** Takes nothing more, waits for what runs, and after the grace period lets go of the rest. */
@@ -113,7 +116,9 @@ export class Worker<Tx> {
   }
 
   async #claim(slot: WorkerSlot, turn: number): Promise<Group<Tx> | undefined> {
-    const kinds = turn % AGAIN_FIRST_EVERY === 0 ? AGAIN_FIRST : FRESH_FIRST
+    // Without a handler it could only park what another process may know how to run.
+    if (this.#context.handlers.isEmpty) return undefined
+    const kinds = KINDS[turn % OTHERS_FIRST_EVERY] ?? FRESH_FIRST
     for (const kind of kinds) {
       const group = await this.#context.store.claimGroup(this.#createRequest(slot, kind))
       if (group !== undefined) return group
@@ -172,10 +177,12 @@ export class Worker<Tx> {
   }
 
   async #idle(slot: WorkerSlot): Promise<void> {
-    if (this.#announced.delete(slot.slot)) await this.#context.store.announce(slot, [])
+    if (this.#announced.has(slot.slot)) await this.#context.store.announce(slot, [])
+    this.#announced.delete(slot.slot)
     await this.#wakeUp.wait(async () => {
+      const { pollMs } = this.#context.options
       const dueInMs = await this.#context.store.nextDueInMs()
-      return Math.max(1, Math.min(dueInMs ?? Infinity, this.#context.options.pollMs))
+      return Math.min(Math.max(dueInMs ?? Infinity, LOOK_AGAIN_MS), pollMs)
     })
   }
 
@@ -204,3 +211,6 @@ export class Worker<Tx> {
 
 const FRESH_FIRST = ['fresh', 'again', 'suspect'] as const
 const AGAIN_FIRST = ['again', 'suspect', 'fresh'] as const
+const SUSPECT_FIRST = ['suspect', 'again', 'fresh'] as const
+/** By turn. */
+const KINDS = [AGAIN_FIRST, FRESH_FIRST, FRESH_FIRST, FRESH_FIRST, SUSPECT_FIRST] as const

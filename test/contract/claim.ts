@@ -30,6 +30,19 @@ export function claimContract(underTest: StoreUnderTest): void {
       await group.abandon()
     })
 
+    test('a claimed event carries the hash by which it is known', async () => {
+      const { store } = await openStore(underTest)
+      const draft = anEventDraft()
+      await recordOne(store, draft)
+
+      const group = await claim(store)
+
+      expect(group.events.map(({ keyHash }) => keyHash)).toEqual([
+        Buffer.from(draft.keyHash).toString('hex'),
+      ])
+      await group.abandon()
+    })
+
     test('only what was chosen is claimed, and the rest is claimable afterwards', async () => {
       const { store, second } = await openStore(underTest)
       const other = await second()
@@ -165,6 +178,8 @@ export function claimContract(underTest: StoreUnderTest): void {
       })
 
       await expect(group.settle(group.events.map(done))).rejects.toThrow()
+      // Not `ended`, which would blame the handler and stop its event for good.
+      expect(group.status()).toBe('lost')
       expect((await group.commit()).status).not.toBe('committed')
       await group.abandon()
       expect(again.events).toHaveLength(1)

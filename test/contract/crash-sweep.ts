@@ -106,6 +106,51 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       )
     })
 
+    test('each crash is on record as a failure, and none counts as an attempt', async () => {
+      const { other, store, eventId } = await openWithCrash()
+      const crash = { attempt: 1, reason: 'crashed' }
+
+      await other.sweepWorkers({ ...SWEEP, crashesMax: 2 })
+
+      expect(await other.findOutcome(eventId)).toMatchObject({ attempts: 0 })
+      expect(await other.findEvent(eventId)).toMatchObject({
+        state: 'ready',
+        attempts: 0,
+        crashes: 1,
+        failures: [crash],
+      })
+
+      await store.announce(CRASHED, [{ eventId, attempt: 1 }])
+      await other.sweepWorkers({ ...SWEEP, crashesMax: 2 })
+
+      expect(await other.findEvent(eventId)).toMatchObject({
+        state: 'dead',
+        attempts: 0,
+        outcome: { attempts: 0, reason: 'crashed' },
+        failures: [crash, crash],
+      })
+    })
+
+    test('a crash after a failed attempt leaves the count at the failed one', async () => {
+      const { store, second } = await openStore(underTest)
+      const { eventId } = await recordOne(store, anEventDraft())
+      await runOne(store, retryIn(0))
+      await store.announce(CRASHED, [{ eventId, attempt: 2 }])
+      const other = await second()
+
+      await other.sweepWorkers({ ...SWEEP, crashesMax: 1 })
+
+      expect(await other.findEvent(eventId)).toMatchObject({
+        state: 'dead',
+        attempts: 1,
+        outcome: { attempts: 1, reason: 'crashed' },
+        failures: [
+          { attempt: 1, reason: 'error' },
+          { attempt: 2, reason: 'crashed' },
+        ],
+      })
+    })
+
     test('an event that crashed its worker too often is dead', async () => {
       const { other, store, eventId } = await openWithCrash()
       await other.sweepWorkers({ ...SWEEP, crashesMax: 2 })

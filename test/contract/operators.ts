@@ -150,6 +150,18 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       expect((await other.beat(now)).died).toEqual([eventId])
     })
 
+    // The time of a death is taken before its commit, which a slow disk may hold up.
+    test('a beat looks back a minute beyond the last one', async () => {
+      const { store } = await openStore(underTest)
+      await recordOne(store, anEventDraft())
+      const eventId = await runOne(store, dead)
+      const { now } = await store.beat(undefined)
+      const later = (ms: number) => store.beat(new Date(now.getTime() + ms))
+
+      expect((await later(30_000)).died).toEqual([eventId])
+      expect((await later(61_000)).died).toEqual([])
+    })
+
     test('a store that is closed refuses, and can be closed again', async () => {
       const { database } = await openStore(underTest)
       const closed = database.newStore()

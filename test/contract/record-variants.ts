@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { anEventDraft } from '../support/builders.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
-import { DEADLINE_MS, done, recordOne, runOne } from '../support/store-steps.ts'
+import { dead, DEADLINE_MS, done, recordOne, runOne } from '../support/store-steps.ts'
 
 /** What every store must do when keys and contents do not go together as before. Part of `recordContract`. */
 export function recordVariantsContract(underTest: StoreUnderTest): void {
@@ -119,6 +119,34 @@ function sameBytes(underTest: StoreUnderTest): void {
       expect(renamed).toEqual({ status: 'duplicate', eventId: first.eventId })
       expect(again).toEqual({ status: 'duplicate', eventId: first.eventId })
       expect(await store.countEvents()).toBe(1)
+    })
+
+    test("under 'duplicate' revives a first event that is dead, as its own redelivery would", async () => {
+      const { store } = await openStore(underTest)
+      const policy = { sameBytes: 'duplicate', redelivery: 'retry' } as const
+      const { eventId } = await recordOne(store, anEventDraft({ key: 'a', ...policy }))
+      await runOne(store, dead)
+
+      const renamed = await recordOne(store, anEventDraft({ key: 'b', ...policy }))
+
+      expect(renamed).toEqual({ status: 'revived', eventId })
+      expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready', attempts: 0 })
+      expect(await recordOne(store, anEventDraft({ key: 'b', ...policy }))).toEqual({
+        status: 'duplicate',
+        eventId,
+      })
+    })
+
+    test("under 'duplicate' leaves a first event that is dead as it is under 'count'", async () => {
+      const { store } = await openStore(underTest)
+      const policy = { sameBytes: 'duplicate', redelivery: 'count' } as const
+      const { eventId } = await recordOne(store, anEventDraft({ key: 'a', ...policy }))
+      await runOne(store, dead)
+
+      const renamed = await recordOne(store, anEventDraft({ key: 'b', ...policy }))
+
+      expect(renamed).toEqual({ status: 'duplicate', eventId })
+      expect(await store.findEvent(eventId)).toMatchObject({ state: 'dead' })
     })
 
     test("under 'duplicate' makes its key known, so that other content under it is a conflict", async () => {

@@ -189,7 +189,7 @@ export function settleContract(underTest: StoreUnderTest): void {
     test('a failed attempt is counted', async () => {
       const { store, eventId, event } = await openWithLost()
 
-      await store.settleLost(retryIn(60_000)(event))
+      expect(await store.settleLost(retryIn(60_000)(event))).toBe(true)
 
       expect(await store.findEvent(eventId)).toMatchObject({
         state: 'ready',
@@ -201,7 +201,7 @@ export function settleContract(underTest: StoreUnderTest): void {
     test('the last failed attempt makes it dead', async () => {
       const { store, eventId, event } = await openWithLost()
 
-      await store.settleLost(dead(event))
+      expect(await store.settleLost(dead(event))).toBe(true)
 
       expect(await store.findEvent(eventId)).toMatchObject({
         state: 'dead',
@@ -213,7 +213,7 @@ export function settleContract(underTest: StoreUnderTest): void {
       const { store, eventId, event } = await openWithLost()
       await store.settleLost(retryIn(0)(event))
 
-      await store.settleLost(dead(event))
+      expect(await store.settleLost(dead(event))).toBe(false)
 
       expect(await store.findEvent(eventId)).toMatchObject({
         state: 'ready',
@@ -226,8 +226,8 @@ export function settleContract(underTest: StoreUnderTest): void {
       const { store, eventId, event } = await openWithLost()
       await runOne(store, unhandled)
 
-      await store.settleLost(retryIn(0)(event))
-      await store.settleLost(dead(event))
+      expect(await store.settleLost(retryIn(0)(event))).toBe(false)
+      expect(await store.settleLost(dead(event))).toBe(false)
 
       expect(await store.findEvent(eventId)).toMatchObject({ state: 'unhandled', failures: [] })
     })
@@ -236,8 +236,8 @@ export function settleContract(underTest: StoreUnderTest): void {
       const { store, eventId, event } = await openWithLost()
       await runOne(store, done)
 
-      await store.settleLost(retryIn(0)(event))
-      await store.settleLost(dead(event))
+      expect(await store.settleLost(retryIn(0)(event))).toBe(false)
+      expect(await store.settleLost(dead(event))).toBe(false)
 
       expect(await store.findEvent(eventId)).toMatchObject({ state: 'done', failures: [] })
     })

@@ -4,6 +4,8 @@ import { openStore } from '../support/store-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { claim, recordOne, unhandled } from '../support/store-steps.ts'
 
+const FIRST_PAGE = { limit: 10, after: undefined }
+
 /** What every store must do with events that no handler wants yet. */
 export function unhandledContract(underTest: StoreUnderTest): void {
   describe(`${underTest.name}: unhandled`, () => {
@@ -26,7 +28,7 @@ export function unhandledContract(underTest: StoreUnderTest): void {
         ['github', 'a'],
       ])
 
-      const pairs = await store.listUnhandled(10)
+      const { pairs } = await store.listUnhandled(FIRST_PAGE)
 
       expect(pairs).toHaveLength(3)
       expect(pairs).toEqual(
@@ -36,7 +38,32 @@ export function unhandledContract(underTest: StoreUnderTest): void {
           { source: 'github', type: 'a' },
         ]),
       )
-      expect(await store.listUnhandled(2)).toHaveLength(2)
+    })
+
+    // A page that could not be turned would hide whatever comes after its last pair, for ever.
+    test.each([1, 2, 3, 6, 7])('pages of %i together list every pair once', async (limit) => {
+      const pairs: [string, string][] = [
+        ['stripe', 'a'],
+        ['github', 'a'],
+        ['stripe', ''],
+        ['stripe', 'é,"b'],
+        ['github', 'b'],
+        ['stripe', 'a'],
+        ['a', 'z'],
+      ]
+      const { store } = await openWithUnhandled(pairs)
+
+      const listed: string[] = []
+      let after: string | undefined
+      do {
+        const page = await store.listUnhandled({ limit, after })
+        expect(page.pairs.length).toBeLessThanOrEqual(limit)
+        listed.push(...page.pairs.map(({ source, type }) => `${source} ${type}`))
+        after = page.next
+      } while (after !== undefined && listed.length <= pairs.length)
+
+      const expected = new Set(pairs.map(([source, type]) => `${source} ${type}`))
+      expect(listed.toSorted()).toEqual([...expected].toSorted())
     })
 
     test('the events of the woken pairs run, the others stay', async () => {
@@ -60,7 +87,7 @@ export function unhandledContract(underTest: StoreUnderTest): void {
       const group = await claim(store)
       expect(group.events).toMatchObject([{ source: 'stripe', type: 'a', attempt: 1 }])
       await group.abandon()
-      expect(await store.listUnhandled(10)).toHaveLength(2)
+      expect((await store.listUnhandled(FIRST_PAGE)).pairs).toHaveLength(2)
     })
 
     test('no more are woken than asked for', async () => {
@@ -69,7 +96,7 @@ export function unhandledContract(underTest: StoreUnderTest): void {
         ['stripe', 'a'],
         ['stripe', 'b'],
       ])
-      const pairs = await store.listUnhandled(10)
+      const { pairs } = await store.listUnhandled(FIRST_PAGE)
 
       expect(await store.wakeUnhandled(pairs, 2)).toBe(2)
       expect(await store.wakeUnhandled(pairs, 2)).toBe(1)
@@ -80,7 +107,7 @@ export function unhandledContract(underTest: StoreUnderTest): void {
       const { store } = await openWithUnhandled([['stripe', 'a']])
 
       expect(await store.wakeUnhandled([], 10)).toBe(0)
-      expect(await store.listUnhandled(10)).toHaveLength(1)
+      expect((await store.listUnhandled(FIRST_PAGE)).pairs).toHaveLength(1)
     })
   })
 }

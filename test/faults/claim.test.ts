@@ -22,7 +22,17 @@ describe('claims on PostgreSQL', () => {
       handler: { timeoutMs: 1_000, retry: { firstMs: 1 } },
     })
     const other = createFaultInbox(database, { worker: { concurrency: 1, deadAfterMs: 500 } })
-    await accept(other, fromPartner({ key: 'evt_1', steps: [['write', 'frozen'], ['reach', 'inside'], ['write', 'thawed']] }))
+    await accept(
+      other,
+      fromPartner({
+        key: 'evt_1',
+        steps: [
+          ['write', 'frozen'],
+          ['reach', 'inside'],
+          ['write', 'thawed'],
+        ],
+      }),
+    )
     await frozen.untilReached('inside evt_1')
     frozen.signal('SIGSTOP')
 
@@ -31,9 +41,14 @@ describe('claims on PostgreSQL', () => {
     await other.untilHappened('event.done', 'evt_1')
     frozen.signal('SIGCONT')
     frozen.goOn('inside evt_1')
-    await Promise.race([frozen.untilHappened('event.failed', 'evt_1'), frozen.untilHappened('group.released')])
+    await Promise.race([
+      frozen.untilHappened('event.failed', 'evt_1'),
+      frozen.untilHappened('group.released'),
+    ])
 
-    expect(await database.query('select event_key, note from effects')).toEqual([{ event_key: 'evt_1', note: 'other' }])
+    expect(await database.query('select event_key, note from effects')).toEqual([
+      { event_key: 'evt_1', note: 'other' },
+    ])
     const event = await other.getEvent('evt_1')
     expect(event).toMatchObject({ state: 'done', crashes: 0, failures: [] })
   })
@@ -46,7 +61,16 @@ describe('claims on PostgreSQL', () => {
       handler: { timeoutMs: 500 },
     })
     const other = createFaultInbox(database, { worker: { concurrency: 1, deadAfterMs: 500 } })
-    await accept(other, fromPartner({ key: 'evt_1', steps: [['reach', 'inside'], ['write', 'thawed']] }))
+    await accept(
+      other,
+      fromPartner({
+        key: 'evt_1',
+        steps: [
+          ['reach', 'inside'],
+          ['write', 'thawed'],
+        ],
+      }),
+    )
     await frozen.untilReached('inside evt_1')
     frozen.signal('SIGSTOP')
     other.inbox.on('partner', '*', { retry: { firstMs: 3_600_000 } }, () => {
@@ -57,7 +81,10 @@ describe('claims on PostgreSQL', () => {
 
     frozen.signal('SIGCONT')
     frozen.goOn('inside evt_1')
-    await Promise.race([frozen.untilHappened('event.failed', 'evt_1'), frozen.untilHappened('group.released')])
+    await Promise.race([
+      frozen.untilHappened('event.failed', 'evt_1'),
+      frozen.untilHappened('group.released'),
+    ])
 
     const event = await other.getEvent('evt_1')
     expect(event).toMatchObject({ state: 'ready', attempts: 1 })
@@ -71,10 +98,14 @@ describe('claims on PostgreSQL', () => {
       const store = await openStore(database, plan.map((name) => `-c enable_${name}=off`).join(' '))
       if ((await store.countEvents()) === 0) await fill(store, 2_000)
 
-      const group = await store.claimGroup(aClaim({ limit: 10, slot: { workerId: plan.join(), slot: 0 } }))
+      const group = await store.claimGroup(
+        aClaim({ limit: 10, slot: { workerId: plan.join(), slot: 0 } }),
+      )
 
       expect(group?.events.length).toBe(10)
-      const free = await database.query('select event_id from hookonce.queue for update skip locked')
+      const free = await database.query(
+        'select event_id from hookonce.queue for update skip locked',
+      )
       expect(free.length, `with ${plan.join(' and ')} off`).toBe(1_990)
       await group?.abandon()
     }
@@ -85,9 +116,13 @@ describe('claims on PostgreSQL', () => {
     const store = await openStore(database)
     await fill(store, 1)
 
-    const claims = Array.from({ length: 50 }, (_, i) => store.claimGroup(aClaim({ slot: { workerId: `worker-${i}`, slot: 0 } })))
+    const claims = Array.from({ length: 50 }, (_, i) =>
+      store.claimGroup(aClaim({ slot: { workerId: `worker-${i}`, slot: 0 } })),
+    )
     // All have answered while the one group is still open: nobody waited for it to end.
-    const groups = (await Promise.all(claims)).filter((group): group is Group<PostgresTx> => group !== undefined)
+    const groups = (await Promise.all(claims)).filter(
+      (group): group is Group<PostgresTx> => group !== undefined,
+    )
 
     expect(groups.length).toBe(1)
     expect(groups[0]!.status()).toBe('open')
@@ -104,7 +139,10 @@ describe('claims on PostgreSQL', () => {
     })
     const keys = Array.from({ length: 20 }, (_, i) => `evt_${i}`)
     const other = createFaultInbox(database, { worker: {} })
-    const steps = [['write', 'first'], ['reach', 'inside']] as const
+    const steps = [
+      ['write', 'first'],
+      ['reach', 'inside'],
+    ] as const
     await Promise.all(keys.map((key) => accept(other, fromPartner({ key, steps }))))
     await Promise.all(keys.map((key) => stopping.untilReached(`inside ${key}`)))
 
@@ -113,7 +151,9 @@ describe('claims on PostgreSQL', () => {
     expect(await stopping.gone).toMatchObject({ code: 0 })
 
     expect(await database.count('outcomes', `state = 'done' and attempts = 1`)).toBe(10)
-    expect(await database.count('queue', 'attempts = 0 and crashes = 0 and parked is null')).toBe(10)
+    expect(await database.count('queue', 'attempts = 0 and crashes = 0 and parked is null')).toBe(
+      10,
+    )
     expect(await database.count('workers')).toBe(0)
     other.inbox.on('partner', '*', (event, { tx }) => tx.query(WRITE, [event.key, 'second']))
     await other.inbox.start()
@@ -146,6 +186,8 @@ async function openStore(database: FaultDatabase, options = ''): Promise<Store<P
 }
 
 async function fill(store: Store<PostgresTx>, count: number): Promise<void> {
-  const drafts = Array.from({ length: count }, (_, i) => anEventDraft({ key: `evt_${i}`, body: `{"n":${i}}` }))
+  const drafts = Array.from({ length: count }, (_, i) =>
+    anEventDraft({ key: `evt_${i}`, body: `{"n":${i}}` }),
+  )
   await store.recordEvents(drafts, { deadlineMs: 30_000 })
 }

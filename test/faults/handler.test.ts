@@ -16,7 +16,8 @@ describe('a handler that fails on PostgreSQL', () => {
     const runs = countRuns()
     worker.inbox.on('partner', '*', AT_ONCE, async (event, { tx }) => {
       await tx.query(WRITE, [event.key, 'ran'])
-      if (event.key === 'evt_2' && runs.next(event.key) <= 2) await tx.query('select 1 / 0').catch(() => undefined)
+      if (event.key === 'evt_2' && runs.next(event.key) <= 2)
+        await tx.query('select 1 / 0').catch(() => undefined)
     })
 
     await runAll(worker, 5)
@@ -54,14 +55,18 @@ describe('a handler that fails on PostgreSQL', () => {
       if (event.key === 'evt_3' && runs.next(event.key) <= 2) await tx.query('select pg_sleep(60)')
     })
     const running = runAll(worker, 5)
-    for (let cancelled = 0; cancelled < 2; ) {
+    for (let cancelled = 0; cancelled < 2;) {
       const rows = await database.query(
         `select pg_cancel_backend(pid) as is_cancelled from pg_stat_activity
           where datname = current_database() and state = 'active' and query = 'select pg_sleep(60)'`,
       )
       cancelled += rows.length
       // The same statement may be seen once more before it has ended: waiting for it to be gone keeps the count right.
-      if (rows.length > 0) await until('it has ended', async () => (await countSleepers(database)) === 0 || runs.count('evt_3') > cancelled)
+      if (rows.length > 0)
+        await until(
+          'it has ended',
+          async () => (await countSleepers(database)) === 0 || runs.count('evt_3') > cancelled,
+        )
     }
     await running
 
@@ -76,7 +81,9 @@ describe('a handler that fails on PostgreSQL', () => {
     await database.query('create table accounts (id integer primary key, n integer)')
     await database.query('insert into accounts values (1, 0), (2, 0)')
     const other = await connectTo(database)
-    await other.query(`begin; set local deadlock_timeout = '60s'; update accounts set n = n + 1 where id = 2`)
+    await other.query(
+      `begin; set local deadlock_timeout = '60s'; update accounts set n = n + 1 where id = 2`,
+    )
     const runs = countRuns()
     let crossing: Promise<unknown> = Promise.resolve()
     worker.inbox.on('partner', '*', AT_ONCE, async (event, { tx }) => {
@@ -88,7 +95,8 @@ describe('a handler that fails on PostgreSQL', () => {
         await until('the other one waits for us', async () => (await countWaiting(database)) === 1)
       }
       await tx.query('update accounts set n = n + 10 where id = 2')
-      if (run === 2) await tx.query(`do $$ begin raise exception 'again' using errcode = '40001'; end $$`)
+      if (run === 2)
+        await tx.query(`do $$ begin raise exception 'again' using errcode = '40001'; end $$`)
     })
 
     await runAll(worker, 1)
@@ -99,19 +107,27 @@ describe('a handler that fails on PostgreSQL', () => {
     expect(event.outcome).toMatchObject({ state: 'done', attempts: 1 })
     expect(event.failures).toEqual([])
     expect(await database.countEffects()).toBe(1)
-    expect(await database.query('select n from accounts order by id')).toEqual([{ n: 11 }, { n: 11 }])
+    expect(await database.query('select n from accounts order by id')).toEqual([
+      { n: 11 },
+      { n: 11 },
+    ])
   })
 
   test('H10: one that takes too long is cancelled in the database, and nothing it wrote is kept', async () => {
     const { database, worker } = await prepare(3)
     const runs = countRuns()
     const aborted: unknown[] = []
-    worker.inbox.on('partner', '*', { ...AT_ONCE, timeoutMs: 300 }, async (event, { tx, signal }) => {
-      await tx.query(WRITE, [event.key, 'ran'])
-      if (event.key !== 'evt_1' || runs.next(event.key) > 2) return
-      signal.addEventListener('abort', () => aborted.push(signal.reason))
-      await tx.query('select pg_sleep(60)')
-    })
+    worker.inbox.on(
+      'partner',
+      '*',
+      { ...AT_ONCE, timeoutMs: 300 },
+      async (event, { tx, signal }) => {
+        await tx.query(WRITE, [event.key, 'ran'])
+        if (event.key !== 'evt_1' || runs.next(event.key) > 2) return
+        signal.addEventListener('abort', () => aborted.push(signal.reason))
+        await tx.query('select pg_sleep(60)')
+      },
+    )
 
     await runAll(worker, 3)
 
@@ -125,7 +141,9 @@ describe('a handler that fails on PostgreSQL', () => {
   test('H13: one whose COMMIT is refused by a deferred constraint is tried again, and its neighbours are done once', async () => {
     const { database, worker } = await prepare(5)
     await database.query('create table parents (id integer primary key)')
-    await database.query('create table children (parent integer references parents deferrable initially deferred)')
+    await database.query(
+      'create table children (parent integer references parents deferrable initially deferred)',
+    )
     const runs = countRuns()
     worker.inbox.on('partner', '*', AT_ONCE, async (event, { tx, attempt }) => {
       runs.next(event.key)
@@ -149,10 +167,15 @@ describe.each(ENGINES)('a handler that fails on %s', (engine) => {
     const { database, worker } = await prepare(3, {}, engine)
     await database.query('create table invoices (id text primary key)')
     await database.query(`insert into invoices values ('taken')`)
-    worker.inbox.on('partner', '*', { retry: { firstMs: 1, factor: 1, attemptsMax: 2 } }, async (event, { tx }) => {
-      await tx.query(WRITE, [event.key, 'ran'])
-      if (event.key === 'evt_1') await tx.query(`insert into invoices values ('taken')`)
-    })
+    worker.inbox.on(
+      'partner',
+      '*',
+      { retry: { firstMs: 1, factor: 1, attemptsMax: 2 } },
+      async (event, { tx }) => {
+        await tx.query(WRITE, [event.key, 'ran'])
+        if (event.key === 'evt_1') await tx.query(`insert into invoices values ('taken')`)
+      },
+    )
 
     await runAll(worker, 2)
     await worker.untilHappened('event.dead', 'evt_1')
@@ -174,7 +197,9 @@ describe.each(ENGINES)('a handler that fails on %s', (engine) => {
 
     await runAll(worker, 1)
 
-    await expect(kept!.query(WRITE, ['evt_0', 'late'])).rejects.toMatchObject({ code: 'TX_REVOKED' })
+    await expect(kept!.query(WRITE, ['evt_0', 'late'])).rejects.toMatchObject({
+      code: 'TX_REVOKED',
+    })
     expect(await database.query('select note from effects')).toEqual([{ note: 'not waited for' }])
   })
 
@@ -182,18 +207,25 @@ describe.each(ENGINES)('a handler that fails on %s', (engine) => {
     const { database, worker } = await prepare(2, {}, engine)
     const runs = countRuns()
     let late: Promise<unknown> = Promise.resolve()
-    worker.inbox.on('partner', '*', { ...AT_ONCE, timeoutMs: 250 }, async (event, { tx, signal, attempt }) => {
-      await tx.query(WRITE, [event.key, `attempt ${attempt}`])
-      if (event.key !== 'evt_0' || runs.next(event.key) > 2) return
-      await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      late = tx.query(WRITE, [event.key, 'after the timeout'])
-      await late
-    })
+    worker.inbox.on(
+      'partner',
+      '*',
+      { ...AT_ONCE, timeoutMs: 250 },
+      async (event, { tx, signal, attempt }) => {
+        await tx.query(WRITE, [event.key, `attempt ${attempt}`])
+        if (event.key !== 'evt_0' || runs.next(event.key) > 2) return
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        late = tx.query(WRITE, [event.key, 'after the timeout'])
+        await late
+      },
+    )
 
     await runAll(worker, 2)
 
     await expect(late).rejects.toMatchObject({ code: 'TX_REVOKED' })
-    expect((await worker.getEvent('evt_0')).failures).toMatchObject([{ attempt: 1, reason: 'timeout' }])
+    expect((await worker.getEvent('evt_0')).failures).toMatchObject([
+      { attempt: 1, reason: 'timeout' },
+    ])
     expect(await database.listWrongEffects(keys(2))).toEqual([])
   })
 })
@@ -205,7 +237,9 @@ async function prepare(
   engine: FaultDatabase['engine'] = 'postgres',
 ): Promise<{ database: FaultDatabase; worker: FaultInbox }> {
   const database = await createFaultDatabase(engine)
-  const worker = createFaultInbox(database, { worker: { concurrency: 1, groupBudgetMs: 60_000, ...options } })
+  const worker = createFaultInbox(database, {
+    worker: { concurrency: 1, groupBudgetMs: 60_000, ...options },
+  })
   await Promise.all(keys(count).map((key) => accept(worker, fromPartner({ key }))))
   return { database, worker }
 }

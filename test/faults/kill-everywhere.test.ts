@@ -32,45 +32,60 @@ describe.each(ENGINES)('kill -9 at every statement on %s', (engine) => {
     await workers.close()
   })
 
-  test('H01: of storing an event: what was not acknowledged is sent again, and there is one event', { timeout: LIMIT_MS }, async () => {
-    const database = await createFaultDatabase(engine)
-    const survivor = createFaultInbox(database)
-    await accept(survivor, fromPartner({ key: 'evt_0' }))
-    let at = 1
-    for (; ; at += 1) {
-      const delivery = fromPartner({ key: `evt_${at}` })
-      const victim = await receivers.take().start({ store: database.store })
-      await victim.arm({ matches: OURS, at, then: 'kill' })
+  test(
+    'H01: of storing an event: what was not acknowledged is sent again, and there is one event',
+    { timeout: LIMIT_MS },
+    async () => {
+      const database = await createFaultDatabase(engine)
+      const survivor = createFaultInbox(database)
+      await accept(survivor, fromPartner({ key: 'evt_0' }))
+      let at = 1
+      for (; ; at += 1) {
+        const delivery = fromPartner({ key: `evt_${at}` })
+        const victim = await receivers.take().start({ store: database.store })
+        await victim.arm({ matches: OURS, at, then: 'kill' })
 
-      const answer = await post(victim.url, delivery).catch(() => undefined)
+        const answer = await post(victim.url, delivery).catch(() => undefined)
 
-      if (answer !== undefined) {
-        expect(answer.status).toBe(200)
-        await victim.kill()
-        break
+        if (answer !== undefined) {
+          expect(answer.status).toBe(200)
+          await victim.kill()
+          break
+        }
+        expect((await victim.gone).signal).toBe('SIGKILL')
+        expect((await survivor.inbox.receive('partner', delivery)).status).toBe(200)
+        expect(await survivor.inbox.admin.listEventsByKey('partner', `evt_${at}`)).toHaveLength(1)
       }
-      expect((await victim.gone).signal).toBe('SIGKILL')
-      expect((await survivor.inbox.receive('partner', delivery)).status).toBe(200)
-      expect(await survivor.inbox.admin.listEventsByKey('partner', `evt_${at}`)).toHaveLength(1)
-    }
-    expect(at).toBeGreaterThan(engine === 'postgres' ? 9 : 6)
-    expect(await database.count('events')).toBe(at + 1)
-    expect(await database.count('queue')).toBe(at + 1)
-  })
+      expect(at).toBeGreaterThan(engine === 'postgres' ? 9 : 6)
+      expect(await database.count('events')).toBe(at + 1)
+      expect(await database.count('queue')).toBe(at + 1)
+    },
+  )
 
   test('H01: of running one event: it takes effect once', { timeout: LIMIT_MS }, async () => {
     const killed = await killWorkers(engine, workers, (at) => [{ key: `evt_${at}` }])
     expect(killed).toBeGreaterThan(engine === 'postgres' ? 20 : 10)
   })
 
-  test('H01: of running a group again because one of it failed: each takes effect once', { timeout: LIMIT_MS }, async () => {
-    const killed = await killWorkers(engine, workers, (at) => [
-      { key: `evt_${at}_a` },
-      { key: `evt_${at}_b`, steps: [['write', 'done']], first: [['write', 'not kept'], ['throw', 'the first time']] },
-      { key: `evt_${at}_c` },
-    ])
-    expect(killed).toBeGreaterThan(engine === 'postgres' ? 30 : 12)
-  })
+  test(
+    'H01: of running a group again because one of it failed: each takes effect once',
+    { timeout: LIMIT_MS },
+    async () => {
+      const killed = await killWorkers(engine, workers, (at) => [
+        { key: `evt_${at}_a` },
+        {
+          key: `evt_${at}_b`,
+          steps: [['write', 'done']],
+          first: [
+            ['write', 'not kept'],
+            ['throw', 'the first time'],
+          ],
+        },
+        { key: `evt_${at}_c` },
+      ])
+      expect(killed).toBeGreaterThan(engine === 'postgres' ? 30 : 12)
+    },
+  )
 })
 
 /** Kills worker n at its n-th boundary until one gets through; then somebody else does what is left. */
@@ -80,7 +95,9 @@ async function killWorkers(
   eventsOf: (at: number) => readonly ScriptedEvent[],
 ): Promise<number> {
   const database = await createFaultDatabase(engine)
-  const survivor = createFaultInbox(database, { worker: { concurrency: 4, deadAfterMs: 500, crashesMax: 100 } })
+  const survivor = createFaultInbox(database, {
+    worker: { concurrency: 4, deadAfterMs: 500, crashesMax: 100 },
+  })
   await survivor.inbox.admin.countEvents()
   const handler = { retry: { firstMs: 1, factor: 1 } }
   const keys: string[] = []
@@ -99,9 +116,13 @@ async function killWorkers(
       break
     }
   }
-  survivor.inbox.on('partner', '*', handler, (event, { tx }) => tx.query('insert into effects values ($1, $2)', [event.key, 'survivor']))
+  survivor.inbox.on('partner', '*', handler, (event, { tx }) =>
+    tx.query('insert into effects values ($1, $2)', [event.key, 'survivor']),
+  )
   await survivor.inbox.start()
-  await until('nothing is left to do', async () => (await database.count('queue')) === 0, { limitMs: 60_000 })
+  await until('nothing is left to do', async () => (await database.count('queue')) === 0, {
+    limitMs: 60_000,
+  })
 
   expect(await database.listWrongEffects(keys)).toEqual([])
   expect(await database.count('events')).toBe(keys.length)

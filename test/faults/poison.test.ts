@@ -17,23 +17,31 @@ describe.each(ENGINES)('an event that ends its process on %s', (engine) => {
     ['an uncaught exception', ['uncaught'], []],
     ['an unhandled rejection', ['unhandled'], []],
     ['running out of memory', ['exhaust'], ['--max-old-space-size=64']],
-  ])('H11: by %s leaves every event of that process to others, with one effect each', async (_how, step, nodeOptions) => {
-    const database = await createFaultDatabase(engine)
-    const survivor = createFaultInbox(database, { worker: { concurrency: 2, deadAfterMs: 500 } })
-    await acceptAll(survivor, step)
-    const config = { store: database.store, worker: { deadAfterMs: 500 } }
-    const [victim] = await beginSubjects('worker', 1, config, { nodeOptions })
-    await victim!.gone
+  ])(
+    'H11: by %s leaves every event of that process to others, with one effect each',
+    async (_how, step, nodeOptions) => {
+      const database = await createFaultDatabase(engine)
+      const survivor = createFaultInbox(database, { worker: { concurrency: 2, deadAfterMs: 500 } })
+      await acceptAll(survivor, step)
+      const config = { store: database.store, worker: { deadAfterMs: 500 } }
+      const [victim] = await beginSubjects('worker', 1, config, { nodeOptions })
+      await victim!.gone
 
-    survivor.inbox.on('partner', '*', (event, { tx }) => tx.query(WRITE, [event.key, 'survivor']))
-    await survivor.inbox.start()
-    await until('nothing is left to do', async () => (await database.count('queue')) === 0)
+      survivor.inbox.on('partner', '*', (event, { tx }) => tx.query(WRITE, [event.key, 'survivor']))
+      await survivor.inbox.start()
+      await until('nothing is left to do', async () => (await database.count('queue')) === 0)
 
-    expect(await database.listWrongEffects([...OTHERS, 'evt_poison'])).toEqual([])
-    const poison = await survivor.getEvent('evt_poison')
-    expect(poison).toMatchObject({ state: 'done', outcome: { attempts: 1 } })
-    expect(survivor.happened.some(({ name, about }) => name === 'event.crashed' && 'eventId' in about && about.eventId === poison.id)).toBe(true)
-  })
+      expect(await database.listWrongEffects([...OTHERS, 'evt_poison'])).toEqual([])
+      const poison = await survivor.getEvent('evt_poison')
+      expect(poison).toMatchObject({ state: 'done', outcome: { attempts: 1 } })
+      expect(
+        survivor.happened.some(
+          ({ name, about }) =>
+            name === 'event.crashed' && 'eventId' in about && about.eventId === poison.id,
+        ),
+      ).toBe(true)
+    },
+  )
 
   test('H12: that kills its worker every time is dead after three of them, while the others go on with the rest', async () => {
     const database = await createFaultDatabase(engine)
@@ -46,7 +54,10 @@ describe.each(ENGINES)('an event that ends its process on %s', (engine) => {
 
     await until('nothing is left to do', async () => (await database.count('queue')) === 0)
 
-    expect(await receiver.getEvent('evt_poison')).toMatchObject({ state: 'dead', reason: 'crashed' })
+    expect(await receiver.getEvent('evt_poison')).toMatchObject({
+      state: 'dead',
+      reason: 'crashed',
+    })
     const failures = (await receiver.getEvent('evt_poison')).failures
     expect(failures.at(-1)).toMatchObject({ reason: 'crashed' })
     expect(workers.filter(({ process: { signalCode } }) => signalCode === 'SIGKILL').length).toBe(3)
@@ -58,7 +69,10 @@ describe.each(ENGINES)('an event that ends its process on %s', (engine) => {
     const database = await createFaultDatabase(engine)
     const receiver = createFaultInbox(database)
     await acceptAll(receiver, ['spin'])
-    const config = { store: database.store, worker: { concurrency: 1, deadAfterMs: 500, crashesMax: 2, blockedMs: 400 } }
+    const config = {
+      store: database.store,
+      worker: { concurrency: 1, deadAfterMs: 500, crashesMax: 2, blockedMs: 400 },
+    }
     for (let i = 0; i < 2; i += 1) {
       const [blocked] = await beginSubjects('worker', 1, config)
       expect(await blocked!.gone).toMatchObject({ signal: 'SIGKILL' })
@@ -68,7 +82,10 @@ describe.each(ENGINES)('an event that ends its process on %s', (engine) => {
     await startSubject('worker', config)
     await until('nothing is left to do', async () => (await database.count('queue')) === 0)
 
-    expect(await receiver.getEvent('evt_poison')).toMatchObject({ state: 'dead', reason: 'crashed' })
+    expect(await receiver.getEvent('evt_poison')).toMatchObject({
+      state: 'dead',
+      reason: 'crashed',
+    })
     expect(await database.listWrongEffects(OTHERS)).toEqual([])
     expect(await countDead(database)).toBe(1)
   })

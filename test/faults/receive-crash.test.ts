@@ -22,7 +22,10 @@ describe.each(ENGINES)('a receiver that is killed on %s', (engine) => {
     expect(await database.count('events')).toBe(0)
 
     const survivor = createFaultInbox(database)
-    expect(await survivor.inbox.receive('partner', delivery)).toMatchObject({ status: 200, outcome: 'accepted' })
+    expect(await survivor.inbox.receive('partner', delivery)).toMatchObject({
+      status: 200,
+      outcome: 'accepted',
+    })
     expect(await database.count('events')).toBe(1)
   })
 
@@ -36,7 +39,10 @@ describe.each(ENGINES)('a receiver that is killed on %s', (engine) => {
     expect(await database.count('events')).toBe(1)
 
     const survivor = createFaultInbox(database)
-    expect(await survivor.inbox.receive('partner', delivery)).toMatchObject({ status: 200, outcome: 'duplicate' })
+    expect(await survivor.inbox.receive('partner', delivery)).toMatchObject({
+      status: 200,
+      outcome: 'duplicate',
+    })
     expect(await database.count('events')).toBe(1)
     expect(await database.count('queue')).toBe(1)
   })
@@ -49,8 +55,14 @@ describe.each(ENGINES)('a receiver that is killed on %s', (engine) => {
 
     await new Promise<void>((resolve) => {
       const socket = connect(Number(port), '127.0.0.1')
-      const head = Object.entries({ ...delivery.headers, host: 'x', 'content-length': delivery.body.byteLength })
-      socket.write(`POST /in/partner HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${String(value)}\r\n`).join('')}\r\n`)
+      const head = Object.entries({
+        ...delivery.headers,
+        host: 'x',
+        'content-length': delivery.body.byteLength,
+      })
+      socket.write(
+        `POST /in/partner HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${String(value)}\r\n`).join('')}\r\n`,
+      )
       socket.end(delivery.body, () => {
         socket.destroy()
         resolve()
@@ -67,7 +79,8 @@ describe.each(ENGINES)('a receiver that is killed on %s', (engine) => {
     const receiver = await startSubject('receiver', { store: database.store })
     const deliveries = Array.from({ length: 50 }, (_, i) => fromPartner({ key: `evt_${i}` }))
     // On PostgreSQL the first batch is held before its COMMIT, so that all of them are in flight for certain.
-    if (engine === 'postgres') await receiver.arm({ matches: '^commit', phase: 'before', at: 1, then: 'pause' })
+    if (engine === 'postgres')
+      await receiver.arm({ matches: '^commit', phase: 'before', at: 1, then: 'pause' })
 
     const sending = Promise.allSettled(deliveries.map((delivery) => post(receiver.url, delivery)))
     if (engine === 'postgres') await receiver.untilReached()
@@ -76,12 +89,16 @@ describe.each(ENGINES)('a receiver that is killed on %s', (engine) => {
     const answers = await sending
 
     expect(await receiver.gone).toMatchObject({ code: 0 })
-    const statuses = answers.map((answer) => (answer.status === 'fulfilled' ? answer.value.status : 0))
+    const statuses = answers.map((answer) =>
+      answer.status === 'fulfilled' ? answer.value.status : 0,
+    )
     expect(statuses.filter((status) => ![200, 503, 0].includes(status))).toEqual([])
     if (engine === 'postgres') expect(statuses).toContain(200)
     const reader = createFaultInbox(database)
     const acknowledged = deliveries.filter((_, i) => statuses[i] === 200)
-    const outcomes = await Promise.all(acknowledged.map((delivery) => reader.inbox.receive('partner', delivery)))
+    const outcomes = await Promise.all(
+      acknowledged.map((delivery) => reader.inbox.receive('partner', delivery)),
+    )
     expect(outcomes.filter(({ outcome }) => outcome !== 'duplicate')).toEqual([])
     await Promise.all(deliveries.map((delivery) => accept(reader, delivery)))
     expect(await database.count('events')).toBe(50)

@@ -26,7 +26,9 @@ describe.each(ENGINES)('deliveries of one event at many processes on %s', (engin
     expect(await database.count('events')).toBe(1)
 
     const worker = createFaultInbox(database, { worker: {} })
-    worker.inbox.on('partner', '*', (event, { tx }) => tx.query('insert into effects values ($1, $2)', [event.key, 'ran']))
+    worker.inbox.on('partner', '*', (event, { tx }) =>
+      tx.query('insert into effects values ($1, $2)', [event.key, 'ran']),
+    )
     await worker.inbox.start()
     await worker.untilHappened('event.done', 'evt_storm')
     expect(await database.countEffects()).toBe(1)
@@ -50,7 +52,10 @@ describe.each(ENGINES)('deliveries of one event at many processes on %s', (engin
   test('R21: two contents under one key at two processes at once are one event and one conflict, both answered 200', async () => {
     const database = await createFaultDatabase(engine)
     const receivers = await startReceivers(2, { store: database.store })
-    const contents = [fromPartner({ key: 'evt_two', steps: [['write', 'a']] }), fromPartner({ key: 'evt_two', steps: [['write', 'b']] })]
+    const contents = [
+      fromPartner({ key: 'evt_two', steps: [['write', 'a']] }),
+      fromPartner({ key: 'evt_two', steps: [['write', 'b']] }),
+    ]
 
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => post(urlOf(receivers, i), contents[(i >> 1) % 2]!)),
@@ -85,7 +90,10 @@ describe.each(ENGINES)('deliveries of one event at many processes on %s', (engin
 
   test('a duplicate is answered while the handler of its event still runs inside its transaction', async () => {
     const database = await createFaultDatabase(engine)
-    const [receiver] = await startReceivers(1, { store: database.store, receive: { rememberMax: 0 } })
+    const [receiver] = await startReceivers(1, {
+      store: database.store,
+      receive: { rememberMax: 0 },
+    })
     const worker = createFaultInbox(database, { worker: { concurrency: 1 } })
     const order: string[] = []
     let end: () => void = () => undefined
@@ -117,14 +125,22 @@ describe.each(ENGINES)('deliveries of one event at many processes on %s', (engin
 describe('deliveries of one event on PostgreSQL', () => {
   test('R16: a database whose default isolation is repeatable read answers a storm as any other', async () => {
     const database = await createFaultDatabase('postgres')
-    const [{ name }] = (await database.query('select current_database() as name')) as [{ name: string }]
-    await database.query(`alter database ${name} set default_transaction_isolation = 'repeatable read'`)
-    const receivers = [1, 2, 3].map(() => createFaultInbox(database, { receive: { rememberMax: 0 } }))
+    const [{ name }] = (await database.query('select current_database() as name')) as [
+      { name: string },
+    ]
+    await database.query(
+      `alter database ${name} set default_transaction_isolation = 'repeatable read'`,
+    )
+    const receivers = [1, 2, 3].map(() =>
+      createFaultInbox(database, { receive: { rememberMax: 0 } }),
+    )
     await Promise.all(receivers.map(({ inbox }) => inbox.start()))
 
     const rounds = Array.from({ length: 40 }, (_, i) => fromPartner({ key: `evt_${i}` }))
     const answers = await Promise.all(
-      rounds.flatMap((delivery) => receivers.map(({ inbox }) => inbox.receive('partner', delivery))),
+      rounds.flatMap((delivery) =>
+        receivers.map(({ inbox }) => inbox.receive('partner', delivery)),
+      ),
     )
 
     expect(countBy(answers.map(({ status }) => status))).toEqual({ 200: 120 })

@@ -61,6 +61,30 @@ export function receiveContract(store: StoreUnderTest): void {
       expect(outcome).toBe('accepted')
     })
 
+    test('a duplicate is answered while its event runs and new deliveries wait', async () => {
+      const { inbox, deliver } = await openInbox(store, { receive: { rememberMax: 0 } })
+      let release: () => void = () => undefined
+      const running = new Promise<void>((resolve) => {
+        inbox.on('stripe', 'invoice.paid', async (event, { tx }) => {
+          await tx.query('insert into effects (event_key) values ($1)', [event.key])
+          if (event.key !== 'evt_1') return
+          resolve()
+          await new Promise<void>((go) => (release = go))
+        })
+      })
+      await inbox.start()
+      await deliver('evt_1')
+      await running
+      const waiting = ['evt_2', 'evt_3', 'evt_4'].map((key) => deliver(key))
+
+      const duplicate = await deliver('evt_1')
+
+      // The handler has not been told to end: the answer did not wait for it.
+      expect(duplicate).toMatchObject({ status: 200, outcome: 'duplicate' })
+      release()
+      expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200, 200])
+    })
+
     test('the same key with other content is a conflict, kept and not run', async () => {
       const { inbox, deliver, next } = await openInbox(store, { worker: false })
       await deliver('evt_1', { amount: 1 })
@@ -261,16 +285,16 @@ export function receiveContract(store: StoreUnderTest): void {
       expect(await inbox.admin.listEventsByKey('stripe', 'evt_1')).toMatchObject([{ state: 'ready' }])
     })
 
-    test('a result that is no JSON is a failed attempt that says so', async () => {
+    test('a result that is no JSON stops the event and says so', async () => {
       const { inbox, deliver, next } = await openInbox(store, { source: { acknowledge: 'processed' } })
       inbox.on('stripe', 'invoice.paid', () => 10n)
       await inbox.start()
-      const failed = next('event.failed')
+      const dead = next('event.dead')
 
       const answer = await deliver('evt_1')
 
       expect(answer.status).toBe(500)
-      expect(await failed).toMatchObject({ error: { code: 'RESULT_INVALID' } })
+      expect(await dead).toMatchObject({ error: { code: 'RESULT_INVALID' } })
     })
   })
 }

@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { permanent, retryAfter, skip } from '../../src/work/verdicts.ts'
 import type { HandlerContext } from '../../src/work/handler-context.ts'
-import { deliver, openInbox } from '../support/inbox-under-test.ts'
+import { signedDelivery } from '../../src/testing/index.ts'
+import { deliver, openInbox, SECRET } from '../support/inbox-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
 
 /** What handlers can rely on, on every store. Run by `test/inbox/<store>.test.ts`. */
@@ -145,6 +147,7 @@ export function workContract(store: StoreUnderTest): void {
 
     test('an event without handler waits as unhandled and runs when a handler appears', async () => {
       const { inbox, deliver, next, countEffects } = await openInbox(store)
+      inbox.on('stripe', 'customer.*', note)
       await inbox.start()
       const unhandled = next('event.unhandled')
       const { eventId } = await deliver('evt_1')
@@ -161,6 +164,7 @@ export function workContract(store: StoreUnderTest): void {
     test('a worker that lacks a handler leaves the event to one that has it', async () => {
       const { inbox, another, deliver, countEffects } = await openInbox(store)
       const newer = another()
+      inbox.on('stripe', 'customer.*', note)
       newer.on('stripe', 'invoice.paid', note)
       await inbox.start()
       await deliver('evt_1')
@@ -227,6 +231,66 @@ export function workContract(store: StoreUnderTest): void {
       expect(keys[0]).toEqual(keys[1])
       expect(new Set(keys[0]).size).toBe(3)
       expect(keys[0]?.every((key) => key.length <= 255)).toBe(true)
+    })
+
+    test('R19: one id in two modes of a sender is two events with two idempotency keys', async () => {
+      const { inbox, next } = await openInbox(store)
+      const keys = new Set<string>()
+      inbox.on('stripe', 'invoice.paid', (_event, { idempotencyKey }) => void keys.add(idempotencyKey('charge')))
+      await inbox.start()
+
+      for (const livemode of [true, false]) {
+        const done = next('event.done')
+        const body = JSON.stringify({ id: 'evt_1', type: 'invoice.paid', livemode, data: { object: {} } })
+        await inbox.receive('stripe', signedDelivery('stripe', { secret: SECRET, body }))
+        await done
+      }
+
+      expect(keys.size).toBe(2)
+    })
+
+    test('a type as long as a page of the database, which nobody handles, stops nobody', async () => {
+      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      const type = randomBytes(4_000).toString('base64')
+      inbox.on('stripe', 'invoice.paid', note)
+      const unhandled = next('event.unhandled')
+      const done = next('event.done')
+
+      await deliver('evt_1', { type })
+      await deliver('evt_2')
+      await inbox.start()
+
+      expect((await unhandled).type).toBe(type)
+      await done
+      expect(await countEffects('evt_2')).toBe(1)
+    })
+
+    test('a worker without any handler leaves events to those who have one', async () => {
+      const { inbox, another, deliver } = await openInbox(store)
+      const other = another()
+      other.on('stripe', 'invoice.paid', () => undefined)
+      await inbox.start()
+      const { eventId } = await deliver('evt_1')
+      expect(await inbox.admin.findEvent(eventId as string)).toMatchObject({ state: 'ready' })
+      const done = new Promise<void>((resolve) => other.events.on('event.done', () => resolve()))
+
+      await other.start()
+      await done
+
+      expect(await inbox.admin.findEvent(eventId as string)).toMatchObject({ state: 'done' })
+    })
+
+    test('a schema that never answers is a handler past its time', async () => {
+      const { inbox, deliver, next } = await openInbox(store)
+      const validate = () => new Promise<never>(() => undefined)
+      const schema = { '~standard': { version: 1, vendor: 'test', validate } } as const
+      inbox.on('stripe', 'invoice.paid', { schema, timeoutMs: 50 }, () => undefined)
+      await inbox.start()
+      const failed = next('event.failed')
+
+      await deliver('evt_1')
+
+      expect(await failed).toMatchObject({ reason: 'timeout' })
     })
 
     test('a handler past its time gets the signal, loses its writes and runs again', async () => {
@@ -331,6 +395,23 @@ export function workContract(store: StoreUnderTest): void {
 
       expect(await countEffects('evt_1')).toBe(0)
       expect(await reader.findEvent(eventId as string)).toMatchObject({ state: 'ready', attempts: 0, failures: [] })
+    })
+
+    test('stop() during start() stops what was started, and every stop() waits for the end', async () => {
+      const { inbox, deliver } = await openInbox(store)
+      inbox.on('stripe', 'invoice.paid', note)
+      const stopped: string[] = []
+      inbox.events.on('worker.stopped', () => stopped.push('worker'))
+
+      const starting = inbox.start()
+      const stopping = inbox.stop().then(() => stopped.push('first stop'))
+      await inbox.stop()
+      stopped.push('second stop')
+      await Promise.all([starting, stopping])
+
+      expect(stopped[0]).toBe('worker')
+      expect(new Set(stopped)).toEqual(new Set(['worker', 'first stop', 'second stop']))
+      expect((await deliver('evt_1')).status).toBe(503)
     })
 
     test('a dead event that is retried runs again', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { postgresStore } from '../../src/store/postgres/index.ts'
-import { anEventDraft } from '../support/builders.ts'
+import { aClaim, anEventDraft } from '../support/builders.ts'
 import {
   hasNoPostgres,
   newPool,
@@ -9,6 +9,7 @@ import {
 } from '../support/postgres/open-postgres.ts'
 import { startWireProxy } from '../support/postgres/wire-proxy.ts'
 import type { WireAction } from '../support/postgres/wire-proxy.ts'
+import { dead } from '../support/store-steps.ts'
 
 const DEADLINE = { deadlineMs: 20_000 }
 
@@ -161,5 +162,42 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
 
     expect(recorded.map(({ status }) => status)).toEqual(['accepted', 'accepted', 'accepted'])
     expect(await store.findEvent(recorded[0]!.eventId)).toMatchObject({ occurredAt: undefined })
+  })
+
+  test('known bytes under another key queue a dead event again', async () => {
+    const { store } = await openPostgres()
+    const draft = (key: string) => anEventDraft({ key, sameBytes: 'duplicate' })
+    const [first] = await store.recordEvents([draft('one')], DEADLINE)
+    const { eventId } = first!
+    const group = await store.claimGroup(aClaim())
+    await group!.settle(group!.events.map(dead))
+    await group!.commit()
+
+    expect(await store.recordEvents([{ ...draft('two'), redelivery: 'count' }], DEADLINE)).toEqual([
+      { status: 'duplicate', eventId },
+    ])
+    expect(await store.recordEvents([draft('three')], DEADLINE)).toEqual([
+      { status: 'revived', eventId },
+    ])
+
+    expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready', attempts: 0 })
+  })
+
+  test('a beat tells of a death that was settled a minute before it could be seen', async () => {
+    const { store, query } = await openPostgres()
+    const [first] = await store.recordEvents([anEventDraft()], DEADLINE)
+    const group = await store.claimGroup(aClaim())
+    await group!.settle(group!.events.map(dead))
+    await group!.commit()
+    const { now } = await store.beat(undefined)
+    const settledAgo = async (seconds: number): Promise<void> => {
+      const settledAt = new Date(now.getTime() - seconds * 1_000)
+      await query('update hookonce.outcomes set settled_at = $1', [settledAt])
+    }
+
+    await settledAgo(55)
+    expect((await store.beat(now)).died).toEqual([first!.eventId])
+    await settledAgo(65)
+    expect((await store.beat(now)).died).toEqual([])
   })
 })

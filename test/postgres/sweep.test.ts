@@ -1,6 +1,13 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { postgresStore } from '../../src/store/postgres/index.ts'
 import { aClaim, anEventDraft } from '../support/builders.ts'
-import { hasNoPostgres, openPostgres, openStoreOn } from '../support/postgres/open-postgres.ts'
+import {
+  hasNoPostgres,
+  newPool,
+  openPostgres,
+  openStoreOn,
+} from '../support/postgres/open-postgres.ts'
+import { startWireProxy } from '../support/postgres/wire-proxy.ts'
 
 const LISTENING =
   "select pid from pg_stat_activity where datname = current_database() and query like 'listen %'"
@@ -74,5 +81,56 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
 
     await stop()
     await expect.poll(() => query(LISTENING)).toEqual([])
+  })
+
+  test('a connection lost while it begins to listen is made again once', async () => {
+    const { config, query } = await openPostgres()
+    const proxy = await startWireProxy(config)
+    // Without timers of its own, so that the only one left is ours.
+    const store = postgresStore({ pool: newPool({ ...proxy.config, idleTimeoutMillis: 0 }) })
+    onTestFinished(() => store.close())
+    await store.open()
+    proxy.onSent = (bytes) => (bytes.includes('listen "') ? 'drop' : 'pass')
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    let heard = (): void => undefined
+    const isBack = new Promise<void>((resolve) => (heard = resolve))
+
+    const stop = await store.listen(() => heard())
+
+    expect(vi.getTimerCount()).toBe(1)
+    proxy.onSent = () => 'pass'
+    vi.runOnlyPendingTimers()
+    await isBack
+    expect(await query(LISTENING)).toHaveLength(1)
+    await stop()
+  })
+
+  test('every crash is noted and none is an attempt', async () => {
+    const { store } = await openPostgres()
+    const recorded = await store.recordEvents([anEventDraft()], { deadlineMs: 20_000 })
+    const { eventId } = recorded[0]!
+    const crash = async (): Promise<void> => {
+      await store.announce({ workerId: 'gone', slot: 0 }, [{ eventId, attempt: 1 }])
+      expect(await store.sweepWorkers({ ...SWEEP, crashesMax: 2 })).toHaveLength(1)
+    }
+
+    await crash()
+    expect(await store.findEvent(eventId)).toMatchObject({
+      state: 'ready',
+      attempts: 0,
+      failures: [{ reason: 'crashed' }],
+    })
+    await crash()
+
+    expect(await store.findEvent(eventId)).toMatchObject({
+      state: 'dead',
+      reason: 'crashed',
+      attempts: 0,
+      outcome: { state: 'dead', attempts: 0 },
+      failures: [{ reason: 'crashed' }, { reason: 'crashed' }],
+    })
   })
 })

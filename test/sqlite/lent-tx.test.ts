@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { SqliteTx } from '../../src/store/sqlite/index.ts'
 import { anEventDraft } from '../support/builders.ts'
+import { openInbox } from '../support/inbox-under-test.ts'
 import { DEFAULT_DRIVER, sqliteUnderTest } from '../support/sqlite-under-test.ts'
 import { claim, done, recordOne } from '../support/store-steps.ts'
 import { openStore } from '../support/store-under-test.ts'
 
+const underTest = sqliteUnderTest(DEFAULT_DRIVER)
+
 async function openGroup() {
-  const opened = await openStore(sqliteUnderTest(DEFAULT_DRIVER))
+  const opened = await openStore(underTest)
   await opened.createEffects()
   await recordOne(opened.store, anEventDraft())
   const group = await claim(opened.store)
@@ -81,7 +84,7 @@ describe('sqlite: the lent transaction', () => {
     await tx.query('insert into once values (1)')
     await expect(tx.query('insert into once values (1)')).rejects.toThrow()
 
-    expect(group.status()).toBe('ended')
+    expect(group.status()).toBe('lost')
     await expect(tx.query("insert into effects values ('a', 'stray')")).rejects.toMatchObject({
       code: 'TRANSACTION_ENDED',
     })
@@ -91,5 +94,31 @@ describe('sqlite: the lent transaction', () => {
     expect(await group.commit()).toMatchObject({ status: 'refused' })
     expect(await countEffects()).toBe(0)
     expect(await store.nextDueInMs()).toBe(0)
+  })
+
+  // As on a full disk. Had it counted as the handler's own ROLLBACK, the event would be dead.
+  test('lost to a rollback by SQLite itself, it costs one attempt and the event runs again', async () => {
+    const { inbox, deliver, next, database, countEffects } = await openInbox(underTest)
+    await database.query('create table once (id integer primary key)')
+    inbox.on(
+      'stripe',
+      'invoice.paid',
+      { retry: { firstMs: 0 } },
+      async (event, { tx, attempt }) => {
+        await tx.query('insert into effects (event_key) values ($1)', [event.key])
+        if (attempt === 1) await tx.query('insert or rollback into once values (1), (1)')
+      },
+    )
+    await inbox.start()
+    const finished = next('event.done')
+
+    const { eventId = '' } = await deliver('evt_1')
+    await finished
+
+    expect(await countEffects('evt_1')).toBe(1)
+    expect(await inbox.admin.findEvent(eventId)).toMatchObject({
+      state: 'done',
+      failures: [{ attempt: 1, reason: 'connection' }],
+    })
   })
 })

@@ -115,18 +115,40 @@ describe('sqlite: the store', () => {
     expect(await store.sweepWorkers({ deadAfterMs: 0, crashesMax: 3, me: 'worker-2' })).toEqual([])
   })
 
-  // Its commits would go to a file that nobody can open again.
+  // Its commits go to a file that nobody can open again.
+  test.each(['new', 'known'])(
+    'no %s delivery is answered once the file was replaced',
+    async (key) => {
+      const { database, store } = await openStore(underTest)
+      await recordOne(store, anEventDraft({ key: 'known' }))
+      await replaceFile(database.file)
+
+      await expect(recordOne(store, anEventDraft({ key }))).rejects.toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+      })
+    },
+  )
+
+  test('no delivery is answered when the file was replaced while it was being stored', async () => {
+    const { database, store } = await openStore(underTest)
+    await database.execute('begin immediate')
+    const waiting = recordOne(store, anEventDraft())
+    // The look for known keys is over when the store has begun to ask for the lock.
+    await new Promise((resolve) => setImmediate(resolve))
+    await replaceFile(database.file)
+    await database.execute('rollback')
+
+    await expect(waiting).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  })
+
   test('a store whose file was replaced refuses everything from the next beat on', async () => {
     const { database, store } = await openStore(underTest)
     const { now } = await store.beat(undefined)
-    await rename(database.file, `${database.file}.moved`)
-    await writeFile(database.file, '')
+    await replaceFile(database.file)
 
     await expect(store.beat(now)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
 
-    await expect(recordOne(store, anEventDraft())).rejects.toMatchObject({
-      code: 'STORE_UNAVAILABLE',
-    })
+    await expect(store.countEvents()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   })
 
   test('a killed process leaves no effect, and its crash is counted without waiting for its heart', async () => {
@@ -159,3 +181,8 @@ describe('sqlite: the store', () => {
     ])
   })
 })
+
+async function replaceFile(file: string): Promise<void> {
+  await rename(file, `${file}.moved`)
+  await writeFile(file, '')
+}

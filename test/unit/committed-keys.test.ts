@@ -67,6 +67,16 @@ describe('the memory of committed keys', () => {
     expect(keys.find(anEventDraft())).toBeUndefined()
   })
 
+  test('forgets every key of an event that died, where a sender gave it several', () => {
+    const { keys, beat } = open()
+    keys.remember(anEventDraft({ key: 'a' }), 'id-1', '1')
+    keys.remember(anEventDraft({ key: 'b' }), 'id-1', '1')
+
+    beat({ died: ['id-1'] })
+
+    expect([keys.find(anEventDraft({ key: 'a' })), keys.find(anEventDraft({ key: 'b' }))]).toEqual([undefined, undefined])
+  })
+
   test('drops what was used longest ago when it is full', () => {
     const { keys } = open({ max: 2 })
     keys.remember(anEventDraft({ key: 'a' }), 'a', '1')

@@ -108,6 +108,20 @@ describe('happenings', () => {
     expect(JSON.parse(line)).toMatchObject({ level: 'warn', message: 'written', key: 'evt_\u001b[31m\n\u202e' })
   })
 
+  test('fields that JSON cannot write do not throw', () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    const circular: Record<string, unknown> = {}
+    circular['self'] = circular
+
+    consoleLogger().warn({ big: 10n }, 'big')
+    consoleLogger().warn({ circular }, 'circular')
+
+    expect(warn.mock.calls.map(([line]) => JSON.parse(String(line)) as object)).toMatchObject([
+      { message: 'big', big: '10' },
+      { message: 'circular' },
+    ])
+  })
+
   test('every level is one a logger has', () => {
     expect(new Set(Object.values(HAPPENING_LEVELS))).toEqual(new Set(['debug', 'info', 'warn', 'error']))
   })

@@ -2,6 +2,7 @@ import type { ClaimRequest, ClaimedEvent } from '../contract.ts'
 import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'
 import { claimChosenEvents, claimDueEvents, lockSuspects, openGuard } from './sql/claim-group.ts'
+import type { Claimed } from './sql/claim-group.ts'
 import { begin, beginText, milliseconds } from './transaction.ts'
 import type { TransactionSettings } from './transaction.ts'
 
@@ -56,10 +57,11 @@ export class GroupClaimer {
     if (request.kind === 'suspect' && !(await lockSuspects(connection, this.#suspectLock)))
       return []
 
-    const candidates = await this.#claimDue(connection, request)
+    const { events: candidates, hasMore } = await this.#claimDue(connection, request)
     if (candidates.length === 0) return []
     const chosen = request.choose(candidates)
-    if (chosen.length === candidates.length || chosen.length === 0) return chosen
+    const isAll = chosen.length === candidates.length && !hasMore
+    if (isAll || chosen.length === 0) return chosen
 
     // Row locks go with their transaction or savepoint. Beginning anew costs the same one round trip as
     // going back to a savepoint, and spares every other group from running inside a subtransaction.
@@ -67,21 +69,29 @@ export class GroupClaimer {
     return claimChosenEvents(connection, request.slot, chosen)
   }
 
-  async #claimDue(connection: Connection, request: ClaimRequest): Promise<readonly ClaimedEvent[]> {
+  async #claimDue(connection: Connection, request: ClaimRequest): Promise<Claimed> {
     const now = performance.now()
     const mark = this.#marks.get(request.kind)
     const isMarkGood = mark !== undefined && now - mark.fullScanAt < FULL_SCAN_EVERY_MS
 
     if (isMarkGood) {
-      const { events, lastRunAtMs } = await claimDueEvents(connection, request, mark.lowWaterMs)
-      if (lastRunAtMs !== undefined) mark.lowWaterMs = lastRunAtMs - MARK_SLACK_MS
-      if (events.length > 0) return events
+      const claimed = await claimDueEvents(connection, request, mark.lowWaterMs)
+      if (claimed.firstRunAtMs !== undefined) mark.lowWaterMs = markBelow(claimed.firstRunAtMs)
+      if (claimed.events.length > 0) return claimed
     }
-    const { events, lastRunAtMs } = await claimDueEvents(connection, request, undefined)
-    if (lastRunAtMs === undefined) this.#marks.delete(request.kind)
-    else this.#marks.set(request.kind, { lowWaterMs: lastRunAtMs - MARK_SLACK_MS, fullScanAt: now })
-    return events
+    const claimed = await claimDueEvents(connection, request, undefined)
+    if (claimed.firstRunAtMs === undefined) this.#marks.delete(request.kind)
+    else {
+      const lowWaterMs = markBelow(claimed.firstRunAtMs)
+      this.#marks.set(request.kind, { lowWaterMs, fullScanAt: now })
+    }
+    return claimed
   }
+}
+
+/** Below the first candidate and not the last: most of them may be let go, and are the next ones due. */
+function markBelow(firstRunAtMs: number): number {
+  return firstRunAtMs - MARK_SLACK_MS
 }
 
 /** Until the chosen handlers say how long they may take. */

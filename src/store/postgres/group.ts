@@ -45,7 +45,7 @@ export class PostgresGroup implements Group<PostgresTx> {
   }
 
   lend(): LentTx<PostgresTx> {
-    const lent = new LentPostgresTx(this.#connection)
+    const lent = new LentPostgresTx(this.#connection, { isAlone: this.events.length === 1 })
     this.#lent.push(lent)
     return lent
   }
@@ -141,13 +141,14 @@ export class PostgresGroup implements Group<PostgresTx> {
   }
 
   /**
-   * One round trip for three things: the flag that the commit guard asks for, the proof that this is
-   * the transaction that claimed the events (a division by zero otherwise, before COMMIT is reached),
-   * and COMMIT.
+   * One round trip for four things: the flag that the commit guard asks for, a COMMIT that waits for the
+   * disk whatever a handler has set, the proof that this is the transaction that claimed the events (a
+   * division by zero otherwise, before COMMIT is reached), and COMMIT.
    */
   #commitText(): string {
     return (
-      `select set_config('hookonce.commit', 'ours', true), 1 / (pg_current_xact_id()::text = '${this.#xid}')::integer; ` +
+      "select set_config('hookonce.commit', 'ours', true), set_config('synchronous_commit', 'on', true), " +
+      `1 / (pg_current_xact_id()::text = '${this.#xid}')::integer; ` +
       'commit'
     )
   }

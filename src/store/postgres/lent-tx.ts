@@ -9,16 +9,13 @@
  * @module
  */
 
-import { HookonceError, OptionInvalidError } from '../../errors.ts'
+import { HookonceError, OptionInvalidError, SettingRefusedError } from '../../errors.ts'
 import type { LentTx } from '../contract.ts'
 import { findTransactionControl } from '../transaction-control.ts'
 import type { Connection } from './connection.ts'
 import type { PgResult, PostgresTx, PostgresTxQuery } from './driver.ts'
+import { listSettingChanges } from './setting-change.ts'
 
-/**
- * SET and RESET outlive a savepoint's neighbours: a handler in a group would change them for all that
- * follow. `select set_config(…, true)` is for those who know.
- */
 const REFUSED: ReadonlySet<string> = new Set([
   'ABORT',
   'BEGIN',
@@ -28,10 +25,8 @@ const REFUSED: ReadonlySet<string> = new Set([
   'LISTEN',
   'PREPARE',
   'RELEASE',
-  'RESET',
   'ROLLBACK',
   'SAVEPOINT',
-  'SET',
   'START',
   'UNLISTEN',
 ])
@@ -41,12 +36,14 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     query: (config: unknown, values?: unknown) => this.#query(config, values),
   }) as PostgresTx
   readonly #connection: Connection
+  readonly #isAlone: boolean
   #isRevoked = false
   #mayStart = true
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, { isAlone }: { isAlone: boolean }) {
     this.#connection = connection
+    this.#isAlone = isAlone
   }
 
   async revoke(): Promise<void> {
@@ -71,13 +68,8 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
   async #start(config: unknown, values: unknown): Promise<PgResult> {
     if (this.#isRevoked) throw revoked()
     const query = readQuery(config, values)
-    const control = findTransactionControl(query.text, REFUSED, 'postgres')
-    if (control !== undefined) {
-      throw new HookonceError(
-        'TRANSACTION_CONTROL',
-        `A handler's transaction is opened, ended and configured by hookonce: ${control} is refused`,
-      )
-    }
+    refuseControl(query.text)
+    refuseSettings(query.text, this.#isAlone)
     await this.#last
     if (!this.#mayStart) throw revoked()
     return this.#connection.passOn({
@@ -85,6 +77,31 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
       ...(query.values === undefined ? {} : { values: [...query.values] }),
       ...(query.rowMode === undefined ? {} : { rowMode: query.rowMode }),
     })
+  }
+}
+
+function refuseControl(text: string): void {
+  const control = findTransactionControl(text, REFUSED, 'postgres')
+  if (control === undefined) return
+  throw new HookonceError(
+    'TRANSACTION_CONTROL',
+    `A handler's transaction is opened and ended by hookonce: ${control} is refused`,
+  )
+}
+
+/**
+ * A setting outlives the handler that made it, and the group's other events would run with it: with
+ * another tenant, say, under row-level security. One event alone may have what ends with its transaction.
+ * The rest would stay on a connection that goes back to the user's pool.
+ */
+function refuseSettings(text: string, isAlone: boolean): void {
+  for (const { keyword, isLocal } of listSettingChanges(text)) {
+    if (!isAlone) throw new SettingRefusedError(keyword)
+    if (isLocal) continue
+    throw new HookonceError(
+      'TRANSACTION_CONTROL',
+      `${keyword} would outlive the handler's transaction: use SET LOCAL …, or set_config(…, …, true)`,
+    )
   }
 }
 

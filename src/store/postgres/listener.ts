@@ -43,17 +43,20 @@ export class Listener {
   }
 
   async #open(): Promise<void> {
+    let connection: Connection | undefined
     try {
-      const connection = await this.#connect()
+      connection = await this.#connect()
       this.#connection = connection
       connection.client.on('notification', this.#wake)
-      connection.client.on('end', () => this.#reopen(connection))
+      const opened = connection
+      opened.client.on('end', () => this.#reopen(opened))
       await connection.run(`listen "${this.#channel}"`)
       this.#failures = 0
       // What happened while nobody listened.
       this.#wake()
     } catch {
-      this.#reopen(this.#connection)
+      // Lost while LISTEN was under way, its end has been heard before this, and is one loss, not two.
+      this.#reopen(connection)
     }
   }
 

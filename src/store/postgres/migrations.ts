@@ -64,7 +64,7 @@ create table {schema}.queue (
   parked      text
               check (parked in ('waiting', 'unhandled', 'paused', 'conflict', 'quarantined')),
   reason      text,
-  wake_key    text,
+  wake_key    bytea,
   lane        bytea,
   lease_token bigint,
   lease_until timestamptz,

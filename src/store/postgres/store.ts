@@ -1,4 +1,4 @@
-import { HookonceError, StoreUnavailableError } from '../../errors.ts'
+import { HookonceError } from '../../errors.ts'
 import type { EventDraft, EventId, Recorded } from '../../model/event.ts'
 import type { EventRecord, Settlement } from '../../model/outcome.ts'
 import { createUuidV7Generator } from '../../model/uuid-v7.ts'
@@ -11,24 +11,22 @@ import type {
   RunningEvent,
   Store,
   SweptEvent,
+  UnhandledPage,
   WorkerSlot,
 } from '../contract.ts'
 import { checkServer } from './check-server.ts'
 import { GroupClaimer } from './claim-group.ts'
-import { checkOut, createSchemaBinding } from './connection.ts'
-import type { Connection } from './connection.ts'
-import { ControlConnection } from './control-connection.ts'
-import type { PgPool, PostgresTx } from './driver.ts'
+import { Connections } from './connections.ts'
+import type { PostgresTx } from './driver.ts'
 import { PostgresGroup } from './group.ts'
+import { isEventId } from './is-event-id.ts'
 import { Listener } from './listener.ts'
 import { lockNumber } from './lock-number.ts'
 import { migrate } from './migrate.ts'
-import { describeDatabase, requirePoolSize } from './options.ts'
+import { requirePoolSize } from './options.ts'
 import type { ResolvedPostgresOptions } from './options.ts'
 import { recordBatch } from './record-batch.ts'
 import { asStoreError, findSqlState } from './store-error.ts'
-import { inTransaction, transact } from './transaction.ts'
-import type { TransactionSettings } from './transaction.ts'
 import { announce } from './sql/announce.ts'
 import { CAN_READ_CONTROL, beat } from './sql/beat.ts'
 import { beatWorker } from './sql/beat-worker.ts'
@@ -45,28 +43,21 @@ import { listUnhandled } from './sql/list-unhandled.ts'
 import { nudgeEvent } from './sql/nudge-event.ts'
 import { removeWorker } from './sql/remove-worker.ts'
 import { retryEvent } from './sql/retry-event.ts'
-import { settleLost } from './sql/settle-lost.ts'
+import { SETTLE_LOST, settleLost } from './sql/settle-lost.ts'
 import { sweepWorkers } from './sql/sweep-workers.ts'
 import { wakeUnhandled } from './sql/wake-unhandled.ts'
 
-/** How long anything but a batch of events and a handler may take. */
-const STATEMENT_TIMEOUT_MS = 10_000
 /** A statement of ours inside a handler's transaction, COMMIT included. */
 const GROUP_STATEMENT_TIMEOUT_MS = 30_000
 /** Making tables may wait for other processes that do the same. */
 const MIGRATE_TIMEOUT_MS = 120_000
-const SHORT: TransactionSettings = {
-  statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-  lockTimeoutMs: 5_000,
-}
 
 export class PostgresStore implements Store<PostgresTx> {
   readonly engine = 'postgres'
   readonly recordConcurrency = 3
   readonly #options: ResolvedPostgresOptions
-  readonly #pool: PgPool
-  readonly #bind
-  readonly #control: ControlConnection
+  readonly #connections: Connections
+  readonly #suspectLock: string
   readonly #claimer: GroupClaimer
   readonly #listeners = new Set<Listener>()
   readonly #groups = new Set<PostgresGroup>()
@@ -74,29 +65,26 @@ export class PostgresStore implements Store<PostgresTx> {
   readonly #nextId: () => EventId
   #skewMs = 0
   #canReadControl = false
-  #isClosed = false
 
   constructor(options: ResolvedPostgresOptions) {
     this.#options = options
-    this.#pool = options.pool
-    this.#bind = createSchemaBinding(`"${options.schema}"`)
-    this.#control = new ControlConnection(() => this.#checkOut(), STATEMENT_TIMEOUT_MS)
-    this.#claimer = new GroupClaimer(lockNumber(options.schema, 'suspect'))
+    this.#connections = new Connections(options.pool, options.schema)
+    this.#suspectLock = lockNumber(options.schema, 'suspect')
+    this.#claimer = new GroupClaimer(this.#suspectLock)
     this.#channel = `hookonce_${lockNumber(options.schema, 'wake')}`
     // Ids follow the database's clock, or a process that is ahead would hide behind low-water marks and partitions.
     this.#nextId = createUuidV7Generator(() => Date.now() - this.#skewMs)
   }
 
   async open(): Promise<void> {
-    ignorePoolErrors(this.#pool)
     const { schema, migrate: mode, allowUnsafe } = this.#options
-    await this.#reach(async (connection) => checkServer(connection, { allowUnsafe }))
+    await this.#connections.reach(async (connection) => checkServer(connection, { allowUnsafe }))
     try {
-      await migrate(await this.#checkOut(MIGRATE_TIMEOUT_MS), schema, mode)
+      await migrate(await this.#connections.checkOut(MIGRATE_TIMEOUT_MS), schema, mode)
     } catch (error) {
       throw asStoreError(error)
     }
-    await this.#with(async (connection) => {
+    await this.#connections.use(async (connection) => {
       const { rows } = await connection.query<'is_allowed'>(CAN_READ_CONTROL)
       this.#canReadControl = rows[0]?.is_allowed === 't'
     })
@@ -104,12 +92,12 @@ export class PostgresStore implements Store<PostgresTx> {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
+    this.#connections.refuseFurther()
     await Promise.all([...this.#listeners].map((listener) => listener.stop()))
     this.#listeners.clear()
     // Whoever closes the store with groups open does not want them: their events are free again.
     await Promise.all([...this.#groups].map((group) => group.abandon()))
-    await this.#control.close()
+    await this.#connections.close()
   }
 
   // ── receive ──────────────────────────────────────────────────────────────────────────────────
@@ -120,11 +108,15 @@ export class PostgresStore implements Store<PostgresTx> {
   ): Promise<readonly Recorded[]> {
     if (drafts.length === 0) return []
     const numbered = drafts.map((draft) => ({ id: this.#nextId(), draft }))
-    return recordBatch(async (timeoutMs) => this.#checkOut(timeoutMs), numbered, deadlineMs)
+    return recordBatch(
+      async (timeoutMs) => this.#connections.checkOut(timeoutMs),
+      numbered,
+      deadlineMs,
+    )
   }
 
   async beat(since: Date | undefined): Promise<Beat> {
-    return this.#with(async (connection) => {
+    return this.#connections.use(async (connection) => {
       const askedAt = Date.now()
       const { nowMs, ...found } = await beat(connection, {
         since,
@@ -136,28 +128,29 @@ export class PostgresStore implements Store<PostgresTx> {
   }
 
   requireCapacity(concurrency: number): void {
-    requirePoolSize(this.#pool, concurrency)
+    requirePoolSize(this.#options.pool, concurrency)
   }
 
   async countDeliveries(counts: readonly DeliveryCount[]): Promise<void> {
     if (counts.length === 0) return
-    await this.#with(async (connection) => countDeliveries(connection, counts))
+    await this.#connections.use(async (connection) => countDeliveries(connection, counts))
   }
 
   async findOutcome(eventId: EventId): Promise<OutcomeView | undefined> {
-    return isId(eventId)
-      ? this.#with(async (connection) => findOutcome(connection, eventId))
+    return isEventId(eventId)
+      ? this.#connections.use(async (connection) => findOutcome(connection, eventId))
       : undefined
   }
 
   async nudgeEvent(eventId: EventId): Promise<void> {
-    if (isId(eventId)) await this.#transact(async (connection) => nudgeEvent(connection, eventId))
+    if (isEventId(eventId))
+      await this.#connections.transact(async (connection) => nudgeEvent(connection, eventId))
   }
 
   // ── work ─────────────────────────────────────────────────────────────────────────────────────
 
   async claimGroup(request: ClaimRequest): Promise<Group<PostgresTx> | undefined> {
-    const connection = await this.#checkOut()
+    const connection = await this.#connections.checkOut()
     connection.limitEachTo(GROUP_STATEMENT_TIMEOUT_MS)
     try {
       const claimed = await this.#claimer.claim(connection, request)
@@ -178,23 +171,36 @@ export class PostgresStore implements Store<PostgresTx> {
   }
 
   async nextDueInMs(): Promise<number | undefined> {
-    return this.#with(findNextDueInMs)
+    return this.#connections.use(async (connection) =>
+      findNextDueInMs(connection, this.#suspectLock),
+    )
   }
 
-  async settleLost(settlement: Extract<Settlement, { state: 'ready' | 'dead' }>): Promise<void> {
-    await this.#transact(async (connection) => settleLost(connection, settlement))
+  async settleLost(settlement: Extract<Settlement, { state: 'ready' | 'dead' }>): Promise<boolean> {
+    try {
+      return await this.#connections.transact(
+        async (connection) => settleLost(connection, settlement),
+        SETTLE_LOST,
+      )
+    } catch (error) {
+      // Somebody holds the event.
+      if (findStateOf(error) === '55P03') return false
+      throw error
+    }
   }
 
   async announce(slot: WorkerSlot, running: readonly RunningEvent[]): Promise<void> {
-    await this.#control.run(async (connection) => announce(connection, slot, running))
+    await this.#connections.useControl(async (connection) => announce(connection, slot, running))
   }
 
   async beatWorker(workerId: string, slots: number): Promise<void> {
-    await this.#control.run(async (connection) => beatWorker(connection, workerId, slots))
+    await this.#connections.useControl(async (connection) =>
+      beatWorker(connection, workerId, slots),
+    )
   }
 
   async removeWorker(workerId: string): Promise<void> {
-    await this.#control.run(async (connection) => removeWorker(connection, workerId))
+    await this.#connections.useControl(async (connection) => removeWorker(connection, workerId))
   }
 
   async sweepWorkers(options: {
@@ -202,13 +208,13 @@ export class PostgresStore implements Store<PostgresTx> {
     crashesMax: number
     me: string
   }): Promise<readonly SweptEvent[]> {
-    return this.#control.run(async (connection) =>
-      transact(connection, SHORT, async () => sweepWorkers(connection, options)),
+    return this.#connections.transactOnControl(async (connection) =>
+      sweepWorkers(connection, options),
     )
   }
 
-  async listUnhandled(limit: number): Promise<readonly { source: string; type: string }[]> {
-    return this.#with(async (connection) => listUnhandled(connection, limit))
+  async listUnhandled(page: { limit: number; after: string | undefined }): Promise<UnhandledPage> {
+    return this.#connections.use(async (connection) => listUnhandled(connection, page))
   }
 
   async wakeUnhandled(
@@ -216,11 +222,11 @@ export class PostgresStore implements Store<PostgresTx> {
     limit: number,
   ): Promise<number> {
     if (pairs.length === 0) return 0
-    return this.#transact(async (connection) => wakeUnhandled(connection, pairs, limit))
+    return this.#connections.transact(async (connection) => wakeUnhandled(connection, pairs, limit))
   }
 
   async listen(wake: () => void): Promise<() => Promise<void>> {
-    const listener = new Listener(async () => this.#checkOut(), this.#channel, wake)
+    const listener = new Listener(async () => this.#connections.checkOut(), this.#channel, wake)
     this.#listeners.add(listener)
     await listener.start()
     return async () => {
@@ -230,7 +236,7 @@ export class PostgresStore implements Store<PostgresTx> {
   }
 
   async notify(): Promise<void> {
-    await this.#control.run(async (connection) =>
+    await this.#connections.useControl(async (connection) =>
       connection.query("select pg_notify($1, '')", [this.#channel]),
     )
   }
@@ -238,108 +244,61 @@ export class PostgresStore implements Store<PostgresTx> {
   /** A role that may not create tables leaves the making of partitions to one that may. */
   async maintain(): Promise<void> {
     try {
-      await this.#transact(async (connection) => {
+      await this.#connections.transact(async (connection) => {
         const lock = lockNumber(this.#options.schema, 'migrate')
         await connection.query('select pg_advisory_xact_lock($1)', [lock])
         await ensurePartitions(connection)
       })
     } catch (error) {
-      const state = findSqlState(error instanceof HookonceError ? error.cause : error)
-      if (!TOLERATED_BY_MAINTAIN.has(state ?? '')) throw error
+      if (!TOLERATED_BY_MAINTAIN.has(findStateOf(error) ?? '')) throw error
     }
   }
 
   // ── operators ────────────────────────────────────────────────────────────────────────────────
 
   async findEvent(eventId: EventId): Promise<EventRecord | undefined> {
-    return isId(eventId)
-      ? this.#with(async (connection) => findEvent(connection, eventId))
+    return isEventId(eventId)
+      ? this.#connections.use(async (connection) => findEvent(connection, eventId))
       : undefined
   }
 
   async listEventsByKey(source: string, key: string): Promise<readonly EventRecord[]> {
-    return this.#with(async (connection) => listEventsByKey(connection, source, key))
+    return this.#connections.use(async (connection) => listEventsByKey(connection, source, key))
   }
 
   async countEvents(source?: string): Promise<number> {
-    return this.#with(async (connection) => countEvents(connection, source))
+    return this.#connections.use(async (connection) => countEvents(connection, source))
   }
 
   async forgetEvent(eventId: EventId): Promise<boolean> {
-    return isId(eventId) && this.#transact(async (connection) => forgetEvent(connection, eventId))
-  }
-
-  async listDead(limit: number): Promise<readonly EventRecord[]> {
-    return this.#with(async (connection) => listDead(connection, limit))
-  }
-
-  async retryEvent(eventId: EventId): Promise<boolean> {
-    return isId(eventId) && this.#transact(async (connection) => retryEvent(connection, eventId))
-  }
-
-  // ── connections ──────────────────────────────────────────────────────────────────────────────
-
-  async #cancel(pid: number): Promise<void> {
-    await this.#control.run(async (connection) =>
-      connection.query('select pg_cancel_backend($1)', [pid]),
+    return (
+      isEventId(eventId) &&
+      this.#connections.transact(async (connection) => forgetEvent(connection, eventId))
     )
   }
 
-  async #checkOut(timeoutMs = STATEMENT_TIMEOUT_MS): Promise<Connection> {
-    if (this.#isClosed) throw new StoreUnavailableError('The store is closed')
-    return checkOut(this.#pool, this.#bind, timeoutMs)
+  async listDead(limit: number): Promise<readonly EventRecord[]> {
+    return this.#connections.use(async (connection) => listDead(connection, limit))
   }
 
-  async #with<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const connection = await this.#checkOut()
-    try {
-      return await work(connection)
-    } catch (error) {
-      throw asStoreError(error)
-    } finally {
-      connection.release()
-    }
+  async retryEvent(eventId: EventId): Promise<boolean> {
+    return (
+      isEventId(eventId) &&
+      this.#connections.transact(async (connection) => retryEvent(connection, eventId))
+    )
   }
 
-  async #transact<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const connection = await this.#checkOut()
-    try {
-      return await inTransaction(connection, SHORT, async () => work(connection))
-    } catch (error) {
-      throw asStoreError(error)
-    }
-  }
-
-  /** The first contact, whose failure says where we looked. */
-  async #reach(work: (connection: Connection) => Promise<void>): Promise<void> {
-    try {
-      await this.#with(work)
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error
-      const cause = error.cause instanceof Error ? error.cause.message : error.message
-      const where = describeDatabase(this.#pool)
-      throw new StoreUnavailableError(`Cannot use PostgreSQL (database ${where}): ${cause}`, {
-        cause: error,
-      })
-    }
+  async #cancel(pid: number): Promise<void> {
+    await this.#connections.useControl(async (connection) =>
+      connection.query('select pg_cancel_backend($1)', [pid]),
+    )
   }
 }
 
 /** No right to, no lock in time, or rows in the default partition that are in the way. */
 const TOLERATED_BY_MAINTAIN: ReadonlySet<string> = new Set(['42501', '55P03', '57014', '23514'])
 
-/** What cannot be an id is the id of nothing, and PostgreSQL would call it an error. */
-function isId(eventId: string): boolean {
-  return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(eventId)
-}
-
-/** A pool emits `error` for an idle client that was lost, and without a listener that ends the process. */
-function ignorePoolErrors(pool: PgPool): void {
-  if (pool.listeners?.('error').includes(ignoreError) === true) return
-  pool.on?.('error', ignoreError)
-}
-
-/** The client is gone from the pool already; whoever needs the next one will hear of it. */
-function ignoreError(): void {
-  // Nothing to do.
+/** PostgreSQL's name for what is behind an error of ours. */
+function findStateOf(error: unknown): string | undefined {
+  return findSqlState(error instanceof HookonceError ? error.cause : error)
 }

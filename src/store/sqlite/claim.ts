@@ -8,26 +8,29 @@ import { StoreUnavailableError } from '../../errors.ts'
 import type { ClaimedEvent, ClaimRequest } from '../contract.ts'
 import { SqliteGroup } from './group.ts'
 import { getOwnProcess } from './process-identity.ts'
+import type { RunningLists } from './running-lists.ts'
 import { announce } from './sql/announce.ts'
 import { isStillClaimable, listCandidates } from './sql/claim-group.ts'
 import type { Release, Writer } from './writer.ts'
 
 export interface ClaimContext {
   readonly writer: Writer
+  readonly lists: RunningLists
   readonly waitMs: number
 }
 
 /** Opens a group, or returns `undefined` when nothing is due or the writer is not to be had in time. */
 export async function claimGroup(
-  { writer, waitMs }: ClaimContext,
+  context: ClaimContext,
   request: ClaimRequest,
   onEnd: () => void,
 ): Promise<SqliteGroup | undefined> {
+  const { writer, lists, waitMs } = context
   const deadline = performance.now() + waitMs
   let release: Release | undefined
   try {
     release = await writer.acquire(deadline)
-    const events = await openTransaction(writer, request, deadline)
+    const events = await openTransaction(context, request, deadline)
     if (events.length === 0) {
       release()
       return undefined
@@ -36,6 +39,7 @@ export async function claimGroup(
     const idleTimeoutMs = request.idleTimeoutMs(events)
     return new SqliteGroup({
       writer,
+      lists,
       slot,
       events,
       idleTimeoutMs,
@@ -52,7 +56,7 @@ export async function claimGroup(
 
 /** Leaves the transaction open if, and only if, it returns events. */
 async function openTransaction(
-  writer: Writer,
+  { writer, lists }: ClaimContext,
   request: ClaimRequest,
   deadline: number,
 ): Promise<readonly ClaimedEvent[]> {
@@ -66,7 +70,13 @@ async function openTransaction(
   })
   if (chosen.length === 0) return []
 
-  await writer.begin(deadline)
+  try {
+    await writer.begin(deadline)
+  } catch (error) {
+    // Another process came between the two. None of the listed events will run.
+    lists.emptyLater(slot)
+    throw error
+  }
   const events = chosen.filter((event) => isStillClaimable(writer.connection, event))
   if (events.length === 0) {
     // None of them will run, and a list that said so would be taken for a crash one day.

@@ -1,11 +1,12 @@
-import { stat } from 'node:fs/promises'
+import { statSync } from 'node:fs'
 import { StoreUnavailableError } from '../../errors.ts'
 
 /**
  * Remembers which file a path stood for.
  *
  * A file that is deleted or replaced under an open connection goes on taking commits, which nobody
- * will ever see again. Nothing in SQLite notices, so the path is looked at now and then.
+ * will ever see again. Nothing in SQLite notices, so the path is looked at before every answer. The
+ * look is synchronous: it costs some microseconds, and the way through the thread pool many times that.
  */
 export class FileIdentity {
   readonly #file: string
@@ -17,15 +18,15 @@ export class FileIdentity {
     this.#first = first
   }
 
-  static async of(file: string): Promise<FileIdentity> {
-    const first = await identify(file)
+  static of(file: string): FileIdentity {
+    const first = identify(file)
     if (first === undefined) throw movedError(file)
     return new FileIdentity(file, first)
   }
 
   /** Looks, and throws if the path stands for another file now. From then on `assert` throws as well. */
-  async check(): Promise<void> {
-    this.#moved ||= (await identify(this.#file)) !== this.#first
+  check(): void {
+    this.#moved ||= identify(this.#file) !== this.#first
     this.assert()
   }
 
@@ -35,9 +36,9 @@ export class FileIdentity {
   }
 }
 
-async function identify(file: string): Promise<string | undefined> {
+function identify(file: string): string | undefined {
   try {
-    const { dev, ino } = await stat(file, { bigint: true })
+    const { dev, ino } = statSync(file, { bigint: true })
     return `${dev}:${ino}`
   } catch {
     return undefined

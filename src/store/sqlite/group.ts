@@ -12,9 +12,11 @@
 import { CommitUnknownError, HookonceError } from '../../errors.ts'
 import type { Settlement } from '../../model/outcome.ts'
 import type { ClaimedEvent, CommitResult, Group, LentTx, WorkerSlot } from '../contract.ts'
+import type { Connection } from './connection.ts'
 import { lendTx } from './lent-tx.ts'
 import type { Lender, SqliteTx } from './lent-tx.ts'
 import { getOwnProcess } from './process-identity.ts'
+import type { RunningLists } from './running-lists.ts'
 import { announce } from './sql/announce.ts'
 import { settle } from './sql/settle.ts'
 import type { Release, Writer } from './writer.ts'
@@ -22,11 +24,12 @@ import type { Release, Writer } from './writer.ts'
 /** How much longer than asked for a group may sit idle: nobody but this process waits for it. */
 const IDLE_FACTOR = 2
 
-/** How long a rollback waits for the lock in order to empty the slot's list. */
+/** How long a rollback waits for the lock in order to empty the slot's list, before it leaves that for later. */
 const CLEAR_WAIT_MS = 1_000
 
 export interface GroupInput {
   readonly writer: Writer
+  readonly lists: RunningLists
   readonly slot: WorkerSlot
   readonly events: readonly ClaimedEvent[]
   readonly idleTimeoutMs: number
@@ -37,17 +40,24 @@ export interface GroupInput {
 export class SqliteGroup implements Group<SqliteTx>, Lender {
   readonly events: readonly ClaimedEvent[]
   readonly #writer: Writer
+  readonly #lists: RunningLists
   readonly #slot: WorkerSlot
   readonly #release: Release
   readonly #idleTimer: NodeJS.Timeout
   #ended = false
+  /** Ended by SQLite or by the clock, neither of which is the handler's doing. */
+  #lost = false
 
-  constructor({ writer, slot, events, idleTimeoutMs, release }: GroupInput) {
+  constructor({ writer, lists, slot, events, idleTimeoutMs, release }: GroupInput) {
     this.events = events
     this.#writer = writer
+    this.#lists = lists
     this.#slot = slot
     this.#release = release
-    this.#idleTimer = setTimeout(() => void this.abandon(), idleTimeoutMs * IDLE_FACTOR)
+    this.#idleTimer = setTimeout(() => {
+      this.#lost = true
+      void this.abandon()
+    }, idleTimeoutMs * IDLE_FACTOR)
     this.#idleTimer.unref()
   }
 
@@ -71,7 +81,8 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
   async setLockTimeout(): Promise<void> {}
 
   /** A failed statement undoes itself in SQLite and leaves the transaction usable, so `failed` never comes. */
-  status(): 'open' | 'ended' {
+  status(): 'open' | 'ended' | 'lost' {
+    if (this.#lost) return 'lost'
     return this.#ended || !this.#writer.connection.inTransaction() ? 'ended' : 'open'
   }
 
@@ -79,7 +90,7 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
   async cancel(): Promise<void> {}
 
   assertOpen(): void {
-    if (this.status() === 'ended') {
+    if (this.status() !== 'open') {
       throw new HookonceError(
         'TRANSACTION_ENDED',
         'The transaction that claimed these events has ended',
@@ -89,16 +100,18 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
   }
 
   query(sql: string, params: readonly unknown[]): ReturnType<Lender['query']> {
-    return this.#writer.connection.query(sql, params)
+    return this.#attempt((connection) => connection.query(sql, params))
   }
 
   execute(sql: string): void {
-    this.#writer.connection.executeLent(sql)
+    this.#attempt((connection) => connection.executeLent(sql))
   }
 
   async settle(settlements: readonly Settlement[]): Promise<void> {
     this.assertOpen()
-    for (const settlement of settlements) settle(this.#writer.connection, settlement)
+    this.#attempt((connection) => {
+      for (const settlement of settlements) settle(connection, settlement)
+    })
   }
 
   async commit(): Promise<CommitResult> {
@@ -124,7 +137,7 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
       const deadline = performance.now() + CLEAR_WAIT_MS
       await this.#writer.transactHeld({ deadline, durable: false }, () => this.#clearList())
     } catch {
-      // The slot's next claim writes its list anew, and a sweep finds it if there is none.
+      this.#lists.emptyLater(this.#slot)
     } finally {
       this.#release()
     }
@@ -132,7 +145,21 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
 
   #execute(sql: string): void {
     this.assertOpen()
-    this.#writer.connection.execute(sql)
+    this.#attempt((connection) => connection.execute(sql))
+  }
+
+  /**
+   * A full disk, an error of the disk or a lack of memory make SQLite roll everything back by itself.
+   * A statement that throws and leaves no transaction behind has met one of them.
+   */
+  #attempt<Result>(work: (connection: Connection) => Result): Result {
+    const { connection } = this.#writer
+    try {
+      return work(connection)
+    } catch (error) {
+      if (!connection.inTransaction()) this.#lost = true
+      throw error
+    }
   }
 
   /** Moves the heart as well: a beat cannot be written while a group has the writer. */

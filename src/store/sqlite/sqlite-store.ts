@@ -22,6 +22,7 @@ import type {
   RunningEvent,
   Store,
   SweptEvent,
+  UnhandledPage,
   WorkerSlot,
 } from '../contract.ts'
 import { claimGroup } from './claim.ts'
@@ -35,6 +36,7 @@ import { openDriver } from './open-driver.ts'
 import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
 import type { ResolvedSqliteStoreOptions, SqliteStoreOptions } from './options.ts'
 import { getOwnProcess } from './process-identity.ts'
+import { RunningLists } from './running-lists.ts'
 import { announce } from './sql/announce.ts'
 import { beat } from './sql/beat.ts'
 import { beatWorker } from './sql/beat-worker.ts'
@@ -62,6 +64,7 @@ import { Writer } from './writer.ts'
 interface Open {
   readonly identity: FileIdentity
   readonly writer: Writer
+  readonly lists: RunningLists
   readonly reader: Connection
 }
 
@@ -74,7 +77,7 @@ export class SqliteStore implements Store<SqliteTx> {
   readonly #options: ResolvedSqliteStoreOptions
   readonly #newId = createUuidV7Generator(Date.now)
   #opened: Open | undefined
-  #group: Group<SqliteTx> | undefined
+  #group: { readonly group: Group<SqliteTx>; readonly slot: WorkerSlot } | undefined
 
   constructor(file: string, options: SqliteStoreOptions = {}) {
     requireDatabaseFile(file)
@@ -88,8 +91,10 @@ export class SqliteStore implements Store<SqliteTx> {
     const writer = new Writer(await this.#connect(driver))
     try {
       await this.#prepareSchema(writer)
-      const identity = await FileIdentity.of(this.#file)
-      this.#opened = { identity, writer, reader: await this.#connect(driver) }
+      const identity = FileIdentity.of(this.#file)
+      const reader = await this.#connect(driver)
+      const lists = new RunningLists(writer, this.#options.writeWaitMs)
+      this.#opened = { identity, writer, lists, reader }
     } catch (error) {
       writer.connection.close()
       throw error
@@ -101,8 +106,9 @@ export class SqliteStore implements Store<SqliteTx> {
     if (opened === undefined) return
     this.#opened = undefined
     const turnOver = opened.writer.close()
-    await this.#group?.abandon()
+    await this.#group?.group.abandon()
     await turnOver
+    await opened.lists.close()
     opened.reader.close()
     opened.writer.connection.close()
   }
@@ -113,20 +119,29 @@ export class SqliteStore implements Store<SqliteTx> {
     drafts: readonly EventDraft[],
     { deadlineMs }: { deadlineMs: number },
   ): Promise<readonly Recorded[]> {
-    const known = await this.#read((reader) => drafts.map((draft) => findKnown(reader, draft)))
+    const known = await this.findKnown(drafts)
     const rest = drafts.filter((_, index) => known[index] === undefined)
     if (rest.length === 0) return known.filter((recorded) => recorded !== undefined)
 
-    const { writer } = this.#requireOpen()
+    const { identity, writer } = this.#requireOpen()
     const stored = await writer.transact({ waitMs: deadlineMs, durable: true }, (connection) =>
       recordEvents(connection, { drafts: rest, newId: this.#newId }),
     )
+    // No answer for what went into a file that nobody can open again.
+    identity.check()
     let next = 0
     return known.map((recorded) => recorded ?? (stored[next++] as Recorded))
   }
 
+  async findKnown(drafts: readonly EventDraft[]): Promise<readonly (Recorded | undefined)[]> {
+    const { identity } = this.#requireOpen()
+    const known = await this.#read((reader) => drafts.map((draft) => findKnown(reader, draft)))
+    identity.check()
+    return known
+  }
+
   async beat(since: Date | undefined): Promise<Beat> {
-    await this.#requireOpen().identity.check()
+    this.#requireOpen().identity.check()
     return this.#read((reader) => beat(reader, since))
   }
 
@@ -152,11 +167,12 @@ export class SqliteStore implements Store<SqliteTx> {
 
   async claimGroup(request: ClaimRequest): Promise<Group<SqliteTx> | undefined> {
     if (!(await this.#read((reader) => hasCandidates(reader, request)))) return undefined
-    const { writer } = this.#requireOpen()
-    const group = await claimGroup({ writer, waitMs: this.#options.writeWaitMs }, request, () => {
+    const { writer, lists } = this.#requireOpen()
+    const context = { writer, lists, waitMs: this.#options.writeWaitMs }
+    const group = await claimGroup(context, request, () => {
       this.#group = undefined
     })
-    if (group !== undefined) this.#group = group
+    if (group !== undefined) this.#group = { group, slot: request.slot }
     return group
   }
 
@@ -164,16 +180,20 @@ export class SqliteStore implements Store<SqliteTx> {
     return this.#read(findNextDueInMs)
   }
 
-  async settleLost(settlement: Extract<Settlement, { state: 'ready' | 'dead' }>): Promise<void> {
-    await this.#write('durably', (connection) => settleLost(connection, settlement))
+  settleLost(settlement: Extract<Settlement, { state: 'ready' | 'dead' }>): Promise<boolean> {
+    return this.#write('durably', (connection) => settleLost(connection, settlement))
   }
 
   /**
    * `claimGroup` has written the list of a group before the group opened, and the group empties it
-   * when it ends (see `sql/claim-group.ts`). While it is open, nothing could be written here.
+   * when it ends (see `sql/claim-group.ts`). While it is open nothing can be written here, so that the
+   * list of another slot that has nothing to run any more is emptied when the group has ended.
    */
   async announce(slot: WorkerSlot, running: readonly RunningEvent[]): Promise<void> {
-    if (this.#group !== undefined) return
+    const { lists } = this.#requireOpen()
+    const open = this.#group?.slot
+    if (open?.workerId === slot.workerId && open.slot === slot.slot) return
+    if (open !== undefined && running.length === 0) return lists.emptyLater(slot)
     await this.#write('lazily', (connection) =>
       announce(connection, { slot, running, process: getOwnProcess() }),
     )
@@ -188,7 +208,11 @@ export class SqliteStore implements Store<SqliteTx> {
   }
 
   async removeWorker(workerId: string): Promise<void> {
-    await this.#write('lazily', (connection) => removeWorker(connection, workerId))
+    const { lists } = this.#requireOpen()
+    await this.#write('lazily', (connection) => {
+      removeWorker(connection, workerId)
+      lists.removed(workerId)
+    })
   }
 
   async sweepWorkers(options: SweepOptions): Promise<readonly SweptEvent[]> {
@@ -196,8 +220,8 @@ export class SqliteStore implements Store<SqliteTx> {
     return this.#write('durably', (connection) => sweepWorkers(connection, options))
   }
 
-  listUnhandled(limit: number): Promise<readonly { source: string; type: string }[]> {
-    return this.#read((reader) => listUnhandled(reader, limit))
+  listUnhandled(page: { limit: number; after: string | undefined }): Promise<UnhandledPage> {
+    return this.#read((reader) => listUnhandled(reader, page))
   }
 
   wakeUnhandled(

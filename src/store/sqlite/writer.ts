@@ -4,20 +4,22 @@
  * SQLite lets one connection write at a time. Inside the process the turn goes round in order of
  * arrival; between processes SQLite's lock decides. Nobody waits inside SQLite: its `busy_timeout`
  * blocks the thread, and with it every request of the process, so it is 0 and a busy database is
- * asked again from a timer.
+ * asked again from a timer. SQLite keeps no queue of those who ask, so whoever writes without a pause
+ * keeps everybody else out; `Courtesy` says when to leave the lock alone for a moment.
  *
  * @module
  */
 
 import { CommitUnknownError, StoreUnavailableError } from '../../errors.ts'
 import type { Connection } from './connection.ts'
+import { Courtesy } from './courtesy.ts'
 import { isBusy, toStoreError } from './sqlite-error.ts'
 
 /**
- * The longest pause between two tries for the lock. A worker in another process lets go of it only
- * for moments at a time, so a longer pause mostly finds it taken; a try costs some ten microseconds.
+ * The longest pause between two tries for the lock, before jitter. It is shorter than the pause that a
+ * writer makes for others, so that one of the tries falls into it; a try costs some ten microseconds.
  */
-const RETRY_MS_MAX = 5
+const RETRY_MS_MAX = 2
 
 export interface WriteOptions {
   /** How long to wait for the turn and for SQLite's lock, together. */
@@ -40,6 +42,7 @@ interface Waiter {
 export class Writer {
   readonly connection: Connection
   readonly #waiters = new Set<Waiter>()
+  readonly #courtesy = new Courtesy()
   #held = false
   #closed = false
   #onIdle: () => void = () => {}
@@ -84,6 +87,7 @@ export class Writer {
     if (this.#closed) return Promise.reject(closedError())
     if (!this.#held) {
       this.#held = true
+      this.#courtesy.taken()
       return Promise.resolve(this.#createRelease())
     }
     return new Promise((resolve, reject) => {
@@ -114,9 +118,11 @@ export class Writer {
     for (let delayMs = 1; ; delayMs = Math.min(delayMs * 1.5, RETRY_MS_MAX)) {
       try {
         this.connection.execute('begin immediate')
+        this.#courtesy.saw(this.#readDataVersion())
         return
       } catch (error) {
         if (!isBusy(error)) throw toStoreError(error)
+        this.#courtesy.met()
         if (performance.now() >= deadline) throw busyError(error)
       }
       // The jitter keeps processes that wait for the same lock from asking in step for ever.
@@ -124,6 +130,10 @@ export class Writer {
       await new Promise((resolve) => setTimeout(resolve, waitMs))
       if (this.#closed) throw closedError()
     }
+  }
+
+  isClosed(): boolean {
+    return this.#closed
   }
 
   commit(): void {
@@ -168,11 +178,28 @@ export class Writer {
     return () => {
       if (released) return
       released = true
-      const [next] = this.#waiters
-      if (next !== undefined) return next.grant()
-      this.#held = false
-      this.#onIdle()
+      const pauseMs = this.#courtesy.pauseMs()
+      if (pauseMs === 0) return this.#passOn()
+      setTimeout(() => {
+        this.#courtesy.paused()
+        this.#passOn()
+      }, pauseMs)
     }
+  }
+
+  #passOn(): void {
+    const [next] = this.#waiters
+    if (next !== undefined) return next.grant()
+    this.#held = false
+    this.#courtesy.free()
+    this.#onIdle()
+  }
+
+  /** Changes with every commit of a connection other than this one. */
+  #readDataVersion(): number {
+    return (
+      this.connection.all<{ data_version: number }>('pragma data_version')[0]?.data_version ?? 0
+    )
   }
 }
 

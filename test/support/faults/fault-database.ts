@@ -9,7 +9,8 @@ export const ENGINES: readonly Engine[] = ['postgres', 'sqlite']
 
 /** Makes one for the length of the running test. */
 export async function createFaultDatabase(engine: Engine): Promise<FaultDatabase> {
-  const made = engine === 'postgres' ? await createPostgres(requirePostgres()) : await createSqlite()
+  const made =
+    engine === 'postgres' ? await createPostgres(requirePostgres()) : await createSqlite()
   onTestFinished(made.drop)
   return made.database
 }

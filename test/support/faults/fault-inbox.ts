@@ -24,7 +24,10 @@ import type { Probe } from './probed-client.ts'
 import { until } from './until.ts'
 
 export interface QueryTx {
-  query(sql: string, params?: readonly unknown[]): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
+  query(
+    sql: string,
+    params?: readonly unknown[],
+  ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
 }
 
 export interface FaultInboxOptions {
@@ -60,7 +63,10 @@ export interface Happening {
 }
 
 /** Made for the length of the running test; `start` is left to it. */
-export function createFaultInbox(database: FaultDatabase, options: FaultInboxOptions = {}): FaultInbox {
+export function createFaultInbox(
+  database: FaultDatabase,
+  options: FaultInboxOptions = {},
+): FaultInbox {
   const statements: string[] = []
   const probe: Probe = (boundary) => {
     if (boundary.phase === 'before') statements.push(boundary.text)
@@ -81,7 +87,10 @@ export function createFaultInbox(database: FaultDatabase, options: FaultInboxOpt
     await pool?.end()
   })
   const find = (name: HappeningName, key?: string) =>
-    happened.find((one) => one.name === name && (key === undefined || ('key' in one.about && one.about.key === key)))
+    happened.find(
+      (one) =>
+        one.name === name && (key === undefined || ('key' in one.about && one.about.key === key)),
+    )
   return {
     inbox,
     happened,
@@ -90,7 +99,11 @@ export function createFaultInbox(database: FaultDatabase, options: FaultInboxOpt
     listInTransaction,
     count: (name) => happened.filter((one) => one.name === name).length,
     untilHappened: async <Name extends HappeningName>(name: Name, key?: string) => {
-      await until(`${name} happened${key === undefined ? '' : ` to ${key}`}`, () => find(name, key) !== undefined, { everyMs: 5 })
+      await until(
+        `${name} happened${key === undefined ? '' : ` to ${key}`}`,
+        () => find(name, key) !== undefined,
+        { everyMs: 5 },
+      )
       return find(name, key)?.about as Happenings[Name]
     },
     getEvent: async (key) => {
@@ -102,7 +115,10 @@ export function createFaultInbox(database: FaultDatabase, options: FaultInboxOpt
 }
 
 /** Receives, and insists that it was stored. */
-export async function accept({ inbox }: Pick<FaultInbox, 'inbox'>, delivery: Delivery): Promise<string> {
+export async function accept(
+  { inbox }: Pick<FaultInbox, 'inbox'>,
+  delivery: Delivery,
+): Promise<string> {
   const { status, eventId } = await inbox.receive('partner', delivery)
   if (status !== 200 || eventId === undefined) throw new Error(`A delivery was answered ${status}`)
   return eventId
@@ -114,7 +130,9 @@ function createStore(
   probe: Probe,
 ): { store: Store<QueryTx>; pool?: pg.Pool; listInTransaction: () => readonly pg.Client[] } {
   if (database.store.engine === 'sqlite') {
-    const store = sqliteStore(database.store.file, { driver: 'libsql' }) as unknown as Store<QueryTx>
+    const store = sqliteStore(database.store.file, {
+      driver: 'libsql',
+    }) as unknown as Store<QueryTx>
     return { store, listInTransaction: () => [] }
   }
   const { Client, listInTransaction } = createProbedClients(probe)
@@ -123,4 +141,9 @@ function createStore(
   return { store: postgresStore({ pool }) as unknown as Store<QueryTx>, pool, listInTransaction }
 }
 
-const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+const SILENT = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}

@@ -63,12 +63,20 @@ export function fromRival({ key, type = 'thing.happened', ...script }: ScriptedE
   return signedDelivery('hmac', { ...RIVAL, body: JSON.stringify({ id: key, type, ...script }) })
 }
 
-export function fromStripe(key: string, at = new Date(), body?: Readonly<Record<string, unknown>>): Delivery {
+export function fromStripe(
+  key: string,
+  at = new Date(),
+  body?: Readonly<Record<string, unknown>>,
+): Delivery {
   return signedDelivery('stripe', { secret: STRIPE_SECRET, key, at, ...(body && { body }) })
 }
 
 /** As `partner` would send it, but signed by somebody who does not know the secret. */
 export function forged({ key, type = 'thing.happened', ...script }: ScriptedEvent): Delivery {
   const secrets = ['forger: guesses thirty-two characters'] as const
-  return signedDelivery('hmac', { ...PARTNER, secrets, body: JSON.stringify({ id: key, type, ...script }) })
+  return signedDelivery('hmac', {
+    ...PARTNER,
+    secrets,
+    body: JSON.stringify({ id: key, type, ...script }),
+  })
 }

@@ -12,9 +12,15 @@ export class Fleet {
   /** How many processes were gone and replaced. */
   replaced = 0
 
-  constructor(config: SubjectConfig, { receivers, workers }: { readonly receivers: number; readonly workers: number }) {
+  constructor(
+    config: SubjectConfig,
+    { receivers, workers }: { readonly receivers: number; readonly workers: number },
+  ) {
     this.#config = config
-    const kinds = [...Array<SubjectKind>(receivers).fill('receiver'), ...Array<SubjectKind>(workers).fill('worker')]
+    const kinds = [
+      ...Array<SubjectKind>(receivers).fill('receiver'),
+      ...Array<SubjectKind>(workers).fill('worker'),
+    ]
     this.#places = kinds.map((kind) => ({ kind, subject: undefined }))
   }
 
@@ -37,13 +43,13 @@ export class Fleet {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await Promise.all(this.#places.map(({ subject }) => subject?.kill()))
+    for (const { subject } of this.#places) await subject?.kill()
   }
 
   #list(kind: SubjectKind): readonly Subject[] {
     return this.#places.flatMap((place) => {
       const { subject } = place
-      return place.kind === kind && subject !== undefined && subject.isStarted ? [subject] : []
+      return place.kind === kind && subject?.isStarted === true ? [subject] : []
     })
   }
 

@@ -43,7 +43,10 @@ export async function createPostgres(server: ConnectionConfig): Promise<MadeData
     (await pool.query<Record<string, unknown>>(sql, [...params])).rows
   await query('create table effects (event_key text, note text)')
   return {
-    database: withCounts({ engine: 'postgres', store: { engine: 'postgres', connection }, query }, 'hookonce.'),
+    database: withCounts(
+      { engine: 'postgres', store: { engine: 'postgres', connection }, query },
+      'hookonce.',
+    ),
     drop: async () => {
       await pool.end()
       await dropDatabaseOn(server, connection.database)
@@ -62,7 +65,10 @@ export async function createSqlite(): Promise<MadeDatabase> {
   const query = async (sql: string, params: readonly unknown[] = []) =>
     handle.prepare(sql.replaceAll(/\$(\d+)/g, '?$1')).query(params.map(toSqlValue)).rows
   return {
-    database: withCounts({ engine: 'sqlite', store: { engine: 'sqlite', file }, query }, 'hookonce_'),
+    database: withCounts(
+      { engine: 'sqlite', store: { engine: 'sqlite', file }, query },
+      'hookonce_',
+    ),
     drop: async () => {
       handle.close()
       rmSync(dir, { recursive: true, force: true })
@@ -83,10 +89,15 @@ function withCounts(
         ? count('select count(*) as found from effects')
         : count('select count(*) as found from effects where event_key = $1', [key]),
     listWrongEffects: async (keys) => {
-      const rows = await database.query('select event_key, count(*) as found from effects group by event_key')
+      const rows = await database.query(
+        'select event_key, count(*) as found from effects group by event_key',
+      )
       const found = new Map(rows.map((row) => [String(row['event_key']), Number(row['found'])]))
-      return keys.filter((key) => found.get(key) !== 1).map((key) => `${key}: ${found.get(key) ?? 0}`)
+      return keys
+        .filter((key) => found.get(key) !== 1)
+        .map((key) => `${key}: ${found.get(key) ?? 0}`)
     },
-    count: (table, where = 'true') => count(`select count(*) as found from ${prefix}${table} where ${where}`),
+    count: (table, where = 'true') =>
+      count(`select count(*) as found from ${prefix}${table} where ${where}`),
   }
 }

@@ -1,4 +1,5 @@
-import { Agent, request } from 'node:http'
+import { request } from 'node:http'
+import type { Agent } from 'node:http'
 import type { Delivery } from '../../../src/model/delivery.ts'
 
 export interface Answer {
@@ -16,7 +17,11 @@ export function post(
   return new Promise((resolve, reject) => {
     const sending = request(
       `${url}/in/${source}`,
-      { method: 'POST', headers: { ...delivery.headers, 'content-length': delivery.body.byteLength }, agent: agent ?? false },
+      {
+        method: 'POST',
+        headers: { ...delivery.headers, 'content-length': delivery.body.byteLength },
+        agent: agent ?? false,
+      },
       (response) => {
         const chunks: Buffer[] = []
         response.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -34,24 +39,4 @@ export function post(
     sending.on('error', reject)
     sending.end(delivery.body)
   })
-}
-
-/** Sends until it is answered 200, as a sender that retries would. */
-export async function postUntilAccepted(url: () => string, delivery: Delivery): Promise<Answer> {
-  for (;;) {
-    try {
-      const answer = await post(url(), delivery)
-      if (answer.status === 200) return answer
-      if (answer.status !== 503) throw new UnexpectedAnswerError(answer.status)
-    } catch (error) {
-      if (error instanceof UnexpectedAnswerError) throw error
-    }
-    await new Promise((resolve) => setTimeout(resolve, 25))
-  }
-}
-
-class UnexpectedAnswerError extends Error {
-  constructor(status: number) {
-    super(`A sender was answered ${status}`)
-  }
 }

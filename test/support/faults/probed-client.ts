@@ -42,14 +42,18 @@ export function createProbedClients(probe: Probe): ProbedClients {
       if (text === undefined) return send(...args) as never
       const callback = args.at(-1)
       if (typeof callback === 'function') return sendWithCallback(probe, text, args, send) as never
-      const waiting = probe({ text, phase: 'before', isInTransaction: (statusOf(this) ?? 'I') !== 'I' })
+      const waiting = probe({
+        text,
+        phase: 'before',
+        isInTransaction: (statusOf(this) ?? 'I') !== 'I',
+      })
       const answer = () => awaitAnswer(probe, text, send(...args) as Promise<unknown>)
       // Sent in this turn unless the probe asks to wait, so that the order of statements stays as it was.
       return (waiting === undefined ? answer() : waiting.then(answer)) as never
     }
   }
   return {
-    Client: ProbedClient as unknown as typeof pg.Client,
+    Client: ProbedClient,
     listInTransaction: () => [...clients].filter((client) => statusOf(client) === 'T'),
   }
 }

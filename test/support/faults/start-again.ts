@@ -9,7 +9,7 @@ export async function startAgain(server: PostgresServer): Promise<void> {
     try {
       return await server.start()
     } catch (error) {
-      if (tries === 50 || !/still in use/.test(String(error))) throw error
+      if (tries === 50 || !String(error).includes('still in use')) throw error
     }
     await new Promise((resolve) => setTimeout(resolve, 100))
   }

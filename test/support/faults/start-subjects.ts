@@ -25,13 +25,19 @@ export async function beginSubjects(
   return Promise.all(subjects.map((subject) => subject.begin(config)))
 }
 
-export async function startSubject(kind: SubjectKind, config: SubjectConfig, options: SpawnOptions = {}): Promise<Subject> {
+export async function startSubject(
+  kind: SubjectKind,
+  config: SubjectConfig,
+  options: SpawnOptions = {},
+): Promise<Subject> {
   const [subject] = await startSubjects(kind, 1, config, options)
   return subject as Subject
 }
 
 function spawn(kind: SubjectKind, count: number, options: SpawnOptions): readonly Subject[] {
   const subjects = Array.from({ length: count }, () => new Subject(kind, options))
-  onTestFinished(async () => void (await Promise.all(subjects.map((subject) => subject.kill()))))
+  onTestFinished(async () => {
+    await Promise.all(subjects.map((subject) => subject.kill()))
+  })
   return subjects
 }

@@ -18,7 +18,13 @@ import { probeLibsql } from './probed-libsql.ts'
 import { createScriptedHandler } from './scripted-handler.ts'
 import type { ScriptTx } from './scripted-handler.ts'
 import { TRAP } from './subject-messages.ts'
-import type { FromSubject, StoreConfig, SubjectConfig, ToSubject, Trap } from './subject-messages.ts'
+import type {
+  FromSubject,
+  StoreConfig,
+  SubjectConfig,
+  ToSubject,
+  Trap,
+} from './subject-messages.ts'
 
 export type FaultInbox = Inbox<ReturnType<typeof createFaultSources>, ScriptTx>
 
@@ -45,7 +51,10 @@ export function runSubject(role: SubjectRole): void {
       case 'start':
         inbox = createSubjectInbox(message.config, { role, reach, probe })
         stopOnSigterm(role, inbox, message.config)
-        return answer(async () => ({ said: 'started', port: await role.start(inbox as FaultInbox, message.config) }))
+        return answer(async () => ({
+          said: 'started',
+          port: await role.start(inbox as FaultInbox, message.config),
+        }))
       case 'arm':
         probe.arm(message.trap)
         return say({ said: 'armed' })
@@ -66,17 +75,23 @@ export function runSubject(role: SubjectRole): void {
 
 function createSubjectInbox(
   config: SubjectConfig,
-  { role, reach, probe }: { role: SubjectRole; reach: (point: string) => Promise<void>; probe: TrapProbe },
+  {
+    role,
+    reach,
+    probe,
+  }: { role: SubjectRole; reach: (point: string) => Promise<void>; probe: TrapProbe },
 ): FaultInbox {
-  const inbox = createInbox({
+  const inbox: FaultInbox = createInbox({
     store: createStore(config.store, probe),
     sources: createFaultSources(),
     receive: config.receive ?? {},
     worker: role.worker ? { pollMs: 100, ...config.worker } : false,
     logger: SILENT,
-  }) as FaultInbox
+  })
   if (config.isQuiet !== true) {
-    inbox.events.onAny((name, about) => say({ said: 'happened', name, key: 'key' in about ? about.key : undefined }))
+    inbox.events.onAny((name, about) =>
+      say({ said: 'happened', name, key: 'key' in about ? about.key : undefined }),
+    )
   }
   if (role.worker) inbox.on('partner', '*', config.handler ?? {}, createScriptedHandler({ reach }))
   return inbox
@@ -85,7 +100,7 @@ function createSubjectInbox(
 function createStore(config: StoreConfig, probe: TrapProbe): Store<ScriptTx> {
   if (config.engine === 'sqlite') {
     probeLibsql((boundary) => probe.pass(boundary))
-    return sqliteStore(config.file, { driver: 'libsql' }) as unknown as Store<ScriptTx>
+    return sqliteStore(config.file, { driver: 'libsql' })
   }
   const { Client } = createProbedClients((boundary) => probe.pass(boundary))
   const pool = new pg.Pool({ ...config.connection, max: config.poolMax ?? 12, Client })
@@ -138,11 +153,18 @@ function stopOnSigterm(role: SubjectRole, inbox: FaultInbox, config: SubjectConf
 }
 
 function answer(work: () => Promise<FromSubject>): void {
-  work().then(say, (error: unknown) => say({ said: 'failed', error: error instanceof Error ? (error.stack ?? '') : String(error) }))
+  work().then(say, (error: unknown) =>
+    say({ said: 'failed', error: error instanceof Error ? (error.stack ?? '') : String(error) }),
+  )
 }
 
 function say(message: FromSubject): void {
   process.send?.(message)
 }
 
-const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+const SILENT = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}

@@ -100,12 +100,16 @@ export class Subject {
   /** Until something happened in it, to the event with this key if one is given. */
   async untilHappened(name: string, key?: string): Promise<void> {
     await this.#until(
-      (message) => message.said === 'happened' && message.name === name && (key === undefined || message.key === key),
+      (message) =>
+        message.said === 'happened' &&
+        message.name === name &&
+        (key === undefined || message.key === key),
     )
   }
 
   countHappened(name: string): number {
-    return this.#heard.filter((message) => message.said === 'happened' && message.name === name).length
+    return this.#heard.filter((message) => message.said === 'happened' && message.name === name)
+      .length
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -127,7 +131,8 @@ export class Subject {
         const found = this.#heard.find(matches)
         const failed = this.#heard.find(({ said }) => said === 'failed')
         if (found !== undefined) end(() => resolve(found))
-        else if (failed?.said === 'failed') end(() => reject(new Error(`The process failed: ${failed.error}`)))
+        else if (failed?.said === 'failed')
+          end(() => reject(new Error(`The process failed: ${failed.error}`)))
         else if (this.#isGone) end(() => reject(new SubjectGoneError(this.errors)))
       }
       const end = (settle: () => void): void => {

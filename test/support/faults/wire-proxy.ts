@@ -19,9 +19,9 @@ import type { ConnectionConfig } from '../postgres/start-postgres.ts'
  * - `drop-before`: the connection is closed and the server never sees the message.
  * - `drop-after`: the server sees it and answers; the client gets a closed connection instead.
  * - `black-hole`: the server sees it and answers; the client hears nothing more, on an open connection.
- * - `hold`: the message is kept back until `release` is called.
+ * - `late-ready`: the server's answer arrives, and a moment later the word that it is ready again.
  */
-export type WireFault = 'drop-before' | 'drop-after' | 'black-hole' | 'hold'
+export type WireFault = 'drop-before' | 'drop-after' | 'black-hole' | 'late-ready'
 
 export interface WireRule {
   /** Of the text of a Query or Parse message. */
@@ -32,12 +32,10 @@ export interface WireRule {
 export interface ArmedRule {
   /** Resolves when the fault has happened; for `drop-after` and `black-hole`, when the server has answered. */
   readonly fired: Promise<void>
-  release(): void
 }
 
 interface ActiveRule extends WireRule {
   readonly onFired: () => void
-  readonly released: Promise<void>
 }
 
 export class WireProxy {
@@ -56,7 +54,9 @@ export class WireProxy {
 
   static async start(upstream: ConnectionConfig): Promise<WireProxy> {
     const proxy = new WireProxy(upstream)
-    await new Promise<void>((resolve) => proxy.#server.listen(join(proxy.#dir, '.s.PGSQL.5432'), resolve))
+    await new Promise<void>((resolve) =>
+      proxy.#server.listen(join(proxy.#dir, '.s.PGSQL.5432'), resolve),
+    )
     return proxy
   }
 
@@ -67,11 +67,9 @@ export class WireProxy {
   /** Arms a fault for the next message that matches. It fires once. */
   arm(rule: WireRule): ArmedRule {
     let onFired: () => void = () => undefined
-    let release: () => void = () => undefined
     const fired = new Promise<void>((resolve) => (onFired = resolve))
-    const released = new Promise<void>((resolve) => (release = resolve))
-    this.#rules.push({ ...rule, onFired, released })
-    return { fired, release }
+    this.#rules.push({ ...rule, onFired })
+    return { fired }
   }
 
   async close(): Promise<void> {
@@ -83,7 +81,9 @@ export class WireProxy {
   #accept(client: Socket): void {
     this.connections += 1
     const { host, port } = this.#upstream
-    const server = host.startsWith('/') ? connect(join(host, `.s.PGSQL.${port}`)) : connect(port, host)
+    const server = host.startsWith('/')
+      ? connect(join(host, `.s.PGSQL.${port}`))
+      : connect(port, host)
     const pair = new Pair(client, server)
     for (const socket of [client, server]) {
       this.#sockets.add(socket)
@@ -95,18 +95,15 @@ export class WireProxy {
     }
     server.on('data', (chunk: Buffer) => pair.fromServer(chunk))
     const splitter = new FrontendSplitter()
-    let queue = Promise.resolve()
     client.on('data', (chunk: Buffer) => {
-      const messages = splitter.push(chunk)
-      queue = queue.then(async () => {
-        for (const message of messages) await this.#forward(pair, message)
-      })
+      for (const message of splitter.push(chunk)) this.#forward(pair, message)
     })
   }
 
-  async #forward(pair: Pair, message: Buffer): Promise<void> {
+  #forward(pair: Pair, message: Buffer): void {
     const text = textOf(message)
-    const rule = text === undefined ? undefined : this.#rules.find(({ matches }) => matches.test(text))
+    const rule =
+      text === undefined ? undefined : this.#rules.find(({ matches }) => matches.test(text))
     if (rule === undefined) return pair.toServer(message)
     this.#rules = this.#rules.filter((other) => other !== rule)
     switch (rule.fault) {
@@ -122,9 +119,9 @@ export class WireProxy {
       case 'black-hole':
         pair.onAnswer = () => rule.onFired()
         return pair.toServer(message)
-      case 'hold':
+      case 'late-ready':
+        pair.isReadyLate = true
         rule.onFired()
-        await rule.released
         return pair.toServer(message)
     }
   }
@@ -134,6 +131,8 @@ export class WireProxy {
 class Pair {
   /** Set when the server's answers are no longer passed on: called at its next ReadyForQuery. */
   onAnswer: (() => void) | undefined
+  /** Whether the next ReadyForQuery is kept back for a moment. */
+  isReadyLate = false
   readonly #client: Socket
   readonly #server: Socket
   readonly #answers = new BackendSplitter()
@@ -149,11 +148,23 @@ class Pair {
 
   fromServer(chunk: Buffer): void {
     if (this.onAnswer === undefined) {
-      if (!this.#client.destroyed) this.#client.write(chunk)
+      if (this.isReadyLate && chunk.at(-READY_BYTES) === READY_FOR_QUERY) this.#passOnLate(chunk)
+      else this.#toClient(chunk)
       this.#answers.push(chunk)
     } else if (this.#answers.push(chunk)) {
       this.onAnswer()
     }
+  }
+
+  /** Long enough for whoever waits for the answer to have gone on; right or wrong does not depend on it. */
+  #passOnLate(chunk: Buffer): void {
+    this.isReadyLate = false
+    this.#toClient(chunk.subarray(0, -READY_BYTES))
+    setTimeout(() => this.#toClient(chunk.subarray(-READY_BYTES)), 50)
+  }
+
+  #toClient(chunk: Buffer): void {
+    if (!this.#client.destroyed) this.#client.write(chunk)
   }
 
   onClosed(socket: Socket): void {
@@ -208,6 +219,8 @@ class BackendSplitter {
 const QUERY = 'Q'.charCodeAt(0)
 const PARSE = 'P'.charCodeAt(0)
 const READY_FOR_QUERY = 'Z'.charCodeAt(0)
+/** Its type, its length and the transaction's status. */
+const READY_BYTES = 6
 
 /** The SQL in a message, if it is one that carries some. */
 function textOf(message: Buffer): string | undefined {

@@ -30,7 +30,7 @@ const beatSql = (canReadControl: boolean): string => `
          array(select event_id
                  from {schema}.outcomes
                 where state = 'dead'
-                  and settled_at > to_timestamp($1::float8 / 1000) - interval '10 seconds'
+                  and settled_at > to_timestamp($1::float8 / 1000) - interval '60 seconds'
                 limit ${DIED_MAX + 1}) as died`
 
 const BEAT = beatSql(false)

@@ -27,14 +27,25 @@ const DUE = {
   suspect: 'q.parked is null and q.crashes > 0',
 } as const
 
+/** Of bodies that one claim hands over; twice that on the wire, as hex. One event may have more, and comes alone. */
+const CLAIM_BYTES_MAX = 16 * 1024 * 1024
+
+// The length of a body is known without reading it, and those beyond the budget are never read.
 const EVENTS_OF_CLAIM = `
-  select c.event_id, c.run, c.attempts, c.crashes, (extract(epoch from c.run_at) * 1000000)::bigint as run_at,
-         e.source, encode(e.event_key, 'hex') as event_key, e.type, encode(e.body, 'hex') as body, e.headers,
-         (extract(epoch from e.received_at) * 1000)::bigint as received_at,
-         (extract(epoch from e.occurred_at) * 1000)::bigint as occurred_at
-    from c
-   cross join lateral (select * from {schema}.events where id = c.event_id limit 1) e
-   order by c.run_at, c.event_id`
+  select event_id, run, attempts, crashes, (extract(epoch from run_at) * 1000000)::bigint as run_at,
+         source, encode(event_key, 'hex') as event_key, encode(key_hash, 'hex') as key_hash, type,
+         encode(body, 'hex') as body, headers,
+         (extract(epoch from received_at) * 1000)::bigint as received_at,
+         (extract(epoch from occurred_at) * 1000)::bigint as occurred_at, locked
+    from (select c.event_id, c.run, c.attempts, c.crashes, c.run_at,
+                 e.source, e.event_key, e.key_hash, e.type, e.body, e.headers, e.received_at, e.occurred_at,
+                 count(*) over () as locked,
+                 sum(octet_length(e.body)) over so_far as bytes, row_number() over so_far as place
+            from c
+           cross join lateral (select * from {schema}.events where id = c.event_id limit 1) e
+          window so_far as (order by c.run_at, c.event_id rows unbounded preceding)) claimed
+   where bytes <= ${CLAIM_BYTES_MAX} or place = 1
+   order by place`
 
 const NOT_RUNNING_ELSEWHERE = `
             and (q.event_id, q.attempts + 1) not in (
@@ -61,13 +72,17 @@ const CLAIM = {
   suspect: claimDue(DUE.suspect),
 }
 
-// $1 worker  $2 slot  $3 events  $4 runs  $5 attempts
+// $1 worker  $2 slot  $3 events  $4 runs  $5 attempts  $6 crashes
+//
+// One that was swept in between has a crash more, and must run alone.
 const CLAIM_THESE = `
   with c as materialized (
          select q.event_id, q.run
            from {schema}.queue q
-           join unnest($3::uuid[], $4::integer[], $5::integer[]) as chosen (event_id, run, attempts)
-             on q.event_id = chosen.event_id and q.run = chosen.run and q.attempts = chosen.attempts
+           join unnest($3::uuid[], $4::integer[], $5::integer[], $6::integer[])
+             as chosen (event_id, run, attempts, crashes)
+             on q.event_id = chosen.event_id and q.run = chosen.run
+            and q.attempts = chosen.attempts and q.crashes = chosen.crashes
           where q.event_id = any($3::uuid[])
             and q.parked is null${NOT_RUNNING_ELSEWHERE}
           order by q.run_at, q.event_id
@@ -104,8 +119,10 @@ const OPEN_GUARD = `
 
 export interface Claimed {
   readonly events: readonly ClaimedEvent[]
-  /** When the last of them was due, in ms. */
-  readonly lastRunAtMs: number | undefined
+  /** When the first of them was due, in ms. */
+  readonly firstRunAtMs: number | undefined
+  /** Whether more were locked than are handed over. */
+  readonly hasMore: boolean
 }
 
 export async function claimDueEvents(
@@ -121,10 +138,11 @@ export async function claimDueEvents(
   ])
   if (rows.length > limit)
     throw new Error(`Claimed ${rows.length} events where ${limit} were asked for`)
-  const last = rows.at(-1)?.['run_at']
+  const first = rows[0]?.['run_at']
   return {
     events: rows.map(asClaimedEvent),
-    lastRunAtMs: last == null ? undefined : Number(last) / 1_000,
+    firstRunAtMs: first == null ? undefined : Number(first) / 1_000,
+    hasMore: Number(rows[0]?.['locked'] ?? 0) > rows.length,
   }
 }
 
@@ -140,6 +158,7 @@ export async function claimChosenEvents(
     plainArray(chosen.map(({ eventId }) => eventId)),
     plainArray(chosen.map(({ run }) => run)),
     plainArray(chosen.map(({ attempt }) => attempt - 1)),
+    plainArray(chosen.map(({ crashes }) => crashes)),
   ])
   const locked = new Set(rows.map((row) => row.event_id))
   return chosen.filter(({ eventId }) => locked.has(eventId))
@@ -174,6 +193,7 @@ function asClaimedEvent(row: TextRow): ClaimedEvent {
     crashes: Number(row['crashes']),
     source: row['source'] ?? '',
     key: Buffer.from(row['event_key'] ?? '', 'hex').toString(),
+    keyHash: row['key_hash'] ?? '',
     type: row['type'] ?? '',
     body: Buffer.from(row['body'] ?? '', 'hex'),
     headers: JSON.parse(row['headers'] ?? '{}') as DeliveryHeaders,

@@ -69,7 +69,10 @@ function lowestIdAt(ms: number): string {
  * Each by itself: rows of its week that are in the default partition already keep that week there, and
  * must not keep the later weeks from being made.
  */
-async function attach(connection: Connection, { parent, name, from, to }: Partition): Promise<void> {
+async function attach(
+  connection: Connection,
+  { parent, name, from, to }: Partition,
+): Promise<void> {
   await connection.run('savepoint hookonce_partition')
   try {
     await connection.query(`create table {schema}.${name} (like {schema}.${parent} including all)`)

@@ -12,15 +12,37 @@ const first = (due: string): string => `
            order by run_at
            limit 1)`
 
+// $1 the lock that the one running suspect holds
+//
+// While it is held no other suspect can be claimed, however long it is due, and an idle worker that was
+// told of it would ask again at once. The locks are looked at only when there is a suspect, and not by
+// trying: that would be in the way of whoever claims.
 const NEXT = `
+  with suspect as materialized (
+         select${first('parked is null and crashes > 0')} as run_at),
+       free as (
+         select case when run_at is not null
+                      and not exists (select
+                                        from pg_locks
+                                       where locktype = 'advisory' and granted
+                                         and database = (select oid from pg_database
+                                                          where datname = current_database())
+                                         and classid = (($1::bigint >> 32) & 4294967295)::oid
+                                         and objid = ($1::bigint & 4294967295)::oid
+                                         and objsubid = 1)
+                     then run_at end as run_at
+           from suspect)
   select (extract(epoch from least(
          ${first('parked is null and attempts = 0 and crashes = 0')},
          ${first('parked is null and attempts > 0 and crashes = 0')},
-         ${first('parked is null and crashes > 0')}) - clock_timestamp()) * 1000)::float8 as due_in_ms`
+         (select run_at from free)) - clock_timestamp()) * 1000)::float8 as due_in_ms`
 
-/** Milliseconds until the earliest event that waits becomes due; `undefined` when none waits. */
-export async function findNextDueInMs(connection: Connection): Promise<number | undefined> {
-  const { rows } = await connection.query<'due_in_ms'>(NEXT)
+/** Milliseconds until the earliest event that may be claimed becomes due; `undefined` when none waits. */
+export async function findNextDueInMs(
+  connection: Connection,
+  suspectLock: string,
+): Promise<number | undefined> {
+  const { rows } = await connection.query<'due_in_ms'>(NEXT, [suspectLock])
   const dueInMs = rows[0]?.due_in_ms
   return dueInMs == null ? undefined : Math.max(0, Math.ceil(Number(dueInMs)))
 }

@@ -5,7 +5,7 @@
  * |---|---|---|
  * | known, same fingerprint | | a duplicate, and a dead event is queued again if its source says so |
  * | known, other fingerprint | | a conflict, or a duplicate of the same conflict |
- * | new | known | quarantined, or a duplicate of the event that has it |
+ * | new | known | quarantined, or a duplicate of the event that has it, queued again like any other |
  *
  * A statement of its own sees what the winner of a race has committed meanwhile, because the insert
  * before it has waited for the winner to end.
@@ -109,7 +109,7 @@ export async function recordKnown(
   for (const draft of drafts.filter(({ hasKey }) => hasKey)) {
     // Only a draft whose content was not its own is here with its key.
     const content = findContentHash(draft.draft) as Uint8Array
-    plan.knownContent(draft, plan.ownerOf(known.get(content).eventId))
+    plan.knownContent(draft, known.get(content))
   }
   await write(connection, plan)
   return plan.answers
@@ -189,11 +189,11 @@ class Plan {
   }[] = []
   readonly moves: { hash: Uint8Array; eventId: EventId }[] = []
   readonly dead: { at: number; eventId: EventId }[] = []
+  /** Who stands for an event that was a draft of this batch and turned out to be a duplicate. */
   readonly #owners = new Map<EventId, EventId>()
 
   duplicate(draft: UnsettledDraft, { eventId, isDead }: KnownKey): void {
-    this.answers.set(draft.at, { status: 'duplicate', eventId })
-    if (isDead && draft.draft.redelivery === 'retry') this.dead.push({ at: draft.at, eventId })
+    this.#answerDuplicate(draft, eventId, isDead)
     // Content that this draft claimed a moment ago must not stand for an event that will not be.
     const content = findContentHash(draft.draft)
     if (draft.hasContent && content !== undefined) this.#move(draft.id, content, eventId)
@@ -204,9 +204,10 @@ class Plan {
     this.parked.push({ draft, state: 'conflict', reason: 'same key, other content' })
   }
 
-  knownContent(draft: UnsettledDraft, owner: EventId): void {
+  knownContent(draft: UnsettledDraft, { eventId, isDead }: KnownKey): void {
     if (draft.draft.sameBytes === 'duplicate') {
-      this.answers.set(draft.at, { status: 'duplicate', eventId: owner })
+      const owner = this.#owners.get(eventId) ?? eventId
+      this.#answerDuplicate(draft, owner, isDead)
       this.#move(draft.id, draft.draft.keyHash, owner)
       return
     }
@@ -215,9 +216,9 @@ class Plan {
     this.parked.push({ draft, state: 'quarantined', reason })
   }
 
-  /** Who stands for an event that was a draft of this batch and turned out to be a duplicate. */
-  ownerOf(eventId: EventId): EventId {
-    return this.#owners.get(eventId) ?? eventId
+  #answerDuplicate({ at, draft }: UnsettledDraft, eventId: EventId, isDead: boolean): void {
+    this.answers.set(at, { status: 'duplicate', eventId })
+    if (isDead && draft.redelivery === 'retry') this.dead.push({ at, eventId })
   }
 
   #move(from: EventId, hash: Uint8Array, eventId: EventId): void {

@@ -1,8 +1,9 @@
 /**
  * Writes a failed attempt from outside the transaction that failed.
  *
- * The row must still say that this attempt is the next one, and nobody may hold it: if the lost
- * transaction is still open in the database, or another worker has the event, this does nothing.
+ * The row must still say that this attempt is the next one. A backend whose client is gone may take a
+ * moment to notice and holds the row until then, so that this waits for it, and only for so long: one
+ * that still holds it afterwards may be another worker's, and then the lock's time-out is the answer.
  *
  * @module
  */
@@ -10,14 +11,18 @@
 import type { Settlement } from '../../../model/outcome.ts'
 import type { Connection } from '../connection.ts'
 import { withoutNul } from '../binary-array.ts'
+import type { TransactionSettings } from '../transaction.ts'
 import { addAttempts, wholeMs } from './settle.ts'
+
+/** For the caller's transaction: how long to wait for whoever holds the event. */
+export const SETTLE_LOST: TransactionSettings = { statementTimeoutMs: 10_000, lockTimeoutMs: 1_000 }
 
 // $1 event  $2 run  $3 attempts so far
 const LOCK = `
   select 1
     from {schema}.queue
    where event_id = $1 and run = $2 and attempts = $3 and parked is null
-     for update skip locked`
+     for update`
 
 // $1 event  $2 run  $3 attempts  $4 retry in ms
 const RUN_AGAIN = `
@@ -32,14 +37,14 @@ const DIE = `
   insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at)
   values ($1, $2, 'dead', $3, $4, $5, clock_timestamp())`
 
-/** Runs inside a transaction of the caller. */
+/** Says whether it wrote. Runs inside a transaction of the caller, with `SETTLE_LOST`. */
 export async function settleLost(
   connection: Connection,
   settlement: Extract<Settlement, { state: 'ready' | 'dead' }>,
-): Promise<void> {
+): Promise<boolean> {
   const { eventId, run, attempt } = settlement
   const { rows } = await connection.query(LOCK, [eventId, run, attempt - 1])
-  if (rows.length === 0) return
+  if (rows.length === 0) return false
 
   await addAttempts(connection, [settlement])
   if (settlement.state === 'ready') {
@@ -48,4 +53,5 @@ export async function settleLost(
     const { durationMs, reason } = settlement
     await connection.query(DIE, [eventId, run, attempt, wholeMs(durationMs), withoutNul(reason)])
   }
+  return true
 }

@@ -14,7 +14,8 @@
 import { HookonceError } from '../../../errors.ts'
 import type { FailedAttempt, Settlement } from '../../../model/outcome.ts'
 import type { Connection } from '../connection.ts'
-import { plainArray, textArray, withoutNul } from '../binary-array.ts'
+import { byteaArray, plainArray, textArray } from '../binary-array.ts'
+import { wakeKey } from '../wake-key.ts'
 
 // $1 events  $2 runs  $3 states  $4 attempts  $5 durations  $6 reasons  $7 results
 const REST = `
@@ -52,7 +53,7 @@ const RUN_AGAIN = `
 // $1 events  $2 runs  $3 wake keys
 const PARK_UNHANDLED = `
   with s as materialized (
-         select * from unnest($1::uuid[], $2::integer[], $3::text[]) as s (event_id, run, wake_key)),
+         select * from unnest($1::uuid[], $2::integer[], $3::bytea[]) as s (event_id, run, wake_key)),
        changed as (
          update {schema}.queue q
             set parked = 'unhandled', reason = 'no handler for its type', wake_key = s.wake_key
@@ -104,11 +105,6 @@ export async function addAttempts(
   ])
 }
 
-/** Where unhandled events of one kind are found again. A source's name has no control characters. */
-export function wakeKey({ source, type }: { source: string; type: string }): string {
-  return withoutNul(`${source}\u001f${type}`)
-}
-
 /** A duration as the tables keep it: whole milliseconds, at most 24 days. */
 export function wholeMs(durationMs: number): number {
   return Math.min(Math.max(Math.round(durationMs), 0), 2_147_483_647)
@@ -152,7 +148,7 @@ function againValues(settlements: readonly Settled<'ready'>[]): unknown[] {
 }
 
 function unhandledValues(settlements: readonly Settled<'unhandled'>[]): unknown[] {
-  return [...idsOf(settlements), textArray(settlements.map(wakeKey))]
+  return [...idsOf(settlements), byteaArray(settlements.map(wakeKey))]
 }
 
 function idsOf(settlements: readonly { eventId: string; run: number }[]): [string, string] {

@@ -6,6 +6,8 @@
  * - An event counts only while the queue says that the listed attempt is still the next one, and
  *   nobody holds it. One that is held stays listed: a frozen worker still has it open, and the
  *   database will end that transaction in time.
+ * - Every crash is noted among the failures. It is not one of the attempts: those are for handlers that
+ *   fail, and a process may die of what its neighbours do.
  *
  * @module
  */
@@ -47,14 +49,13 @@ const SWEEP = `
             and held.crashes >= $3::integer),
        died as (
          insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at)
-         select event_id, run, 'dead', attempt, 0, 'crashed', clock_timestamp()
+         select event_id, run, 'dead', attempt - 1, 0, 'crashed', clock_timestamp()
            from held
           where crashes >= $3::integer),
        noted as (
          insert into {schema}.attempts (event_id, run, attempt, reason, message, duration_ms, at)
          select event_id, run, attempt, 'crashed', 'The process died while the handler ran', 0, clock_timestamp()
-           from held
-          where crashes >= $3::integer),
+           from held),
        remaining as materialized (
          select listed.worker_id, listed.slot,
                 array_agg(listed.event_id) as running, array_agg(listed.attempt) as running_attempts

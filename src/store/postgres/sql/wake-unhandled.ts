@@ -1,13 +1,13 @@
 import type { Connection } from '../connection.ts'
-import { textArray } from '../binary-array.ts'
-import { wakeKey } from './settle.ts'
+import { byteaArray } from '../binary-array.ts'
+import { wakeKey } from '../wake-key.ts'
 
 // $1 wake keys  $2 limit
 const WAKE = `
   with sleeping as materialized (
          select event_id, run
            from {schema}.queue
-          where parked = 'unhandled' and wake_key = any($1::text[])
+          where parked = 'unhandled' and wake_key = any($1::bytea[])
           order by event_id
           limit $2
             for update skip locked)
@@ -22,6 +22,6 @@ export async function wakeUnhandled(
   pairs: readonly { source: string; type: string }[],
   limit: number,
 ): Promise<number> {
-  const { rowCount } = await connection.query(WAKE, [textArray(pairs.map(wakeKey)), limit])
+  const { rowCount } = await connection.query(WAKE, [byteaArray(pairs.map(wakeKey)), limit])
   return rowCount ?? 0
 }

@@ -38,7 +38,8 @@ const LIST: Readonly<Record<ClaimRequest['kind'], string>> = {
 function selectDue(kind: string): string {
   return `
   select q.event_id, q.run, q.attempts, q.crashes,
-         e.source, e.event_key, cast(e.type as blob) as type, e.body, e.headers, e.received_at, e.occurred_at
+         e.source, e.event_key, e.key_hash, cast(e.type as blob) as type, e.body, e.headers,
+         e.received_at, e.occurred_at
     from {prefix}queue q
     join {prefix}events e on e.id = q.event_id
    where ${kind}
@@ -94,6 +95,7 @@ type CandidateRow = {
   crashes: number
   source: string
   event_key: Uint8Array | null
+  key_hash: Uint8Array
   type: Uint8Array
   body: Uint8Array
   headers: string
@@ -110,6 +112,7 @@ function toClaimedEvent(row: CandidateRow): ClaimedEvent {
     source: row.source,
     // An event without a key is parked; one that an operator released anyway runs under an empty one.
     key: row.event_key === null ? '' : decodeText(row.event_key),
+    keyHash: Buffer.from(row.key_hash).toString('hex'),
     type: decodeText(row.type),
     body: row.body,
     headers: JSON.parse(row.headers) as DeliveryHeaders,

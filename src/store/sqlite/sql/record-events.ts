@@ -155,7 +155,8 @@ function insertEvent(connection: Connection, draft: EventDraft, eventId: EventId
     eventId,
     draft.source,
     draft.key === undefined ? null : Buffer.from(draft.key),
-    draft.type,
+    // As on PostgreSQL, whose text cannot hold a NUL: a handler is found by the same name on both.
+    draft.type.replaceAll('\0', '\ufffd'),
     draft.keyHash,
     draft.fingerprint,
     draft.contentHash,

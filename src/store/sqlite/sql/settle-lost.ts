@@ -13,12 +13,12 @@ const IS_CLAIMABLE = `
  * Writes a failed attempt from outside its lost transaction, unless the event has moved on.
  *
  * Whoever runs this has the write lock, so no other worker is running the event; one that has run
- * it meanwhile has changed its attempts.
+ * it meanwhile has changed its attempts. Says whether it wrote.
  */
 export function settleLost(
   connection: Connection,
   settlement: Extract<Settlement, { state: 'ready' | 'dead' }>,
-): void {
-  if (connection.all(IS_CLAIMABLE, [settlement.eventId]).length === 0) return
-  trySettle(connection, settlement)
+): boolean {
+  if (connection.all(IS_CLAIMABLE, [settlement.eventId]).length === 0) return false
+  return trySettle(connection, settlement)
 }

@@ -1,0 +1,113 @@
+/**
+ * The connections a store works with: those it takes from the pool for one thing and gives back, and
+ * the one it keeps. All of them are given up when the store is closed.
+ *
+ * @module
+ */
+
+import { StoreUnavailableError } from '../../errors.ts'
+import { checkOut, createSchemaBinding } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { ControlConnection } from './control-connection.ts'
+import type { PgPool } from './driver.ts'
+import { describeDatabase } from './options.ts'
+import { asStoreError } from './store-error.ts'
+import { inTransaction, transact } from './transaction.ts'
+import type { TransactionSettings } from './transaction.ts'
+
+/** How long anything but a batch of events and a handler may take. */
+const STATEMENT_TIMEOUT_MS = 10_000
+const SHORT: TransactionSettings = {
+  statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  lockTimeoutMs: 5_000,
+}
+
+export class Connections {
+  readonly #pool: PgPool
+  readonly #bind
+  readonly #control: ControlConnection
+  #isClosed = false
+
+  constructor(pool: PgPool, schema: string) {
+    this.#pool = pool
+    this.#bind = createSchemaBinding(`"${schema}"`)
+    this.#control = new ControlConnection(() => this.checkOut(), STATEMENT_TIMEOUT_MS)
+  }
+
+  /** From now on nothing is checked out. What is, is not touched. */
+  refuseFurther(): void {
+    this.#isClosed = true
+  }
+
+  /** Lets go of the kept connection, after what it is doing. */
+  async close(): Promise<void> {
+    this.refuseFurther()
+    await this.#control.close()
+  }
+
+  async checkOut(timeoutMs = STATEMENT_TIMEOUT_MS): Promise<Connection> {
+    if (this.#isClosed) throw new StoreUnavailableError('The store is closed')
+    return checkOut(this.#pool, this.#bind, timeoutMs)
+  }
+
+  /** Lends a connection, outside any transaction. */
+  async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await this.checkOut()
+    try {
+      return await work(connection)
+    } catch (error) {
+      throw asStoreError(error)
+    } finally {
+      connection.release()
+    }
+  }
+
+  async transact<T>(
+    work: (connection: Connection) => Promise<T>,
+    settings: TransactionSettings = SHORT,
+  ): Promise<T> {
+    const connection = await this.checkOut()
+    try {
+      return await inTransaction(connection, settings, async () => work(connection))
+    } catch (error) {
+      throw asStoreError(error)
+    }
+  }
+
+  /** Lends the kept connection, so that it need not wait behind handlers for a place in the pool. */
+  async useControl<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#control.run(work)
+  }
+
+  async transactOnControl<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#control.run(async (connection) =>
+      transact(connection, SHORT, async () => work(connection)),
+    )
+  }
+
+  /** The first contact, whose failure says where we looked. */
+  async reach(work: (connection: Connection) => Promise<void>): Promise<void> {
+    ignorePoolErrors(this.#pool)
+    try {
+      await this.use(work)
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error
+      const cause = error.cause instanceof Error ? error.cause.message : error.message
+      const where = describeDatabase(this.#pool)
+      throw new StoreUnavailableError(`Cannot use PostgreSQL (database ${where}): ${cause}`, {
+        cause: error,
+      })
+    }
+  }
+}
+
+/** A pool emits `error` for an idle client that was lost, and without a listener that ends the process. */
+function ignorePoolErrors(pool: PgPool): void {
+  if (pool.listeners?.('error').includes(ignoreError) === true) return
+  pool.on?.('error', ignoreError)
+}
+
+/** The client is gone from the pool already; whoever needs the next one will hear of it. */
+function ignoreError(): void {
+  // Nothing to do.
+}

@@ -1,0 +1,62 @@
+/**
+ * When to leave SQLite's write lock alone for a moment, so that other processes come to write too.
+ *
+ * Measured with a worker that drains a queue and a second process that receives: without a pause the
+ * receiver got the lock a few times a minute. Nothing tells a writer that somebody waits, but a commit by
+ * another connection shows that there is somebody, and so does a lock that was found taken. While
+ * there was a sign of others lately, the pauses are frequent; else they are rare, and only so that
+ * somebody who is new can give a sign.
+ *
+ * @module
+ */
+
+/** As long as the pause between two tries of whoever waits, with its jitter and a timer's rounding. */
+const PAUSE_MS = 5
+/** After how much writing without a pause to make one, if others write too. */
+const SHARED_MS = 25
+/** The same, if nobody else is known: 1 % of the time. */
+const ALONE_MS = 500
+/** For how long a sign of others counts. */
+const SIGN_MS = 5_000
+
+export class Courtesy {
+  /** Since when the lock was never free for as long as a pause. */
+  #busySince = 0
+  #freeSince = -Infinity
+  #signAt = -Infinity
+  #dataVersion: number | undefined
+
+  /** The turn was taken by somebody who did not have to wait for it. */
+  taken(): void {
+    const now = performance.now()
+    if (now - this.#freeSince >= PAUSE_MS) this.#busySince = now
+  }
+
+  /** Nobody has the turn. */
+  free(): void {
+    this.#freeSince = performance.now()
+  }
+
+  /** A pause has been made. */
+  paused(): void {
+    this.#busySince = performance.now()
+  }
+
+  /** The lock was found taken. */
+  met(): void {
+    this.#signAt = performance.now()
+  }
+
+  /** The lock was got, and this is the number that other connections change when they commit. */
+  saw(dataVersion: number): void {
+    if (this.#dataVersion !== undefined && this.#dataVersion !== dataVersion) this.met()
+    this.#dataVersion = dataVersion
+  }
+
+  /** How long to leave the lock free before the next write; 0 for not at all. */
+  pauseMs(): number {
+    const now = performance.now()
+    const mostMs = now - this.#signAt < SIGN_MS ? SHARED_MS : ALONE_MS
+    return now - this.#busySince >= mostMs ? PAUSE_MS : 0
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * What happens to a group that could not be committed.
+ *
+ * Everything it did is rolled back. The event that is to blame gets a failed attempt, written from
+ * outside the transaction that is gone; when nobody knows which it is, each runs alone from now on,
+ * where it shows. Whatever the reason, it may not come back unchanged for ever: an event at the head of
+ * the queue that makes every group fail would stop all the others behind it.
+ *
+ * @module
+ */
+
+import { CommitUnknownError, HookonceError, SettingRefusedError, StoreUnavailableError } from '../errors.ts'
+import type { FailureReason } from '../model/outcome.ts'
+import type { ClaimedEvent, Group, Store } from '../store/contract.ts'
+import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import type { HandlerUnit } from './handlers.ts'
+import { reportSettlement } from './report-settlement.ts'
+import { RETRY_DEFAULTS } from './retry-policy.ts'
+import { InterruptedError } from './run-event.ts'
+import type { RunResult } from './run-event.ts'
+import { failureSettlement } from './settlement.ts'
+import type { SettledEvent } from './settlement.ts'
+
+export interface LetGoContext {
+  readonly store: Pick<Store<unknown>, 'settleLost'>
+  readonly happenings: HappeningEmitter
+  readonly findUnit: (event: ClaimedEvent) => HandlerUnit | undefined
+  /** From now on these run alone: alone each shows whether it is the one. */
+  readonly runAlone: (events: readonly ClaimedEvent[]) => void
+}
+
+/** Somebody ended our transaction while this event's handlers ran. */
+export class GroupEndedError extends Error {
+  readonly event: ClaimedEvent
+
+  constructor(event: ClaimedEvent) {
+    super('The handler ended the transaction')
+    this.event = event
+  }
+}
+
+/** The connection went away while this event's handlers ran. */
+export class GroupLostError extends Error {
+  readonly event: ClaimedEvent
+  readonly result: RunResult
+
+  constructor(event: ClaimedEvent, result: RunResult) {
+    super('The connection was lost while the handler ran')
+    this.event = event
+    this.result = result
+  }
+}
+
+/** For an error before COMMIT. */
+export async function letGo<Tx>(context: LetGoContext, group: Group<Tx>, error: unknown): Promise<void> {
+  const isGone = isEnded(group, error)
+  await group.abandon()
+  if (error instanceof GroupEndedError) return await blame(context, error.event, ENDED)
+  if (error instanceof GroupLostError && !isReadOnly(error.result)) {
+    const cause = error.result.status === 'failed' ? error.result.error : error
+    return await blame(context, error.event, { reason: 'connection', error: cause, isPermanent: false })
+  }
+  if (isNobodysFault(error)) return release(context, group, error)
+  if (isGone) return await suspect(context, group, ENDED)
+  await suspect(context, group, { reason: 'commit', error: asError(error), isPermanent: false })
+}
+
+/** For a COMMIT that the database refused, for example by a deferred constraint. */
+export async function blameForRefusal(
+  context: LetGoContext,
+  settled: readonly SettledEvent[],
+  error: Error,
+): Promise<void> {
+  const events = settled.map(({ event }) => event)
+  await suspect(context, { events }, { reason: 'commit', error, isPermanent: false })
+}
+
+/** Whether the error says that our transaction is gone although the connection is not. */
+export function isEnded<Tx>(group: Group<Tx>, error: unknown): boolean {
+  return error instanceof HookonceError && error.code === 'TRANSACTION_ENDED' && group.status() !== 'lost'
+}
+
+interface Blame {
+  readonly reason: FailureReason
+  readonly error: Error
+  readonly isPermanent: boolean
+}
+
+const ENDED: Blame = {
+  reason: 'transaction',
+  error: new HookonceError(
+    'TRANSACTION_ENDED',
+    'The handler ended the transaction it was given (COMMIT, ROLLBACK or BEGIN). Its writes and the fact ' +
+      '"done" can no longer commit together, so the event was stopped',
+  ),
+  isPermanent: true,
+}
+
+async function suspect(
+  context: LetGoContext,
+  group: { readonly events: readonly ClaimedEvent[] },
+  reason: Blame,
+): Promise<void> {
+  const [only] = group.events
+  if (group.events.length === 1 && only !== undefined) return await blame(context, only, reason)
+  context.runAlone(group.events)
+  context.happenings.emit('group.rerun', { size: group.events.length, cause: reason.error })
+}
+
+/** Best effort: if it cannot be written, the event simply runs again. */
+async function blame(context: LetGoContext, event: ClaimedEvent, { reason, error, isPermanent }: Blame): Promise<void> {
+  const unit = context.findUnit(event)
+  const retry = unit?.handlers[0]?.retry ?? RETRY_DEFAULTS
+  const settlement = failureSettlement(event, unit?.attemptsMax ?? retry.attemptsMax, {
+    reason,
+    error,
+    isPermanent,
+    retry,
+    durationMs: 0,
+  })
+  const isWritten = await context.store.settleLost(settlement).catch(() => false)
+  if (isWritten) reportSettlement(context.happenings, { event, unit, settlement, error })
+  else context.happenings.emit('group.released', { size: 1, cause: error.message })
+}
+
+function release<Tx>(context: LetGoContext, group: Group<Tx>, error: unknown): void {
+  const cause = error instanceof InterruptedError ? 'the worker was stopped' : asError(error).message
+  context.happenings.emit('group.released', { size: group.events.length, cause })
+}
+
+/** The worker is stopped, the database is away, a failover goes on, or a handler was not to be grouped. */
+function isNobodysFault(error: unknown): boolean {
+  return (
+    error instanceof InterruptedError ||
+    error instanceof StoreUnavailableError ||
+    error instanceof CommitUnknownError ||
+    error instanceof SettingRefusedError ||
+    error instanceof GroupLostError
+  )
+}
+
+/** A server in recovery takes no writes, and no event is to blame for it. */
+function isReadOnly(result: RunResult): boolean {
+  return result.status === 'failed' && 'code' in result.error && result.error.code === '25006'
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
+}
