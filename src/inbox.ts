@@ -293,8 +293,9 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
         await this.#open()
         return store.recordEvents(drafts, options)
       },
-      // Asked only while a batch is on its way, so the store is open.
+      // Asked only while a handler or a batch is on its way, so the store is open.
       ...(store.findKnown !== undefined && { findKnown: store.findKnown.bind(store) }),
+      ...(store.isHeld !== undefined && { isHeld: store.isHeld.bind(store) }),
     }
   }
 

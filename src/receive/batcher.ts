@@ -15,7 +15,7 @@ import { CommitUnknownError, StoreRejectedError, StoreUnavailableError } from '.
 import type { EventDraft, Recorded } from '../model/event.ts'
 import type { Store } from '../store/contract.ts'
 
-export type RecordingStore = Pick<Store<unknown>, 'recordEvents' | 'recordConcurrency' | 'findKnown'>
+export type RecordingStore = Pick<Store<unknown>, 'recordEvents' | 'recordConcurrency' | 'findKnown' | 'isHeld'>
 
 export interface BatcherOptions {
   readonly batchMax: number
@@ -25,6 +25,9 @@ export interface BatcherOptions {
 
 /** Past it a batch is closed: two hundred bodies of a megabyte are no single statement. */
 const BATCH_BYTES_MAX = 8_388_608
+
+/** A batch that nobody is in the way of is stored in a few milliseconds. */
+const LONG_MS = 25
 
 /** One delivery's drafts on their way to the store. */
 interface Parcel {
@@ -53,6 +56,7 @@ export class Batcher {
   readonly #flights = new Map<string, Flight>()
   #waiting: Parcel[] = []
   #batchesInFlight = 0
+  #lastSentAt = 0
   #flushIsScheduled = false
 
   constructor(store: RecordingStore, options: BatcherOptions) {
@@ -70,13 +74,19 @@ export class Batcher {
     const flights = this.#findFlights(identities)
     if (flights !== undefined) return shareFlights(flights)
     const { findKnown } = this.#store
-    if (findKnown === undefined || this.#batchesInFlight === 0) return this.#enqueue(drafts, identities)
-    // Here a batch may wait for a handler to end; a duplicate need not wait with it.
+    if (findKnown === undefined || !this.#mayWaitLong()) return this.#enqueue(drafts, identities)
+    // A duplicate need not wait for a handler to end.
     return findKnown(drafts).then((known) =>
       known.every((recorded) => recorded !== undefined)
         ? known.map((recorded) => ({ ...recorded, shared: false }))
         : this.#enqueue(drafts, identities),
     )
+  }
+
+  /** A handler of this process holds the store, or one of another process seems to. */
+  #mayWaitLong(): boolean {
+    if (this.#store.isHeld?.() === true) return true
+    return this.#batchesInFlight > 0 && performance.now() - this.#lastSentAt > LONG_MS
   }
 
   #enqueue(drafts: readonly EventDraft[], identities: readonly string[]): Promise<readonly RecordedDraft[]> {
@@ -146,6 +156,7 @@ export class Batcher {
 
   async #send(parcels: readonly Parcel[]): Promise<void> {
     this.#batchesInFlight += 1
+    this.#lastSentAt = performance.now()
     try {
       await this.#sendTogether(parcels)
     } catch (error) {

@@ -53,6 +53,9 @@ export interface Store<Tx> {
    */
   findKnown?(drafts: readonly EventDraft[]): Promise<readonly (Recorded | undefined)[]>
 
+  /** Whether `recordEvents` would have to wait for a handler of this process. Goes with `findKnown`. */
+  isHeld?(): boolean
+
   /**
    * Confirms that what this process remembers of committed keys still holds.
    * @throws StoreUnavailableError

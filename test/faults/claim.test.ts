@@ -50,7 +50,9 @@ describe('claims on PostgreSQL', () => {
       { event_key: 'evt_1', note: 'other' },
     ])
     const event = await other.getEvent('evt_1')
-    expect(event).toMatchObject({ state: 'done', crashes: 0, failures: [] })
+    // To the others a worker that stands still has crashed; the frozen one adds nothing to that.
+    expect(event.outcome).toMatchObject({ state: 'done', attempts: 1 })
+    expect(event.failures.map(({ reason }) => reason)).toEqual(['crashed'])
   })
 
   test('C07: a frozen worker adds no failure of its own to an event that another one has failed meanwhile', async () => {
@@ -88,7 +90,7 @@ describe('claims on PostgreSQL', () => {
 
     const event = await other.getEvent('evt_1')
     expect(event).toMatchObject({ state: 'ready', attempts: 1 })
-    expect(event.failures.map(({ message }) => message)).toEqual(['the other one'])
+    expect(event.failures.map(({ reason }) => reason)).toEqual(['crashed', 'error'])
     expect(await database.countEffects()).toBe(0)
   })
 

@@ -133,6 +133,10 @@ export class SqliteStore implements Store<SqliteTx> {
     return known.map((recorded) => recorded ?? (stored[next++] as Recorded))
   }
 
+  isHeld(): boolean {
+    return this.#group !== undefined
+  }
+
   async findKnown(drafts: readonly EventDraft[]): Promise<readonly (Recorded | undefined)[]> {
     const { identity } = this.#requireOpen()
     const known = await this.#read((reader) => drafts.map((draft) => findKnown(reader, draft)))
