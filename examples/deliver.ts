@@ -11,7 +11,12 @@ export interface DeliverOptions {
 }
 
 /** Delivers one signed event several times at once, as Stripe would. */
-export async function deliver({ port, key, type, times }: DeliverOptions): Promise<readonly Answer[]> {
+export async function deliver({
+  port,
+  key,
+  type,
+  times,
+}: DeliverOptions): Promise<readonly Answer[]> {
   const secret = process.env['STRIPE_WEBHOOK_SECRET'] ?? EXAMPLE_SECRET
   const { headers, body } = signedDelivery('stripe', { secret, key, type })
   const send = async (): Promise<Answer> => {
@@ -20,7 +25,8 @@ export async function deliver({ port, key, type, times }: DeliverOptions): Promi
       headers: headers as Record<string, string>,
       body: Buffer.from(body),
     })
-    if (!response.ok) throw new Error(`The delivery was answered ${response.status}: ${await response.text()}`)
+    if (!response.ok)
+      throw new Error(`The delivery was answered ${response.status}: ${await response.text()}`)
     return (await response.json()) as Answer
   }
   return Promise.all(Array.from({ length: times }, send))

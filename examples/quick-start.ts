@@ -17,7 +17,9 @@ mkdirSync('.hookonce', { recursive: true })
 
 const inbox = createInbox({
   store: sqliteStore('.hookonce/quick-start.db'),
-  sources: { stripe: stripe({ secrets: [process.env['STRIPE_WEBHOOK_SECRET'] ?? EXAMPLE_SECRET] }) },
+  sources: {
+    stripe: stripe({ secrets: [process.env['STRIPE_WEBHOOK_SECRET'] ?? EXAMPLE_SECRET] }),
+  },
 })
 
 // Your handler. What it writes through `tx` and the fact that the event is done commit together.

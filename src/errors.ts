@@ -135,15 +135,21 @@ export function requireInteger(
 
 export function requireOneOf(option: string, value: unknown, allowed: readonly unknown[]): void {
   if (allowed.includes(value)) return
-  throw new OptionInvalidError(option, `one of ${allowed.map((v) => JSON.stringify(v)).join(', ')}`, value)
+  throw new OptionInvalidError(
+    option,
+    `one of ${allowed.map((v) => JSON.stringify(v)).join(', ')}`,
+    value,
+  )
 }
 
 /** Never the value of a string: it may be a secret that ended up in the wrong place. */
 function describe(value: unknown): string {
-  if (typeof value === 'string') return value === '' ? 'an empty string' : `a string of ${value.length} characters`
+  if (typeof value === 'string')
+    return value === '' ? 'an empty string' : `a string of ${value.length} characters`
   if (value === null) return 'null'
   if (value === undefined) return 'nothing'
   if (Array.isArray(value)) return `a list of ${value.length}`
-  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value)
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
+    return String(value)
   return `a value of type ${typeof value}`
 }

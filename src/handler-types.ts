@@ -32,16 +32,25 @@ type Matching<Events extends EventMap, Pattern extends string> = Pattern extends
     : Extract<keyof Events, Pattern>
 
 /** The payload of the events a pattern matches; a union where it matches several types. */
-export type PayloadFor<Events extends EventMap, Pattern extends string> = string extends keyof Events
+export type PayloadFor<
+  Events extends EventMap,
+  Pattern extends string,
+> = string extends keyof Events
   ? Events[keyof Events]
   : [Matching<Events, Pattern>] extends [never]
     ? unknown
     : Events[Matching<Events, Pattern>]
 
-export type PatternsOf<T> = T extends readonly (infer Pattern extends string)[] ? Pattern : T extends string ? T : never
+export type PatternsOf<T> = T extends readonly (infer Pattern extends string)[]
+  ? Pattern
+  : T extends string
+    ? T
+    : never
 
 /** The transaction of a handler: none where it may run twice. */
-export type TxFor<Tx, Options> = Options extends { readonly guarantee: 'at-least-once' } ? never : Tx
+export type TxFor<Tx, Options> = Options extends { readonly guarantee: 'at-least-once' }
+  ? never
+  : Tx
 
 /** The payload a handler gets: what its schema puts out, else what the source says. */
 export type PayloadWith<Payload, Options> = Options extends {

@@ -8,7 +8,16 @@
 import { createOperator } from './admin/operator.ts'
 import type { Operator } from './admin/operator.ts'
 import { HookonceError, OptionInvalidError, rejectUnknownKeys } from './errors.ts'
-import type { EventsOf, HandlerFunction, PatternsOf, PayloadFor, PayloadWith, SourceMap, TxFor, TypePattern } from './handler-types.ts'
+import type {
+  EventsOf,
+  HandlerFunction,
+  PatternsOf,
+  PayloadFor,
+  PayloadWith,
+  SourceMap,
+  TxFor,
+  TypePattern,
+} from './handler-types.ts'
 import { fetchHandler } from './http/fetch.ts'
 import { nodeHandler } from './http/node.ts'
 import type { ReceivingInbox } from './http/receiving-inbox.ts'
@@ -93,7 +102,8 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     rejectUnknownKeys('createInbox', options, ['store', 'sources', 'receive', 'worker', 'logger'])
     this.#store = requireStore(options.store)
     this.#sources = requireSources(options.sources)
-    this.#workerOptions = options.worker === false ? undefined : resolveWorkerOptions(options.worker ?? {})
+    this.#workerOptions =
+      options.worker === false ? undefined : resolveWorkerOptions(options.worker ?? {})
     this.receiveOptions = resolveReceiveOptions(options.receive ?? {})
     this.#logger = options.logger ?? consoleLogger()
     logHappenings(this.#happenings, this.#logger)
@@ -103,7 +113,11 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     this.#heartbeat = new Heartbeat(this.#store, this.#committedKeys, this.#happenings)
     this.#notifier = createNotifier(this.#store)
     this.#context = this.#createReceiveContext()
-    this.admin = createOperator({ store: this.#store, open: () => this.#open(), onForgotten: (id) => this.#committedKeys.forget(id) })
+    this.admin = createOperator({
+      store: this.#store,
+      open: () => this.#open(),
+      onForgotten: (id) => this.#committedKeys.forget(id),
+    })
     // The redelivery of a dead event is a wish to try again, so it must reach the store.
     this.#happenings.on('event.dead', ({ eventId }) => this.#committedKeys.forget(eventId))
   }
@@ -135,7 +149,10 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
   requireSource(sourceName: string): void {
     if (this.#sources.has(sourceName)) return
     const known = [...this.#sources.keys()].join(', ') || 'none'
-    throw new HookonceError('SOURCE_UNKNOWN', `There is no source "${sourceName}". Configured: ${known}`)
+    throw new HookonceError(
+      'SOURCE_UNKNOWN',
+      `There is no source "${sourceName}". Configured: ${known}`,
+    )
   }
 
   reportBodyParsed(sourceName: string, hint: string): void {
@@ -179,7 +196,8 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     optionsOrHandler: HandlerOptions | AnyHandler,
     handler?: AnyHandler,
   ): this {
-    if (typeof optionsOrHandler === 'function') this.#handlers.add(source, types, {}, optionsOrHandler)
+    if (typeof optionsOrHandler === 'function')
+      this.#handlers.add(source, types, {}, optionsOrHandler)
     else this.#handlers.add(source, types, optionsOrHandler, handler as AnyHandler)
     this.#worker?.handlersChanged()
     return this
@@ -301,14 +319,14 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
 
   #reportWarnings(): void {
     for (const [name, source] of this.#sources) {
-      for (const warning of source.warnings) this.#happenings.emit('source.warning', { source: name, warning })
+      for (const warning of source.warnings)
+        this.#happenings.emit('source.warning', { source: name, warning })
     }
   }
 }
 
 type Patterns<Sources extends SourceMap, Name extends keyof Sources> =
-  | TypePattern<EventsOf<Sources[Name]>>
-  | readonly TypePattern<EventsOf<Sources[Name]>>[]
+  TypePattern<EventsOf<Sources[Name]>> | readonly TypePattern<EventsOf<Sources[Name]>>[]
 
 const SOURCE_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
@@ -320,17 +338,30 @@ function requireSources(sources: SourceMap): ReadonlyMap<string, Source> {
   for (const [name, source] of entries) {
     // The name is part of the URL, of the identity of every event, and of the logs.
     if (!SOURCE_NAME.test(name)) {
-      throw new OptionInvalidError(`createInbox.sources.${name}`, 'named with a-z, 0-9, - and _ only', name)
+      throw new OptionInvalidError(
+        `createInbox.sources.${name}`,
+        'named with a-z, 0-9, - and _ only',
+        name,
+      )
     }
     if (typeof source?.verify !== 'function' || typeof source.identify !== 'function') {
-      throw new OptionInvalidError(`createInbox.sources.${name}`, 'a source, such as stripe({ secrets: […] })', source)
+      throw new OptionInvalidError(
+        `createInbox.sources.${name}`,
+        'a source, such as stripe({ secrets: […] })',
+        source,
+      )
     }
   }
-  if (entries.length === 0) throw new OptionInvalidError('createInbox.sources', 'at least one source', sources)
+  if (entries.length === 0)
+    throw new OptionInvalidError('createInbox.sources', 'at least one source', sources)
   return new Map(entries)
 }
 
 function requireStore<Tx>(store: Store<Tx>): Store<Tx> {
   if (typeof store?.recordEvents === 'function') return store
-  throw new OptionInvalidError('createInbox.store', 'a store: sqliteStore(file) or postgresStore({ pool })', store)
+  throw new OptionInvalidError(
+    'createInbox.store',
+    'a store: sqliteStore(file) or postgresStore({ pool })',
+    store,
+  )
 }

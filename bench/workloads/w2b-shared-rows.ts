@@ -8,7 +8,6 @@ const PG_BOSS = [
   { batchSize: 2, localConcurrency: 4 },
   { batchSize: 5, localConcurrency: 4 },
   { batchSize: 20, localConcurrency: 4 },
-  { batchSize: 100, localConcurrency: 4 },
 ]
 
 export const drainSharedRows: Workload = {

@@ -9,11 +9,7 @@ import type { Delivery } from './delivery.ts'
 
 /** Why a delivery was not believed. The sender is never told which; the log is. */
 export type VerdictReason =
-  | 'missing-header'
-  | 'malformed-header'
-  | 'malformed-timestamp'
-  | 'stale'
-  | 'bad-signature'
+  'missing-header' | 'malformed-header' | 'malformed-timestamp' | 'stale' | 'bad-signature'
 
 export type Verdict =
   | {

@@ -16,7 +16,10 @@ const JSON_HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-
 /** The event is durable: as a new one, or from an earlier delivery. */
 export function stored(
   success: SuccessAnswer,
-  { outcome, eventId }: { outcome: 'accepted' | 'duplicate' | 'conflict' | 'quarantined'; eventId: EventId },
+  {
+    outcome,
+    eventId,
+  }: { outcome: 'accepted' | 'duplicate' | 'conflict' | 'quarantined'; eventId: EventId },
 ): Acknowledgement {
   // A conflict and a quarantined event are ours to sort out: to the sender they are accepted.
   const status = outcome === 'duplicate' ? 'duplicate' : 'accepted'
@@ -50,7 +53,9 @@ export function unknownSource(): Acknowledgement {
 }
 
 export function wrongMethod(): Acknowledgement {
-  return answer(405, 'wrong-method', '{"error":"method_not_allowed"}', { headers: { allow: 'POST' } })
+  return answer(405, 'wrong-method', '{"error":"method_not_allowed"}', {
+    headers: { allow: 'POST' },
+  })
 }
 
 /** Missing, wrong or stale signature. */
@@ -68,7 +73,9 @@ export function tooSlow(): Acknowledgement {
 }
 
 export function tooLarge(bodyBytesMax: number): Acknowledgement {
-  return answer(413, 'too-large', `{"error":"body_too_large","max":${bodyBytesMax}}`, { close: true })
+  return answer(413, 'too-large', `{"error":"body_too_large","max":${bodyBytesMax}}`, {
+    close: true,
+  })
 }
 
 export function encoded(): Acknowledgement {
@@ -94,7 +101,14 @@ function written(
   json: string,
 ): Acknowledgement {
   if (success.status === 204 || success.body === 'empty') {
-    return { status: success.status, headers: { 'cache-control': 'no-store' }, body: '', outcome, eventId, close: false }
+    return {
+      status: success.status,
+      headers: { 'cache-control': 'no-store' },
+      body: '',
+      outcome,
+      eventId,
+      close: false,
+    }
   }
   return answer(success.status, outcome, json, { eventId })
 }
@@ -103,7 +117,11 @@ function answer(
   status: number,
   outcome: AcknowledgementOutcome,
   body: string,
-  { headers = {}, eventId, close = false }: { headers?: Record<string, string>; eventId?: EventId; close?: boolean } = {},
+  {
+    headers = {},
+    eventId,
+    close = false,
+  }: { headers?: Record<string, string>; eventId?: EventId; close?: boolean } = {},
 ): Acknowledgement {
   return { status, headers: { ...JSON_HEADERS, ...headers }, body, outcome, eventId, close }
 }

@@ -37,11 +37,17 @@ export class OutcomeWaiter {
     const failuresBefore = await this.#begin(recorded)
 
     for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 500)) {
-      const woken = this.#nextWake(eventId, Math.min(pauseMs, Math.max(0, deadline - performance.now())))
+      const woken = this.#nextWake(
+        eventId,
+        Math.min(pauseMs, Math.max(0, deadline - performance.now())),
+      )
       const view = await this.#store.findOutcome(eventId)
-      const answer = view === undefined ? failed(eventId) : decide(success, { view, eventId, outcome, failuresBefore })
-      if (answer !== undefined) return woken.cancel(), answer
-      if (performance.now() >= deadline) return woken.cancel(), unavailable()
+      const answer =
+        view === undefined
+          ? failed(eventId)
+          : decide(success, { view, eventId, outcome, failuresBefore })
+      if (answer !== undefined) return (woken.cancel(), answer)
+      if (performance.now() >= deadline) return (woken.cancel(), unavailable())
       await woken.promise
     }
   }
@@ -51,7 +57,8 @@ export class OutcomeWaiter {
     if (status !== 'duplicate') return 0
     const view = await this.#store.findOutcome(eventId)
     const failures = view?.attempts ?? 0
-    if (view !== undefined && view.outcome === undefined && failures > 0) await this.#store.nudgeEvent(eventId)
+    if (view !== undefined && view.outcome === undefined && failures > 0)
+      await this.#store.nudgeEvent(eventId)
     return failures
   }
 
@@ -96,7 +103,10 @@ interface Decision {
 }
 
 /** The answer that follows from what is known, or `undefined` while the outcome is open. */
-function decide(success: SuccessAnswer, { view, eventId, outcome, failuresBefore }: Decision): Acknowledgement | undefined {
+function decide(
+  success: SuccessAnswer,
+  { view, eventId, outcome, failuresBefore }: Decision,
+): Acknowledgement | undefined {
   const settled = view.outcome
   if (settled?.state === 'dead') return failed(eventId)
   if (settled !== undefined) {

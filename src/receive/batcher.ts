@@ -15,7 +15,10 @@ import { CommitUnknownError, StoreRejectedError, StoreUnavailableError } from '.
 import type { EventDraft, Recorded } from '../model/event.ts'
 import type { Store } from '../store/contract.ts'
 
-export type RecordingStore = Pick<Store<unknown>, 'recordEvents' | 'recordConcurrency' | 'findKnown' | 'isHeld'>
+export type RecordingStore = Pick<
+  Store<unknown>,
+  'recordEvents' | 'recordConcurrency' | 'findKnown' | 'isHeld'
+>
 
 export interface BatcherOptions {
   readonly batchMax: number
@@ -89,9 +92,16 @@ export class Batcher {
     return this.#batchesInFlight > 0 && performance.now() - this.#lastSentAt > LONG_MS
   }
 
-  #enqueue(drafts: readonly EventDraft[], identities: readonly string[]): Promise<readonly RecordedDraft[]> {
+  #enqueue(
+    drafts: readonly EventDraft[],
+    identities: readonly string[],
+  ): Promise<readonly RecordedDraft[]> {
     if (this.#waiting.length >= this.#options.waitingMax) {
-      return Promise.reject(new StoreUnavailableError(`${this.#options.waitingMax} deliveries wait for the store already`))
+      return Promise.reject(
+        new StoreUnavailableError(
+          `${this.#options.waitingMax} deliveries wait for the store already`,
+        ),
+      )
     }
     return new Promise((resolve, reject) => {
       const expiresAt = performance.now() + this.#options.answerTimeoutMs
@@ -160,7 +170,8 @@ export class Batcher {
     try {
       await this.#sendTogether(parcels)
     } catch (error) {
-      if (error instanceof StoreRejectedError && parcels.length > 1) await this.#sendOneByOne(parcels)
+      if (error instanceof StoreRejectedError && parcels.length > 1)
+        await this.#sendOneByOne(parcels)
       else for (const parcel of parcels) parcel.reject(asStoreError(error))
     } finally {
       this.#batchesInFlight -= 1
@@ -199,7 +210,10 @@ async function shareFlights(flights: readonly Flight[]): Promise<readonly Record
 }
 
 /** Equal keys with equal content are sent once. Equal keys with other content are a conflict and both sent. */
-function collapse(parcels: readonly Parcel[]): { drafts: readonly EventDraft[]; places: ReadonlyMap<string, number> } {
+function collapse(parcels: readonly Parcel[]): {
+  drafts: readonly EventDraft[]
+  places: ReadonlyMap<string, number>
+} {
   const drafts: EventDraft[] = []
   const places = new Map<string, number>()
   for (const parcel of parcels) {

@@ -15,7 +15,10 @@ import type { EventDraft, EventId } from '../model/event.ts'
 
 export class CommittedKeys {
   readonly #max: number
-  readonly #entries = new Map<string, { readonly fingerprint: Uint8Array; readonly eventId: EventId }>()
+  readonly #entries = new Map<
+    string,
+    { readonly fingerprint: Uint8Array; readonly eventId: EventId }
+  >()
   /** Several keys may stand for one event, where a sender gives it several ids. */
   readonly #keysByEvent = new Map<EventId, Set<string>>()
   #epoch: string | undefined
@@ -30,7 +33,8 @@ export class CommittedKeys {
     if (performance.now() >= this.#validUntil) return undefined
     const key = memoryKey(draft)
     const entry = this.#entries.get(key)
-    if (entry === undefined || Buffer.compare(entry.fingerprint, draft.fingerprint) !== 0) return undefined
+    if (entry === undefined || Buffer.compare(entry.fingerprint, draft.fingerprint) !== 0)
+      return undefined
     // Back in at the end: a Map iterates in order of insertion, so its first entry is the oldest used.
     this.#entries.delete(key)
     this.#entries.set(key, entry)
@@ -83,5 +87,9 @@ export class CommittedKeys {
 
 function memoryKey(draft: EventDraft): string {
   // 32 bytes as latin1: half the memory of hex.
-  return Buffer.from(draft.keyHash.buffer, draft.keyHash.byteOffset, draft.keyHash.byteLength).toString('latin1')
+  return Buffer.from(
+    draft.keyHash.buffer,
+    draft.keyHash.byteOffset,
+    draft.keyHash.byteLength,
+  ).toString('latin1')
 }

@@ -10,7 +10,10 @@ import type { DeliveryCount, Store } from '../store/contract.ts'
 export class DeliveryCounter {
   readonly #store: Pick<Store<unknown>, 'countDeliveries'>
   readonly #flushMs: number
-  #counts = new Map<string, { eventId: EventId; outcome: DeliveryCount['outcome']; count: number }>()
+  #counts = new Map<
+    string,
+    { eventId: EventId; outcome: DeliveryCount['outcome']; count: number }
+  >()
   #timer: NodeJS.Timeout | undefined
   #flushing: Promise<void> = Promise.resolve()
 
@@ -34,7 +37,9 @@ export class DeliveryCounter {
     this.#counts = new Map()
     if (counts.length > 0) {
       // One flush at a time; a store that is down loses the counts, not the events.
-      this.#flushing = this.#flushing.then(() => this.#store.countDeliveries(counts)).catch(() => undefined)
+      this.#flushing = this.#flushing
+        .then(() => this.#store.countDeliveries(counts))
+        .catch(() => undefined)
     }
     return this.#flushing
   }

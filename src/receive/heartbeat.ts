@@ -19,7 +19,11 @@ export class Heartbeat {
   #isStopped = false
   #skewMs = 0
 
-  constructor(store: Pick<Store<unknown>, 'beat'>, committedKeys: CommittedKeys, happenings: HappeningEmitter) {
+  constructor(
+    store: Pick<Store<unknown>, 'beat'>,
+    committedKeys: CommittedKeys,
+    happenings: HappeningEmitter,
+  ) {
     this.#store = store
     this.#committedKeys = committedKeys
     this.#happenings = happenings
@@ -57,7 +61,9 @@ export class Heartbeat {
     if (this.#isStopped) return
     this.#timer = setTimeout(() => {
       this.#beat()
-        .catch((error: unknown) => this.noticeDown(error instanceof Error ? error : new Error(String(error))))
+        .catch((error: unknown) =>
+          this.noticeDown(error instanceof Error ? error : new Error(String(error))),
+        )
         .finally(() => this.#schedule())
     }, BEAT_MS).unref()
   }

@@ -81,7 +81,10 @@ async function record(
   if (remembered !== undefined) return remembered
 
   const { epoch } = context.committedKeys
-  const recorded = await withinDeadline(context.batcher.record(drafts), context.options.answerTimeoutMs)
+  const recorded = await withinDeadline(
+    context.batcher.record(drafts),
+    context.options.answerTimeoutMs,
+  )
   recorded.forEach(({ status, eventId, shared }, index) => {
     const draft = drafts[index] as EventDraft
     report(context, draft, recorded[index] as RecordedDraft, shared ? 'flight' : 'store')
@@ -89,7 +92,8 @@ async function record(
       context.committedKeys.remember(draft, eventId, epoch)
     }
   })
-  if (recorded.some(({ status }) => status === 'accepted' || status === 'revived')) context.onStored()
+  if (recorded.some(({ status }) => status === 'accepted' || status === 'revived'))
+    context.onStored()
   return recorded
 }
 
@@ -103,7 +107,9 @@ function findRemembered(
     if (eventId === undefined) return undefined
     found.push({ status: 'duplicate', eventId, shared: true })
   }
-  found.forEach((recorded, index) => report(context, drafts[index] as EventDraft, recorded, 'memory'))
+  found.forEach((recorded, index) =>
+    report(context, drafts[index] as EventDraft, recorded, 'memory'),
+  )
   return found
 }
 
@@ -115,9 +121,11 @@ async function acknowledge(
 ): Promise<Acknowledgement> {
   const first = recorded[0]
   // A verified request may carry no event at all: an empty batch is a success that leaves nothing.
-  if (first === undefined || drafts.length === 0) return stored(source.success, { outcome: 'accepted', eventId: '' })
+  if (first === undefined || drafts.length === 0)
+    return stored(source.success, { outcome: 'accepted', eventId: '' })
   const outcome = first.status === 'revived' ? 'duplicate' : first.status
-  const willRun = first.status === 'accepted' || first.status === 'duplicate' || first.status === 'revived'
+  const willRun =
+    first.status === 'accepted' || first.status === 'duplicate' || first.status === 'revived'
   if (source.acknowledge === 'processed' && recorded.length === 1 && willRun) {
     return context.outcomes.answer(source.success, first)
   }
@@ -130,7 +138,12 @@ function report(
   recorded: RecordedDraft,
   from: 'memory' | 'flight' | 'store',
 ): void {
-  const about = { source: draft.source, eventId: recorded.eventId, key: draft.key, type: draft.type }
+  const about = {
+    source: draft.source,
+    eventId: recorded.eventId,
+    key: draft.key,
+    type: draft.type,
+  }
   // A delivery that was accepted is its event's own row; counting it would be one more row for every event.
   if (recorded.status !== 'accepted') {
     counter.count(recorded.eventId, recorded.status === 'revived' ? 'duplicate' : recorded.status)
@@ -192,7 +205,11 @@ function withinDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
       },
       (error: unknown) => {
         clearTimeout(timer)
-        reject(error instanceof Error ? error : new StoreUnavailableError('The store failed', { cause: error }))
+        reject(
+          error instanceof Error
+            ? error
+            : new StoreUnavailableError('The store failed', { cause: error }),
+        )
       },
     )
   })

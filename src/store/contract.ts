@@ -44,7 +44,10 @@ export interface Store<Tx> {
    * @throws StoreRejectedError when the database refuses a row: the caller sends them one by one
    * @throws StoreUnavailableError, CommitUnknownError
    */
-  recordEvents(drafts: readonly EventDraft[], options: { deadlineMs: number }): Promise<readonly Recorded[]>
+  recordEvents(
+    drafts: readonly EventDraft[],
+    options: { deadlineMs: number },
+  ): Promise<readonly Recorded[]>
 
   /**
    * Answers for drafts that are committed already with the same content, without waiting for anybody
@@ -105,7 +108,11 @@ export interface Store<Tx> {
    * Finds workers whose heart stopped and counts a crash on what they were running: an event with
    * `crashesMax` crashes is settled `dead: crashed`, the others become suspects that run alone.
    */
-  sweepWorkers(options: { deadAfterMs: number; crashesMax: number; me: string }): Promise<readonly SweptEvent[]>
+  sweepWorkers(options: {
+    deadAfterMs: number
+    crashesMax: number
+    me: string
+  }): Promise<readonly SweptEvent[]>
 
   /** The (source, type) pairs of events parked as `unhandled`, a page of at most `limit`, in an order of the store's. */
   listUnhandled(page: { limit: number; after: string | undefined }): Promise<UnhandledPage>

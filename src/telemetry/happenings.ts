@@ -50,7 +50,12 @@ export interface Happenings {
   'event.dead': AboutEvent & { readonly reason: string; readonly error: Error | undefined }
   'event.unhandled': AboutEvent
   /** It was running when its worker died. */
-  'event.crashed': { readonly eventId: EventId; readonly crashes: number; readonly dead: boolean; readonly workerId: string }
+  'event.crashed': {
+    readonly eventId: EventId
+    readonly crashes: number
+    readonly dead: boolean
+    readonly workerId: string
+  }
 
   /** A group was run again one by one because of one of its events. */
   'group.rerun': { readonly size: number; readonly cause: Error }

@@ -86,7 +86,9 @@ export function consoleLogger(level: LogLevel = 'warn'): Logger {
 /** A line must never fail what it tells of: what JSON cannot write is written as text, or left out. */
 function writeLine(fields: LogFields): string {
   try {
-    return JSON.stringify(fields, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
+    return JSON.stringify(fields, (_key, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    )
   } catch {
     const { level, time, message } = fields
     return JSON.stringify({ level, time, message, note: 'the fields could not be written as JSON' })

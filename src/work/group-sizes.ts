@@ -56,7 +56,8 @@ export class GroupSizes {
   succeeded(unit: HandlerUnit, count: number): void {
     const size = this.#get(unit)
     // Only a group that was as large as allowed says that a larger one would do.
-    if (count >= Math.floor(size.limit)) size.limit = Math.min(size.limit * 1.25 + 1, this.#groupMax)
+    if (count >= Math.floor(size.limit))
+      size.limit = Math.min(size.limit * 1.25 + 1, this.#groupMax)
   }
 
   /** A group met a lock time-out or a deadlock in this unit. */

@@ -7,7 +7,13 @@
  * @module
  */
 
-import { HookonceError, OptionInvalidError, rejectUnknownKeys, requireInteger, requireOneOf } from '../errors.ts'
+import {
+  HookonceError,
+  OptionInvalidError,
+  rejectUnknownKeys,
+  requireInteger,
+  requireOneOf,
+} from '../errors.ts'
 import type { WebhookEvent } from '../model/event.ts'
 import type { HandlerContext } from './handler-context.ts'
 import { resolveRetryPolicy } from './retry-policy.ts'
@@ -90,7 +96,12 @@ export class HandlerRegistry {
     this.#sources = sources
   }
 
-  add(source: string, types: string | readonly string[], options: HandlerOptions, run: AnyHandler): void {
+  add(
+    source: string,
+    types: string | readonly string[],
+    options: HandlerOptions,
+    run: AnyHandler,
+  ): void {
     const handler = resolveHandler(this.#sources, { source, types, options, run })
     if (this.#handlers.some((other) => other.source === source && other.name === handler.name)) {
       throw new OptionInvalidError(
@@ -111,7 +122,9 @@ export class HandlerRegistry {
     // Types come from senders: the separator cannot occur in a source's name, which is ours.
     const key = `${source}\u0000${type}`
     if (this.#units.has(key)) return this.#units.get(key)
-    const handlers = this.#handlers.filter((handler) => handler.source === source && handler.matches(type))
+    const handlers = this.#handlers.filter(
+      (handler) => handler.source === source && handler.matches(type),
+    )
     const unit = handlers.length === 0 ? undefined : createUnit(source, handlers)
     // A sender may invent types without end; the cache may not grow with them.
     if (this.#units.size >= 10_000) this.#units.clear()
@@ -129,16 +142,30 @@ interface HandlerInput {
 
 const OPTION_NAMES = ['name', 'guarantee', 'schema', 'retry', 'timeoutMs', 'groupMax']
 
-function resolveHandler(sources: ReadonlySet<string>, { source, types, options, run }: HandlerInput): Handler {
+function resolveHandler(
+  sources: ReadonlySet<string>,
+  { source, types, options, run }: HandlerInput,
+): Handler {
   if (!sources.has(source)) {
-    throw new HookonceError('SOURCE_UNKNOWN', `There is no source "${source}". Configured: ${[...sources].join(', ') || 'none'}`)
+    throw new HookonceError(
+      'SOURCE_UNKNOWN',
+      `There is no source "${source}". Configured: ${[...sources].join(', ') || 'none'}`,
+    )
   }
   const path = `on(${JSON.stringify(source)}, …)`
   rejectUnknownKeys(path, options, OPTION_NAMES)
   if (typeof run !== 'function') throw new OptionInvalidError(`${path}.handler`, 'a function', run)
   const patterns = typeof types === 'string' ? [types] : types
-  if (!Array.isArray(patterns) || patterns.length === 0 || patterns.some((p) => typeof p !== 'string' || p === '')) {
-    throw new OptionInvalidError(`${path}.types`, 'a type, a pattern such as "invoice.*", or a list of them', types)
+  if (
+    !Array.isArray(patterns) ||
+    patterns.length === 0 ||
+    patterns.some((p) => typeof p !== 'string' || p === '')
+  ) {
+    throw new OptionInvalidError(
+      `${path}.types`,
+      'a type, a pattern such as "invoice.*", or a list of them',
+      types,
+    )
   }
   const guarantee = options.guarantee ?? HANDLER_DEFAULTS.guarantee
   const timeoutMs = options.timeoutMs ?? HANDLER_DEFAULTS.timeoutMs
@@ -147,7 +174,11 @@ function resolveHandler(sources: ReadonlySet<string>, { source, types, options, 
   requireInteger(`${path}.timeoutMs`, timeoutMs, { min: 1, max: 3_600_000 })
   requireInteger(`${path}.groupMax`, groupMax, { min: 1, max: 1_000 })
   if (options.schema !== undefined && typeof options.schema['~standard']?.validate !== 'function') {
-    throw new OptionInvalidError(`${path}.schema`, 'a Standard Schema (Zod, Valibot, ArkType, …)', options.schema)
+    throw new OptionInvalidError(
+      `${path}.schema`,
+      'a Standard Schema (Zod, Valibot, ArkType, …)',
+      options.schema,
+    )
   }
   return {
     name: options.name ?? patterns.join(','),
@@ -165,7 +196,9 @@ function resolveHandler(sources: ReadonlySet<string>, { source, types, options, 
 /** `*` stands for any text, dots included; everything else for itself. */
 function createMatcher(patterns: readonly string[]): (type: string) => boolean {
   const exact = new Set(patterns.filter((pattern) => !pattern.includes('*')))
-  const globs = patterns.filter((pattern) => pattern.includes('*')).map((pattern) => pattern.split('*'))
+  const globs = patterns
+    .filter((pattern) => pattern.includes('*'))
+    .map((pattern) => pattern.split('*'))
   return (type) => exact.has(type) || globs.some((parts) => matchesGlob(type, parts))
 }
 

@@ -9,7 +9,12 @@
  * @module
  */
 
-import { CommitUnknownError, HookonceError, SettingRefusedError, StoreUnavailableError } from '../errors.ts'
+import {
+  CommitUnknownError,
+  HookonceError,
+  SettingRefusedError,
+  StoreUnavailableError,
+} from '../errors.ts'
 import type { FailureReason } from '../model/outcome.ts'
 import type { ClaimedEvent, Group, Store } from '../store/contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
@@ -52,13 +57,21 @@ export class GroupLostError extends Error {
 }
 
 /** For an error before COMMIT. */
-export async function letGo<Tx>(context: LetGoContext, group: Group<Tx>, error: unknown): Promise<void> {
+export async function letGo<Tx>(
+  context: LetGoContext,
+  group: Group<Tx>,
+  error: unknown,
+): Promise<void> {
   const isGone = isEnded(group, error)
   await group.abandon()
   if (error instanceof GroupEndedError) return await blame(context, error.event, ENDED)
   if (error instanceof GroupLostError && !isReadOnly(error.result)) {
     const cause = error.result.status === 'failed' ? error.result.error : error
-    return await blame(context, error.event, { reason: 'connection', error: cause, isPermanent: false })
+    return await blame(context, error.event, {
+      reason: 'connection',
+      error: cause,
+      isPermanent: false,
+    })
   }
   if (isNobodysFault(error)) return release(context, group, error)
   if (isGone) return await suspect(context, group, ENDED)
@@ -77,7 +90,11 @@ export async function blameForRefusal(
 
 /** Whether the error says that our transaction is gone although the connection is not. */
 export function isEnded<Tx>(group: Group<Tx>, error: unknown): boolean {
-  return error instanceof HookonceError && error.code === 'TRANSACTION_ENDED' && group.status() !== 'lost'
+  return (
+    error instanceof HookonceError &&
+    error.code === 'TRANSACTION_ENDED' &&
+    group.status() !== 'lost'
+  )
 }
 
 interface Blame {
@@ -108,7 +125,11 @@ async function suspect(
 }
 
 /** Best effort: if it cannot be written, the event simply runs again. */
-async function blame(context: LetGoContext, event: ClaimedEvent, { reason, error, isPermanent }: Blame): Promise<void> {
+async function blame(
+  context: LetGoContext,
+  event: ClaimedEvent,
+  { reason, error, isPermanent }: Blame,
+): Promise<void> {
   const unit = context.findUnit(event)
   const retry = unit?.handlers[0]?.retry ?? RETRY_DEFAULTS
   const settlement = failureSettlement(event, unit?.attemptsMax ?? retry.attemptsMax, {
@@ -124,7 +145,8 @@ async function blame(context: LetGoContext, event: ClaimedEvent, { reason, error
 }
 
 function release<Tx>(context: LetGoContext, group: Group<Tx>, error: unknown): void {
-  const cause = error instanceof InterruptedError ? 'the worker was stopped' : asError(error).message
+  const cause =
+    error instanceof InterruptedError ? 'the worker was stopped' : asError(error).message
   context.happenings.emit('group.released', { size: group.events.length, cause })
 }
 

@@ -20,7 +20,11 @@ function decode(body: Uint8Array): string {
     // `fatal`: replacement characters would be a silent change of what the sender said.
     return new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch (error) {
-    throw new HookonceError('PAYLOAD_INVALID', 'The body is not UTF-8; a handler can still read event.body', { cause: error })
+    throw new HookonceError(
+      'PAYLOAD_INVALID',
+      'The body is not UTF-8; a handler can still read event.body',
+      { cause: error },
+    )
   }
 }
 
@@ -30,9 +34,13 @@ function parseJson(text: string): unknown {
   } catch (error) {
     // The parser's message quotes the body; only its class is passed on.
     const kind = text === '' ? 'empty' : 'not JSON'
-    throw new HookonceError('PAYLOAD_INVALID', `The body is ${kind}; a handler can still read event.body`, {
-      cause: error instanceof SyntaxError ? undefined : error,
-    })
+    throw new HookonceError(
+      'PAYLOAD_INVALID',
+      `The body is ${kind}; a handler can still read event.body`,
+      {
+        cause: error instanceof SyntaxError ? undefined : error,
+      },
+    )
   }
 }
 
@@ -46,7 +54,10 @@ function parseForm(text: string): unknown {
   const fields = new URLSearchParams(text)
   const payload = fields.get('payload')
   if (payload !== null && [...fields.keys()].length === 1) return parseJson(payload)
-  const parsed: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
+  const parsed: Record<string, string | string[]> = Object.create(null) as Record<
+    string,
+    string | string[]
+  >
   for (const name of new Set(fields.keys())) {
     const values = fields.getAll(name)
     parsed[name] = values.length === 1 ? (values[0] as string) : values

@@ -57,7 +57,11 @@ export function resolveRetryPolicy(options: RetryOptions): RetryPolicy {
  * The jitter is a fifth to both sides, so that events which failed together (a dependency was down)
  * do not come back together.
  */
-export function backoffMs(policy: RetryPolicy, failedAttempt: number, random: () => number = Math.random): number {
+export function backoffMs(
+  policy: RetryPolicy,
+  failedAttempt: number,
+  random: () => number = Math.random,
+): number {
   const wait = Math.min(policy.firstMs * policy.factor ** (failedAttempt - 1), policy.maxMs)
   return Math.round(wait * (0.8 + 0.4 * random()))
 }

@@ -63,7 +63,11 @@ export interface TxLender<Tx> {
 
 export async function runEvent<Tx>(
   context: RunEventContext,
-  { event, unit, lender }: { event: ClaimedEvent; unit: HandlerUnit; lender: TxLender<Tx> | undefined },
+  {
+    event,
+    unit,
+    lender,
+  }: { event: ClaimedEvent; unit: HandlerUnit; lender: TxLender<Tx> | undefined },
 ): Promise<RunResult> {
   const startedAt = performance.now()
   const elapsed = () => performance.now() - startedAt
@@ -125,7 +129,10 @@ async function runHandler<Tx>(
 ): Promise<unknown> {
   const { event, handler } = call
   try {
-    const envelope = handler.schema === undefined ? new Envelope(event) : await checkEnvelope(event, handler.schema)
+    const envelope =
+      handler.schema === undefined
+        ? new Envelope(event)
+        : await checkEnvelope(event, handler.schema)
     return await handler.run(envelope, createContext(context, call, lent, abortion))
   } finally {
     await lent?.revoke()
@@ -137,15 +144,24 @@ type CallEnd =
   | { readonly status: 'ended'; readonly error: unknown }
   | { readonly status: 'overdue'; readonly error: Error }
 
-function endOf(running: Promise<unknown>, timeoutMs: number, interruption: Interruption): Promise<CallEnd> {
+function endOf(
+  running: Promise<unknown>,
+  timeoutMs: number,
+  interruption: Interruption,
+): Promise<CallEnd> {
   return new Promise((resolve) => {
     const finish = (end: CallEnd) => {
       clearTimeout(timer)
       stopListening()
       resolve(end)
     }
-    const timer = setTimeout(() => finish({ status: 'overdue', error: new HandlerTimeoutError(timeoutMs) }), timeoutMs)
-    const stopListening = interruption.onInterrupt(() => finish({ status: 'overdue', error: new InterruptedError() }))
+    const timer = setTimeout(
+      () => finish({ status: 'overdue', error: new HandlerTimeoutError(timeoutMs) }),
+      timeoutMs,
+    )
+    const stopListening = interruption.onInterrupt(() =>
+      finish({ status: 'overdue', error: new InterruptedError() }),
+    )
     running.then(
       (value) => finish({ status: 'ended', value }),
       (error: unknown) => finish({ status: 'ended', error }),
@@ -153,10 +169,16 @@ function endOf(running: Promise<unknown>, timeoutMs: number, interruption: Inter
   })
 }
 
-async function checkEnvelope(event: ClaimedEvent, schema: NonNullable<Handler['schema']>): Promise<WebhookEvent> {
+async function checkEnvelope(
+  event: ClaimedEvent,
+  schema: NonNullable<Handler['schema']>,
+): Promise<WebhookEvent> {
   const checked = await schema['~standard'].validate(new Envelope(event).payload)
   if (checked.issues !== undefined) {
-    throw new HookonceError('PAYLOAD_INVALID', `The payload is not what the schema expects: ${describeIssues(checked.issues)}`)
+    throw new HookonceError(
+      'PAYLOAD_INVALID',
+      `The payload is not what the schema expects: ${describeIssues(checked.issues)}`,
+    )
   }
   return new Envelope(event, checked.value)
 }
@@ -197,7 +219,12 @@ function createContext<Tx>(
   lent: LentTx<Tx> | undefined,
   abortion: Abortion,
 ): HandlerContext<Tx> {
-  const about = { eventId: event.eventId, source: event.source, type: event.type, handler: handler.name }
+  const about = {
+    eventId: event.eventId,
+    source: event.source,
+    type: event.type,
+    handler: handler.name,
+  }
   return {
     get tx(): Tx {
       if (lent !== undefined) return lent.tx
@@ -268,7 +295,9 @@ class HandlerTimeoutError extends HookonceError {
   override readonly name = 'HandlerTimeoutError'
 
   constructor(timeoutMs: number) {
-    super('HANDLER_TIMEOUT', `The handler did not end within ${timeoutMs} ms (timeoutMs)`, { retryable: true })
+    super('HANDLER_TIMEOUT', `The handler did not end within ${timeoutMs} ms (timeoutMs)`, {
+      retryable: true,
+    })
   }
 }
 
@@ -277,11 +306,13 @@ function failedRun(thrown: unknown, handler: Handler, durationMs: number): RunFa
   const code = error instanceof HookonceError ? error.code : undefined
   return {
     status: 'failed',
-    reason: code === 'HANDLER_TIMEOUT' ? 'timeout' : code === 'PAYLOAD_INVALID' ? 'payload' : 'error',
+    reason:
+      code === 'HANDLER_TIMEOUT' ? 'timeout' : code === 'PAYLOAD_INVALID' ? 'payload' : 'error',
     error,
     retry: handler.retry,
     // The same handler returns the same thing for the same event: trying again would not help.
-    isPermanent: error instanceof PermanentError || code === 'PAYLOAD_INVALID' || code === 'RESULT_INVALID',
+    isPermanent:
+      error instanceof PermanentError || code === 'PAYLOAD_INVALID' || code === 'RESULT_INVALID',
     contention: findContention(error),
     durationMs,
   }
@@ -289,15 +320,23 @@ function failedRun(thrown: unknown, handler: Handler, durationMs: number): RunFa
 
 /** One handler: its value. Several: the list of theirs, in the order they were registered. */
 function stringifyResult(values: readonly unknown[]): string | undefined {
-  const value = values.length === 1 ? values[0] : values.map((each) => (each instanceof Skip ? null : each))
+  const value =
+    values.length === 1 ? values[0] : values.map((each) => (each instanceof Skip ? null : each))
   let text: string | undefined
   try {
     text = JSON.stringify(value)
   } catch (error) {
-    throw new HookonceError('RESULT_INVALID', 'What the handler returned cannot be written as JSON', { cause: error })
+    throw new HookonceError(
+      'RESULT_INVALID',
+      'What the handler returned cannot be written as JSON',
+      { cause: error },
+    )
   }
   if (text !== undefined && text.length > RESULT_LENGTH_MAX) {
-    throw new HookonceError('RESULT_INVALID', `What the handler returned is longer than ${RESULT_LENGTH_MAX} characters of JSON`)
+    throw new HookonceError(
+      'RESULT_INVALID',
+      `What the handler returned is longer than ${RESULT_LENGTH_MAX} characters of JSON`,
+    )
   }
   return text
 }

@@ -49,7 +49,10 @@ export interface RunGroupContext extends RunEventContext, LetGoContext {
  *
  * Says `let-go` when nothing was settled, so that the caller can pause before it claims the same again.
  */
-export async function runGroup<Tx>(context: RunGroupContext, group: Group<Tx>): Promise<'settled' | 'let-go'> {
+export async function runGroup<Tx>(
+  context: RunGroupContext,
+  group: Group<Tx>,
+): Promise<'settled' | 'let-go'> {
   let settled: readonly SettledEvent[]
   try {
     await context.announce(group.events.map(({ eventId, attempt }) => ({ eventId, attempt })))
@@ -61,7 +64,10 @@ export async function runGroup<Tx>(context: RunGroupContext, group: Group<Tx>): 
   }
   if (settled.length === 0) {
     await group.abandon()
-    context.happenings.emit('group.released', { size: group.events.length, cause: 'none of them could run now' })
+    context.happenings.emit('group.released', {
+      size: group.events.length,
+      cause: 'none of them could run now',
+    })
     return 'let-go'
   }
   const committed = await group.commit()
@@ -74,12 +80,18 @@ export async function runGroup<Tx>(context: RunGroupContext, group: Group<Tx>): 
       return 'settled'
     case 'unknown':
       // Nothing to resolve: the queue rows are gone if it committed and claimable if it did not.
-      context.happenings.emit('group.commit-unknown', { size: settled.length, error: committed.error })
+      context.happenings.emit('group.commit-unknown', {
+        size: settled.length,
+        error: committed.error,
+      })
       return 'let-go'
   }
 }
 
-async function runEvents<Tx>(context: RunGroupContext, group: Group<Tx>): Promise<readonly SettledEvent[]> {
+async function runEvents<Tx>(
+  context: RunGroupContext,
+  group: Group<Tx>,
+): Promise<readonly SettledEvent[]> {
   if (group.events.length === 1) return runOneByOne(context, group, group.events)
   if (group.events.some((event) => context.findUnit(event)?.guarantee === 'at-least-once')) {
     return runSideBySide(context, group)
@@ -94,8 +106,11 @@ async function runEvents<Tx>(context: RunGroupContext, group: Group<Tx>): Promis
   return settled
 }
 
-async function runMarked<Tx>(context: RunGroupContext, group: Group<Tx>): Promise<readonly SettledEvent[]> {
-  for (let events = group.events; ; ) {
+async function runMarked<Tx>(
+  context: RunGroupContext,
+  group: Group<Tx>,
+): Promise<readonly SettledEvent[]> {
+  for (let events = group.events; ;) {
     const together = await runTogether(context, group, events)
     if (together.status === 'ran') return together.settled
 
@@ -123,7 +138,12 @@ const IN_PLACE_MAX = 5
 
 type Together =
   | { readonly status: 'ran'; readonly settled: readonly SettledEvent[] }
-  | { readonly status: 'spoiled'; readonly cause: Error; readonly isContended: boolean; readonly ranBefore: number }
+  | {
+      readonly status: 'spoiled'
+      readonly cause: Error
+      readonly isContended: boolean
+      readonly ranBefore: number
+    }
 
 /** The fast path: no savepoint between events. The first failure spoils it. */
 async function runTogether<Tx>(
@@ -173,7 +193,8 @@ async function runOneByOne<Tx>(
     const result = await runBehindMark(context, group, event, unit)
     // Somebody else is in the way. What ran so far is committed, which lets go of its locks; the rest
     // goes back as it was.
-    if (result.status === 'failed' && result.contention !== undefined && group.events.length > 1) break
+    if (result.status === 'failed' && result.contention !== undefined && group.events.length > 1)
+      break
     const error = result.status === 'failed' ? result.error : undefined
     settled.push({ event, unit, settlement: settlementOf(event, unit, result), error })
   }
@@ -248,7 +269,12 @@ async function runSideBySide<Tx>(
 
 function unhandled(event: ClaimedEvent): SettledEvent {
   const { eventId, run, source, type } = event
-  return { event, unit: undefined, settlement: { state: 'unhandled', eventId, run, source, type }, error: undefined }
+  return {
+    event,
+    unit: undefined,
+    settlement: { state: 'unhandled', eventId, run, source, type },
+    error: undefined,
+  }
 }
 
 function abortedRun(unit: HandlerUnit, durationMs: number): RunFailed {
@@ -266,7 +292,10 @@ function abortedRun(unit: HandlerUnit, durationMs: number): RunFailed {
   }
 }
 
-function reportCommitted({ happenings, sizes }: RunGroupContext, settled: readonly SettledEvent[]): void {
+function reportCommitted(
+  { happenings, sizes }: RunGroupContext,
+  settled: readonly SettledEvent[],
+): void {
   const counts = new Map<HandlerUnit, number>()
   for (const each of settled) {
     reportSettlement(happenings, each)

@@ -14,7 +14,11 @@ export interface SettledEvent {
 }
 
 /** What is written for an event whose handlers ended like this. */
-export function settlementOf(event: ClaimedEvent, unit: HandlerUnit, result: RunResult): Settlement {
+export function settlementOf(
+  event: ClaimedEvent,
+  unit: HandlerUnit,
+  result: RunResult,
+): Settlement {
   const { eventId, run, attempt } = event
   const durationMs = Math.round(result.durationMs)
   switch (result.status) {
@@ -34,9 +38,22 @@ export function failureSettlement(
   { reason, error, retry, isPermanent, durationMs }: FailedRun,
 ): Extract<Settlement, { state: 'ready' | 'dead' }> {
   const { eventId, run, attempt } = event
-  const failure: FailedAttempt = { attempt, reason, message: describeError(error), durationMs: Math.round(durationMs) }
+  const failure: FailedAttempt = {
+    attempt,
+    reason,
+    message: describeError(error),
+    durationMs: Math.round(durationMs),
+  }
   if (isPermanent || attempt >= attemptsMax) {
-    return { state: 'dead', eventId, run, attempt, durationMs: failure.durationMs, reason: failure.message, failure }
+    return {
+      state: 'dead',
+      eventId,
+      run,
+      attempt,
+      durationMs: failure.durationMs,
+      reason: failure.message,
+      failure,
+    }
   }
   const retryInMs = error instanceof RetryAfterError ? error.retryInMs : backoffMs(retry, attempt)
   return { state: 'ready', eventId, run, attempt, retryInMs, failure }

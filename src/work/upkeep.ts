@@ -40,7 +40,9 @@ export class Upkeep {
     const { store, options, workerId } = this.#context
     await store.beatWorker(workerId, options.concurrency)
     const beatMs = Math.max(100, Math.min(1_000, Math.floor(options.deadAfterMs / 5)))
-    this.#repeat('show that it lives', beatMs, () => store.beatWorker(workerId, options.concurrency))
+    this.#repeat('show that it lives', beatMs, () =>
+      store.beatWorker(workerId, options.concurrency),
+    )
     this.#repeat('look for dead workers', Math.floor(options.deadAfterMs / 2), () => this.#sweep())
     this.#repeat('wake unhandled events', UNHANDLED_MS, () => this.#wakeUnhandled())
     this.#repeat('keep the tables in shape', MAINTAIN_MS, () => store.maintain())
@@ -75,7 +77,11 @@ export class Upkeep {
     if (this.#isStopped) return
     const running = action().catch((cause: unknown) => {
       const error = cause instanceof Error ? cause : new Error(String(cause))
-      this.#context.happenings.emit('worker.error', { workerId: this.#context.workerId, doing, error })
+      this.#context.happenings.emit('worker.error', {
+        workerId: this.#context.workerId,
+        doing,
+        error,
+      })
     })
     this.#running.add(running)
     void running.finally(() => this.#running.delete(running))
@@ -96,7 +102,9 @@ export class Upkeep {
     let after: string | undefined
     do {
       const { pairs, next } = await store.listUnhandled({ limit: WAKE_BATCH, after })
-      const known = pairs.filter(({ source, type }) => handlers.findUnit(source, type) !== undefined)
+      const known = pairs.filter(
+        ({ source, type }) => handlers.findUnit(source, type) !== undefined,
+      )
       if (known.length > 0) await this.#wake(known)
       after = next
     } while (after !== undefined && !this.#isStopped)

@@ -54,7 +54,11 @@ export function permanent(reason: string, options?: ErrorOptions): PermanentErro
  *
  * Counts as a failed attempt; what the handler wrote through `tx` is rolled back.
  */
-export function retryAfter(retryInMs: number, reason = 'The handler asked to be called later', options?: ErrorOptions): RetryAfterError {
+export function retryAfter(
+  retryInMs: number,
+  reason = 'The handler asked to be called later',
+  options?: ErrorOptions,
+): RetryAfterError {
   requireInteger('retryAfter', retryInMs, { min: 0, max: 2_592_000_000 })
   return new RetryAfterError(retryInMs, reason, options)
 }

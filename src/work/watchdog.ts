@@ -18,8 +18,15 @@ export interface Watchdog {
 export function startWatchdog({ blockedMs }: { readonly blockedMs: number }): Watchdog {
   const counter = new Int32Array(new SharedArrayBuffer(4))
   const checkMs = Math.max(10, Math.floor(blockedMs / 4))
-  const tick = setInterval(() => Atomics.add(counter, 0, 1), Math.max(5, Math.floor(checkMs / 2))).unref()
-  const thread = new Thread(THREAD, { eval: true, workerData: { counter, blockedMs, checkMs }, stdout: false })
+  const tick = setInterval(
+    () => Atomics.add(counter, 0, 1),
+    Math.max(5, Math.floor(checkMs / 2)),
+  ).unref()
+  const thread = new Thread(THREAD, {
+    eval: true,
+    workerData: { counter, blockedMs, checkMs },
+    stdout: false,
+  })
   thread.unref()
   // Without the thread there is no watchdog, and everything else works.
   thread.on('error', () => undefined)

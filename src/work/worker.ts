@@ -9,7 +9,14 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import type { ClaimedEvent, ClaimRequest, Group, RunningEvent, Store, WorkerSlot } from '../store/contract.ts'
+import type {
+  ClaimedEvent,
+  ClaimRequest,
+  Group,
+  RunningEvent,
+  Store,
+  WorkerSlot,
+} from '../store/contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { chooseGroup, GroupSizes } from './group-sizes.ts'
@@ -66,7 +73,9 @@ export class Worker<Tx> {
     const { options, happenings } = this.#context
     await this.#upkeep.start()
     if (options.blockedMs > 0) this.#watchdog = startWatchdog(options)
-    this.#slots = Array.from({ length: options.concurrency }, (_, slot) => this.#runSlot({ workerId: this.id, slot }))
+    this.#slots = Array.from({ length: options.concurrency }, (_, slot) =>
+      this.#runSlot({ workerId: this.id, slot }),
+    )
     happenings.emit('worker.started', { workerId: this.id, concurrency: options.concurrency })
   }
 
@@ -140,7 +149,8 @@ export class Worker<Tx> {
           runsAlone: (event) => this.#runsAlone.has(event.eventId),
         }),
       idleTimeoutMs: (chosen) =>
-        Math.max(1, ...chosen.map((event) => this.#findUnit(event)?.timeoutMs ?? 0)) + IDLE_MARGIN_MS,
+        Math.max(1, ...chosen.map((event) => this.#findUnit(event)?.timeoutMs ?? 0)) +
+        IDLE_MARGIN_MS,
     }
   }
 

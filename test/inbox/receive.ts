@@ -130,7 +130,10 @@ export function receiveContract(store: StoreUnderTest): void {
       const answers = await Promise.all([
         inbox.receive('nobody', delivery),
         inbox.receive('stripe', { ...delivery, method: 'PUT' }),
-        inbox.receive('stripe', { ...delivery, headers: { ...delivery.headers, 'content-encoding': 'br' } }),
+        inbox.receive('stripe', {
+          ...delivery,
+          headers: { ...delivery.headers, 'content-encoding': 'br' },
+        }),
         inbox.receive('stripe', { ...delivery, body: new Uint8Array(2_001) }),
       ])
 
@@ -252,16 +255,31 @@ export function receiveContract(store: StoreUnderTest): void {
       const second = await deliver('evt_1')
 
       const event = first.eventId
-      expect(JSON.parse(first.body)).toEqual({ status: 'accepted', event, state: 'done', result: { seen: 'evt_1' } })
-      expect(JSON.parse(second.body)).toEqual({ status: 'duplicate', event, state: 'done', result: { seen: 'evt_1' } })
+      expect(JSON.parse(first.body)).toEqual({
+        status: 'accepted',
+        event,
+        state: 'done',
+        result: { seen: 'evt_1' },
+      })
+      expect(JSON.parse(second.body)).toEqual({
+        status: 'duplicate',
+        event,
+        state: 'done',
+        result: { seen: 'evt_1' },
+      })
     })
 
     test('a failed attempt is answered 500, and the redelivery tries again at once', async () => {
       const { inbox, deliver } = await openInbox(store, { source: { acknowledge: 'processed' } })
-      inbox.on('stripe', 'invoice.paid', { retry: { firstMs: 3_600_000 } }, (_event, { attempt }) => {
-        if (attempt === 1) throw new Error('not yet')
-        return 'now'
-      })
+      inbox.on(
+        'stripe',
+        'invoice.paid',
+        { retry: { firstMs: 3_600_000 } },
+        (_event, { attempt }) => {
+          if (attempt === 1) throw new Error('not yet')
+          return 'now'
+        },
+      )
       await inbox.start()
 
       const first = await deliver('evt_1')
@@ -282,11 +300,15 @@ export function receiveContract(store: StoreUnderTest): void {
       const answer = await deliver('evt_1')
 
       expect(answer.status).toBe(503)
-      expect(await inbox.admin.listEventsByKey('stripe', 'evt_1')).toMatchObject([{ state: 'ready' }])
+      expect(await inbox.admin.listEventsByKey('stripe', 'evt_1')).toMatchObject([
+        { state: 'ready' },
+      ])
     })
 
     test('a result that is no JSON stops the event and says so', async () => {
-      const { inbox, deliver, next } = await openInbox(store, { source: { acknowledge: 'processed' } })
+      const { inbox, deliver, next } = await openInbox(store, {
+        source: { acknowledge: 'processed' },
+      })
       inbox.on('stripe', 'invoice.paid', () => 10n)
       await inbox.start()
       const dead = next('event.dead')

@@ -52,7 +52,9 @@ export function workContract(store: StoreUnderTest): void {
         await note(event, context)
         if (event.key === 'evt_13') throw permanent('thirteen')
       })
-      const dead = new Promise<string>((resolve) => inbox.events.on('event.dead', ({ key }) => resolve(key)))
+      const dead = new Promise<string>((resolve) =>
+        inbox.events.on('event.dead', ({ key }) => resolve(key)),
+      )
       const done = countDone(inbox, 29)
 
       await inbox.start()
@@ -93,8 +95,14 @@ export function workContract(store: StoreUnderTest): void {
 
       const event = await inbox.admin.findEvent(eventId as string)
       expect(event?.state).toBe('dead')
-      expect(event?.failures.map(({ attempt, reason, message }) => ({ attempt, reason, message }))).toEqual(
-        [1, 2, 3].map((attempt) => ({ attempt, reason: 'error', message: 'TypeError: no such customer' })),
+      expect(
+        event?.failures.map(({ attempt, reason, message }) => ({ attempt, reason, message })),
+      ).toEqual(
+        [1, 2, 3].map((attempt) => ({
+          attempt,
+          reason: 'error',
+          message: 'TypeError: no such customer',
+        })),
       )
     })
 
@@ -218,10 +226,15 @@ export function workContract(store: StoreUnderTest): void {
     test('the idempotency key is the same for every attempt and differs by name', async () => {
       const { inbox, deliver, next } = await openInbox(store)
       const keys: string[][] = []
-      inbox.on('stripe', 'invoice.paid', { retry: { firstMs: 0 } }, (_event, { attempt, idempotencyKey }) => {
-        keys.push([idempotencyKey('charge'), idempotencyKey('mail'), idempotencyKey()])
-        if (attempt === 1) throw new Error('again')
-      })
+      inbox.on(
+        'stripe',
+        'invoice.paid',
+        { retry: { firstMs: 0 } },
+        (_event, { attempt, idempotencyKey }) => {
+          keys.push([idempotencyKey('charge'), idempotencyKey('mail'), idempotencyKey()])
+          if (attempt === 1) throw new Error('again')
+        },
+      )
       await inbox.start()
       const done = next('event.done')
 
@@ -236,12 +249,21 @@ export function workContract(store: StoreUnderTest): void {
     test('R19: one id in two modes of a sender is two events with two idempotency keys', async () => {
       const { inbox, next } = await openInbox(store)
       const keys = new Set<string>()
-      inbox.on('stripe', 'invoice.paid', (_event, { idempotencyKey }) => void keys.add(idempotencyKey('charge')))
+      inbox.on(
+        'stripe',
+        'invoice.paid',
+        (_event, { idempotencyKey }) => void keys.add(idempotencyKey('charge')),
+      )
       await inbox.start()
 
       for (const livemode of [true, false]) {
         const done = next('event.done')
-        const body = JSON.stringify({ id: 'evt_1', type: 'invoice.paid', livemode, data: { object: {} } })
+        const body = JSON.stringify({
+          id: 'evt_1',
+          type: 'invoice.paid',
+          livemode,
+          data: { object: {} },
+        })
         await inbox.receive('stripe', signedDelivery('stripe', { secret: SECRET, body }))
         await done
       }
@@ -296,16 +318,21 @@ export function workContract(store: StoreUnderTest): void {
     test('a handler past its time gets the signal, loses its writes and runs again', async () => {
       const { inbox, deliver, next, countEffects } = await openInbox(store)
       const reasons: unknown[] = []
-      inbox.on('stripe', 'invoice.paid', { timeoutMs: 50, retry: { firstMs: 0 } }, async (event, context) => {
-        await note(event, context)
-        if (context.attempt > 1) return
-        await new Promise<void>((resolve) => {
-          context.signal.addEventListener('abort', () => {
-            reasons.push(context.signal.reason)
-            resolve()
+      inbox.on(
+        'stripe',
+        'invoice.paid',
+        { timeoutMs: 50, retry: { firstMs: 0 } },
+        async (event, context) => {
+          await note(event, context)
+          if (context.attempt > 1) return
+          await new Promise<void>((resolve) => {
+            context.signal.addEventListener('abort', () => {
+              reasons.push(context.signal.reason)
+              resolve()
+            })
           })
-        })
-      })
+        },
+      )
       await inbox.start()
       const failed = next('event.failed')
       const done = next('event.done')
@@ -318,7 +345,7 @@ export function workContract(store: StoreUnderTest): void {
       expect(await countEffects('evt_1')).toBe(1)
     })
 
-    test("an at-least-once handler has no tx, and its event is done once it returned", async () => {
+    test('an at-least-once handler has no tx, and its event is done once it returned', async () => {
       const { inbox, deliver, next } = await openInbox(store)
       const errors: unknown[] = []
       inbox.on('stripe', 'invoice.paid', { guarantee: 'at-least-once' }, (_event, context) => {
@@ -379,7 +406,12 @@ export function workContract(store: StoreUnderTest): void {
     })
 
     test('a handler that outlives the grace period is rolled back without a lost attempt', async () => {
-      const { inbox, deliver, countEffects, store: reader } = await openInbox(store, { worker: { stopGraceMs: 0 } })
+      const {
+        inbox,
+        deliver,
+        countEffects,
+        store: reader,
+      } = await openInbox(store, { worker: { stopGraceMs: 0 } })
       const started = new Promise<void>((resolve) => {
         inbox.on('stripe', 'invoice.paid', async (event, context) => {
           await note(event, context)
@@ -394,7 +426,11 @@ export function workContract(store: StoreUnderTest): void {
       await inbox.stop()
 
       expect(await countEffects('evt_1')).toBe(0)
-      expect(await reader.findEvent(eventId as string)).toMatchObject({ state: 'ready', attempts: 0, failures: [] })
+      expect(await reader.findEvent(eventId as string)).toMatchObject({
+        state: 'ready',
+        attempts: 0,
+        failures: [],
+      })
     })
 
     test('stop() during start() stops what was started, and every stop() waits for the end', async () => {
@@ -438,7 +474,10 @@ export function workContract(store: StoreUnderTest): void {
 }
 
 /** Writes one row, so that a second run would show. */
-async function note(event: { readonly key: string }, { tx }: Pick<HandlerContext<QueryTx>, 'tx'>): Promise<void> {
+async function note(
+  event: { readonly key: string },
+  { tx }: Pick<HandlerContext<QueryTx>, 'tx'>,
+): Promise<void> {
   await tx.query('insert into effects (event_key, note) values ($1, $2)', [event.key, 'noted'])
 }
 

@@ -13,8 +13,12 @@ describe.skipIf(hasNoPostgres)('partitions', () => {
 
     await store.recordEvents([anEventDraft()], { deadlineMs: 30_000 })
 
-    expect(await query('select count(*)::int as found from hookonce.events')).toEqual([{ found: 1 }])
-    expect(await query('select count(*)::int as found from hookonce.events_default')).toEqual([{ found: 0 }])
+    expect(await query('select count(*)::int as found from hookonce.events')).toEqual([
+      { found: 1 },
+    ])
+    expect(await query('select count(*)::int as found from hookonce.events_default')).toEqual([
+      { found: 0 },
+    ])
     expect(await query(PARTITIONS)).toEqual([{ found: 3 }])
   })
 
@@ -29,7 +33,9 @@ describe.skipIf(hasNoPostgres)('partitions', () => {
 
     await store.maintain()
 
-    expect(await query('select count(*)::int as found from hookonce.events_default')).toEqual([{ found: 1 }])
+    expect(await query('select count(*)::int as found from hookonce.events_default')).toEqual([
+      { found: 1 },
+    ])
     expect(await query(PARTITIONS)).toEqual([{ found: 2 }])
   })
 })

@@ -9,9 +9,14 @@ const store = postgresUnderTest('PostgreSQL', () => inject('postgres') as Connec
 describe.skipIf(hasNoPostgres)('handlers on PostgreSQL', () => {
   test('a statement that the handler did not wait for counts towards its time', async () => {
     const { inbox, deliver, next } = await openInbox(store)
-    inbox.on('stripe', 'invoice.paid', { timeoutMs: 200, retry: { firstMs: 0 } }, (_event, { tx, attempt }) => {
-      if (attempt === 1) void tx.query('select pg_sleep(3600)').catch(() => undefined)
-    })
+    inbox.on(
+      'stripe',
+      'invoice.paid',
+      { timeoutMs: 200, retry: { firstMs: 0 } },
+      (_event, { tx, attempt }) => {
+        if (attempt === 1) void tx.query('select pg_sleep(3600)').catch(() => undefined)
+      },
+    )
     await inbox.start()
     const failed = next('event.failed')
     const done = next('event.done')
@@ -51,9 +56,14 @@ describe.skipIf(hasNoPostgres)('handlers on PostgreSQL', () => {
     const receiver = another({ worker: false })
     for (let i = 0; i < 20; i += 1) await deliver(receiver, `evt_${i}`)
     inbox.on('stripe', 'invoice.paid', async (event, { tx }) => {
-      const { rows } = await tx.query(`select coalesce(current_setting('app.tenant', true), '') as tenant`)
+      const { rows } = await tx.query(
+        `select coalesce(current_setting('app.tenant', true), '') as tenant`,
+      )
       await tx.query(`select set_config('app.tenant', $1, true)`, [event.key])
-      await tx.query('insert into effects (event_key, note) values ($1, $2)', [event.key, rows[0]?.['tenant']])
+      await tx.query('insert into effects (event_key, note) values ($1, $2)', [
+        event.key,
+        rows[0]?.['tenant'],
+      ])
     })
     const failures: unknown[] = []
     inbox.events.on('event.failed', (failure) => failures.push(failure))
@@ -69,8 +79,10 @@ describe.skipIf(hasNoPostgres)('handlers on PostgreSQL', () => {
     await allDone
 
     expect(failures).toEqual([])
-    expect(await database.query('select distinct note, count(*)::int as found from effects group by note')).toEqual([
-      { note: '', found: 20 },
-    ])
+    expect(
+      await database.query(
+        'select distinct note, count(*)::int as found from effects group by note',
+      ),
+    ).toEqual([{ note: '', found: 20 }])
   })
 })

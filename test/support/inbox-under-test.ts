@@ -44,7 +44,10 @@ export interface InboxUnderTest extends OpenedStore {
   another(setup?: InboxSetup): TestInbox
 }
 
-export async function openInbox(underTest: StoreUnderTest, setup: InboxSetup = {}): Promise<InboxUnderTest> {
+export async function openInbox(
+  underTest: StoreUnderTest,
+  setup: InboxSetup = {},
+): Promise<InboxUnderTest> {
   const opened = await openStore(underTest)
   await opened.createEffects()
   const another = (otherSetup: InboxSetup = {}): TestInbox => {
@@ -75,7 +78,13 @@ export function deliver(
   key: string,
   { type = 'invoice.paid', amount = 1 }: { type?: string; amount?: number } = {},
 ): Promise<Acknowledgement> {
-  const body = JSON.stringify({ id: key, type, created: 1_767_323_045, livemode: false, data: { object: { amount } } })
+  const body = JSON.stringify({
+    id: key,
+    type,
+    created: 1_767_323_045,
+    livemode: false,
+    data: { object: { amount } },
+  })
   return inbox.receive('stripe', signedDelivery('stripe', { secret: SECRET, key, type, body }))
 }
 

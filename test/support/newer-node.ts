@@ -21,8 +21,18 @@ export async function findNewerNode(): Promise<{ path: string } | { missing: str
   const path = join(CACHE, 'node_modules', name, 'bin', 'node')
   if (existsSync(path)) return { path }
   mkdirSync(CACHE, { recursive: true })
-  const install = await run('npm', ['install', '--prefix', CACHE, '--no-save', '--no-audit', '--no-fund', `${name}@${VERSION}`])
-  return existsSync(path) ? { path } : { missing: `npm has no ${name}@${VERSION} for us: ${install.output.slice(-500)}` }
+  const install = await run('npm', [
+    'install',
+    '--prefix',
+    CACHE,
+    '--no-save',
+    '--no-audit',
+    '--no-fund',
+    `${name}@${VERSION}`,
+  ])
+  return existsSync(path)
+    ? { path }
+    : { missing: `npm has no ${name}@${VERSION} for us: ${install.output.slice(-500)}` }
 }
 
 export function hasNodeSqlite(version: string): boolean {
@@ -36,7 +46,10 @@ export function run(
   env: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(command, args, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     let output = ''
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
     child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))

@@ -33,7 +33,10 @@ const inbox = createInbox({
 describe('the types of handlers', () => {
   test('the payload follows from source and type', () => {
     inbox.on('partner', 'order.paid', (event, { tx }) => {
-      expectTypeOf(event.payload).toEqualTypeOf<{ readonly order: string; readonly cents: number }>()
+      expectTypeOf(event.payload).toEqualTypeOf<{
+        readonly order: string
+        readonly cents: number
+      }>()
       expectTypeOf(tx).toEqualTypeOf<SqliteTx>()
     })
     inbox.on('stripe', 'invoice.paid', (event) => {
@@ -48,7 +51,9 @@ describe('the types of handlers', () => {
       >()
     })
     inbox.on('partner', ['order.created', 'user.deleted'], (event) => {
-      expectTypeOf(event.payload).toEqualTypeOf<{ readonly order: string } | { readonly user: number }>()
+      expectTypeOf(event.payload).toEqualTypeOf<
+        { readonly order: string } | { readonly user: number }
+      >()
     })
   })
 
@@ -67,7 +72,10 @@ describe('the types of handlers', () => {
   })
 
   test('the transaction is the one of the store', () => {
-    const onPostgres = createInbox({ store: postgresStore({ pool: new pg.Pool() }), sources: { partner } })
+    const onPostgres = createInbox({
+      store: postgresStore({ pool: new pg.Pool() }),
+      sources: { partner },
+    })
     onPostgres.on('partner', 'order.paid', (_event, { tx }) => {
       expectTypeOf(tx).toEqualTypeOf<PostgresTx>()
     })

@@ -20,7 +20,10 @@ class GatedStore {
     this.#store = store
   }
 
-  async recordEvents(drafts: readonly EventDraft[], options: { deadlineMs: number }): Promise<readonly Recorded[]> {
+  async recordEvents(
+    drafts: readonly EventDraft[],
+    options: { deadlineMs: number },
+  ): Promise<readonly Recorded[]> {
     this.batches.push(drafts)
     await new Promise<void>((open, fail) => {
       this.#waiting.push({ open, fail })
@@ -66,7 +69,10 @@ describe('the batcher', () => {
     await store.pass()
     await Promise.all(rest)
 
-    expect(store.batches.map((batch) => batch.map(({ key }) => key))).toEqual([['a'], ['b', 'c', 'd']])
+    expect(store.batches.map((batch) => batch.map(({ key }) => key))).toEqual([
+      ['a'],
+      ['b', 'c', 'd'],
+    ])
   })
 
   test('no answer leaves before its batch has committed', async () => {
@@ -97,7 +103,9 @@ describe('the batcher', () => {
 
   test('equal keys with other content are both sent', async () => {
     const { store, batcher } = await open()
-    const recording = Promise.all(['1', '2'].map((body) => batcher.record([anEventDraft({ body })])))
+    const recording = Promise.all(
+      ['1', '2'].map((body) => batcher.record([anEventDraft({ body })])),
+    )
 
     await store.pass()
     await recording
@@ -139,11 +147,17 @@ describe('the batcher', () => {
       `create trigger refuse before insert on hookonce_events when new.event_key = cast('bad' as blob)
        begin select raise(abort, 'refused by the test'); end`,
     )
-    const recording = Promise.allSettled(['a', 'bad', 'c'].map((key) => batcher.record([anEventDraft({ key })])))
+    const recording = Promise.allSettled(
+      ['a', 'bad', 'c'].map((key) => batcher.record([anEventDraft({ key })])),
+    )
 
     for (let batch = 0; batch < 4; batch += 1) await store.pass()
 
-    expect((await recording).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect((await recording).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ])
     expect((await recording)[1]).toMatchObject({ reason: { code: 'STORE_REJECTED' } })
     expect(store.batches.map((batch) => batch.length)).toEqual([3, 1, 1, 1])
   })
@@ -167,7 +181,9 @@ describe('the batcher', () => {
     await store.arrived()
     const waiting = ['b', 'c'].map((key) => batcher.record([anEventDraft({ key })]))
 
-    await expect(batcher.record([anEventDraft({ key: 'd' })])).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await expect(batcher.record([anEventDraft({ key: 'd' })])).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    })
 
     await store.pass()
     await first

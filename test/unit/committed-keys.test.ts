@@ -74,7 +74,10 @@ describe('the memory of committed keys', () => {
 
     beat({ died: ['id-1'] })
 
-    expect([keys.find(anEventDraft({ key: 'a' })), keys.find(anEventDraft({ key: 'b' }))]).toEqual([undefined, undefined])
+    expect([keys.find(anEventDraft({ key: 'a' })), keys.find(anEventDraft({ key: 'b' }))]).toEqual([
+      undefined,
+      undefined,
+    ])
   })
 
   test('drops what was used longest ago when it is full', () => {

@@ -10,7 +10,8 @@ const source = stripe({ secrets: ['whsec_test_secret_of_some_length'] })
 
 /** Nothing is opened before `start`, so the file is never made. */
 function make(options: object) {
-  return () => createInbox({ store: sqliteStore('never-opened.db'), sources: { stripe: source }, ...options })
+  return () =>
+    createInbox({ store: sqliteStore('never-opened.db'), sources: { stripe: source }, ...options })
 }
 
 describe('createInbox refuses', () => {
@@ -18,12 +19,20 @@ describe('createInbox refuses', () => {
     ['an unknown option', { workers: 4 }, 'createInbox.workers'],
     ['an unknown receive option', { receive: { maxBody: 1 } }, 'receive.maxBody'],
     ['R36: a size with a unit', { receive: { bodyBytesMax: '10 MBB' } }, 'receive.bodyBytesMax'],
-    ['R36: a size that is no number', { receive: { bodyBytesMax: Number.NaN } }, 'receive.bodyBytesMax'],
+    [
+      'R36: a size that is no number',
+      { receive: { bodyBytesMax: Number.NaN } },
+      'receive.bodyBytesMax',
+    ],
     ['R36: a negative size', { receive: { bodyBytesMax: -1 } }, 'receive.bodyBytesMax'],
     ['an unknown worker option', { worker: { threads: 2 } }, 'worker.threads'],
     ['a concurrency of zero', { worker: { concurrency: 0 } }, 'worker.concurrency'],
     ['no sources', { sources: {} }, 'createInbox.sources'],
-    ['a source that is none', { sources: { stripe: { secrets: ['x'] } } }, 'createInbox.sources.stripe'],
+    [
+      'a source that is none',
+      { sources: { stripe: { secrets: ['x'] } } },
+      'createInbox.sources.stripe',
+    ],
     ['a source name that is no path', { sources: { 'a/b': source } }, 'createInbox.sources.a/b'],
     ['a store that is none', { store: 'postgres://localhost' }, 'createInbox.store'],
   ])('%s, by name', (_what, options, option) => {
@@ -31,7 +40,9 @@ describe('createInbox refuses', () => {
   })
 
   test('a source without secret, by name and with what to do', () => {
-    expect(() => stripe({ secrets: [] })).toThrow(expect.objectContaining({ code: 'SECRET_MISSING' }))
+    expect(() => stripe({ secrets: [] })).toThrow(
+      expect.objectContaining({ code: 'SECRET_MISSING' }),
+    )
     expect(() => stripe({ secrets: [''] })).toThrow(/stripe/i)
   })
 
@@ -57,7 +68,10 @@ describe('an inbox', () => {
   })
 
   test('refuses to mount an unknown source, naming the known ones', () => {
-    const inbox = make({})() as unknown as { fetch(source: string): unknown; node(source: string): unknown }
+    const inbox = make({})() as unknown as {
+      fetch(source: string): unknown
+      node(source: string): unknown
+    }
 
     expect(() => inbox.fetch('strype')).toThrow(expect.objectContaining({ code: 'SOURCE_UNKNOWN' }))
     expect(() => inbox.node('strype')).toThrow(/Configured: stripe/)

@@ -6,7 +6,8 @@ import type { HandlerOptions, HandlerUnit } from '../../src/work/handlers.ts'
 
 function units(types: Readonly<Record<string, HandlerOptions>>): (type: string) => HandlerUnit {
   const handlers = new HandlerRegistry(new Set(['stripe']))
-  for (const [type, options] of Object.entries(types)) handlers.add('stripe', type, options, () => undefined)
+  for (const [type, options] of Object.entries(types))
+    handlers.add('stripe', type, options, () => undefined)
   return (type) => handlers.findUnit('stripe', type) as HandlerUnit
 }
 
@@ -60,7 +61,12 @@ describe('group sizes', () => {
 })
 
 describe('what runs together', () => {
-  const find = units({ fast: {}, few: { groupMax: 2 }, alone: { groupMax: 1 }, ping: { guarantee: 'at-least-once' } })
+  const find = units({
+    fast: {},
+    few: { groupMax: 2 },
+    alone: { groupMax: 1 },
+    ping: { guarantee: 'at-least-once' },
+  })
   const choose = (types: readonly string[], runsAlone: readonly number[] = []) =>
     chooseGroup(
       types.map((type, index) => ({ type, eventId: String(index) }) as ClaimedEvent),

@@ -32,7 +32,12 @@ describe('the handler registry', () => {
 
   test('the strictest of several handlers decides for the unit', () => {
     const handlers = registry()
-    handlers.add('stripe', 'a', { timeoutMs: 100, groupMax: 10, retry: { attemptsMax: 5 } }, () => 1)
+    handlers.add(
+      'stripe',
+      'a',
+      { timeoutMs: 100, groupMax: 10, retry: { attemptsMax: 5 } },
+      () => 1,
+    )
     handlers.add('stripe', '*', { timeoutMs: 200, guarantee: 'at-least-once' }, () => 2)
 
     expect(handlers.findUnit('stripe', 'a')).toMatchObject({
@@ -65,7 +70,10 @@ describe('the handler registry', () => {
 
   test('an unknown source is refused with the known ones', () => {
     expect(() => registry().add('strip', 'a', {}, () => undefined)).toThrow(
-      expect.objectContaining({ code: 'SOURCE_UNKNOWN', message: expect.stringContaining('stripe, github') as string }),
+      expect.objectContaining({
+        code: 'SOURCE_UNKNOWN',
+        message: expect.stringContaining('stripe, github') as string,
+      }),
     )
   })
 

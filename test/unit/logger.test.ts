@@ -6,10 +6,17 @@ import type { LogFields, Logger } from '../../src/telemetry/logger.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
-function collect(): { logger: Logger; lines: { level: string; fields: LogFields; message: string }[] } {
+function collect(): {
+  logger: Logger
+  lines: { level: string; fields: LogFields; message: string }[]
+} {
   const lines: { level: string; fields: LogFields; message: string }[] = []
-  const at = (level: string) => (fields: LogFields, message: string) => void lines.push({ level, fields, message })
-  return { lines, logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') } }
+  const at = (level: string) => (fields: LogFields, message: string) =>
+    void lines.push({ level, fields, message })
+  return {
+    lines,
+    logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
+  }
 }
 
 describe('happenings', () => {
@@ -76,7 +83,10 @@ describe('happenings', () => {
     const { logger, lines } = collect()
     logHappenings(emitter, logger)
 
-    const error = Object.assign(new Error('duplicate key'), { code: '23505', detail: 'Key (email)=(canary@example.com)' })
+    const error = Object.assign(new Error('duplicate key'), {
+      code: '23505',
+      detail: 'Key (email)=(canary@example.com)',
+    })
     emitter.emit('delivery.unavailable', { source: 'stripe', error })
 
     expect(JSON.stringify(lines)).not.toContain('canary')
@@ -88,7 +98,8 @@ describe('happenings', () => {
     const { logger, lines } = collect()
     logHappenings(emitter, logger)
 
-    for (let i = 0; i < 10_000; i += 1) emitter.emit('delivery.refused', { source: 'stripe', reason: 'bad-signature' })
+    for (let i = 0; i < 10_000; i += 1)
+      emitter.emit('delivery.refused', { source: 'stripe', reason: 'bad-signature' })
 
     expect(lines.length).toBeGreaterThan(0)
     expect(lines.length).toBeLessThan(1_000)
@@ -105,7 +116,11 @@ describe('happenings', () => {
     expect(info).not.toHaveBeenCalled()
     const line = String(warn.mock.calls[0]?.[0])
     expect(line).toBe(escapeText(line))
-    expect(JSON.parse(line)).toMatchObject({ level: 'warn', message: 'written', key: 'evt_\u001b[31m\n\u202e' })
+    expect(JSON.parse(line)).toMatchObject({
+      level: 'warn',
+      message: 'written',
+      key: 'evt_\u001b[31m\n\u202e',
+    })
   })
 
   test('fields that JSON cannot write do not throw', () => {
@@ -123,7 +138,9 @@ describe('happenings', () => {
   })
 
   test('every level is one a logger has', () => {
-    expect(new Set(Object.values(HAPPENING_LEVELS))).toEqual(new Set(['debug', 'info', 'warn', 'error']))
+    expect(new Set(Object.values(HAPPENING_LEVELS))).toEqual(
+      new Set(['debug', 'info', 'warn', 'error']),
+    )
   })
 })
 

