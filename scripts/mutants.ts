@@ -27,6 +27,8 @@ interface Mutant {
   readonly replace: string
   /** Test files, at least one of which must fail. */
   readonly tests: readonly string[]
+  /** Narrows the tests by name, where a file has many that are not about the guard. */
+  readonly named?: string
 }
 
 interface Result {
@@ -102,17 +104,18 @@ function tryMutant(copy: string, mutant: Mutant): Result {
       file,
       original.replace(mutant.search, () => mutant.replace),
     )
-    return runTests(copy, mutant.tests)
+    return runTests(copy, mutant.tests, mutant.named)
   } finally {
     fs.writeFileSync(file, original)
   }
 }
 
-function runTests(copy: string, tests: readonly string[]): Result {
+function runTests(copy: string, tests: readonly string[], named?: string): Result {
   const report = path.join(copy, 'mutants-report.json')
   fs.rmSync(report, { force: true })
   const vitest = path.join(copy, 'node_modules/.bin/vitest')
   const args = ['run', '--bail', '1', '--reporter=json', `--outputFile=${report}`, ...tests]
+  if (named !== undefined) args.push('-t', named)
   const { status, stdout, stderr, error } = spawnSync(vitest, args, {
     cwd: copy,
     encoding: 'utf8',

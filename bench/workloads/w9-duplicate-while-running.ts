@@ -53,7 +53,7 @@ async function measure(
   let ended: (() => void) | undefined
   const isDone = new Promise<void>((resolve) => (ended = resolve))
   const isRunning = new Promise<void>((resolve) => {
-    inbox.on('stripe', 'invoice.paid', async (_event, { tx }) => {
+    inbox.on('stripe', 'invoice.paid', { timeoutMs: 3 * handlerMs }, async (_event, { tx }) => {
       runs += 1
       await tx.query('select 1')
       resolve()

@@ -62,6 +62,7 @@ export async function letGo<Tx>(
   group: Group<Tx>,
   error: unknown,
 ): Promise<void> {
+  const isLost = group.status() === 'lost'
   const isGone = isEnded(group, error)
   await group.abandon()
   if (error instanceof GroupEndedError) return await blame(context, error.event, ENDED)
@@ -73,7 +74,8 @@ export async function letGo<Tx>(
       isPermanent: false,
     })
   }
-  if (isNobodysFault(error)) return release(context, group, error)
+  // Lost between two handlers, a connection says nothing about either.
+  if (isLost || isNobodysFault(error)) return release(context, group, error)
   if (isGone) return await suspect(context, group, ENDED)
   await suspect(context, group, { reason: 'commit', error: asError(error), isPermanent: false })
 }

@@ -1,4 +1,5 @@
-import { mkdtempSync, mkdirSync, rmSync } from 'node:fs'
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,35 +11,40 @@ const bundles = new Map<string, string>()
  * A program of this folder and all of ours that it imports as one file, made once per test process.
  *
  * Measured: a child started through tsx takes 0.5 s of processor time to load, from such a file 0.1 s,
- * and the tests start hundreds. Packages stay outside, which is why it lies where they are found.
+ * and the tests start hundreds. Packages stay outside, which is why it lies where they are found; its
+ * name is its content's, so that runs beside and after each other share it and never mix.
  */
 export function bundleProgram(name: string): string {
   const known = bundles.get(name)
   if (known !== undefined) return known
-  const outfile = join(bundleDir(), `${name}.mjs`)
-  buildSync({
+  const { outputFiles } = buildSync({
     entryPoints: [fileURLToPath(new URL(`./${name}.ts`, import.meta.url))],
-    outfile,
     bundle: true,
+    write: false,
     platform: 'node',
     format: 'esm',
     packages: 'external',
     sourcemap: 'inline',
     logLevel: 'error',
   })
-  bundles.set(name, outfile)
-  return outfile
+  const [output] = outputFiles
+  if (output === undefined) throw new Error(`Nothing was made of ${name}`)
+  const file = keep(name, output.contents)
+  bundles.set(name, file)
+  return file
 }
 
-let made: string | undefined
-
-function bundleDir(): string {
-  if (made !== undefined) return made
+function keep(name: string, contents: Uint8Array): string {
   const require = createRequire(import.meta.url)
   const modules = dirname(dirname(require.resolve('pg/package.json')))
-  mkdirSync(join(modules, '.cache'), { recursive: true })
-  const dir = mkdtempSync(join(modules, '.cache', 'hookonce-faults-'))
-  process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
-  made = dir
-  return dir
+  const dir = join(modules, '.cache', 'hookonce-faults')
+  mkdirSync(dir, { recursive: true })
+  const hash = createHash('sha256').update(contents).digest('hex').slice(0, 16)
+  const file = join(dir, `${name}-${hash}.mjs`)
+  if (existsSync(file)) return file
+  // Under another name first: whoever sees the file sees all of it.
+  const draft = join(dir, `${randomUUID()}.tmp`)
+  writeFileSync(draft, contents)
+  renameSync(draft, file)
+  return file
 }

@@ -138,7 +138,7 @@ function createStore(
   const { Client, listInTransaction } = createProbedClients(probe)
   const pool = new pg.Pool({ ...(connection ?? database.store.connection), max: poolMax, Client })
   pool.on('error', () => undefined)
-  return { store: postgresStore({ pool }) as unknown as Store<QueryTx>, pool, listInTransaction }
+  return { store: postgresStore({ pool }), pool, listInTransaction }
 }
 
 const SILENT = {
