@@ -4,7 +4,8 @@
  * Grouping is what makes running fast: one commit for many events. But a group holds its locks until it
  * commits, so on rows that many events share, groups wait for and deadlock with each other (measured:
  * fixed groups of 50 on shared rows fell to 120 events/s). So each unit of handlers finds its own size:
- * contention halves it, success lets it grow, and a slow handler is not grouped at all.
+ * contention halves it, success lets it grow, and there are never more than fit into the group's time, so
+ * that a slow handler is not grouped at all.
  *
  * @module
  */
@@ -14,8 +15,6 @@ import type { HandlerUnit } from './handlers.ts'
 
 /** Where a unit starts: large enough to pay, small enough to be rerun without regret. */
 const START = 50
-/** A handler that takes longer than this on average runs alone. */
-const SLOW_MS = 20
 
 interface UnitSize {
   limit: number
@@ -25,11 +24,13 @@ interface UnitSize {
 
 export class GroupSizes {
   readonly #groupMax: number
+  readonly #groupBudgetMs: number
   readonly #sizes = new Map<string, UnitSize>()
   readonly #alone = new Set<string>()
 
-  constructor(groupMax: number) {
+  constructor({ groupMax, groupBudgetMs }: { groupMax: number; groupBudgetMs: number }) {
     this.#groupMax = groupMax
+    this.#groupBudgetMs = groupBudgetMs
   }
 
   limitFor(unit: HandlerUnit): number {
@@ -39,8 +40,15 @@ export class GroupSizes {
     if (this.#alone.has(unit.name)) return 1
     const size = this.#sizes.get(unit.name)
     if (size === undefined) return Math.min(START, ceiling)
-    if (size.averageMs > SLOW_MS) return 1
-    return Math.min(Math.max(1, Math.floor(size.limit)), ceiling)
+    return Math.min(Math.max(1, Math.floor(this.#current(size))), ceiling)
+  }
+
+  /**
+   * By the budget rather than a fixed mark for "slow": a busy machine makes every handler slow, and
+   * without groups it would only get busier.
+   */
+  #current({ limit, averageMs }: UnitSize): number {
+    return averageMs === 0 ? limit : Math.min(limit, this.#groupBudgetMs / averageMs)
   }
 
   /** How many events a claim should ask for, given what has been seen so far. */
@@ -48,7 +56,7 @@ export class GroupSizes {
     if (this.#sizes.size === 0) return Math.min(START, this.#groupMax)
     // No more than some unit may have: what is claimed beyond it is only let go of again.
     let limit = 1
-    for (const size of this.#sizes.values()) limit = Math.max(limit, Math.floor(size.limit))
+    for (const size of this.#sizes.values()) limit = Math.max(limit, Math.floor(this.#current(size)))
     return Math.min(limit, this.#groupMax)
   }
 
@@ -56,7 +64,7 @@ export class GroupSizes {
   succeeded(unit: HandlerUnit, count: number): void {
     const size = this.#get(unit)
     // Only a group that was as large as allowed says that a larger one would do.
-    if (count >= Math.floor(size.limit))
+    if (count >= Math.floor(this.#current(size)))
       size.limit = Math.min(size.limit * 1.25 + 1, this.#groupMax)
   }
 

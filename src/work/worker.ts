@@ -65,7 +65,7 @@ export class Worker<Tx> {
 
   constructor(context: WorkerContext<Tx>) {
     this.#context = context
-    this.#sizes = new GroupSizes(context.options.groupMax)
+    this.#sizes = new GroupSizes(context.options)
     this.#upkeep = new Upkeep({ ...context, workerId: this.id, onWoken: () => this.wake() })
   }
 

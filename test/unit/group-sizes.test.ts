@@ -14,7 +14,7 @@ function units(types: Readonly<Record<string, HandlerOptions>>): (type: string) 
 describe('group sizes', () => {
   test('success lets a group grow up to the most', () => {
     const unit = units({ a: {} })('a')
-    const sizes = new GroupSizes(200)
+    const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
 
     expect(sizes.limitFor(unit)).toBe(50)
     for (let i = 0; i < 20; i += 1) sizes.succeeded(unit, sizes.limitFor(unit))
@@ -25,7 +25,7 @@ describe('group sizes', () => {
 
   test('a small group says nothing about a larger one', () => {
     const unit = units({ a: {} })('a')
-    const sizes = new GroupSizes(200)
+    const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
 
     for (let i = 0; i < 20; i += 1) sizes.succeeded(unit, 3)
 
@@ -34,7 +34,7 @@ describe('group sizes', () => {
 
   test('contention halves the group, down to one, for its own handler only', () => {
     const find = units({ a: {}, b: {} })
-    const sizes = new GroupSizes(200)
+    const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
 
     sizes.contended(find('a'))
     expect(sizes.limitFor(find('a'))).toBe(25)
@@ -46,7 +46,7 @@ describe('group sizes', () => {
 
   test('a handler that turns out slow is not grouped, and grouped again once it is fast', () => {
     const unit = units({ a: {} })('a')
-    const sizes = new GroupSizes(200)
+    const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
 
     for (let i = 0; i < 5; i += 1) sizes.measured(unit, 200)
     expect(sizes.limitFor(unit)).toBe(1)
@@ -55,8 +55,18 @@ describe('group sizes', () => {
     expect(sizes.limitFor(unit)).toBe(50)
   })
 
+  test('a group holds no more events than fit into its time', () => {
+    const unit = units({ a: {} })('a')
+    const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
+
+    for (let i = 0; i < 100; i += 1) sizes.measured(unit, 10)
+
+    expect(sizes.limitFor(unit)).toBe(10)
+    expect(sizes.claimLimit()).toBe(10)
+  })
+
   test('a handler never gets more than its own groupMax', () => {
-    expect(new GroupSizes(200).limitFor(units({ a: { groupMax: 3 } })('a'))).toBe(3)
+    expect(new GroupSizes({ groupMax: 200, groupBudgetMs: 100 }).limitFor(units({ a: { groupMax: 3 } })('a'))).toBe(3)
   })
 })
 
@@ -71,7 +81,7 @@ describe('what runs together', () => {
     chooseGroup(
       types.map((type, index) => ({ type, eventId: String(index) }) as ClaimedEvent),
       {
-        sizes: new GroupSizes(200),
+        sizes: new GroupSizes({ groupMax: 200, groupBudgetMs: 100 }),
         findUnit: (event) => (event.type === 'unknown' ? undefined : find(event.type)),
         runsAlone: (event) => runsAlone.includes(Number(event.eventId)),
       },
