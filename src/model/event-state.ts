@@ -32,7 +32,9 @@ export const SETTLED_STATES = ['done', 'dead', 'skipped', 'discarded'] as const
 export type SettledState = (typeof SETTLED_STATES)[number]
 
 /** From a state, the states an event may go to, each with what takes it there. */
-export const TRANSITIONS: Readonly<Record<EventState, Readonly<Partial<Record<EventState, string>>>>> = {
+export const TRANSITIONS: Readonly<
+  Record<EventState, Readonly<Partial<Record<EventState, string>>>>
+> = {
   ready: {
     running: 'a worker claims it',
     unhandled: 'no handler matches its type',

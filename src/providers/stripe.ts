@@ -34,7 +34,7 @@ const STRIPE: HmacProvider = {
  * Counts the endpoints that have not answered yet, so it changes from one retry to the next.
  * `api_version`, `request` and `data` are set when the event is made and stay.
  */
-const VOLATILE_MEMBERS = ['pending_webhooks']
+const VOLATILE_MEMBERS = [['pending_webhooks']]
 
 /** What every Stripe event has. For the exact types of Stripe's own package, give `stripe` a map of them. */
 export interface StripePayload {
