@@ -16,8 +16,10 @@ export type VerdictReason =
   | 'bad-signature'
   /** A shared token, a password or a handshake's token is not ours. */
   | 'bad-token'
-  /** A certificate or key that the signature names cannot be had, or cannot be trusted. */
+  /** The sender has no such key or certificate as the signature names, or it cannot be trusted. */
   | 'unknown-key'
+  /** The key or certificate could not be fetched now. Our trouble and not the sender's: answered 503. */
+  | 'key-unavailable'
   /** What the sender's scheme needs to be in the body is not there. */
   | 'malformed-body'
 

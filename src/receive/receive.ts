@@ -173,6 +173,7 @@ function refuse(
   reason: VerdictReason,
 ): Acknowledgement {
   happenings.emit('delivery.refused', { source: sourceName, reason })
+  if (reason === 'key-unavailable') return unavailable()
   return reason === 'malformed-timestamp' ? malformed() : refused(refusal)
 }
 

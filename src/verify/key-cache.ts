@@ -19,13 +19,15 @@ export interface KeyCacheOptions<Key> {
   readonly now?: () => number
 }
 
+export type KeyTrouble = 'unknown-key' | 'key-unavailable'
+
 const NAMES_MAX = 256
 const FETCHES_MAX = 4
 
-export class KeyCache<Key> {
+export class KeyCache<Key extends object> {
   readonly #options: Required<KeyCacheOptions<Key>>
-  readonly #kept = new Map<string, { readonly key: Key | undefined; readonly untilMs: number }>()
-  readonly #fetching = new Map<string, Promise<Key | undefined>>()
+  readonly #kept = new Map<string, { readonly key: Key | KeyTrouble; readonly untilMs: number }>()
+  readonly #fetching = new Map<string, Promise<Key | KeyTrouble>>()
 
   constructor(options: KeyCacheOptions<Key>) {
     this.#options = {
@@ -37,13 +39,13 @@ export class KeyCache<Key> {
     }
   }
 
-  /** The key of a name; `undefined` when there is none, or when it cannot be had now. Never rejects. */
-  async find(name: string): Promise<Key | undefined> {
+  /** The key of a name; whether there is none, or it cannot be had now. Never rejects. */
+  async find(name: string): Promise<Key | KeyTrouble> {
     const kept = this.#kept.get(name)
     if (kept !== undefined && kept.untilMs > this.#options.now()) return kept.key
     const running = this.#fetching.get(name)
     if (running !== undefined) return running
-    if (this.#fetching.size >= FETCHES_MAX) return undefined
+    if (this.#fetching.size >= FETCHES_MAX) return 'key-unavailable'
     const fetching = this.#fetch(name)
     this.#fetching.set(name, fetching)
     try {
@@ -53,19 +55,20 @@ export class KeyCache<Key> {
     }
   }
 
-  async #fetch(name: string): Promise<Key | undefined> {
+  async #fetch(name: string): Promise<Key | KeyTrouble> {
     const { fetchKey, keptMs, missKeptMs, timeoutMs, now } = this.#options
     try {
-      const key = await fetchKey(name, AbortSignal.timeout(timeoutMs))
-      this.#keep(name, key, now() + (key === undefined ? missKeptMs : keptMs))
+      const found = await fetchKey(name, AbortSignal.timeout(timeoutMs))
+      const key = found ?? 'unknown-key'
+      this.#keep(name, key, now() + (found === undefined ? missKeptMs : keptMs))
       return key
     } catch {
       // The place is down: a known key that is merely old is better than refusing good deliveries.
-      return this.#kept.get(name)?.key
+      return this.#kept.get(name)?.key ?? 'key-unavailable'
     }
   }
 
-  #keep(name: string, key: Key | undefined, untilMs: number): void {
+  #keep(name: string, key: Key | KeyTrouble, untilMs: number): void {
     this.#kept.delete(name)
     this.#kept.set(name, { key, untilMs })
     const oldest = this.#kept.keys().next()
