@@ -42,9 +42,9 @@ export interface HandshakeContext {
   readonly delivery: Delivery
   readonly options: Readonly<Record<string, unknown>>
   /** The text at a place of the request, `''` when there is none. */
-  find(place: string): string
+  readonly find: (place: string) => string
   /** HMAC with the first secret that is live, for challenges that ask us to prove that we have it. */
-  hmac(algorithm: 'sha1' | 'sha256', text: string, encoding: 'hex' | 'base64'): string
+  readonly hmac: (algorithm: 'sha1' | 'sha256', text: string, encoding: 'hex' | 'base64') => string
 }
 
 export function textAnswer(
@@ -120,12 +120,12 @@ function compileRule(
   const tokenPlace = rule.token && compilePlace(`${provider}.handshake`, rule.token.at)
   return {
     rule,
-    matches(reading: Reading): boolean {
+    matches: (reading: Reading): boolean => {
       if (place === undefined) return true
       const found = place.find(reading)
       return text === undefined ? found !== undefined : found === text
     },
-    isTrusted(reading: Reading): boolean {
+    isTrusted: (reading: Reading): boolean => {
       if (tokenPlace === undefined || rule.token === undefined) return true
       const shown = tokenPlace.find(reading) ?? ''
       const expected = options[rule.token.option]

@@ -55,7 +55,7 @@ export interface Identification {
 }
 
 export function compileIdentification(provider: string, spec: IdentitySpec): Identification {
-  const place = (name: keyof IdentitySpec & string, value: Place | undefined) =>
+  const place = (name: keyof IdentitySpec, value: Place | undefined) =>
     value === undefined ? undefined : compilePlace(`${provider}.${name}`, value)
   const places: Places = {
     key: compilePlace(`${provider}.key`, spec.key),

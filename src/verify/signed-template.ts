@@ -175,7 +175,9 @@ function renderPiece(
       return value === undefined ? { reason: 'malformed-body' } : Buffer.from(value, 'utf8')
     }
     case 'option':
-      return Buffer.from(String(options?.[piece.name] ?? ''), 'utf8')
+      return typeof options?.[piece.name] === 'string'
+        ? Buffer.from(options[piece.name] as string, 'utf8')
+        : { reason: 'unknown-key' }
     case 'method':
       return Buffer.from(delivery.method, 'utf8')
     case 'url':

@@ -8,14 +8,13 @@
 import type { Delivery } from '../../model/delivery.ts'
 import type { Verdict } from '../../model/source.ts'
 import type { ResolvedSecret } from '../../verify/secrets.ts'
-import type { JwtSpec } from './jwt-signature.ts'
-import type { PublicKeySpec } from './public-key-signature.ts'
-import type { RsaSpec } from './rsa-signature.ts'
-import type { HashSpec, HmacSpec } from './hmac-signature.ts'
-import type { TokenSpec } from './shared-token.ts'
-import type { StandardSpec } from './standard-signature.ts'
 
-export interface VerificationFacts {
+export interface Verification {
+  readonly kind: VerificationKind
+  /** The data it was made of; its shape goes by the kind. */
+  readonly spec?: object
+  /** For `first-present`. */
+  readonly choices?: readonly Choice[]
   /** For people: `HMAC-SHA256 in hex`. */
   readonly summary: string
   /** Every header it reads, in lower case. */
@@ -31,20 +30,19 @@ export interface VerificationFacts {
   build(context: BuildContext): BuiltVerification
 }
 
-/** The kinds whose data is enough to sign with (`testing/sign.ts`), and code of a provider's own. */
-export type Verification = VerificationFacts &
-  (
-    | { readonly kind: 'hmac'; readonly spec: HmacSpec }
-    | { readonly kind: 'hash'; readonly spec: HashSpec }
-    | { readonly kind: 'ed25519' | 'ecdsa'; readonly spec: PublicKeySpec }
-    | { readonly kind: 'rsa'; readonly spec: RsaSpec }
-    | { readonly kind: 'jwt'; readonly spec: JwtSpec }
-    | { readonly kind: 'token'; readonly spec: TokenSpec }
-    | { readonly kind: 'basic' }
-    | { readonly kind: 'standard'; readonly spec: StandardSpec }
-    | { readonly kind: 'first-present'; readonly choices: readonly Choice[] }
-    | { readonly kind: 'custom' }
-  )
+/** The shapes of schemes. All but `custom` can be signed with from their data (`testing/sign.ts`). */
+export type VerificationKind =
+  | 'hmac'
+  | 'hash'
+  | 'ed25519'
+  | 'ecdsa'
+  | 'rsa'
+  | 'jwt'
+  | 'token'
+  | 'basic'
+  | 'standard'
+  | 'first-present'
+  | 'custom'
 
 /** One of several schemes, and the header whose presence chooses it. */
 export interface Choice {
