@@ -124,7 +124,7 @@ function makeSource(
         ...(definition.headers ?? []),
       ].map((name) => name.toLowerCase()),
       retryWindowHours: definition.retryWindowHours,
-      sameBytes: definition.sameBytes ?? defaultSameBytes(verification, identification),
+      sameBytes: sameBytesOf(definition, identification),
       ...(definition.success?.body !== undefined && { successBody: definition.success.body }),
     },
     definition.success?.status === undefined
@@ -156,10 +156,11 @@ function makeSource(
 }
 
 /** A key in signed bytes can be believed; one in a header that nobody signs can be made up. */
-function defaultSameBytes(
-  { signsBody, signedHeaders }: Verification,
-  { keyHeaders }: Identification,
+export function sameBytesOf(
+  { provider, verify: { signsBody, signedHeaders }, sameBytes, ...identity }: ProviderDefinition,
+  { keyHeaders }: Identification = compileIdentification(provider, identity),
 ): SameBytesPolicy {
+  if (sameBytes !== undefined) return sameBytes
   // Where not even the body is signed, whoever can send the same bytes again can send others as well.
   if (!signsBody) return 'run'
   return keyHeaders.every((name) => signedHeaders.includes(name)) ? 'run' : 'quarantine'

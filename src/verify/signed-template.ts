@@ -16,11 +16,11 @@
  * @module
  */
 
+import { crc32 } from 'node:zlib'
 import { OptionInvalidError } from '../errors.ts'
 import { findHeader } from '../model/delivery.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { VerdictReason } from '../model/source.ts'
-import { crc32 } from './crc32.ts'
 import { renderSortedForm } from './form-body.ts'
 import { isHeaderName } from './header-name.ts'
 import { compileLocator, Reading } from './json-path.ts'

@@ -5,7 +5,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { JsonWebKey, KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { OptionInvalidError } from '../../errors.ts'
 import { findHeader } from '../../model/delivery.ts'
 import type { Delivery } from '../../model/delivery.ts'
@@ -43,12 +43,12 @@ export interface JwtSpec {
 /** For providers whose keys are fetched by the name in the token. */
 export interface JwkOptions extends SourceOptions {
   /** The provider's public keys as JSON Web Keys. With `fetchKey` beside it, these are tried first. */
-  readonly jwk?: JsonWebKey | readonly JsonWebKey[]
+  readonly jwk?: object | readonly object[]
   /**
    * Gets a key by its id from the provider's API, with your credentials. Cached; never called with an
    * address from a request.
    */
-  readonly fetchKey?: (keyId: string, signal: AbortSignal) => Promise<JsonWebKey | undefined>
+  readonly fetchKey?: (keyId: string, signal: AbortSignal) => Promise<object | undefined>
   /** How old the token may be. The default is the provider's. */
   readonly toleranceSeconds?: number
 }
@@ -178,7 +178,7 @@ function jwkJudge({ algorithm }: JwtSpec, { provider, options }: BuildContext): 
   }
 }
 
-type Jwk = JsonWebKey & { readonly kid?: unknown }
+type Jwk = object & { readonly kid?: unknown }
 
 function requireJwks(
   provider: string,
