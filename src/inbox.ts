@@ -31,6 +31,7 @@ import type { RecordingStore } from './receive/batcher.ts'
 import { CommittedKeys } from './receive/committed-keys.ts'
 import { DeliveryCounter } from './receive/delivery-counter.ts'
 import { Heartbeat } from './receive/heartbeat.ts'
+import { DEFAULT_METHODS } from './receive/limits.ts'
 import { resolveReceiveOptions } from './receive/options.ts'
 import type { ReceiveOptions, ResolvedReceiveOptions } from './receive/options.ts'
 import { receive } from './receive/receive.ts'
@@ -153,6 +154,10 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
       'SOURCE_UNKNOWN',
       `There is no source "${sourceName}". Configured: ${known}`,
     )
+  }
+
+  listMethods(sourceName: string): readonly string[] {
+    return this.#sources.get(sourceName)?.methods ?? DEFAULT_METHODS
   }
 
   reportBodyParsed(sourceName: string, hint: string): void {

@@ -5,6 +5,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { DEFAULT_METHODS } from '../receive/limits.ts'
 import { answerNode } from './answer-node.ts'
 import type { NodeMount } from './answer-node.ts'
 import { parsedBy } from './parsed-by.ts'
@@ -28,7 +29,7 @@ export interface FastifyLike {
 }
 
 export interface FastifyRouteLike {
-  readonly method: 'POST'
+  readonly method: string[]
   readonly url: string
   preParsing(request: FastifyRequestLike, reply: FastifyReplyLike): Promise<void>
   handler(request: FastifyRequestLike, reply: FastifyReplyLike): Promise<void>
@@ -53,7 +54,8 @@ export type FastifyPlugin = (instance: FastifyLike, options: object, done: () =>
 export function fastifyPlugin(inbox: ReceivingInbox, sourceName: string): FastifyPlugin {
   const answer = fastifyHandler(inbox, sourceName)
   return (instance, _options, done) => {
-    instance.route({ method: 'POST', url: '', preParsing: answer, handler: answer })
+    const method = [...(inbox.listMethods?.(sourceName) ?? DEFAULT_METHODS)]
+    instance.route({ method, url: '', preParsing: answer, handler: answer })
     done()
   }
 }

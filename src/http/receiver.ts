@@ -1,6 +1,6 @@
 /**
- * A server that receives for every source of an inbox: `POST /in/<source>`, and nothing else but
- * `/healthz` and `/readyz`.
+ * A server that receives for every source of an inbox: `POST /in/<source>` (and GET or HEAD where a
+ * sender's handshake needs it), and nothing else but `/healthz` and `/readyz`.
  *
  * What it promises:
  *
@@ -18,6 +18,7 @@ import type { AddressInfo } from 'node:net'
 import { HookonceError, rejectUnknownKeys, requireInteger } from '../errors.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import { unavailable, unknownSource, wrongMethod } from '../receive/acknowledge.ts'
+import { DEFAULT_METHODS } from '../receive/limits.ts'
 import { answerNode, writeAnswer } from './answer-node.ts'
 import { isOver } from './read-body.ts'
 import { resolveReceiverOptions } from './receiver-options.ts'
@@ -155,7 +156,8 @@ export class Receiver implements AsyncDisposable {
 
     const source = this.#findSource(path)
     if (source === undefined) return unknownSource()
-    if (request.method !== 'POST') return wrongMethod()
+    const methods = this.#inbox.listMethods?.(source) ?? DEFAULT_METHODS
+    if (!methods.includes(request.method ?? '')) return wrongMethod(methods)
     if (this.#phase === 'draining') return closing(unavailable())
     return { source }
   }

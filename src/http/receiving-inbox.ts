@@ -8,6 +8,8 @@ export interface ReceivingInbox {
   receive(sourceName: string, delivery: Delivery): Promise<Acknowledgement>
   /** Throws `SOURCE_UNKNOWN` when no such source is configured. For adapters that are mounted per source. */
   requireSource(sourceName: string): void
+  /** The methods a source takes; without it, POST is all. For adapters that route by method. */
+  listMethods?(sourceName: string): readonly string[]
   /** Says in the log that something parsed the body before we could read its bytes. */
   reportBodyParsed(sourceName: string, hint: string): void
   /** Whether the inbox takes deliveries now: the store answers and nobody has called `stop`. */

@@ -16,6 +16,7 @@ export type AcknowledgementOutcome =
   | 'conflict'
   | 'quarantined'
   | 'failed'
+  | 'handshake'
   | 'refused'
   | 'malformed'
   | 'unknown-source'

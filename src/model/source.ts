@@ -9,7 +9,19 @@ import type { Delivery } from './delivery.ts'
 
 /** Why a delivery was not believed. The sender is never told which; the log is. */
 export type VerdictReason =
-  'missing-header' | 'malformed-header' | 'malformed-timestamp' | 'stale' | 'bad-signature'
+  | 'missing-header'
+  | 'malformed-header'
+  | 'malformed-timestamp'
+  | 'stale'
+  | 'bad-signature'
+  /** A shared token, a password or a handshake's token is not ours. */
+  | 'bad-token'
+  /** The sender has no such key or certificate as the signature names, or it cannot be trusted. */
+  | 'unknown-key'
+  /** The key or certificate could not be fetched now. Our trouble and not the sender's: answered 503. */
+  | 'key-unavailable'
+  /** What the sender's scheme needs to be in the body is not there. */
+  | 'malformed-body'
 
 export type Verdict =
   | {
@@ -27,11 +39,19 @@ export interface IdentifiedEvent {
   readonly scope?: string
   readonly type: string
   readonly occurredAt?: Date
+  /** What rises when the object changes: of two events of one object the higher is the later. */
+  readonly version?: number | string
+  /** The sender's count of its events, where it keeps one. */
+  readonly sequence?: number | string
   /**
    * The bytes that stay the same from one retry of this event to the next. Left out, it is the
    * whole body. The fingerprint that tells a duplicate from a conflict is taken over these.
    */
   readonly content?: Uint8Array
+  /** This event's own part of a delivery that carries several. Left out, it is the whole body. */
+  readonly body?: Uint8Array
+  /** What `body` is, where it differs from the delivery's own content type: JSON cut out of a form. */
+  readonly bodyType?: string
 }
 
 /** The events of one delivery. */
@@ -56,9 +76,33 @@ export type RedeliveryPolicy = 'retry' | 'count'
 /** How a success is written. */
 export interface SuccessAnswer {
   readonly status: 200 | 202 | 204
-  /** `empty` for senders that read meaning into a body. */
+  /** `empty` for senders that read meaning into a body, a text for those that want that very text. */
+  readonly body: 'json' | 'empty' | ExactBody
+}
+
+export interface ExactBody {
+  readonly text: string
+  readonly contentType: string
+}
+
+/** How a delivery that is not believed is answered, for senders that want it otherwise than 401 with JSON. */
+export interface RefusalAnswer {
+  readonly status: number
   readonly body: 'json' | 'empty'
 }
+
+/** What a sender that checks the endpoint before it uses it is told. */
+export interface HandshakeAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** `refuse` for a handshake with a wrong token; `undefined` for a delivery that is no handshake. */
+export type HandshakeResult = HandshakeAnswer | 'refuse' | undefined
+
+/** Whether a delivery's signature has been found to hold yet. */
+export type HandshakeStage = 'unverified' | 'verified'
 
 /**
  * Maps event types to the payload a handler gets. Lives in the type system only.
@@ -79,12 +123,30 @@ export interface Source<Events extends EventMap = AnyEvents> {
   readonly redelivery: RedeliveryPolicy
   readonly sameBytes: SameBytesPolicy
   readonly success: SuccessAnswer
+  /**
+   * How a delivery that is not believed is answered.
+   *
+   * @defaultValue 401 with a JSON body
+   */
+  readonly refusal?: RefusalAnswer
+  /**
+   * The HTTP methods the door lets in. Any other is a 405.
+   *
+   * @defaultValue ['POST']
+   */
+  readonly methods?: readonly string[]
   /** How long the sender goes on retrying by itself; `null` when nobody knows. */
   readonly retryWindowHours: number | null
   /** Things to say at boot, such as a short secret. Sentences without the secret in them. */
   readonly warnings: readonly string[]
   /** Over the raw bytes, at `delivery.receivedAt`. Total: any bytes in, a verdict out, never a throw. */
   verify(delivery: Delivery): Verdict | Promise<Verdict>
+  /**
+   * The answer to a sender that checks the endpoint: a challenge to echo, a token to compare. Nothing
+   * is stored for it. Asked twice, before and after `verify`, because some senders sign their
+   * handshake and some cannot: a signed one is answered at the second stage only. Total as well.
+   */
+  handshake?(delivery: Delivery, stage: HandshakeStage): HandshakeResult | Promise<HandshakeResult>
   /** Called only after `verify` said yes. Total as well: what cannot be read has no key. */
   identify(delivery: Delivery): Identified
   /** Never set. Carries the payload types from the source to the handlers. */

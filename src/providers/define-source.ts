@@ -1,8 +1,6 @@
 /**
- * The skeleton every provider hangs on: provider data and the caller's options in, a source out.
- *
- * A provider is one file: first its facts as data, then the payload types, then the little code
- * that reads its headers and body. Most sign with HMAC and need only `defineHmacSource`.
+ * The skeleton every source hangs on: facts and the caller's options in, a source out. A provider is
+ * declared with `define-provider.ts`, which ends here.
  *
  * @module
  */
@@ -17,17 +15,8 @@ import type {
   SourceOptions,
   SuccessAnswer,
   Verdict,
-  VerdictReason,
 } from '../model/source.ts'
-import type { SignatureEncoding } from '../verify/decode.ts'
-import { hmacSigner } from '../verify/hmac.ts'
-import type { HmacAlgorithm } from '../verify/hmac.ts'
-import { resolveSecrets } from '../verify/secrets.ts'
-import type { Secret, SecretEncoding } from '../verify/secrets.ts'
-import { compileSignedTemplate } from '../verify/signed-template.ts'
-import type { TimestampRule } from '../verify/timestamp.ts'
-import { verifyDelivery } from '../verify/verify-delivery.ts'
-import type { Claim, Scheme } from '../verify/verify-delivery.ts'
+import type { Secret } from '../verify/secrets.ts'
 
 /** What is known of a provider, whoever configures it. */
 export interface ProviderFacts {
@@ -43,20 +32,7 @@ export interface ProviderFacts {
 /** What a provider does. */
 export interface ProviderParts {
   readonly warnings: readonly string[]
-  readonly verify: (delivery: Delivery) => Verdict
-  readonly identify: (delivery: Delivery) => Identified
-}
-
-/** A provider that signs with HMAC. */
-export interface HmacProvider extends ProviderFacts {
-  readonly algorithm: HmacAlgorithm
-  readonly encoding: SignatureEncoding
-  readonly secretEncoding: SecretEncoding
-  /** `undefined` for a provider that signs no timestamp. */
-  readonly timestamp: TimestampRule | undefined
-  /** What is signed, see `verify/signed-template.ts`. */
-  readonly signed: string
-  readonly readClaim: (delivery: Delivery) => Claim | VerdictReason
+  readonly verify: (delivery: Delivery) => Verdict | Promise<Verdict>
   readonly identify: (delivery: Delivery) => Identified
 }
 
@@ -74,39 +50,6 @@ export interface SecretOptions extends SourceOptions {
 }
 
 export const SOURCE_OPTION_KEYS = ['acknowledge', 'redelivery', 'status', 'sameBytes'] as const
-export const SECRET_OPTION_KEYS = ['secrets', 'toleranceSeconds', ...SOURCE_OPTION_KEYS] as const
-
-export function defineHmacSource<Events extends EventMap>(
-  provider: HmacProvider,
-  options: SecretOptions,
-): Source<Events> {
-  requireOptions(provider.provider, options, SECRET_OPTION_KEYS)
-  const resolved = resolveSecrets(provider.provider, options.secrets, provider.secretEncoding)
-  const scheme = defineScheme(provider, options.toleranceSeconds)
-  const findSigner = hmacSigner(resolved.secrets, provider)
-  return defineSource<Events>(provider, options, {
-    warnings: [...resolved.warnings, ...listToleranceWarnings(provider, options)],
-    verify: (delivery) => verifyDelivery(scheme, findSigner, delivery),
-    identify: provider.identify,
-  })
-}
-
-/** The scheme of a provider, with the caller's tolerance in place of its own. */
-export function defineScheme(
-  { provider, readClaim, signed, timestamp }: HmacProvider,
-  toleranceSeconds: number | undefined,
-): Scheme {
-  const rule =
-    toleranceSeconds === undefined
-      ? timestamp
-      : withTolerance(provider, timestamp, toleranceSeconds)
-  const hasTimestamp = timestamp !== undefined
-  return {
-    readClaim,
-    timestamp: rule,
-    signed: compileSignedTemplate(`${provider}.signed`, signed, { hasTimestamp }),
-  }
-}
 
 export function defineSource<Events extends EventMap>(
   facts: ProviderFacts,
@@ -151,21 +94,4 @@ export function requireTolerance(
   toleranceSeconds: unknown,
 ): asserts toleranceSeconds is number {
   requireInteger(option, toleranceSeconds, { min: 1, max: 86_400 })
-}
-
-function withTolerance(
-  provider: string,
-  rule: TimestampRule | undefined,
-  toleranceSeconds: number,
-): TimestampRule | undefined {
-  requireTolerance(`${provider}.toleranceSeconds`, toleranceSeconds)
-  return rule && { ...rule, toleranceSeconds }
-}
-
-function listToleranceWarnings(
-  { provider, timestamp }: HmacProvider,
-  { toleranceSeconds }: SecretOptions,
-): readonly string[] {
-  if (timestamp !== undefined || toleranceSeconds === undefined) return []
-  return [`${provider} signs no timestamp, so its toleranceSeconds has no effect.`]
 }

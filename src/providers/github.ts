@@ -6,29 +6,31 @@
  * @module
  */
 
-import { findHeader } from '../model/delivery.ts'
-import type { Delivery } from '../model/delivery.ts'
-import type { EventMap, Identified, Source } from '../model/source.ts'
-import { defineHmacSource } from './define-source.ts'
-import type { HmacProvider, SecretOptions } from './define-source.ts'
-import { readPlainClaim } from './read-claim.ts'
-import { UNKNOWN_TYPE } from './unknown-type.ts'
+import { defineProvider } from './define-provider.ts'
+import type { Provider } from './define-provider.ts'
+import type { SecretOptions } from './define-source.ts'
+import { hmacSignature } from './schemes/hmac-signature.ts'
 
-const GITHUB: HmacProvider = {
+/**
+ * GitHub's webhooks.
+ *
+ * An event is known by `x-github-delivery`; its type is `x-github-event`, such as `pull_request`,
+ * and what happened is in `payload.action`. Neither header is signed.
+ */
+export const github: Provider<GithubOptions, GithubEvents> = defineProvider({
   provider: 'github',
-  securityHeaders: ['x-hub-signature-256', 'x-github-delivery', 'x-github-event'],
-  algorithm: 'sha256',
-  encoding: 'hex',
-  secretEncoding: 'utf8',
-  timestamp: undefined,
-  signed: '{body}',
+  verify: hmacSignature({
+    signature: 'header:x-hub-signature-256',
+    prefix: 'sha256=',
+    algorithm: 'sha256',
+    encoding: 'hex',
+    signed: '{body}',
+  }),
+  key: 'header:x-github-delivery',
+  type: 'header:x-github-event',
   // It never retries by itself; people redeliver, under the same id.
   retryWindowHours: 0,
-  // Neither the id nor the event's name is signed.
-  sameBytes: 'quarantine',
-  readClaim: readPlainClaim({ header: 'x-hub-signature-256', prefix: 'sha256=' }),
-  identify,
-}
+})
 
 /** What GitHub's events have in common. For exact types, give `github` a map of them. */
 export interface GithubPayload {
@@ -48,25 +50,3 @@ export interface GithubPayload {
 export type GithubEvents = Readonly<Record<string, GithubPayload>>
 
 export type GithubOptions = SecretOptions
-
-/**
- * GitHub's webhooks.
- *
- * An event is known by `x-github-delivery`; its type is `x-github-event`, such as `pull_request`,
- * and what happened is in `payload.action`.
- */
-export function github<Events extends EventMap = GithubEvents>(
-  options: GithubOptions,
-): Source<Events> {
-  return defineHmacSource<Events>(GITHUB, options)
-}
-
-function identify(delivery: Delivery): Identified {
-  return [
-    {
-      // `||`, because an empty header is as good as none.
-      key: findHeader(delivery, 'x-github-delivery') || undefined,
-      type: findHeader(delivery, 'x-github-event') || UNKNOWN_TYPE,
-    },
-  ]
-}

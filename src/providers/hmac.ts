@@ -39,7 +39,7 @@ export interface HmacOptions extends SourceOptions {
   /** The header that carries the signature. */
   readonly header: string
   readonly algorithm: HmacAlgorithm
-  readonly encoding: SignatureEncoding
+  readonly encoding: Exclude<SignatureEncoding, 'lower-hex'>
   /**
    * What stands before the signature in its header, such as `sha256=`.
    *

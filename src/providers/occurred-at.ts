@@ -1,18 +1,21 @@
 import { findIsoMs } from '../verify/timestamp.ts'
 
 const YEAR_10000_MS = 253_402_300_800_000
+/** September 2001. Between the year 9999 in seconds and this no number is a time that a sender means. */
+const MILLISECONDS_MIN = 1_000_000_000_000
 
 /**
- * A sender's own time of an event, as something to spread into an identified event: seconds since
- * 1970 as a number, or ISO 8601 text. Times before 1970 or past the year 9999 are mistakes, and not
+ * A sender's own time of an event, as something to spread into an identified event: ISO 8601, or
+ * seconds or milliseconds since 1970. Times before 1970 or past the year 9999 are mistakes, and not
  * every database can hold them, so they are left out.
  */
-export function occurredAt(value: unknown): { readonly occurredAt?: Date } {
-  const ms = findMs(value)
+export function occurredAtText(text: string | undefined): { readonly occurredAt?: Date } {
+  const ms = text === undefined ? undefined : findMs(text)
   return ms !== undefined && ms >= 0 && ms < YEAR_10000_MS ? { occurredAt: new Date(ms) } : {}
 }
 
-function findMs(value: unknown): number | undefined {
-  if (typeof value === 'number') return value * 1000
-  return typeof value === 'string' ? findIsoMs(value) : undefined
+function findMs(text: string): number | undefined {
+  if (!/^\d{1,15}(?:\.\d{1,12})?$/.test(text)) return findIsoMs(text)
+  const value = Number(text)
+  return Math.round(value < MILLISECONDS_MIN ? value * 1000 : value)
 }

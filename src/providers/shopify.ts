@@ -7,12 +7,11 @@
 
 import { findHeader } from '../model/delivery.ts'
 import type { Delivery } from '../model/delivery.ts'
-import type { EventMap, Identified, Source, VerdictReason } from '../model/source.ts'
-import type { Claim } from '../verify/verify-delivery.ts'
-import { defineHmacSource } from './define-source.ts'
-import type { HmacProvider, SecretOptions } from './define-source.ts'
-import { occurredAt } from './occurred-at.ts'
-import { UNKNOWN_TYPE } from './unknown-type.ts'
+import { defineProvider } from './define-provider.ts'
+import type { Provider } from './define-provider.ts'
+import type { SecretOptions } from './define-source.ts'
+import { firstPresent } from './schemes/first-present.ts'
+import { hmacSignature } from './schemes/hmac-signature.ts'
 
 const HEADERS = [
   'hmac-sha256',
@@ -24,20 +23,40 @@ const HEADERS = [
   'triggered-at',
 ] as const
 
-const SHOPIFY: HmacProvider = {
+/**
+ * Shopify's webhooks.
+ *
+ * An event is known by its event id within its shop and topic: two subscriptions to one topic
+ * deliver one event twice, each delivery under a webhook id of its own.
+ */
+export const shopify: Provider<ShopifyOptions, ShopifyEvents> = defineProvider({
   provider: 'shopify',
-  securityHeaders: HEADERS.flatMap((name) => [`x-shopify-${name}`, `shopify-${name}`]),
-  algorithm: 'sha256',
-  encoding: 'base64',
-  secretEncoding: 'utf8',
-  timestamp: undefined,
-  signed: '{body}',
-  retryWindowHours: 4,
+  verify: firstPresent(
+    ['x-shopify-hmac-sha256', 'shopify-hmac-sha256'].map((header) => ({
+      when: header,
+      use: hmacSignature({
+        signature: `header:${header}`,
+        algorithm: 'sha256',
+        encoding: 'base64',
+        signed: '{body}',
+      }),
+    })),
+  ),
+  headers: HEADERS.flatMap((name) => [`x-shopify-${name}`, `shopify-${name}`]),
+  key: ({ delivery }) =>
+    findShopifyHeader(delivery, 'event-id') ?? findShopifyHeader(delivery, 'webhook-id'),
+  // Quoted, so that no two pairs of shop and topic read the same.
+  scope: ({ delivery }) =>
+    JSON.stringify([
+      findShopifyHeader(delivery, 'shop-domain') ?? null,
+      findType(delivery) ?? null,
+    ]),
+  type: ({ delivery }) => findType(delivery),
+  occurredAt: ({ delivery }) => findShopifyHeader(delivery, 'triggered-at'),
   // All that identifies an event is in headers that nobody signs.
   sameBytes: 'quarantine',
-  readClaim,
-  identify,
-}
+  retryWindowHours: 4,
+})
 
 /** A Shopify resource. The shapes differ by topic; for exact types, give `shopify` a map of them. */
 export interface ShopifyPayload {
@@ -53,37 +72,10 @@ export type ShopifyEvents = Readonly<Record<string, ShopifyPayload>>
 
 export type ShopifyOptions = SecretOptions
 
-/**
- * Shopify's webhooks.
- *
- * An event is known by its event id within its shop and topic: two subscriptions to one topic
- * deliver one event twice, each delivery under a webhook id of its own.
- */
-export function shopify<Events extends EventMap = ShopifyEvents>(
-  options: ShopifyOptions,
-): Source<Events> {
-  return defineHmacSource<Events>(SHOPIFY, options)
-}
-
-function readClaim(delivery: Delivery): Claim | VerdictReason {
-  const signature = findShopifyHeader(delivery, 'hmac-sha256')
-  return signature === undefined ? 'missing-header' : { signatures: [signature] }
-}
-
-function identify(delivery: Delivery): Identified {
-  const shop = findShopifyHeader(delivery, 'shop-domain')
+function findType(delivery: Delivery): string | undefined {
   const topic = findShopifyHeader(delivery, 'topic')
   const action = findShopifyHeader(delivery, 'action')
-  const type = topic === undefined || action === undefined ? topic : `${topic}/${action}`
-  return [
-    {
-      key: findShopifyHeader(delivery, 'event-id') ?? findShopifyHeader(delivery, 'webhook-id'),
-      // Quoted, so that no two pairs of shop and topic read the same.
-      scope: JSON.stringify([shop ?? null, type ?? null]),
-      type: type ?? UNKNOWN_TYPE,
-      ...occurredAt(findShopifyHeader(delivery, 'triggered-at')),
-    },
-  ]
+  return topic === undefined || action === undefined ? topic : `${topic}/${action}`
 }
 
 /** All of one delivery's headers are read from the family its signature belongs to. */

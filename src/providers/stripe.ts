@@ -4,37 +4,38 @@
  * @module
  */
 
-import { findHeader } from '../model/delivery.ts'
-import type { Delivery } from '../model/delivery.ts'
-import type { EventMap, Identified, Source, VerdictReason } from '../model/source.ts'
-import { JsonBody } from '../verify/json-body.ts'
-import type { Claim } from '../verify/verify-delivery.ts'
-import { defineHmacSource } from './define-source.ts'
-import type { HmacProvider, SecretOptions } from './define-source.ts'
-import { occurredAt } from './occurred-at.ts'
-import { UNKNOWN_TYPE } from './unknown-type.ts'
-
-const STRIPE: HmacProvider = {
-  provider: 'stripe',
-  securityHeaders: ['stripe-signature'],
-  algorithm: 'sha256',
-  encoding: 'hex',
-  // The whole `whsec_…` is the key, as text.
-  secretEncoding: 'utf8',
-  timestamp: { format: 'seconds', toleranceSeconds: 300 },
-  signed: '{timestamp}.{body}',
-  retryWindowHours: 72,
-  // The id is in the signed body.
-  sameBytes: 'run',
-  readClaim,
-  identify,
-}
+import type { Reading } from '../verify/json-path.ts'
+import { defineProvider } from './define-provider.ts'
+import type { Provider } from './define-provider.ts'
+import type { SecretOptions } from './define-source.ts'
+import { hmacSignature } from './schemes/hmac-signature.ts'
 
 /**
- * Counts the endpoints that have not answered yet, so it changes from one retry to the next.
- * `api_version`, `request` and `data` are set when the event is made and stay.
+ * Stripe's webhooks.
+ *
+ * An event is known by its `id`, apart for live and test mode and for each connected account.
  */
-const VOLATILE_MEMBERS = ['pending_webhooks']
+export const stripe: Provider<StripeOptions, StripeEvents> = defineProvider({
+  provider: 'stripe',
+  verify: hmacSignature({
+    signature: 'header:stripe-signature',
+    list: { separator: ',', timestamp: 't=' },
+    prefix: 'v1=',
+    algorithm: 'sha256',
+    encoding: 'hex',
+    timestamp: { format: 'seconds', toleranceSeconds: 300 },
+    // The whole `whsec_…` is the key, as text.
+    signed: '{timestamp}.{body}',
+  }),
+  key: 'json:$.id',
+  scope: findScope,
+  type: 'json:$.type',
+  occurredAt: 'json:$.created',
+  // Counts the endpoints that have not answered yet, so it changes from one retry to the next.
+  // `api_version`, `request` and `data` are set when the event is made and stay.
+  volatile: ['$.pending_webhooks'],
+  retryWindowHours: 72,
+})
 
 /** What every Stripe event has. For the exact types of Stripe's own package, give `stripe` a map of them. */
 export interface StripePayload {
@@ -63,54 +64,9 @@ export type StripeEvents = Readonly<Record<string, StripePayload>>
 
 export type StripeOptions = SecretOptions
 
-/**
- * Stripe's webhooks.
- *
- * An event is known by its `id`, apart for live and test mode and for each connected account.
- */
-export function stripe<Events extends EventMap = StripeEvents>(
-  options: StripeOptions,
-): Source<Events> {
-  return defineHmacSource<Events>(STRIPE, options)
-}
-
-function readClaim(delivery: Delivery): Claim | VerdictReason {
-  const header = findHeader(delivery, 'stripe-signature')
-  if (header === undefined) return 'missing-header'
-  let timestamp: string | undefined
-  const signatures: string[] = []
-  for (let from = 0; from <= header.length;) {
-    const comma = header.indexOf(',', from)
-    const to = comma === -1 ? header.length : comma
-    if (header.startsWith('t=', from)) {
-      // Two timestamps: which one was signed would be ours to guess.
-      if (timestamp !== undefined) return 'malformed-header'
-      timestamp = header.slice(from + 2, to)
-    } else if (header.startsWith('v1=', from)) {
-      signatures.push(header.slice(from + 3, to))
-    }
-    from = to + 1
-  }
-  return timestamp === undefined ? 'malformed-header' : { signatures, timestamp }
-}
-
-function identify({ body }: Delivery): Identified {
-  const json = JsonBody.find(body)
-  if (json === undefined) return [{ key: undefined, type: UNKNOWN_TYPE }]
-  const content = json.findBytesWithout(VOLATILE_MEMBERS)
-  return [
-    {
-      key: json.findText(['id']),
-      scope: findScope(json),
-      type: json.findText(['type']) ?? UNKNOWN_TYPE,
-      ...occurredAt(json.findValue(['created'])),
-      ...(content && { content }),
-    },
-  ]
-}
-
 /** The mode comes first and has no space in it, so no two pairs of mode and account read the same. */
-function findScope(json: JsonBody): string {
+function findScope({ json }: Reading): string | undefined {
+  if (json === undefined) return undefined
   const livemode = json.findValue(['livemode'])
   const mode = livemode === true ? 'live' : livemode === false ? 'test' : 'unknown'
   // Thin events name the account as their context.

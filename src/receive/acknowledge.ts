@@ -8,7 +8,7 @@
  */
 
 import type { Acknowledgement, AcknowledgementOutcome } from '../model/acknowledgement.ts'
-import type { SuccessAnswer } from '../model/source.ts'
+import type { HandshakeAnswer, RefusalAnswer, SuccessAnswer } from '../model/source.ts'
 import type { EventId } from '../model/event.ts'
 
 const JSON_HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' } as const
@@ -52,15 +52,26 @@ export function unknownSource(): Acknowledgement {
   return answer(404, 'unknown-source', '{"error":"not_found"}')
 }
 
-export function wrongMethod(): Acknowledgement {
-  return answer(405, 'wrong-method', '{"error":"method_not_allowed"}', {
-    headers: { allow: 'POST' },
-  })
+export function wrongMethod(methods: readonly string[] = ['POST']): Acknowledgement {
+  return answer(405, 'wrong-method', '{"error":"method_not_allowed"}', { headers: { allow: methods.join(', ') } })
 }
 
 /** Missing, wrong or stale signature. */
-export function refused(): Acknowledgement {
-  return answer(401, 'refused', '{"error":"unauthorized"}')
+export function refused({ status, body }: RefusalAnswer = { status: 401, body: 'json' }): Acknowledgement {
+  const refusal = answer(status, 'refused', '{"error":"unauthorized"}')
+  return body === 'json' ? refusal : { ...refusal, headers: { 'cache-control': 'no-store' }, body: '' }
+}
+
+/** The sender checked the endpoint and is told what it asked for. Nothing was stored. */
+export function handshaken({ status, headers, body }: HandshakeAnswer): Acknowledgement {
+  return {
+    status,
+    headers: { 'cache-control': 'no-store', ...headers },
+    body,
+    outcome: 'handshake',
+    eventId: undefined,
+    close: false,
+  }
 }
 
 /** A security header that came twice, or a timestamp that is no timestamp. */
@@ -109,6 +120,10 @@ function written(
       eventId,
       close: false,
     }
+  }
+  if (success.body !== 'json') {
+    const headers = { 'content-type': success.body.contentType }
+    return answer(success.status, outcome, success.body.text, { eventId, headers })
   }
   return answer(success.status, outcome, json, { eventId })
 }

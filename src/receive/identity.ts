@@ -8,7 +8,7 @@
  */
 
 import { hash } from 'node:crypto'
-import type { Delivery } from '../model/delivery.ts'
+import type { Delivery, DeliveryHeaders } from '../model/delivery.ts'
 import type { EventDraft } from '../model/event.ts'
 import type { IdentifiedEvent, Source } from '../model/source.ts'
 
@@ -17,7 +17,8 @@ export function draftEvent(
   identified: IdentifiedEvent,
 ): EventDraft {
   const { key, scope, type } = identified
-  const fingerprint = sha256(identified.content ?? delivery.body)
+  const body = identified.body ?? delivery.body
+  const fingerprint = sha256(identified.content ?? body)
   const keyHash =
     key === undefined
       ? // Without a key the content is all there is to know a redelivery by.
@@ -36,12 +37,17 @@ export function draftEvent(
     variantHash: hashParts('variant', keyHash, fingerprint),
     sameBytes: source.sameBytes,
     redelivery: source.redelivery,
-    body: delivery.body,
-    headers: delivery.headers,
+    body,
+    headers: headersOf(identified, delivery),
     receivedAt: delivery.receivedAt,
     occurredAt: identified.occurredAt,
     secret,
   }
+}
+
+/** A body that was cut out of a form is not a form, and a handler's payload is parsed by this header. */
+function headersOf({ bodyType }: IdentifiedEvent, { headers }: Delivery): DeliveryHeaders {
+  return bodyType === undefined ? headers : { ...headers, 'content-type': bodyType }
 }
 
 export interface DraftContext {

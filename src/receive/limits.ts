@@ -9,13 +9,17 @@ import type { Delivery } from '../model/delivery.ts'
 import type { Source } from '../model/source.ts'
 import { encoded, malformed, tooLarge, wrongMethod } from './acknowledge.ts'
 
+/** What a source takes that says nothing of methods. */
+export const DEFAULT_METHODS: readonly string[] = ['POST']
+
 /** The answer to a delivery that breaks a limit, or `undefined` when it breaks none. */
 export function findBreach(
   source: Source,
   delivery: Delivery,
   { bodyBytesMax }: { readonly bodyBytesMax: number },
 ): Acknowledgement | undefined {
-  if (delivery.method !== 'POST') return wrongMethod()
+  const methods = source.methods ?? DEFAULT_METHODS
+  if (!methods.includes(delivery.method)) return wrongMethod(methods)
   if (delivery.body.byteLength > bodyBytesMax) return tooLarge(bodyBytesMax)
   // 50 MiB of zeros are 93 bytes of brotli: what is not accepted need not be guarded.
   if (isEncoded(delivery)) return encoded()

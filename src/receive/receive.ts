@@ -5,6 +5,9 @@
  *                     404      405/413/415   401/400                503         200
  *                                 400
  *
+ * A sender that only checks the endpoint is answered before or after `verify`, as its handshake asks,
+ * and leaves nothing behind.
+ *
  * What this module promises:
  *
  * - A 2xx leaves only after the event is committed. If we crash before that, the sender still holds
@@ -24,9 +27,9 @@ import { CommitUnknownError, StoreUnavailableError } from '../errors.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { EventDraft } from '../model/event.ts'
-import type { Source, Verdict } from '../model/source.ts'
+import type { HandshakeAnswer, Source, VerdictReason } from '../model/source.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
-import { malformed, refused, stored, unavailable, unknownSource } from './acknowledge.ts'
+import { handshaken, malformed, refused, stored, unavailable, unknownSource } from './acknowledge.ts'
 import type { OutcomeWaiter } from './await-outcome.ts'
 import type { Batcher, RecordedDraft } from './batcher.ts'
 import type { CommittedKeys } from './committed-keys.ts'
@@ -58,8 +61,14 @@ export async function receive(
     const breach = findBreach(source, delivery, context.options)
     if (breach !== undefined) return reportBreach(context, sourceName, breach)
 
+    const greeting = await source.handshake?.(delivery, 'unverified')
+    if (greeting !== undefined) return greet(context, sourceName, source, greeting)
+
     const verdict = await source.verify(delivery)
-    if (!verdict.ok) return refuse(context, sourceName, verdict.reason)
+    if (!verdict.ok) return refuse(context, sourceName, source, verdict.reason)
+
+    const signedGreeting = await source.handshake?.(delivery, 'verified')
+    if (signedGreeting !== undefined) return greet(context, sourceName, source, signedGreeting)
 
     const drafts = source
       .identify(delivery)
@@ -162,13 +171,28 @@ function report(
   }
 }
 
+function greet(
+  context: ReceiveContext,
+  sourceName: string,
+  source: Source,
+  greeting: HandshakeAnswer | 'refuse',
+): Acknowledgement {
+  if (greeting === 'refuse') return refuse(context, sourceName, source, 'bad-token')
+  context.happenings.emit('delivery.handshake', { source: sourceName, status: greeting.status })
+  return handshaken(greeting)
+}
+
 function refuse(
   { happenings }: ReceiveContext,
-  source: string,
-  reason: Extract<Verdict, { ok: false }>['reason'],
+  sourceName: string,
+  { refusal }: Source,
+  reason: VerdictReason,
 ): Acknowledgement {
-  happenings.emit('delivery.refused', { source, reason })
-  return reason === 'malformed-timestamp' || reason === 'malformed-header' ? malformed() : refused()
+  happenings.emit('delivery.refused', { source: sourceName, reason })
+  if (reason === 'key-unavailable') return unavailable()
+  return reason === 'malformed-timestamp' || reason === 'malformed-header'
+    ? malformed()
+    : refused(refusal)
 }
 
 function reportBreach(

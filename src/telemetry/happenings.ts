@@ -35,6 +35,8 @@ export interface Happenings {
   'delivery.conflict': AboutDelivery
   'delivery.quarantined': AboutDelivery & { readonly reason: string }
   'delivery.refused': { readonly source: string; readonly reason: VerdictReason }
+  /** A sender checked the endpoint and was answered; nothing was stored. */
+  'delivery.handshake': { readonly source: string; readonly status: number }
   'delivery.malformed': { readonly source: string; readonly reason: string }
   /** Answered 503: nothing is known to be stored. */
   'delivery.unavailable': { readonly source: string; readonly error: Error }

@@ -33,6 +33,7 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'delivery.conflict': 'warn',
   'delivery.quarantined': 'warn',
   'delivery.refused': 'warn',
+  'delivery.handshake': 'info',
   'delivery.malformed': 'warn',
   'delivery.unavailable': 'error',
   'delivery.body-parsed': 'error',
@@ -97,6 +98,9 @@ function writeLine(fields: LogFields): string {
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 
+/** An unsigned handshake is a stranger's as well. */
+const SAMPLED: readonly HappeningName[] = ['delivery.refused', 'delivery.malformed', 'delivery.handshake']
+
 /**
  * Strangers can cause refusals at any rate they like, so those lines are sampled: at most twenty a
  * second, each kind for itself. Everything else is caused by verified senders or by us.
@@ -104,7 +108,7 @@ const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 function createSampler(): (name: HappeningName) => boolean {
   const written = new Map<HappeningName, { second: number; count: number }>()
   return (name) => {
-    if (name !== 'delivery.refused' && name !== 'delivery.malformed') return true
+    if (!SAMPLED.includes(name)) return true
     const second = Math.floor(performance.now() / 1_000)
     const entry = written.get(name)
     if (entry?.second !== second) {

@@ -5,7 +5,18 @@
  * @module
  */
 
-export type SignatureEncoding = 'hex' | 'base64' | 'base64url'
+/** `lower-hex` for senders whose own libraries refuse capitals. */
+export type SignatureEncoding = 'hex' | 'lower-hex' | 'base64' | 'base64url'
+
+/** The bytes of a signature of any length up to a limit, for schemes whose signatures vary in length. */
+export function decodeBounded(
+  text: string,
+  encoding: SignatureEncoding,
+  byteLengthMax: number,
+): Buffer | undefined {
+  if (text === '' || text.length > byteLengthMax * 2) return undefined
+  return DECODERS[encoding](text)
+}
 
 /** The bytes of a signature, or `undefined` when the text is not exactly that many bytes encoded. */
 export function decodeSignature(
@@ -21,6 +32,7 @@ export function decodeSignature(
 
 const DECODERS: Readonly<Record<SignatureEncoding, (text: string) => Buffer | undefined>> = {
   hex: decodeHex,
+  'lower-hex': (text) => (text === text.toLowerCase() ? decodeHex(text) : undefined),
   base64: decodeBase64,
   base64url: decodeBase64Url,
 }

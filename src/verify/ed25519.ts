@@ -10,6 +10,7 @@ import { OptionInvalidError } from '../errors.ts'
 import { decodeBase64, decodeSignature } from './decode.ts'
 import type { SignatureEncoding } from './decode.ts'
 import { SIGNATURES_TRIED_MAX } from './hmac.ts'
+import { joinParts } from './signed-template.ts'
 import type { SignedPart } from './signed-template.ts'
 
 const KEY_BYTES = 32
@@ -42,9 +43,7 @@ export function findEd25519Signer(
   signed: readonly SignedPart[],
 ): string | undefined {
   if (keys.length === 0 || signatures.length === 0) return undefined
-  const bytes = Buffer.concat(
-    signed.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)),
-  )
+  const bytes = joinParts(signed)
   for (const text of signatures.slice(0, SIGNATURES_TRIED_MAX)) {
     const signature = decodeSignature(text, encoding, SIGNATURE_BYTES)
     if (signature === undefined) continue

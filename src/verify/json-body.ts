@@ -11,8 +11,8 @@
  */
 
 import { isUtf8 } from 'node:buffer'
-import { findJsonToken, listMemberTokens } from './json-tokens.ts'
-import type { JsonPath } from './json-tokens.ts'
+import { findJsonToken, listJsonTokens } from './json-tokens.ts'
+import type { JsonPath, JsonPattern } from './json-tokens.ts'
 
 export class JsonBody {
   readonly #bytes: Uint8Array
@@ -62,16 +62,27 @@ export class JsonBody {
     }
   }
 
+  /** The bytes of every value that a pattern names, cut from the source text. */
+  listSlices(pattern: JsonPattern): readonly Uint8Array[] {
+    return listJsonTokens(this.#bytes, pattern).map(({ start, end }) =>
+      this.#bytes.subarray(start, end),
+    )
+  }
+
   /**
-   * The body without the values of some top-level members, or `undefined` when it has none of them.
+   * The body without the values at some places, or `undefined` when it has none of them.
    * The rest is kept byte for byte: for a fingerprint it needs not be JSON any more.
    */
-  findBytesWithout(names: readonly string[]): Uint8Array | undefined {
-    const tokens = listMemberTokens(this.#bytes, names)
+  findBytesWithout(patterns: readonly JsonPattern[]): Uint8Array | undefined {
+    const tokens = patterns
+      .flatMap((pattern) => listJsonTokens(this.#bytes, pattern, 'all'))
+      .sort((a, b) => a.start - b.start)
     if (tokens.length === 0) return undefined
     const kept: Uint8Array[] = []
     let from = 0
     for (const { start, end } of tokens) {
+      // Inside of one that is gone already.
+      if (start < from) continue
       kept.push(this.#bytes.subarray(from, start))
       from = end
     }

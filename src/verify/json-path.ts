@@ -3,7 +3,14 @@
  *
  *     json:$.data.items[0].id    a value in the JSON body
  *     header:x-event-id          a header
+ *     form:MessageSid            a field of a body that is a form
+ *     query:challenge            a parameter of the URL, which nobody signs unless the scheme does
  *     body                       `body_` and the SHA-256 of the bytes, for senders without any id
+ *
+ * and, where a delivery carries several events, each of them is read as `json:`, and
+ *
+ *     root:$.account             a value in the body around it
+ *     index                      its place in the body, from 0
  *
  * A value that is missing, empty, null, an object or a list is `undefined`, never `''`: an empty
  * key would make every event without one the same event.
@@ -15,9 +22,11 @@ import { createHash } from 'node:crypto'
 import { OptionInvalidError } from '../errors.ts'
 import { findHeader } from '../model/delivery.ts'
 import type { Delivery } from '../model/delivery.ts'
+import { findFormField } from './form-body.ts'
 import { isHeaderName } from './header-name.ts'
 import { JsonBody } from './json-body.ts'
-import type { JsonPath } from './json-tokens.ts'
+import { EVERY } from './json-tokens.ts'
+import type { JsonPath, JsonPattern } from './json-tokens.ts'
 
 export interface Locator {
   /** The header it reads, in lower case, if it reads one. */
@@ -25,26 +34,58 @@ export interface Locator {
   find(reading: Reading): string | undefined
 }
 
-/** One delivery being identified. Its body is parsed when first asked for, and once. */
+/** One event of a delivery that carries several. */
+export interface ReadingPart {
+  readonly bytes: Uint8Array
+  readonly index: number
+  readonly root: Reading
+}
+
+/** One delivery being identified, or one event of it. Its body is parsed when first asked for, and once. */
 export class Reading {
   readonly delivery: Delivery
+  readonly #part: ReadingPart | undefined
   #json: JsonBody | undefined
   #isParsed = false
+  #query: URLSearchParams | undefined
 
-  constructor(delivery: Delivery) {
+  constructor(delivery: Delivery, part?: ReadingPart) {
     this.delivery = delivery
+    this.#part = part
+  }
+
+  /** The event's own bytes: its part of the body, or the whole. */
+  get bytes(): Uint8Array {
+    return this.#part?.bytes ?? this.delivery.body
   }
 
   get json(): JsonBody | undefined {
     if (!this.#isParsed) {
-      this.#json = JsonBody.find(this.delivery.body)
+      this.#json = JsonBody.find(this.bytes)
       this.#isParsed = true
     }
     return this.#json
   }
+
+  /** The body that the event is a part of. */
+  get root(): JsonBody | undefined {
+    return this.#part === undefined ? this.json : this.#part.root.json
+  }
+
+  get index(): number {
+    return this.#part?.index ?? 0
+  }
+
+  get query(): URLSearchParams {
+    const { url } = this.delivery
+    const at = url.indexOf('?')
+    this.#query ??= new URLSearchParams(at === -1 ? '' : url.slice(at + 1).replace(/#.*$/s, ''))
+    return this.#query
+  }
 }
 
-const EXPECTED = "'json:$.path.to[0].value', 'header:<name>' or 'body'"
+const EXPECTED =
+  "'json:$.path.to[0].value', 'header:<name>', 'form:<name>', 'query:<name>' or 'body'"
 
 export function compileLocator(option: string, text: unknown): Locator {
   if (text === 'body') return { header: undefined, find: findBodyHash }
@@ -56,7 +97,24 @@ export function compileLocator(option: string, text: unknown): Locator {
     const path = findJsonPath(text.slice('json:'.length))
     if (path !== undefined) return { header: undefined, find: ({ json }) => json?.findText(path) }
   }
+  if (typeof text === 'string' && text.startsWith('root:')) {
+    const path = findJsonPath(text.slice('root:'.length))
+    if (path !== undefined) return { header: undefined, find: ({ root }) => root?.findText(path) }
+  }
+  if (typeof text === 'string' && /^(form|query):./.test(text)) return fieldLocator(text)
+  if (text === 'index') return { header: undefined, find: ({ index }) => String(index) }
   throw new OptionInvalidError(option, EXPECTED, text)
+}
+
+function fieldLocator(text: string): Locator {
+  const name = text.slice(text.indexOf(':') + 1)
+  const find = text.startsWith('form:')
+    ? ({ delivery }: Reading) => findFormField(delivery.body, name) || undefined
+    : ({ query }: Reading) => {
+        const values = query.getAll(name)
+        return (values.length === 1 && values[0]) || undefined
+      }
+  return { header: undefined, find }
 }
 
 /** One locator, or several to be tried in order. */
@@ -81,6 +139,13 @@ export function findJsonPath(text: string): JsonPath | undefined {
   if (!/^\$(?:\.[^.[\]\s]+|\[\d{1,9}\])*$/.test(text)) return undefined
   const steps = text.slice(1).matchAll(/\.([^.[\]\s]+)|\[(\d{1,9})\]/g)
   return Array.from(steps, ([, name, index]) => name ?? Number(index))
+}
+
+/** As `findJsonPath`, with `[*]` for every element of a list. */
+export function findJsonPattern(text: string): JsonPattern | undefined {
+  if (!/^\$(?:\.[^.[\]\s]+|\[(?:\d{1,9}|\*)\])*$/.test(text)) return undefined
+  const steps = text.slice(1).matchAll(/\.([^.[\]\s]+)|\[(\d{1,9}|\*)\]/g)
+  return Array.from(steps, ([, name, index]) => name ?? (index === '*' ? EVERY : Number(index)))
 }
 
 function headerLocator(name: string): Locator {

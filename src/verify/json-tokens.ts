@@ -37,17 +37,50 @@ export function findJsonToken(bytes: Uint8Array, path: JsonPath): JsonToken | un
   return token
 }
 
-/** The values of the members of the outermost object that have one of these names, in their order. */
-export function listMemberTokens(
+/** A path in which `*` stands for every element of a list. */
+export type JsonPattern = readonly (string | number | typeof EVERY)[]
+
+/** Not a text, so that a member may be called `*`. */
+export const EVERY = Symbol('every element')
+
+/**
+ * The values at every place a pattern names, in the order of the text. One walk over the bytes for
+ * each step, however many elements there are.
+ *
+ * @param members - of two members with one name: `last`, as for `JSON.parse`, or `all` of them
+ */
+export function listJsonTokens(
   bytes: Uint8Array,
-  names: readonly string[],
+  pattern: JsonPattern,
+  members: 'last' | 'all' = 'last',
 ): readonly JsonToken[] {
-  const tokens: JsonToken[] = []
-  const wanted = names.map((name) => Buffer.from(name, 'utf8'))
-  walkMembers(bytes, skipSpace(bytes, 0), (nameStart, nameEnd, value) => {
-    if (wanted.some((name) => isName(bytes, nameStart, nameEnd, name))) tokens.push(value)
-  })
+  let tokens: readonly JsonToken[] = [{ start: skipSpace(bytes, 0), end: bytes.length }]
+  for (const step of pattern) {
+    tokens = tokens.flatMap(({ start }) => listStep(bytes, start, step, members))
+  }
   return tokens
+}
+
+function listStep(
+  bytes: Uint8Array,
+  start: number,
+  step: JsonPattern[number],
+  members: 'last' | 'all',
+): readonly JsonToken[] {
+  const found: JsonToken[] = []
+  if (step === EVERY) {
+    walkElements(bytes, start, (token) => found.push(token) > 0)
+    return found
+  }
+  if (typeof step === 'number') {
+    const element = findElement(bytes, start, step)
+    return element === undefined ? [] : [element]
+  }
+  const wanted = Buffer.from(step, 'utf8')
+  walkMembers(bytes, start, (nameStart, nameEnd, value) => {
+    if (isName(bytes, nameStart, nameEnd, wanted)) found.push(value)
+  })
+  return members === 'all' ? found : found.slice(-1)
 }
 
 function findLastMember(bytes: Uint8Array, start: number, name: string): JsonToken | undefined {
@@ -79,16 +112,29 @@ function walkMembers(
 }
 
 function findElement(bytes: Uint8Array, start: number, index: number): JsonToken | undefined {
-  if (bytes[start] !== OPEN_BRACKET) return undefined
+  let found: JsonToken | undefined
+  walkElements(bytes, start, (token, i) => {
+    if (i === index) found = token
+    return i < index
+  })
+  return found
+}
+
+/** Until the list ends, or `visit` says `false`. */
+function walkElements(
+  bytes: Uint8Array,
+  start: number,
+  visit: (token: JsonToken, index: number) => boolean,
+): void {
+  if (bytes[start] !== OPEN_BRACKET) return
   let at = skipSpace(bytes, start + 1)
   for (let i = 0; at < bytes.length && bytes[at] !== CLOSE_BRACKET; i++) {
     const end = skipValue(bytes, at)
-    if (i === index) return { start: at, end }
+    if (!visit({ start: at, end }, i)) return
     at = skipSpace(bytes, end)
-    if (bytes[at] !== COMMA) return undefined
+    if (bytes[at] !== COMMA) return
     at = skipSpace(bytes, at + 1)
   }
-  return undefined
 }
 
 /** Whether the quoted name at this place is the wanted one. Escapes are rare and cost a parse. */

@@ -38,7 +38,10 @@ export interface LabelledSecret {
  * How the text of a secret becomes the bytes of a key. `whsec` is base64 behind an optional
  * `whsec_`, as Standard Webhooks has it; Stripe's `whsec_…` is plain text and is `utf8`.
  */
-export type SecretEncoding = 'utf8' | 'hex' | 'base64' | 'whsec'
+export type SecretEncoding = 'utf8' | 'hex' | 'base64' | 'whsec' | SecretDecoder
+
+/** Gives `undefined` for a text that is no secret. */
+export type SecretDecoder = (text: string) => Buffer | undefined
 
 export interface ResolvedSecret {
   readonly label: string
@@ -114,12 +117,15 @@ function decodeSecret(
   encoding: SecretEncoding,
 ): Buffer {
   const bytes = decodeText(value, encoding)
-  if (bytes === undefined) throw new OptionInvalidError(option, SECRET_SHAPES[encoding], value)
+  if (bytes === undefined) {
+    const shape = typeof encoding === 'string' ? SECRET_SHAPES[encoding] : 'as the sender shows it'
+    throw new OptionInvalidError(option, shape, value)
+  }
   if (bytes.byteLength === 0) throw missing(provider)
   return bytes
 }
 
-const SECRET_SHAPES: Readonly<Record<SecretEncoding, string>> = {
+const SECRET_SHAPES: Readonly<Record<Exclude<SecretEncoding, SecretDecoder>, string>> = {
   utf8: 'text',
   hex: 'hex digits, two for each byte',
   base64: 'base64',
@@ -127,6 +133,7 @@ const SECRET_SHAPES: Readonly<Record<SecretEncoding, string>> = {
 }
 
 function decodeText(value: string, encoding: SecretEncoding): Buffer | undefined {
+  if (typeof encoding === 'function') return encoding(value)
   switch (encoding) {
     case 'utf8':
       return Buffer.from(value, 'utf8')

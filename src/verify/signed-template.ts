@@ -1,17 +1,30 @@
 /**
  * What a sender signs, written as text: `{body}`, `{timestamp}.{body}`,
- * `{header:webhook-id}.{timestamp}.{body}`.
+ * `{header:webhook-id}.{timestamp}.{body}`. A provider's declaration has more pieces:
+ *
+ *     {url}          the public URL from the configuration, as it is
+ *     {url+query}    the same, with the query of the request where the configured one has none
+ *     {method}       the request's method
+ *     {form}         a form's fields, sorted (see `form-body.ts`)
+ *     {crc32}        the body's CRC-32 in decimal
+ *     {json:$.a}     a value of the body
+ *     {form:a}       a field of a body that is a form
+ *     {option:a}     a text from the configuration
  *
  * Compiled once, so that a delivery costs one string and no parsing.
  *
  * @module
  */
 
+import { crc32 } from 'node:zlib'
 import { OptionInvalidError } from '../errors.ts'
 import { findHeader } from '../model/delivery.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { VerdictReason } from '../model/source.ts'
+import { renderSortedForm } from './form-body.ts'
 import { isHeaderName } from './header-name.ts'
+import { compileLocator, Reading } from './json-path.ts'
+import type { Locator } from './json-path.ts'
 
 /** Bytes as they are; text stands for one byte for each character. */
 export type SignedPart = string | Uint8Array
@@ -25,8 +38,30 @@ export interface SignedTemplate {
 type Piece =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'header'; readonly name: string }
-  | { readonly kind: 'timestamp' }
-  | { readonly kind: 'body' }
+  | { readonly kind: 'value'; readonly locator: Locator }
+  | { readonly kind: 'option'; readonly name: string }
+  | { readonly kind: (typeof BARE_PIECES)[number] }
+
+const BARE_PIECES = ['timestamp', 'body', 'url', 'url+query', 'method', 'form', 'crc32'] as const
+
+/** What a configuration adds to what is signed. */
+export interface TemplateContext {
+  readonly publicUrl?: string | undefined
+  readonly options?: Readonly<Record<string, unknown>>
+}
+
+/** A template with any piece. Whoever declares it answers for what it leaves out. */
+export function compileTemplate(
+  option: string,
+  template: string,
+  context: TemplateContext,
+): SignedTemplate {
+  const pieces = parsePieces(option, template)
+  return {
+    headers: listPieceHeaders(pieces),
+    render: (delivery, timestamp) => render(pieces, new Reading(delivery), timestamp, context),
+  }
+}
 
 export function compileSignedTemplate(
   option: string,
@@ -35,6 +70,9 @@ export function compileSignedTemplate(
 ): SignedTemplate {
   const pieces = parsePieces(option, template)
   const count = (kind: Piece['kind']) => pieces.filter((piece) => piece.kind === kind).length
+  if (pieces.some(({ kind }) => !['text', 'header', 'timestamp', 'body'].includes(kind))) {
+    throw new OptionInvalidError(option, KNOWN_PIECES, template)
+  }
   if (count('body') !== 1)
     throw new OptionInvalidError(option, 'a template with one {body}', template)
   if (count('timestamp') > 0 && !hasTimestamp) {
@@ -53,9 +91,16 @@ export function compileSignedTemplate(
     )
   }
   return {
-    headers: pieces.flatMap((piece) => (piece.kind === 'header' ? [piece.name] : [])),
-    render: (delivery, timestamp) => render(pieces, delivery, timestamp),
+    headers: listPieceHeaders(pieces),
+    render: (delivery, timestamp) => render(pieces, new Reading(delivery), timestamp, {}),
   }
+}
+
+const KNOWN_PIECES =
+  'a template of {body}, {timestamp}, {header:<name>} and ASCII text between them'
+
+function listPieceHeaders(pieces: readonly Piece[]): readonly string[] {
+  return pieces.flatMap((piece) => (piece.kind === 'header' ? [piece.name] : []))
 }
 
 function parsePieces(option: string, template: string): readonly Piece[] {
@@ -64,15 +109,18 @@ function parsePieces(option: string, template: string): readonly Piece[] {
     .filter((text) => text !== '')
     .map((text) => parsePiece(text))
   if (pieces.includes(undefined)) {
-    const known = 'a template of {body}, {timestamp}, {header:<name>} and ASCII text between them'
-    throw new OptionInvalidError(option, known, template)
+    throw new OptionInvalidError(option, KNOWN_PIECES, template)
   }
   return pieces as readonly Piece[]
 }
 
 function parsePiece(text: string): Piece | undefined {
-  if (text === '{body}') return { kind: 'body' }
-  if (text === '{timestamp}') return { kind: 'timestamp' }
+  const bare = BARE_PIECES.find((kind) => text === `{${kind}}`)
+  if (bare !== undefined) return { kind: bare }
+  if (text.startsWith('{option:')) return { kind: 'option', name: text.slice(8, -1) }
+  if (/^\{(?:json|form):/.test(text)) {
+    return { kind: 'value', locator: compileLocator('signed', text.slice(1, -1)) }
+  }
   if (text.startsWith('{header:')) {
     const name = text.slice('{header:'.length, -1).toLowerCase()
     return isHeaderName(name) ? { kind: 'header', name } : undefined
@@ -82,27 +130,78 @@ function parsePiece(text: string): Piece | undefined {
 
 function render(
   pieces: readonly Piece[],
-  delivery: Delivery,
+  reading: Reading,
   timestamp: string,
+  context: TemplateContext,
 ): readonly SignedPart[] | VerdictReason {
   const parts: SignedPart[] = []
   let text = ''
   for (const piece of pieces) {
-    if (piece.kind === 'body') {
-      if (text !== '') parts.push(text)
-      parts.push(delivery.body)
-      text = ''
-    } else if (piece.kind === 'header') {
-      const value = findHeader(delivery, piece.name)
-      if (value === undefined) return 'missing-header'
-      if (!isByteText(value)) return 'malformed-header'
-      text += value
+    const part = renderPiece(piece, reading, timestamp, context)
+    if (typeof part === 'object' && 'reason' in part) return part.reason
+    if (typeof part === 'string') {
+      text += part
     } else {
-      text += piece.kind === 'text' ? piece.text : timestamp
+      if (text !== '') parts.push(text)
+      parts.push(part)
+      text = ''
     }
   }
   if (text !== '') parts.push(text)
   return parts
+}
+
+function renderPiece(
+  piece: Piece,
+  reading: Reading,
+  timestamp: string,
+  { publicUrl, options }: TemplateContext,
+): SignedPart | { readonly reason: VerdictReason } {
+  const { delivery } = reading
+  switch (piece.kind) {
+    case 'text':
+      return piece.text
+    case 'timestamp':
+      return timestamp
+    case 'body':
+      return delivery.body
+    case 'header': {
+      const value = findHeader(delivery, piece.name)
+      if (value === undefined) return { reason: 'missing-header' }
+      return isByteText(value) ? value : { reason: 'malformed-header' }
+    }
+    case 'value': {
+      const value = piece.locator.find(reading)
+      return value === undefined ? { reason: 'malformed-body' } : Buffer.from(value, 'utf8')
+    }
+    case 'option':
+      return typeof options?.[piece.name] === 'string'
+        ? Buffer.from(options[piece.name] as string, 'utf8')
+        : { reason: 'unknown-key' }
+    case 'method':
+      return Buffer.from(delivery.method, 'utf8')
+    case 'url':
+      return Buffer.from(publicUrl ?? '', 'utf8')
+    case 'url+query':
+      return Buffer.from(withQuery(publicUrl ?? '', delivery.url), 'utf8')
+    case 'form':
+      return renderSortedForm(delivery.body) ?? { reason: 'malformed-body' }
+    case 'crc32':
+      return String(crc32(delivery.body))
+  }
+}
+
+/** The parts as the bytes they stand for. */
+export function joinParts(parts: readonly SignedPart[]): Buffer {
+  return Buffer.concat(
+    parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)),
+  )
+}
+
+/** The query may differ from request to request; the rest of the URL is never the request's to say. */
+export function withQuery(publicUrl: string, requestUrl: string): string {
+  const at = requestUrl.indexOf('?')
+  return publicUrl.includes('?') || at === -1 ? publicUrl : publicUrl + requestUrl.slice(at)
 }
 
 /**

@@ -12,10 +12,12 @@ export type TimestampFormat = 'seconds' | 'milliseconds' | 'iso'
 
 export interface TimestampRule {
   readonly format: TimestampFormat
-  /** How old a delivery may be, and how far ahead of our clock. */
+  /** How old a delivery may be, and how far ahead of our clock. `Infinity` asks for the format only. */
   readonly toleranceSeconds: number
   /** How far ahead it may be, where a provider tells the two sides apart. */
   readonly aheadSeconds?: number
+  /** Whether an age of exactly the tolerance is too old. */
+  readonly isExclusive?: boolean
 }
 
 const DIGITS = /^\d{1,13}$/
@@ -41,5 +43,6 @@ export function isInWindow(timestampMs: number, nowMs: number, rule: TimestampRu
   const now = rule.format === 'seconds' ? Math.floor(nowMs / 1000) * 1000 : nowMs
   const ageMs = now - timestampMs
   const aheadSeconds = rule.aheadSeconds ?? rule.toleranceSeconds
+  if (rule.isExclusive === true && ageMs === rule.toleranceSeconds * 1000) return false
   return ageMs <= rule.toleranceSeconds * 1000 && -ageMs <= aheadSeconds * 1000
 }

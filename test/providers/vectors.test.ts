@@ -1,37 +1,73 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { Delivery } from '../../src/model/delivery.ts'
-import type { Source } from '../../src/model/source.ts'
-import { github, shopify, standardWebhooks, stripe } from '../../src/providers/index.ts'
+import type { HandshakeResult } from '../../src/model/source.ts'
+import { deliveryOf, PROVIDERS, sourceOf, VECTORS } from './vector.ts'
+import type { ExpectedAnswer, Vector } from './vector.ts'
 
-interface Vector {
-  readonly id: string
-  readonly provider: string
-  readonly method: string
-  /** Seconds since 1970. */
-  readonly now: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-  readonly expect: 'valid' | 'invalid'
-  readonly raw_bytes_expect?: 'valid' | 'invalid'
-  readonly secret?: string
-  readonly public_key?: string
-  readonly tolerance_s?: number
-}
-
-const VECTORS = JSON.parse(
-  readFileSync(new URL('vectors.json', import.meta.url), 'utf8'),
-) as readonly Vector[]
-
-const SOURCES: Readonly<Record<string, (vector: Vector) => Source>> = {
-  stripe: (vector) => stripe({ secrets: [requireSecret(vector)], ...tolerance(vector) }),
-  github: (vector) => github({ secrets: [requireSecret(vector)] }),
-  shopify: (vector) => shopify({ secrets: [requireSecret(vector)] }),
-  standard_webhooks: (vector) =>
-    vector.public_key === undefined
-      ? standardWebhooks({ secrets: [requireSecret(vector)], ...tolerance(vector) })
-      : standardWebhooks({ publicKey: vector.public_key, ...tolerance(vector) }),
-}
+/** Providers that are not written yet. A provider leaves this list with its file, and none comes back. */
+const PENDING: readonly string[] = [
+  'ably',
+  'adyen',
+  'airtable',
+  'anthropic',
+  'asana',
+  'auth0',
+  'bigcommerce',
+  'bitbucket',
+  'box',
+  'braintree',
+  'cal_com',
+  'calendly',
+  'circleci',
+  'clerk',
+  'coinbase_commerce',
+  'contentful',
+  'docusign',
+  'dropbox',
+  'figma',
+  'flutterwave',
+  'gitlab',
+  'gocardless',
+  'hubspot',
+  'intercom',
+  'jira',
+  'klarna',
+  'lemonsqueezy',
+  'line',
+  'linear',
+  'mailgun',
+  'mandrill',
+  'microsoft_graph',
+  'mollie',
+  'netlify',
+  'notion',
+  'okta',
+  'openai',
+  'paddle',
+  'pagerduty',
+  'paypal',
+  'paystack',
+  'postmark',
+  'pusher',
+  'razorpay',
+  'recurly',
+  'resend',
+  'sanity',
+  'segment',
+  'sentry',
+  'svix',
+  'trello',
+  'twilio',
+  'twitch',
+  'typeform',
+  'vercel',
+  'webflow',
+  'woocommerce',
+  'workos',
+  'x',
+  'xero',
+  'zendesk',
+  'zoom',
+]
 
 /**
  * Where our answer is meant to differ from the vector's. Stripe's library lets any future timestamp
@@ -41,12 +77,23 @@ const STRICTER: Readonly<Record<string, string>> = {
   'stripe-future-timestamp-sdk-accepts': 'stale',
 }
 
+/** Bodies that a provider signed for its documents, and that are no events. */
+const NO_EVENTS: readonly string[] = []
+
+const RUN = VECTORS.filter(({ provider }) => !PENDING.includes(provider))
+const CHALLENGES = RUN.filter(({ kind, method }) => kind === 'challenge' || method === 'HEAD')
+const DELIVERIES = RUN.filter((vector) => !CHALLENGES.includes(vector))
+
 describe('requests signed by the providers’ own libraries', () => {
-  test('every provider with a file of its own has vectors', () => {
-    expect(new Set(VECTORS.map(({ provider }) => provider))).toEqual(new Set(Object.keys(SOURCES)))
+  test('every vector is of a provider that exists, or one that is pending', () => {
+    const slugs = new Set(VECTORS.map(({ provider }) => provider))
+    const missing = [...slugs].filter((slug) => !PROVIDERS.has(slug))
+
+    expect(missing.sort()).toEqual([...PENDING].sort())
+    expect(VECTORS).toHaveLength(217)
   })
 
-  test.each(VECTORS.filter(({ id }) => !(id in STRICTER)))(
+  test.each(DELIVERIES.filter(({ id }) => !(id in STRICTER)))(
     '$id is judged as it says',
     async (vector) => {
       const verdict = await sourceOf(vector).verify(deliveryOf(vector))
@@ -62,39 +109,62 @@ describe('requests signed by the providers’ own libraries', () => {
     expect(await sourceOf(vector).verify(deliveryOf(vector))).toEqual({ ok: false, reason })
   })
 
-  test.each(VECTORS.filter((one) => one.expect === 'valid'))(
-    '$id gives an event a key and a type',
-    (vector) => {
-      const [event] = sourceOf(vector).identify(deliveryOf(vector))
+  test.each(
+    DELIVERIES.filter(
+      ({ id, expect: expected, expected_response: answer }) =>
+        expected === 'valid' && answer === undefined && !NO_EVENTS.includes(id),
+    ),
+  )('$id is a handshake, or gives every event a key and a type', async (vector) => {
+    const greeting = await handshake(vector)
+    const events = greeting === undefined ? sourceOf(vector).identify(deliveryOf(vector)) : []
 
-      expect(event?.key).toMatch(/^.{10,}$/)
-      expect(event?.type).toMatch(/^(invoice\.paid|ping|orders\/updated|contact\.created)$/)
-    },
-  )
+    expect(greeting !== undefined || events.length > 0).toBe(true)
+    for (const { key, type } of events) {
+      expect(key).toMatch(/^.+$/)
+      expect(type).toMatch(/^.+$/)
+    }
+  })
+
+  test.each(CHALLENGES)('$id is answered as the provider asks', async (vector) => {
+    const answer = await handshake(vector)
+
+    if (vector.expect === 'invalid') expect(answer).toBe('refuse')
+    else expectAnswer(answer, vector.expect_response ?? { status: 200 })
+  })
+
+  test.each(
+    DELIVERIES.filter(
+      ({ expected_response: answer, expect: expected }) =>
+        answer?.body !== undefined && expected === 'valid',
+    ),
+  )('$id is answered with the body the provider wants', async (vector) => {
+    const greeting = await handshake(vector)
+    const { success } = sourceOf(vector)
+    const expected = vector.expected_response as ExpectedAnswer
+
+    if (greeting !== undefined) expectAnswer(greeting, expected)
+    else if (typeof success.body === 'object') expect(success.body.text).toBe(expected.body)
+    else expect([success.body, expected.body]).toEqual(['empty', ''])
+  })
 })
 
-function sourceOf(vector: Vector): Source {
-  const make = SOURCES[vector.provider]
-  if (make === undefined) throw new Error(`no source for ${vector.provider}`)
-  return make(vector)
+/** At the stage it belongs to, as the door asks. */
+async function handshake(vector: Vector): Promise<HandshakeResult> {
+  const source = sourceOf(vector)
+  const delivery = deliveryOf(vector)
+  const first = await source.handshake?.(delivery, 'unverified')
+  if (first !== undefined) return first
+  const verdict = await source.verify(delivery)
+  return verdict.ok ? source.handshake?.(delivery, 'verified') : 'refuse'
 }
 
-function deliveryOf(vector: Vector): Delivery {
-  const headers = Object.entries(vector.headers).map(([name, value]) => [name.toLowerCase(), value])
-  return {
-    method: vector.method,
-    url: '/',
-    headers: Object.fromEntries(headers) as Record<string, string>,
-    body: Buffer.from(vector.body, 'utf8'),
-    receivedAt: new Date(vector.now * 1000),
+function expectAnswer(answer: HandshakeResult, expected: ExpectedAnswer): void {
+  if (answer === undefined || answer === 'refuse')
+    throw new Error(`no answer, but ${String(answer)}`)
+  expect(answer.status).toBe(expected.status)
+  for (const [name, value] of Object.entries(expected.headers ?? {})) {
+    expect(answer.headers[name]?.split(';')[0]).toBe(value)
   }
-}
-
-function requireSecret({ id, secret }: Vector): string {
-  if (secret === undefined) throw new Error(`${id} has no secret`)
-  return secret
-}
-
-function tolerance({ tolerance_s: seconds }: Vector): { toleranceSeconds?: number } {
-  return seconds === undefined ? {} : { toleranceSeconds: seconds }
+  if (expected.body !== undefined) expect(answer.body).toBe(expected.body)
+  if (expected.body_json !== undefined) expect(JSON.parse(answer.body)).toEqual(expected.body_json)
 }

@@ -1,0 +1,164 @@
+/**
+ * From a declaration's places to the events of a delivery.
+ *
+ * @module
+ */
+
+import { OptionInvalidError } from '../errors.ts'
+import type { Delivery } from '../model/delivery.ts'
+import type { Identified, IdentifiedEvent } from '../model/source.ts'
+import { findJsonPattern, Reading } from '../verify/json-path.ts'
+import { EVERY } from '../verify/json-tokens.ts'
+import type { JsonPattern } from '../verify/json-tokens.ts'
+import { compilePlace } from '../verify/place.ts'
+import type { CompiledPlace, Place } from '../verify/place.ts'
+import { occurredAtText } from './occurred-at.ts'
+import { UNKNOWN_TYPE } from './unknown-type.ts'
+
+export interface IdentitySpec {
+  /** What makes an event this event and no other, the same in every retry. */
+  readonly key: Place
+  /** @defaultValue every event has the type 'unknown' */
+  readonly type?: Place
+  /** What narrows the key: an account, a mode, a shop. */
+  readonly scope?: Place
+  /** When it happened: ISO 8601, or seconds or milliseconds since 1970. */
+  readonly occurredAt?: Place
+  /** What rises when the object changes. */
+  readonly version?: Place
+  /** The sender's count of its events. */
+  readonly sequence?: Place
+  /**
+   * Where the events of a delivery are: a list (`$.events[*]`, `$.entry[*].changes[*]`), several lists,
+   * or code that cuts the body. A body without such a list is one event.
+   */
+  readonly batch?:
+    string | readonly string[] | ((reading: Reading) => readonly BatchPart[] | undefined)
+  /** Values that differ from one retry to the next, as paths in an event: `$.attempt`. */
+  readonly volatile?: readonly string[]
+  /** The part of an event that stays the same, where that is shorter to say: `$.event`, or code. */
+  readonly content?: string | ((reading: Reading) => Uint8Array | undefined)
+}
+
+/** One event's part of a body. */
+export interface BatchPart {
+  readonly bytes: Uint8Array
+  /** What it is, where the body's own content type does not say it. */
+  readonly bodyType?: string
+}
+
+export interface Identification {
+  readonly headers: readonly string[]
+  /** The headers that the key and the scope are read from. */
+  readonly keyHeaders: readonly string[]
+  identify(delivery: Delivery): Identified
+}
+
+export function compileIdentification(provider: string, spec: IdentitySpec): Identification {
+  const place = (name: keyof IdentitySpec, value: Place | undefined) =>
+    value === undefined ? undefined : compilePlace(`${provider}.${name}`, value)
+  const places: Places = {
+    key: compilePlace(`${provider}.key`, spec.key),
+    type: place('type', spec.type),
+    scope: place('scope', spec.scope),
+    occurredAt: place('occurredAt', spec.occurredAt),
+    version: place('version', spec.version),
+    sequence: place('sequence', spec.sequence),
+  }
+  const cut = compileBatch(provider, spec.batch)
+  const contentOf = compileContent(provider, spec)
+  return {
+    headers: Object.values(places).flatMap((one: CompiledPlace | undefined) => one?.headers ?? []),
+    keyHeaders: [...places.key.headers, ...(places.scope?.headers ?? [])],
+    identify(delivery) {
+      try {
+        const whole = new Reading(delivery)
+        const parts = cut?.(whole)
+        if (parts === undefined) return [identifyOne(places, contentOf, whole)]
+        return parts.map(({ bytes, bodyType }, index) => ({
+          ...identifyOne(places, contentOf, new Reading(delivery, { bytes, index, root: whole })),
+          body: bytes,
+          ...(bodyType !== undefined && { bodyType }),
+        }))
+      } catch {
+        // A provider's own code met a body it did not foresee. The delivery is verified, so it is kept.
+        return [{ key: undefined, type: UNKNOWN_TYPE }]
+      }
+    },
+  }
+}
+
+interface Places {
+  readonly key: CompiledPlace
+  readonly type: CompiledPlace | undefined
+  readonly scope: CompiledPlace | undefined
+  readonly occurredAt: CompiledPlace | undefined
+  readonly version: CompiledPlace | undefined
+  readonly sequence: CompiledPlace | undefined
+}
+
+function identifyOne(
+  places: Places,
+  contentOf: (reading: Reading) => Uint8Array | undefined,
+  reading: Reading,
+): IdentifiedEvent {
+  const scope = places.scope?.find(reading)
+  const content = contentOf(reading)
+  const version = places.version?.find(reading)
+  const sequence = places.sequence?.find(reading)
+  return {
+    key: places.key.find(reading),
+    ...(scope !== undefined && { scope }),
+    type: places.type?.find(reading) ?? UNKNOWN_TYPE,
+    ...occurredAtText(places.occurredAt?.find(reading)),
+    ...(version !== undefined && { version: numberOrText(version) }),
+    ...(sequence !== undefined && { sequence: numberOrText(sequence) }),
+    ...(content && { content }),
+  }
+}
+
+/** A number where a number holds it exactly. */
+function numberOrText(text: string): number | string {
+  const value = Number(text)
+  return Number.isSafeInteger(value) && String(value) === text ? value : text
+}
+
+function compileBatch(
+  provider: string,
+  batch: IdentitySpec['batch'],
+): ((reading: Reading) => readonly BatchPart[] | undefined) | undefined {
+  if (batch === undefined || typeof batch === 'function') return batch
+  const patterns = [batch].flat().map((text) => requirePattern(`${provider}.batch`, text))
+  return ({ json }) => {
+    const lists = patterns.filter((pattern) => Array.isArray(json?.findValue(listOf(pattern))))
+    if (json === undefined || lists.length === 0) return undefined
+    return lists.flatMap((pattern) => json.listSlices(pattern).map((bytes) => ({ bytes })))
+  }
+}
+
+/** The path of the outermost list of a pattern. */
+function listOf(pattern: JsonPattern): readonly (string | number)[] {
+  const end = pattern.indexOf(EVERY)
+  return pattern.slice(0, end === -1 ? undefined : end) as readonly (string | number)[]
+}
+
+function compileContent(
+  provider: string,
+  { volatile = [], content }: IdentitySpec,
+): (reading: Reading) => Uint8Array | undefined {
+  if (typeof content === 'function') return content
+  if (content !== undefined) {
+    const pattern = requirePattern(`${provider}.content`, content)
+    return ({ json }) => json?.listSlices(pattern)[0]
+  }
+  const patterns = volatile.map((text) => requirePattern(`${provider}.volatile`, text))
+  return patterns.length === 0 ? () => undefined : ({ json }) => json?.findBytesWithout(patterns)
+}
+
+function requirePattern(option: string, text: string): JsonPattern {
+  const pattern = findJsonPattern(text)
+  if (pattern === undefined) {
+    throw new OptionInvalidError(option, 'a path such as $.events[*] or $.attempt', text)
+  }
+  return pattern
+}

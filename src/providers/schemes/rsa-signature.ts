@@ -1,0 +1,162 @@
+/**
+ * RSA (PKCS#1 v1.5) with the sender's certificate: from the configuration, or fetched from the address
+ * that the delivery names, if that address is on the host that the declaration pins.
+ *
+ * @module
+ */
+
+import type { KeyObject } from 'node:crypto'
+import type { Delivery } from '../../model/delivery.ts'
+import type { SourceOptions, Verdict, VerdictReason } from '../../model/source.ts'
+import { findCertificate, isValidAt } from '../../verify/certificate.ts'
+import type { FetchedCertificate } from '../../verify/certificate.ts'
+import { decodeBounded } from '../../verify/decode.ts'
+import { fetchText, isPinnedUrl } from '../../verify/fetch-text.ts'
+import type { TextFetcher } from '../../verify/fetch-text.ts'
+import { compileLocator, Reading } from '../../verify/json-path.ts'
+import { KeyCache } from '../../verify/key-cache.ts'
+import { isSignedBy, requirePublicKeys } from '../../verify/public-key.ts'
+import { joinParts } from '../../verify/signed-template.ts'
+import { findTimestampMs, isInWindow } from '../../verify/timestamp.ts'
+import type { Scheme } from '../../verify/verify-delivery.ts'
+import { compileScheme, listSpecHeaders, signsBody } from './signature-spec.ts'
+import type { SignatureSpec } from './signature-spec.ts'
+import type { BuildContext, BuiltVerification, Verification } from './verification.ts'
+
+export interface RsaSpec extends SignatureSpec {
+  /** `undefined` for a delivery that names no digest the sender uses. */
+  readonly digest: 'sha256' | ((reading: Reading) => 'sha1' | 'sha256' | undefined)
+  readonly certificate: {
+    /** Where the delivery says the certificate is. */
+    readonly url: string
+    /** The hosts it may be on. Matched from end to end. */
+    readonly host: RegExp
+    /** The path it must have. */
+    readonly path?: RegExp
+    /** The name it must be issued for. */
+    readonly subject?: RegExp
+  }
+}
+
+/** For providers that sign with a certificate. */
+export interface CertificateOptions extends SourceOptions {
+  /**
+   * The certificate as PEM, or several. Believed as it is, and nothing is ever fetched then.
+   *
+   * @defaultValue fetched over TLS from the provider's host, checked for its dates, and kept for a day
+   */
+  readonly certificate?: string | readonly string[]
+  /** PEM of the roots at which a fetched certificate's chain must end. */
+  readonly certificateRoots?: readonly string[]
+  /**
+   * What fetches the certificate.
+   *
+   * @defaultValue the built-in `fetch`
+   */
+  readonly fetch?: TextFetcher
+  /** How old the signed timestamp may be, where the provider signs one. */
+  readonly toleranceSeconds?: number
+}
+
+export const CERTIFICATE_OPTION_NAMES = [
+  'certificate',
+  'certificateRoots',
+  'fetch',
+  'toleranceSeconds',
+] as const
+
+export function rsaSignature(spec: RsaSpec): Verification {
+  return {
+    kind: 'rsa',
+    spec,
+    summary: `RSA (PKCS#1 v1.5) in ${spec.encoding}, with the provider’s certificate`,
+    ...listSpecHeaders(spec),
+    headers: [
+      ...listSpecHeaders(spec).headers,
+      ...[compileLocator('certificate', spec.certificate.url).header ?? []].flat(),
+    ],
+    signsBody: signsBody(spec),
+    optionNames: CERTIFICATE_OPTION_NAMES,
+    ...(spec.timestamp && { toleranceSeconds: spec.timestamp.toleranceSeconds }),
+    build: (context) => build(spec, context),
+  }
+}
+
+type FindKey = (reading: Reading, nowMs: number) => Promise<readonly KeyObject[] | VerdictReason>
+
+function build(spec: RsaSpec, context: BuildContext): BuiltVerification {
+  const scheme = compileScheme(spec, context)
+  const findKeys = keyFinder(spec, context)
+  return {
+    secrets: [],
+    warnings: [],
+    verify: (delivery) => verifyRsa(spec, scheme, findKeys, delivery),
+  }
+}
+
+async function verifyRsa(
+  spec: RsaSpec,
+  scheme: Scheme,
+  findKeys: FindKey,
+  delivery: Delivery,
+): Promise<Verdict> {
+  const reading = new Reading(delivery)
+  const claim = scheme.readClaim(delivery)
+  if (typeof claim === 'string') return refuse(claim)
+  const nowMs = delivery.receivedAt.getTime()
+  const sentMs = scheme.timestamp && findTimestampMs(claim.timestamp ?? '', scheme.timestamp.format)
+  if (scheme.timestamp !== undefined && sentMs === undefined) return refuse('malformed-timestamp')
+  const digest = typeof spec.digest === 'string' ? spec.digest : spec.digest(reading)
+  const signature = decodeBounded(claim.signatures[0] ?? '', spec.encoding, 1024)
+  if (digest === undefined || signature === undefined) return refuse('bad-signature')
+  const parts = scheme.signed.render(delivery, claim.timestamp ?? '')
+  if (typeof parts === 'string') return refuse(parts)
+
+  const keys = await findKeys(reading, nowMs)
+  if (typeof keys === 'string') return refuse(keys)
+  const bytes = joinParts(parts)
+  const index = keys.findIndex((key) => isSignedBy(key, { digest, form: 'rsa' }, bytes, signature))
+  if (index === -1) return refuse('bad-signature')
+  if (
+    scheme.timestamp !== undefined &&
+    !isInWindow(sentMs ?? Number.NaN, nowMs, scheme.timestamp)
+  ) {
+    return refuse('stale')
+  }
+  return { ok: true, secret: `certificate-${index + 1}` }
+}
+
+function keyFinder(spec: RsaSpec, { provider, options }: BuildContext): FindKey {
+  const given = options['certificate']
+  if (given !== undefined) {
+    const keys = requirePublicKeys(`${provider}.certificate`, given, 'rsa').map(({ key }) => key)
+    return () => Promise.resolve(keys)
+  }
+  const url = compileLocator('certificate', spec.certificate.url)
+  const fetcher = (options['fetch'] as TextFetcher | undefined) ?? fetch
+  const roots = options['certificateRoots'] as readonly string[] | undefined
+  const cache = new KeyCache<FetchedCertificate>({
+    keptMs: 86_400_000,
+    fetchKey: async (name, signal) =>
+      findCertificate(await fetchText(fetcher, name, signal), {
+        ...(spec.certificate.subject && { host: spec.certificate.subject }),
+        ...(roots && { roots }),
+      }),
+  })
+  return async (reading, nowMs) => {
+    const address = url.find(reading)
+    if (address === undefined || !isPinned(spec, address)) return 'unknown-key'
+    const found = await cache.find(address)
+    if (typeof found === 'string') return found
+    return isValidAt(found, nowMs) ? [found.key] : 'unknown-key'
+  }
+}
+
+function isPinned({ certificate }: RsaSpec, address: string): boolean {
+  if (!isPinnedUrl(address, certificate.host)) return false
+  return certificate.path?.test(new URL(address).pathname) ?? true
+}
+
+function refuse(reason: VerdictReason): Verdict {
+  return { ok: false, reason }
+}

@@ -1,0 +1,167 @@
+/**
+ * What every scheme that signs bytes has to say: where the signature is, where the time, and what was
+ * signed.
+ *
+ * @module
+ */
+
+import type { Delivery } from '../../model/delivery.ts'
+import type { VerdictReason } from '../../model/source.ts'
+import type { SignatureEncoding } from '../../verify/decode.ts'
+import { compileLocator, Reading } from '../../verify/json-path.ts'
+import { compileTemplate } from '../../verify/signed-template.ts'
+import type { SignedPart } from '../../verify/signed-template.ts'
+import type { TimestampFormat, TimestampRule } from '../../verify/timestamp.ts'
+import type { Claim, Scheme } from '../../verify/verify-delivery.ts'
+import { requirePublicUrl } from './public-url.ts'
+import type { BuildContext } from './verification.ts'
+
+export interface SignatureSpec {
+  /** Where the signature is (`header:x-signature`, `json:$.signature`); of several, all that are there count. */
+  readonly signature: string | readonly string[]
+  /**
+   * What stands before a signature. What has none of these is no signature.
+   *
+   * @defaultValue ''
+   */
+  readonly prefix?: string | readonly string[]
+  /** For a value that holds several entries, such as `t=1,v1=a,v1=b`. */
+  readonly list?: SignatureList
+  readonly encoding: SignatureEncoding
+  readonly timestamp?: TimestampSpec
+  /** A template (see `verify/signed-template.ts`), or code where the sender signs something else. */
+  readonly signed: string | SignedBy
+  /** Headers that `signed` reads, where it is code. */
+  readonly signedHeaders?: readonly string[]
+}
+
+export interface SignatureList {
+  readonly separator: ',' | ';' | ' '
+  /** What stands before the timestamp among the entries; `first` where the first entry is the timestamp. */
+  readonly timestamp?: string
+}
+
+export interface TimestampSpec {
+  /** Where it is; left out where `list` has it. */
+  readonly at?: string
+  readonly format: TimestampFormat
+  /** `null` where the sender's own libraries have no window and its retries may carry an old time. */
+  readonly toleranceSeconds: number | null
+  readonly aheadSeconds?: number
+  readonly isExclusive?: boolean
+}
+
+export type SignedBy = (
+  reading: Reading,
+  context: {
+    readonly timestamp: string
+    readonly publicUrl: string
+    readonly options: BuildContext['options']
+  },
+) => readonly SignedPart[] | VerdictReason
+
+/** Whether the caller has to say its public URL. */
+export function needsPublicUrl({ signed }: SignatureSpec, usesPublicUrl = false): boolean {
+  return usesPublicUrl || (typeof signed === 'string' && signed.includes('{url'))
+}
+
+/** The parts of a spec that `verifyDelivery` works with. */
+export function compileScheme(
+  spec: SignatureSpec,
+  { provider, options }: BuildContext,
+  isPublicUrlNeeded = needsPublicUrl(spec),
+): Scheme {
+  const publicUrl = isPublicUrlNeeded ? requirePublicUrl(provider, options['publicUrl']) : undefined
+  const { signed } = spec
+  return {
+    readClaim: compileClaim(spec),
+    timestamp: spec.timestamp && timestampRule(spec.timestamp, options['toleranceSeconds']),
+    signed:
+      typeof signed === 'string'
+        ? compileTemplate(`${provider}.signed`, signed, { publicUrl, options })
+        : {
+            headers: spec.signedHeaders ?? [],
+            render: (delivery, timestamp) =>
+              signed(new Reading(delivery), { timestamp, publicUrl: publicUrl ?? '', options }),
+          },
+  }
+}
+
+/** The headers a spec reads, and those its signature covers. */
+export function listSpecHeaders(spec: SignatureSpec): {
+  readonly headers: readonly string[]
+  readonly signedHeaders: readonly string[]
+} {
+  const signedHeaders =
+    typeof spec.signed === 'string'
+      ? compileTemplate('signed', spec.signed, {}).headers
+      : (spec.signedHeaders ?? [])
+  const places = [spec.signature, spec.timestamp?.at ?? []].flat()
+  const read = places.flatMap((place) => compileLocator('signature', place).header ?? [])
+  return { headers: [...read, ...signedHeaders], signedHeaders }
+}
+
+/** Whether what is signed holds the body's bytes, or all that is read of them. */
+export function signsBody({ signed }: SignatureSpec): boolean {
+  return typeof signed === 'function' || /\{(?:body|form)\}/.test(signed)
+}
+
+function timestampRule(spec: TimestampSpec, toleranceSeconds: unknown): TimestampRule {
+  const chosen = typeof toleranceSeconds === 'number' ? toleranceSeconds : spec.toleranceSeconds
+  return {
+    format: spec.format,
+    toleranceSeconds: chosen ?? Number.POSITIVE_INFINITY,
+    ...(spec.aheadSeconds !== undefined && { aheadSeconds: spec.aheadSeconds }),
+    ...(spec.isExclusive !== undefined && { isExclusive: spec.isExclusive }),
+  }
+}
+
+function compileClaim(spec: SignatureSpec): (delivery: Delivery) => Claim | VerdictReason {
+  const places = [spec.signature].flat().map((place) => compileLocator('signature', place))
+  const prefixes = [spec.prefix ?? ''].flat()
+  const time =
+    spec.timestamp?.at === undefined ? undefined : compileLocator('timestamp', spec.timestamp.at)
+  return (delivery) => {
+    const reading = new Reading(delivery)
+    const values = places.flatMap((place) => place.find(reading) ?? [])
+    if (values.length === 0) return 'missing-header'
+    const entries = values.flatMap((value) => splitEntries(value, spec.list))
+    const signatures = entries.flatMap((entry) => stripPrefix(entry, prefixes))
+    if (spec.timestamp === undefined) return { signatures }
+    if (time !== undefined) {
+      const timestamp = time.find(reading)
+      return timestamp === undefined ? 'missing-header' : { signatures, timestamp }
+    }
+    return takeTimestamp(entries, signatures, spec.list?.timestamp ?? '')
+  }
+}
+
+/** The timestamp among the entries of a list. */
+function takeTimestamp(
+  entries: readonly string[],
+  signatures: readonly string[],
+  mark: string,
+): Claim | VerdictReason {
+  if (mark === 'first') {
+    const [timestamp, ...rest] = entries
+    return timestamp === undefined ? 'malformed-header' : { signatures: rest, timestamp }
+  }
+  const found = entries.filter((entry) => entry.startsWith(mark))
+  // Two timestamps: which one was signed would be ours to guess.
+  if (found.length !== 1) return 'malformed-header'
+  return { signatures, timestamp: (found[0] as string).slice(mark.length) }
+}
+
+/** More entries than any rotation makes are not even looked at: they only keep us busy. */
+const ENTRIES_MAX = 64
+
+function splitEntries(value: string, list: SignatureList | undefined): readonly string[] {
+  if (list === undefined) return [value]
+  // Some write a space after the comma. What stands behind an entry is part of it.
+  return value.split(list.separator, ENTRIES_MAX).map((entry) => entry.trimStart())
+}
+
+function stripPrefix(entry: string, prefixes: readonly string[]): readonly string[] {
+  const prefix = prefixes.find((one) => entry.startsWith(one))
+  return prefix === undefined ? [] : [entry.slice(prefix.length)]
+}

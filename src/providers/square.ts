@@ -1,0 +1,41 @@
+/**
+ * Square: HMAC over the notification URL and the body. The URL is the one of the subscription, byte for
+ * byte, so it comes from the configuration. The older SHA-1 header is not read.
+ *
+ * @module
+ */
+
+import { defineProvider } from './define-provider.ts'
+import type { Provider } from './define-provider.ts'
+import type { SecretOptions } from './define-source.ts'
+import { hmacSignature } from './schemes/hmac-signature.ts'
+import type { PublicUrlOptions } from './schemes/public-url.ts'
+
+/** Square's webhooks. An event is known by its `event_id`. */
+export const square: Provider<SquareOptions, SquareEvents> = defineProvider({
+  provider: 'square',
+  verify: hmacSignature({
+    signature: 'header:x-square-hmacsha256-signature',
+    algorithm: 'sha256',
+    encoding: 'base64',
+    signed: '{url}{body}',
+  }),
+  key: 'json:$.event_id',
+  scope: 'json:$.merchant_id',
+  type: 'json:$.type',
+  occurredAt: 'json:$.created_at',
+  retryWindowHours: 24,
+})
+
+export interface SquarePayload {
+  readonly merchant_id: string
+  readonly type: string
+  readonly event_id: string
+  readonly created_at: string
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly data?: Record<string, any>
+}
+
+export type SquareEvents = Readonly<Record<string, SquarePayload>>
+
+export type SquareOptions = SecretOptions & PublicUrlOptions

@@ -1,0 +1,15 @@
+/** Every provider. Written by scripts/generate-provider-indexes.ts. */
+
+export * from './aws-sns.ts'
+export * from './chargebee.ts'
+export * from './discord.ts'
+export * from './github.ts'
+export * from './meta.ts'
+export * from './plaid.ts'
+export * from './sendgrid.ts'
+export * from './shopify.ts'
+export * from './slack.ts'
+export * from './square.ts'
+export * from './standard-webhooks.ts'
+export * from './stripe.ts'
+export * from './telegram.ts'

@@ -1,0 +1,120 @@
+/**
+ * Deliveries of any provider, signed as the provider would sign them, from the provider's own
+ * declaration.
+ *
+ * The signing here reads the same data as the verification and shares no code with it: were both one
+ * function, a mistake in it would agree with itself.
+ *
+ * @module
+ */
+
+import { randomUUID } from 'node:crypto'
+import { OptionInvalidError, rejectUnknownKeys } from '../errors.ts'
+import type { Delivery } from '../model/delivery.ts'
+import type { ProviderDefinition } from '../providers/index.ts'
+import type { Credentials, DeliveryDraft, FixtureContent, ProviderFixture } from './fixture.ts'
+import { FIXTURES } from './fixtures/index.ts'
+import { signDraft } from './sign-draft.ts'
+
+export interface SignedEvent {
+  /**
+   * The event type.
+   *
+   * @defaultValue the first of the provider's fixture
+   */
+  readonly type?: string
+  /**
+   * The event's id, put where the provider has it.
+   *
+   * @defaultValue a fresh one
+   */
+  readonly key?: string
+  /**
+   * The body in place of the fixture's. An object or a list is written as JSON.
+   *
+   * @defaultValue the fixture's payload
+   */
+  readonly body?: unknown
+  /** More headers, or others in place of the fixture's. Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>
+  /**
+   * When it is sent and received.
+   *
+   * @defaultValue now
+   */
+  readonly at?: Date
+  /** @defaultValue 'POST' */
+  readonly method?: string
+  /** The path and query as the server sees them. */
+  readonly url?: string
+}
+
+/**
+ * A delivery that a source of the provider with the matching options believes.
+ *
+ * @param provider - the provider itself (`slack`), its name (`'slack'`), or a fixture of your own
+ */
+export function sign(
+  provider: SignableProvider,
+  event: SignedEvent,
+  credentials: Credentials,
+): Delivery {
+  rejectUnknownKeys('sign', event, ['type', 'key', 'body', 'headers', 'at', 'method', 'url'])
+  rejectUnknownKeys('sign', credentials, ['secret', 'privateKey', 'publicUrl', 'options'])
+  const fixture = requireFixture(provider)
+  const draft = draftDelivery(fixture, event)
+  const signed = fixture.sign
+    ? { ...draft, ...fixture.sign(draft, credentials) }
+    : signDraft(fixture.provider.definition.verify, draft, credentials)
+  const { method, url, headers, body, at } = signed
+  return { method, url, headers: { ...headers, ...event.headers }, body, receivedAt: at }
+}
+
+/** Names of the providers whose deliveries can be signed. */
+export type SignableName = keyof typeof FIXTURES
+
+export type SignableProvider =
+  SignableName | ProviderFixture | { readonly definition: ProviderDefinition }
+
+export function requireFixture(provider: SignableProvider): ProviderFixture {
+  const all: Readonly<Record<string, ProviderFixture>> = FIXTURES
+  if (typeof provider === 'string') {
+    if (Object.hasOwn(all, provider)) return all[provider] as ProviderFixture
+  } else if ('events' in provider) {
+    return provider
+  } else {
+    const { definition } = provider
+    const found = Object.values(all).find((one) => one.provider.definition === definition)
+    if (found !== undefined) return found
+  }
+  throw new OptionInvalidError('sign', 'a provider with a fixture, or a fixture', provider)
+}
+
+function draftDelivery(fixture: ProviderFixture, event: SignedEvent): DeliveryDraft {
+  const types = Object.keys(fixture.events)
+  const {
+    type = types[0] ?? 'unknown',
+    key = (fixture.freshKey ?? randomUUID)(),
+    at = new Date(),
+  } = event
+  const make = fixture.events[type] ?? fixture.events[types[0] ?? '']
+  const content = make?.({ key, type, at }) ?? { body: {} }
+  const { contentType = 'application/json', headers } = content
+  return {
+    method: event.method ?? 'POST',
+    url: event.url ?? '/',
+    headers: { 'content-type': contentType, ...headers, ...event.headers },
+    body: writeBody('body' in event ? { ...content, body: event.body } : content),
+    at,
+    key,
+  }
+}
+
+function writeBody({ body, contentType }: FixtureContent): Buffer {
+  if (typeof body === 'string') return Buffer.from(body, 'utf8')
+  if (body instanceof Uint8Array) return Buffer.from(body)
+  if (contentType?.startsWith('application/x-www-form-urlencoded') === true) {
+    return Buffer.from(new URLSearchParams(body as Record<string, string>).toString(), 'utf8')
+  }
+  return Buffer.from(JSON.stringify(body), 'utf8')
+}

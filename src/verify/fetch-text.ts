@@ -1,0 +1,40 @@
+/** What is fetched for a verification: certificates and keys. `fetch` itself fits. */
+export type TextFetcher = (
+  url: string,
+  init: { readonly redirect: 'error'; readonly signal: AbortSignal },
+) => Promise<{ readonly ok: boolean; text(): Promise<string> }>
+
+const TEXT_CHARACTERS_MAX = 262_144
+
+/**
+ * Gets a text from a host that the caller has pinned. A redirect is an error, because it would lead
+ * away from that host.
+ *
+ * @throws Error when it is not answered with a success, or with too much
+ */
+export async function fetchText(
+  fetcher: TextFetcher,
+  url: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const response = await fetcher(url, { redirect: 'error', signal })
+  if (!response.ok) throw new Error('The host did not answer with a success')
+  const text = await response.text()
+  if (text.length > TEXT_CHARACTERS_MAX) throw new Error('The host answered with too much')
+  return text
+}
+
+/** `https`, no port, no user, and a host that the pattern matches from end to end. */
+export function isPinnedUrl(text: string, host: RegExp): boolean {
+  let url: URL
+  try {
+    url = new URL(text)
+  } catch {
+    return false
+  }
+  if (url.protocol !== 'https:' || url.port !== '' || url.username !== '' || url.password !== '') {
+    return false
+  }
+  const match = host.exec(url.hostname)
+  return match !== null && match[0].length === url.hostname.length
+}
