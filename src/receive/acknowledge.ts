@@ -53,13 +53,19 @@ export function unknownSource(): Acknowledgement {
 }
 
 export function wrongMethod(methods: readonly string[] = ['POST']): Acknowledgement {
-  return answer(405, 'wrong-method', '{"error":"method_not_allowed"}', { headers: { allow: methods.join(', ') } })
+  return answer(405, 'wrong-method', '{"error":"method_not_allowed"}', {
+    headers: { allow: methods.join(', ') },
+  })
 }
 
 /** Missing, wrong or stale signature. */
-export function refused({ status, body }: RefusalAnswer = { status: 401, body: 'json' }): Acknowledgement {
+export function refused(
+  { status, body }: RefusalAnswer = { status: 401, body: 'json' },
+): Acknowledgement {
   const refusal = answer(status, 'refused', '{"error":"unauthorized"}')
-  return body === 'json' ? refusal : { ...refusal, headers: { 'cache-control': 'no-store' }, body: '' }
+  return body === 'json'
+    ? refusal
+    : { ...refusal, headers: { 'cache-control': 'no-store' }, body: '' }
 }
 
 /** The sender checked the endpoint and is told what it asked for. Nothing was stored. */

@@ -29,7 +29,14 @@ import type { Delivery } from '../model/delivery.ts'
 import type { EventDraft } from '../model/event.ts'
 import type { HandshakeAnswer, Source, VerdictReason } from '../model/source.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
-import { handshaken, malformed, refused, stored, unavailable, unknownSource } from './acknowledge.ts'
+import {
+  handshaken,
+  malformed,
+  refused,
+  stored,
+  unavailable,
+  unknownSource,
+} from './acknowledge.ts'
 import type { OutcomeWaiter } from './await-outcome.ts'
 import type { Batcher, RecordedDraft } from './batcher.ts'
 import type { CommittedKeys } from './committed-keys.ts'

@@ -99,7 +99,11 @@ function writeLine(fields: LogFields): string {
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 
 /** An unsigned handshake is a stranger's as well. */
-const SAMPLED: readonly HappeningName[] = ['delivery.refused', 'delivery.malformed', 'delivery.handshake']
+const SAMPLED: readonly HappeningName[] = [
+  'delivery.refused',
+  'delivery.malformed',
+  'delivery.handshake',
+]
 
 /**
  * Strangers can cause refusals at any rate they like, so those lines are sampled: at most twenty a

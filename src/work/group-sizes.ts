@@ -56,7 +56,8 @@ export class GroupSizes {
     if (this.#sizes.size === 0) return Math.min(START, this.#groupMax)
     // No more than some unit may have: what is claimed beyond it is only let go of again.
     let limit = 1
-    for (const size of this.#sizes.values()) limit = Math.max(limit, Math.floor(this.#current(size)))
+    for (const size of this.#sizes.values())
+      limit = Math.max(limit, Math.floor(this.#current(size)))
     return Math.min(limit, this.#groupMax)
   }
 

@@ -66,7 +66,11 @@ describe('group sizes', () => {
   })
 
   test('a handler never gets more than its own groupMax', () => {
-    expect(new GroupSizes({ groupMax: 200, groupBudgetMs: 100 }).limitFor(units({ a: { groupMax: 3 } })('a'))).toBe(3)
+    expect(
+      new GroupSizes({ groupMax: 200, groupBudgetMs: 100 }).limitFor(
+        units({ a: { groupMax: 3 } })('a'),
+      ),
+    ).toBe(3)
   })
 })
 

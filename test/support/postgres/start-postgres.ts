@@ -192,7 +192,7 @@ class LocalServer implements PostgresServer {
   async stop(mode: 'fast' | 'immediate'): Promise<void> {
     const server = this.#process
     this.#process = undefined
-    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return
+    if (server?.exitCode !== null || server.signalCode !== null) return
     const ended = untilExit(server)
     server.kill(STOP_SIGNALS[mode])
     await ended
