@@ -11,6 +11,10 @@ describe('the identity of an event', () => {
     expect(hex('a', '')).not.toBe(hex('a'))
   })
 
+  test('an id that contains what separates parts is not two parts', () => {
+    expect(hex('a\u0000\u0000\u0000\u0000\u0000b')).not.toBe(hex('a', 'b'))
+  })
+
   test('ids that UTF-8 cannot tell apart are two events', () => {
     expect(hex('\ud800')).not.toBe(hex('\ud801'))
     expect(hex('\ud800')).not.toBe(hex('\ufffd'))
