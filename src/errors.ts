@@ -142,6 +142,11 @@ export function requireOneOf(option: string, value: unknown, allowed: readonly u
   )
 }
 
+/** Anything may be thrown; what is passed on is an error. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
+}
+
 /** Never the value of a string: it may be a secret that ended up in the wrong place. */
 function describe(value: unknown): string {
   if (typeof value === 'string')

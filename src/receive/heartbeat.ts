@@ -1,3 +1,4 @@
+import { asError } from '../errors.ts'
 import type { Store } from '../store/contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { CommittedKeys } from './committed-keys.ts'
@@ -61,9 +62,7 @@ export class Heartbeat {
     if (this.#isStopped) return
     this.#timer = setTimeout(() => {
       this.#beat()
-        .catch((error: unknown) =>
-          this.noticeDown(error instanceof Error ? error : new Error(String(error))),
-        )
+        .catch((error: unknown) => this.noticeDown(asError(error)))
         .finally(() => this.#schedule())
     }, BEAT_MS).unref()
   }

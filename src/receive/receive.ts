@@ -14,7 +14,8 @@
  *   the event and will send it again.
  * - One event is stored once, however many times it is delivered and however many processes receive
  *   it at once. The store's unique key decides, not this process.
- * - Nothing unverified runs a statement, is parsed or is logged.
+ * - Nothing unverified runs a statement or is logged, and nothing of it is read but what an unsigned
+ *   handshake needs.
  * - The body is kept as the bytes that arrived.
  *
  * What it leaves to others: reading the request (`http/`), signature schemes (`verify/`,
@@ -23,7 +24,7 @@
  * @module
  */
 
-import { CommitUnknownError, StoreUnavailableError } from '../errors.ts'
+import { asError, CommitUnknownError, StoreUnavailableError } from '../errors.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { EventDraft } from '../model/event.ts'
@@ -216,7 +217,7 @@ function reportUnavailable(
   source: string,
   cause: unknown,
 ): Acknowledgement {
-  const error = cause instanceof Error ? cause : new Error(String(cause))
+  const error = asError(cause)
   if (error instanceof CommitUnknownError) happenings.emit('store.commit-unknown', { error })
   happenings.emit('delivery.unavailable', { source, error })
   return unavailable()

@@ -10,6 +10,7 @@
  */
 
 import {
+  asError,
   CommitUnknownError,
   HookonceError,
   SettingRefusedError,
@@ -21,7 +22,7 @@ import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { HandlerUnit } from './handlers.ts'
 import { reportSettlement } from './report-settlement.ts'
 import { RETRY_DEFAULTS } from './retry-policy.ts'
-import { InterruptedError } from './run-event.ts'
+import { InterruptedError } from './interruption.ts'
 import type { RunResult } from './run-event.ts'
 import { failureSettlement } from './settlement.ts'
 import type { SettledEvent } from './settlement.ts'
@@ -166,8 +167,4 @@ function isNobodysFault(error: unknown): boolean {
 /** A server in recovery takes no writes, and no event is to blame for it. */
 function isReadOnly(result: RunResult): boolean {
   return result.status === 'failed' && 'code' in result.error && result.error.code === '25006'
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error))
 }

@@ -7,17 +7,17 @@
  * @module
  */
 
-import { HookonceError } from '../errors.ts'
-import type { WebhookEvent } from '../model/event.ts'
+import { asError, HookonceError } from '../errors.ts'
 import type { FailureReason } from '../model/outcome.ts'
 import { findContention } from '../store/contract.ts'
 import type { ClaimedEvent, ContentionKind, LentTx } from '../store/contract.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { createEnvelope } from './envelope.ts'
 import type { HandlerContext } from './handler-context.ts'
 import type { Handler, HandlerUnit } from './handlers.ts'
 import { deriveIdempotencyKey } from './idempotency-key.ts'
-import { parsePayload } from './parse-payload.ts'
-import { describeIssues } from './standard-schema.ts'
+import { Abortion, InterruptedError } from './interruption.ts'
+import type { Interruption } from './interruption.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { PermanentError, Skip } from './verdicts.ts'
 
@@ -51,7 +51,7 @@ export interface RunEventContext {
   readonly logger: Logger
   /** Whether the outcome of this source's events is answered to the sender, so that results are kept. */
   readonly keepsResult: (source: string) => boolean
-  /** Rejects when the worker is stopped for good; nothing is to be counted then. */
+  /** Tells when the worker is stopped for good; nothing is to be counted then. */
   readonly interruption: Interruption
 }
 
@@ -129,10 +129,7 @@ async function runHandler<Tx>(
 ): Promise<unknown> {
   const { event, handler } = call
   try {
-    const envelope =
-      handler.schema === undefined
-        ? new Envelope(event)
-        : await checkEnvelope(event, handler.schema)
+    const envelope = await createEnvelope(event, handler.schema)
     return await handler.run(envelope, createContext(context, call, lent, abortion))
   } finally {
     await lent?.revoke()
@@ -167,50 +164,6 @@ function endOf(
       (error: unknown) => finish({ status: 'ended', error }),
     )
   })
-}
-
-async function checkEnvelope(
-  event: ClaimedEvent,
-  schema: NonNullable<Handler['schema']>,
-): Promise<WebhookEvent> {
-  const checked = await schema['~standard'].validate(new Envelope(event).payload)
-  if (checked.issues !== undefined) {
-    throw new HookonceError(
-      'PAYLOAD_INVALID',
-      `The payload is not what the schema expects: ${describeIssues(checked.issues)}`,
-    )
-  }
-  return new Envelope(event, checked.value)
-}
-
-/** The payload is parsed when it is first asked for, once per handler, so that no handler sees another's changes. */
-class Envelope implements WebhookEvent {
-  readonly id: string
-  readonly source: string
-  readonly key: string
-  readonly type: string
-  readonly body: Uint8Array
-  readonly headers: WebhookEvent['headers']
-  readonly receivedAt: Date
-  readonly occurredAt: Date | undefined
-  #payload: { readonly value: unknown } | undefined
-
-  constructor(event: ClaimedEvent, ...payload: [unknown?]) {
-    this.id = event.eventId
-    this.source = event.source
-    this.key = event.key
-    this.type = event.type
-    this.body = event.body
-    this.headers = event.headers
-    this.receivedAt = event.receivedAt
-    this.occurredAt = event.occurredAt
-    if (payload.length > 0) this.#payload = { value: payload[0] }
-  }
-
-  get payload(): unknown {
-    this.#payload ??= { value: parsePayload(this.body, this.headers) }
-    return this.#payload.value
-  }
 }
 
 function createContext<Tx>(
@@ -249,48 +202,6 @@ function createContext<Tx>(
   }
 }
 
-/** An abort signal that costs nothing until a handler asks for it. */
-class Abortion {
-  #controller: AbortController | undefined
-  #reason: Error | undefined
-
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController()
-    if (this.#reason !== undefined) this.#controller.abort(this.#reason)
-    return this.#controller.signal
-  }
-
-  abort(reason: Error): void {
-    this.#reason = reason
-    this.#controller?.abort(reason)
-  }
-}
-
-/** Tells running handlers that the worker is stopped for good. */
-export class Interruption {
-  readonly #listeners = new Set<() => void>()
-  #isInterrupted = false
-
-  onInterrupt(listener: () => void): () => void {
-    if (this.#isInterrupted) queueMicrotask(listener)
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
-  }
-
-  interrupt(): void {
-    this.#isInterrupted = true
-    for (const listener of [...this.#listeners]) listener()
-  }
-}
-
-export class InterruptedError extends Error {
-  override readonly name = 'InterruptedError'
-
-  constructor() {
-    super('The worker was stopped before the handler had ended')
-  }
-}
-
 class HandlerTimeoutError extends HookonceError {
   override readonly name = 'HandlerTimeoutError'
 
@@ -302,7 +213,7 @@ class HandlerTimeoutError extends HookonceError {
 }
 
 function failedRun(thrown: unknown, handler: Handler, durationMs: number): RunFailed {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  const error = asError(thrown)
   const code = error instanceof HookonceError ? error.code : undefined
   return {
     status: 'failed',

@@ -1,3 +1,4 @@
+import { asError } from '../errors.ts'
 import type { Store } from '../store/contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { HandlerRegistry } from './handlers.ts'
@@ -76,7 +77,7 @@ export class Upkeep {
   #run(doing: string, action: () => Promise<void>): void {
     if (this.#isStopped) return
     const running = action().catch((cause: unknown) => {
-      const error = cause instanceof Error ? cause : new Error(String(cause))
+      const error = asError(cause)
       this.#context.happenings.emit('worker.error', {
         workerId: this.#context.workerId,
         doing,

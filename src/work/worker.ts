@@ -9,6 +9,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
+import { asError } from '../errors.ts'
 import type {
   ClaimedEvent,
   ClaimRequest,
@@ -22,7 +23,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { chooseGroup, GroupSizes } from './group-sizes.ts'
 import type { HandlerRegistry, HandlerUnit } from './handlers.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
-import { Interruption } from './run-event.ts'
+import { Interruption } from './interruption.ts'
 import { runGroup } from './run-group.ts'
 import type { RunGroupContext } from './run-group.ts'
 import { Upkeep } from './upkeep.ts'
@@ -214,7 +215,7 @@ export class Worker<Tx> {
     this.#context.happenings.emit('worker.error', {
       workerId: this.id,
       doing,
-      error: error instanceof Error ? error : new Error(String(error)),
+      error: asError(error),
     })
   }
 }

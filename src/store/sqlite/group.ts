@@ -9,7 +9,7 @@
  * @module
  */
 
-import { CommitUnknownError, HookonceError } from '../../errors.ts'
+import { asError, CommitUnknownError, HookonceError } from '../../errors.ts'
 import type { Settlement } from '../../model/outcome.ts'
 import type { ClaimedEvent, CommitResult, Group, LentTx, WorkerSlot } from '../contract.ts'
 import type { Connection } from './connection.ts'
@@ -124,7 +124,7 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
     } catch (error) {
       await this.abandon()
       const status = error instanceof CommitUnknownError ? 'unknown' : 'refused'
-      return { status, error: error instanceof Error ? error : new Error(String(error)) }
+      return { status, error: asError(error) }
     }
   }
 

@@ -2,9 +2,8 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { delimiter, join } from 'node:path'
-import pg from 'pg'
 import { onTestFinished } from 'vitest'
-import { findServerUser, makeServerDir } from './start-postgres.ts'
+import { canConnect, findServerUser, makeServerDir } from './start-postgres.ts'
 import type { ConnectionConfig } from './start-postgres.ts'
 
 /** Where `pgbouncer` is installed; Debian puts it where a normal user's PATH does not look. */
@@ -50,24 +49,10 @@ ignore_startup_parameters = extra_float_digits
     rmSync(dir, { recursive: true, force: true })
   })
   const config = { ...server, host: dir, port }
-  while (!(await canQuery(config))) {
+  while (!(await canConnect(config))) {
     if (bouncer.exitCode !== null)
       throw new Error(`PgBouncer ended: ${readFileSync(join(dir, 'log'), 'utf8')}`)
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
   return config
-}
-
-async function canQuery(config: ConnectionConfig): Promise<boolean> {
-  const client = new pg.Client(config)
-  client.on('error', () => undefined)
-  try {
-    await client.connect()
-    await client.query('select 1')
-    return true
-  } catch {
-    return false
-  } finally {
-    await client.end().catch(() => undefined)
-  }
 }

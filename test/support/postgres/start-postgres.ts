@@ -248,7 +248,8 @@ async function runOn(config: ConnectionConfig, sql: string): Promise<void> {
   }
 }
 
-async function canConnect(config: ConnectionConfig): Promise<boolean> {
+/** Whether a server answers there. */
+export async function canConnect(config: ConnectionConfig): Promise<boolean> {
   const client = new pg.Client(config)
   client.on('error', () => undefined)
   try {
