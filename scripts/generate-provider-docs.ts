@@ -141,7 +141,7 @@ function listFacts({ definition, notes }: Documented): readonly (readonly [strin
   const { verify } = definition
   const facts: (readonly [string, string | undefined])[] = [
     ['verified by', verify.summary],
-    ['headers', [...new Set(verify.headers)].map((name) => `\`${name}\``).join(', ')],
+    ['headers', describeHeaders([...new Set(verify.headers)])],
     ['time window', describeTolerance(verify.toleranceSeconds)],
     ['event key', notes.key ?? describePlace(definition.key)],
     ['event type', notes.type ?? (definition.type && describePlace(definition.type))],
@@ -162,6 +162,14 @@ function listFacts({ definition, notes }: Documented): readonly (readonly [strin
     ],
   ]
   return facts.flatMap(([name, text]) => (text ? [[name, text] as const] : []))
+}
+
+const HEADERS_SHOWN_MAX = 12
+
+function describeHeaders(names: readonly string[]): string {
+  const quote = (some: readonly string[]) => some.map((name) => `\`${name}\``).join(', ')
+  if (names.length <= HEADERS_SHOWN_MAX) return quote(names)
+  return `${quote(names.slice(0, 2))} … ${quote(names.slice(-1))}`
 }
 
 function describeTolerance(seconds: number | null | undefined): string | undefined {
