@@ -11,24 +11,18 @@ const PENDING: readonly string[] = [
   'anthropic',
   'asana',
   'auth0',
-  'bigcommerce',
   'bitbucket',
   'box',
   'braintree',
-  'cal_com',
-  'calendly',
   'circleci',
   'clerk',
   'coinbase_commerce',
   'contentful',
-  'docusign',
   'dropbox',
   'figma',
   'flutterwave',
   'gitlab',
   'gocardless',
-  'hubspot',
-  'intercom',
   'jira',
   'klarna',
   'lemonsqueezy',
@@ -48,8 +42,6 @@ const PENDING: readonly string[] = [
   'paystack',
   'postmark',
   'pusher',
-  'razorpay',
-  'recurly',
   'resend',
   'sanity',
   'segment',
@@ -58,13 +50,10 @@ const PENDING: readonly string[] = [
   'trello',
   'twilio',
   'twitch',
-  'typeform',
   'vercel',
   'webflow',
-  'woocommerce',
   'workos',
   'x',
-  'xero',
   'zendesk',
   'zoom',
 ]
@@ -78,7 +67,10 @@ const STRICTER: Readonly<Record<string, string>> = {
 }
 
 /** Bodies that a provider signed for its documents, and that are no events. */
-const NO_EVENTS: readonly string[] = []
+const NO_EVENTS: readonly string[] = [
+  // A GET, as for a card; events come by POST.
+  'hubspot-valid-5',
+]
 
 const RUN = VECTORS.filter(({ provider }) => !PENDING.includes(provider))
 const CHALLENGES = RUN.filter(({ kind, method }) => kind === 'challenge' || method === 'HEAD')
