@@ -7,7 +7,6 @@ import type { ExpectedAnswer, Vector } from './vector.ts'
 const PENDING: readonly string[] = [
   'ably',
   'adyen',
-  'auth0',
   'bigcommerce',
   'bitbucket',
   'box',
@@ -35,7 +34,6 @@ const PENDING: readonly string[] = [
   'microsoft_graph',
   'mollie',
   'netlify',
-  'okta',
   'paddle',
   'pagerduty',
   'paypal',
