@@ -119,7 +119,7 @@ function makeSource(
     {
       provider,
       securityHeaders: [
-        ...verification.headers,
+        ...(built.headers ?? verification.headers),
         ...identification.headers,
         ...(definition.headers ?? []),
       ].map((name) => name.toLowerCase()),

@@ -43,8 +43,10 @@ export function signDraft(
     case 'jwt':
       return signJwt(verification.spec as JwtSpec, draft, credentials)
     case 'token': {
-      const { at, prefix = '' } = verification.spec as TokenSpec
-      return place(at, prefix + requireSecret(credentials), draft)
+      const { at, prefix = '', headerOption = '' } = verification.spec as TokenSpec
+      const chosen = credentials.options?.[headerOption]
+      const where = chosen === undefined ? at : `header:${chosen}`
+      return place(where, prefix + requireSecret(credentials), draft)
     }
     case 'basic': {
       const pair = Buffer.from(requireSecret(credentials), 'utf8').toString('base64')
