@@ -91,7 +91,7 @@ function build({ provider, options }: BuildContext): BuiltVerification {
         const [, hex = ''] = pairs.find((pair) => pair.length === 2 && pair[0] === publicKey) ?? []
         const signer =
           findSigner({ signatures: [hex] }, [payload], nowMs) ??
-          // Its last line break is signed, and gets lost on the way through some frameworks and proxies.
+          // Its last line break is signed and may be missing; Braintree's own library tries both.
           findSigner({ signatures: [hex] }, [payload, '\n'], nowMs)
         if (signer !== undefined) return { ok: true, secret: signer }
       }

@@ -14,7 +14,7 @@ import type { Provider } from './define-provider.ts'
 import type { SecretOptions } from './define-source.ts'
 import { hmacSignature } from './schemes/hmac-signature.ts'
 
-/** The subscription's id, and links that are signed for a day whenever the object is written. */
+/** What names the endpoint and not the event, and links whose signatures expire. */
 const VOLATILE = [
   ['meta', 'webhook_id'],
   ['data', 'attributes', 'urls'],

@@ -26,7 +26,7 @@ export const paypal: Provider<PaypalOptions, PaypalEvents> = defineProvider({
   verify: rsaSignature({
     signature: 'header:paypal-transmission-sig',
     encoding: 'base64',
-    // SHA1withRSA is in PayPal's old library; PayPal does not sign with it any more.
+    // PayPal's old library takes SHA1withRSA as well; it is too weak to let the request choose it.
     digest: ({ delivery }) =>
       findHeader(delivery, ALGORITHM_HEADER) === 'SHA256withRSA' ? 'sha256' : undefined,
     certificate: {
