@@ -153,6 +153,7 @@ function listFacts({ definition, notes }: Documented): readonly (readonly [strin
       'differs between retries',
       (definition.volatile ?? []).map((name) => `\`${name}\``).join(', '),
     ],
+    ['not stored', (definition.unstored ?? []).map((name) => `\`${name}\``).join(', ')],
     ['known bytes under a new key', `\`'${sameBytesOf(definition)}'\``],
     ['methods', (definition.methods ?? []).join(', ')],
     ['retries for', writeWindow(definition.retryWindowHours)],
@@ -230,6 +231,7 @@ function writeExample({ provider, verify }: ProviderDefinition, notes: ProviderN
       !verify.optionNames.includes('secrets') &&
       `publicKey: process.env['${variable}_PUBLIC_KEY'] ?? '',`,
     verify.optionNames.includes('publicUrl') &&
+      notes.publicUrlIsOptional !== true &&
       `publicUrl: 'https://example.com/in/${name.toLowerCase()}',`,
     notes.exampleOptions,
   ].filter((line) => typeof line === 'string')

@@ -260,7 +260,7 @@ function hostileCases({ one, source, deliver }: Subject): void {
   })
 }
 
-function identityCases({ one, source, deliver }: Subject): void {
+function identityCases({ one, own, source, deliver }: Subject): void {
   const types = Object.keys(one.fixture.events)
 
   test('gives the same event the same key, twice', () => {
@@ -277,6 +277,20 @@ function identityCases({ one, source, deliver }: Subject): void {
         identityOf(source.identify(deliver({ type, key: keyOf(one.fixture, n) }))[0]),
       )
       expect(keys[0]).not.toEqual(keys[1])
+    }
+  })
+
+  test('does not keep a secret that came in the body', () => {
+    const { secret = '' } = own.credentials
+    for (const type of types) {
+      const delivery = deliver({ type })
+      if (secret === '' || !Buffer.from(delivery.body).includes(secret)) continue
+      for (const { body } of source.identify(delivery)) {
+        const stored = Buffer.from(body ?? delivery.body).toString()
+
+        expect(stored).not.toContain(secret)
+        expect(JSON.parse(stored)).toEqual(expect.any(Object))
+      }
     }
   })
 

@@ -6,30 +6,19 @@ import type { ExpectedAnswer, Vector } from './vector.ts'
 /** Providers that are not written yet. A provider leaves this list with its file, and none comes back. */
 const PENDING: readonly string[] = [
   'ably',
-  'bitbucket',
   'box',
-  'circleci',
   'contentful',
   'dropbox',
-  'figma',
-  'gitlab',
-  'jira',
   'line',
-  'linear',
   'mailgun',
   'mandrill',
   'microsoft_graph',
-  'netlify',
-  'pagerduty',
   'postmark',
   'pusher',
   'sanity',
   'segment',
-  'sentry',
-  'trello',
   'twilio',
   'twitch',
-  'vercel',
   'webflow',
   'x',
   'zendesk',
@@ -45,10 +34,14 @@ const STRICTER: Readonly<Record<string, string>> = {
 }
 
 /** Bodies that a provider signed for its documents, and that are no events. */
+<<<<<<< HEAD
 const NO_EVENTS: readonly string[] = [
   // A GET, as for a card; events come by POST.
   'hubspot-valid-5',
 ]
+=======
+const NO_EVENTS: readonly string[] = ['circleci-valid-2', 'circleci-valid-3', 'circleci-valid-4']
+>>>>>>> wt-c
 
 const RUN = VECTORS.filter(({ provider }) => !PENDING.includes(provider))
 const CHALLENGES = RUN.filter(
