@@ -90,6 +90,10 @@ const OWN_OPTIONS: Readonly<Record<string, (vector: Vector) => object | undefine
   // The secret of its handshake's vector is the token.
   meta: ({ kind, secret }) =>
     kind === 'challenge' ? { secrets: ['unused-app-secret'], verifyToken: secret } : undefined,
+  pusher: (vector) => ({
+    secrets: [valueOf(vector, 'secret') ?? ''],
+    keys: [valueOf(vector, 'key_id') ?? ''],
+  }),
 }
 
 export function sourceOf(vector: Vector): Source {
