@@ -1,0 +1,23 @@
+import { twilioFixture } from '../../../src/testing/fixtures/twilio.ts'
+import type { ProviderCase } from '../every-provider.ts'
+
+export const CASE: ProviderCase = {
+  fixture: twilioFixture,
+  uncovered: {
+    headers: {
+      'i-twilio-idempotency-token':
+        'not signed; the same bytes under another token are quarantined',
+    },
+  },
+  // Event Streams. JSON, whatever the content type of the other events is.
+  batch: (keys, at) =>
+    JSON.stringify(
+      keys.map((id) => ({
+        specversion: '1.0',
+        type: 'com.twilio.messaging.message.sent',
+        source: '/2010-04-01/Accounts/AC0/Messages/SM0.json',
+        id,
+        time: at.toISOString(),
+      })),
+    ),
+}
