@@ -249,10 +249,9 @@ function asShared(recorded: Recorded): RecordedDraft {
   return { status: 'duplicate', eventId: recorded.eventId, shared: true }
 }
 
+/** Equal key and equal content: equal draft. */
 function identityOf(draft: EventDraft): string {
-  // The variant hash covers key and content: equal hash, equal draft.
-  const { buffer, byteOffset, byteLength } = draft.variantHash
-  return Buffer.from(buffer, byteOffset, byteLength).toString('latin1')
+  return draft.keyHash + draft.fingerprint
 }
 
 function asStoreError(error: unknown): Error {
