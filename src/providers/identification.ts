@@ -51,7 +51,7 @@ export interface Identification {
   readonly headers: readonly string[]
   /** The headers that the key and the scope are read from. */
   readonly keyHeaders: readonly string[]
-  identify(delivery: Delivery): Identified
+  identify(delivery: Delivery, options?: Readonly<Record<string, unknown>>): Identified
 }
 
 export function compileIdentification(provider: string, spec: IdentitySpec): Identification {
@@ -70,16 +70,19 @@ export function compileIdentification(provider: string, spec: IdentitySpec): Ide
   return {
     headers: Object.values(places).flatMap((one: CompiledPlace | undefined) => one?.headers ?? []),
     keyHeaders: [...places.key.headers, ...(places.scope?.headers ?? [])],
-    identify(delivery) {
+    identify(delivery, options) {
       try {
-        const whole = new Reading(delivery)
+        const whole = new Reading(delivery, undefined, options)
         const parts = cut?.(whole)
         if (parts === undefined) return [identifyOne(places, contentOf, whole)]
-        return parts.map(({ bytes, bodyType }, index) => ({
-          ...identifyOne(places, contentOf, new Reading(delivery, { bytes, index, root: whole })),
-          body: bytes,
-          ...(bodyType !== undefined && { bodyType }),
-        }))
+        return parts.map(({ bytes, bodyType }, index) => {
+          const part = new Reading(delivery, { bytes, index, root: whole }, options)
+          return {
+            ...identifyOne(places, contentOf, part),
+            body: bytes,
+            ...(bodyType !== undefined && { bodyType }),
+          }
+        })
       } catch {
         // A provider's own code met a body it did not foresee. The delivery is verified, so it is kept.
         return [{ key: undefined, type: UNKNOWN_TYPE }]
