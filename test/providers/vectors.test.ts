@@ -13,16 +13,13 @@ const PENDING: readonly string[] = [
   'auth0',
   'bigcommerce',
   'bitbucket',
-  'box',
   'braintree',
   'cal_com',
   'calendly',
   'circleci',
   'clerk',
   'coinbase_commerce',
-  'contentful',
   'docusign',
-  'dropbox',
   'figma',
   'flutterwave',
   'gitlab',
@@ -36,7 +33,6 @@ const PENDING: readonly string[] = [
   'linear',
   'mailgun',
   'mandrill',
-  'microsoft_graph',
   'mollie',
   'netlify',
   'notion',
@@ -51,8 +47,6 @@ const PENDING: readonly string[] = [
   'razorpay',
   'recurly',
   'resend',
-  'sanity',
-  'segment',
   'sentry',
   'svix',
   'trello',
@@ -60,7 +54,6 @@ const PENDING: readonly string[] = [
   'twitch',
   'typeform',
   'vercel',
-  'webflow',
   'woocommerce',
   'workos',
   'x',
@@ -79,6 +72,9 @@ const STRICTER: Readonly<Record<string, string>> = {
 
 /** Bodies that a provider signed for its documents, and that are no events. */
 const NO_EVENTS: readonly string[] = []
+
+/** From which event on a batch is not signed: those are kept without a key, and not run. */
+const UNSIGNED_FROM: Readonly<Record<string, number>> = { 'segment-valid-3': 1 }
 
 const RUN = VECTORS.filter(({ provider }) => !PENDING.includes(provider))
 const CHALLENGES = RUN.filter(({ kind, method }) => kind === 'challenge' || method === 'HEAD')
@@ -119,8 +115,9 @@ describe('requests signed by the providers’ own libraries', () => {
     const events = greeting === undefined ? sourceOf(vector).identify(deliveryOf(vector)) : []
 
     expect(greeting !== undefined || events.length > 0).toBe(true)
-    for (const { key, type } of events) {
-      expect(key).toMatch(/^.+$/)
+    for (const [index, { key, type }] of events.entries()) {
+      if (index >= (UNSIGNED_FROM[vector.id] ?? events.length)) expect(key).toBeUndefined()
+      else expect(key).toMatch(/^.+$/)
       expect(type).toMatch(/^.+$/)
     }
   })
