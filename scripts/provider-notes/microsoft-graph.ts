@@ -9,7 +9,7 @@ export const NOTES: ProviderNotes = {
   traps: [
     'Nothing is signed. Whoever learns a `clientState` can make notifications: have one for each subscription, and never log it. It is in the payload too.',
     'Tokens of notifications with resource data show who sends and to whom, and do not cover the body. Check `dataSignature` when you decrypt.',
-    'Keys are fetched from `login.microsoftonline.com` only, so the clouds of governments and of China need `jwk`, and their issuers are not known here.',
+    'Tokens are believed of the global cloud only. Those of the clouds for governments and for China have other issuers, and are refused.',
     'Some notifications have neither an id nor an etag: presence, lifecycle notifications. A retry of those runs again; read the resource instead of counting.',
     'Graph waits three seconds, ten for a retry, and drops notifications to slow endpoints for good. Answer when stored.',
   ],
