@@ -137,7 +137,7 @@ function makeSource(
         ...(definition.warnings?.(options) ?? []),
       ],
       verify: built.verify,
-      identify: (delivery) => identification.identify(delivery),
+      identify: (delivery) => identification.identify(delivery, options),
     },
   )
   const methods = [...new Set([...eventMethods, ...rules.map(({ method }) => method ?? 'POST')])]

@@ -5,13 +5,6 @@ import type { ExpectedAnswer, Vector } from './vector.ts'
 
 /** Providers that are not written yet. A provider leaves this list with its file, and none comes back. */
 const PENDING: readonly string[] = [
-  'box',
-  'contentful',
-  'dropbox',
-  'microsoft_graph',
-  'sanity',
-  'segment',
-  'webflow',
 ]
 
 /**
@@ -30,6 +23,9 @@ const NO_EVENTS: readonly string[] = [
   // A GET, as for a card; events come by POST.
   'hubspot-valid-5',
 ]
+
+/** From which event on a batch is not signed: those are kept without a key, and not run. */
+const UNSIGNED_FROM: Readonly<Record<string, number>> = { 'segment-valid-3': 1 }
 
 const RUN = VECTORS.filter(({ provider }) => !PENDING.includes(provider))
 const CHALLENGES = RUN.filter(
@@ -74,8 +70,9 @@ describe('requests signed by the providers’ own libraries', () => {
     const events = greeting === undefined ? sourceOf(vector).identify(deliveryOf(vector)) : []
 
     expect(greeting !== undefined || events.length > 0).toBe(true)
-    for (const { key, type } of events) {
-      expect(key).toMatch(/^.+$/)
+    for (const [index, { key, type }] of events.entries()) {
+      if (index >= (UNSIGNED_FROM[vector.id] ?? events.length)) expect(key).toBeUndefined()
+      else expect(key).toMatch(/^.+$/)
       expect(type).toMatch(/^.+$/)
     }
   })
