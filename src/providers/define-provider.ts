@@ -144,6 +144,7 @@ function makeSource(
   return Object.freeze({
     ...source,
     methods: Object.freeze(methods),
+    secretHeaders: Object.freeze(built.secretHeaders ?? []),
     ...(definition.refusal && { refusal: definition.refusal }),
     ...(rules.length > 0 && {
       handshake: compileHandshake(provider, rules, {

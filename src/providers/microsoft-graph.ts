@@ -74,6 +74,7 @@ export const microsoftGraph: Provider<MicrosoftGraphOptions, MicrosoftGraphEvent
     type: findKind,
     // Renewing the subscription moves it.
     volatile: ['$.subscriptionExpirationDateTime'],
+    unstored: ['$.clientState'],
     success: { status: 202 },
     retryWindowHours: 4,
     // Ten for a retry. Of slow endpoints Graph drops notifications for good.
