@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
-import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
+import { createFaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
 import { post } from '../support/faults/post.ts'
 import { startSubject } from '../support/faults/start-subjects.ts'
