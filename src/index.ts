@@ -13,6 +13,7 @@ export {
   ERROR_CODES,
   HookonceError,
   OptionInvalidError,
+  RetentionTooShortError,
   StoreRejectedError,
   StoreUnavailableError,
 } from './errors.ts'
