@@ -127,6 +127,13 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'The inbox puts the phases together; a store and the sources are handed to it, so that it works with any of them. Of http it takes fetch.ts and node.ts only, because a framework is the choice of the user.',
   },
   {
+    part: 'egress',
+    paths: ['egress/'],
+    mayImport: LEAVES,
+    because:
+      'What leaves knows addresses, names and sockets, and nothing of messages: whoever sends goes through it, so it leans on nobody.',
+  },
+  {
     part: 'guard',
     paths: ['guard/'],
     mayImport: [

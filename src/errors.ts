@@ -32,6 +32,7 @@ export const ERROR_CODES = [
   'INBOX_STOPPED',
   'RETENTION_TOO_SHORT',
   'LEASE_LOST',
+  'DESTINATION_BLOCKED',
 ] as const
 
 export type ErrorCode = (typeof ERROR_CODES)[number]
@@ -143,6 +144,20 @@ export class RetentionTooShortError extends HookonceError {
     this.source = source
     this.retentionDays = retentionDays
     this.retryWindowHours = retryWindowHours
+  }
+}
+
+/** A destination that must not be reached: an address that is not public, or a URL that is no destination. */
+export class DestinationBlockedError extends HookonceError {
+  override readonly name = 'DestinationBlockedError'
+  readonly host: string
+  /** The class of the address, or what is wrong with the URL. */
+  readonly reason: string
+
+  constructor(host: string, reason: string) {
+    super('DESTINATION_BLOCKED', `The destination ${host} is not connected to: ${reason}`)
+    this.host = host
+    this.reason = reason
   }
 }
 

@@ -25,7 +25,7 @@ async function aScene(config: Partial<GuardConfig> = {}): Promise<Scene> {
       client: 'redis',
       address: redisAddress(),
       ledger,
-      options: { prefix, leaseMs: 1_500, commandTimeoutMs: 1_000 },
+      options: { prefix, leaseMs: 2_400, commandTimeoutMs: 2_000 },
       ...config,
     },
     redis,

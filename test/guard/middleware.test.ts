@@ -275,7 +275,7 @@ describe.skipIf(hasNoRedisServer)('the middleware without Redis', () => {
         await server.stop()
         response.sendStatus(200)
       },
-      { redis, commandTimeoutMs: 200, leaseMs: 1_000 },
+      { redis, commandTimeoutMs: 1_500, leaseMs: 4_000 },
     )
 
     const answer = await app.post('stripe', aDelivery('evt_1'))

@@ -10,7 +10,7 @@ import {
   watchScripts,
 } from '../support/redis/open-redis.ts'
 
-const OPTIONS = { leaseMs: 2_000, commandTimeoutMs: 200 }
+const OPTIONS = { leaseMs: 4_000, commandTimeoutMs: 1_500 }
 
 describe.skipIf(hasNoRedisServer).each(['redis', 'ioredis'] as const)(
   'without Redis, %s',
