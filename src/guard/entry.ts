@@ -1,4 +1,4 @@
-import { hashParts } from '../receive/identity.ts'
+import { digestBytes, digestOfParts } from '../model/digest.ts'
 
 /** One event in Redis. */
 export interface Entry {
@@ -14,7 +14,7 @@ export interface Entry {
 
 /** The entry of an event that is known by its key alone. */
 export function entryOf(prefix: string, source: string, key: string): Entry {
-  const keyHash = hashParts('key', source, 'unscoped', '', key).toString('hex')
+  const keyHash = digestBytes(digestOfParts('key', source, 'unscoped', '', key)).toString('hex')
   return {
     source,
     key,

@@ -13,6 +13,7 @@
 
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
+import { digestBytes } from '../model/digest.ts'
 import type { EventDraft, WebhookEvent } from '../model/event.ts'
 import type { SuccessAnswer } from '../model/source.ts'
 import { failed, processed, stored, unavailable } from '../receive/acknowledge.ts'
@@ -145,7 +146,7 @@ async function openAll(
 async function open(prefix: string, draft: EventDraft): Promise<Arrived> {
   const { source, type, body, headers, receivedAt, occurredAt } = draft
   const key = draft.key ?? ''
-  const keyHash = Buffer.from(draft.keyHash).toString('hex')
+  const keyHash = digestBytes(draft.keyHash).toString('hex')
   const content = { eventId: keyHash, source, key, type, body, headers, receivedAt, occurredAt }
   return {
     event: await createEnvelope(content, undefined),
@@ -154,7 +155,7 @@ async function open(prefix: string, draft: EventDraft): Promise<Arrived> {
       key,
       keyHash,
       redisKey: redisKeyOf(prefix, source, keyHash),
-      fingerprint: Buffer.from(draft.fingerprint).toString('base64url'),
+      fingerprint: digestBytes(draft.fingerprint).toString('base64url'),
     },
   }
 }

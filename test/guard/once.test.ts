@@ -132,7 +132,7 @@ describe.skipIf(hasNoRedis)('a guard', () => {
       },
       { key: 'evt_1', type: 'x' },
     )
-    const keyHash = Buffer.from(draft.keyHash).toString('hex')
+    const keyHash = Buffer.from(draft.keyHash, 'latin1').toString('hex')
 
     const outcome = await guard.once('orders', 'evt_1', ({ idempotencyKey }) => [
       idempotencyKey(),
