@@ -35,9 +35,11 @@ import { runEvent } from './run-event.ts'
 import type { RunEventContext, RunFailed, RunResult } from './run-event.ts'
 import { settlementOf } from './settlement.ts'
 import type { SettledEvent } from './settlement.ts'
+import type { Turns } from './turns.ts'
 
 export interface RunGroupContext extends RunEventContext, LetGoContext {
   readonly sizes: GroupSizes
+  readonly turns: Turns
   readonly announce: (running: readonly RunningEvent[]) => Promise<void>
   readonly groupBudgetMs: number
   /** Whether the worker is being stopped: handlers that have not started are let go. */
@@ -50,6 +52,24 @@ export interface RunGroupContext extends RunEventContext, LetGoContext {
  * Says `let-go` when nothing was settled, so that the caller can pause before it claims the same again.
  */
 export async function runGroup<Tx>(
+  context: RunGroupContext,
+  group: Group<Tx>,
+): Promise<'settled' | 'let-go'> {
+  const endTurn = await takeTurn(context, group)
+  try {
+    return await runInTurn(context, group)
+  } finally {
+    endTurn()
+  }
+}
+
+/** Before the group is announced: what waits is not running yet. Who runs alone is in nobody's way for long. */
+async function takeTurn<Tx>(context: RunGroupContext, { events }: Group<Tx>): Promise<() => void> {
+  if (events.length === 1) return () => undefined
+  return context.turns.take(events.flatMap((event) => context.findUnit(event) ?? []))
+}
+
+async function runInTurn<Tx>(
   context: RunGroupContext,
   group: Group<Tx>,
 ): Promise<'settled' | 'let-go'> {
@@ -168,7 +188,7 @@ async function runTogether<Tx>(
         throw result.error
       }
       const isContended = result.contention !== undefined
-      if (isContended) context.sizes.contended(unit)
+      if (isContended) noteContention(context, unit)
       return { status: 'spoiled', cause: result.error, isContended, ranBefore: settled.length }
     }
     settled.push({ event, unit, settlement: settlementOf(event, unit, result), error: undefined })
@@ -221,7 +241,7 @@ async function runBehindMark<Tx>(
       throw error
     }
     if (result.status !== 'failed' || result.contention === undefined) return result
-    context.sizes.contended(unit)
+    noteContention(context, unit)
     if (tries >= IN_PLACE_MAX) return result
   }
 }
@@ -246,6 +266,12 @@ async function runInGroup<Tx>(
     case 'lost':
       throw new GroupLostError(event, result)
   }
+}
+
+/** Smaller groups, and one at a time: against those of other processes, and against our own. */
+function noteContention({ sizes, turns }: RunGroupContext, unit: HandlerUnit): void {
+  sizes.contended(unit)
+  turns.contended(unit)
 }
 
 /** For `at-least-once`: nothing is shared, so nothing has to wait for its neighbour. */

@@ -26,6 +26,7 @@ import type { ResolvedWorkerOptions } from './options.ts'
 import { Interruption } from './interruption.ts'
 import { runGroup } from './run-group.ts'
 import type { RunGroupContext } from './run-group.ts'
+import { Turns } from './turns.ts'
 import { Upkeep } from './upkeep.ts'
 import { WakeUp } from './wake-up.ts'
 import { startWatchdog } from './watchdog.ts'
@@ -54,6 +55,7 @@ export class Worker<Tx> {
   readonly id = randomUUID()
   readonly #context: WorkerContext<Tx>
   readonly #sizes: GroupSizes
+  readonly #turns = new Turns()
   readonly #wakeUp = new WakeUp()
   readonly #interruption = new Interruption()
   readonly #upkeep: Upkeep
@@ -163,6 +165,7 @@ export class Worker<Tx> {
       logger,
       keepsResult,
       sizes: this.#sizes,
+      turns: this.#turns,
       interruption: this.#interruption,
       findUnit: (event) => this.#findUnit(event),
       runAlone: (events) => this.#keepAlone(events),

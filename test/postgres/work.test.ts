@@ -85,4 +85,47 @@ describe.skipIf(hasNoPostgres)('handlers on PostgreSQL', () => {
       ),
     ).toEqual([{ note: '', found: 20 }])
   })
+
+  test('groups that were in each other’s way run one after the other, and no attempt is lost', async () => {
+    const { inbox, another, database } = await openInbox(store)
+    await database.query('create table balance (id integer primary key, amount integer not null)')
+    await database.query('insert into balance select id, 0 from generate_series(0, 4) as id')
+    const receiver = another({ worker: false })
+    const count = 600
+    await Promise.all(Array.from({ length: count }, (_, i) => deliver(receiver, `evt_${i}`)))
+    let reruns = 0
+    let failed = 0
+    let left = count
+    /** The transactions that ran a handler, in order. */
+    const ran: unknown[] = []
+    inbox.events.on('event.failed', () => (failed += 1))
+    inbox.events.on('group.rerun', () => (reruns += 1))
+    const done = new Promise<void>((resolve) => {
+      inbox.events.on('event.done', () => {
+        left -= 1
+        if (left === 0) resolve()
+      })
+    })
+    inbox.on('stripe', 'invoice.paid', async (event, { tx }) => {
+      const n = Number(event.key.slice(4))
+      const { rows } = await tx.query('select pg_current_xact_id()::text as xid')
+      ran.push(rows[0]!['xid'])
+      // Each group meets the rows in another order.
+      await tx.query('update balance set amount = amount + 1 where id = $1', [(n * 7) % 5])
+      await tx.query('update balance set amount = amount + 1 where id = $1', [(n * 3 + 1) % 5])
+    })
+
+    await inbox.start()
+    await done
+
+    expect(reruns).toBeGreaterThan(0)
+    expect(failed).toBe(0)
+    expect(await database.query('select sum(amount)::integer as sum from balance')).toEqual([
+      { sum: 2 * count },
+    ])
+    // Groups that were running when it was noticed are over by then.
+    const last = ran.slice(-100)
+    const changes = last.filter((xid, at) => at > 0 && last[at - 1] !== xid).length
+    expect(changes).toBe(new Set(last).size - 1)
+  })
 })
