@@ -142,18 +142,21 @@ function importEveryEntry(
   const install = ['install', '--offline', '--omit=optional', '--no-audit', '--no-fund', tarball]
   const installed = spawnSync('npm', install, { cwd: consumer, encoding: 'utf8' })
   if (installed.status !== 0) return [`it cannot be installed offline:\n${installed.stderr}`]
-  return Object.keys(manifest.exports)
-    .filter((entry) => !entry.endsWith('.json'))
-    .flatMap((entry) => {
-      const specifier = path.posix.join(manifest.name, entry)
-      const script = `const it = await import('${specifier}'); if (Object.keys(it).length === 0) throw new Error('exports nothing')`
-      const args = ['--input-type=module', '--eval', script]
-      const { status, stderr } = spawnSync(process.execPath, args, {
-        cwd: consumer,
-        encoding: 'utf8',
+  return (
+    Object.entries(manifest.exports)
+      // An entry without code has types alone.
+      .filter(([, target]) => typeof target === 'object' && 'default' in target)
+      .flatMap(([entry]) => {
+        const specifier = path.posix.join(manifest.name, entry)
+        const script = `const it = await import('${specifier}'); if (Object.keys(it).length === 0) throw new Error('exports nothing')`
+        const args = ['--input-type=module', '--eval', script]
+        const { status, stderr } = spawnSync(process.execPath, args, {
+          cwd: consumer,
+          encoding: 'utf8',
+        })
+        return status === 0 ? [] : [`${specifier} cannot be imported:\n${stderr}`]
       })
-      return status === 0 ? [] : [`${specifier} cannot be imported:\n${stderr}`]
-    })
+  )
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) main()

@@ -27,6 +27,7 @@ export type {
   AcknowledgePolicy,
   AnyEvents,
   EventMap,
+  EventsByType,
   ExactBody,
   HandshakeAnswer,
   HandshakeResult,
