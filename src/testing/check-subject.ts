@@ -7,7 +7,7 @@ import type { ProviderFixture } from './fixture.ts'
 import { madeUpConfiguration } from './made-up-configuration.ts'
 import type { Configuration, ProviderCase } from './provider-case.ts'
 import { sign } from './sign.ts'
-import type { SignedEvent } from './sign.ts'
+import type { SignedEvent } from './signed-event.ts'
 
 /** A provider made ready to be checked. */
 export interface Subject {

@@ -11,7 +11,8 @@ export type {
   Uncovered,
 } from './provider-case.ts'
 export { sign } from './sign.ts'
-export type { SignableName, SignableProvider, SignedEvent } from './sign.ts'
+export type { SignableName, SignableProvider } from './sign.ts'
+export type { SignedEvent } from './signed-event.ts'
 export type {
   Credentials,
   DeliveryDraft,
@@ -19,9 +20,3 @@ export type {
   FixtureEvent,
   ProviderFixture,
 } from './fixture.ts'
-export { signedDelivery } from './signed-delivery.ts'
-export type {
-  SignedDeliveryOptions,
-  SignedHmacDeliveryOptions,
-  SignedProvider,
-} from './signed-delivery-options.ts'

@@ -6,7 +6,7 @@
 
 import type { Delivery } from '../model/delivery.ts'
 import type { Credentials, ProviderFixture } from './fixture.ts'
-import type { SignedEvent } from './sign.ts'
+import type { SignedEvent } from './signed-event.ts'
 
 export interface ProviderCase {
   /** Its sample payloads, and how to sign where the declaration does not say it. */
