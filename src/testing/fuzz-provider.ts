@@ -7,7 +7,7 @@
 
 import type { Delivery } from '../model/delivery.ts'
 import type { Source } from '../model/source.ts'
-import type { Provider } from '../providers/index.ts'
+import type { Provider, StandardSpec, Verification } from '../providers/index.ts'
 import { hostileValues } from './check-signatures.ts'
 import { CHECKED_AT, identityOf, listReadHeaders, makeSubject, sampleKey } from './check-subject.ts'
 import type { Problems, Subject } from './check-subject.ts'
@@ -67,10 +67,25 @@ async function judge(source: Source, delivery: Delivery): Promise<string> {
 }
 
 function sampleDeliveries(subject: Subject, which: 'own' | 'other'): readonly Delivery[] {
-  const { one, types, deliver } = subject
-  return types.flatMap((type) =>
-    [1, 2].map((n) => deliver({ type, key: sampleKey(one.fixture, n) }, subject[which])),
-  )
+  const { one, types, deliver, provider } = subject
+  return types
+    .flatMap((type) =>
+      [1, 2].map((n) => deliver({ type, key: sampleKey(one.fixture, n) }, subject[which])),
+    )
+    .flatMap((delivery) => [delivery, ...underOtherNames(provider.definition.verify, delivery)])
+}
+
+/** For senders of Standard Webhooks that know several names: the same delivery under each of them. */
+function underOtherNames({ kind, spec }: Verification, delivery: Delivery): readonly Delivery[] {
+  if (kind !== 'standard') return []
+  const [first = '', ...others] = (spec as StandardSpec).names
+  return others.map((name) => {
+    const headers = Object.entries(delivery.headers).map(([header, value]) => [
+      header.startsWith(`${first}-`) ? name + header.slice(first.length) : header,
+      value,
+    ])
+    return { ...delivery, headers: Object.fromEntries(headers) as Delivery['headers'] }
+  })
 }
 
 /** Whether all that a signature covers, and what shows the secret, is from an honest delivery. */
@@ -88,6 +103,11 @@ function honestyOf(
     // Fields are signed and not the bytes between them.
     (isForm(a) && isForm(b) && fieldsOf(a) === fieldsOf(b)) ||
     (uncovered.bodyBytes !== undefined && String(identitiesOf(a)) === String(identitiesOf(b)))
+  // A header that was not signed this time may be there, but nothing may be read from it.
+  const isIgnored = (delivery: Delivery, name: string) => {
+    const { [name]: _, ...headers } = delivery.headers
+    return String(identitiesOf({ ...delivery, headers })) === String(identitiesOf(delivery))
+  }
   const proofs = listProofs(honest, forged)
   return (delivery) => {
     if (uncovered.body !== undefined) {
@@ -97,8 +117,10 @@ function honestyOf(
     return honest.some(
       (each) =>
         hasSameBody(each, delivery) &&
-        signedHeaders.every(
-          (name) => String(each.headers[name]) === String(delivery.headers[name]),
+        signedHeaders.every((name) =>
+          name in each.headers
+            ? String(each.headers[name]) === String(delivery.headers[name])
+            : isIgnored(delivery, name),
         ),
     )
   }
@@ -136,6 +158,7 @@ function makeRequest(
   if (dice < 0.2) return makeUp(random, source, honest)
   if (dice < 0.3) return damage(random, source, random.pick(forged))
   if (dice < 0.4) return { ...random.pick(honest), body: random.pick(honest).body }
+  if (dice < 0.5) return addHeader(random, source, random.pick(honest))
   let delivery = random.pick(honest)
   for (let left = random.between(1, 3); left > 0; left--)
     delivery = damage(random, source, delivery)
@@ -171,6 +194,12 @@ function madeUpText(random: Random): string {
       : String.fromCharCode(random.between(0, random.next() < 0.8 ? 126 : 65_535)),
   )
   return pieces.join('')
+}
+
+/** One more header that the source reads: what nobody signed must not be taken for what was. */
+function addHeader(random: Random, source: Source, delivery: Delivery): Delivery {
+  const name = random.pick(source.securityHeaders)
+  return { ...delivery, headers: { [name]: madeUpText(random), ...delivery.headers } }
 }
 
 function damage(random: Random, source: Source, delivery: Delivery): Delivery {
