@@ -18,9 +18,12 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /**
  * What the package may weigh. The packed size is what everybody downloads, the unpacked one what
  * everybody keeps. Raise it in the change that needs it, with the reason in that change.
+ *
+ * With 76 providers, their fixtures and the guard for Redis it is 409,393 bytes packed and 1,369,122
+ * unpacked; a quarter more than that is the room for what comes.
  */
-const PACKED_BYTES_MAX = 400_000
-const UNPACKED_BYTES_MAX = 1_600_000
+const PACKED_BYTES_MAX = 512_000
+const UNPACKED_BYTES_MAX = 1_712_000
 
 /** npm runs these on the machine of whoever installs the package, or on ours before a release. */
 const LIFECYCLE_SCRIPTS = [

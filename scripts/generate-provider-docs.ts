@@ -141,7 +141,7 @@ function listFacts({ definition, notes }: Documented): readonly (readonly [strin
   const { verify } = definition
   const facts: (readonly [string, string | undefined])[] = [
     ['verified by', verify.summary],
-    ['headers', [...new Set(verify.headers)].map((name) => `\`${name}\``).join(', ')],
+    ['headers', describeHeaders([...new Set(verify.headers)])],
     ['time window', describeTolerance(verify.toleranceSeconds)],
     ['event key', notes.key ?? describePlace(definition.key)],
     ['event type', notes.type ?? (definition.type && describePlace(definition.type))],
@@ -153,6 +153,7 @@ function listFacts({ definition, notes }: Documented): readonly (readonly [strin
       'differs between retries',
       (definition.volatile ?? []).map((name) => `\`${name}\``).join(', '),
     ],
+    ['not stored', (definition.unstored ?? []).map((name) => `\`${name}\``).join(', ')],
     ['known bytes under a new key', `\`'${sameBytesOf(definition)}'\``],
     ['methods', (definition.methods ?? []).join(', ')],
     ['retries for', writeWindow(definition.retryWindowHours)],
@@ -162,6 +163,14 @@ function listFacts({ definition, notes }: Documented): readonly (readonly [strin
     ],
   ]
   return facts.flatMap(([name, text]) => (text ? [[name, text] as const] : []))
+}
+
+const HEADERS_SHOWN_MAX = 12
+
+function describeHeaders(names: readonly string[]): string {
+  const quote = (some: readonly string[]) => some.map((name) => `\`${name}\``).join(', ')
+  if (names.length <= HEADERS_SHOWN_MAX) return quote(names)
+  return `${quote(names.slice(0, 2))} … ${quote(names.slice(-1))}`
 }
 
 function describeTolerance(seconds: number | null | undefined): string | undefined {
@@ -205,7 +214,7 @@ const OPTION_WORDS: Readonly<Record<string, string>> = {
   certificate:
     'the provider’s certificate as PEM; left out, it is fetched from the provider’s host',
   certificateRoots: 'roots at which a fetched certificate’s chain must end',
-  fetch: 'what fetches certificates',
+  fetch: 'what fetches certificates or keys; left out, the built-in `fetch`',
   jwk: 'the provider’s public keys as JSON Web Keys',
   fetchKey: 'gets a key by its id',
   toleranceSeconds: 'how old a delivery may be, and how far ahead of our clock',
@@ -222,6 +231,7 @@ function writeExample({ provider, verify }: ProviderDefinition, notes: ProviderN
       !verify.optionNames.includes('secrets') &&
       `publicKey: process.env['${variable}_PUBLIC_KEY'] ?? '',`,
     verify.optionNames.includes('publicUrl') &&
+      notes.publicUrlIsOptional !== true &&
       `publicUrl: 'https://example.com/in/${name.toLowerCase()}',`,
     notes.exampleOptions,
   ].filter((line) => typeof line === 'string')

@@ -134,6 +134,33 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'The inbox puts the phases together; a store and the sources are handed to it, so that it works with any of them. Of http it takes fetch.ts and node.ts only, because a framework is the choice of the user.',
   },
   {
+    part: 'egress',
+    paths: ['egress/'],
+    mayImport: LEAVES,
+    because:
+      'What leaves knows addresses, names and sockets, and nothing of messages: whoever sends goes through it, so it leans on nobody.',
+  },
+  {
+    part: 'guard',
+    paths: ['guard/'],
+    mayImport: [
+      'receive',
+      'telemetry',
+      // What makes a middleware of the door. A framework is the choice of the user, as with the inbox.
+      'http/answer-node.ts',
+      'http/parsed-by.ts',
+      'http/receiving-inbox.ts',
+      // An event has the same envelope and the same idempotency keys, so that moving to an inbox
+      // changes neither the work nor what the other side has seen.
+      'work/envelope.ts',
+      'work/idempotency-key.ts',
+      ...LEAVES,
+    ],
+    mayImportTypesOf: ['inbox'],
+    because:
+      'The guard is an entry of its own for those without a SQL database: it takes the door of the inbox and what a handler is given, and never a store, a worker or the inbox.',
+  },
+  {
     part: 'index',
     paths: ['index.ts'],
     mayImport: [

@@ -10,9 +10,11 @@ export type { HandlerFunction, SourceMap } from './handler-types.ts'
 export type { Operator } from './admin/operator.ts'
 export {
   CommitUnknownError,
+  DestinationBlockedError,
   ERROR_CODES,
   HookonceError,
   OptionInvalidError,
+  RetentionTooShortError,
   StoreRejectedError,
   StoreUnavailableError,
 } from './errors.ts'

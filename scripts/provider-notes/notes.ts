@@ -12,4 +12,6 @@ export interface ProviderNotes {
   readonly type?: string
   /** The options of the example, as code, beside or in place of the scheme's own. */
   readonly exampleOptions?: string
+  /** Whether only some need the public URL, so that the example is without it. */
+  readonly publicUrlIsOptional?: true
 }

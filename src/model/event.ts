@@ -1,4 +1,5 @@
 import type { DeliveryHeaders } from './delivery.ts'
+import type { Digest } from './digest.ts'
 import type { RedeliveryPolicy, SameBytesPolicy } from './source.ts'
 
 /** Ours: a UUIDv7 whose time is the database's. */
@@ -28,14 +29,12 @@ export interface EventDraft {
   /** `undefined` makes the event `quarantined: no key`. */
   readonly key: string | undefined
   readonly type: string
-  /** SHA-256 of (source, scope, key), length-prefixed. The identity. 32 bytes. */
-  readonly keyHash: Uint8Array
+  /** SHA-256 of (source, scope, key), length-prefixed. The identity. */
+  readonly keyHash: Digest
   /** SHA-256 of the bytes that stay the same between retries. Tells a duplicate from a conflict. */
-  readonly fingerprint: Uint8Array
+  readonly fingerprint: Digest
   /** SHA-256 of (source, fingerprint): set where the same bytes under another key must be noticed. */
-  readonly contentHash: Uint8Array | undefined
-  /** SHA-256 of (keyHash, fingerprint): the identity of this event as a conflict, should it be one. */
-  readonly variantHash: Uint8Array
+  readonly contentHash: Digest | undefined
   readonly sameBytes: SameBytesPolicy
   readonly redelivery: RedeliveryPolicy
   readonly body: Uint8Array

@@ -38,6 +38,11 @@ export interface IdentitySpec {
   readonly volatile?: readonly string[]
   /** The part of an event that stays the same, where that is shorter to say: `$.event`, or code. */
   readonly content?: string | ((reading: Reading) => Uint8Array | undefined)
+  /**
+   * Values that are believed and not kept, such as a passcode in the body, as paths in an event. What
+   * is stored has `""` in their place. They are volatile as well: a secret may be changed between retries.
+   */
+  readonly unstored?: readonly string[]
 }
 
 /** One event's part of a body. */
@@ -51,7 +56,7 @@ export interface Identification {
   readonly headers: readonly string[]
   /** The headers that the key and the scope are read from. */
   readonly keyHeaders: readonly string[]
-  identify(delivery: Delivery): Identified
+  identify(delivery: Delivery, options?: Readonly<Record<string, unknown>>): Identified
 }
 
 export function compileIdentification(provider: string, spec: IdentitySpec): Identification {
@@ -67,19 +72,26 @@ export function compileIdentification(provider: string, spec: IdentitySpec): Ide
   }
   const cut = compileBatch(provider, spec.batch)
   const contentOf = compileContent(provider, spec)
+  const storedOf = compileStored(provider, spec)
   return {
     headers: Object.values(places).flatMap((one: CompiledPlace | undefined) => one?.headers ?? []),
     keyHeaders: [...places.key.headers, ...(places.scope?.headers ?? [])],
-    identify(delivery) {
+    identify(delivery, options) {
       try {
-        const whole = new Reading(delivery)
+        const whole = new Reading(delivery, undefined, options)
         const parts = cut?.(whole)
-        if (parts === undefined) return [identifyOne(places, contentOf, whole)]
-        return parts.map(({ bytes, bodyType }, index) => ({
-          ...identifyOne(places, contentOf, new Reading(delivery, { bytes, index, root: whole })),
-          body: bytes,
-          ...(bodyType !== undefined && { bodyType }),
-        }))
+        if (parts === undefined) {
+          const body = storedOf(whole)
+          return [{ ...identifyOne(places, contentOf, whole), ...(body && { body }) }]
+        }
+        return parts.map(({ bytes, bodyType }, index) => {
+          const part = new Reading(delivery, { bytes, index, root: whole }, options)
+          return {
+            ...identifyOne(places, contentOf, part),
+            body: storedOf(part) ?? bytes,
+            ...(bodyType !== undefined && { bodyType }),
+          }
+        })
       } catch {
         // A provider's own code met a body it did not foresee. The delivery is verified, so it is kept.
         return [{ key: undefined, type: UNKNOWN_TYPE }]
@@ -144,15 +156,28 @@ function listOf(pattern: JsonPattern): readonly (string | number)[] {
 
 function compileContent(
   provider: string,
-  { volatile = [], content }: IdentitySpec,
+  { volatile = [], unstored = [], content }: IdentitySpec,
 ): (reading: Reading) => Uint8Array | undefined {
   if (typeof content === 'function') return content
   if (content !== undefined) {
     const pattern = requirePattern(`${provider}.content`, content)
     return ({ json }) => json?.listSlices(pattern)[0]
   }
-  const patterns = volatile.map((text) => requirePattern(`${provider}.volatile`, text))
+  const patterns = [...volatile, ...unstored].map((text) =>
+    requirePattern(`${provider}.volatile`, text),
+  )
   return patterns.length === 0 ? () => undefined : ({ json }) => json?.findBytesWithout(patterns)
+}
+
+/** What is kept of an event, where that is not all of it. */
+function compileStored(
+  provider: string,
+  { unstored = [] }: IdentitySpec,
+): (reading: Reading) => Uint8Array | undefined {
+  const patterns = unstored.map((text) => requirePattern(`${provider}.unstored`, text))
+  return patterns.length === 0
+    ? () => undefined
+    : ({ json }) => json?.findBytesWithout(patterns, '""')
 }
 
 function requirePattern(option: string, text: string): JsonPattern {

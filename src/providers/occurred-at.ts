@@ -19,3 +19,8 @@ function findMs(text: string): number | undefined {
   const value = Number(text)
   return Math.round(value < MILLISECONDS_MIN ? value * 1000 : value)
 }
+
+/** A time that a sender means in UTC and does not say so: `2025-10-09T08:53:17` becomes `…17Z`. */
+export function asUtc(text: string | undefined): string | undefined {
+  return text !== undefined && /T[\d:.]+$/.test(text) ? `${text}Z` : text
+}

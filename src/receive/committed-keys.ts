@@ -11,16 +11,14 @@
  */
 
 import type { Beat } from '../store/contract.ts'
+import type { Digest } from '../model/digest.ts'
 import type { EventDraft, EventId } from '../model/event.ts'
 
 export class CommittedKeys {
   readonly #max: number
-  readonly #entries = new Map<
-    string,
-    { readonly fingerprint: Uint8Array; readonly eventId: EventId }
-  >()
+  readonly #entries = new Map<Digest, { readonly fingerprint: Digest; readonly eventId: EventId }>()
   /** Several keys may stand for one event, where a sender gives it several ids. */
-  readonly #keysByEvent = new Map<EventId, Set<string>>()
+  readonly #keysByEvent = new Map<EventId, Digest | Set<Digest>>()
   #epoch: string | undefined
   #validUntil = 0
 
@@ -31,24 +29,24 @@ export class CommittedKeys {
   /** The event of a draft that is known to be committed with the same content. */
   find(draft: EventDraft): EventId | undefined {
     if (performance.now() >= this.#validUntil) return undefined
-    const key = memoryKey(draft)
-    const entry = this.#entries.get(key)
-    if (entry === undefined || Buffer.compare(entry.fingerprint, draft.fingerprint) !== 0)
-      return undefined
+    const entry = this.#entries.get(draft.keyHash)
+    if (entry?.fingerprint !== draft.fingerprint) return undefined
     // Back in at the end: a Map iterates in order of insertion, so its first entry is the oldest used.
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
+    this.#entries.delete(draft.keyHash)
+    this.#entries.set(draft.keyHash, entry)
     return entry.eventId
   }
 
   /** `epoch` is the one that held before the event was stored: if it has changed since, nothing is kept. */
   remember(draft: EventDraft, eventId: EventId, epoch: string | undefined): void {
     if (this.#max === 0 || epoch === undefined || epoch !== this.#epoch) return
-    const key = memoryKey(draft)
+    const key = draft.keyHash
     this.#drop(key)
     this.#entries.set(key, { fingerprint: draft.fingerprint, eventId })
     const keys = this.#keysByEvent.get(eventId)
-    if (keys === undefined) this.#keysByEvent.set(eventId, new Set([key]))
+    // Nearly every event has one key, and a Set of one takes ten times its memory.
+    if (keys === undefined) this.#keysByEvent.set(eventId, key)
+    else if (typeof keys === 'string') this.#keysByEvent.set(eventId, new Set([keys, key]))
     else keys.add(key)
     if (this.#entries.size > this.#max) this.#drop(this.#entries.keys().next().value)
   }
@@ -66,30 +64,22 @@ export class CommittedKeys {
   }
 
   forget(eventId: EventId): void {
-    for (const key of this.#keysByEvent.get(eventId) ?? []) this.#entries.delete(key)
+    const keys = this.#keysByEvent.get(eventId) ?? []
+    for (const key of typeof keys === 'string' ? [keys] : keys) this.#entries.delete(key)
     this.#keysByEvent.delete(eventId)
   }
 
-  #drop(key: string | undefined): void {
+  #drop(key: Digest | undefined): void {
     const entry = key === undefined ? undefined : this.#entries.get(key)
     if (key === undefined || entry === undefined) return
     this.#entries.delete(key)
     const keys = this.#keysByEvent.get(entry.eventId)
-    keys?.delete(key)
-    if (keys?.size === 0) this.#keysByEvent.delete(entry.eventId)
+    if (keys instanceof Set && keys.delete(key) && keys.size > 0) return
+    this.#keysByEvent.delete(entry.eventId)
   }
 
   #clear(): void {
     this.#entries.clear()
     this.#keysByEvent.clear()
   }
-}
-
-function memoryKey(draft: EventDraft): string {
-  // 32 bytes as latin1: half the memory of hex.
-  return Buffer.from(
-    draft.keyHash.buffer,
-    draft.keyHash.byteOffset,
-    draft.keyHash.byteLength,
-  ).toString('latin1')
 }

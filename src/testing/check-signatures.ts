@@ -56,13 +56,18 @@ async function checkOtherSecret({ source, make, other, deliver }: Subject): Prom
   ]
 }
 
-function checkCredentials({ own, make }: Subject): Problems {
+function checkCredentials({ own, make, provider }: Subject): Problems {
   const given = own.options as Readonly<Record<string, unknown>>
   const names = Object.keys(given).filter((name) => name !== 'publicUrl')
+  // Without a certificate it is fetched from the provider. What a provider need not be given may be
+  // missing, and may not be empty.
+  const mayBeMissing = (name: string) => {
+    const rule = provider.definition.options?.[name]
+    return name === 'certificate' || (rule !== undefined && rule.isRequired !== true)
+  }
   const tries = names.flatMap((name) => [
     ...(Array.isArray(given[name]) ? [[], ['']] : ['']).map((value: unknown) => ({ name, value })),
-    // Without a certificate it is fetched from the provider.
-    ...(name === 'certificate' ? [] : [{ name, value: undefined }]),
+    ...(mayBeMissing(name) ? [] : [{ name, value: undefined }]),
   ])
   return [
     ...unless(names.length > 0, 'it takes no credentials'),

@@ -98,11 +98,17 @@ function honestyOf(
   const { signedHeaders } = provider.definition.verify
   const identitiesOf = (delivery: Delivery) =>
     source.identify(delivery).map((event) => `${event.type} ${identityOf(event)}`)
+  const { bodyBytes, sameText } = uncovered
+  const signedOf = ({ body }: Delivery) => sameText?.signed(Buffer.from(body).toString('utf8'))
   const hasSameBody = (a: Delivery, b: Delivery) =>
     Buffer.compare(a.body, b.body) === 0 ||
     // Fields are signed and not the bytes between them.
     (isForm(a) && isForm(b) && fieldsOf(a) === fieldsOf(b)) ||
-    (uncovered.bodyBytes !== undefined && String(identitiesOf(a)) === String(identitiesOf(b)))
+    (sameText !== undefined && signedOf(a) === signedOf(b)) ||
+    (bodyBytes !== undefined &&
+      (bodyBytes.identifies === true
+        ? hasTokensOf(a, b, bodyBytes.covers)
+        : String(identitiesOf(a)) === String(identitiesOf(b))))
   // A header that was not signed this time may be there, but nothing may be read from it.
   const isIgnored = (delivery: Delivery, name: string) => {
     const { [name]: _, ...headers } = delivery.headers
@@ -131,6 +137,19 @@ function listProofs(honest: readonly Delivery[], forged: readonly Delivery[]): r
   const tokensOf = (delivery: Delivery) => textOf(delivery).match(/[a-z0-9+/_-]{16,}/g) ?? []
   const known = new Set(forged.flatMap(tokensOf))
   return [...new Set(honest.flatMap(tokensOf))].filter((token) => !known.has(token))
+}
+
+/** Whether all the signed texts of an honest body are in another. Shorter ones are names of members. */
+function hasTokensOf(
+  honest: Delivery,
+  other: Delivery,
+  covers: (body: string, at: number) => boolean,
+): boolean {
+  const body = Buffer.from(honest.body).toString('latin1')
+  const signed = Array.from(body, (letter, at) => (covers(body, at) ? ' ' : letter)).join('')
+  const tokens = signed.toLowerCase().match(/[a-z0-9+/_-]{10,}/g) ?? []
+  const text = textOf(other)
+  return tokens.length > 0 && tokens.every((token) => text.includes(token))
 }
 
 /** In lower case: a hexadecimal signature may be written in capitals. */

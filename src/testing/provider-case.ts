@@ -43,6 +43,16 @@ export interface Uncovered {
   readonly bodyBytes?: {
     readonly why: string
     readonly covers: (body: string, at: number) => boolean
+    /**
+     * For senders whose events are known by such bytes as well, so that nothing but what shows the secret
+     * tells an honest body.
+     */
+    readonly identifies?: true
+  }
+  /** Why bodies that differ may be signed alike, as those of forms are, and what of one is signed. */
+  readonly sameText?: {
+    readonly why: string
+    readonly signed: (body: string) => string
   }
   /** Why the value of a header may change, by its name. */
   readonly headers?: Readonly<Record<string, string>>

@@ -43,8 +43,10 @@ export function signDraft(
     case 'jwt':
       return signJwt(verification.spec as JwtSpec, draft, credentials)
     case 'token': {
-      const { at, prefix = '' } = verification.spec as TokenSpec
-      return place(at, prefix + requireSecret(credentials), draft)
+      const { at, prefix = '', headerOption = '' } = verification.spec as TokenSpec
+      const chosen = credentials.options?.[headerOption]
+      const where = chosen === undefined ? at : `header:${chosen}`
+      return place(where, prefix + requireSecret(credentials), draft)
     }
     case 'basic': {
       const pair = Buffer.from(requireSecret(credentials), 'utf8').toString('base64')
@@ -193,7 +195,9 @@ function place(locator: string, value: string, draft: DeliveryDraft): DeliveryDr
   const steps = name.split('.').slice(1)
   let at = root
   for (const step of steps.slice(0, -1)) at = (at[step] ??= {}) as Record<string, unknown>
-  at[steps.at(-1) ?? ''] = value
+  const last = steps.at(-1) ?? ''
+  // A time that the fixture writes as a number stays one.
+  at[last] = typeof at[last] === 'number' ? Number(value) : value
   return { ...draft, body: Buffer.from(JSON.stringify(root), 'utf8') }
 }
 

@@ -26,13 +26,20 @@ export const DIGEST_BYTES: Readonly<Record<HmacAlgorithm, number>> = {
  */
 export const SIGNATURES_TRIED_MAX = 8
 
+export interface HmacForm {
+  readonly algorithm: HmacAlgorithm
+  readonly encoding: SignatureEncoding
+  readonly signaturesMax?: number
+}
+
 /** Finds the first live secret under which any of the claimed signatures holds. */
 export function hmacSigner(
   secrets: readonly ResolvedSecret[],
-  { algorithm, encoding }: { algorithm: HmacAlgorithm; encoding: SignatureEncoding },
+  { algorithm, encoding, signaturesMax = SIGNATURES_TRIED_MAX }: HmacForm,
 ): FindSigner {
   return ({ signatures }, signed, nowMs) => {
-    const candidates = decodeCandidates(signatures, encoding, DIGEST_BYTES[algorithm])
+    const tried = signatures.slice(0, signaturesMax)
+    const candidates = decodeCandidates(tried, encoding, DIGEST_BYTES[algorithm])
     if (candidates.length === 0) return undefined
     for (const secret of secrets) {
       if (!isLive(secret, nowMs)) continue
@@ -49,9 +56,8 @@ function decodeCandidates(
   byteLength: number,
 ): readonly Buffer[] {
   const candidates: Buffer[] = []
-  const tried = Math.min(signatures.length, SIGNATURES_TRIED_MAX)
-  for (let i = 0; i < tried; i++) {
-    const bytes = decodeSignature(signatures[i] ?? '', encoding, byteLength)
+  for (const text of signatures) {
+    const bytes = decodeSignature(text, encoding, byteLength)
     if (bytes !== undefined) candidates.push(bytes)
   }
   return candidates

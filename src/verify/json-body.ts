@@ -71,9 +71,10 @@ export class JsonBody {
 
   /**
    * The body without the values at some places, or `undefined` when it has none of them.
-   * The rest is kept byte for byte: for a fingerprint it needs not be JSON any more.
+   * The rest is kept byte for byte: for a fingerprint it needs not be JSON any more, and where it has
+   * to be, something else is put `instead`.
    */
-  findBytesWithout(patterns: readonly JsonPattern[]): Uint8Array | undefined {
+  findBytesWithout(patterns: readonly JsonPattern[], instead = ''): Uint8Array | undefined {
     const tokens = patterns
       .flatMap((pattern) => listJsonTokens(this.#bytes, pattern, 'all'))
       .sort((a, b) => a.start - b.start)
@@ -83,7 +84,7 @@ export class JsonBody {
     for (const { start, end } of tokens) {
       // Inside of one that is gone already.
       if (start < from) continue
-      kept.push(this.#bytes.subarray(from, start))
+      kept.push(this.#bytes.subarray(from, start), Buffer.from(instead, 'utf8'))
       from = end
     }
     kept.push(this.#bytes.subarray(from))

@@ -116,7 +116,7 @@ function decodeSecret(
   value: string,
   encoding: SecretEncoding,
 ): Buffer {
-  const bytes = decodeText(value, encoding)
+  const bytes = decodeSecretText(value, encoding)
   if (bytes === undefined) {
     const shape = typeof encoding === 'string' ? SECRET_SHAPES[encoding] : 'as the sender shows it'
     throw new OptionInvalidError(option, shape, value)
@@ -132,7 +132,8 @@ const SECRET_SHAPES: Readonly<Record<Exclude<SecretEncoding, SecretDecoder>, str
   whsec: 'whsec_ followed by base64',
 }
 
-function decodeText(value: string, encoding: SecretEncoding): Buffer | undefined {
+/** The bytes of a secret's text, or `undefined` when it is no text of that encoding. */
+export function decodeSecretText(value: string, encoding: SecretEncoding): Buffer | undefined {
   if (typeof encoding === 'function') return encoding(value)
   switch (encoding) {
     case 'utf8':

@@ -38,7 +38,7 @@ export function claimContract(underTest: StoreUnderTest): void {
       const group = await claim(store)
 
       expect(group.events.map(({ keyHash }) => keyHash)).toEqual([
-        Buffer.from(draft.keyHash).toString('hex'),
+        Buffer.from(draft.keyHash, 'latin1').toString('hex'),
       ])
       await group.abandon()
     })

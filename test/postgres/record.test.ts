@@ -107,32 +107,72 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
     expect(await position()).not.toBe(before)
   })
 
-  test.each([
-    ['is lost before COMMIT is forwarded', 'drop', 'accepted'],
-    ['is lost after COMMIT is done', 'forward-and-drop', 'duplicate'],
-    ['goes silent at COMMIT', 'swallow-answer', 'duplicate'],
-  ] as const)(
-    'when the connection %s nobody claims to know',
-    async (_, action: WireAction, next) => {
+  // Where content is watched a batch has a transaction with a COMMIT; elsewhere it is one call.
+  describe.each([
+    ['a call that commits by itself', 'run', 'record_new'],
+    ['COMMIT', 'quarantine', 'commit\0'],
+  ] as const)('when the connection is lost at %s', (_, sameBytes, sent) => {
+    test.each([
+      ['before it is forwarded', 'drop', 'accepted'],
+      ['after it is done', 'forward-and-drop', 'duplicate'],
+      ['by silence', 'swallow-answer', 'duplicate'],
+    ] as const)('%s, nobody claims to know', async (_, action: WireAction, next) => {
       const { config, store } = await openPostgres()
       const proxy = await startWireProxy(config)
       const pool = newPool(proxy.config)
       const behind = postgresStore({ pool })
       await behind.open()
-      proxy.onSent = (bytes) => (bytes.includes('commit\0') ? action : 'pass')
+      const draft = anEventDraft({ sameBytes })
+      proxy.onSent = (bytes) => (bytes.includes(sent) ? action : 'pass')
 
-      await expect(
-        behind.recordEvents([anEventDraft()], { deadlineMs: 1_500 }),
-      ).rejects.toMatchObject({
+      await expect(behind.recordEvents([draft], { deadlineMs: 1_500 })).rejects.toMatchObject({
         code: 'COMMIT_UNKNOWN',
       })
 
       proxy.onSent = () => 'pass'
       expect(pool.idleCount).toBe(0)
-      expect(await store.recordEvents([anEventDraft()], DEADLINE)).toMatchObject([{ status: next }])
+      expect(await store.recordEvents([draft], DEADLINE)).toMatchObject([{ status: next }])
       await behind.close()
-    },
-  )
+    })
+  })
+
+  test('a client that was lent inside a transaction proves nothing', async () => {
+    const { config, store } = await openPostgres()
+    const pool = newPool({ ...config, max: 1 })
+    const behind = postgresStore({ pool })
+    await behind.open()
+    const client = await pool.connect()
+    await client.query('begin')
+    client.release()
+
+    await expect(behind.recordEvents([anEventDraft()], DEADLINE)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    })
+
+    expect(await store.recordEvents([anEventDraft()], DEADLINE)).toMatchObject([
+      { status: 'accepted' },
+    ])
+    await behind.close()
+  })
+
+  test.each([
+    'default_transaction_read_only = on',
+    "default_transaction_isolation = 'repeatable read'",
+    'statement_timeout = 1',
+  ])('where the database says %s a batch has a transaction of its own', async (setting) => {
+    const { config, query } = await openPostgres()
+    const store = await openStoreOn(config)
+    await query(`alter database ${config.database} set ${setting}`)
+    // What is open keeps its defaults: only the store's next connections have the new ones.
+    await query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+    )
+    const drafts = Array.from({ length: 400 }, (_, n) => anEventDraft({ key: `evt_${n}` }))
+
+    await expect
+      .poll(async () => store.recordEvents(drafts, DEADLINE).catch(() => []))
+      .toHaveLength(400)
+  })
 
   test('a pool without a free connection is given up on at the deadline, and recovers', async () => {
     const { config } = await openPostgres()

@@ -3,6 +3,7 @@ import {
   customVerification,
   defineProvider,
   hmacSignature,
+  sharedToken,
   standardSignature,
   textAnswer,
 } from '../../src/providers/index.ts'
@@ -10,12 +11,14 @@ import type { ProviderDefinition, SecretOptions } from '../../src/providers/inde
 import { checkProvider } from '../../src/testing/index.ts'
 import type { ProviderCase } from '../../src/testing/index.ts'
 
-const VERIFY = hmacSignature({
+const SPEC = {
   signature: 'header:x-acme-signature',
   algorithm: 'sha256',
   encoding: 'hex',
   signed: '{body}',
-})
+} as const
+
+const VERIFY = hmacSignature(SPEC)
 
 const ACME: ProviderDefinition = {
   provider: 'acme',
@@ -83,6 +86,78 @@ describe('checkProvider', () => {
 
     expect(await check({}, { retryOf })).toEqual(['the retry of a order.paid is another event'])
     expect(await check({ volatile: ['$.attempt'] }, { retryOf })).toEqual([])
+  })
+
+  test('finds a secret that is kept, until it is not stored, and what else the passcode lets in', async () => {
+    const verify = sharedToken({ at: 'json:$.passcode' })
+    const unstored = ['$.passcode']
+    const bodyBytes = {
+      why: 'nothing is signed',
+      covers: (body: string, at: number) =>
+        at < body.indexOf('"passcode":"') + 12 || at > body.length - 3,
+    }
+
+    const kept = await check(
+      { verify },
+      { uncovered: { bodyBytes: { ...bodyBytes, identifies: true } } },
+    )
+    expect(kept).toEqual(['the secret is in what is stored of a order.paid'])
+    const signed = await check({ verify, unstored }, { uncovered: { bodyBytes } })
+    expect(signed).toContainEqual(expect.stringMatching(/^request \d+ of seed 1: believed: /))
+    const all = { uncovered: { bodyBytes: { ...bodyBytes, identifies: true } } } as const
+    expect(await check({ verify, unstored }, all)).toEqual([])
+  })
+
+  test('finds bodies that sign alike, until the case says what is signed', async () => {
+    const verify = hmacSignature({ ...SPEC, signed: '{json:$.id}' })
+    const uncovered = {
+      bodyBytes: {
+        why: 'only the id is signed',
+        covers: (body: string, at: number) => at < 7 || at > body.indexOf('"type"') - 3,
+      },
+      sameText: {
+        why: 'only the id is signed',
+        signed: (body: string) => /"id":"([^"]*)"/.exec(body)?.[1] ?? body,
+      },
+    }
+    const { bodyBytes } = uncovered
+
+    expect(await check({ verify }, { uncovered: { bodyBytes } })).toContainEqual(
+      expect.stringMatching(/^request \d+ of seed 1: believed: /),
+    )
+    expect(await check({ verify }, { uncovered })).toEqual([])
+  })
+
+  test('takes the events of a retried batch for new ones where the case says so, and only there', async () => {
+    const batch = (keys: readonly string[]) => ({
+      events: keys.map((id) => ({ id, type: 'order.paid' })),
+    })
+    const one = { batch, retryIsSameEvent: false } as const
+    const cut = { batch: '$.events[*]' }
+    const arrival: ProviderDefinition['key'] = {
+      all: ['json:$.id', ({ delivery }) => String(delivery.receivedAt.getTime())],
+    }
+
+    expect(await check(cut, one)).toContain('an event of a retry is taken for a known one')
+    expect(await check({ ...cut, key: arrival }, { batch })).toContain(
+      'the retry of a batch has other events',
+    )
+    const again = await check({ ...cut, key: arrival }, one)
+    expect(again.filter((problem) => problem.includes('retry'))).toEqual([])
+  })
+
+  test('lets an option be missing that need not be given', async () => {
+    const options = { endpoint: { kind: 'text', summary: 'where it is' } } as const
+    const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+    const configure = (text: string) => ({
+      options: { secrets: [text], endpoint: 'here' },
+      credentials: { secret: text },
+    })
+    const one = { configuration: configure(secret), otherConfiguration: configure(`${secret}x`) }
+
+    expect(await check({ options }, one)).toEqual([])
+    const required = { endpoint: { ...options.endpoint, isRequired: true } } as const
+    expect(await check({ options: required }, one)).toEqual([])
   })
 
   test('finds a verification that believes anything', async () => {

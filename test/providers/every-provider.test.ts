@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { generateIndexes } from '../../scripts/generate-provider-indexes.ts'
+import { draftEvent } from '../../src/receive/identity.ts'
+import { makeSubject } from '../../src/testing/check-subject.ts'
 import { listProviderChecks } from '../../src/testing/index.ts'
 import { findCase } from './find-case.ts'
 import { PROVIDERS } from './vector.ts'
@@ -23,5 +25,23 @@ for (const [slug, provider] of PROVIDERS) {
         expect(await run()).toEqual([])
       })
     }
+
+    // The kit looks at the bodies; this at all that is stored.
+    test('does not keep a secret that came with the request', () => {
+      const { own, types, source, deliver } = makeSubject(provider, one)
+      const { secret = '' } = own.credentials
+      if (secret === '') return
+      const shown = [secret, Buffer.from(secret).toString('base64')]
+      for (const type of types) {
+        const delivery = deliver({ type })
+        for (const identified of source.identify(delivery)) {
+          const context = { sourceName: 'source', source, delivery, secret: 'label' }
+          const { body, headers } = draftEvent(context, identified)
+          const kept = Buffer.from(body).toString() + JSON.stringify(headers)
+
+          for (const text of shown) expect(kept).not.toContain(text)
+        }
+      }
+    })
   })
 }

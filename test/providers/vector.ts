@@ -90,6 +90,15 @@ const OWN_OPTIONS: Readonly<Record<string, (vector: Vector) => object | undefine
   // The secret of its handshake's vector is the token.
   meta: ({ kind, secret }) =>
     kind === 'challenge' ? { secrets: ['unused-app-secret'], verifyToken: secret } : undefined,
+  // What its vectors call the secret is the id of the webhook.
+  paypal: (vector) => ({
+    webhookId: valueOf(vector, 'secret'),
+    certificate: valueOf(vector, 'cert_pem'),
+  }),
+  pusher: (vector) => ({
+    secrets: [valueOf(vector, 'secret') ?? ''],
+    keys: [valueOf(vector, 'key_id') ?? ''],
+  }),
 }
 
 export function sourceOf(vector: Vector): Source {

@@ -3,72 +3,6 @@ import type { HandshakeResult } from '../../src/model/source.ts'
 import { deliveryOf, PROVIDERS, sourceOf, VECTORS } from './vector.ts'
 import type { ExpectedAnswer, Vector } from './vector.ts'
 
-/** Providers that are not written yet. A provider leaves this list with its file, and none comes back. */
-const PENDING: readonly string[] = [
-  'ably',
-  'adyen',
-  'airtable',
-  'anthropic',
-  'asana',
-  'auth0',
-  'bigcommerce',
-  'bitbucket',
-  'box',
-  'braintree',
-  'cal_com',
-  'calendly',
-  'circleci',
-  'clerk',
-  'coinbase_commerce',
-  'contentful',
-  'docusign',
-  'dropbox',
-  'figma',
-  'flutterwave',
-  'gitlab',
-  'gocardless',
-  'hubspot',
-  'intercom',
-  'jira',
-  'klarna',
-  'lemonsqueezy',
-  'line',
-  'linear',
-  'mailgun',
-  'mandrill',
-  'microsoft_graph',
-  'mollie',
-  'netlify',
-  'notion',
-  'okta',
-  'openai',
-  'paddle',
-  'pagerduty',
-  'paypal',
-  'paystack',
-  'postmark',
-  'pusher',
-  'razorpay',
-  'recurly',
-  'resend',
-  'sanity',
-  'segment',
-  'sentry',
-  'svix',
-  'trello',
-  'twilio',
-  'twitch',
-  'typeform',
-  'vercel',
-  'webflow',
-  'woocommerce',
-  'workos',
-  'x',
-  'xero',
-  'zendesk',
-  'zoom',
-]
-
 /**
  * Where our answer is meant to differ from the vector's. Stripe's library lets any future timestamp
  * in; the vector says that a stricter receiver may refuse it, and our window has two sides.
@@ -78,18 +12,30 @@ const STRICTER: Readonly<Record<string, string>> = {
 }
 
 /** Bodies that a provider signed for its documents, and that are no events. */
-const NO_EVENTS: readonly string[] = []
+const NO_EVENTS: readonly string[] = [
+  'circleci-valid-2',
+  'circleci-valid-3',
+  'circleci-valid-4',
+  // A GET, as for a card; events come by POST.
+  'hubspot-valid-5',
+]
 
-const RUN = VECTORS.filter(({ provider }) => !PENDING.includes(provider))
-const CHALLENGES = RUN.filter(({ kind, method }) => kind === 'challenge' || method === 'HEAD')
-const DELIVERIES = RUN.filter((vector) => !CHALLENGES.includes(vector))
+/** From which event on a batch is not signed: those are kept without a key, and not run. */
+const UNSIGNED_FROM: Readonly<Record<string, number>> = { 'segment-valid-3': 1 }
+
+const CHALLENGES = VECTORS.filter(
+  ({ kind, method, expected_response: answer }) =>
+    // A GET that wants to hear something is one as well; others carry events.
+    kind === 'challenge' || method === 'HEAD' || (method === 'GET' && answer !== undefined),
+)
+const DELIVERIES = VECTORS.filter((vector) => !CHALLENGES.includes(vector))
 
 describe('requests signed by the providers’ own libraries', () => {
-  test('every vector is of a provider that exists, or one that is pending', () => {
+  test('every vector is of a provider that exists', () => {
     const slugs = new Set(VECTORS.map(({ provider }) => provider))
     const missing = [...slugs].filter((slug) => !PROVIDERS.has(slug))
 
-    expect(missing.sort()).toEqual([...PENDING].sort())
+    expect(missing).toEqual([])
     expect(VECTORS).toHaveLength(217)
   })
 
@@ -119,8 +65,9 @@ describe('requests signed by the providers’ own libraries', () => {
     const events = greeting === undefined ? sourceOf(vector).identify(deliveryOf(vector)) : []
 
     expect(greeting !== undefined || events.length > 0).toBe(true)
-    for (const { key, type } of events) {
-      expect(key).toMatch(/^.+$/)
+    for (const [index, { key, type }] of events.entries()) {
+      if (index >= (UNSIGNED_FROM[vector.id] ?? events.length)) expect(key).toBeUndefined()
+      else expect(key).toMatch(/^.+$/)
       expect(type).toMatch(/^.+$/)
     }
   })
@@ -129,7 +76,7 @@ describe('requests signed by the providers’ own libraries', () => {
     const answer = await handshake(vector)
 
     if (vector.expect === 'invalid') expect(answer).toBe('refuse')
-    else expectAnswer(answer, vector.expect_response ?? { status: 200 })
+    else expectAnswer(answer, vector.expect_response ?? vector.expected_response ?? { status: 200 })
   })
 
   test.each(

@@ -31,11 +31,8 @@ export interface SdkOracle {
   readonly options?: (keys: OracleKeys) => object
   /** Whether the provider signs its URL, which the source is then told. */
   readonly signsUrl?: true
-  /** A request's content in place of the fixture's, where the library is particular. */
-  readonly sample?: Readonly<Record<string, unknown>> | string
-  readonly contentType?: string
   /** Why the library cannot be shown bytes as they come: it writes the JSON anew, or knows some shapes only. */
-  readonly sampleOnly?: string
+  readonly fixtureOnly?: string
   /**
    * The fixture's event types that the library can judge.
    *

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Digest } from '../../src/model/digest.ts'
 import type { EventDraft } from '../../src/model/event.ts'
 import type { ClaimRequest } from '../../src/store/contract.ts'
 
@@ -23,7 +24,6 @@ export function anEventDraft(input: EventDraftInput = {}): EventDraft {
     secret: 'secret-1',
     redelivery: 'retry',
     contentHash: sameBytes === 'run' ? undefined : sha256('content', source, fingerprint),
-    variantHash: sha256('variant', keyHash, fingerprint),
     ...input,
     source,
     key,
@@ -48,13 +48,13 @@ export function aClaim(input: Partial<ClaimRequest> = {}): ClaimRequest {
   }
 }
 
-function sha256(...parts: readonly (string | Uint8Array)[]): Uint8Array {
+function sha256(...parts: readonly (string | Uint8Array)[]): Digest {
   const hash = createHash('sha256')
   for (const part of parts) {
     const bytes = asBytes(part)
     hash.update(`${bytes.byteLength}:`).update(bytes)
   }
-  return hash.digest()
+  return hash.digest('binary')
 }
 
 function asBytes(value: string | Uint8Array): Uint8Array {

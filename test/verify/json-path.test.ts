@@ -185,6 +185,13 @@ describe('a body without its volatile members', () => {
     expect(cut(rest('10'))).toBe(cut(rest('1')))
   })
 
+  test('stays JSON with something in their place, in all of several equal names', () => {
+    const bytes = Buffer.from('{"passcode":"a","b":[1],"pass\\u0063ode":"b"}')
+    const stored = JsonBody.find(bytes)?.findBytesWithout([['passcode']], '""')
+
+    expect(Buffer.from(stored ?? []).toString()).toBe('{"passcode":"","b":[1],"pass\\u0063ode":""}')
+  })
+
   test('is not made when there are none', () => {
     expect(JsonBody.find(Buffer.from('{"a":{"x":1}}'))?.findBytesWithout([['x']])).toBeUndefined()
     expect(JsonBody.find(Buffer.from('[1]'))?.findBytesWithout([['x']])).toBeUndefined()

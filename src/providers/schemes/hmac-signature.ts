@@ -18,6 +18,12 @@ export interface HmacSpec extends SignatureSpec {
    * @defaultValue 'utf8'
    */
   readonly secretEncoding?: SecretEncoding
+  /**
+   * How many signatures of a delivery are tried, for senders that sign with many keys at once.
+   *
+   * @defaultValue 8
+   */
+  readonly signaturesMax?: number
   /** Whether `signed`, being code, needs the public URL. */
   readonly usesPublicUrl?: boolean
 }

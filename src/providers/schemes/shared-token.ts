@@ -9,7 +9,9 @@ import { OptionInvalidError } from '../../errors.ts'
 import { findHeader } from '../../model/delivery.ts'
 import type { SourceOptions, Verdict, VerdictReason } from '../../model/source.ts'
 import { findBasicCredentials } from '../../verify/basic-auth.ts'
+import { isHeaderName } from '../../verify/header-name.ts'
 import { compileLocator, Reading } from '../../verify/json-path.ts'
+import type { Locator } from '../../verify/json-path.ts'
 import { resolveSecrets } from '../../verify/secrets.ts'
 import type { Secret } from '../../verify/secrets.ts'
 import { findTokenOwner } from '../../verify/token.ts'
@@ -20,6 +22,8 @@ export interface TokenSpec {
   readonly at: string
   /** What stands before it, such as `Bearer `. */
   readonly prefix?: string
+  /** The option with the name of the header, for senders that let one choose it; `at` is the default. */
+  readonly headerOption?: string
 }
 
 /** What a provider with a shared token is configured with. */
@@ -37,22 +41,26 @@ export interface BasicAuthOptions extends SourceOptions {
 }
 
 export function sharedToken(spec: TokenSpec): Verification {
-  const place = compileLocator('token', spec.at)
+  const usual = compileLocator('token', spec.at)
   return {
     kind: 'token',
     spec,
     summary: `a shared token (${spec.at}), compared in constant time; nothing is signed`,
-    headers: place.header === undefined ? [] : [place.header],
+    headers: usual.header === undefined ? [] : [usual.header],
     signedHeaders: [],
     signsBody: false,
     optionNames: ['secrets'],
     build({ provider, options }) {
+      const place = findChosenHeader(provider, spec, options) ?? usual
       const given = options['secrets'] as readonly Secret[] | undefined
       const { secrets, warnings } = resolveSecrets(provider, given, 'utf8')
       const { prefix = '' } = spec
+      const headers = place.header === undefined ? [] : [place.header]
       return {
         secrets,
         warnings,
+        headers,
+        secretHeaders: headers,
         verify(delivery) {
           const value = place.find(new Reading(delivery))
           if (value === undefined) return refuse('missing-header')
@@ -95,6 +103,19 @@ export function basicAuth(): Verification {
       }
     },
   }
+}
+
+function findChosenHeader(
+  provider: string,
+  { headerOption }: TokenSpec,
+  options: Readonly<Record<string, unknown>>,
+): Locator | undefined {
+  const name = headerOption === undefined ? undefined : options[headerOption]
+  if (name === undefined) return undefined
+  if (typeof name !== 'string' || !isHeaderName(name.toLowerCase())) {
+    throw new OptionInvalidError(`${provider}.${headerOption}`, 'the name of a header', name)
+  }
+  return compileLocator('token', `header:${name}`)
 }
 
 function listCredentials(

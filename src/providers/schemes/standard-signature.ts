@@ -28,6 +28,12 @@ export interface StandardSpec {
    * @defaultValue 'whsec'
    */
   readonly secretEncoding?: SecretEncoding
+  /**
+   * Whether a signature may also stand alone, without `v1,`, for senders whose own libraries take that.
+   *
+   * @defaultValue false
+   */
+  readonly isVersionOptional?: boolean
 }
 
 export interface StandardOptions extends SourceOptions {
@@ -125,7 +131,9 @@ function readClaim(delivery: Delivery, spec: StandardSpec): Claim | VerdictReaso
   const publicSignatures: string[] = []
   for (const entry of header.split(' ', ENTRIES_MAX)) {
     if (entry.startsWith('v1,')) signatures.push(entry.slice(3))
-    if (entry.startsWith('v1a,')) publicSignatures.push(entry.slice(4))
+    else if (entry.startsWith('v1a,')) publicSignatures.push(entry.slice(4))
+    // One of another version is pushed too, and is no base64 for its comma.
+    else if (spec.isVersionOptional === true) signatures.push(entry)
   }
   return { signatures, publicSignatures, timestamp }
 }

@@ -11,8 +11,18 @@
  * @module
  */
 
+import { digestBytes } from '../../model/digest.ts'
+import type { Digest } from '../../model/digest.ts'
+
 export function byteaArray(values: readonly (Uint8Array | null)[]): Buffer {
   return encode(BYTEA, values)
+}
+
+export function digestArray(values: readonly (Digest | null)[]): Buffer {
+  return encode(
+    BYTEA,
+    values.map((value) => (value === null ? null : digestBytes(value))),
+  )
 }
 
 /** NUL cannot be in PostgreSQL's `text`; it becomes U+FFFD. A lone surrogate becomes it by encoding. */

@@ -41,6 +41,12 @@ export class Connection {
     return this.#client
   }
 
+  /** Whether `transactionStatus` can be relied on once a statement was answered. */
+  get tellsStatus(): boolean {
+    const client = this.#client
+    return client.getTransactionStatus !== undefined || findProtocol(client) !== undefined
+  }
+
   get isLost(): boolean {
     return this.#isLost
   }
@@ -94,6 +100,23 @@ export class Connection {
   ): Promise<PgResult<TextRow<Names>>> {
     const result = await this.#send({ text: this.#bind(sql), values, types: AS_TEXT })
     return result as PgResult<TextRow<Names>>
+  }
+
+  /**
+   * Runs one statement that is a transaction of its own, and returns when it is durable.
+   *
+   * @throws CommitUnknownError when nobody can tell whether it is
+   */
+  async commitQuery<Names extends string>(
+    sql: string,
+    values: unknown[],
+  ): Promise<PgResult<TextRow<Names>>> {
+    const answer = await judgeCommit(this, async () => this.query<Names>(sql, values))
+    if (answer.status !== 'committed') throw answer.error
+    if (this.transactionStatus === 'I') return answer.result
+    // The pool lent a client whose transaction somebody had left open: what was written is in there.
+    this.destroy()
+    throw new StoreUnavailableError('The pool lent a connection that was inside a transaction')
   }
 
   /** Runs statements without parameters in one round trip; the results in their order. */
@@ -213,8 +236,17 @@ export async function rollBack(connection: Connection): Promise<void> {
   }
 }
 
+/** Sends what ends a transaction, and only believes the tag `COMMIT`. */
+export async function sendCommit(connection: Connection, text = 'commit'): Promise<CommitAnswer> {
+  const answer = await judgeCommit(connection, async () => connection.run(text))
+  if (answer.status !== 'committed') return answer
+  const tag = answer.result.at(-1)?.command
+  if (tag === 'COMMIT') return { status: 'committed' }
+  return { status: 'refused', error: new Error(`COMMIT was answered by ${String(tag)}`) }
+}
+
 /**
- * Sends what ends a transaction, and only believes the tag `COMMIT`.
+ * What became of something that commits.
  *
  * An answer with an SQLSTATE is a refusal, except for those that say that the server or the session
  * is ending: such a message may overtake the news of a COMMIT that was done (`57P01` is sent by a
@@ -222,19 +254,19 @@ export async function rollBack(connection: Connection): Promise<void> {
  * PostgreSQL is made to stop waiting for a synchronous standby it answers COMMIT with a mere warning,
  * known by the routine it comes from since a user's trigger may warn as well.
  */
-export async function sendCommit(connection: Connection, text = 'commit'): Promise<CommitAnswer> {
+async function judgeCommit<T>(
+  connection: Connection,
+  send: () => Promise<T>,
+): Promise<{ readonly status: 'committed'; readonly result: T } | CommitFailure> {
   let warning: Error | undefined
   const onNotice = (notice: Error & { routine?: string }): void => {
     if (notice.routine === 'SyncRepWaitForLSN') warning = notice
   }
   connection.client.on('notice', onNotice)
   try {
-    const results = await connection.run(text)
-    if (warning !== undefined)
-      return { status: 'unknown', error: new CommitUnknownError({ cause: warning }) }
-    const tag = results.at(-1)?.command
-    if (tag === 'COMMIT') return { status: 'committed' }
-    return { status: 'refused', error: new Error(`COMMIT was answered by ${String(tag)}`) }
+    const result = await send()
+    if (warning === undefined) return { status: 'committed', result }
+    return { status: 'unknown', error: new CommitUnknownError({ cause: warning }) }
   } catch (error) {
     const state = findSqlState(error)
     if (state !== undefined && !/^(?:08|57P|58|XX)/.test(state))
@@ -246,8 +278,9 @@ export async function sendCommit(connection: Connection, text = 'commit'): Promi
   }
 }
 
-export type CommitAnswer =
-  | { readonly status: 'committed' }
+export type CommitAnswer = { readonly status: 'committed' } | CommitFailure
+
+type CommitFailure =
   | { readonly status: 'refused'; readonly error: Error }
   | { readonly status: 'unknown'; readonly error: CommitUnknownError }
 

@@ -13,6 +13,8 @@
  * @module
  */
 
+import { CREATE_RECORD_NEW } from './sql/record-new.ts'
+
 export interface Migration {
   readonly version: number
   readonly name: string
@@ -43,9 +45,6 @@ create table {schema}.events (
   event_key    bytea,
   type         text        not null,
   key_hash     bytea       not null,
-  fingerprint  bytea       not null,
-  content_hash bytea,
-  variant_hash bytea       not null,
   body         bytea       not null,
   headers      text        not null,
   received_at  timestamptz not null,
@@ -147,7 +146,8 @@ $guard$;
 create constraint trigger guard_commit
  after insert or update on {schema}.commit_guards
  deferrable initially deferred
- for each row execute function {schema}.guard_commit();`,
+ for each row execute function {schema}.guard_commit();
+${CREATE_RECORD_NEW}`,
   },
 ]
 

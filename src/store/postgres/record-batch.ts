@@ -1,25 +1,83 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Recorded } from '../../model/event.ts'
 import type { Connection } from './connection.ts'
-import { asStoreError, isRetryable } from './store-error.ts'
-import { inTransaction } from './transaction.ts'
-import { recordEvents } from './sql/record-events.ts'
+import { asStoreError, findSqlState, isRetryable } from './store-error.ts'
+import { inTransaction, milliseconds } from './transaction.ts'
+import { answersOf, isSeparable, recordEvents } from './sql/record-events.ts'
 import type { NumberedDraft } from './sql/draft-values.ts'
 import { KeyVanished } from './sql/record-known.ts'
+import { recordNewAtOnce } from './sql/record-new.ts'
+import type { UnsettledDraft } from './sql/record-new.ts'
 
 const RETRIES_MAX = 5
 
+type Connect = (timeoutMs: number) => Promise<Connection>
+
+export class BatchRecorder {
+  readonly #connect: Connect
+  #mayCommitAtOnce = true
+
+  constructor(connect: Connect) {
+    this.#connect = connect
+  }
+
+  /**
+   * Stores a batch before the deadline, again after a deadlock.
+   *
+   * One round trip when everything in it is new, as nearly always: a call that commits by itself. What
+   * is not new is looked at in a transaction of its own, after the others are committed. If we crash in
+   * between, the sender has no answer for those and sends them again.
+   */
+  async record(drafts: readonly NumberedDraft[], deadlineMs: number): Promise<readonly Recorded[]> {
+    const deadlineAt = performance.now() + deadlineMs
+    const rest =
+      this.#mayCommitAtOnce && isSeparable(drafts)
+        ? await this.#recordAtOnce(drafts, deadlineAt)
+        : undefined
+    if (rest === undefined) return recordInTransaction(this.#connect, drafts, deadlineAt)
+
+    const answers = answersOf(drafts)
+    if (rest.length === 0) return answers
+    const known = await recordInTransaction(this.#connect, rest, deadlineAt)
+    rest.forEach(({ at }, index) => (answers[at] = known[index] as Recorded))
+    return answers
+  }
+
+  /** Stores what is new and returns the rest; `undefined` where nothing could be stored this way. */
+  async #recordAtOnce(
+    drafts: readonly NumberedDraft[],
+    deadlineAt: number,
+  ): Promise<readonly UnsettledDraft[] | undefined> {
+    const timeoutMs = deadlineAt - performance.now()
+    const connection = await this.#connect(timeoutMs)
+    try {
+      if (connection.tellsStatus)
+        return await recordNewAtOnce(connection, drafts, milliseconds(timeoutMs + 100))
+      this.#mayCommitAtOnce = false
+      return undefined
+    } catch (error) {
+      const state = findSqlState(error) ?? ''
+      if (DEFAULTS_REFUSED.has(state)) this.#mayCommitAtOnce = false
+      else if (!isRetryable(error)) throw asStoreError(error)
+      return undefined
+    } finally {
+      connection.release()
+    }
+  }
+}
+
 /**
- * Stores a batch in one transaction, again after a deadlock, and all of it before the deadline.
- *
- * Three round trips when everything in it is new: begin, insert, commit.
+ * A statement that is its own transaction has the defaults of its role: a stricter isolation (25001,
+ * raised by the function), read only (25006), a short statement_timeout (57014). A transaction that we
+ * open ourselves has ours.
  */
-export async function recordBatch(
-  connect: (timeoutMs: number) => Promise<Connection>,
+const DEFAULTS_REFUSED: ReadonlySet<string> = new Set(['25001', '25006', '57014'])
+
+async function recordInTransaction(
+  connect: Connect,
   drafts: readonly NumberedDraft[],
-  deadlineMs: number,
+  deadlineAt: number,
 ): Promise<readonly Recorded[]> {
-  const deadlineAt = performance.now() + deadlineMs
   let hasVanished = false
   for (let retries = 0; ; retries += 1) {
     try {
@@ -39,7 +97,7 @@ export async function recordBatch(
 }
 
 async function recordOnce(
-  connect: (timeoutMs: number) => Promise<Connection>,
+  connect: Connect,
   drafts: readonly NumberedDraft[],
   timeoutMs: number,
 ): Promise<readonly Recorded[]> {

@@ -25,7 +25,7 @@ import { lockNumber } from './lock-number.ts'
 import { migrate } from './migrate.ts'
 import { requirePoolSize } from './options.ts'
 import type { ResolvedPostgresOptions } from './options.ts'
-import { recordBatch } from './record-batch.ts'
+import { BatchRecorder } from './record-batch.ts'
 import { asStoreError, findSqlState } from './store-error.ts'
 import { announce } from './sql/announce.ts'
 import { CAN_READ_CONTROL, beat } from './sql/beat.ts'
@@ -59,6 +59,7 @@ export class PostgresStore implements Store<PostgresTx> {
   readonly #connections: Connections
   readonly #suspectLock: string
   readonly #claimer: GroupClaimer
+  readonly #recorder: BatchRecorder
   readonly #listeners = new Set<Listener>()
   readonly #groups = new Set<PostgresGroup>()
   readonly #channel: string
@@ -71,6 +72,7 @@ export class PostgresStore implements Store<PostgresTx> {
     this.#connections = new Connections(options.pool, options.schema)
     this.#suspectLock = lockNumber(options.schema, 'suspect')
     this.#claimer = new GroupClaimer(this.#suspectLock)
+    this.#recorder = new BatchRecorder(async (timeoutMs) => this.#connections.checkOut(timeoutMs))
     this.#channel = `hookonce_${lockNumber(options.schema, 'wake')}`
     // Ids follow the database's clock, or a process that is ahead would hide behind low-water marks and partitions.
     this.#nextId = createUuidV7Generator(() => Date.now() - this.#skewMs)
@@ -108,11 +110,7 @@ export class PostgresStore implements Store<PostgresTx> {
   ): Promise<readonly Recorded[]> {
     if (drafts.length === 0) return []
     const numbered = drafts.map((draft) => ({ id: this.#nextId(), draft }))
-    return recordBatch(
-      async (timeoutMs) => this.#connections.checkOut(timeoutMs),
-      numbered,
-      deadlineMs,
-    )
+    return this.#recorder.record(numbered, deadlineMs)
   }
 
   async beat(since: Date | undefined): Promise<Beat> {

@@ -28,8 +28,7 @@ export const ORACLE: SdkOracle = {
   slug: 'aws_sns',
   packages: ['sns-validator'],
   keys: 'rsa',
-  contentType: 'text/plain; charset=UTF-8',
-  sampleOnly: 'the signature is a member of the body, over some others',
+  fixtureOnly: 'the signature is a member of the body, over some others',
   sign: ({ body }, { privateKey }) => {
     const message = JSON.parse(body) as Message
     const text = SIGNED.filter((name) => name in message)

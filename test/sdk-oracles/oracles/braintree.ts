@@ -12,30 +12,25 @@ interface Sdk {
   }
 }
 
-const PUBLIC_KEY = 'a_public_key'
-
 async function gateway({ secret }: OracleKeys): Promise<Gateway> {
+  const [publicKey = '', privateKey = ''] = secret.split('|')
   const { BraintreeGateway, Environment } = (await load<Sdk>('braintree')).default
   return new BraintreeGateway({
     environment: Environment.Sandbox,
     merchantId: 'a_merchant',
-    publicKey: PUBLIC_KEY,
-    privateKey: secret,
+    publicKey,
+    privateKey,
   })
 }
-
-const XML =
-  '<notification><timestamp type="datetime">2026-01-01T00:00:00Z</timestamp><kind>check</kind><subject><check type="boolean">true</check></subject></notification>'
 
 export const ORACLE: SdkOracle = {
   slug: 'braintree',
   packages: ['braintree'],
-  secrets: ['a_private_key_of_braintree_0001', 'a_private_key_of_braintree_0002'],
-  sample: new URLSearchParams({
-    bt_payload: `${Buffer.from(XML).toString('base64')}\n`,
-  }).toString(),
-  contentType: 'application/x-www-form-urlencoded',
-  sampleOnly: 'a form: its signature is a field beside the payload',
+  secrets: [
+    'a_public_key|a_private_key_of_braintree_0001',
+    'a_public_key|a_private_key_of_braintree_0002',
+  ],
+  fixtureOnly: 'a form: its signature is a field beside the payload',
   sign: async ({ body }, keys) => {
     const form = new URLSearchParams(body)
     const signature = (await gateway(keys)).webhookTesting.sampleSignature(

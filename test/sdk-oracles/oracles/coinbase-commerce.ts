@@ -9,7 +9,6 @@ interface Webhook {
 export const ORACLE: SdkOracle = {
   slug: 'coinbase_commerce',
   packages: ['coinbase-commerce-node'],
-  sample: { attempt_number: 1, event: { id: 'e-1', type: 'charge:confirmed', data: {} } },
   sign: signBody('x-cc-webhook-signature'),
   verify: async (request, { secret }) => {
     const sdk = await load<Record<string, unknown>>('coinbase-commerce-node')

@@ -11,7 +11,6 @@ interface Sdk {
 export const ORACLE: SdkOracle = {
   slug: 'linear',
   packages: ['@linear/sdk'],
-  sample: { action: 'create', type: 'Issue', webhookTimestamp: Date.now(), webhookId: 'w-1' },
   sign: signBody('linear-signature'),
   verify: async (request, { secret }) => {
     const { LinearWebhookClient } = await load<Sdk>('@linear/sdk/webhooks')

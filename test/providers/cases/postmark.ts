@@ -1,0 +1,9 @@
+import { postmarkFixture } from '../../../src/testing/fixtures/postmark.ts'
+import type { ProviderCase } from '../every-provider.ts'
+
+export const CASE: ProviderCase = {
+  fixture: postmarkFixture,
+  uncovered: {
+    body: 'nothing is signed; whoever has the password may say anything, and TLS keeps it',
+  },
+}
