@@ -39,7 +39,7 @@ import { receive } from './receive/receive.ts'
 import type { ReceiveContext } from './receive/receive.ts'
 import type { Store } from './store/contract.ts'
 import { HappeningEmitter } from './telemetry/emitter.ts'
-import { consoleLogger, logHappenings } from './telemetry/logger.ts'
+import { logHappenings, resolveLogger } from './telemetry/logger.ts'
 import type { Logger } from './telemetry/logger.ts'
 import { HandlerRegistry } from './work/handlers.ts'
 import type { AnyHandler, HandlerOptions } from './work/handlers.ts'
@@ -107,7 +107,7 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     this.#workerOptions =
       options.worker === false ? undefined : resolveWorkerOptions(options.worker ?? {})
     this.receiveOptions = resolveReceiveOptions(options.receive ?? {})
-    this.#logger = options.logger ?? consoleLogger()
+    this.#logger = resolveLogger('createInbox.logger', options.logger)
     logHappenings(this.#happenings, this.#logger)
     this.events = this.#happenings
     this.#handlers = new HandlerRegistry(new Set(this.#sources.keys()))

@@ -16,7 +16,7 @@ import type { Source } from '../model/source.ts'
 import { DEFAULT_METHODS } from '../receive/limits.ts'
 import type { ResolvedReceiveOptions } from '../receive/options.ts'
 import { HappeningEmitter } from '../telemetry/emitter.ts'
-import { consoleLogger, logHappenings } from '../telemetry/logger.ts'
+import { logHappenings, resolveLogger } from '../telemetry/logger.ts'
 import { Entries } from './entries.ts'
 import { entryOf } from './entry.ts'
 import { createMiddleware } from './middleware.ts'
@@ -84,7 +84,7 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
         happenings: this.#happenings,
       },
     }
-    logHappenings(this.#happenings, options.logger ?? consoleLogger())
+    logHappenings(this.#happenings, resolveLogger('createGuard.logger', options.logger))
     this.#reportWarnings()
   }
 

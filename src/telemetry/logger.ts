@@ -7,6 +7,7 @@
  * @module
  */
 
+import { OptionInvalidError } from '../errors.ts'
 import type { HappeningEmitter } from './emitter.ts'
 import type { HappeningName } from './happenings.ts'
 import { escapeText } from './escape-text.ts'
@@ -63,6 +64,14 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'guard.keyless': 'error',
   'guard.result-dropped': 'warn',
   'source.warning': 'warn',
+}
+
+/** What was given as a logger, or the console. One that is none would fail at every line, unseen. */
+export function resolveLogger(option: string, logger: Logger | undefined): Logger {
+  if (logger === undefined) return consoleLogger()
+  const given = logger as Partial<Record<LogLevel, unknown>> | null
+  if (LEVELS.every((level) => typeof given?.[level] === 'function')) return logger
+  throw new OptionInvalidError(option, 'an object with debug, info, warn and error', logger)
 }
 
 /** Writes a line for every happening; returns how to stop. */

@@ -5,7 +5,7 @@
  */
 
 import { createPublicKey, verify, X509Certificate } from 'node:crypto'
-import type { JsonWebKey, KeyObject } from 'node:crypto'
+import type { JsonWebKeyInput, KeyObject } from 'node:crypto'
 import { OptionInvalidError } from '../errors.ts'
 import { decodeBase64, decodeHex } from './decode.ts'
 import type { PublicKey } from './ed25519.ts'
@@ -36,7 +36,7 @@ export function requirePublicKeys(
 /** The public key of a JSON Web Key, or `undefined` when it is none of this kind. */
 export function findJwkKey(jwk: unknown, kind: PublicKeyKind): KeyObject | undefined {
   try {
-    const key = createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' })
+    const key = createPublicKey({ key: jwk as JsonWebKeyInput['key'], format: 'jwk' })
     return isOfKind(key, kind) ? key : undefined
   } catch {
     return undefined

@@ -34,6 +34,8 @@ describe('createInbox refuses', () => {
       'createInbox.sources.stripe',
     ],
     ['a source name that is no path', { sources: { 'a/b': source } }, 'createInbox.sources.a/b'],
+    ['a logger that is none', { logger: false }, 'createInbox.logger'],
+    ['a logger that lacks a level', { logger: { info() {}, warn() {} } }, 'createInbox.logger'],
     ['a store that is none', { store: 'postgres://localhost' }, 'createInbox.store'],
   ])('%s, by name', (_what, options, option) => {
     expect(make(options)).toThrow(expect.objectContaining({ code: 'OPTION_INVALID', option }))

@@ -6,7 +6,8 @@
  * - An error on the client while nobody waits for it ends the connection and not the process.
  * - Values come back as PostgreSQL's text whatever parsers the user gave to `pg`, and the statements
  *   ask for text that does not depend on settings such as DateStyle or bytea_output.
- * - Nothing relies on the session: no SET without LOCAL, no named statements, no session locks.
+ * - Nothing of ours relies on the session: no SET without LOCAL, no named statements, no session locks. A
+ *   handler's statements get names where the session is known to last (`statement-names.ts`).
  *
  * @module
  */

@@ -32,6 +32,8 @@ export interface PgPoolClient {
   on(event: string, listener: (...args: any[]) => void): unknown
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- see above
   removeListener(event: string, listener: (...args: any[]) => void): unknown
+  /** The backend's process, as it said when the connection was made. A pooler says something of its own. */
+  readonly processID?: number | null
   /** The protocol's transaction status; older versions of the driver do not have it. */
   getTransactionStatus?(): string | null
 }
@@ -39,6 +41,7 @@ export interface PgPoolClient {
 export interface PgQueryConfig {
   readonly text: string
   readonly values?: unknown[]
+  readonly name?: string
   readonly rowMode?: 'array'
   readonly types?: { getTypeParser(): (value: string) => unknown }
 }

@@ -11,6 +11,7 @@ import { rollBack, sendCommit } from './connection.ts'
 import type { Connection } from './connection.ts'
 import type { PostgresTx } from './driver.ts'
 import { LentPostgresTx } from './lent-tx.ts'
+import type { StatementNames } from './statement-names.ts'
 import { settle } from './sql/settle.ts'
 import { findSqlState } from './store-error.ts'
 import { milliseconds } from './transaction.ts'
@@ -20,6 +21,8 @@ export interface OpenGroup {
   readonly events: readonly ClaimedEvent[]
   /** The database's name for the transaction. */
   readonly xid: string
+  /** Where the connection is known to stay with one backend. */
+  readonly names: StatementNames | undefined
   /** Stops the statement that the transaction is running. */
   readonly cancel: () => Promise<void>
   /** Called once, when the transaction has ended. */
@@ -30,22 +33,27 @@ export class PostgresGroup implements Group<PostgresTx> {
   readonly events: readonly ClaimedEvent[]
   readonly #connection: Connection
   readonly #xid: string
+  #names: StatementNames | undefined
   readonly #cancel: () => Promise<void>
   readonly #onEnd: (group: PostgresGroup) => void
   readonly #lent: LentPostgresTx[] = []
   #isForeign = false
   #hasEnded = false
 
-  constructor({ connection, events, xid, cancel, onEnd }: OpenGroup) {
+  constructor({ connection, events, xid, names, cancel, onEnd }: OpenGroup) {
     this.events = events
     this.#connection = connection
     this.#xid = xid
+    this.#names = names
     this.#cancel = cancel
     this.#onEnd = onEnd
   }
 
   lend(): LentTx<PostgresTx> {
-    const lent = new LentPostgresTx(this.#connection, { isAlone: this.events.length === 1 })
+    const lent = new LentPostgresTx(this.#connection, {
+      isAlone: this.events.length === 1,
+      names: this.#names,
+    })
     this.#lent.push(lent)
     return lent
   }
@@ -55,6 +63,8 @@ export class PostgresGroup implements Group<PostgresTx> {
   }
 
   async rollbackTo(name: string): Promise<void> {
+    // What runs again runs as plainly as it can: a name that fails here would cost an event its attempt.
+    this.#names = undefined
     await this.#useMark(`rollback to savepoint ${markName(name)}`)
   }
 

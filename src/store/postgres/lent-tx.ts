@@ -15,6 +15,7 @@ import { findTransactionControl } from '../transaction-control.ts'
 import type { Connection } from './connection.ts'
 import type { PgResult, PostgresTx, PostgresTxQuery } from './driver.ts'
 import { listSettingChanges } from './setting-change.ts'
+import type { StatementNames } from './statement-names.ts'
 
 const REFUSED: ReadonlySet<string> = new Set([
   'ABORT',
@@ -37,13 +38,18 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
   }) as PostgresTx
   readonly #connection: Connection
   readonly #isAlone: boolean
+  readonly #names: StatementNames | undefined
   #isRevoked = false
   #mayStart = true
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(connection: Connection, { isAlone }: { isAlone: boolean }) {
+  constructor(
+    connection: Connection,
+    { isAlone, names }: { isAlone: boolean; names?: StatementNames | undefined },
+  ) {
     this.#connection = connection
     this.#isAlone = isAlone
+    this.#names = isAlone ? undefined : names
   }
 
   async revoke(): Promise<void> {
@@ -58,35 +64,60 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
   }
 
   #query(config: unknown, values: unknown): Promise<PgResult> {
+    const before = this.#last
     const answer = this.#start(config, values)
-    // One that nobody waits for must not end the process when it fails; the transaction's status tells of it.
-    const ended = answer.catch(() => undefined)
-    this.#last = Promise.all([this.#last, ended]).then(() => undefined)
+    // Also one that nobody waits for and that fails must not end the process; the transaction's status
+    // tells of it. One that was refused ends before those that are still on their way.
+    const after = (): Promise<unknown> => before
+    this.#last = answer.then(after, after)
     return answer
   }
 
   async #start(config: unknown, values: unknown): Promise<PgResult> {
     if (this.#isRevoked) throw revoked()
     const query = readQuery(config, values)
-    refuseControl(query.text)
-    refuseSettings(query.text, this.#isAlone)
+    refuseUnsafe(inspect(query.text), this.#isAlone)
     await this.#last
     if (!this.#mayStart) throw revoked()
-    return this.#connection.passOn({
-      text: query.text,
-      ...(query.values === undefined ? {} : { values: [...query.values] }),
-      ...(query.rowMode === undefined ? {} : { rowMode: query.rowMode }),
-    })
+    const { text, values: given, rowMode } = query
+    // Without values there may be several statements in the text, which cannot have a name.
+    const name = given === undefined ? undefined : this.#names?.find(text)
+    const sent = {
+      text,
+      ...(given === undefined ? {} : { values: [...given] }),
+      ...(rowMode === undefined ? {} : { rowMode }),
+    }
+    if (name === undefined) return this.#connection.passOn(sent)
+    try {
+      return await this.#connection.passOn({ ...sent, name })
+    } catch (error) {
+      this.#names?.refuse(text, error)
+      throw error
+    }
   }
 }
 
-function refuseControl(text: string): void {
-  const control = findTransactionControl(text, REFUSED, 'postgres')
-  if (control === undefined) return
-  throw new HookonceError(
-    'TRANSACTION_CONTROL',
-    `A handler's transaction is opened and ended by hookonce: ${control} is refused`,
-  )
+interface Inspected {
+  readonly control: string | undefined
+  readonly settings: ReturnType<typeof listSettingChanges>
+}
+
+/** Handlers say the same few things again and again, and reading one takes longer than finding it here. */
+const inspected = new Map<string, Inspected>()
+const INSPECTED_MAX = 1_000
+
+function inspect(text: string): Inspected {
+  let found = inspected.get(text)
+  if (found === undefined) {
+    found = {
+      control: findTransactionControl(text, REFUSED, 'postgres'),
+      settings: listSettingChanges(text),
+    }
+    // Texts that are put together anew each time would fill it: starting over is enough then.
+    if (inspected.size >= INSPECTED_MAX) inspected.clear()
+    inspected.set(text, found)
+  }
+  return found
 }
 
 /**
@@ -94,8 +125,14 @@ function refuseControl(text: string): void {
  * another tenant, say, under row-level security. One event alone may have what ends with its transaction.
  * The rest would stay on a connection that goes back to the user's pool.
  */
-function refuseSettings(text: string, isAlone: boolean): void {
-  for (const { keyword, isLocal } of listSettingChanges(text)) {
+function refuseUnsafe({ control, settings }: Inspected, isAlone: boolean): void {
+  if (control !== undefined) {
+    throw new HookonceError(
+      'TRANSACTION_CONTROL',
+      `A handler's transaction is opened and ended by hookonce: ${control} is refused`,
+    )
+  }
+  for (const { keyword, isLocal } of settings) {
     if (!isAlone) throw new SettingRefusedError(keyword)
     if (isLocal) continue
     throw new HookonceError(

@@ -26,6 +26,7 @@ import { migrate } from './migrate.ts'
 import { requirePoolSize } from './options.ts'
 import type { ResolvedPostgresOptions } from './options.ts'
 import { BatchRecorder } from './record-batch.ts'
+import { StatementNames } from './statement-names.ts'
 import { asStoreError, findSqlState } from './store-error.ts'
 import { announce } from './sql/announce.ts'
 import { CAN_READ_CONTROL, beat } from './sql/beat.ts'
@@ -60,6 +61,7 @@ export class PostgresStore implements Store<PostgresTx> {
   readonly #suspectLock: string
   readonly #claimer: GroupClaimer
   readonly #recorder: BatchRecorder
+  readonly #names = new StatementNames()
   readonly #listeners = new Set<Listener>()
   readonly #groups = new Set<PostgresGroup>()
   readonly #channel: string
@@ -158,6 +160,7 @@ export class PostgresStore implements Store<PostgresTx> {
         connection,
         events,
         xid,
+        names: connection.client.processID === pid ? this.#names : undefined,
         cancel: async () => this.#cancel(pid),
         onEnd: (ended) => this.#groups.delete(ended),
       })
