@@ -3,7 +3,8 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['**/node_modules/**', 'bench/**'],
+    // The oracles need packages that `npm run test:sdks` installs.
+    exclude: ['**/node_modules/**', 'bench/**', 'test/sdk-oracles/**'],
     globalSetup: ['test/support/postgres/global-setup.ts', 'test/support/redis/global-setup.ts'],
     // Real databases and real processes on a busy machine; a test waits for conditions, not for this.
     testTimeout: 60_000,

@@ -1,4 +1,4 @@
-import { signedDelivery } from 'hookonce/testing'
+import { sign } from 'hookonce/testing'
 
 /** Signs the example's deliveries. A real one comes from the provider and lives in the environment. */
 export const EXAMPLE_SECRET = 'whsec_example_secret_for_the_quick_start'
@@ -18,7 +18,7 @@ export async function deliver({
   times,
 }: DeliverOptions): Promise<readonly Answer[]> {
   const secret = process.env['STRIPE_WEBHOOK_SECRET'] ?? EXAMPLE_SECRET
-  const { headers, body } = signedDelivery('stripe', { secret, key, type })
+  const { headers, body } = sign('stripe', { key, type }, { secret })
   const send = async (): Promise<Answer> => {
     const response = await fetch(`http://127.0.0.1:${port}/in/stripe`, {
       method: 'POST',

@@ -80,7 +80,7 @@ function judgeOutside(
   const outside = OUTSIDE_RULES.find((rule) => rule.packages.includes(specifier))
   if (outside === undefined && specifier.startsWith('node:') && isBuiltin(specifier))
     return undefined
-  if (outside?.files.test(file) === true && form === 'dynamic') return undefined
+  if (outside?.files.test(file) === true && form === (outside.form ?? 'dynamic')) return undefined
   return { kind: 'outside', file, target: specifier, because: OUTSIDE_BECAUSE }
 }
 

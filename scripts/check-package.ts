@@ -18,9 +18,12 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /**
  * What the package may weigh. The packed size is what everybody downloads, the unpacked one what
  * everybody keeps. Raise it in the change that needs it, with the reason in that change.
+ *
+ * With 76 providers, their fixtures and the guard for Redis it is 409,393 bytes packed and 1,369,122
+ * unpacked; a quarter more than that is the room for what comes.
  */
-const PACKED_BYTES_MAX = 400_000
-const UNPACKED_BYTES_MAX = 1_600_000
+const PACKED_BYTES_MAX = 512_000
+const UNPACKED_BYTES_MAX = 1_712_000
 
 /** npm runs these on the machine of whoever installs the package, or on ours before a release. */
 const LIFECYCLE_SCRIPTS = [
@@ -142,18 +145,21 @@ function importEveryEntry(
   const install = ['install', '--offline', '--omit=optional', '--no-audit', '--no-fund', tarball]
   const installed = spawnSync('npm', install, { cwd: consumer, encoding: 'utf8' })
   if (installed.status !== 0) return [`it cannot be installed offline:\n${installed.stderr}`]
-  return Object.keys(manifest.exports)
-    .filter((entry) => !entry.endsWith('.json'))
-    .flatMap((entry) => {
-      const specifier = path.posix.join(manifest.name, entry)
-      const script = `const it = await import('${specifier}'); if (Object.keys(it).length === 0) throw new Error('exports nothing')`
-      const args = ['--input-type=module', '--eval', script]
-      const { status, stderr } = spawnSync(process.execPath, args, {
-        cwd: consumer,
-        encoding: 'utf8',
+  return (
+    Object.entries(manifest.exports)
+      // An entry without code has types alone.
+      .filter(([, target]) => typeof target === 'object' && 'default' in target)
+      .flatMap(([entry]) => {
+        const specifier = path.posix.join(manifest.name, entry)
+        const script = `const it = await import('${specifier}'); if (Object.keys(it).length === 0) throw new Error('exports nothing')`
+        const args = ['--input-type=module', '--eval', script]
+        const { status, stderr } = spawnSync(process.execPath, args, {
+          cwd: consumer,
+          encoding: 'utf8',
+        })
+        return status === 0 ? [] : [`${specifier} cannot be imported:\n${stderr}`]
       })
-      return status === 0 ? [] : [`${specifier} cannot be imported:\n${stderr}`]
-    })
+  )
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) main()

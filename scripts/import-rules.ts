@@ -59,6 +59,13 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'A provider is data about a sender on top of the algorithms; storing and running is not its business.',
   },
   {
+    part: 'types',
+    paths: ['types/'],
+    mayImport: LEAVES,
+    because:
+      'An entry with the types of a package from outside stands alone, so that nobody else needs the package.',
+  },
+  {
     part: 'contract',
     paths: ['store/contract.ts', 'store/transaction-control.ts'],
     mayImport: ['ordering', ...LEAVES],
@@ -181,18 +188,23 @@ export const IMPORT_RULES: readonly ImportRule[] = [
 export interface OutsideRule {
   readonly files: RegExp
   readonly packages: readonly string[]
+  /** @defaultValue 'dynamic' */
+  readonly form?: 'dynamic' | 'type'
 }
 
 /**
  * Everything from outside that is not built into Node. By dynamic import only: a static one would
- * make everybody install what only some need.
+ * make everybody install what only some need. Types may be imported by entries of their own, which
+ * nobody loads by loading another.
  */
 export const OUTSIDE_RULES: readonly OutsideRule[] = [
   {
     files: /^store\/sqlite\/(open-driver|driver-[a-z-]+)\.ts$/,
     packages: ['libsql', 'node:sqlite'],
   },
+  { files: /^types\/stripe\.ts$/, packages: ['stripe'], form: 'type' },
+  { files: /^types\/github\.ts$/, packages: ['@octokit/openapi-webhooks-types'], form: 'type' },
 ]
 
 export const OUTSIDE_BECAUSE =
-  'The package has no run-time dependency: whoever installs it gets our code and Node, and an optional driver is loaded by import() in store/sqlite/open-driver.ts when it is used.'
+  'The package has no run-time dependency: whoever installs it gets our code and Node, and an optional driver is loaded by import() in store/sqlite/open-driver.ts when it is used. The types of another package may only be in an entry of their own under types/.'

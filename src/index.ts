@@ -29,6 +29,7 @@ export type {
   AcknowledgePolicy,
   AnyEvents,
   EventMap,
+  EventsByType,
   ExactBody,
   HandshakeAnswer,
   HandshakeResult,

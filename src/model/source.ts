@@ -111,6 +111,14 @@ export type HandshakeStage = 'unverified' | 'verified'
  */
 export type EventMap = object
 
+/**
+ * A map from a union of events that are told apart by their `type`, as many SDKs declare it:
+ * `EventsByType<Stripe.Event>`. For senders whose payload has its type inside.
+ */
+export type EventsByType<Event extends { readonly type: string }> = {
+  readonly [One in Event as One['type']]: One
+}
+
 /** For a source that says nothing of its types: any type, any payload. */
 export type AnyEvents = Readonly<Record<string, unknown>>
 

@@ -32,7 +32,7 @@ export const github: Provider<GithubOptions, GithubEvents> = defineProvider({
   retryWindowHours: 0,
 })
 
-/** What GitHub's events have in common. For exact types, give `github` a map of them. */
+/** What GitHub's events have in common. For exact types: `github<GithubEventMap>`, from `hookonce/types/github`. */
 export interface GithubPayload {
   readonly action?: string
   // The shapes differ from event to event; `any` lets a handler read them without a cast.

@@ -37,7 +37,7 @@ export const stripe: Provider<StripeOptions, StripeEvents> = defineProvider({
   retryWindowHours: 72,
 })
 
-/** What every Stripe event has. For the exact types of Stripe's own package, give `stripe` a map of them. */
+/** What every Stripe event has. For the exact types of Stripe's own package: `stripe<StripeEventMap>`, from `hookonce/types/stripe`. */
 export interface StripePayload {
   readonly id: string
   readonly object: string

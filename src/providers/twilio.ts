@@ -7,7 +7,8 @@
  * characters now one way and now another, so the spellings that its own library tries are tried here.
  *
  * With nothing between names and values, `Body=a&To=b` and `Body=aTob` sign the same. It takes a captured
- * request to make use of that; TLS keeps those.
+ * request to make use of that; TLS keeps those. The content of a form is therefore the text that was
+ * signed: whatever is made of a captured request is known as that request.
  *
  * @module
  */
@@ -48,6 +49,7 @@ export const twilio: Provider<TwilioOptions, TwilioEvents> = defineProvider({
   type: findType,
   occurredAt: findTime,
   sequence: (reading) => findField(reading, 'SequenceNumber'),
+  content: findSignedForm,
   // Nobody signs the token: a captured request under a fresh one would be another event.
   sameBytes: 'quarantine',
   // For a call or a message the answer is TwiML, and JSON an error. This one says: do nothing.
@@ -205,6 +207,13 @@ function findFieldsHash({ bytes }: Reading): string | undefined {
   const fields = renderSortedForm(bytes)
   if (fields === undefined || fields.byteLength === 0) return undefined
   return createHash('sha256').update(fields).digest('hex')
+}
+
+/** With the query, which is signed before the fields: a field could be moved into it. */
+function findSignedForm({ delivery, json, bytes }: Reading): Buffer | undefined {
+  if (json !== undefined || delivery.method === 'GET') return undefined
+  const form = renderSortedForm(bytes)
+  return form && Buffer.concat([Buffer.from(splitQuery(delivery.url)[1], 'utf8'), form])
 }
 
 /** `message.delivered`, `call.completed`: there is no type, only a status. */

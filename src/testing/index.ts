@@ -1,7 +1,18 @@
 /** The public kit for tests. */
 
+export { checkProvider, listProviderChecks } from './check-provider.ts'
+export type { Finding } from './check-provider.ts'
+export type { ProviderCheck, Problems } from './check-subject.ts'
+export type {
+  Configuration,
+  HandshakeCase,
+  ProviderCase,
+  Resign,
+  Uncovered,
+} from './provider-case.ts'
 export { sign } from './sign.ts'
-export type { SignableName, SignableProvider, SignedEvent } from './sign.ts'
+export type { SignableName, SignableProvider } from './sign.ts'
+export type { SignedEvent } from './signed-event.ts'
 export type {
   Credentials,
   DeliveryDraft,
@@ -9,9 +20,3 @@ export type {
   FixtureEvent,
   ProviderFixture,
 } from './fixture.ts'
-export { signedDelivery } from './signed-delivery.ts'
-export type {
-  SignedDeliveryOptions,
-  SignedHmacDeliveryOptions,
-  SignedProvider,
-} from './signed-delivery-options.ts'

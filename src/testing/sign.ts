@@ -11,43 +11,12 @@
 import { randomUUID } from 'node:crypto'
 import { OptionInvalidError, rejectUnknownKeys } from '../errors.ts'
 import type { Delivery } from '../model/delivery.ts'
-import type { ProviderDefinition } from '../providers/index.ts'
+import type { HmacOptions, ProviderDefinition } from '../providers/index.ts'
 import type { Credentials, DeliveryDraft, FixtureContent, ProviderFixture } from './fixture.ts'
 import { FIXTURES } from './fixtures/index.ts'
 import { signDraft } from './sign-draft.ts'
-
-export interface SignedEvent {
-  /**
-   * The event type.
-   *
-   * @defaultValue the first of the provider's fixture
-   */
-  readonly type?: string
-  /**
-   * The event's id, put where the provider has it.
-   *
-   * @defaultValue a fresh one
-   */
-  readonly key?: string
-  /**
-   * The body in place of the fixture's. An object or a list is written as JSON.
-   *
-   * @defaultValue the fixture's payload
-   */
-  readonly body?: unknown
-  /** More headers, or others in place of the fixture's. Names in lower case. */
-  readonly headers?: Readonly<Record<string, string>>
-  /**
-   * When it is sent and received.
-   *
-   * @defaultValue now
-   */
-  readonly at?: Date
-  /** @defaultValue 'POST' */
-  readonly method?: string
-  /** The path and query as the server sees them. */
-  readonly url?: string
-}
+import { signHmac } from './sign-hmac.ts'
+import type { SignedEvent } from './signed-event.ts'
 
 /**
  * A delivery that a source of the provider with the matching options believes.
@@ -58,8 +27,27 @@ export function sign(
   provider: SignableProvider,
   event: SignedEvent,
   credentials: Credentials,
+): Delivery
+/**
+ * A delivery that a source of `hmac` with these options believes. Key and type are put where the options
+ * say, also into a body that is an object.
+ */
+export function sign(provider: 'hmac', event: SignedEvent, options: HmacOptions): Delivery
+export function sign(
+  provider: SignableProvider | 'hmac',
+  event: SignedEvent,
+  credentials: Credentials | HmacOptions,
 ): Delivery {
   rejectUnknownKeys('sign', event, ['type', 'key', 'body', 'headers', 'at', 'method', 'url'])
+  if (provider === 'hmac') return signHmac(event, credentials as HmacOptions)
+  return signProvider(provider, event, credentials as Credentials)
+}
+
+function signProvider(
+  provider: SignableProvider,
+  event: SignedEvent,
+  credentials: Credentials,
+): Delivery {
   rejectUnknownKeys('sign', credentials, ['secret', 'privateKey', 'publicUrl', 'options'])
   const fixture = requireFixture(provider)
   const draft = draftDelivery(fixture, event)

@@ -90,7 +90,7 @@ function readCompilerOptions(): ts.CompilerOptions {
 }
 
 interface Manifest {
-  readonly exports: Readonly<Record<string, { readonly default?: string }>>
+  readonly exports: Readonly<Record<string, { readonly default?: string; readonly types?: string }>>
 }
 
 /** `hookonce` and each of its entries, with the source file it is built from. */
@@ -98,8 +98,9 @@ export function listEntryPaths(base: string): Record<string, string[]> {
   const manifest = JSON.parse(ts.sys.readFile(path.join(ROOT, 'package.json')) ?? '') as Manifest
   return Object.fromEntries(
     Object.entries(manifest.exports).flatMap(([entry, target]) => {
-      if (target.default === undefined) return []
-      const source = target.default.replace(/^\.\/dist\//, `${base}/src/`).replace(/\.js$/, '.ts')
+      const built = target.default ?? target.types
+      if (built === undefined) return []
+      const source = built.replace(/^\.\/dist\//, `${base}/src/`).replace(/(\.js|\.d\.ts)$/, '.ts')
       return [[path.posix.join('hookonce', entry), [source]]]
     }),
   )

@@ -68,7 +68,7 @@ function classOf(code: string): string | undefined {
 function listTypeScript(folder: string): readonly SourceText[] {
   return fs
     .readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'))
     .map((file) => path.posix.join(folder, file.split(path.sep).join('/')))
     .map((name) => ({ name, text: fs.readFileSync(path.join(ROOT, name), 'utf8') }))
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { permanent } from '../../src/work/verdicts.ts'
 import type { Logger } from '../../src/telemetry/logger.ts'
-import { signedDelivery } from '../../src/testing/index.ts'
+import { sign } from '../../src/testing/index.ts'
 import { deliver, openInbox, SECRET } from '../support/inbox-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 
@@ -114,7 +114,7 @@ export function receiveContract(store: StoreUnderTest): void {
 
     test('a forged delivery is refused with one fixed body and leaves nothing', async () => {
       const { inbox, deliver } = await openInbox(store, { worker: false })
-      const forged = signedDelivery('stripe', { secret: 'whsec_of_somebody_else', key: 'evt_1' })
+      const forged = sign('stripe', { key: 'evt_1' }, { secret: 'whsec_of_somebody_else' })
 
       const answer = await inbox.receive('stripe', forged)
 
@@ -125,7 +125,7 @@ export function receiveContract(store: StoreUnderTest): void {
 
     test('an unknown source is 404, another method 405, an encoded body 415, a large one 413', async () => {
       const { inbox } = await openInbox(store, { worker: false, receive: { bodyBytesMax: 2_000 } })
-      const delivery = signedDelivery('stripe', { secret: SECRET })
+      const delivery = sign('stripe', {}, { secret: SECRET })
 
       const answers = await Promise.all([
         inbox.receive('nobody', delivery),
@@ -143,7 +143,7 @@ export function receiveContract(store: StoreUnderTest): void {
 
     test('a security header that came twice is 400', async () => {
       const { inbox } = await openInbox(store, { worker: false })
-      const delivery = signedDelivery('stripe', { secret: SECRET })
+      const delivery = sign('stripe', {}, { secret: SECRET })
       const signature = delivery.headers['stripe-signature'] as string
 
       const answer = await inbox.receive('stripe', {
@@ -157,7 +157,7 @@ export function receiveContract(store: StoreUnderTest): void {
 
     test('a verified event without key is kept as quarantined and answered 200', async () => {
       const { inbox } = await openInbox(store, { worker: false })
-      const delivery = signedDelivery('stripe', { secret: SECRET, body: '{"type":"ping"}' })
+      const delivery = sign('stripe', { body: '{"type":"ping"}' }, { secret: SECRET })
 
       const first = await inbox.receive('stripe', delivery)
       const second = await inbox.receive('stripe', delivery)

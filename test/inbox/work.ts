@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { permanent, retryAfter, skip } from '../../src/work/verdicts.ts'
 import type { HandlerContext } from '../../src/work/handler-context.ts'
-import { signedDelivery } from '../../src/testing/index.ts'
+import { sign } from '../../src/testing/index.ts'
 import { deliver, openInbox, SECRET } from '../support/inbox-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
 
@@ -264,7 +264,7 @@ export function workContract(store: StoreUnderTest): void {
           livemode,
           data: { object: {} },
         })
-        await inbox.receive('stripe', signedDelivery('stripe', { secret: SECRET, body }))
+        await inbox.receive('stripe', sign('stripe', { body }, { secret: SECRET }))
         await done
       }
 

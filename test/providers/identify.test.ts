@@ -9,7 +9,7 @@ import {
   stripe,
   unsigned,
 } from '../../src/providers/index.ts'
-import { signedDelivery } from '../../src/testing/index.ts'
+import { sign } from '../../src/testing/index.ts'
 import { delivery, HMAC_OPTIONS, NOW, SECRET, withHeaders } from './signed-sources.ts'
 
 const secrets = [SECRET]
@@ -111,12 +111,11 @@ describe('github', () => {
 
 describe('shopify', () => {
   const source = shopify({ secrets })
-  const signed = signedDelivery('shopify', {
-    secret: SECRET,
-    at: NOW,
-    key: 'event-1',
-    type: 'orders/paid',
-  })
+  const signed = sign(
+    'shopify',
+    { at: NOW, key: 'event-1', type: 'orders/paid' },
+    { secret: SECRET },
+  )
 
   test('knows an event by its event id, and says its topic and time', () => {
     expect(only(source, signed)).toMatchObject({
@@ -180,12 +179,11 @@ describe('standardWebhooks', () => {
   const source = standardWebhooks({ secrets })
 
   test('knows an event by its webhook-id, and reads type and time from the body', () => {
-    const signed = signedDelivery('standardWebhooks', {
-      secret: SECRET,
-      at: NOW,
-      key: 'msg_1',
-      type: 'a.b',
-    })
+    const signed = sign(
+      'standardWebhooks',
+      { at: NOW, key: 'msg_1', type: 'a.b' },
+      { secret: SECRET },
+    )
 
     expect(only(source, signed)).toEqual({ key: 'msg_1', type: 'a.b', occurredAt: NOW })
   })

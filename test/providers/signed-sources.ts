@@ -3,7 +3,7 @@ import type { Delivery } from '../../src/model/delivery.ts'
 import type { Source, Verdict } from '../../src/model/source.ts'
 import { github, hmac, shopify, standardWebhooks, stripe } from '../../src/providers/index.ts'
 import type { HmacOptions, Secret } from '../../src/providers/index.ts'
-import { signedDelivery } from '../../src/testing/index.ts'
+import { sign } from '../../src/testing/index.ts'
 
 export const NOW = new Date(1_760_000_000_000)
 export const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
@@ -40,39 +40,36 @@ export const SIGNED_SOURCES: readonly SignedSource[] = [
     name: 'stripe',
     header: 'stripe-signature',
     source: (secrets = [SECRET]) => stripe({ secrets }),
-    deliver: (options) => signedDelivery('stripe', { secret: SECRET, at: NOW, ...options }),
+    deliver: ({ secret = SECRET, ...event } = {}) =>
+      sign('stripe', { at: NOW, ...event }, { secret }),
   },
   {
     name: 'github',
     header: 'x-hub-signature-256',
     source: (secrets = [SECRET]) => github({ secrets }),
-    deliver: (options) => signedDelivery('github', { secret: SECRET, at: NOW, ...options }),
+    deliver: ({ secret = SECRET, ...event } = {}) =>
+      sign('github', { at: NOW, ...event }, { secret }),
   },
   {
     name: 'shopify',
     header: 'x-shopify-hmac-sha256',
     source: (secrets = [SECRET]) => shopify({ secrets }),
-    deliver: (options) => signedDelivery('shopify', { secret: SECRET, at: NOW, ...options }),
+    deliver: ({ secret = SECRET, ...event } = {}) =>
+      sign('shopify', { at: NOW, ...event }, { secret }),
   },
   {
     name: 'standardWebhooks',
     header: 'webhook-signature',
     source: (secrets = [SECRET]) => standardWebhooks({ secrets }),
-    deliver: (options) =>
-      signedDelivery('standardWebhooks', { secret: SECRET, at: NOW, ...options }),
+    deliver: ({ secret = SECRET, ...event } = {}) =>
+      sign('standardWebhooks', { at: NOW, ...event }, { secret }),
   },
   {
     name: 'hmac',
     header: 'x-signature',
     source: (secrets = [SECRET]) => hmac({ ...HMAC_OPTIONS, secrets }),
-    deliver: ({ secret = SECRET, key, ...options } = {}) =>
-      signedDelivery('hmac', {
-        ...HMAC_OPTIONS,
-        secrets: [secret],
-        eventKey: key ?? 'e1',
-        at: NOW,
-        ...options,
-      }),
+    deliver: ({ secret = SECRET, ...event } = {}) =>
+      sign('hmac', { key: 'e1', at: NOW, ...event }, { ...HMAC_OPTIONS, secrets: [secret] }),
   },
 ]
 

@@ -126,6 +126,21 @@ describe('Twilio', () => {
     expect(keys).not.toContain('t1')
   })
 
+  test('gives all that sign alike one content, wherever a field was moved to', async () => {
+    const publicUrl = 'https://example.com/in'
+    const source = twilio({ secrets, publicUrl })
+    const text = '?a=1CallSidCA1FromB'
+    const made = [
+      { url: '/in?a=1', body: Buffer.from('CallSid=CA1&From=B') },
+      { url: '/in?a=1', body: Buffer.from('CallSid=CA1FromB') },
+      { url: '/in?a=1CallSidCA1', body: Buffer.from('From=B') },
+    ].map((parts) => call(publicUrl, parts, text))
+
+    const contents = made.map((delivery) => source.identify(delivery)[0]?.content?.toString())
+    for (const delivery of made) expect(await isBelieved(source, delivery)).toBe(true)
+    expect(contents).toEqual([text, text, text])
+  })
+
   test('is answered with TwiML, and quarantines known fields under a new token', () => {
     const source = twilio({ secrets, publicUrl: 'https://example.com/in' })
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { standardWebhooks, stripe } from '../../src/providers/index.ts'
-import { signedDelivery } from '../../src/testing/index.ts'
+import { sign } from '../../src/testing/index.ts'
 import {
   delivery,
   headerOf,
@@ -220,7 +220,7 @@ describe('several signatures in one header', () => {
 
   test('R31: a ninth of Standard Webhooks is not tried', () => {
     const source = standardWebhooks({ secrets: [SECRET] })
-    const signed = signedDelivery('standardWebhooks', { secret: SECRET, at: NOW })
+    const signed = sign('standardWebhooks', { at: NOW }, { secret: SECRET })
     const signature = headerOf(signed, 'webhook-signature')
     const behind = (count: number) =>
       withHeaders(signed, {
@@ -254,11 +254,7 @@ describe('R20: dots in a webhook-id', () => {
   const key = Buffer.from(SECRET.slice(6), 'base64')
 
   test('are believed where they cannot be mistaken, and make ids of their own', () => {
-    const dotted = signedDelivery('standardWebhooks', {
-      secret: SECRET,
-      at: NOW,
-      key: 'order.42.paid',
-    })
+    const dotted = sign('standardWebhooks', { at: NOW, key: 'order.42.paid' }, { secret: SECRET })
 
     expect(verdictOf(source, dotted).ok).toBe(true)
     expect(source.identify(dotted)[0]?.key).toBe('order.42.paid')
@@ -303,7 +299,7 @@ describe('R20: dots in a webhook-id', () => {
 
 describe('Ed25519 signatures', () => {
   test('do not count for a source that has only secrets', () => {
-    const signed = signedDelivery('standardWebhooks', { secret: SECRET, at: NOW })
+    const signed = sign('standardWebhooks', { at: NOW }, { secret: SECRET })
     const v1a = withHeaders(signed, {
       'webhook-signature': headerOf(signed, 'webhook-signature').replace('v1,', 'v1a,'),
     })

@@ -129,6 +129,18 @@ const FORBIDDEN: readonly [
     { kind: 'outside', target: 'pg' },
   ],
   [
+    'the types of a package that another entry may import',
+    'providers/stripe.ts',
+    `import type Stripe from 'stripe'`,
+    { kind: 'outside', target: 'stripe' },
+  ],
+  [
+    'the code of a package in an entry of types',
+    'types/stripe.ts',
+    `import Stripe from 'stripe'`,
+    { kind: 'outside', target: 'stripe' },
+  ],
+  [
     'a driver loaded elsewhere than in its file',
     'store/sqlite/connection.ts',
     `await import('libsql')`,

@@ -14,7 +14,7 @@ import { stripe } from '../../src/providers/stripe.ts'
 import type { StripeEvents } from '../../src/providers/stripe.ts'
 import type { HappeningName, Happenings } from '../../src/telemetry/happenings.ts'
 import type { Logger } from '../../src/telemetry/logger.ts'
-import { signedDelivery } from '../../src/testing/index.ts'
+import { sign } from '../../src/testing/index.ts'
 import { openStore } from './store-under-test.ts'
 import type { OpenedStore, QueryTx, StoreUnderTest } from './store-under-test.ts'
 
@@ -85,7 +85,7 @@ export function deliver(
     livemode: false,
     data: { object: { amount } },
   })
-  return inbox.receive('stripe', signedDelivery('stripe', { secret: SECRET, key, type, body }))
+  return inbox.receive('stripe', sign('stripe', { key, type, body }, { secret: SECRET }))
 }
 
 export const PING_OPTIONS = {
@@ -97,7 +97,7 @@ export const PING_OPTIONS = {
 } as const
 
 function signedPing(key: string, body: Uint8Array | string) {
-  return signedDelivery('hmac', { ...PING_OPTIONS, body, headers: { 'x-id': key } })
+  return sign('hmac', { body, headers: { 'x-id': key } }, PING_OPTIONS)
 }
 
 const SILENT: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }

@@ -5,6 +5,12 @@ export const CASE: ProviderCase = {
   fixture: braintreeFixture,
   configuration: configure('a_public_key|a_private_key'),
   otherConfiguration: configure('a_public_key|another_private_key'),
+  uncovered: {
+    sameText: {
+      why: 'two fields are read, and the payload is signed; no other field is looked at',
+      signed: (body) => new URLSearchParams(body).get('bt_payload') ?? '',
+    },
+  },
   // Signed with a second key that was added meanwhile.
   retryOf: (_, resign) => {
     const retry = resign({})

@@ -7,6 +7,7 @@ export const CASE: ProviderCase = {
     bodyBytes: {
       why: 'nothing is signed; whoever has the passcode may say anything, and TLS keeps it',
       covers: (body, at) => !isPasscode(body, at),
+      identifies: true,
     },
   },
   retryOf: ({ body }, resign) =>

@@ -7,6 +7,7 @@ export const CASE: ProviderCase = {
     bodyBytes: {
       why: 'only the time and the token are signed; a token counts for one event, a signature for nine hours, and TLS keeps the rest',
       covers: isUnsigned,
+      identifies: true,
     },
   },
   // Signed anew, with a token of its own.

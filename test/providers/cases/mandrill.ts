@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { mandrillFixture } from '../../../src/testing/fixtures/mandrill.ts'
 import type { ProviderCase } from '../every-provider.ts'
+import { sortedFields } from '../sorted-fields.ts'
 
 const EMPTY = Buffer.from('mandrill_events=%5B%5D')
 const signedWith = (key: string, url: string) => ({
@@ -12,6 +13,12 @@ const signedWith = (key: string, url: string) => ({
 
 export const CASE: ProviderCase = {
   fixture: mandrillFixture,
+  uncovered: {
+    sameText: {
+      why: 'the name and the value of its one field are signed with nothing between; under another name there are no events',
+      signed: sortedFields,
+    },
+  },
   batch: (keys, at) => ({
     mandrill_events: JSON.stringify(
       keys.map((key) => ({

@@ -9,6 +9,7 @@ export const CASE: ProviderCase = {
     bodyBytes: {
       why: 'nothing is signed; whoever has the clientState may say anything, and TLS keeps it',
       covers: (body, at) => !isClientState(body, at),
+      identifies: true,
     },
   },
   // The subscription was renewed in between.

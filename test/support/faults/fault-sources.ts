@@ -7,7 +7,7 @@
 
 import type { Delivery } from '../../../src/model/delivery.ts'
 import { hmac, stripe } from '../../../src/providers/index.ts'
-import { signedDelivery } from '../../../src/testing/index.ts'
+import { sign } from '../../../src/testing/index.ts'
 import type { Script } from './scripted-handler.ts'
 
 const PARTNER = {
@@ -53,16 +53,16 @@ export interface ScriptedEvent extends Script {
 
 /** A delivery of `partner`, and of `watched`. Equal events make equal bytes. */
 export function fromPartner({ key, type = 'thing.happened', ...script }: ScriptedEvent): Delivery {
-  return signedDelivery('hmac', { ...PARTNER, body: JSON.stringify({ id: key, type, ...script }) })
+  return sign('hmac', { body: JSON.stringify({ id: key, type, ...script }) }, PARTNER)
 }
 
 /** A delivery of `partner`, and of `bytes`, with a body as it is. */
 export function fromPartnerBytes(body: Uint8Array | string): Delivery {
-  return signedDelivery('hmac', { ...BYTES, body })
+  return sign('hmac', { body }, BYTES)
 }
 
 export function fromRival({ key, type = 'thing.happened', ...script }: ScriptedEvent): Delivery {
-  return signedDelivery('hmac', { ...RIVAL, body: JSON.stringify({ id: key, type, ...script }) })
+  return sign('hmac', { body: JSON.stringify({ id: key, type, ...script }) }, RIVAL)
 }
 
 export function fromStripe(
@@ -70,15 +70,16 @@ export function fromStripe(
   at = new Date(),
   body?: Readonly<Record<string, unknown>>,
 ): Delivery {
-  return signedDelivery('stripe', { secret: STRIPE_SECRET, key, at, ...(body && { body }) })
+  const event = body && { body: { type: 'invoice.paid', ...body, id: key } }
+  return sign('stripe', { key, at, ...event }, { secret: STRIPE_SECRET })
 }
 
 /** As `partner` would send it, but signed by somebody who does not know the secret. */
 export function forged({ key, type = 'thing.happened', ...script }: ScriptedEvent): Delivery {
   const secrets = ['forger: guesses thirty-two characters'] as const
-  return signedDelivery('hmac', {
-    ...PARTNER,
-    secrets,
-    body: JSON.stringify({ id: key, type, ...script }),
-  })
+  return sign(
+    'hmac',
+    { body: JSON.stringify({ id: key, type, ...script }) },
+    { ...PARTNER, secrets },
+  )
 }

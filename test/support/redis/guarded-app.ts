@@ -6,7 +6,7 @@ import type { Delivery } from '../../../src/model/delivery.ts'
 import type { Source } from '../../../src/model/source.ts'
 import { stripe } from '../../../src/providers/index.ts'
 import type { HappeningName } from '../../../src/telemetry/happenings.ts'
-import { signedDelivery } from '../../../src/testing/index.ts'
+import { sign } from '../../../src/testing/index.ts'
 import { serve } from '../adapter-cases.ts'
 import type { ConnectedRedis } from './connect-redis.ts'
 import { SILENT } from './guard-under-test.ts'
@@ -85,9 +85,6 @@ export async function aGuardedApp(
 }
 
 export function aDelivery(key: string, body?: unknown): Delivery {
-  return signedDelivery('stripe', {
-    secret: SECRET,
-    key,
-    ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }),
-  })
+  const event = body === undefined ? { key } : { key, body: JSON.stringify(body) }
+  return sign('stripe', event, { secret: SECRET })
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { hmac } from '../../src/providers/index.ts'
 import type { HmacOptions } from '../../src/providers/index.ts'
-import { signedDelivery } from '../../src/testing/index.ts'
+import { sign } from '../../src/testing/index.ts'
 import { HMAC_OPTIONS, NOW, SECRET, SIGNED_SOURCES, verdictOf } from './signed-sources.ts'
 
 describe('the kit', () => {
@@ -15,10 +15,7 @@ describe('the kit', () => {
   test.each(['stripe', 'github', 'shopify', 'standardWebhooks'] as const)(
     'makes every %s delivery another event with other bytes',
     (kind) => {
-      const [one, two] = [
-        signedDelivery(kind, { secret: SECRET }),
-        signedDelivery(kind, { secret: SECRET }),
-      ]
+      const [one, two] = [sign(kind, {}, { secret: SECRET }), sign(kind, {}, { secret: SECRET })]
       const identify = SIGNED_SOURCES.find(({ name }) => name === kind)!.source().identify
 
       expect(identify(one)[0]?.key).not.toBe(identify(two)[0]?.key)
@@ -27,29 +24,26 @@ describe('the kit', () => {
     },
   )
 
-  test('puts key and type into an object, and leaves text and bytes alone', () => {
-    const body = (options: object) =>
-      Buffer.from(
-        signedDelivery('stripe', { secret: SECRET, key: 'evt_1', type: 't', ...options }).body,
-      ).toString()
+  test('sends a body as it is given, be it an object, a text or bytes', () => {
+    const bodyOf = (body: unknown) =>
+      Buffer.from(sign('stripe', { key: 'evt_1', body }, { secret: SECRET }).body).toString()
 
-    expect(JSON.parse(body({ body: { id: 'x', a: 1 } }))).toEqual({ id: 'evt_1', type: 't', a: 1 })
-    expect(body({ body: '{ }' })).toBe('{ }')
-    expect(body({ body: Buffer.from('[ ]') })).toBe('[ ]')
+    expect(bodyOf({ id: 'x', a: 1 })).toBe('{"id":"x","a":1}')
+    expect(bodyOf('{ }')).toBe('{ }')
+    expect(bodyOf(Buffer.from('[ ]'))).toBe('[ ]')
   })
 
-  test('keeps the id and type of an object when none are asked for', () => {
-    const { body } = signedDelivery('stripe', {
-      secret: SECRET,
-      body: { id: 'evt_7', type: 'mine' },
-    })
+  test('puts key and type into an object for hmac, where its options say, and leaves text alone', () => {
+    const bodyOf = (body: unknown) =>
+      Buffer.from(sign('hmac', { type: 't', body }, HMAC_OPTIONS).body).toString()
 
-    expect(JSON.parse(Buffer.from(body).toString())).toEqual({ id: 'evt_7', type: 'mine' })
+    expect(bodyOf({ type: 'x', a: 1 })).toBe('{"type":"t","a":1}')
+    expect(bodyOf('{ }')).toBe('{ }')
   })
 
   test('adds headers', () => {
     expect(
-      signedDelivery('github', { secret: SECRET, headers: { 'x-more': '1' } }).headers['x-more'],
+      sign('github', { headers: { 'x-more': '1' } }, { secret: SECRET }).headers['x-more'],
     ).toBe('1')
   })
 
@@ -64,12 +58,7 @@ describe('the kit', () => {
     ['sha1 in hex', { algorithm: 'sha1', encoding: 'hex', prefix: 'sha1=' }],
   ])('signs for hmac with %s', (_, changed) => {
     const options = { ...HMAC_OPTIONS, ...changed }
-    const signed = signedDelivery('hmac', {
-      ...options,
-      at: NOW,
-      eventKey: 'key-1',
-      eventType: 'type-1',
-    })
+    const signed = sign('hmac', { at: NOW, key: 'key-1', type: 'type-1' }, options)
     const [event] = hmac(options).identify(signed)
 
     expect(verdictOf(hmac(options), signed)).toEqual({ ok: true, secret: '1' })
@@ -78,12 +67,11 @@ describe('the kit', () => {
   })
 
   test('refuses what it does not know', () => {
-    expect(() => signedDelivery('paper' as 'stripe', { secret: SECRET })).toThrow(
-      /must be one of 'stripe'/,
+    expect(() => sign('paper' as 'stripe', {}, { secret: SECRET })).toThrow(
+      /must be a provider with a fixture/,
     )
-    expect(() => signedDelivery('stripe', { secret: SECRET, id: 'x' } as never)).toThrow(
-      /signedDelivery.id/,
-    )
-    expect(() => signedDelivery('hmac', { ...HMAC_OPTIONS, kee: 'x' } as never)).toThrow(/hmac.kee/)
+    expect(() => sign('stripe', { id: 'x' } as never, { secret: SECRET })).toThrow(/sign.id/)
+    expect(() => sign('stripe', {}, { secrets: SECRET } as never)).toThrow(/sign.secrets/)
+    expect(() => sign('hmac', {}, { ...HMAC_OPTIONS, kee: 'x' } as never)).toThrow(/hmac.kee/)
   })
 })

@@ -2,28 +2,21 @@ import { createHmac, randomUUID } from 'node:crypto'
 import type { Delivery } from '../model/delivery.ts'
 import { hmac } from '../providers/index.ts'
 import type { HmacOptions, HmacTimestampOptions } from '../providers/index.ts'
-import type { SignedHmacDeliveryOptions } from './signed-delivery-options.ts'
+import type { SignedEvent } from './signed-event.ts'
 
-/** A delivery that a source of `hmac` with the same options believes. */
-export function signHmacDelivery(options: SignedHmacDeliveryOptions): Delivery {
-  const {
-    body: given,
-    eventKey,
-    eventType,
-    at = new Date(),
-    headers: more,
-    ...hmacOptions
-  } = options
+/** A delivery that a source of `hmac` with the same options believes. The first of its secrets signs. */
+export function signHmac(event: SignedEvent, options: HmacOptions): Delivery {
+  const { body: given, key, type, at = new Date(), headers: more } = event
   // Refuses what `hmac` refuses, so that the rest may rely on the options.
-  hmac(hmacOptions)
+  hmac(options)
 
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   const payload: Record<string, unknown> = isPlainObject(given) ? structuredClone(given) : {}
   const keyPlace = typeof options.key === 'string' ? options.key : (options.key[0] ?? 'body')
-  if (eventKey !== undefined || given === undefined)
-    place(keyPlace, eventKey ?? randomUUID(), { headers, payload })
-  if (options.type !== undefined && (eventType !== undefined || given === undefined)) {
-    place(options.type, eventType ?? 'example.created', { headers, payload })
+  if (key !== undefined || given === undefined)
+    place(keyPlace, key ?? randomUUID(), { headers, payload })
+  if (options.type !== undefined && (type !== undefined || given === undefined)) {
+    place(options.type, type ?? 'example.created', { headers, payload })
   }
   const body =
     isPlainObject(given) || given === undefined
@@ -36,11 +29,12 @@ export function signHmacDelivery(options: SignedHmacDeliveryOptions): Delivery {
   }
   Object.assign(headers, more)
   const signature = sign(
-    hmacOptions,
+    options,
     fillTemplate(options.signed ?? '{body}', { headers, timestamp, body }),
   )
   headers[options.header.toLowerCase()] ??= `${options.prefix ?? ''}${signature}`
-  return { method: 'POST', url: '/', headers, body, receivedAt: at }
+  const { method = 'POST', url = '/' } = event
+  return { method, url, headers, body, receivedAt: at }
 }
 
 function sign(options: HmacOptions, signed: Buffer): string {

@@ -1,0 +1,12 @@
+/**
+ * The events of Stripe's own package, by type. Types only: nothing here runs, and `stripe` is needed by
+ * those alone who import this entry.
+ *
+ * @module
+ */
+
+import type Stripe from 'stripe'
+import type { EventsByType } from '../model/source.ts'
+
+/** For `stripe<StripeEventMap>({ … })`: a handler of `invoice.paid` gets a `Stripe.InvoicePaidEvent`. */
+export type StripeEventMap = EventsByType<Stripe.Event>
