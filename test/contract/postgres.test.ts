@@ -8,6 +8,7 @@ import { claimContract } from './claim.ts'
 import { crashSweepContract } from './crash-sweep.ts'
 import { migrateContract } from './migrate.ts'
 import { operatorsContract } from './operators.ts'
+import { outboxEnqueueContract } from './outbox-enqueue.ts'
 import { recordContract } from './record.ts'
 import { settleContract } from './settle.ts'
 import { unhandledContract } from './unhandled.ts'
@@ -42,5 +43,6 @@ function everyContract(underTest: StoreUnderTest): void {
   crashSweepContract(underTest)
   unhandledContract(underTest)
   operatorsContract(underTest)
+  outboxEnqueueContract(underTest)
   migrateContract(underTest)
 }

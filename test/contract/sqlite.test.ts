@@ -4,6 +4,7 @@ import { claimContract } from './claim.ts'
 import { crashSweepContract } from './crash-sweep.ts'
 import { migrateContract } from './migrate.ts'
 import { operatorsContract } from './operators.ts'
+import { outboxEnqueueContract } from './outbox-enqueue.ts'
 import { recordContract } from './record.ts'
 import { settleContract } from './settle.ts'
 import { unhandledContract } from './unhandled.ts'
@@ -19,6 +20,7 @@ for (const driver of ['libsql', 'node:sqlite'] as const) {
       crashSweepContract(underTest)
       unhandledContract(underTest)
       operatorsContract(underTest)
+      outboxEnqueueContract(underTest)
       migrateContract(underTest)
     },
   )

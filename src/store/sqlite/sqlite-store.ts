@@ -35,6 +35,7 @@ import { openConnection, requireWal } from './open-connection.ts'
 import { openDriver } from './open-driver.ts'
 import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
 import type { ResolvedSqliteStoreOptions, SqliteStoreOptions } from './options.ts'
+import { SqliteOutbox } from './outbox.ts'
 import { getOwnProcess } from './process-identity.ts'
 import { RunningLists } from './running-lists.ts'
 import { announce } from './sql/announce.ts'
@@ -68,7 +69,7 @@ interface Open {
   readonly reader: Connection
 }
 
-export class SqliteStore implements Store<SqliteTx> {
+export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
   readonly engine = 'sqlite'
   /** One batch commits while the next one collects; a third would only stand in the writer's queue. */
   readonly recordConcurrency = 2
@@ -81,8 +82,10 @@ export class SqliteStore implements Store<SqliteTx> {
 
   constructor(file: string, options: SqliteStoreOptions = {}) {
     requireDatabaseFile(file)
+    const resolved = resolveSqliteStoreOptions(options)
+    super(resolved.prefix)
     this.#file = file
-    this.#options = resolveSqliteStoreOptions(options)
+    this.#options = resolved
   }
 
   async open(): Promise<void> {
