@@ -60,7 +60,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     part: 'contract',
-    paths: ['store/contract.ts', 'store/transaction-control.ts'],
+    paths: ['store/contract.ts', 'store/outbox-contract.ts', 'store/transaction-control.ts'],
     mayImport: ['ordering', ...LEAVES],
     because: 'The contract is what phases and stores agree on, so it can know neither side.',
   },
@@ -93,6 +93,13 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'A phase knows the contract and no engine, and never another phase: they meet in the store.',
   },
   {
+    part: 'outbox',
+    paths: ['outbox/'],
+    mayImport: ['contract', 'ordering', 'telemetry', 'egress', ...LEAVES],
+    because:
+      'A phase knows the contract and no engine, and never another phase: they meet in the store. What it sends over HTTP leaves through egress.',
+  },
+  {
     part: 'admin',
     paths: ['admin/'],
     mayImport: ['contract', 'telemetry', ...LEAVES],
@@ -112,6 +119,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     mayImport: [
       'receive',
       'work',
+      'outbox',
       'admin',
       'contract',
       'ordering',
@@ -127,12 +135,20 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'The inbox puts the phases together; a store and the sources are handed to it, so that it works with any of them. Of http it takes fetch.ts and node.ts only, because a framework is the choice of the user.',
   },
   {
+    part: 'egress',
+    paths: ['egress/'],
+    mayImport: LEAVES,
+    because:
+      'What leaves knows addresses, names and sockets, and nothing of messages: whoever sends goes through it, so it leans on nobody.',
+  },
+  {
     part: 'index',
     paths: ['index.ts'],
     mayImport: [
       'inbox',
       'receive',
       'work',
+      'outbox',
       'admin',
       'telemetry',
       'contract',

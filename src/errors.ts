@@ -30,6 +30,7 @@ export const ERROR_CODES = [
   'PAYLOAD_INVALID',
   'RESULT_INVALID',
   'INBOX_STOPPED',
+  'DESTINATION_BLOCKED',
 ] as const
 
 export type ErrorCode = (typeof ERROR_CODES)[number]
@@ -112,6 +113,20 @@ export class SettingRefusedError extends HookonceError {
       `${keyword} would change the transaction for other events as well; give the handler groupMax: 1 to use it`,
       { retryable: true },
     )
+  }
+}
+
+/** A destination that must not be reached: an address that is not public, or a URL that is no destination. */
+export class DestinationBlockedError extends HookonceError {
+  override readonly name = 'DestinationBlockedError'
+  readonly host: string
+  /** The class of the address, or what is wrong with the URL. */
+  readonly reason: string
+
+  constructor(host: string, reason: string) {
+    super('DESTINATION_BLOCKED', `The destination ${host} is not connected to: ${reason}`)
+    this.host = host
+    this.reason = reason
   }
 }
 

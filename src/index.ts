@@ -10,6 +10,7 @@ export type { HandlerFunction, SourceMap } from './handler-types.ts'
 export type { Operator } from './admin/operator.ts'
 export {
   CommitUnknownError,
+  DestinationBlockedError,
   ERROR_CODES,
   HookonceError,
   OptionInvalidError,
