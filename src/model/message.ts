@@ -1,3 +1,5 @@
+import type { MessageOutcomeState, MessageState } from './message-state.ts'
+
 /** Ours, minted when the message is written: a UUIDv7 in lower case. Receivers know a message by its key. */
 export type MessageId = string
 
@@ -19,4 +21,78 @@ export interface MessageDraft {
   readonly delayMs: number
   /** The event whose handler sent it, if one did. */
   readonly eventId: string | undefined
+}
+
+/** A message as a destination gets it. */
+export interface Message {
+  readonly id: MessageId
+  readonly destination: string
+  /** The idempotency key: the same every time this message is sent. */
+  readonly key: string
+  readonly body: Uint8Array
+  readonly contentType: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly eventId: string | undefined
+  readonly createdAt: Date
+  /** Which attempt this is, from 1. */
+  readonly attempt: number
+}
+
+/** What a destination said: as much of it as is kept, as it came, without what is secret. */
+export interface MessageResponse {
+  readonly status: number
+  /** The head, a header a line. */
+  readonly head: string
+  readonly body: Uint8Array
+}
+
+/** Why an attempt failed, for people and for code. */
+export type MessageFailureReason =
+  /** Nothing was connected to: refused, unresolved, a certificate that does not hold. */
+  | 'unreachable'
+  /** The address is not one that may be connected to. */
+  | 'blocked'
+  | 'timeout'
+  /** The connection broke before there was an answer. */
+  | 'interrupted'
+  /** An answer that is not a success. */
+  | 'refused'
+  /** A custom destination threw. */
+  | 'error'
+  /** What a check said, or that it failed. */
+  | 'check'
+
+export interface MessageFailure {
+  readonly reason: MessageFailureReason
+  readonly message: string
+  readonly durationMs: number
+  readonly response: MessageResponse | undefined
+}
+
+/** A message with all that is known of it, for an operator. */
+export interface MessageRecord {
+  readonly id: MessageId
+  readonly destination: string
+  readonly key: string
+  readonly state: MessageState
+  /** Why it is dead or unknown. */
+  readonly reason: string | undefined
+  readonly attempts: number
+  /** When it is due, or when the lease of the relay that sends it ends; nothing once it has an outcome. */
+  readonly sendAt: Date | undefined
+  /** Since when it may have arrived without our knowing. */
+  readonly uncertainSince: Date | undefined
+  readonly body: Uint8Array
+  readonly contentType: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly eventId: string | undefined
+  readonly createdAt: Date
+  readonly outcome:
+    | {
+        readonly state: MessageOutcomeState
+        readonly settledAt: Date
+        readonly response: MessageResponse | undefined
+      }
+    | undefined
+  readonly failures: readonly (MessageFailure & { readonly attempt: number })[]
 }

@@ -11,7 +11,9 @@
  * @module
  */
 
+import { CREATE_CLAIM_MESSAGES } from './sql/claim-messages.ts'
 import { CREATE_ENQUEUE_MESSAGES } from './sql/enqueue-messages.ts'
+import { CREATE_SETTLE_MESSAGES } from './sql/settle-messages.ts'
 
 export const CREATE_OUTBOX = `
 create table {schema}.messages (
@@ -79,4 +81,16 @@ create table {schema}.paused_destinations (
   reason    text        not null,
   paused_at timestamptz not null
 );
-${CREATE_ENQUEUE_MESSAGES}`
+
+-- For functions whose call is a transaction of its own: it must not depend on what the role has as defaults.
+create function {schema}.require_settings() returns void language plpgsql as $require_settings$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise 'this needs READ COMMITTED' using errcode = 'active_sql_transaction';
+  end if;
+  perform set_config('synchronous_commit', 'on', true), set_config('lock_timeout', '5000', true);
+end
+$require_settings$;
+${CREATE_ENQUEUE_MESSAGES}
+${CREATE_CLAIM_MESSAGES}
+${CREATE_SETTLE_MESSAGES}`

@@ -69,9 +69,10 @@ export class PostgresStore extends PostgresOutbox implements Store<PostgresTx> {
   #canReadControl = false
 
   constructor(options: ResolvedPostgresOptions) {
-    super(options.schema)
+    const connections = new Connections(options.pool, options.schema)
+    super(connections, options.schema)
     this.#options = options
-    this.#connections = new Connections(options.pool, options.schema)
+    this.#connections = connections
     this.#suspectLock = lockNumber(options.schema, 'suspect')
     this.#claimer = new GroupClaimer(this.#suspectLock)
     this.#recorder = new BatchRecorder(async (timeoutMs) => this.#connections.checkOut(timeoutMs))
