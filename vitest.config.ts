@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['**/node_modules/**', 'bench/**'],
-    globalSetup: ['test/support/postgres/global-setup.ts'],
+    globalSetup: ['test/support/postgres/global-setup.ts', 'test/support/redis/global-setup.ts'],
     // Real databases and real processes on a busy machine; a test waits for conditions, not for this.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -95,7 +95,17 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   {
     part: 'outbox',
     paths: ['outbox/'],
-    mayImport: ['contract', 'ordering', 'telemetry', 'egress', ...LEAVES],
+    mayImport: [
+      'contract',
+      'telemetry',
+      'egress',
+      // A destination fails and is tried again by the words and the rules of a handler, and an idle relay
+      // waits like an idle worker.
+      'work/retry-policy.ts',
+      'work/verdicts.ts',
+      'work/wake-up.ts',
+      ...LEAVES,
+    ],
     because:
       'A phase knows the contract and no engine, and never another phase: they meet in the store. What it sends over HTTP leaves through egress.',
   },
@@ -140,6 +150,26 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     mayImport: LEAVES,
     because:
       'What leaves knows addresses, names and sockets, and nothing of messages: whoever sends goes through it, so it leans on nobody.',
+  },
+  {
+    part: 'guard',
+    paths: ['guard/'],
+    mayImport: [
+      'receive',
+      'telemetry',
+      // What makes a middleware of the door. A framework is the choice of the user, as with the inbox.
+      'http/answer-node.ts',
+      'http/parsed-by.ts',
+      'http/receiving-inbox.ts',
+      // An event has the same envelope and the same idempotency keys, so that moving to an inbox
+      // changes neither the work nor what the other side has seen.
+      'work/envelope.ts',
+      'work/idempotency-key.ts',
+      ...LEAVES,
+    ],
+    mayImportTypesOf: ['inbox'],
+    because:
+      'The guard is an entry of its own for those without a SQL database: it takes the door of the inbox and what a handler is given, and never a store, a worker or the inbox.',
   },
   {
     part: 'index',

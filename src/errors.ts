@@ -30,6 +30,8 @@ export const ERROR_CODES = [
   'PAYLOAD_INVALID',
   'RESULT_INVALID',
   'INBOX_STOPPED',
+  'RETENTION_TOO_SHORT',
+  'LEASE_LOST',
   'DESTINATION_BLOCKED',
 ] as const
 
@@ -113,6 +115,35 @@ export class SettingRefusedError extends HookonceError {
       `${keyword} would change the transaction for other events as well; give the handler groupMax: 1 to use it`,
       { retryable: true },
     )
+  }
+}
+
+/** Keys would be forgotten while the sender may still deliver, and its next delivery would run again. */
+export class RetentionTooShortError extends HookonceError {
+  override readonly name = 'RetentionTooShortError'
+  readonly source: string
+  readonly retentionDays: number
+  readonly retryWindowHours: number
+
+  constructor(about: {
+    readonly option: string
+    readonly source: string
+    readonly retentionDays: number
+    readonly retryWindowHours: number
+    readonly isAssumed: boolean
+  }) {
+    const { option, source, retentionDays, retryWindowHours, isAssumed } = about
+    const window = isAssumed
+      ? `for how long "${source}" retries is not known, so ${retryWindowHours} h are assumed`
+      : `"${source}" retries for up to ${retryWindowHours} h`
+    super(
+      'RETENTION_TOO_SHORT',
+      `${option} is ${retentionDays}, but ${window}: a retry after the key is forgotten would run again. ` +
+        `Set ${option} to ${Math.ceil(retryWindowHours / 24)} or more`,
+    )
+    this.source = source
+    this.retentionDays = retentionDays
+    this.retryWindowHours = retryWindowHours
   }
 }
 

@@ -23,6 +23,7 @@ import { nodeHandler } from './http/node.ts'
 import type { ReceivingInbox } from './http/receiving-inbox.ts'
 import type { Acknowledgement } from './model/acknowledgement.ts'
 import type { Delivery } from './model/delivery.ts'
+import { isSourceName } from './model/source-name.ts'
 import type { Source } from './model/source.ts'
 import { unavailable } from './receive/acknowledge.ts'
 import { OutcomeWaiter } from './receive/await-outcome.ts'
@@ -333,16 +334,13 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
 type Patterns<Sources extends SourceMap, Name extends keyof Sources> =
   TypePattern<EventsOf<Sources[Name]>> | readonly TypePattern<EventsOf<Sources[Name]>>[]
 
-const SOURCE_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/
-
 function requireSources(sources: SourceMap): ReadonlyMap<string, Source> {
   if (typeof sources !== 'object' || sources === null) {
     throw new OptionInvalidError('createInbox.sources', 'an object of sources by name', sources)
   }
   const entries = Object.entries(sources)
   for (const [name, source] of entries) {
-    // The name is part of the URL, of the identity of every event, and of the logs.
-    if (!SOURCE_NAME.test(name)) {
+    if (!isSourceName(name)) {
       throw new OptionInvalidError(
         `createInbox.sources.${name}`,
         'named with a-z, 0-9, - and _ only',

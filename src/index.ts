@@ -14,6 +14,7 @@ export {
   ERROR_CODES,
   HookonceError,
   OptionInvalidError,
+  RetentionTooShortError,
   StoreRejectedError,
   StoreUnavailableError,
 } from './errors.ts'

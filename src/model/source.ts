@@ -119,6 +119,8 @@ export interface Source<Events extends EventMap = AnyEvents> {
   readonly provider: string
   /** Headers that verification or identification reads. More than one value of any is a 400. */
   readonly securityHeaders: readonly string[]
+  /** Headers that show a secret as it is. What is stored has `[withheld]` there. */
+  readonly secretHeaders?: readonly string[]
   readonly acknowledge: AcknowledgePolicy
   readonly redelivery: RedeliveryPolicy
   readonly sameBytes: SameBytesPolicy

@@ -22,6 +22,8 @@ import type { CertificateOptions } from './schemes/rsa-signature.ts'
 import type { Verification } from './schemes/verification.ts'
 
 const SNS_HOST = /^sns\.[a-z0-9-]{3,30}\.amazonaws\.com(\.cn)?$/
+/** To its end: anybody can have a certificate for `sns.` and a domain of theirs. */
+const SNS_NAME = /^sns\.(?:[a-z0-9-]{3,30}\.)?amazonaws\.com(?:\.cn)?$/
 
 /** Amazon SNS over HTTPS. A message is known by its topic and `MessageId`. */
 export const awsSns: Provider<AwsSnsOptions, AwsSnsEvents> = defineProvider({
@@ -35,7 +37,7 @@ export const awsSns: Provider<AwsSnsOptions, AwsSnsEvents> = defineProvider({
         url: 'json:$.SigningCertURL',
         host: SNS_HOST,
         path: /^\/SimpleNotificationService-[A-Za-z0-9]+\.pem$/,
-        subject: /^sns\./,
+        subject: SNS_NAME,
       },
       signed: renderSigned,
     }),

@@ -137,13 +137,14 @@ function makeSource(
         ...(definition.warnings?.(options) ?? []),
       ],
       verify: built.verify,
-      identify: (delivery) => identification.identify(delivery),
+      identify: (delivery) => identification.identify(delivery, options),
     },
   )
   const methods = [...new Set([...eventMethods, ...rules.map(({ method }) => method ?? 'POST')])]
   return Object.freeze({
     ...source,
     methods: Object.freeze(methods),
+    secretHeaders: Object.freeze(built.secretHeaders ?? []),
     ...(definition.refusal && { refusal: definition.refusal }),
     ...(rules.length > 0 && {
       handshake: compileHandshake(provider, rules, {

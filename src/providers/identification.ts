@@ -56,7 +56,7 @@ export interface Identification {
   readonly headers: readonly string[]
   /** The headers that the key and the scope are read from. */
   readonly keyHeaders: readonly string[]
-  identify(delivery: Delivery): Identified
+  identify(delivery: Delivery, options?: Readonly<Record<string, unknown>>): Identified
 }
 
 export function compileIdentification(provider: string, spec: IdentitySpec): Identification {
@@ -76,16 +76,16 @@ export function compileIdentification(provider: string, spec: IdentitySpec): Ide
   return {
     headers: Object.values(places).flatMap((one: CompiledPlace | undefined) => one?.headers ?? []),
     keyHeaders: [...places.key.headers, ...(places.scope?.headers ?? [])],
-    identify(delivery) {
+    identify(delivery, options) {
       try {
-        const whole = new Reading(delivery)
+        const whole = new Reading(delivery, undefined, options)
         const parts = cut?.(whole)
         if (parts === undefined) {
           const body = storedOf(whole)
           return [{ ...identifyOne(places, contentOf, whole), ...(body && { body }) }]
         }
         return parts.map(({ bytes, bodyType }, index) => {
-          const part = new Reading(delivery, { bytes, index, root: whole })
+          const part = new Reading(delivery, { bytes, index, root: whole }, options)
           return {
             ...identifyOne(places, contentOf, part),
             body: storedOf(part) ?? bytes,

@@ -192,7 +192,7 @@ export class Batcher {
 
   async #sendTogether(parcels: readonly Parcel[]): Promise<void> {
     const { drafts, places } = collapse(parcels)
-    const sending = this.#store.recordEvents(drafts, { deadlineMs: this.#options.answerTimeoutMs })
+    const sending = this.#store.recordEvents(drafts, { deadlineMs: findTimeLeftMs(parcels) })
     for (const [identity, index] of places) this.#flights.set(identity, { sending, index })
     try {
       answer(parcels, places, await sending)
@@ -202,6 +202,12 @@ export class Batcher {
       }
     }
   }
+}
+
+/** Until the last of them is answered without the store: nobody waits for what is stored after that. */
+function findTimeLeftMs(parcels: readonly Parcel[]): number {
+  const lastExpiresAt = parcels.reduce((last, { expiresAt }) => Math.max(last, expiresAt), 0)
+  return Math.max(1, lastExpiresAt - performance.now())
 }
 
 async function shareFlights(flights: readonly Flight[]): Promise<readonly RecordedDraft[]> {

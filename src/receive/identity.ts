@@ -41,16 +41,30 @@ export function draftEvent(
     sameBytes: source.sameBytes,
     redelivery: source.redelivery,
     body,
-    headers: headersOf(identified, delivery),
+    headers: headersOf(identified, source, delivery),
     receivedAt: delivery.receivedAt,
     occurredAt: identified.occurredAt,
     secret,
   }
 }
 
-/** A body that was cut out of a form is not a form, and a handler's payload is parsed by this header. */
-function headersOf({ bodyType }: IdentifiedEvent, { headers }: Delivery): DeliveryHeaders {
-  return bodyType === undefined ? headers : { ...headers, 'content-type': bodyType }
+/** What shows a secret as it is, whoever the sender. */
+const ALWAYS_WITHHELD: readonly string[] = ['authorization', 'proxy-authorization', 'cookie']
+
+/** The headers as they are kept: nobody who reads the database learns a token that opens the door. */
+function headersOf(
+  { bodyType }: IdentifiedEvent,
+  { secretHeaders = [] }: Source,
+  { headers }: Delivery,
+): DeliveryHeaders {
+  const withheld = [...ALWAYS_WITHHELD, ...secretHeaders].filter((name) => name in headers)
+  if (bodyType === undefined && withheld.length === 0) return headers
+  return {
+    ...headers,
+    // A body that was cut out of a form is not a form, and a handler's payload is parsed by this header.
+    ...(bodyType !== undefined && { 'content-type': bodyType }),
+    ...Object.fromEntries(withheld.map((name) => [name, '[withheld]'])),
+  }
 }
 
 export interface DraftContext {

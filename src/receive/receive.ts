@@ -1,12 +1,8 @@
 /**
  * The receive path: from one HTTP delivery to durable events and an answer.
  *
- *     delivery ─▶ find source ─▶ limits ─▶ verify ─▶ identify ─▶ record ─▶ acknowledge
- *                     404      405/413/415   401/400                503         200
- *                                 400
- *
- * A sender that only checks the endpoint is answered before or after `verify`, as its handshake asks,
- * and leaves nothing behind.
+ *     delivery ─▶ door ─▶ record ─▶ acknowledge
+ *                  4xx      503         200
  *
  * What this module promises:
  *
@@ -14,8 +10,7 @@
  *   the event and will send it again.
  * - One event is stored once, however many times it is delivered and however many processes receive
  *   it at once. The store's unique key decides, not this process.
- * - Nothing unverified runs a statement or is logged, and nothing of it is read but what an unsigned
- *   handshake needs.
+ * - Nothing unverified gets here: `door.ts` lets it in, or answers.
  * - The body is kept as the bytes that arrived.
  *
  * What it leaves to others: reading the request (`http/`), signature schemes (`verify/`,
@@ -24,69 +19,43 @@
  * @module
  */
 
-import { asError, CommitUnknownError, StoreUnavailableError } from '../errors.ts'
+import { StoreUnavailableError } from '../errors.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { EventDraft } from '../model/event.ts'
-import type { HandshakeAnswer, Source, VerdictReason } from '../model/source.ts'
-import type { HappeningEmitter } from '../telemetry/emitter.ts'
-import {
-  handshaken,
-  malformed,
-  refused,
-  stored,
-  unavailable,
-  unknownSource,
-} from './acknowledge.ts'
+import type { Source } from '../model/source.ts'
+import { stored } from './acknowledge.ts'
 import type { OutcomeWaiter } from './await-outcome.ts'
 import type { Batcher, RecordedDraft } from './batcher.ts'
 import type { CommittedKeys } from './committed-keys.ts'
 import type { DeliveryCounter } from './delivery-counter.ts'
+import { passDoor } from './door.ts'
+import type { DoorContext } from './door.ts'
 import { draftEvent } from './identity.ts'
-import { findBreach } from './limits.ts'
 import type { ResolvedReceiveOptions } from './options.ts'
 
-export interface ReceiveContext {
-  readonly sources: ReadonlyMap<string, Source>
+export interface ReceiveContext extends DoorContext {
   readonly options: ResolvedReceiveOptions
   readonly batcher: Batcher
   readonly committedKeys: CommittedKeys
   readonly counter: DeliveryCounter
   readonly outcomes: OutcomeWaiter
-  readonly happenings: HappeningEmitter
   /** Told after new events were committed, so that a worker can start at once. */
   readonly onStored: () => void
 }
 
-export async function receive(
+export function receive(
   context: ReceiveContext,
   sourceName: string,
   delivery: Delivery,
 ): Promise<Acknowledgement> {
-  const source = context.sources.get(sourceName)
-  if (source === undefined) return unknownSource()
-  try {
-    const breach = findBreach(source, delivery, context.options)
-    if (breach !== undefined) return reportBreach(context, sourceName, breach)
-
-    const greeting = await source.handshake?.(delivery, 'unverified')
-    if (greeting !== undefined) return greet(context, sourceName, source, greeting)
-
-    const verdict = await source.verify(delivery)
-    if (!verdict.ok) return refuse(context, sourceName, source, verdict.reason)
-
-    const signedGreeting = await source.handshake?.(delivery, 'verified')
-    if (signedGreeting !== undefined) return greet(context, sourceName, source, signedGreeting)
-
-    const drafts = source
-      .identify(delivery)
-      .map((event) => draftEvent({ sourceName, source, delivery, secret: verdict.secret }, event))
-
+  return passDoor(context, sourceName, delivery, async ({ source, events, secret }) => {
+    const drafts = events.map((event) =>
+      draftEvent({ sourceName, source, delivery, secret }, event),
+    )
     const recorded = await record(context, drafts)
-    return await acknowledge(context, source, drafts, recorded)
-  } catch (error) {
-    return reportUnavailable(context, sourceName, error)
-  }
+    return acknowledge(context, source, drafts, recorded)
+  })
 }
 
 /** From memory where it is certain, else from the store, and never later than the deadline. */
@@ -177,50 +146,6 @@ function report(
     case 'quarantined':
       return happenings.emit('delivery.quarantined', { ...about, reason: recorded.reason ?? '' })
   }
-}
-
-function greet(
-  context: ReceiveContext,
-  sourceName: string,
-  source: Source,
-  greeting: HandshakeAnswer | 'refuse',
-): Acknowledgement {
-  if (greeting === 'refuse') return refuse(context, sourceName, source, 'bad-token')
-  context.happenings.emit('delivery.handshake', { source: sourceName, status: greeting.status })
-  return handshaken(greeting)
-}
-
-function refuse(
-  { happenings }: ReceiveContext,
-  sourceName: string,
-  { refusal }: Source,
-  reason: VerdictReason,
-): Acknowledgement {
-  happenings.emit('delivery.refused', { source: sourceName, reason })
-  if (reason === 'key-unavailable') return unavailable()
-  return reason === 'malformed-timestamp' || reason === 'malformed-header'
-    ? malformed()
-    : refused(refusal)
-}
-
-function reportBreach(
-  { happenings }: ReceiveContext,
-  source: string,
-  breach: Acknowledgement,
-): Acknowledgement {
-  happenings.emit('delivery.malformed', { source, reason: breach.outcome })
-  return breach
-}
-
-function reportUnavailable(
-  { happenings }: ReceiveContext,
-  source: string,
-  cause: unknown,
-): Acknowledgement {
-  const error = asError(cause)
-  if (error instanceof CommitUnknownError) happenings.emit('store.commit-unknown', { error })
-  happenings.emit('delivery.unavailable', { source, error })
-  return unavailable()
 }
 
 /** The sender's patience is the limit, whatever the database does. What is on its way may still arrive. */

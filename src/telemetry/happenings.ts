@@ -26,6 +26,11 @@ interface AboutEvent {
   readonly attempt: number
 }
 
+interface AboutGuarded {
+  readonly source: string
+  readonly key: string
+}
+
 export interface Happenings {
   'delivery.accepted': AboutDelivery
   /** `from`: where it was noticed. `memory` and `flight` cost no statement. */
@@ -76,6 +81,25 @@ export interface Happenings {
   'store.available': { readonly downMs: number }
   /** This process's clock and the database's differ: signatures with timestamps will look stale. */
   'clock.skewed': { readonly skewMs: number }
+
+  /** The work ran and its mark is kept. */
+  'guard.done': AboutGuarded & { readonly durationMs: number }
+  'guard.duplicate': AboutGuarded
+  /** Somebody else runs it now. The sender is told to come again. */
+  'guard.busy': AboutGuarded & { readonly retryInMs: number }
+  /** The work threw; its lease was given back. */
+  'guard.failed': AboutGuarded & { readonly error: Error }
+  /** The work is done and could not be marked: the next delivery runs it again. */
+  'guard.unmarked': AboutGuarded & { readonly reason: 'lease-lost' | 'unavailable' }
+  /** Redis was away and `whenUnavailable` is `run`: the work ran without any guard. */
+  'guard.unguarded': AboutGuarded & { readonly error: Error }
+  /** A duplicate whose content is not that of the first. It was not run and is not kept. */
+  'guard.conflict': AboutGuarded
+  /** A verified event without a key: it was not run, and its sender told to come again. */
+  'guard.keyless': { readonly source: string; readonly type: string }
+  /** The work is done and marked, but its result is not kept. */
+  'guard.result-dropped': AboutGuarded & { readonly reason: string }
+
   'source.warning': { readonly source: string; readonly warning: string }
 }
 

@@ -53,6 +53,15 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'store.unavailable': 'error',
   'store.available': 'info',
   'clock.skewed': 'error',
+  'guard.done': 'debug',
+  'guard.duplicate': 'info',
+  'guard.busy': 'info',
+  'guard.failed': 'warn',
+  'guard.unmarked': 'error',
+  'guard.unguarded': 'error',
+  'guard.conflict': 'warn',
+  'guard.keyless': 'error',
+  'guard.result-dropped': 'warn',
   'source.warning': 'warn',
 }
 

@@ -10,6 +10,7 @@
 
 import { X509Certificate } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
+import { isOfKind } from './public-key.ts'
 
 export interface FetchedCertificate {
   readonly key: KeyObject
@@ -32,7 +33,7 @@ export function findCertificate(
   try {
     const chain = listCertificates(pem)
     const leaf = chain[0]
-    if (leaf?.publicKey.asymmetricKeyType !== 'rsa') return undefined
+    if (leaf === undefined || !isOfKind(leaf.publicKey, 'rsa')) return undefined
     if (host !== undefined && !listNames(leaf).some((name) => host.test(name))) return undefined
     if (roots !== undefined && !endsAtRoot(chain, roots.flatMap(listCertificates))) return undefined
     return {

@@ -44,14 +44,21 @@ export interface ReadingPart {
 /** One delivery being identified, or one event of it. Its body is parsed when first asked for, and once. */
 export class Reading {
   readonly delivery: Delivery
+  /** What the source was configured with. */
+  readonly options: Readonly<Record<string, unknown>>
   readonly #part: ReadingPart | undefined
   #json: JsonBody | undefined
   #isParsed = false
   #query: URLSearchParams | undefined
 
-  constructor(delivery: Delivery, part?: ReadingPart) {
+  constructor(
+    delivery: Delivery,
+    part?: ReadingPart,
+    options: Readonly<Record<string, unknown>> = {},
+  ) {
     this.delivery = delivery
     this.#part = part
+    this.options = options
   }
 
   /** The event's own bytes: its part of the body, or the whole. */

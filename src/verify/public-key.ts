@@ -85,7 +85,7 @@ function findBareKey(text: string): Buffer | undefined {
   return bytes?.byteLength === 32 ? bytes : undefined
 }
 
-function isOfKind(key: KeyObject, kind: PublicKeyKind): boolean {
+export function isOfKind(key: KeyObject, kind: PublicKeyKind): boolean {
   if (key.type !== 'public') return false
   if (kind === 'ec')
     return key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1'

@@ -11,7 +11,7 @@ import type { StandardSchema } from './standard-schema.ts'
  * @throws HookonceError `PAYLOAD_INVALID`
  */
 export async function createEnvelope(
-  event: ClaimedEvent,
+  event: EnvelopeContent,
   schema: StandardSchema | undefined,
 ): Promise<WebhookEvent> {
   const envelope = new Envelope(event)
@@ -23,6 +23,12 @@ export async function createEnvelope(
     `The payload is not what the schema expects: ${describeIssues(checked.issues)}`,
   )
 }
+
+/** What is put into an envelope; a claimed event has it, and so has one that is run without a store. */
+export type EnvelopeContent = Pick<
+  ClaimedEvent,
+  'eventId' | 'source' | 'key' | 'type' | 'body' | 'headers' | 'receivedAt' | 'occurredAt'
+>
 
 /** The payload is parsed when it is first asked for, once per handler, so that no handler sees another's changes. */
 class Envelope implements WebhookEvent {
@@ -36,7 +42,7 @@ class Envelope implements WebhookEvent {
   readonly occurredAt: Date | undefined
   #payload: { readonly value: unknown } | undefined
 
-  constructor(event: ClaimedEvent, ...payload: [unknown?]) {
+  constructor(event: EnvelopeContent, ...payload: [unknown?]) {
     this.id = event.eventId
     this.source = event.source
     this.key = event.key

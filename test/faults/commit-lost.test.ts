@@ -8,70 +8,76 @@ import { until } from '../support/faults/until.ts'
 import { WireProxy } from '../support/faults/wire-proxy.ts'
 
 describe('a connection to PostgreSQL that is lost when an event is stored', () => {
-  test('R04: at COMMIT, after the server has committed: 503, and the retry is a duplicate', async () => {
-    const { database, proxy } = await startProxy()
-    const receiver = createFaultInbox(database, { connection: proxy.config, poolMax: 2 })
-    await warmUp(receiver)
-    const { fired } = proxy.arm({ matches: /^commit$/i, fault: 'drop-after' })
-    const delivery = fromPartner({ key: 'evt_1' })
+  // The call that stores a batch commits by itself, except where content is watched.
+  describe.each([
+    ['partner', /record_new/i],
+    ['watched', /^commit$/i],
+  ])('of %s', (source, commit) => {
+    test('R04: at COMMIT, after the server has committed: 503, and the retry is a duplicate', async () => {
+      const { database, proxy } = await startProxy()
+      const receiver = createFaultInbox(database, { connection: proxy.config, poolMax: 2 })
+      await warmUp(receiver)
+      const { fired } = proxy.arm({ matches: commit, fault: 'drop-after' })
+      const delivery = fromPartner({ key: 'evt_1' })
 
-    const lost = await receiver.inbox.receive('partner', delivery)
-    await fired
+      const lost = await receiver.inbox.receive(source, delivery)
+      await fired
 
-    expect(lost).toMatchObject({ status: 503, outcome: 'unavailable' })
-    expect(lost.headers['retry-after']).toMatch(/^\d+$/)
-    expect(receiver.count('store.commit-unknown')).toBe(1)
-    expect(await database.count('events')).toBe(2)
-    expect(await receiver.inbox.receive('partner', delivery)).toMatchObject({
-      status: 200,
-      outcome: 'duplicate',
+      expect(lost).toMatchObject({ status: 503, outcome: 'unavailable' })
+      expect(lost.headers['retry-after']).toMatch(/^\d+$/)
+      expect(receiver.count('store.commit-unknown')).toBe(1)
+      expect(await database.count('events')).toBe(2)
+      expect(await receiver.inbox.receive(source, delivery)).toMatchObject({
+        status: 200,
+        outcome: 'duplicate',
+      })
+      expect(await database.count('events')).toBe(2)
     })
-    expect(await database.count('events')).toBe(2)
-  })
 
-  test('R05: at COMMIT, before the server has seen it: 503, and the retry is accepted', async () => {
-    const { database, proxy } = await startProxy()
-    const receiver = createFaultInbox(database, { connection: proxy.config, poolMax: 2 })
-    await warmUp(receiver)
-    const { fired } = proxy.arm({ matches: /^commit$/i, fault: 'drop-before' })
-    const delivery = fromPartner({ key: 'evt_1' })
+    test('R05: at COMMIT, before the server has seen it: 503, and the retry is accepted', async () => {
+      const { database, proxy } = await startProxy()
+      const receiver = createFaultInbox(database, { connection: proxy.config, poolMax: 2 })
+      await warmUp(receiver)
+      const { fired } = proxy.arm({ matches: commit, fault: 'drop-before' })
+      const delivery = fromPartner({ key: 'evt_1' })
 
-    const lost = await receiver.inbox.receive('partner', delivery)
-    await fired
+      const lost = await receiver.inbox.receive(source, delivery)
+      await fired
 
-    expect(lost).toMatchObject({ status: 503, outcome: 'unavailable' })
-    // The same happening as in R04: nobody on this side of the wire can tell the two apart.
-    expect(receiver.count('store.commit-unknown')).toBe(1)
-    expect(await receiver.inbox.receive('partner', delivery)).toMatchObject({
-      status: 200,
-      outcome: 'accepted',
+      expect(lost).toMatchObject({ status: 503, outcome: 'unavailable' })
+      // The same happening as in R04: nobody on this side of the wire can tell the two apart.
+      expect(receiver.count('store.commit-unknown')).toBe(1)
+      expect(await receiver.inbox.receive(source, delivery)).toMatchObject({
+        status: 200,
+        outcome: 'accepted',
+      })
+      expect(await database.count('events')).toBe(2)
     })
-    expect(await database.count('events')).toBe(2)
-  })
 
-  test('R06: a COMMIT that is never answered is 503 at the deadline, and its connection is not used again', async () => {
-    const { database, proxy } = await startProxy()
-    const receiver = createFaultInbox(database, {
-      connection: proxy.config,
-      poolMax: 2,
-      receive: { answerTimeoutMs: 1_500 },
+    test('R06: a COMMIT that is never answered is 503 at the deadline, and its connection is not used again', async () => {
+      const { database, proxy } = await startProxy()
+      const receiver = createFaultInbox(database, {
+        connection: proxy.config,
+        poolMax: 2,
+        receive: { answerTimeoutMs: 1_500 },
+      })
+      await warmUp(receiver)
+      const { fired } = proxy.arm({ matches: commit, fault: 'black-hole' })
+      const delivery = fromPartner({ key: 'evt_1' })
+
+      const silent = await receiver.inbox.receive(source, delivery)
+      await fired
+      const connectionsBefore = proxy.connections
+
+      expect(silent).toMatchObject({ status: 503, outcome: 'unavailable' })
+      // The pool has one place left: an answer now shows that the silent connection has left it.
+      // A retry that is faster than the end of that connection still joins its answer.
+      const retry = () => receiver.inbox.receive(source, delivery)
+      await expect
+        .poll(retry, { timeout: 20_000 })
+        .toMatchObject({ status: 200, outcome: 'duplicate' })
+      expect(proxy.connections).toBe(connectionsBefore + 1)
     })
-    await warmUp(receiver)
-    const { fired } = proxy.arm({ matches: /^commit$/i, fault: 'black-hole' })
-    const delivery = fromPartner({ key: 'evt_1' })
-
-    const silent = await receiver.inbox.receive('partner', delivery)
-    await fired
-    const connectionsBefore = proxy.connections
-
-    expect(silent).toMatchObject({ status: 503, outcome: 'unavailable' })
-    // The pool has one place left: an answer now shows that the silent connection has left it.
-    // A retry that is faster than the end of that connection still joins its answer.
-    const retry = () => receiver.inbox.receive('partner', delivery)
-    await expect
-      .poll(retry, { timeout: 20_000 })
-      .toMatchObject({ status: 200, outcome: 'duplicate' })
-    expect(proxy.connections).toBe(connectionsBefore + 1)
   })
 
   test('R06: an INSERT that is never answered is 503 as well, and the retry stores the event once', async () => {
@@ -82,15 +88,15 @@ describe('a connection to PostgreSQL that is lost when an event is stored', () =
       receive: { answerTimeoutMs: 1_500 },
     })
     await warmUp(receiver)
-    const { fired } = proxy.arm({ matches: /insert into \S*events/i, fault: 'black-hole' })
+    const { fired } = proxy.arm({ matches: /record_new/i, fault: 'black-hole' })
     const delivery = fromPartner({ key: 'evt_1' })
 
     const rollbacks = countStatements(receiver, 'rollback')
-    expect(await receiver.inbox.receive('partner', delivery)).toMatchObject({ status: 503 })
+    expect(await receiver.inbox.receive('watched', delivery)).toMatchObject({ status: 503 })
     await fired
 
     await expect
-      .poll(async () => (await receiver.inbox.receive('partner', delivery)).status, {
+      .poll(async () => (await receiver.inbox.receive('watched', delivery)).status, {
         timeout: 20_000,
       })
       .toBe(200)

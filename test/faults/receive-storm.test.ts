@@ -155,10 +155,10 @@ describe('deliveries of one event on PostgreSQL', () => {
     const [first] = await startReceivers(1, { store: database.store })
     const delivery = fromPartner({ key: 'evt_waited_for' })
     await first!.arm({ matches: '^commit', phase: 'before', at: 1, then: 'pause' })
-    const firstAnswer = post(first!.url, delivery)
+    const firstAnswer = post(first!.url, delivery, { source: 'watched' })
     await first!.untilReached()
 
-    const secondAnswer = second.inbox.receive('partner', delivery)
+    const secondAnswer = second.inbox.receive('watched', delivery)
     const waiting = `select pid, pg_blocking_pids(pid) as blockers from pg_stat_activity
                       where datname = current_database() and wait_event_type = 'Lock'`
     let rows = await database.query(waiting)

@@ -28,6 +28,7 @@ export function firstPresent(choices: readonly Choice[]): Verification {
       return {
         secrets: built[0]?.secrets ?? [],
         warnings: [...new Set(built.flatMap(({ warnings }) => warnings))],
+        secretHeaders: built.flatMap(({ secretHeaders = [] }) => secretHeaders),
         verify(delivery) {
           const chosen = built.find(({ when }) => findHeader(delivery, when) !== undefined)
           return chosen?.verify(delivery) ?? { ok: false, reason: 'missing-header' }

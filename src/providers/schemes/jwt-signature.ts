@@ -5,26 +5,28 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
-import { OptionInvalidError } from '../../errors.ts'
 import { findHeader } from '../../model/delivery.ts'
 import type { Delivery } from '../../model/delivery.ts'
-import type { SourceOptions, Verdict, VerdictReason } from '../../model/source.ts'
+import type { Verdict, VerdictReason } from '../../model/source.ts'
+import type { JwksPlace } from '../../verify/jwks.ts'
 import { isJwtInTime, isJwtSignedBy, parseJwt } from '../../verify/jwt.ts'
 import type { JwtAlgorithm, ParsedJwt } from '../../verify/jwt.ts'
-import { KeyCache } from '../../verify/key-cache.ts'
-import { findJwkKey } from '../../verify/public-key.ts'
 import { isLive, resolveSecrets } from '../../verify/secrets.ts'
 import type { ResolvedSecret, Secret } from '../../verify/secrets.ts'
 import { isSameText } from '../../verify/token.ts'
+import { jwkJudge, listJwkOptionNames } from './jwk-judge.ts'
 import { requirePublicUrl } from './public-url.ts'
 import type { BuildContext, BuiltVerification, Verification } from './verification.ts'
+
+export type { JwkOptions } from './jwk-judge.ts'
 
 export interface JwtSpec {
   readonly header: string
   /** What stands before the token, such as `JWT `. */
   readonly prefix?: string
   readonly algorithm: JwtAlgorithm
+  /** Where the provider publishes its keys as a set. Left out, they are fetched one by one (`fetchKey`). */
+  readonly jwks?: JwksPlace
   /** Claims that must have these values. */
   readonly claims?: Readonly<Record<string, string>>
   /** The claim with the SHA-256 of the body in hex. Without it the body is not covered. */
@@ -40,21 +42,8 @@ export interface JwtSpec {
   readonly ageSecondsMax?: number
 }
 
-/** For providers whose keys are fetched by the name in the token. */
-export interface JwkOptions extends SourceOptions {
-  /** The provider's public keys as JSON Web Keys. With `fetchKey` beside it, these are tried first. */
-  readonly jwk?: object | readonly object[]
-  /**
-   * Gets a key by its id from the provider's API, with your credentials. Cached; never called with an
-   * address from a request.
-   */
-  readonly fetchKey?: (keyId: string, signal: AbortSignal) => Promise<object | undefined>
-  /** How old the token may be. The default is the provider's. */
-  readonly toleranceSeconds?: number
-}
-
 export function jwtSignature(spec: JwtSpec): Verification {
-  const keys = spec.algorithm === 'HS256' ? ['secrets'] : ['jwk', 'fetchKey']
+  const keys = spec.algorithm === 'HS256' ? ['secrets'] : listJwkOptionNames(spec)
   return {
     kind: 'jwt',
     spec,
@@ -80,7 +69,11 @@ interface Judge {
 }
 
 function build(spec: JwtSpec, context: BuildContext): BuiltVerification {
-  const judge = spec.algorithm === 'HS256' ? secretJudge(context) : jwkJudge(spec, context)
+  const { algorithm, jwks } = spec
+  const judge: Judge =
+    algorithm === 'HS256'
+      ? secretJudge(context)
+      : { secrets: [], warnings: [], findSigner: jwkJudge({ algorithm, jwks }, context) }
   const { provider, options } = context
   const publicUrl =
     spec.usesPublicUrl === true ? requirePublicUrl(provider, options['publicUrl']) : ''
@@ -148,52 +141,6 @@ function secretJudge({ provider, options }: BuildContext): Judge {
       return Promise.resolve(secret === undefined ? 'bad-signature' : { signer: secret.label })
     },
   }
-}
-
-function jwkJudge({ algorithm }: JwtSpec, { provider, options }: BuildContext): Judge {
-  const kind = algorithm === 'ES256' ? 'ec' : 'rsa'
-  const known = requireJwks(provider, options, kind)
-  const fetchKey = options['fetchKey'] as JwkOptions['fetchKey']
-  const cache =
-    fetchKey &&
-    new KeyCache<KeyObject>({
-      fetchKey: async (keyId, signal) => findJwkKey(await fetchKey(keyId, signal), kind),
-    })
-  return {
-    secrets: [],
-    warnings: [],
-    async findSigner(token) {
-      // A key without an id is for every token; a token without an id is for every key.
-      const candidates = known.filter(
-        ({ keyId }) => keyId === undefined || token.keyId === undefined || keyId === token.keyId,
-      )
-      const match = candidates.find(({ key }) => isJwtSignedBy(token, algorithm, key))
-      if (match !== undefined) return { signer: match.keyId ?? 'jwk' }
-      if (candidates.length > 0 || cache === undefined) return 'bad-signature'
-      if (token.keyId === undefined || token.keyId.length > 256) return 'unknown-key'
-      const key = await cache.find(token.keyId)
-      if (typeof key === 'string') return key
-      return isJwtSignedBy(token, algorithm, key) ? { signer: token.keyId } : 'bad-signature'
-    },
-  }
-}
-
-type Jwk = object & { readonly kid?: unknown }
-
-function requireJwks(
-  provider: string,
-  { jwk, fetchKey }: BuildContext['options'],
-  kind: 'ec' | 'rsa',
-): readonly { readonly keyId: string | undefined; readonly key: KeyObject }[] {
-  const list = [(jwk ?? []) as Jwk | readonly Jwk[]].flat()
-  if (list.length === 0 && typeof fetchKey !== 'function') {
-    throw new OptionInvalidError(`${provider}.jwk`, 'JSON Web Keys, or fetchKey must be set', jwk)
-  }
-  return list.map((one) => {
-    const key = findJwkKey(one, kind)
-    if (key === undefined) throw new OptionInvalidError(`${provider}.jwk`, 'a JSON Web Key', one)
-    return { keyId: typeof one.kid === 'string' ? one.kid : undefined, key }
-  })
 }
 
 function refuse(reason: VerdictReason): Verdict {

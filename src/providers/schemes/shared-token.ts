@@ -55,10 +55,12 @@ export function sharedToken(spec: TokenSpec): Verification {
       const given = options['secrets'] as readonly Secret[] | undefined
       const { secrets, warnings } = resolveSecrets(provider, given, 'utf8')
       const { prefix = '' } = spec
+      const headers = place.header === undefined ? [] : [place.header]
       return {
         secrets,
         warnings,
-        headers: place.header === undefined ? [] : [place.header],
+        headers,
+        secretHeaders: headers,
         verify(delivery) {
           const value = place.find(new Reading(delivery))
           if (value === undefined) return refuse('missing-header')

@@ -62,5 +62,7 @@ export interface BuiltVerification {
   readonly secrets: readonly ResolvedSecret[]
   /** Every header it reads, where the caller's options decide that. */
   readonly headers?: readonly string[]
+  /** Those of them that show a secret as it is, and are not kept. `authorization` never is. */
+  readonly secretHeaders?: readonly string[]
   readonly verify: (delivery: Delivery) => Verdict | Promise<Verdict>
 }

@@ -34,6 +34,8 @@ export const STRIPE_SECRET = 'whsec_thirty_two_characters_of_text'
 export function createFaultSources() {
   return {
     partner: hmac(PARTNER),
+    /** The same, with its content watched: where a batch of others is one call, theirs is a transaction. */
+    watched: hmac({ ...PARTNER, sameBytes: 'quarantine' }),
     rival: hmac(RIVAL),
     stripe: stripe({ secrets: [STRIPE_SECRET] }),
     /** Known by their bytes alone. */
@@ -49,7 +51,7 @@ export interface ScriptedEvent extends Script {
   readonly type?: string
 }
 
-/** A delivery of `partner`. Equal events make equal bytes. */
+/** A delivery of `partner`, and of `watched`. Equal events make equal bytes. */
 export function fromPartner({ key, type = 'thing.happened', ...script }: ScriptedEvent): Delivery {
   return signedDelivery('hmac', { ...PARTNER, body: JSON.stringify({ id: key, type, ...script }) })
 }

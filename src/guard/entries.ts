@@ -1,0 +1,176 @@
+/**
+ * The entries in Redis: one key for each event, with a lease while it runs and a mark once it is done.
+ *
+ * Redis decides who runs and until when, by its own clock. What does not answer within
+ * `commandTimeoutMs` is unavailable: a client without a connection would otherwise keep the command,
+ * and the sender, waiting for as long as it takes to reconnect.
+ *
+ * @module
+ */
+
+import { asError, StoreRejectedError, StoreUnavailableError } from '../errors.ts'
+import type { ScriptClient } from './redis-client.ts'
+import { CLAIM, COMPLETE, FORGET, MARK, READ, RELEASE, RENEW } from './scripts.ts'
+import type { Script } from './scripts.ts'
+
+export interface EntriesOptions {
+  readonly commandTimeoutMs: number
+  readonly leaseMs: number
+  readonly retentionMs: number
+}
+
+/** What an entry holds. */
+export type Held =
+  | { readonly status: 'running'; readonly expiresInMs: number }
+  | {
+      readonly status: 'done'
+      readonly fingerprint: string | undefined
+      /** JSON text; `undefined` when none was kept. */
+      readonly result: string | undefined
+    }
+
+/** What is written when the work is done. */
+export interface Mark {
+  readonly token: string
+  readonly fingerprint: string | undefined
+  readonly result: string | undefined
+}
+
+export class Entries {
+  readonly #client: ScriptClient
+  readonly #options: EntriesOptions
+  #isUp = true
+
+  constructor(client: ScriptClient, options: EntriesOptions) {
+    this.#client = client
+    this.#options = options
+  }
+
+  /** Whether Redis answered the last command. */
+  get isUp(): boolean {
+    return this.#isUp
+  }
+
+  /** Takes the lease; `claimed`, or what is there instead. */
+  async claim(key: string, token: string): Promise<'claimed' | Held> {
+    const args = [leaseOf(token), String(this.#options.leaseMs)]
+    const reply = await this.#run(CLAIM, key, args, () => {
+      // The client sent it after we had given up. Nobody runs under this lease, so it must not keep
+      // the next delivery out.
+      void this.release(key, token).catch(() => undefined)
+    })
+    return reply[0] === 'claimed' ? 'claimed' : parseHeld(key, reply)
+  }
+
+  async renew(key: string, token: string): Promise<'renewed' | 'lost'> {
+    const args = [leaseOf(token), String(this.#options.leaseMs)]
+    const [status] = await this.#run(RENEW, key, args)
+    return status === 'renewed' ? 'renewed' : 'lost'
+  }
+
+  /** Swaps the lease for the mark, if it is still ours. */
+  async complete(key: string, mark: Mark): Promise<'marked' | 'lost'> {
+    const args = [leaseOf(mark.token), markOf(mark), String(this.#options.retentionMs)]
+    const [status] = await this.#run(COMPLETE, key, args)
+    return status === 'marked' ? 'marked' : 'lost'
+  }
+
+  async release(key: string, token: string): Promise<void> {
+    await this.#run(RELEASE, key, [leaseOf(token)])
+  }
+
+  async read(key: string): Promise<'absent' | Held> {
+    const reply = await this.#run(READ, key, [])
+    return reply[0] === 'absent' ? 'absent' : parseHeld(key, reply)
+  }
+
+  /** Marks without a lease. The first mark stays. */
+  async mark(key: string, mark: Mark): Promise<void> {
+    await this.#run(MARK, key, [markOf(mark), String(this.#options.retentionMs)])
+  }
+
+  async forget(key: string): Promise<'forgotten' | 'absent' | 'running'> {
+    const [status] = await this.#run(FORGET, key, [])
+    return status === 'forgotten' || status === 'running' ? status : 'absent'
+  }
+
+  async #run(
+    script: Script,
+    key: string,
+    args: readonly string[],
+    onLate: () => void = () => undefined,
+  ): Promise<readonly string[]> {
+    try {
+      const reply = await withinDeadline(
+        this.#send(script, key, args),
+        this.#options.commandTimeoutMs,
+        onLate,
+      )
+      this.#isUp = true
+      return (reply as readonly unknown[]).map(String)
+    } catch (error) {
+      this.#isUp = false
+      if (error instanceof StoreUnavailableError) throw error
+      throw new StoreUnavailableError(`Redis did not do it: ${asError(error).message}`, {
+        cause: error,
+      })
+    }
+  }
+
+  /** By hash, and by text where the server does not know it: the first time, or after a restart. */
+  async #send({ sha1, text }: Script, key: string, args: readonly string[]): Promise<unknown> {
+    try {
+      return await this.#client.bySha(sha1, key, args)
+    } catch (error) {
+      if (!asError(error).message.startsWith('NOSCRIPT')) throw error
+      return this.#client.byText(text, key, args)
+    }
+  }
+}
+
+function leaseOf(token: string): string {
+  return `lease ${token}`
+}
+
+function markOf({ token, fingerprint, result }: Mark): string {
+  return `done ${token} ${fingerprint ?? '-'} ${result ?? ''}`
+}
+
+function parseHeld(key: string, [, held = '', expiresInMs]: readonly string[]): Held {
+  if (held.startsWith('lease ')) {
+    return { status: 'running', expiresInMs: Math.max(0, Number(expiresInMs)) }
+  }
+  const mark = /^done \S+ (\S+) ([^]*)$/.exec(held)
+  if (mark === null) {
+    throw new StoreRejectedError(
+      `The Redis key ${key} holds what no guard has written; give the guard a prefix of its own`,
+    )
+  }
+  const [, fingerprint, result] = mark
+  return {
+    status: 'done',
+    fingerprint: fingerprint === '-' ? undefined : fingerprint,
+    result: result === '' ? undefined : result,
+  }
+}
+
+function withinDeadline<T>(work: Promise<T>, deadlineMs: number, onLate: () => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      reject(new StoreUnavailableError(`Redis did not answer within ${deadlineMs} ms`))
+    }, deadlineMs)
+    work.then(
+      (value) => {
+        clearTimeout(timer)
+        if (isLate) onLate()
+        else resolve(value)
+      },
+      (error: unknown) => {
+        clearTimeout(timer)
+        reject(asError(error))
+      },
+    )
+  })
+}

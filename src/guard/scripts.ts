@@ -1,0 +1,84 @@
+/**
+ * What is done in Redis, each in one script, so that nobody comes between the look and the change.
+ *
+ * One entry is one key, so every script runs on one node of a cluster. Its value is one of
+ *
+ *     lease <token>                               somebody runs it; expires unless it is renewed
+ *     done <token> <fingerprint or -> <result>    it is done; expires with the retention
+ *
+ * Every change of a lease compares the whole value with the lease of the one who asks: a holder that
+ * was paused past its lease finds another value, or none, and changes nothing.
+ *
+ * Clients send a command again when its answer was lost with the connection, so each script does the
+ * same when it runs twice: a claim finds its own lease and has it, a mark finds its own mark.
+ * `test/guard/resent.test.ts` sends every command twice.
+ *
+ * @module
+ */
+
+import { createHash } from 'node:crypto'
+
+export interface Script {
+  readonly text: string
+  readonly sha1: string
+}
+
+// ARGV[1] lease  ARGV[2] how long it is good for, in ms
+export const CLAIM = script(`
+local held = redis.call('get', KEYS[1])
+if held and held ~= ARGV[1] then
+  return { 'held', held, tostring(redis.call('pttl', KEYS[1])) }
+end
+redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2])
+return { 'claimed' }
+`)
+
+// ARGV[1] lease  ARGV[2] how long it is good for from now, in ms
+export const RENEW = script(`
+if redis.call('get', KEYS[1]) ~= ARGV[1] then return { 'lost' } end
+redis.call('pexpire', KEYS[1], ARGV[2])
+return { 'renewed' }
+`)
+
+// ARGV[1] lease  ARGV[2] mark  ARGV[3] how long it is kept, in ms
+export const COMPLETE = script(`
+local held = redis.call('get', KEYS[1])
+if held ~= ARGV[1] and held ~= ARGV[2] then return { 'lost' } end
+redis.call('set', KEYS[1], ARGV[2], 'px', ARGV[3])
+return { 'marked' }
+`)
+
+// ARGV[1] lease
+export const RELEASE = script(`
+if redis.call('get', KEYS[1]) ~= ARGV[1] then return { 'lost' } end
+redis.call('del', KEYS[1])
+return { 'released' }
+`)
+
+export const READ = script(`
+local held = redis.call('get', KEYS[1])
+if not held then return { 'absent' } end
+return { 'held', held, tostring(redis.call('pttl', KEYS[1])) }
+`)
+
+// For after-commit, where nobody holds a lease: the first mark stays, with its result.
+// ARGV[1] mark  ARGV[2] how long it is kept, in ms
+export const MARK = script(`
+local held = redis.call('get', KEYS[1])
+if held and string.sub(held, 1, 5) == 'done ' then return { 'marked' } end
+redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2])
+return { 'marked' }
+`)
+
+// A lease is left alone: without it a second run would start beside the first.
+export const FORGET = script(`
+local held = redis.call('get', KEYS[1])
+if not held then return { 'absent' } end
+if string.sub(held, 1, 6) == 'lease ' then return { 'running' } end
+redis.call('del', KEYS[1])
+return { 'forgotten' }
+`)
+
+function script(text: string): Script {
+  return { text, sha1: createHash('sha1').update(text).digest('hex') }
+}
