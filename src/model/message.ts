@@ -23,6 +23,24 @@ export interface MessageDraft {
   readonly eventId: string | undefined
 }
 
+/** What can be said of a message when it is sent. */
+export interface SendOptions {
+  /**
+   * The idempotency key, of 1 to 255 visible ASCII characters. With the destination it is what the
+   * message is known by: the same key twice is one message. Left out, it follows from the event, the
+   * handler and how many messages the handler has sent to the destination before.
+   */
+  readonly key?: string
+  /**
+   * How long to wait before the message is first sent.
+   *
+   * @defaultValue 0
+   */
+  readonly delayMs?: number
+  /** More headers. What they say is kept in the database as it is, so no secrets: those belong to the destination. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 /** A message as a destination gets it. */
 export interface Message {
   readonly id: MessageId

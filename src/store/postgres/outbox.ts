@@ -11,7 +11,6 @@ import type { Connections } from './connections.ts'
 import type { PostgresTx } from './driver.ts'
 import { isEventId } from './is-event-id.ts'
 import { requireTransaction } from './require-transaction.ts'
-import type { Queryable } from './require-transaction.ts'
 import { asClaimedMessage, CLAIM_MESSAGES, claimValues } from './sql/claim-messages.ts'
 import { confirmMessage, discardMessage, retryMessage } from './sql/decide-message.ts'
 import { ENQUEUE_MESSAGES, enqueueMessages } from './sql/enqueue-messages.ts'
@@ -43,7 +42,7 @@ export class PostgresOutbox implements OutboxStore<PostgresTx> {
   }
 
   async requireTransaction(tx: PostgresTx): Promise<void> {
-    await requireTransaction(tx as Queryable)
+    await requireTransaction(tx)
   }
 
   async claimMessages({
