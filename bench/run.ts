@@ -20,13 +20,21 @@ import { parseArgs } from 'node:util'
 import { BenchContext } from './harness/context.ts'
 import { describeMachine } from './harness/machine.ts'
 import { printResult, writeReadme, writeResult } from './harness/report.ts'
+import { relayMessages } from './workloads/w11-relay.ts'
 import { receiveOverHttp } from './workloads/w1-receive.ts'
 import { drainStored } from './workloads/w2-drain.ts'
 import { drainSharedRows } from './workloads/w2b-shared-rows.ts'
 import { onSqlite } from './workloads/w8-sqlite.ts'
 import { duplicateWhileRunning } from './workloads/w9-duplicate-while-running.ts'
 
-const WORKLOADS = [receiveOverHttp, drainStored, drainSharedRows, onSqlite, duplicateWhileRunning]
+const WORKLOADS = [
+  receiveOverHttp,
+  drainStored,
+  drainSharedRows,
+  onSqlite,
+  duplicateWhileRunning,
+  relayMessages,
+]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -13,9 +13,10 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const BENCH = import.meta.dirname
+const PEERS = ['pg-boss', 'bullmq']
 const COMPILED = join(BENCH, 'node_modules', '.compiled')
 
-if (!existsSync(join(BENCH, 'node_modules', 'pg-boss'))) {
+if (PEERS.some((peer) => !existsSync(join(BENCH, 'node_modules', peer)))) {
   console.log('Installing the peers (npm ci in bench/)')
   run('npm', ['ci', '--no-fund', '--no-audit'], BENCH)
 }

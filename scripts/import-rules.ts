@@ -67,7 +67,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     part: 'contract',
-    paths: ['store/contract.ts', 'store/transaction-control.ts'],
+    paths: ['store/contract.ts', 'store/outbox-contract.ts', 'store/transaction-control.ts'],
     mayImport: ['ordering', ...LEAVES],
     because: 'The contract is what phases and stores agree on, so it can know neither side.',
   },
@@ -100,6 +100,23 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'A phase knows the contract and no engine, and never another phase: they meet in the store.',
   },
   {
+    part: 'outbox',
+    paths: ['outbox/'],
+    mayImport: [
+      'contract',
+      'telemetry',
+      'egress',
+      // A destination fails and is tried again by the words and the rules of a handler, and an idle relay
+      // waits like an idle worker.
+      'work/retry-policy.ts',
+      'work/verdicts.ts',
+      'work/wake-up.ts',
+      ...LEAVES,
+    ],
+    because:
+      'A phase knows the contract and no engine, and never another phase: they meet in the store. What it sends over HTTP leaves through egress.',
+  },
+  {
     part: 'admin',
     paths: ['admin/'],
     mayImport: ['contract', 'telemetry', ...LEAVES],
@@ -119,6 +136,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     mayImport: [
       'receive',
       'work',
+      'outbox',
       'admin',
       'contract',
       'ordering',
@@ -167,6 +185,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'inbox',
       'receive',
       'work',
+      'outbox',
       'admin',
       'telemetry',
       'contract',

@@ -33,6 +33,8 @@ export const ERROR_CODES = [
   'RETENTION_TOO_SHORT',
   'LEASE_LOST',
   'DESTINATION_BLOCKED',
+  'DESTINATION_UNKNOWN',
+  'MESSAGE_INVALID',
 ] as const
 
 export type ErrorCode = (typeof ERROR_CODES)[number]

@@ -41,6 +41,9 @@ import type { Store } from './store/contract.ts'
 import { HappeningEmitter } from './telemetry/emitter.ts'
 import { logHappenings, resolveLogger } from './telemetry/logger.ts'
 import type { Logger } from './telemetry/logger.ts'
+import type { Destination } from './outbox/destination.ts'
+import type { RelayOptions } from './outbox/options.ts'
+import { Outbox } from './outbox/outbox.ts'
 import { HandlerRegistry } from './work/handlers.ts'
 import type { AnyHandler, HandlerOptions } from './work/handlers.ts'
 import { resolveWorkerOptions } from './work/options.ts'
@@ -57,6 +60,10 @@ export interface InboxOptions<Sources extends SourceMap, Tx> {
   readonly receive?: ReceiveOptions
   /** How this process runs events; `false` for a process that only receives. */
   readonly worker?: WorkerOptions | false
+  /** Where messages can be sent: `httpDestination(name, …)`, `destination(name, …)`. */
+  readonly destinations?: readonly Destination[]
+  /** How this process sends messages; `false` for one that only writes them. */
+  readonly relay?: RelayOptions | false
   /** Gets a line for everything that happens. Left out, warnings and errors go to the console. */
   readonly logger?: Logger
 }
@@ -78,6 +85,8 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
   readonly events: Pick<HappeningEmitter, 'on' | 'onAny'>
   /** What an operator can do. */
   readonly admin: Operator
+  /** Messages of your own transactions. A handler has `ctx.send`. */
+  readonly outbox: Pick<Outbox<Tx>, 'send' | 'wake'>
   readonly receiveOptions: ResolvedReceiveOptions
   readonly #store: Store<Tx>
   readonly #sources: ReadonlyMap<string, Source>
@@ -87,6 +96,9 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
   readonly #handlers: HandlerRegistry
   readonly #committedKeys: CommittedKeys
   readonly #heartbeat: Heartbeat
+  readonly #outbox: Outbox<Tx>
+  /** Whether handlers have sent something since the relay was last called. */
+  #hasEnqueued = false
   readonly #context: ReceiveContext
   readonly #notifier: ReturnType<typeof createNotifier>
   #opening: Promise<void> | undefined
@@ -101,7 +113,7 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     if (typeof options !== 'object' || options === null) {
       throw new OptionInvalidError('createInbox', 'given an object with store and sources', options)
     }
-    rejectUnknownKeys('createInbox', options, ['store', 'sources', 'receive', 'worker', 'logger'])
+    rejectUnknownKeys('createInbox', options, OPTION_NAMES)
     this.#store = requireStore(options.store)
     this.#sources = requireSources(options.sources)
     this.#workerOptions =
@@ -114,14 +126,24 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     this.#committedKeys = new CommittedKeys(this.receiveOptions.rememberMax)
     this.#heartbeat = new Heartbeat(this.#store, this.#committedKeys, this.#happenings)
     this.#notifier = createNotifier(this.#store)
+    this.#outbox = new Outbox<Tx>({
+      store: this.#store,
+      destinations: options.destinations ?? [],
+      relay: options.relay ?? {},
+      happenings: this.#happenings,
+    })
+    this.outbox = this.#outbox
     this.#context = this.#createReceiveContext()
     this.admin = createOperator({
       store: this.#store,
       open: () => this.#open(),
       onForgotten: (id) => this.#committedKeys.forget(id),
+      onSendable: () => this.#outbox.wake(),
     })
     // The redelivery of a dead event is a wish to try again, so it must reach the store.
     this.#happenings.on('event.dead', ({ eventId }) => this.#committedKeys.forget(eventId))
+    this.#happenings.on('event.done', () => this.#callRelays())
+    this.#happenings.on('event.skipped', () => this.#callRelays())
   }
 
   // ── receive ──────────────────────────────────────────────────────────────────────────────────
@@ -235,7 +257,9 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     try {
       await this.#open()
       await this.#heartbeat.start()
+      if (this.#workerOptions !== undefined || this.#outbox.hasRelay) await this.#listen()
       if (this.#workerOptions !== undefined) await this.#startWorker(this.#workerOptions)
+      this.#outbox.start()
     } catch (error) {
       this.#heartbeat.stop()
       await this.#stopListening?.()
@@ -252,6 +276,7 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     await Promise.allSettled(this.#receiving)
     await this.#context.batcher.drain()
     await this.#worker?.stop()
+    await this.#outbox.stop()
     this.#heartbeat.stop()
     await this.#notifier.stop()
     await this.#stopListening?.()
@@ -275,6 +300,13 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     return this.#opening
   }
 
+  async #listen(): Promise<void> {
+    this.#stopListening = await this.#store.listen(() => {
+      this.#worker?.wake()
+      this.#outbox.wake()
+    })
+  }
+
   async #startWorker(options: ResolvedWorkerOptions): Promise<void> {
     this.#store.requireCapacity(options.concurrency)
     const worker = new Worker<Tx>({
@@ -284,10 +316,24 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
       happenings: this.#happenings,
       logger: this.#logger,
       keepsResult: (source) => this.#sources.get(source)?.acknowledge === 'processed',
+      outbox: {
+        draft: (input) => this.#outbox.draft(input),
+        enqueue: async (tx, drafts) => {
+          await this.#store.enqueueMessages(tx, drafts)
+          this.#hasEnqueued = true
+        },
+      },
     })
-    this.#stopListening = await this.#store.listen(() => worker.wake())
     await worker.start()
     this.#worker = worker
+  }
+
+  /** After a COMMIT of handlers that have sent something. */
+  #callRelays(): void {
+    if (!this.#hasEnqueued) return
+    this.#hasEnqueued = false
+    this.#outbox.wake()
+    this.#notifier.notifySoon()
   }
 
   #createReceiveContext(): ReceiveContext {
@@ -330,6 +376,8 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     }
   }
 }
+
+const OPTION_NAMES = ['store', 'sources', 'receive', 'worker', 'destinations', 'relay', 'logger']
 
 type Patterns<Sources extends SourceMap, Name extends keyof Sources> =
   TypePattern<EventsOf<Sources[Name]>> | readonly TypePattern<EventsOf<Sources[Name]>>[]

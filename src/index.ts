@@ -24,6 +24,18 @@ export type { Delivery, DeliveryHeaders } from './model/delivery.ts'
 export { EVENT_STATES, PARKED_STATES, SETTLED_STATES, TRANSITIONS } from './model/event-state.ts'
 export type { EventState, ParkedState, SettledState } from './model/event-state.ts'
 export type { EventId, WebhookEvent } from './model/event.ts'
+export { MESSAGE_STATES, MESSAGE_TRANSITIONS } from './model/message-state.ts'
+export type { MessageOutcomeState, MessageState } from './model/message-state.ts'
+export type {
+  Message,
+  MessageDraft,
+  MessageFailure,
+  MessageFailureReason,
+  MessageId,
+  MessageRecord,
+  MessageResponse,
+  SendOptions,
+} from './model/message.ts'
 export type { EventRecord, FailedAttempt, FailureReason, Outcome } from './model/outcome.ts'
 export type {
   AcknowledgePolicy,
@@ -45,8 +57,20 @@ export type {
   Verdict,
   VerdictReason,
 } from './model/source.ts'
+export { destination, notSent } from './outbox/destination.ts'
+export type {
+  Destination,
+  SendContext,
+  SendFailed,
+  SendFunction,
+  SendResult,
+} from './outbox/destination.ts'
+export { httpDestination } from './outbox/http-destination.ts'
+export type { HttpDestinationOptions } from './outbox/http-destination.ts'
+export type { CheckMessage, DestinationOptions, RelayOptions } from './outbox/options.ts'
 export type { ReceiveOptions } from './receive/options.ts'
 export type { Store } from './store/contract.ts'
+export type { OutboxStore, PausedDestination } from './store/outbox-contract.ts'
 export type { AnyHappeningListener, HappeningListener } from './telemetry/emitter.ts'
 export type { HappeningName, Happenings } from './telemetry/happenings.ts'
 export { consoleLogger } from './telemetry/logger.ts'

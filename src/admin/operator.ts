@@ -5,8 +5,10 @@
  */
 
 import type { EventId } from '../model/event.ts'
+import type { MessageId, MessageRecord } from '../model/message.ts'
 import type { EventRecord } from '../model/outcome.ts'
 import type { Store } from '../store/contract.ts'
+import type { MessageQuery, PausedDestination } from '../store/outbox-contract.ts'
 
 export interface Operator {
   /** The event with all that is known of it. */
@@ -25,15 +27,98 @@ export interface Operator {
    * and what it has done, stay. `false` when there is no such event.
    */
   forget(eventId: EventId): Promise<boolean>
+
+  /** The message with all that is known of it. */
+  findMessage(id: MessageId): Promise<MessageRecord | undefined>
+  /** The messages in a state, latest first: those that are `dead` or `unknown` wait for a person. */
+  listMessages(
+    query: Omit<MessageQuery, 'limit'> & { readonly limit?: number },
+  ): Promise<readonly MessageRecord[]>
+  /** Sends a dead or unknown message again, under its own key. `false` for any other. */
+  retryMessage(id: MessageId): Promise<boolean>
+  /** Says that an unknown message has arrived. `false` for any other. */
+  confirmMessage(id: MessageId): Promise<boolean>
+  /** Drops a message that is not sent and not on its way. `false` for any other. */
+  discardMessage(id: MessageId): Promise<boolean>
+  /** Sends nothing more to a destination, in no process. `false` when it is paused already. */
+  pauseDestination(name: string, reason: string): Promise<boolean>
+  /** `false` when it is not paused. */
+  resumeDestination(name: string): Promise<boolean>
+  listPausedDestinations(): Promise<readonly PausedDestination[]>
 }
 
 export interface OperatorContext {
   readonly store: Store<unknown>
   readonly open: () => Promise<void>
   readonly onForgotten: (eventId: EventId) => void
+  /** There may be something to send. */
+  readonly onSendable: () => void
 }
 
-export function createOperator({ store, open, onForgotten }: OperatorContext): Operator {
+export function createOperator(context: OperatorContext): Operator {
+  return { ...createEventOperator(context), ...createMessageOperator(context) }
+}
+
+type MessageActions =
+  | 'findMessage'
+  | 'listMessages'
+  | 'retryMessage'
+  | 'confirmMessage'
+  | 'discardMessage'
+  | 'pauseDestination'
+  | 'resumeDestination'
+  | 'listPausedDestinations'
+
+function createMessageOperator({
+  store,
+  open,
+  onSendable,
+}: OperatorContext): Pick<Operator, MessageActions> {
+  return {
+    async findMessage(id) {
+      await open()
+      return store.findMessage(id)
+    },
+    async listMessages({ limit = 100, ...query }) {
+      await open()
+      return store.listMessages({ ...query, limit })
+    },
+    async retryMessage(id) {
+      await open()
+      const isQueued = await store.retryMessage(id)
+      onSendable()
+      return isQueued
+    },
+    async confirmMessage(id) {
+      await open()
+      return store.confirmMessage(id)
+    },
+    async discardMessage(id) {
+      await open()
+      return store.discardMessage(id)
+    },
+    async pauseDestination(name, reason) {
+      await open()
+      return store.pauseDestination(name, reason)
+    },
+    async resumeDestination(name) {
+      await open()
+      const isResumed = await store.resumeDestination(name)
+      onSendable()
+      return isResumed
+    },
+    async listPausedDestinations() {
+      await open()
+      return store.listPausedDestinations()
+    },
+  }
+}
+
+function createEventOperator({
+  store,
+  open,
+  onForgotten,
+}: OperatorContext): Omit<Operator, MessageActions> {
   return {
     async findEvent(eventId) {
       await open()

@@ -64,22 +64,15 @@ export class Egress {
   async request(request: OutgoingRequest): Promise<EgressOutcome> {
     const checked = this.check(request.url)
     if (!checked.ok) return { outcome: 'blocked', reason: checked.reason, host: '' }
-    const deadline = AbortSignal.timeout(this.#options.requestTimeoutMs)
-    const signal =
-      request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal])
     const progress = { hasConnected: false }
     try {
-      return await this.#exchange(checked.url, request, signal, progress)
+      return await this.#exchange(checked.url, request, progress)
     } catch (error) {
       if (error instanceof DestinationBlockedError) {
         const host = bareHost(checked.url)
         return { outcome: 'blocked', reason: error.reason as BlockReason, host }
       }
-      return {
-        outcome: 'failed',
-        error: asError(signal.aborted ? signal.reason : error),
-        mayHaveArrived: progress.hasConnected,
-      }
+      return { outcome: 'failed', error: asError(error), mayHaveArrived: progress.hasConnected }
     }
   }
 
@@ -91,8 +84,7 @@ export class Egress {
 
   #exchange(
     url: URL,
-    { method, headers, body }: OutgoingRequest,
-    signal: AbortSignal,
+    { method, headers, body, signal }: OutgoingRequest,
     progress: { hasConnected: boolean },
   ): Promise<EgressOutcome> {
     const isSecure = url.protocol === 'https:'
@@ -103,40 +95,104 @@ export class Egress {
       'content-length': String(body.byteLength),
     }
     return new Promise((resolve, reject) => {
-      const options = { method, headers: sent, agent, signal }
-      const outgoing = (isSecure ? https : http).request(url, options)
+      const outgoing = (isSecure ? https : http).request(url, { method, headers: sent, agent })
+      const reader = new AnswerReader(this.#options.responseBytesMax)
+      const deadlines = new Deadlines(this.#options, (error) => end(error))
+      const onAbort = (): void => end(asError(signal?.reason))
+      const end = (error?: Error): void => {
+        deadlines.clear()
+        signal?.removeEventListener('abort', onAbort)
+        // What the head said stays true, however the rest went.
+        const answer = reader.findAnswer(error === undefined)
+        if (answer !== undefined) resolve(answer)
+        else reject(error ?? new Error('The answer ended before it began'))
+        if (error !== undefined || answer?.isComplete === false) outgoing.destroy()
+      }
       outgoing.on('socket', (socket) => {
-        // A connection that is used again is there already.
-        if (!socket.connecting) progress.hasConnected = true
-        else socket.once('connect', () => (progress.hasConnected = true))
+        const connected = (): void => {
+          progress.hasConnected = true
+          deadlines.progressed()
+        }
+        // A connection that is used again is there already. One that is neither being made nor there
+        // has failed before anybody could listen.
+        if (socket.connecting) socket.once('connect', connected)
+        else if (!socket.destroyed) connected()
       })
-      outgoing.on('error', reject)
+      outgoing.on('error', end)
       outgoing.on('response', (response) => {
-        readCapped(response, this.#options.responseBytesMax).then(resolve, reject)
+        reader.begin(response)
+        deadlines.progressed()
+        response.on('data', (chunk: Buffer) => {
+          deadlines.progressed()
+          if (reader.add(chunk) === 'full') end()
+        })
+        response.on('end', () => end())
+        response.on('error', end)
       })
+      if (signal?.aborted === true) return onAbort()
+      signal?.addEventListener('abort', onAbort)
       outgoing.end(body)
     })
   }
 }
 
-/** Whatever a header says of its length or coding. */
-function readCapped(response: http.IncomingMessage, bytesMax: number): Promise<EgressOutcome> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let size = 0
-    const answer = (isComplete: boolean): void => {
-      const body = Buffer.concat(chunks).subarray(0, bytesMax)
-      const { statusCode: status = 0, headers } = response
-      resolve({ outcome: 'answered', status, headers, body, isComplete })
-    }
-    response.on('data', (chunk: Buffer) => {
-      chunks.push(chunk)
-      size += chunk.byteLength
-      if (size <= bytesMax) return
-      answer(false)
-      response.destroy()
-    })
-    response.on('end', () => answer(true))
-    response.on('error', reject)
-  })
+type Answer = Extract<EgressOutcome, { outcome: 'answered' }>
+
+/** Reads as much of an answer as it may, whatever a header says of its length or coding. */
+class AnswerReader {
+  readonly #bytesMax: number
+  readonly #chunks: Buffer[] = []
+  #size = 0
+  #response: http.IncomingMessage | undefined
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  begin(response: http.IncomingMessage): void {
+    this.#response = response
+  }
+
+  add(chunk: Buffer): 'full' | 'more' {
+    this.#chunks.push(chunk)
+    this.#size += chunk.byteLength
+    return this.#size > this.#bytesMax ? 'full' : 'more'
+  }
+
+  /** `undefined` while there is no head. */
+  findAnswer(hasEnded: boolean): Answer | undefined {
+    if (this.#response === undefined) return undefined
+    const { statusCode: status = 0, headers } = this.#response
+    const body = Buffer.concat(this.#chunks).subarray(0, this.#bytesMax)
+    const isComplete = hasEnded && this.#size <= this.#bytesMax
+    return { outcome: 'answered', status, headers, body, isComplete }
+  }
+}
+
+/** All of it, and each silence in it. */
+class Deadlines {
+  readonly #total: NodeJS.Timeout
+  readonly #idle: NodeJS.Timeout
+
+  constructor(
+    { requestTimeoutMs, idleTimeoutMs }: ResolvedEgressOptions,
+    onTimeout: (error: Error) => void,
+  ) {
+    const fail = (ms: number) => () => onTimeout(timedOut(ms))
+    this.#total = setTimeout(fail(requestTimeoutMs), requestTimeoutMs)
+    this.#idle = setTimeout(fail(idleTimeoutMs), idleTimeoutMs)
+  }
+
+  progressed(): void {
+    this.#idle.refresh()
+  }
+
+  clear(): void {
+    clearTimeout(this.#total)
+    clearTimeout(this.#idle)
+  }
+}
+
+function timedOut(ms: number): Error {
+  return Object.assign(new Error(`There was no answer within ${ms} ms`), { name: 'TimeoutError' })
 }

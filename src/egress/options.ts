@@ -20,6 +20,12 @@ export interface EgressOptions {
    */
   readonly requestTimeoutMs?: number
   /**
+   * How long nothing may happen on the connection: no connection made, no byte of the answer read.
+   *
+   * @defaultValue 10_000
+   */
+  readonly idleTimeoutMs?: number
+  /**
    * How much of an answer is read; the rest is not waited for.
    *
    * @defaultValue 65_536
@@ -32,12 +38,14 @@ export interface EgressOptions {
 export const EGRESS_DEFAULTS = Object.freeze({
   allow: [] as readonly string[],
   requestTimeoutMs: 15_000,
+  idleTimeoutMs: 10_000,
   responseBytesMax: 65_536,
 })
 
 export interface ResolvedEgressOptions {
   readonly allowed: AllowList
   readonly requestTimeoutMs: number
+  readonly idleTimeoutMs: number
   readonly responseBytesMax: number
   readonly resolve?: ResolveAll
 }
@@ -46,6 +54,7 @@ export function resolveEgressOptions(options: EgressOptions): ResolvedEgressOpti
   rejectUnknownKeys('egress', options, [...Object.keys(EGRESS_DEFAULTS), 'resolve'])
   const { allow, ...others } = { ...EGRESS_DEFAULTS, ...options }
   requireInteger('egress.requestTimeoutMs', others.requestTimeoutMs, { min: 1, max: 2_147_483_647 })
+  requireInteger('egress.idleTimeoutMs', others.idleTimeoutMs, { min: 1, max: 2_147_483_647 })
   requireInteger('egress.responseBytesMax', others.responseBytesMax, { min: 0, max: 134_217_728 })
   if (others.resolve !== undefined && typeof others.resolve !== 'function') {
     throw new OptionInvalidError('egress.resolve', 'a function like dns.lookup', others.resolve)

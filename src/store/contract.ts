@@ -18,8 +18,9 @@
 import type { EventDraft, EventId, Recorded } from '../model/event.ts'
 import type { EventRecord, Outcome, Settlement } from '../model/outcome.ts'
 import type { DeliveryHeaders } from '../model/delivery.ts'
+import type { OutboxStore } from './outbox-contract.ts'
 
-export interface Store<Tx> {
+export interface Store<Tx> extends OutboxStore<Tx> {
   readonly engine: 'postgres' | 'sqlite'
 
   /**

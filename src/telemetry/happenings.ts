@@ -8,6 +8,7 @@
  */
 
 import type { EventId } from '../model/event.ts'
+import type { MessageFailureReason, MessageId } from '../model/message.ts'
 import type { FailureReason } from '../model/outcome.ts'
 import type { VerdictReason } from '../model/source.ts'
 
@@ -29,6 +30,15 @@ interface AboutEvent {
 interface AboutGuarded {
   readonly source: string
   readonly key: string
+}
+
+interface AboutMessage {
+  readonly messageId: MessageId
+  readonly destination: string
+  /** The idempotency key. */
+  readonly key: string
+  readonly attempt: number
+  readonly eventId: EventId | undefined
 }
 
 export interface Happenings {
@@ -75,6 +85,34 @@ export interface Happenings {
   'worker.stopped': { readonly workerId: string }
   /** Claiming, beating or sweeping failed; it is tried again. */
   'worker.error': { readonly workerId: string; readonly doing: string; readonly error: Error }
+
+  'message.sent': AboutMessage & { readonly durationMs: number }
+  'message.failed': AboutMessage & {
+    readonly reason: MessageFailureReason
+    /** What happened, in words. */
+    readonly detail: string
+    readonly retryInMs: number
+  }
+  'message.dead': AboutMessage & { readonly reason: string }
+  /** It may have arrived, and sending it again could make it happen twice: a person decides. */
+  'message.unknown': AboutMessage & { readonly reason: string }
+  /** It may have arrived, the destination ignores keys, and it is sent again because `onUncertain` says so. */
+  'message.resent': AboutMessage
+  /** What was found out about it does not count: another relay has it by now. */
+  'message.lease-lost': AboutMessage
+  /** Nothing more is sent to it, by no relay, until somebody resumes it. */
+  'destination.paused': { readonly destination: string; readonly reason: string }
+  /** This relay leaves it alone for a while: nobody answers there, or it asked for a pause. */
+  'destination.held': {
+    readonly destination: string
+    readonly forMs: number
+    readonly cause: string
+  }
+
+  'relay.started': { readonly relayId: string; readonly destinations: readonly string[] }
+  'relay.stopped': { readonly relayId: string }
+  /** Claiming or settling failed; it is tried again. */
+  'relay.error': { readonly relayId: string; readonly doing: string; readonly error: Error }
 
   'store.commit-unknown': { readonly error: Error }
   'store.unavailable': { readonly error: Error }

@@ -1,3 +1,4 @@
+import type { SendOptions } from '../model/message.ts'
 import type { LogFields, LogLevel } from '../telemetry/logger.ts'
 
 /** What a handler gets beside the event. */
@@ -7,6 +8,14 @@ export interface HandlerContext<Tx> {
    * is done, or not at all. Of no use after the handler has returned.
    */
   readonly tx: Tx
+  /**
+   * Writes a message to the outbox in the handler's transaction: it is sent if that commits, and not
+   * otherwise. The payload is written as JSON; bytes are sent as they are. Returns the message's
+   * idempotency key, which follows from the event, the handler and the message's position.
+   *
+   * @throws HookonceError at once, for a destination that is not configured or what cannot be sent
+   */
+  send(destination: string, payload: unknown, options?: SendOptions): Promise<string>
   /** Which run of this event it is, from 1. */
   readonly attempt: number
   /** Whether an operator asked for this run although the event was done before. */

@@ -18,6 +18,8 @@ import type { Handler, HandlerUnit } from './handlers.ts'
 import { deriveIdempotencyKey } from './idempotency-key.ts'
 import { Abortion, InterruptedError } from './interruption.ts'
 import type { Interruption } from './interruption.ts'
+import { Outgoing } from './outgoing.ts'
+import type { HandlerOutbox } from './outgoing.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { PermanentError, Skip } from './verdicts.ts'
 
@@ -49,6 +51,7 @@ export interface RunFailed {
 
 export interface RunEventContext {
   readonly logger: Logger
+  readonly outbox: HandlerOutbox<unknown>
   /** Whether the outcome of this source's events is answered to the sender, so that results are kept. */
   readonly keepsResult: (source: string) => boolean
   /** Tells when the worker is stopped for good; nothing is to be counted then. */
@@ -128,10 +131,15 @@ async function runHandler<Tx>(
   abortion: Abortion,
 ): Promise<unknown> {
   const { event, handler } = call
+  const outgoing = new Outgoing<Tx>(context.outbox, event, handler.name)
   try {
     const envelope = await createEnvelope(event, handler.schema)
-    return await handler.run(envelope, createContext(context, call, lent, abortion))
+    const handlerContext = createContext(context, call, { lent, abortion, outgoing })
+    const value: unknown = await handler.run(envelope, handlerContext)
+    if (lent !== undefined) await outgoing.write(lent.tx)
+    return value
   } finally {
+    outgoing.close()
     await lent?.revoke()
   }
 }
@@ -169,8 +177,7 @@ function endOf(
 function createContext<Tx>(
   { logger }: RunEventContext,
   { event, handler }: HandlerCall<Tx>,
-  lent: LentTx<Tx> | undefined,
-  abortion: Abortion,
+  { lent, abortion, outgoing }: HandlerParts<Tx>,
 ): HandlerContext<Tx> {
   const about = {
     eventId: event.eventId,
@@ -181,10 +188,11 @@ function createContext<Tx>(
   return {
     get tx(): Tx {
       if (lent !== undefined) return lent.tx
-      throw new HookonceError(
-        'TRANSACTION_EXPECTED',
-        `The handler "${handler.name}" has guarantee 'at-least-once' and therefore no tx; leave the option out to get one`,
-      )
+      throw transactionExpected(handler, 'no tx')
+    },
+    send(destination, payload, options) {
+      if (lent !== undefined) return outgoing.send(destination, payload, options)
+      throw transactionExpected(handler, 'nothing to send in')
     },
     attempt: event.attempt,
     isReplay: event.run > 0,
@@ -200,6 +208,20 @@ function createContext<Tx>(
     idempotencyKey: (name = '') =>
       deriveIdempotencyKey({ keyHash: event.keyHash, handler: handler.name, name }),
   }
+}
+
+/** What the context of a handler is made of. */
+interface HandlerParts<Tx> {
+  readonly lent: LentTx<Tx> | undefined
+  readonly abortion: Abortion
+  readonly outgoing: Outgoing<Tx>
+}
+
+function transactionExpected({ name }: Handler, lacks: string): HookonceError {
+  return new HookonceError(
+    'TRANSACTION_EXPECTED',
+    `The handler "${name}" has guarantee 'at-least-once' and therefore ${lacks}; leave the option out to get a transaction`,
+  )
 }
 
 class HandlerTimeoutError extends HookonceError {

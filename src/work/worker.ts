@@ -24,6 +24,7 @@ import { chooseGroup, GroupSizes } from './group-sizes.ts'
 import type { HandlerRegistry, HandlerUnit } from './handlers.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { Interruption } from './interruption.ts'
+import type { HandlerOutbox } from './outgoing.ts'
 import { runGroup } from './run-group.ts'
 import type { RunGroupContext } from './run-group.ts'
 import { Turns } from './turns.ts'
@@ -39,6 +40,7 @@ export interface WorkerContext<Tx> {
   readonly happenings: HappeningEmitter
   readonly logger: Logger
   readonly keepsResult: (source: string) => boolean
+  readonly outbox: HandlerOutbox<Tx>
 }
 
 /** Inside a group a handler may wait this long for somebody else's row before the group is made smaller. */
@@ -158,12 +160,13 @@ export class Worker<Tx> {
   }
 
   #createRunContext(slot: WorkerSlot): RunGroupContext {
-    const { store, happenings, logger, keepsResult, options } = this.#context
+    const { store, happenings, logger, keepsResult, outbox, options } = this.#context
     return {
       store,
       happenings,
       logger,
       keepsResult,
+      outbox,
       sizes: this.#sizes,
       turns: this.#turns,
       interruption: this.#interruption,

@@ -8,6 +8,9 @@ import { claimContract } from './claim.ts'
 import { crashSweepContract } from './crash-sweep.ts'
 import { migrateContract } from './migrate.ts'
 import { operatorsContract } from './operators.ts'
+import { outboxClaimContract } from './outbox-claim.ts'
+import { outboxEnqueueContract } from './outbox-enqueue.ts'
+import { outboxOperatorsContract } from './outbox-operators.ts'
 import { recordContract } from './record.ts'
 import { settleContract } from './settle.ts'
 import { unhandledContract } from './unhandled.ts'
@@ -42,5 +45,8 @@ function everyContract(underTest: StoreUnderTest): void {
   crashSweepContract(underTest)
   unhandledContract(underTest)
   operatorsContract(underTest)
+  outboxEnqueueContract(underTest)
+  outboxClaimContract(underTest)
+  outboxOperatorsContract(underTest)
   migrateContract(underTest)
 }

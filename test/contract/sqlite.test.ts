@@ -4,6 +4,9 @@ import { claimContract } from './claim.ts'
 import { crashSweepContract } from './crash-sweep.ts'
 import { migrateContract } from './migrate.ts'
 import { operatorsContract } from './operators.ts'
+import { outboxClaimContract } from './outbox-claim.ts'
+import { outboxEnqueueContract } from './outbox-enqueue.ts'
+import { outboxOperatorsContract } from './outbox-operators.ts'
 import { recordContract } from './record.ts'
 import { settleContract } from './settle.ts'
 import { unhandledContract } from './unhandled.ts'
@@ -19,6 +22,9 @@ for (const driver of ['libsql', 'node:sqlite'] as const) {
       crashSweepContract(underTest)
       unhandledContract(underTest)
       operatorsContract(underTest)
+      outboxEnqueueContract(underTest)
+      outboxClaimContract(underTest)
+      outboxOperatorsContract(underTest)
       migrateContract(underTest)
     },
   )

@@ -93,6 +93,30 @@ describe('a request', () => {
     })
   })
 
+  test('ends when nothing has come for too long, before its deadline', async () => {
+    const { post } = await aReceiver(() => undefined, { idleTimeoutMs: 300 })
+
+    expect(await post()).toMatchObject({
+      outcome: 'failed',
+      error: { name: 'TimeoutError' },
+      mayHaveArrived: true,
+    })
+  })
+
+  test.each([
+    ['its deadline', { requestTimeoutMs: 500 }],
+    ['a silence', { idleTimeoutMs: 300 }],
+  ])('is answered once its head is here, though the rest is cut by %s', async (_by, options) => {
+    const { post } = await aReceiver((_request, response) => {
+      response.writeHead(201, { 'x-one': '1' }).write('beginning')
+    }, options)
+
+    const outcome = await post()
+
+    expect(outcome).toMatchObject({ outcome: 'answered', status: 201, isComplete: false })
+    expect(outcome.outcome === 'answered' && Buffer.from(outcome.body).toString()).toBe('beginning')
+  })
+
   test('ends when its caller wants it to', async () => {
     const { egress, request } = await aReceiver(() => controller.abort(new Error('stopping')))
     const controller = new AbortController()

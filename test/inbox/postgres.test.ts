@@ -1,5 +1,6 @@
 import { describe, inject } from 'vitest'
 import { postgresUnderTest } from '../support/postgres/postgres-under-test.ts'
+import { outboxContract } from './outbox.ts'
 import { receiveContract } from './receive.ts'
 import { workContract } from './work.ts'
 
@@ -10,4 +11,5 @@ describe.skipIf(shared === null)('PostgreSQL', () => {
   const underTest = postgresUnderTest('PostgreSQL', () => shared)
   receiveContract(underTest)
   workContract(underTest)
+  outboxContract(underTest)
 })

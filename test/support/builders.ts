@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Digest } from '../../src/model/digest.ts'
 import type { EventDraft } from '../../src/model/event.ts'
+import type { MessageDraft } from '../../src/model/message.ts'
 import type { ClaimRequest } from '../../src/store/contract.ts'
 
 export interface EventDraftInput extends Partial<Omit<EventDraft, 'body'>> {
@@ -59,4 +60,17 @@ function sha256(...parts: readonly (string | Uint8Array)[]): Digest {
 
 function asBytes(value: string | Uint8Array): Uint8Array {
   return typeof value === 'string' ? new TextEncoder().encode(value) : value
+}
+
+export function aMessageDraft(input: Partial<MessageDraft> = {}): MessageDraft {
+  return {
+    destination: 'receipts',
+    key: 'key_1',
+    body: Buffer.from('{"invoice":"in_1"}'),
+    contentType: 'application/json',
+    headers: {},
+    delayMs: 0,
+    eventId: undefined,
+    ...input,
+  }
 }

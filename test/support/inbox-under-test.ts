@@ -9,6 +9,7 @@ import { createInbox } from '../../src/inbox.ts'
 import type { Inbox, InboxOptions } from '../../src/inbox.ts'
 import type { Acknowledgement } from '../../src/model/acknowledgement.ts'
 import type { Source, SourceOptions } from '../../src/model/source.ts'
+import type { Destination } from '../../src/outbox/destination.ts'
 import { hmac } from '../../src/providers/hmac.ts'
 import { stripe } from '../../src/providers/stripe.ts'
 import type { StripeEvents } from '../../src/providers/stripe.ts'
@@ -24,6 +25,8 @@ export interface InboxSetup {
   readonly source?: SourceOptions
   readonly receive?: InboxOptions<Record<string, Source>, unknown>['receive']
   readonly worker?: InboxOptions<Record<string, Source>, unknown>['worker']
+  readonly destinations?: readonly Destination[]
+  readonly relay?: InboxOptions<Record<string, Source>, unknown>['relay']
   readonly logger?: Logger
 }
 
@@ -111,6 +114,8 @@ function createTestInbox({ database }: OpenedStore, setup: InboxSetup): TestInbo
     },
     logger: setup.logger ?? SILENT,
     receive: setup.receive ?? {},
+    destinations: setup.destinations ?? [],
+    relay: setup.relay ?? {},
     worker: setup.worker === false ? false : { pollMs: 50, stopGraceMs: 2_000, ...setup.worker },
   })
 }

@@ -13,6 +13,7 @@
  * @module
  */
 
+import { CREATE_OUTBOX } from './outbox-schema.ts'
 import { CREATE_RECORD_NEW } from './sql/record-new.ts'
 
 export interface Migration {
@@ -149,6 +150,7 @@ create constraint trigger guard_commit
  for each row execute function {schema}.guard_commit();
 ${CREATE_RECORD_NEW}`,
   },
+  { version: 2, name: 'outbox', sql: CREATE_OUTBOX },
 ]
 
 /** The version this code was written for. */

@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Recorded } from '../../model/event.ts'
 import type { Connection } from './connection.ts'
-import { asStoreError, findSqlState, isRetryable } from './store-error.ts'
+import { asStoreError, DEFAULTS_REFUSED, findSqlState, isRetryable } from './store-error.ts'
 import { inTransaction, milliseconds } from './transaction.ts'
 import { answersOf, isSeparable, recordEvents } from './sql/record-events.ts'
 import type { NumberedDraft } from './sql/draft-values.ts'
@@ -65,13 +65,6 @@ export class BatchRecorder {
     }
   }
 }
-
-/**
- * A statement that is its own transaction has the defaults of its role: a stricter isolation (25001,
- * raised by the function), read only (25006), a short statement_timeout (57014). A transaction that we
- * open ourselves has ours.
- */
-const DEFAULTS_REFUSED: ReadonlySet<string> = new Set(['25001', '25006', '57014'])
 
 async function recordInTransaction(
   connect: Connect,

@@ -32,3 +32,10 @@ export function isRetryable(error: unknown): boolean {
   const state = findSqlState(error)
   return state === '40P01' || state === '40001'
 }
+
+/**
+ * A statement that is its own transaction has the defaults of its role: a stricter isolation (25001,
+ * raised by the function), read only (25006), a short statement_timeout (57014). A transaction that we
+ * open ourselves has ours.
+ */
+export const DEFAULTS_REFUSED: ReadonlySet<string> = new Set(['25001', '25006', '57014'])

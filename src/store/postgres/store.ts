@@ -25,6 +25,7 @@ import { lockNumber } from './lock-number.ts'
 import { migrate } from './migrate.ts'
 import { requirePoolSize } from './options.ts'
 import type { ResolvedPostgresOptions } from './options.ts'
+import { PostgresOutbox } from './outbox.ts'
 import { BatchRecorder } from './record-batch.ts'
 import { StatementNames } from './statement-names.ts'
 import { asStoreError, findSqlState } from './store-error.ts'
@@ -53,7 +54,7 @@ const GROUP_STATEMENT_TIMEOUT_MS = 30_000
 /** Making tables may wait for other processes that do the same. */
 const MIGRATE_TIMEOUT_MS = 120_000
 
-export class PostgresStore implements Store<PostgresTx> {
+export class PostgresStore extends PostgresOutbox implements Store<PostgresTx> {
   readonly engine = 'postgres'
   readonly recordConcurrency = 3
   readonly #options: ResolvedPostgresOptions
@@ -70,8 +71,10 @@ export class PostgresStore implements Store<PostgresTx> {
   #canReadControl = false
 
   constructor(options: ResolvedPostgresOptions) {
+    const connections = new Connections(options.pool, options.schema)
+    super(connections, options.schema)
     this.#options = options
-    this.#connections = new Connections(options.pool, options.schema)
+    this.#connections = connections
     this.#suspectLock = lockNumber(options.schema, 'suspect')
     this.#claimer = new GroupClaimer(this.#suspectLock)
     this.#recorder = new BatchRecorder(async (timeoutMs) => this.#connections.checkOut(timeoutMs))

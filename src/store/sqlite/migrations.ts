@@ -10,6 +10,7 @@
 import { HookonceError } from '../../errors.ts'
 import type { Connection } from './connection.ts'
 import { requirePrefix } from './options.ts'
+import { CREATE_OUTBOX } from './outbox-schema.ts'
 import type { Writer } from './writer.ts'
 
 export interface Migration {
@@ -123,6 +124,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ) strict, without rowid;
   insert into {prefix}meta (name, value) values ('epoch', lower(hex(randomblob(16))));`,
   },
+  { version: 2, name: 'the outbox', sql: CREATE_OUTBOX },
 ]
 
 const TABLE_EXISTS = `

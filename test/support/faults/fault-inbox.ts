@@ -10,6 +10,8 @@ import { createInbox } from '../../../src/inbox.ts'
 import type { Inbox } from '../../../src/inbox.ts'
 import type { Delivery } from '../../../src/model/delivery.ts'
 import type { EventRecord } from '../../../src/model/outcome.ts'
+import type { Destination } from '../../../src/outbox/destination.ts'
+import type { RelayOptions } from '../../../src/outbox/options.ts'
 import type { ReceiveOptions } from '../../../src/receive/options.ts'
 import type { Store } from '../../../src/store/contract.ts'
 import { postgresStore } from '../../../src/store/postgres/index.ts'
@@ -34,6 +36,9 @@ export interface FaultInboxOptions {
   /** Left out, the inbox only receives. */
   readonly worker?: WorkerOptions
   readonly receive?: ReceiveOptions
+  readonly destinations?: readonly Destination[]
+  /** Left out, the inbox sends nothing. */
+  readonly relay?: RelayOptions
   /** Another way to the same PostgreSQL database, such as through a `WireProxy`. */
   readonly connection?: ConnectionConfig
   readonly poolMax?: number
@@ -78,6 +83,8 @@ export function createFaultInbox(
     sources: createFaultSources(),
     worker: options.worker === undefined ? false : { pollMs: 50, ...options.worker },
     receive: options.receive ?? {},
+    destinations: options.destinations ?? [],
+    relay: options.relay === undefined ? false : { pollMs: 50, ...options.relay },
     logger: SILENT,
   })
   const happened: Happening[] = []

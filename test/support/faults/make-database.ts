@@ -24,7 +24,10 @@ export interface FaultDatabase {
   /** The keys whose effect did not happen exactly once, with how often it did. */
   listWrongEffects(keys: readonly string[]): Promise<readonly string[]>
   /** How many rows of our own tables match. */
-  count(table: 'events' | 'queue' | 'outcomes' | 'workers', where?: string): Promise<number>
+  count(
+    table: 'events' | 'queue' | 'outcomes' | 'workers' | 'message_queue' | 'message_outcomes',
+    where?: string,
+  ): Promise<number>
 }
 
 export type Engine = FaultDatabase['engine']

@@ -11,6 +11,8 @@ import type { HandlerContext } from '../../../src/work/handler-context.ts'
 export type Step =
   /** Writes a row of the effects ledger through `tx`. */
   | readonly ['write', string]
+  /** Sends a message to the destination `sink`. */
+  | readonly ['send']
   /** Runs a statement through `tx`. */
   | readonly ['sql', string]
   /** Tells the test that this point is reached, and waits to be told to go on. */
@@ -49,23 +51,27 @@ export const WRITE_EFFECT = 'insert into effects (event_key, note) values ($1, $
 export function createScriptedHandler(
   host: ScriptHost,
 ): (event: WebhookEvent, context: HandlerContext<ScriptTx>) => Promise<void> {
-  return async (event, { tx, attempt }) => {
+  return async (event, { tx, attempt, send }) => {
     const { steps = [['write', 'done']], first } = event.payload as Script
     const script = attempt === 1 ? (first ?? steps) : steps
-    for (const step of script) await runStep(step, { event, tx, host })
+    for (const step of script) await runStep(step, { event, tx, send, host })
   }
 }
 
 interface StepContext {
   readonly event: WebhookEvent
   readonly tx: ScriptTx
+  readonly send: HandlerContext<ScriptTx>['send']
   readonly host: ScriptHost
 }
 
-async function runStep(step: Step, { event, tx, host }: StepContext): Promise<void> {
+async function runStep(step: Step, { event, tx, send, host }: StepContext): Promise<void> {
   switch (step[0]) {
     case 'write':
       await tx.query(WRITE_EFFECT, [event.key, step[1]])
+      return
+    case 'send':
+      await send('sink', { event: event.key })
       return
     case 'sql':
       await tx.query(step[1])

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { HttpDestinationOptions } from '../../../src/outbox/http-destination.ts'
+import type { RelayOptions } from '../../../src/outbox/options.ts'
 import type { WorkerOptions } from '../../../src/work/options.ts'
 import type { ReceiveOptions } from '../../../src/receive/options.ts'
 import type { HandlerOptions } from '../../../src/work/handlers.ts'
@@ -24,6 +26,10 @@ export interface SubjectConfig {
   /** For a worker process. */
   readonly worker?: WorkerOptions
   readonly handler?: Omit<HandlerOptions, 'schema'>
+  /** Makes the destination `sink`. */
+  readonly sink?: Omit<HttpDestinationOptions, 'check' | 'resolve'>
+  /** For a process that sends. */
+  readonly relay?: RelayOptions
   /** Whether it keeps to itself what happens in it, where too much would. */
   readonly isQuiet?: boolean
   /** How long a receiver's drain waits for what is in flight. */

@@ -8,6 +8,7 @@
 import pg from 'pg'
 import { createInbox } from '../../../src/inbox.ts'
 import type { Inbox } from '../../../src/inbox.ts'
+import { httpDestination } from '../../../src/outbox/http-destination.ts'
 import type { Store } from '../../../src/store/contract.ts'
 import { postgresStore } from '../../../src/store/postgres/index.ts'
 import { sqliteStore } from '../../../src/store/sqlite/index.ts'
@@ -86,6 +87,8 @@ function createSubjectInbox(
     sources: createFaultSources(),
     receive: config.receive ?? {},
     worker: role.worker ? { pollMs: 100, ...config.worker } : false,
+    destinations: config.sink === undefined ? [] : [httpDestination('sink', config.sink)],
+    relay: config.relay === undefined ? false : { pollMs: 100, ...config.relay },
     logger: SILENT,
   })
   if (config.isQuiet !== true) {

@@ -1,0 +1,43 @@
+/**
+ * The states of a message and the permitted transitions, as data.
+ *
+ * The SQL checks of the stores and the table in `docs/lifecycle.md` are compared with it by
+ * `test/message-state.test.ts`.
+ *
+ * @module
+ */
+
+export const MESSAGE_STATES = ['ready', 'sending', 'sent', 'dead', 'unknown', 'discarded'] as const
+
+export type MessageState = (typeof MESSAGE_STATES)[number]
+
+/** States that are written as an outcome. */
+export const MESSAGE_OUTCOMES = ['sent', 'dead', 'unknown', 'discarded'] as const
+export type MessageOutcomeState = (typeof MESSAGE_OUTCOMES)[number]
+
+/** From a state, the states a message may go to, each with what takes it there. */
+export const MESSAGE_TRANSITIONS: Readonly<
+  Record<MessageState, Readonly<Partial<Record<MessageState, string>>>>
+> = {
+  ready: {
+    sending: 'a relay claims it',
+    discarded: 'an operator discards it',
+  },
+  sending: {
+    sent: 'the destination took it, or a check found that it had',
+    ready: 'it was not taken, or its relay died or let go of it: it is sent again later',
+    dead: 'the destination refused it for good, or the last attempt failed',
+    unknown: 'it may have arrived, and sending it again could make it happen twice',
+  },
+  sent: {},
+  dead: {
+    ready: 'an operator retries it',
+    discarded: 'an operator discards it',
+  },
+  unknown: {
+    ready: 'an operator retries it, knowing that it may happen twice',
+    sent: 'an operator has found that it arrived',
+    discarded: 'an operator discards it',
+  },
+  discarded: {},
+}

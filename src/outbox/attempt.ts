@@ -1,0 +1,231 @@
+/**
+ * One attempt at one message, from the doubt it may be in to what is written of it.
+ *
+ *     claimed ─▶ in doubt? ─▶ look, or give it to a person ─▶ send ─▶ settlement
+ *
+ * What this module promises:
+ *
+ * - A message is sent with its own key and no other.
+ * - Once it may have arrived it is sent again only where that cannot make it happen twice: while the
+ *   other side remembers the key, or after a look, or because somebody has asked for it in so many words.
+ * - Nothing but a success, or a look, ends the doubt: an attempt that was certainly not taken says
+ *   nothing of those before it.
+ *
+ * @module
+ */
+
+import { createHash } from 'node:crypto'
+import { asError } from '../errors.ts'
+import type { MessageFailure } from '../model/message.ts'
+import type { ClaimedMessage, Doubt, MessageSettlement } from '../store/outbox-contract.ts'
+import { backoffMs } from '../work/retry-policy.ts'
+import { describeError } from './destination.ts'
+import type { Destination, SendFailed, SendResult } from './destination.ts'
+import type { DestinationPolicy } from './options.ts'
+
+export interface AttemptContext {
+  /** How long ago the message was claimed, at most. */
+  readonly sinceClaimMs: () => number
+  /** Ends the attempt, with the relay. */
+  readonly signal: AbortSignal
+  /** Called when a message that may have arrived is sent again to one who ignores keys. */
+  readonly onResend: (message: ClaimedMessage) => void
+}
+
+export interface AttemptEnd {
+  readonly settlement: MessageSettlement
+  /** What the destination said, where it was asked. */
+  readonly result: SendResult | undefined
+  readonly durationMs: number
+}
+
+/** Never rejects. */
+export async function attemptMessage(
+  context: AttemptContext,
+  destination: Destination,
+  message: ClaimedMessage,
+): Promise<AttemptEnd> {
+  const startedAt = performance.now()
+  const { policy } = destination
+  const end = (settlement: MessageSettlement, result?: SendResult): AttemptEnd => ({
+    settlement,
+    result,
+    durationMs: performance.now() - startedAt,
+  })
+
+  let isCleared = false
+  switch (decideInDoubt(policy, message, context.sinceClaimMs())) {
+    case 'send':
+      break
+    case 'too-late':
+      return end(unknownOf(message, describeTooLate(policy)))
+    case 'ask':
+      return end(unknownOf(message, 'it may have arrived, and the destination ignores keys'))
+    case 'resend':
+      context.onResend(message)
+      break
+    case 'check': {
+      const found = await check(context, destination, message)
+      if (found.status === 'arrived')
+        return end({ id: message.id, token: message.token, state: 'sent', response: undefined })
+      if (found.status === 'failed')
+        return end(settlementOf(policy, message, found, { isCleared, startedAt }))
+      isCleared = true
+    }
+  }
+
+  const result = await sendInTime(context, destination, message)
+  return end(settlementOf(policy, message, result, { isCleared, startedAt }), result)
+}
+
+type InDoubt = 'send' | 'too-late' | 'ask' | 'check' | 'resend'
+
+/** What to do with a message, by whether it may have arrived before. */
+export function decideInDoubt(
+  { keys, keyLifetimeMs, onUncertain, timeoutMs }: DestinationPolicy,
+  { uncertainForMs }: Pick<ClaimedMessage, 'uncertainForMs'>,
+  sinceClaimMs: number,
+): InDoubt {
+  if (uncertainForMs === undefined) return 'send'
+  if (keys === 'ignored') return onUncertain
+  // The key must still be known when the request gets there.
+  return uncertainForMs + sinceClaimMs + timeoutMs > keyLifetimeMs ? 'too-late' : 'send'
+}
+
+function describeTooLate({ keyLifetimeMs }: DestinationPolicy): string {
+  return `it may have arrived, and the destination remembers keys for ${keyLifetimeMs} ms only`
+}
+
+type Found = { readonly status: 'arrived' | 'absent' } | SendFailed
+
+async function check(
+  { signal }: AttemptContext,
+  { policy }: Destination,
+  message: ClaimedMessage,
+): Promise<Found> {
+  try {
+    const found = await withTimeout(policy.timeoutMs, signal, async (own) =>
+      policy.check?.(message, { idempotencyKey: message.key, signal: own }),
+    )
+    if (found === 'arrived' || found === 'absent') return { status: found }
+    return { ...CHECK_FAILED, message: 'the check could not tell whether it arrived' }
+  } catch (error) {
+    return { ...CHECK_FAILED, message: `the check failed: ${describeError(asError(error))}` }
+  }
+}
+
+/** The doubt stays what it was: nothing was sent. */
+const CHECK_FAILED = { status: 'failed', reason: 'check', arrived: 'no', answered: true } as const
+
+async function sendInTime(
+  { signal }: AttemptContext,
+  destination: Destination,
+  message: ClaimedMessage,
+): Promise<SendResult> {
+  const { key, attempt } = message
+  return withTimeout(destination.policy.timeoutMs, signal, async (own) =>
+    destination.send(message, { idempotencyKey: key, attempt, signal: own }),
+  )
+}
+
+/** The work gets a signal that ends it, and is waited for: it says itself what became of it. */
+async function withTimeout<T>(
+  timeoutMs: number,
+  outer: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController()
+  const onAbort = (): void => controller.abort(outer.reason)
+  const timer = setTimeout(() => controller.abort(timedOut(timeoutMs)), timeoutMs)
+  outer.addEventListener('abort', onAbort)
+  if (outer.aborted) onAbort()
+  try {
+    return await work(controller.signal)
+  } finally {
+    clearTimeout(timer)
+    outer.removeEventListener('abort', onAbort)
+  }
+}
+
+function timedOut(timeoutMs: number): Error {
+  const error = new Error(`It did not end within ${timeoutMs} ms (timeoutMs)`)
+  return Object.assign(error, { name: 'TimeoutError' })
+}
+
+/** What a result means, by the destination's policy. */
+export function settlementOf(
+  policy: DestinationPolicy,
+  message: ClaimedMessage,
+  result: SendResult,
+  { isCleared, startedAt }: { isCleared: boolean; startedAt: number },
+): MessageSettlement {
+  const { id, token } = message
+  if (result.status === 'sent') return { id, token, state: 'sent', response: result.response }
+  const doubt = doubtOf(result, isCleared)
+  // Nothing is wrong with the message: it waits until somebody resumes the destination.
+  if (result.gone !== undefined)
+    return { id, token, state: 'released', retryInMs: policy.retry.firstMs }
+
+  const failure: MessageFailure = {
+    reason: result.reason,
+    message: result.message,
+    durationMs: performance.now() - startedAt,
+    response: result.response,
+  }
+  if (policy.keys === 'ignored' && policy.onUncertain === 'ask' && result.arrived === 'maybe') {
+    const reason = 'it may have arrived, and the destination ignores keys'
+    return { id, token, state: 'unknown', reason, doubt, failure }
+  }
+  const { answer, sameAnswers } = countAnswers(message, result)
+  const dead = findEnd(policy, message, result, sameAnswers)
+  if (dead !== undefined) return { id, token, state: 'dead', reason: dead, doubt, failure }
+  const retryInMs = findDelay(policy, message, result)
+  return { id, token, state: 'ready', retryInMs, doubt, failure, answer, sameAnswers }
+}
+
+function doubtOf({ arrived }: SendFailed, isCleared: boolean): Doubt {
+  if (arrived === 'maybe') return 'since-claim'
+  return isCleared ? 'cleared' : 'keep'
+}
+
+function findEnd(
+  policy: DestinationPolicy,
+  { attempt }: ClaimedMessage,
+  result: SendFailed,
+  sameAnswers: number,
+): string | undefined {
+  if (result.permanent !== undefined) return result.permanent
+  if (sameAnswers >= policy.sameAnswersMax) {
+    return (
+      `the same answer 500 came ${sameAnswers} times: the destination has probably stored it for this key ` +
+      'and will give no other, so find out there whether it happened'
+    )
+  }
+  return attempt >= policy.retry.attemptsMax ? `${result.message}, at the last attempt` : undefined
+}
+
+/** Not sooner than asked for; one that asks for "at once" is not given all attempts in a second. */
+function findDelay(
+  policy: DestinationPolicy,
+  { attempt }: ClaimedMessage,
+  { retryAfterMs = 0 }: SendFailed,
+): number {
+  return retryAfterMs > 0 ? retryAfterMs : backoffMs(policy.retry, attempt)
+}
+
+/**
+ * Counts equal answers in a row. Only 500 is counted: 502 to 504 are a gateway's words for "nobody is
+ * there", equal for every message and as long as an outage lasts.
+ */
+function countAnswers(
+  message: ClaimedMessage,
+  { response }: SendFailed,
+): { answer: string | undefined; sameAnswers: number } {
+  if (response?.status !== 500) return { answer: undefined, sameAnswers: 0 }
+  const answer = createHash('sha256').update(response.body).digest('base64url')
+  return { answer, sameAnswers: message.answer === answer ? message.sameAnswers + 1 : 1 }
+}
+
+function unknownOf({ id, token }: ClaimedMessage, reason: string): MessageSettlement {
+  return { id, token, state: 'unknown', reason, doubt: 'keep', failure: undefined }
+}

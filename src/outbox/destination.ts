@@ -1,0 +1,154 @@
+/**
+ * Where messages go. A destination sends one message and says what became of it; when, how often and
+ * whether at all is the relay's business.
+ *
+ * @module
+ */
+
+import { asError, OptionInvalidError } from '../errors.ts'
+import type { Message, MessageFailureReason, MessageResponse } from '../model/message.ts'
+import { PermanentError, RetryAfterError } from '../work/verdicts.ts'
+import { resolveDestinationPolicy } from './options.ts'
+import type { DestinationOptions, DestinationPolicy } from './options.ts'
+
+export interface Destination {
+  readonly name: string
+  readonly policy: DestinationPolicy
+  /** Sends the message once. Never rejects. */
+  send(message: Message, context: SendContext): Promise<SendResult>
+  /** Lets go of connections. */
+  close?(): void
+}
+
+export interface SendContext {
+  /** The same every time this message is sent. */
+  readonly idempotencyKey: string
+  /** Which attempt this is, from 1. */
+  readonly attempt: number
+  /** Aborts when the attempt's time is up or the relay is stopped for good. */
+  readonly signal: AbortSignal
+}
+
+export type SendResult = SendDone | SendFailed
+
+export interface SendDone {
+  readonly status: 'sent'
+  readonly response: MessageResponse | undefined
+}
+
+export interface SendFailed {
+  readonly status: 'failed'
+  readonly reason: MessageFailureReason
+  readonly message: string
+  /** Whether the other side may have taken it all the same. `no` only where that is certain. */
+  readonly arrived: 'no' | 'maybe'
+  /** Whether the other side is there and answers for itself: the breaker counts those that do not. */
+  readonly answered: boolean
+  /** Why trying again cannot help. */
+  readonly permanent?: string | undefined
+  /** What the other side asked for. */
+  readonly retryAfterMs?: number | undefined
+  /** Why nothing more is to be sent to this destination. */
+  readonly gone?: string | undefined
+  readonly response?: MessageResponse | undefined
+}
+
+/** Says that a message was certainly not taken. Made by `notSent`. */
+export class NotSentError extends Error {
+  override readonly name = 'NotSentError'
+}
+
+/**
+ * For a custom destination that knows that nothing happened: `throw notSent('the queue is full')`. The
+ * message is sent again later, and is in no doubt. Any other error leaves it in doubt.
+ */
+export function notSent(reason: string, options?: ErrorOptions): NotSentError {
+  return new NotSentError(reason, options)
+}
+
+/**
+ * Sends a message to wherever you like: mail, an SDK, a queue. Hand `idempotencyKey` on.
+ *
+ * Return: it is sent. Throw: it may have been, and is sent again later with the same key.
+ * `throw notSent(reason)`: it was not. `throw permanent(reason)`: it was not, and is dead.
+ * `throw retryAfter(ms)`: it was not, and is sent again, not before.
+ */
+export type SendFunction = (message: Message, context: SendContext) => unknown
+
+export function destination(name: string, send: SendFunction): Destination
+export function destination(
+  name: string,
+  options: DestinationOptions,
+  send: SendFunction,
+): Destination
+export function destination(
+  name: string,
+  optionsOrSend: DestinationOptions | SendFunction,
+  send?: SendFunction,
+): Destination {
+  requireDestinationName(name)
+  const [options, run] =
+    typeof optionsOrSend === 'function' ? [{}, optionsOrSend] : [optionsOrSend, send]
+  const path = `destination(${JSON.stringify(name)})`
+  if (typeof run !== 'function') throw new OptionInvalidError(`${path}.send`, 'a function', run)
+  return {
+    name,
+    policy: resolveDestinationPolicy(path, options),
+    send: async (message, context) => runSend(run, message, context),
+  }
+}
+
+const DESTINATION_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/
+
+export function requireDestinationName(name: unknown): asserts name is string {
+  if (typeof name === 'string' && DESTINATION_NAME.test(name)) return
+  throw new OptionInvalidError('destination.name', 'written with a-z, 0-9, - and _ only', name)
+}
+
+async function runSend(
+  send: SendFunction,
+  message: Message,
+  context: SendContext,
+): Promise<SendResult> {
+  const aborted = abortionOf(context.signal)
+  try {
+    // One that does not look at its signal must not hold its place for ever.
+    await Promise.race([Promise.resolve(send(message, context)), aborted.promise])
+    return { status: 'sent', response: undefined }
+  } catch (thrown) {
+    return failedBy(thrown, context.signal)
+  } finally {
+    aborted.forget()
+  }
+}
+
+function abortionOf(signal: AbortSignal): { promise: Promise<never>; forget: () => void } {
+  let listener: () => void = () => undefined
+  const promise = new Promise<never>((_resolve, reject) => {
+    listener = () => reject(asError(signal.reason))
+    signal.addEventListener('abort', listener)
+    if (signal.aborted) listener()
+  })
+  promise.catch(() => undefined)
+  return { promise, forget: () => signal.removeEventListener('abort', listener) }
+}
+
+function failedBy(thrown: unknown, signal: AbortSignal): SendFailed {
+  const error = asError(thrown)
+  const message = describeError(error)
+  if (thrown instanceof PermanentError)
+    return { ...FAILED, reason: 'error', message, arrived: 'no', permanent: error.message }
+  if (thrown instanceof RetryAfterError)
+    return { ...FAILED, reason: 'error', message, arrived: 'no', retryAfterMs: thrown.retryInMs }
+  if (thrown instanceof NotSentError) return { ...FAILED, reason: 'error', message, arrived: 'no' }
+  const reason = signal.aborted ? 'timeout' : 'error'
+  return { ...FAILED, reason, message, arrived: 'maybe', answered: false }
+}
+
+const FAILED = { status: 'failed', answered: true } as const
+
+const MESSAGE_LENGTH_MAX = 2_000
+
+export function describeError(error: Error): string {
+  return `${error.name}: ${error.message}`.slice(0, MESSAGE_LENGTH_MAX)
+}

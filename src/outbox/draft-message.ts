@@ -1,0 +1,127 @@
+/**
+ * From what a handler says to a message that can be stored, or an error where the handler stands: what
+ * cannot be sent must not be found out by a relay, long after the transaction has committed.
+ *
+ * @module
+ */
+
+import { HookonceError, OptionInvalidError, rejectUnknownKeys, requireInteger } from '../errors.ts'
+import type { MessageDraft, SendOptions } from '../model/message.ts'
+
+export interface MessageInput {
+  readonly destination: string
+  readonly payload: unknown
+  readonly options: SendOptions
+  /** Used when the options have no key. */
+  readonly defaultKey: () => string
+  readonly eventId: string | undefined
+}
+
+/** @throws HookonceError with the code MESSAGE_INVALID, OPTION_INVALID or DESTINATION_UNKNOWN */
+export function draftMessage(
+  destinations: ReadonlySet<string>,
+  { destination, payload, options, defaultKey, eventId }: MessageInput,
+): MessageDraft {
+  requireDestination(destinations, destination)
+  rejectUnknownKeys('send', options, ['key', 'delayMs', 'headers'])
+  const { key = defaultKey(), delayMs = 0 } = options
+  requireKey(key)
+  requireInteger('send.delayMs', delayMs, { min: 0, max: DELAY_MS_MAX })
+  const { 'content-type': givenType, ...headers } = readHeaders(options.headers ?? {})
+  const { body, contentType } = writeBody(payload)
+  return {
+    destination,
+    key,
+    body,
+    contentType: givenType ?? contentType,
+    headers,
+    delayMs,
+    eventId,
+  }
+}
+
+/** A year: what is due later belongs into a table of the user's. */
+const DELAY_MS_MAX = 366 * 86_400_000
+const BODY_BYTES_MAX = 8 * 1_048_576
+/** Receivers refuse heads of 8 to 16 KiB, and these are not all that is in one. */
+const HEADERS_LENGTH_MAX = 8_192
+
+function requireDestination(destinations: ReadonlySet<string>, name: string): void {
+  if (destinations.has(name)) return
+  const known = [...destinations].join(', ') || 'none'
+  throw new HookonceError(
+    'DESTINATION_UNKNOWN',
+    `There is no destination "${name}". Configured: ${known}`,
+  )
+}
+
+/** Becomes a header, and 255 is the most that the strictest API takes. */
+function requireKey(key: unknown): void {
+  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return
+  throw new OptionInvalidError('send.key', '1 to 255 visible ASCII characters', key)
+}
+
+function writeBody(payload: unknown): { body: Uint8Array; contentType: string } {
+  const body = payload instanceof Uint8Array ? payload : Buffer.from(writeJson(payload))
+  if (body.byteLength > BODY_BYTES_MAX)
+    throw invalid(`Its payload is longer than ${BODY_BYTES_MAX} bytes`)
+  const contentType = body === payload ? 'application/octet-stream' : 'application/json'
+  return { body, contentType }
+}
+
+function writeJson(payload: unknown): string {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(payload)
+  } catch (error) {
+    throw invalid('Its payload cannot be written as JSON', error)
+  }
+  if (text === undefined) throw invalid('Its payload cannot be written as JSON')
+  return text
+}
+
+function readHeaders(given: Readonly<Record<string, string>>): Record<string, string> {
+  const headers: Record<string, string> = {}
+  let length = 0
+  for (const [givenName, value] of Object.entries(given)) {
+    const name = givenName.toLowerCase()
+    requireHeader(name, value)
+    if (name in headers) throw invalid(`It has the header ${name} twice`)
+    headers[name] = value
+    length += name.length + value.length
+  }
+  if (length > HEADERS_LENGTH_MAX)
+    throw invalid(`Its headers are longer than ${HEADERS_LENGTH_MAX} characters`)
+  return headers
+}
+
+/** One line of a head, and not one that says who sends, where to, or how long it is. */
+export function requireHeader(name: string, value: unknown): void {
+  if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name))
+    throw invalid('It has a header with a name that cannot be one')
+  if (OURS.has(name)) throw invalid(`The header ${name} is set by hookonce`)
+  if (typeof value !== 'string' || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
+    throw invalid(`The header ${name} has a value that cannot be one`)
+}
+
+const OURS: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'idempotency-key',
+  'keep-alive',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'webhook-id',
+  'webhook-signature',
+  'webhook-timestamp',
+])
+
+function invalid(what: string, cause?: unknown): HookonceError {
+  return new HookonceError('MESSAGE_INVALID', `A message cannot be sent. ${what}`, { cause })
+}

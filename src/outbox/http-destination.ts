@@ -1,0 +1,166 @@
+/**
+ * A destination over HTTP: one POST, signed as Standard Webhooks says if there is a secret, with the
+ * idempotency key in a header of its own.
+ *
+ * @module
+ */
+
+import { Egress } from '../egress/egress.ts'
+import type { EgressOptions } from '../egress/options.ts'
+import { DestinationBlockedError, OptionInvalidError } from '../errors.ts'
+import type { Message } from '../model/message.ts'
+import { describeError, requireDestinationName } from './destination.ts'
+import type { Destination, SendContext, SendFailed, SendResult } from './destination.ts'
+import { requireHeader } from './draft-message.ts'
+import { DESTINATION_DEFAULTS, resolveDestinationPolicy } from './options.ts'
+import type { DestinationOptions } from './options.ts'
+import { readResponse } from './read-response.ts'
+import { readSecret, signMessage, webhookId } from './sign-message.ts'
+
+export interface HttpDestinationOptions extends DestinationOptions {
+  /** Where to. `https:`, and a public host, unless `allow` names it. */
+  readonly url: string
+  /** Signs as Standard Webhooks says. Several while one is being replaced. */
+  readonly secrets?: readonly string[]
+  /** Sent with every message; what is in them is kept out of the database. For credentials. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** What may be reached although it is not public, or without TLS: hosts, addresses, ranges. */
+  readonly allow?: readonly string[]
+  /** How long nothing may happen on the connection. */
+  readonly idleTimeoutMs?: number
+  /** How names are resolved, in the shape of `dns.lookup` with `all`. */
+  readonly resolve?: EgressOptions['resolve']
+}
+
+/**
+ * @throws DestinationBlockedError for a URL that may not be connected to
+ */
+export function httpDestination(name: string, options: HttpDestinationOptions): Destination {
+  requireDestinationName(name)
+  const path = `httpDestination(${JSON.stringify(name)})`
+  const { url, secrets = [], headers = {}, allow, idleTimeoutMs, resolve, ...others } = options
+  const policy = resolveDestinationPolicy(path, others)
+  const egress = new Egress({
+    requestTimeoutMs: policy.timeoutMs ?? DESTINATION_DEFAULTS.timeoutMs,
+    ...(allow !== undefined && { allow }),
+    ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
+    ...(resolve !== undefined && { resolve }),
+  })
+  requireUrl(path, egress, url)
+  const sender: HttpSender = {
+    url,
+    egress,
+    headers: readOwnHeaders(headers),
+    signingKeys: readSecrets(path, secrets),
+    secretTexts: [...secrets, ...Object.values(headers)].filter((text) => text.length >= 8),
+    // A kept connection that the other side is just closing cannot be told from one that took the
+    // request. Where keys are ignored that is worth a connection for each message.
+    keepsAlive: policy.keys === 'honoured',
+  }
+  return {
+    name,
+    policy,
+    send: async (message, context) => post(sender, message, context),
+    close: () => egress.close(),
+  }
+}
+
+interface HttpSender {
+  readonly url: string
+  readonly egress: Egress
+  readonly headers: Readonly<Record<string, string>>
+  readonly signingKeys: readonly Buffer[]
+  /** What must not be kept of an answer. */
+  readonly secretTexts: readonly string[]
+  readonly keepsAlive: boolean
+}
+
+async function post(
+  sender: HttpSender,
+  message: Message,
+  { idempotencyKey, signal }: SendContext,
+): Promise<SendResult> {
+  const outcome = await sender.egress.request({
+    url: sender.url,
+    method: 'POST',
+    headers: headersOf(sender, message, idempotencyKey),
+    body: message.body,
+    signal,
+  })
+  switch (outcome.outcome) {
+    case 'answered':
+      return readResponse(outcome, sender.secretTexts)
+    case 'blocked':
+      return {
+        ...FAILED,
+        reason: 'blocked',
+        message: `blocked destination: ${outcome.reason}`,
+        arrived: 'no',
+        // A name that does not resolve may do so tomorrow; an address that is not public stays one.
+        permanent: outcome.reason === 'unresolved' ? undefined : 'blocked destination',
+      }
+    case 'failed':
+      return failedToSend(outcome.error, outcome.mayHaveArrived)
+  }
+}
+
+const FAILED = { status: 'failed', answered: false } as const
+
+function failedToSend(error: Error, mayHaveArrived: boolean): SendFailed {
+  const message = describeError(error)
+  if (!mayHaveArrived || isCertificateError(error))
+    return { ...FAILED, reason: 'unreachable', message, arrived: 'no' }
+  const reason = error.name === 'TimeoutError' ? 'timeout' : 'interrupted'
+  return { ...FAILED, reason, message, arrived: 'maybe' }
+}
+
+/** The connection was there, and was given up before anything was sent on it. */
+function isCertificateError(error: Error): boolean {
+  const code = 'code' in error ? String(error.code) : ''
+  return /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL/.test(code)
+}
+
+function headersOf(
+  { headers, signingKeys, keepsAlive }: HttpSender,
+  message: Message,
+  idempotencyKey: string,
+): Record<string, string> {
+  const id = webhookId(message.key)
+  const timestamp = Math.floor(Date.now() / 1_000)
+  return {
+    'user-agent': 'hookonce',
+    ...message.headers,
+    ...headers,
+    'content-type': message.contentType,
+    'idempotency-key': idempotencyKey,
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    ...(signingKeys.length > 0 && {
+      'webhook-signature': signMessage(signingKeys, { id, timestamp, body: message.body }),
+    }),
+    ...(!keepsAlive && { connection: 'close' }),
+  }
+}
+
+function requireUrl(path: string, egress: Egress, url: unknown): void {
+  if (typeof url !== 'string') throw new OptionInvalidError(`${path}.url`, 'a URL', url)
+  const checked = egress.check(url)
+  if (checked.ok) return
+  const host = URL.canParse(url) ? new URL(url).host : ''
+  throw new DestinationBlockedError(host, checked.reason)
+}
+
+function readSecrets(path: string, secrets: readonly string[]): readonly Buffer[] {
+  if (!Array.isArray(secrets))
+    throw new OptionInvalidError(`${path}.secrets`, 'a list of secrets', secrets)
+  return secrets.map((secret, index) => readSecret(`${path}.secrets.${index}`, secret))
+}
+
+function readOwnHeaders(given: Readonly<Record<string, string>>): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(given)) {
+    requireHeader(name.toLowerCase(), value)
+    headers[name.toLowerCase()] = value
+  }
+  return headers
+}

@@ -1,0 +1,119 @@
+/**
+ * The outbox of an inbox: what is written to be sent, and the relay that sends it.
+ *
+ * @module
+ */
+
+import { randomBytes } from 'node:crypto'
+import { OptionInvalidError } from '../errors.ts'
+import type { MessageDraft, SendOptions } from '../model/message.ts'
+import type { OutboxStore } from '../store/outbox-contract.ts'
+import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import type { Destination } from './destination.ts'
+import { draftMessage } from './draft-message.ts'
+import type { MessageInput } from './draft-message.ts'
+import { resolveRelayOptions } from './options.ts'
+import type { RelayOptions, ResolvedRelayOptions } from './options.ts'
+import { Relay } from './relay.ts'
+
+export interface OutboxContext<Tx> {
+  readonly store: OutboxStore<Tx>
+  readonly destinations: readonly Destination[]
+  /** `false` for a process that only writes messages. */
+  readonly relay: RelayOptions | false
+  readonly happenings: HappeningEmitter
+}
+
+export class Outbox<Tx> {
+  readonly #store: OutboxStore<Tx>
+  readonly #destinations: readonly Destination[]
+  readonly #names: ReadonlySet<string>
+  readonly #relayOptions: ResolvedRelayOptions | undefined
+  readonly #happenings: HappeningEmitter
+  #relay: Relay | undefined
+
+  constructor({ store, destinations, relay, happenings }: OutboxContext<Tx>) {
+    this.#store = store
+    this.#destinations = requireDestinations(destinations)
+    this.#names = new Set(destinations.map(({ name }) => name))
+    this.#relayOptions = relay === false ? undefined : resolveRelayOptions(relay, destinations)
+    this.#happenings = happenings
+  }
+
+  /**
+   * Writes a message in a transaction of your own, on the inbox's database: it is sent if that commits.
+   * A handler uses its own `send`, whose keys follow from the event. Here a key that is left out is
+   * random, so give one if the transaction may be run again after it has committed.
+   *
+   * Returns the message's idempotency key.
+   */
+  async send(
+    tx: Tx,
+    destination: string,
+    payload: unknown,
+    options: SendOptions = {},
+  ): Promise<string> {
+    const draft = this.draft({
+      destination,
+      payload,
+      options,
+      defaultKey: () => `ho_${randomBytes(32).toString('base64url')}`,
+      eventId: undefined,
+    })
+    await this.#store.requireTransaction(tx)
+    await this.#store.enqueueMessages(tx, [draft])
+    return draft.key
+  }
+
+  /** Has the relay look for messages now instead of at its next poll. For after your own COMMIT. */
+  wake(): void {
+    this.#relay?.wake()
+  }
+
+  /** A message that can be stored, or an error that says why it cannot be sent. */
+  draft(input: MessageInput): MessageDraft {
+    return draftMessage(this.#names, input)
+  }
+
+  /** Whether this process sends: it is to have a relay, and there is anywhere to send to. */
+  get hasRelay(): boolean {
+    return this.#relayOptions !== undefined && this.#destinations.length > 0
+  }
+
+  /** Starts the relay, if this process is to have one. */
+  start(): void {
+    if (this.#relayOptions === undefined || !this.hasRelay) return
+    this.#relay = new Relay({
+      store: this.#store,
+      destinations: this.#destinations,
+      options: this.#relayOptions,
+      happenings: this.#happenings,
+    })
+    this.#relay.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#relay?.stop()
+  }
+}
+
+function requireDestinations(destinations: readonly Destination[]): readonly Destination[] {
+  if (!(destinations instanceof Array)) {
+    throw new OptionInvalidError('createInbox.destinations', 'a list of destinations', destinations)
+  }
+  const names = new Set<string>()
+  for (const [index, one] of destinations.entries()) {
+    const path = `createInbox.destinations.${index}`
+    if (typeof one?.send !== 'function' || typeof one.policy !== 'object') {
+      throw new OptionInvalidError(
+        path,
+        'a destination, such as httpDestination(name, { url }) or destination(name, send)',
+        one,
+      )
+    }
+    if (names.has(one.name))
+      throw new OptionInvalidError(path, `the only one named "${one.name}"`, one.name)
+    names.add(one.name)
+  }
+  return destinations
+}

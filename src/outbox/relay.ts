@@ -1,0 +1,182 @@
+/**
+ * The relay: takes due messages and sends them until it is stopped.
+ *
+ *     claim, some for each destination that has room ─▶ lanes ─▶ settle, in batches
+ *
+ * Many relays may run at once, in one process or in many: a message is one relay's for as long as its
+ * lease, and what a relay says after that does not count. Concurrency, rate and breaker are each
+ * relay's own.
+ *
+ * @module
+ */
+
+import { randomUUID } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import { asError } from '../errors.ts'
+import type { ClaimedMessage, OutboxStore } from '../store/outbox-contract.ts'
+import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import { WakeUp } from '../work/wake-up.ts'
+import type { Destination } from './destination.ts'
+import { Lane } from './lane.ts'
+import type { LaneEnding } from './lane.ts'
+import type { ResolvedRelayOptions } from './options.ts'
+import { reportEnding } from './report-ending.ts'
+import { Settler } from './settler.ts'
+
+export interface RelayContext {
+  readonly store: OutboxStore<unknown>
+  readonly destinations: readonly Destination[]
+  readonly options: ResolvedRelayOptions
+  readonly happenings: HappeningEmitter
+}
+
+/** What is due and could not be claimed a moment ago is in somebody else's hands. */
+const LOOK_AGAIN_MS = 20
+const PAUSE_MAX_MS = 2_000
+
+export class Relay {
+  /** Random per start, for those who look at what happened. */
+  readonly id = randomUUID()
+  readonly #context: RelayContext
+  readonly #lanes: ReadonlyMap<string, Lane>
+  readonly #settler: Settler
+  readonly #wakeUp = new WakeUp()
+  readonly #interruption = new AbortController()
+  #running: Promise<void> | undefined
+  #isStopping = false
+
+  constructor(context: RelayContext) {
+    this.#context = context
+    // Every attempt listens; the default would take more than ten for a leak.
+    setMaxListeners(0, this.#interruption.signal)
+    this.#settler = new Settler(context.store, (error) => this.#report('settle messages', error))
+    this.#lanes = new Map(
+      context.destinations.map((destination) => [destination.name, this.#createLane(destination)]),
+    )
+  }
+
+  start(): void {
+    this.#running = this.#run()
+    this.#context.happenings.emit('relay.started', {
+      relayId: this.id,
+      destinations: [...this.#lanes.keys()],
+    })
+  }
+
+  /** There may be something to send. */
+  wake(): void {
+    this.#wakeUp.call()
+  }
+
+  /** Claims nothing more, gives back what has not begun, waits for the rest, and after the grace period gives it up. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#wakeUp.close()
+    await this.#running
+    const grace = setTimeout(
+      () => this.#interruption.abort(new Error('The relay was stopped')),
+      this.#context.options.stopGraceMs,
+    )
+    await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()))
+    clearTimeout(grace)
+    await this.#settler.drain()
+    for (const destination of this.#context.destinations) destination.close?.()
+    this.#context.happenings.emit('relay.stopped', { relayId: this.id })
+  }
+
+  async #run(): Promise<void> {
+    let troubles = 0
+    while (!this.#isStopping) {
+      try {
+        const hasMore = await this.#claim()
+        troubles = 0
+        if (!hasMore) await this.#wakeUp.wait(async () => this.#idleMs())
+      } catch (error) {
+        troubles += 1
+        this.#report('claim messages', error)
+        const pauseMs = Math.min(PAUSE_MAX_MS, 25 * 2 ** Math.min(troubles, 10))
+        await this.#wakeUp.wait(async () => pauseMs)
+      }
+    }
+  }
+
+  /** Says whether it is worth asking again at once. */
+  async #claim(): Promise<boolean> {
+    const { store, options } = this.#context
+    const claimedAt = performance.now()
+    const wanted = [...this.#lanes.values()]
+      .map((lane) => ({ destination: lane.name, limit: lane.room(claimedAt) }))
+      .filter(({ limit }) => limit > 0)
+    if (wanted.length === 0) return false
+    const { leaseMs } = options
+    const messages = await store.claimMessages({ wanted, leaseMs })
+    // The lease began no earlier than it was asked for.
+    for (const message of messages) this.#hand(message, claimedAt, claimedAt + leaseMs)
+    return messages.length > 0
+  }
+
+  #hand(message: ClaimedMessage, claimedAt: number, leaseEndsAt: number): void {
+    this.#lanes.get(message.destination)?.take(message, claimedAt, leaseEndsAt)
+  }
+
+  async #idleMs(): Promise<number> {
+    const now = performance.now()
+    const lanes = [...this.#lanes.values()]
+    const withRoom = lanes.filter((lane) => lane.room(now) > 0).map(({ name }) => name)
+    const waits = lanes.map((lane) => lane.waitMs(now) ?? Infinity)
+    const { store, options } = this.#context
+    const due = withRoom.length === 0 ? undefined : await store.nextMessageDueInMs(withRoom)
+    return Math.min(Math.max(due ?? Infinity, LOOK_AGAIN_MS), options.pollMs, ...waits)
+  }
+
+  #createLane(destination: Destination): Lane {
+    const { happenings } = this.#context
+    const { name } = destination
+    return new Lane({
+      destination,
+      signal: this.#interruption.signal,
+      settle: (ending) => this.#settle(ending),
+      onResend: ({ id, key, attempt, eventId }) =>
+        happenings.emit('message.resent', {
+          messageId: id,
+          destination: name,
+          key,
+          attempt,
+          eventId,
+        }),
+      onHeld: (forMs, cause) =>
+        happenings.emit('destination.held', { destination: name, forMs, cause }),
+      onGone: (reason) => this.#pause(name, reason),
+      onRoom: () => this.#wakeUp.call(),
+    })
+  }
+
+  #settle({ message, settlement, end, leaseEndsAt, onWritten }: LaneEnding): void {
+    this.#settler.add({
+      settlement,
+      leaseEndsAt,
+      onSettled: (counted) => {
+        onWritten()
+        reportEnding(this.#context.happenings, { message, settlement, end }, counted)
+      },
+    })
+  }
+
+  async #pause(name: string, reason: string): Promise<void> {
+    try {
+      if (await this.#context.store.pauseDestination(name, reason))
+        this.#context.happenings.emit('destination.paused', { destination: name, reason })
+    } catch (error) {
+      // The message goes back, and the next one will be told the same.
+      this.#report('pause a destination', error)
+    }
+  }
+
+  #report(doing: string, error: unknown): void {
+    this.#context.happenings.emit('relay.error', {
+      relayId: this.id,
+      doing,
+      error: asError(error),
+    })
+  }
+}

@@ -1,0 +1,45 @@
+import type { ClaimedMessage, MessageSettlement } from '../store/outbox-contract.ts'
+import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import type { AttemptEnd } from './attempt.ts'
+
+/** Says what became of a message, after it has been committed. */
+export function reportEnding(
+  happenings: HappeningEmitter,
+  {
+    message,
+    settlement,
+    end,
+  }: {
+    readonly message: ClaimedMessage
+    readonly settlement: MessageSettlement
+    readonly end: AttemptEnd | undefined
+  },
+  counted: boolean | undefined,
+): void {
+  // Nobody knows whether it was written; the message will tell by being claimed again, or not.
+  if (counted === undefined) return
+  const { id: messageId, destination, key, attempt, eventId } = message
+  const about = { messageId, destination, key, attempt, eventId }
+  if (!counted) {
+    // One that was given back unsent has lost nothing with its lease.
+    if (settlement.state !== 'released') happenings.emit('message.lease-lost', about)
+    return
+  }
+  switch (settlement.state) {
+    case 'sent':
+      return happenings.emit('message.sent', { ...about, durationMs: end?.durationMs ?? 0 })
+    case 'ready':
+      return happenings.emit('message.failed', {
+        ...about,
+        reason: settlement.failure.reason,
+        detail: settlement.failure.message,
+        retryInMs: settlement.retryInMs,
+      })
+    case 'dead':
+      return happenings.emit('message.dead', { ...about, reason: settlement.reason })
+    case 'unknown':
+      return happenings.emit('message.unknown', { ...about, reason: settlement.reason })
+    case 'released':
+      return
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * Writes what became of messages, in batches: whatever ends while a batch is on its way to the database
+ * is the next one.
+ *
+ * A batch that fails is written again as it is. That is safe after a COMMIT whose outcome nobody knows:
+ * if it was committed, the leases are gone and the second write finds nothing to change. It goes on
+ * until the leases have ended, when the messages are others' anyway.
+ *
+ * @module
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { asError } from '../errors.ts'
+import type { MessageId } from '../model/message.ts'
+import type { MessageSettlement, OutboxStore } from '../store/outbox-contract.ts'
+
+export interface Settling {
+  readonly settlement: MessageSettlement
+  /** By `performance.now()`. */
+  readonly leaseEndsAt: number
+  /** Called once. `counted` is false when the lease was lost, and `undefined` when nobody knows. */
+  readonly onSettled: (counted: boolean | undefined) => void
+}
+
+const BATCH_MAX = 500
+const PAUSE_MIN_MS = 20
+const PAUSE_MAX_MS = 1_000
+
+export class Settler {
+  readonly #store: Pick<OutboxStore<unknown>, 'settleMessages'>
+  readonly #onError: (error: Error) => void
+  #waiting: Settling[] = []
+  #writing: Promise<void> | undefined
+
+  constructor(
+    store: Pick<OutboxStore<unknown>, 'settleMessages'>,
+    onError: (error: Error) => void,
+  ) {
+    this.#store = store
+    this.#onError = onError
+  }
+
+  add(settling: Settling): void {
+    this.#waiting.push(settling)
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined
+    })
+  }
+
+  /** Until all that was added is written, or given up. */
+  async drain(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing
+  }
+
+  async #write(): Promise<void> {
+    // What ends in the same turn of the event loop goes along.
+    await new Promise((resolve) => setImmediate(resolve))
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, BATCH_MAX)
+      await this.#writeBatch(batch)
+    }
+  }
+
+  async #writeBatch(batch: readonly Settling[]): Promise<void> {
+    let left = batch
+    for (let failures = 0; left.length > 0; failures += 1) {
+      try {
+        const counted = await this.#store.settleMessages(left.map(({ settlement }) => settlement))
+        return report(left, counted, failures > 0)
+      } catch (error) {
+        this.#onError(asError(error))
+        const pauseMs = Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** Math.min(failures, 10))
+        const now = performance.now() + pauseMs
+        for (const { onSettled } of left.filter(({ leaseEndsAt }) => leaseEndsAt <= now))
+          onSettled(undefined)
+        left = left.filter(({ leaseEndsAt }) => leaseEndsAt > now)
+        if (left.length > 0) await sleep(pauseMs)
+      }
+    }
+  }
+}
+
+/** After a failure one that was not counted may have been counted before, unheard. */
+function report(
+  batch: readonly Settling[],
+  counted: ReadonlySet<MessageId>,
+  hasFailed: boolean,
+): void {
+  for (const { settlement, onSettled } of batch) {
+    if (counted.has(settlement.id)) onSettled(true)
+    else onSettled(hasFailed ? undefined : false)
+  }
+}

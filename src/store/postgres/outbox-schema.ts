@@ -1,0 +1,96 @@
+/**
+ * The tables of the outbox, as migration 2.
+ *
+ * As with events, what is large is written once and what is churned is small: `messages` keeps what is
+ * sent and the key that makes it one message, `message_queue` has a row for each that is still to be
+ * sent, `message_outcomes` one for each that is not.
+ *
+ * In the queue `send_at` is when a message is due. For one that is leased it is when the lease ends, so
+ * that a message whose relay has died is due again by itself, and one index serves both.
+ *
+ * @module
+ */
+
+import { CREATE_CLAIM_MESSAGES } from './sql/claim-messages.ts'
+import { CREATE_ENQUEUE_MESSAGES } from './sql/enqueue-messages.ts'
+import { CREATE_SETTLE_MESSAGES } from './sql/settle-messages.ts'
+
+export const CREATE_OUTBOX = `
+create table {schema}.messages (
+  id           uuid        primary key,
+  destination  text        not null,
+  key          text        not null,
+  event_id     uuid,
+  content_type text        not null,
+  headers      text        not null,
+  body         bytea       not null,
+  created_at   timestamptz not null,
+  unique (destination, key)
+);
+create index messages_event_id on {schema}.messages (event_id) where event_id is not null;
+
+create table {schema}.message_queue (
+  message_id      uuid        primary key,
+  destination     text        not null,
+  send_at         timestamptz not null,
+  attempts        integer     not null default 0,
+  lease_token     bigint,
+  claimed_at      timestamptz,
+  uncertain_since timestamptz,
+  answer          text,
+  same_answers    integer     not null default 0
+) with (
+  fillfactor = 70,
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
+  autovacuum_vacuum_cost_delay = 0,
+  autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000
+);
+create index message_queue_due on {schema}.message_queue (destination, send_at, message_id);
+create sequence {schema}.message_leases;
+
+create table {schema}.message_outcomes (
+  message_id      uuid        primary key,
+  state           text        not null
+                  check (state in ('sent', 'dead', 'unknown', 'discarded')),
+  attempts        integer     not null,
+  reason          text,
+  uncertain_since timestamptz,
+  status          integer,
+  response_head   text,
+  response_body   bytea,
+  settled_at      timestamptz not null
+);
+create index message_outcomes_waiting on {schema}.message_outcomes (state, settled_at)
+ where state in ('dead', 'unknown');
+
+create table {schema}.message_attempts (
+  message_id    uuid        not null,
+  attempt       integer     not null,
+  reason        text        not null,
+  message       text        not null,
+  status        integer,
+  response_head text,
+  response_body bytea,
+  duration_ms   integer     not null,
+  at            timestamptz not null
+);
+create index message_attempts_message_id on {schema}.message_attempts (message_id);
+
+create table {schema}.paused_destinations (
+  name      text        primary key,
+  reason    text        not null,
+  paused_at timestamptz not null
+);
+
+-- For functions whose call is a transaction of its own: it must not depend on what the role has as defaults.
+create function {schema}.require_settings() returns void language plpgsql as $require_settings$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise 'this needs READ COMMITTED' using errcode = 'active_sql_transaction';
+  end if;
+  perform set_config('synchronous_commit', 'on', true), set_config('lock_timeout', '5000', true);
+end
+$require_settings$;
+${CREATE_ENQUEUE_MESSAGES}
+${CREATE_CLAIM_MESSAGES}
+${CREATE_SETTLE_MESSAGES}`

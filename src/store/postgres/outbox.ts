@@ -1,0 +1,114 @@
+import type { MessageDraft, MessageId, MessageRecord } from '../../model/message.ts'
+import { createUuidV7Generator } from '../../model/uuid-v7.ts'
+import type {
+  ClaimedMessage,
+  MessageQuery,
+  MessageSettlement,
+  OutboxStore,
+  PausedDestination,
+} from '../outbox-contract.ts'
+import type { Connections } from './connections.ts'
+import type { PostgresTx } from './driver.ts'
+import { isEventId } from './is-event-id.ts'
+import { requireTransaction } from './require-transaction.ts'
+import { asClaimedMessage, CLAIM_MESSAGES, claimValues } from './sql/claim-messages.ts'
+import { confirmMessage, discardMessage, retryMessage } from './sql/decide-message.ts'
+import { ENQUEUE_MESSAGES, enqueueMessages } from './sql/enqueue-messages.ts'
+import { findMessage, listMessages } from './sql/message-record.ts'
+import { findNextMessageDueInMs } from './sql/next-message-due.ts'
+import {
+  listPausedDestinations,
+  pauseDestination,
+  resumeDestination,
+} from './sql/paused-destinations.ts'
+import { SETTLE_MESSAGES, settleMessageValues } from './sql/settle-messages.ts'
+
+/** The part of the store that keeps messages. */
+export class PostgresOutbox implements OutboxStore<PostgresTx> {
+  readonly #connections: Connections
+  // Nothing is decided by the time in a message's id, so this process's clock will do.
+  readonly #newId = createUuidV7Generator(Date.now)
+  readonly #enqueueText: string
+
+  constructor(connections: Connections, schema: string) {
+    this.#connections = connections
+    this.#enqueueText = ENQUEUE_MESSAGES.replaceAll('{schema}', `"${schema}"`)
+  }
+
+  async enqueueMessages(tx: PostgresTx, messages: readonly MessageDraft[]): Promise<void> {
+    if (messages.length === 0) return
+    const numbered = messages.map((draft) => ({ id: this.#newId(), draft }))
+    await enqueueMessages(tx, this.#enqueueText, numbered)
+  }
+
+  async requireTransaction(tx: PostgresTx): Promise<void> {
+    await requireTransaction(tx)
+  }
+
+  async claimMessages({
+    wanted,
+    leaseMs,
+  }: Parameters<OutboxStore<PostgresTx>['claimMessages']>[0]): Promise<readonly ClaimedMessage[]> {
+    if (wanted.length === 0) return []
+    const values = claimValues(wanted, leaseMs)
+    return (await this.#connections.commitQuery(CLAIM_MESSAGES, values)).map(asClaimedMessage)
+  }
+
+  async settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<MessageId>> {
+    if (settlements.length === 0) return new Set()
+    const values = settleMessageValues(settlements)
+    const rows = await this.#connections.commitQuery(SETTLE_MESSAGES, values)
+    return new Set(rows.map((row) => row['id'] ?? ''))
+  }
+
+  async nextMessageDueInMs(destinations: readonly string[]): Promise<number | undefined> {
+    return this.#connections.use(async (connection) =>
+      findNextMessageDueInMs(connection, destinations),
+    )
+  }
+
+  async pauseDestination(name: string, reason: string): Promise<boolean> {
+    return this.#connections.transact(async (connection) =>
+      pauseDestination(connection, name, reason),
+    )
+  }
+
+  async resumeDestination(name: string): Promise<boolean> {
+    return this.#connections.transact(async (connection) => resumeDestination(connection, name))
+  }
+
+  async listPausedDestinations(): Promise<readonly PausedDestination[]> {
+    return this.#connections.use(listPausedDestinations)
+  }
+
+  async findMessage(id: MessageId): Promise<MessageRecord | undefined> {
+    return isEventId(id)
+      ? this.#connections.use(async (connection) => findMessage(connection, id))
+      : undefined
+  }
+
+  async listMessages(query: MessageQuery): Promise<readonly MessageRecord[]> {
+    return this.#connections.use(async (connection) => listMessages(connection, query))
+  }
+
+  async retryMessage(id: MessageId): Promise<boolean> {
+    return (
+      isEventId(id) &&
+      this.#connections.transact(async (connection) => retryMessage(connection, id))
+    )
+  }
+
+  async confirmMessage(id: MessageId): Promise<boolean> {
+    return (
+      isEventId(id) &&
+      this.#connections.transact(async (connection) => confirmMessage(connection, id))
+    )
+  }
+
+  async discardMessage(id: MessageId): Promise<boolean> {
+    return (
+      isEventId(id) &&
+      this.#connections.transact(async (connection) => discardMessage(connection, id))
+    )
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * Takes due messages under a lease, some of each destination that has room.
+ *
+ * One call for all destinations, in a function that keeps its plans: a relay that is idle asks for each
+ * of them, and most have nothing. Each is an index scan of its own, so that a destination with a long
+ * queue does not stand in front of the others.
+ *
+ * Whoever claims what was leased to another takes over from a relay that is gone, frozen or cut off.
+ * That one may have sent the message, so it is uncertain from when it was claimed.
+ *
+ * @module
+ */
+
+import type { ClaimedMessage } from '../../outbox-contract.ts'
+import { plainArray, textArray } from '../binary-array.ts'
+import type { TextRow } from '../connection.ts'
+
+/** Part of migration 2: once that is released, a change needs a migration of its own. */
+export const CREATE_CLAIM_MESSAGES = `
+create function {schema}.claim_messages(names text[], limits integer[], lease_ms bigint)
+returns table (
+  id uuid, destination text, key text, event_id uuid, content_type text, headers text, body text,
+  created_at bigint, attempts integer, token bigint, uncertain_for_ms bigint, answer text, same_answers integer)
+language plpgsql as $claim_messages$
+#variable_conflict use_column
+declare
+  -- A variable, since PostgreSQL uses no index for a comparison with a function that changes as it runs.
+  due_by timestamptz := clock_timestamp();
+begin
+  perform {schema}.require_settings();
+  for i in 1 .. cardinality(names) loop
+    continue when exists (select from {schema}.paused_destinations p where p.name = names[i]);
+    return query
+    with due as materialized (
+           select q.message_id
+             from {schema}.message_queue q
+            where q.destination = names[i]
+              and q.send_at <= due_by
+            order by q.send_at, q.message_id
+            limit limits[i]
+              for update skip locked),
+         claimed as (
+           update {schema}.message_queue q
+              set lease_token = nextval('{schema}.message_leases'),
+                  claimed_at = clock_timestamp(),
+                  send_at = clock_timestamp() + lease_ms * interval '1 millisecond',
+                  attempts = q.attempts + 1,
+                  uncertain_since = case when q.lease_token is null then q.uncertain_since
+                                         else coalesce(q.uncertain_since, q.claimed_at) end
+             from due
+            where q.message_id = due.message_id
+           returning q.*)
+    select m.id, m.destination, m.key, m.event_id, m.content_type, m.headers, encode(m.body, 'hex'),
+           (extract(epoch from m.created_at) * 1000)::bigint, c.attempts, c.lease_token,
+           (extract(epoch from c.claimed_at - c.uncertain_since) * 1000)::bigint, c.answer, c.same_answers
+      from claimed c
+      join {schema}.messages m on m.id = c.message_id
+     order by m.id;
+  end loop;
+end
+$claim_messages$;`
+
+// $1 destinations  $2 how many of each  $3 lease in ms
+export const CLAIM_MESSAGES = `
+  select * from {schema}.claim_messages($1, $2, $3)`
+
+export function claimValues(
+  wanted: readonly { readonly destination: string; readonly limit: number }[],
+  leaseMs: number,
+): unknown[] {
+  return [
+    textArray(wanted.map(({ destination }) => destination)),
+    plainArray(wanted.map(({ limit }) => limit)),
+    leaseMs,
+  ]
+}
+
+export function asClaimedMessage(row: TextRow): ClaimedMessage {
+  return {
+    id: row['id'] ?? '',
+    destination: row['destination'] ?? '',
+    key: row['key'] ?? '',
+    eventId: row['event_id'] ?? undefined,
+    contentType: row['content_type'] ?? '',
+    headers: JSON.parse(row['headers'] ?? '{}') as Record<string, string>,
+    body: Buffer.from(row['body'] ?? '', 'hex'),
+    createdAt: new Date(Number(row['created_at'])),
+    attempt: Number(row['attempts']),
+    token: row['token'] ?? '',
+    uncertainForMs:
+      row['uncertain_for_ms'] == null ? undefined : Math.max(0, Number(row['uncertain_for_ms'])),
+    answer: row['answer'] ?? undefined,
+    sameAnswers: Number(row['same_answers']),
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * What a person decides about a message that stopped, or is not wanted any more.
+ *
+ * @module
+ */
+
+import type { MessageId } from '../../../model/message.ts'
+import type { Connection } from '../connection.ts'
+
+// $1 message
+const RETRY = `
+  with again as (
+         delete from {schema}.message_outcomes
+          where message_id = $1 and state in ('dead', 'unknown')
+         returning message_id)
+  insert into {schema}.message_queue (message_id, destination, send_at)
+  select m.id, m.destination, clock_timestamp()
+    from again
+    join {schema}.messages m on m.id = again.message_id`
+
+// $1 message
+const CONFIRM = `
+  update {schema}.message_outcomes
+     set state = 'sent', reason = 'confirmed by an operator', settled_at = clock_timestamp()
+   where message_id = $1 and state = 'unknown'`
+
+// $1 message
+const DISCARD_STOPPED = `
+  update {schema}.message_outcomes
+     set state = 'discarded', settled_at = clock_timestamp()
+   where message_id = $1 and state in ('dead', 'unknown')`
+
+// $1 message
+const DISCARD_QUEUED = `
+  with gone as (
+         delete from {schema}.message_queue
+          where message_id = $1 and (lease_token is null or send_at <= clock_timestamp())
+         returning message_id, attempts, uncertain_since)
+  insert into {schema}.message_outcomes (message_id, state, attempts, reason, uncertain_since, settled_at)
+  select message_id, 'discarded', attempts, 'discarded by an operator', uncertain_since, clock_timestamp()
+    from gone`
+
+export async function retryMessage(connection: Connection, id: MessageId): Promise<boolean> {
+  return changesOne(connection, RETRY, id)
+}
+
+export async function confirmMessage(connection: Connection, id: MessageId): Promise<boolean> {
+  return changesOne(connection, CONFIRM, id)
+}
+
+export async function discardMessage(connection: Connection, id: MessageId): Promise<boolean> {
+  return (
+    (await changesOne(connection, DISCARD_STOPPED, id)) ||
+    (await changesOne(connection, DISCARD_QUEUED, id))
+  )
+}
+
+async function changesOne(connection: Connection, sql: string, id: MessageId): Promise<boolean> {
+  const { rowCount } = await connection.query(sql, [id])
+  return rowCount === 1
+}

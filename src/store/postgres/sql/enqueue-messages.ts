@@ -1,0 +1,69 @@
+/**
+ * Writes messages and queues those that are new, in a transaction that somebody else holds.
+ *
+ * A function in the database for the reason given in `record-new.ts`: every handler that sends calls it,
+ * and its plan is kept. The rows are inserted in the order of their keys, so that two transactions that
+ * share keys wait for each other instead of dead-locking.
+ *
+ * @module
+ */
+
+import type { MessageDraft, MessageId } from '../../../model/message.ts'
+import { byteaArray, plainArray, textArray } from '../binary-array.ts'
+import type { PostgresTx } from '../driver.ts'
+
+/** Part of migration 2: once that is released, a change needs a migration of its own. */
+export const CREATE_ENQUEUE_MESSAGES = `
+create function {schema}.enqueue_messages(
+  ids uuid[], destinations text[], keys text[], event_ids uuid[], content_types text[], header_texts text[],
+  bodies bytea[], delays_ms bigint[])
+returns void
+language plpgsql as $enqueue_messages$
+begin
+  with draft as materialized (
+         select *
+           from unnest(ids, destinations, keys, event_ids, content_types, header_texts, bodies, delays_ms)
+             as draft (id, destination, key, event_id, content_type, headers, body, delay_ms)),
+       stored as (
+         insert into {schema}.messages
+                (id, destination, key, event_id, content_type, headers, body, created_at)
+         select d.id, d.destination, d.key, d.event_id, d.content_type, d.headers, d.body, clock_timestamp()
+           from draft d
+          order by d.destination, d.key
+             on conflict (destination, key) do nothing
+         returning messages.id)
+  insert into {schema}.message_queue (message_id, destination, send_at)
+  select d.id, d.destination, clock_timestamp() + d.delay_ms * interval '1 millisecond'
+    from draft d
+    join stored s on s.id = d.id;
+end
+$enqueue_messages$;`
+
+// $1 ids  $2 destinations  $3 keys  $4 events  $5 content types  $6 headers  $7 bodies  $8 delays in ms
+export const ENQUEUE_MESSAGES = `
+  select {schema}.enqueue_messages($1, $2, $3, $4, $5, $6, $7, $8)`
+
+/** A draft with the id it will have if it turns out to be new. */
+export interface NumberedMessage {
+  readonly id: MessageId
+  readonly draft: MessageDraft
+}
+
+/** `text` is `ENQUEUE_MESSAGES` with the schema bound: a transaction of the user's knows nothing of ours. */
+export async function enqueueMessages(
+  tx: PostgresTx,
+  text: string,
+  messages: readonly NumberedMessage[],
+): Promise<void> {
+  const drafts = messages.map(({ draft }) => draft)
+  await tx.query(text, [
+    plainArray(messages.map(({ id }) => id)),
+    textArray(drafts.map(({ destination }) => destination)),
+    textArray(drafts.map(({ key }) => key)),
+    plainArray(drafts.map(({ eventId }) => eventId ?? 'NULL')),
+    textArray(drafts.map(({ contentType }) => contentType)),
+    textArray(drafts.map(({ headers }) => JSON.stringify(headers))),
+    byteaArray(drafts.map(({ body }) => body)),
+    plainArray(drafts.map(({ delayMs }) => Math.ceil(delayMs))),
+  ])
+}

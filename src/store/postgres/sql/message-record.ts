@@ -1,0 +1,125 @@
+/**
+ * Messages as an operator sees them, put together from the tables they are spread over.
+ *
+ * @module
+ */
+
+import type {
+  MessageFailure,
+  MessageId,
+  MessageRecord,
+  MessageResponse,
+} from '../../../model/message.ts'
+import type { MessageOutcomeState, MessageState } from '../../../model/message-state.ts'
+import type { MessageQuery } from '../../outbox-contract.ts'
+import type { Connection, TextRow } from '../connection.ts'
+
+const SELECT_RECORDS = `
+  select m.id, m.destination, m.key, m.event_id, m.content_type, m.headers, encode(m.body, 'hex') as body,
+         (extract(epoch from m.created_at) * 1000)::bigint as created_at,
+         (extract(epoch from q.send_at) * 1000)::bigint as send_at,
+         (extract(epoch from coalesce(q.uncertain_since, o.uncertain_since)) * 1000)::bigint as uncertain_since,
+         coalesce(q.attempts, o.attempts) as attempts, o.reason,
+         coalesce(o.state, case when q.lease_token is not null and q.send_at > clock_timestamp()
+                                then 'sending' else 'ready' end) as state,
+         o.status, o.response_head, encode(o.response_body, 'hex') as response_body,
+         (extract(epoch from o.settled_at) * 1000)::bigint as settled_at,
+         (select json_agg(json_build_object(
+                   'attempt', a.attempt, 'reason', a.reason, 'message', a.message, 'durationMs', a.duration_ms,
+                   'status', a.status, 'head', a.response_head, 'body', encode(a.response_body, 'hex'))
+                 order by a.at)
+            from {schema}.message_attempts a
+           where a.message_id = m.id) as failures
+    from {schema}.messages m
+    left join {schema}.message_queue q on q.message_id = m.id
+    left join {schema}.message_outcomes o on o.message_id = m.id`
+
+// $1 id
+const FIND = `${SELECT_RECORDS}
+   where m.id = $1`
+
+// $1 state  $2 destination or null  $3 limit
+const LIST_SETTLED = `${SELECT_RECORDS}
+   where o.state = $1
+     and m.destination = coalesce($2, m.destination)
+   order by m.id desc
+   limit $3`
+
+// $1 state  $2 destination or null  $3 limit
+const LIST_QUEUED = `${SELECT_RECORDS}
+   where q.message_id is not null
+     and (q.lease_token is not null and q.send_at > clock_timestamp()) = ($1 = 'sending')
+     and m.destination = coalesce($2, m.destination)
+   order by m.id desc
+   limit $3`
+
+export async function findMessage(
+  connection: Connection,
+  id: MessageId,
+): Promise<MessageRecord | undefined> {
+  const { rows } = await connection.query(FIND, [id])
+  return rows[0] === undefined ? undefined : asMessageRecord(rows[0])
+}
+
+export async function listMessages(
+  connection: Connection,
+  { state, destination, limit }: MessageQuery,
+): Promise<readonly MessageRecord[]> {
+  const sql = state === 'ready' || state === 'sending' ? LIST_QUEUED : LIST_SETTLED
+  const { rows } = await connection.query(sql, [state, destination ?? null, limit])
+  return rows.map(asMessageRecord)
+}
+
+function asMessageRecord(row: TextRow): MessageRecord {
+  return {
+    id: row['id'] ?? '',
+    destination: row['destination'] ?? '',
+    key: row['key'] ?? '',
+    state: row['state'] as MessageState,
+    reason: row['reason'] ?? undefined,
+    attempts: Number(row['attempts']),
+    sendAt: asDate(row['send_at']),
+    uncertainSince: asDate(row['uncertain_since']),
+    body: Buffer.from(row['body'] ?? '', 'hex'),
+    contentType: row['content_type'] ?? '',
+    headers: JSON.parse(row['headers'] ?? '{}') as Record<string, string>,
+    eventId: row['event_id'] ?? undefined,
+    createdAt: new Date(Number(row['created_at'])),
+    outcome:
+      row['settled_at'] == null
+        ? undefined
+        : {
+            state: row['state'] as MessageOutcomeState,
+            settledAt: new Date(Number(row['settled_at'])),
+            response: asResponse({
+              status: row['status'] == null ? null : Number(row['status']),
+              head: row['response_head'] ?? null,
+              body: row['response_body'] ?? null,
+            }),
+          },
+    failures: (JSON.parse(row['failures'] ?? '[]') as FailureRow[]).map(asFailure),
+  }
+}
+
+interface ResponseRow {
+  readonly status: number | null
+  readonly head: string | null
+  readonly body: string | null
+}
+
+type FailureRow = ResponseRow &
+  Pick<MessageFailure, 'reason' | 'message' | 'durationMs'> & { readonly attempt: number }
+
+function asFailure(row: FailureRow): MessageRecord['failures'][number] {
+  const { attempt, reason, message, durationMs } = row
+  return { attempt, reason, message, durationMs, response: asResponse(row) }
+}
+
+function asResponse({ status, head, body }: ResponseRow): MessageResponse | undefined {
+  if (status === null) return undefined
+  return { status, head: head ?? '', body: Buffer.from(body ?? '', 'hex') }
+}
+
+function asDate(milliseconds: string | null | undefined): Date | undefined {
+  return milliseconds == null ? undefined : new Date(Number(milliseconds))
+}

@@ -1,0 +1,100 @@
+import { HookonceError } from '../../errors.ts'
+import type { MessageDraft, MessageId, MessageRecord } from '../../model/message.ts'
+import { createUuidV7Generator } from '../../model/uuid-v7.ts'
+import type {
+  ClaimedMessage,
+  MessageQuery,
+  MessageSettlement,
+  OutboxStore,
+  PausedDestination,
+} from '../outbox-contract.ts'
+import type { Connection } from './connection.ts'
+import type { SqliteTx } from './lent-tx.ts'
+import { claimMessages, hasDueMessages } from './sql/claim-messages.ts'
+import type { MessageClaim } from './sql/claim-messages.ts'
+import { confirmMessage, discardMessage, retryMessage } from './sql/decide-message.ts'
+import { enqueueMessages } from './sql/enqueue-messages.ts'
+import { findMessage, listMessages } from './sql/message-record.ts'
+import { findNextMessageDueInMs } from './sql/next-message-due.ts'
+import {
+  listPausedDestinations,
+  pauseDestination,
+  resumeDestination,
+} from './sql/paused-destinations.ts'
+import { settleMessages } from './sql/settle-messages.ts'
+
+/** The part of the store that keeps messages. */
+export abstract class SqliteOutbox implements OutboxStore<SqliteTx> {
+  readonly #newId = createUuidV7Generator(Date.now)
+  readonly #prefix: string
+
+  constructor(prefix: string) {
+    this.#prefix = prefix
+  }
+
+  protected abstract read<Result>(work: (reader: Connection) => Result): Promise<Result>
+  protected abstract write<Result>(
+    how: 'durably' | 'lazily',
+    work: (connection: Connection) => Result,
+  ): Promise<Result>
+
+  async enqueueMessages(tx: SqliteTx, messages: readonly MessageDraft[]): Promise<void> {
+    const numbered = messages.map((draft) => ({ id: this.#newId(), draft }))
+    await enqueueMessages(tx, this.#prefix, numbered)
+  }
+
+  /** SQLite has no way to ask; only what has no `query` at all is known to be none. */
+  async requireTransaction(tx: SqliteTx): Promise<void> {
+    if (typeof tx?.query === 'function') return
+    throw new HookonceError(
+      'TRANSACTION_EXPECTED',
+      'A transaction was expected: something with query(sql, params), inside a transaction of the same file',
+    )
+  }
+
+  async claimMessages(claim: MessageClaim): Promise<readonly ClaimedMessage[]> {
+    if (!(await this.read((reader) => hasDueMessages(reader, claim)))) return []
+    return this.write('durably', (connection) => claimMessages(connection, claim))
+  }
+
+  async settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<MessageId>> {
+    if (settlements.length === 0) return new Set()
+    return this.write('durably', (connection) => settleMessages(connection, settlements))
+  }
+
+  nextMessageDueInMs(destinations: readonly string[]): Promise<number | undefined> {
+    return this.read((reader) => findNextMessageDueInMs(reader, destinations))
+  }
+
+  pauseDestination(name: string, reason: string): Promise<boolean> {
+    return this.write('durably', (connection) => pauseDestination(connection, name, reason))
+  }
+
+  resumeDestination(name: string): Promise<boolean> {
+    return this.write('durably', (connection) => resumeDestination(connection, name))
+  }
+
+  listPausedDestinations(): Promise<readonly PausedDestination[]> {
+    return this.read(listPausedDestinations)
+  }
+
+  findMessage(id: MessageId): Promise<MessageRecord | undefined> {
+    return this.read((reader) => findMessage(reader, id))
+  }
+
+  listMessages(query: MessageQuery): Promise<readonly MessageRecord[]> {
+    return this.read((reader) => listMessages(reader, query))
+  }
+
+  retryMessage(id: MessageId): Promise<boolean> {
+    return this.write('durably', (connection) => retryMessage(connection, id))
+  }
+
+  confirmMessage(id: MessageId): Promise<boolean> {
+    return this.write('durably', (connection) => confirmMessage(connection, id))
+  }
+
+  discardMessage(id: MessageId): Promise<boolean> {
+    return this.write('durably', (connection) => discardMessage(connection, id))
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * Takes due messages under a lease, some of each destination that has room. There is one writer at a
+ * time, so that what was selected cannot be taken by another before it is updated.
+ *
+ * Whoever claims what was leased to another takes over from a relay that is gone, frozen or cut off.
+ * That one may have sent the message, so it is uncertain from when it was claimed.
+ *
+ * @module
+ */
+
+import type { ClaimedMessage } from '../../outbox-contract.ts'
+import type { Connection } from '../connection.ts'
+
+// 1 destination
+const HAS_DUE = `
+  select 1 as found
+    from {prefix}message_queue
+   where destination = ?1
+     and send_at <= cast(unixepoch('subsec') * 1000 as integer)
+     and not exists (select 1 from {prefix}paused_destinations where name = ?1)
+   limit 1`
+
+// 1 destination  2 limit
+const LIST_DUE = `
+  select q.message_id, m.key, m.event_id, m.content_type, m.headers, m.body, m.created_at, q.attempts,
+         q.answer, q.same_answers
+    from {prefix}message_queue q
+    join {prefix}messages m on m.id = q.message_id
+   where q.destination = ?1
+     and q.send_at <= cast(unixepoch('subsec') * 1000 as integer)
+     and not exists (select 1 from {prefix}paused_destinations where name = ?1)
+   order by q.send_at, q.message_id
+   limit ?2`
+
+// 1 how many
+const TAKE_TOKENS = `
+  update {prefix}meta
+     set value = cast(value as integer) + ?
+   where name = 'message_lease'
+  returning cast(value as integer) as last`
+
+// 1 token  2 lease in ms  3 message
+const LEASE = `
+  update {prefix}message_queue
+     set uncertain_since = case when lease_token is null then uncertain_since
+                                else coalesce(uncertain_since, claimed_at) end,
+         lease_token = ?,
+         claimed_at = cast(unixepoch('subsec') * 1000 as integer),
+         send_at = cast(unixepoch('subsec') * 1000 as integer) + ?,
+         attempts = attempts + 1
+   where message_id = ?
+  returning claimed_at - uncertain_since as uncertain_for_ms`
+
+export interface MessageClaim {
+  readonly wanted: readonly { readonly destination: string; readonly limit: number }[]
+  readonly leaseMs: number
+}
+
+/** Whether a claim would find anything, asked without the write lock. */
+export function hasDueMessages(connection: Connection, { wanted }: MessageClaim): boolean {
+  return wanted.some(({ destination }) => connection.all(HAS_DUE, [destination]).length > 0)
+}
+
+export function claimMessages(
+  connection: Connection,
+  { wanted, leaseMs }: MessageClaim,
+): readonly ClaimedMessage[] {
+  const due = wanted.flatMap(({ destination, limit }) =>
+    connection.all<DueRow>(LIST_DUE, [destination, limit]).map((row) => ({ destination, row })),
+  )
+  if (due.length === 0) return []
+  const [tokens] = connection.all<{ last: number }>(TAKE_TOKENS, [due.length])
+  const first = (tokens?.last ?? 0) - due.length + 1
+  return due.map(({ destination, row }, index) => {
+    const token = first + index
+    const [leased] = connection.all<{ uncertain_for_ms: number | null }>(LEASE, [
+      token,
+      leaseMs,
+      row.message_id,
+    ])
+    return toClaimedMessage(destination, row, token, leased?.uncertain_for_ms ?? undefined)
+  })
+}
+
+type DueRow = {
+  message_id: string
+  key: string
+  event_id: string | null
+  content_type: string
+  headers: string
+  body: Uint8Array
+  created_at: number
+  attempts: number
+  answer: string | null
+  same_answers: number
+}
+
+function toClaimedMessage(
+  destination: string,
+  row: DueRow,
+  token: number,
+  uncertainForMs: number | undefined,
+): ClaimedMessage {
+  return {
+    id: row.message_id,
+    destination,
+    key: row.key,
+    eventId: row.event_id ?? undefined,
+    contentType: row.content_type,
+    headers: JSON.parse(row.headers) as Record<string, string>,
+    body: row.body,
+    createdAt: new Date(row.created_at),
+    attempt: row.attempts + 1,
+    token: String(token),
+    uncertainForMs: uncertainForMs === undefined ? undefined : Math.max(0, uncertainForMs),
+    answer: row.answer ?? undefined,
+    sameAnswers: row.same_answers,
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * What a person decides about a message that stopped, or is not wanted any more.
+ *
+ * @module
+ */
+
+import type { MessageId } from '../../../model/message.ts'
+import type { Connection } from '../connection.ts'
+
+// 1 message
+const DROP_STOPPED = `
+  delete from {prefix}message_outcomes
+   where message_id = ?
+     and state in ('dead', 'unknown')`
+
+// 1 message
+const QUEUE = `
+  insert into {prefix}message_queue (message_id, destination, send_at)
+  select id, destination, cast(unixepoch('subsec') * 1000 as integer)
+    from {prefix}messages
+   where id = ?`
+
+// 1 message
+const CONFIRM = `
+  update {prefix}message_outcomes
+     set state = 'sent',
+         reason = 'confirmed by an operator',
+         settled_at = cast(unixepoch('subsec') * 1000 as integer)
+   where message_id = ?
+     and state = 'unknown'`
+
+// 1 message
+const DISCARD_STOPPED = `
+  update {prefix}message_outcomes
+     set state = 'discarded',
+         settled_at = cast(unixepoch('subsec') * 1000 as integer)
+   where message_id = ?
+     and state in ('dead', 'unknown')`
+
+// 1 message
+const DISCARD_QUEUED = `
+  insert into {prefix}message_outcomes
+         (message_id, state, attempts, reason, uncertain_since, settled_at)
+  select message_id, 'discarded', attempts, 'discarded by an operator', uncertain_since,
+         cast(unixepoch('subsec') * 1000 as integer)
+    from {prefix}message_queue
+   where message_id = ?
+     and (lease_token is null or send_at <= cast(unixepoch('subsec') * 1000 as integer))`
+
+// 1 message
+const DEQUEUE = `
+  delete from {prefix}message_queue
+   where message_id = ?`
+
+export function retryMessage(connection: Connection, id: MessageId): boolean {
+  return connection.run(DROP_STOPPED, [id]) === 1 && connection.run(QUEUE, [id]) === 1
+}
+
+export function confirmMessage(connection: Connection, id: MessageId): boolean {
+  return connection.run(CONFIRM, [id]) === 1
+}
+
+export function discardMessage(connection: Connection, id: MessageId): boolean {
+  if (connection.run(DISCARD_STOPPED, [id]) === 1) return true
+  return connection.run(DISCARD_QUEUED, [id]) === 1 && connection.run(DEQUEUE, [id]) === 1
+}

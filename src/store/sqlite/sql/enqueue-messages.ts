@@ -1,0 +1,47 @@
+/**
+ * Writes messages and queues those that are new, in a transaction that somebody else holds.
+ *
+ * Whether a message is new shows in the table: its id is fresh, so that it is there only if the insert
+ * was not refused by the unique key. That asks nothing of what a user's transaction returns.
+ *
+ * @module
+ */
+
+import type { MessageDraft, MessageId } from '../../../model/message.ts'
+import type { SqliteTx } from '../lent-tx.ts'
+
+// 1 id  2 destination  3 key  4 event id  5 content type  6 headers  7 body
+const INSERT_MESSAGE = `
+  insert into {prefix}messages
+         (id, destination, key, event_id, content_type, headers, body, created_at)
+  values (?, ?, ?, ?, ?, ?, ?, cast(unixepoch('subsec') * 1000 as integer))
+      on conflict (destination, key) do nothing`
+
+// 1 delay in ms  2 id
+const QUEUE_MESSAGE = `
+  insert into {prefix}message_queue (message_id, destination, send_at)
+  select id, destination, cast(unixepoch('subsec') * 1000 as integer) + ?
+    from {prefix}messages
+   where id = ?`
+
+export async function enqueueMessages(
+  tx: SqliteTx,
+  prefix: string,
+  messages: readonly { readonly id: MessageId; readonly draft: MessageDraft }[],
+): Promise<void> {
+  const insertMessage = INSERT_MESSAGE.replaceAll('{prefix}', prefix)
+  const queueMessage = QUEUE_MESSAGE.replaceAll('{prefix}', prefix)
+  for (const { id, draft } of messages) {
+    const { destination, key, eventId, contentType, headers, body, delayMs } = draft
+    await tx.query(insertMessage, [
+      id,
+      destination,
+      key,
+      eventId ?? null,
+      contentType,
+      JSON.stringify(headers),
+      body,
+    ])
+    await tx.query(queueMessage, [Math.ceil(delayMs), id])
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Messages as an operator sees them, put together from the tables they are spread over.
+ *
+ * @module
+ */
+
+import type {
+  MessageFailureReason,
+  MessageId,
+  MessageRecord,
+  MessageResponse,
+} from '../../../model/message.ts'
+import type { MessageOutcomeState, MessageState } from '../../../model/message-state.ts'
+import type { MessageQuery } from '../../outbox-contract.ts'
+import type { Connection } from '../connection.ts'
+
+const IS_SENDING = `
+         q.lease_token is not null and q.send_at > cast(unixepoch('subsec') * 1000 as integer)`
+
+const SELECT_RECORDS = `
+  select m.id, m.destination, m.key, m.event_id, m.content_type, m.headers, m.body, m.created_at, q.send_at,
+         coalesce(q.uncertain_since, o.uncertain_since) as uncertain_since,
+         coalesce(q.attempts, o.attempts) as attempts, o.reason,
+         coalesce(o.state, case when ${IS_SENDING} then 'sending' else 'ready' end) as state,
+         o.status, o.response_head, o.response_body, o.settled_at
+    from {prefix}messages m
+    left join {prefix}message_queue q on q.message_id = m.id
+    left join {prefix}message_outcomes o on o.message_id = m.id`
+
+// 1 id
+const FIND = `${SELECT_RECORDS}
+   where m.id = ?`
+
+// 1 state  2 destination or null  3 limit
+const LIST_SETTLED = `${SELECT_RECORDS}
+   where o.state = ?
+     and m.destination = coalesce(?, m.destination)
+   order by m.id desc
+   limit ?`
+
+// 1 state  2 destination or null  3 limit
+const LIST_QUEUED = `${SELECT_RECORDS}
+   where q.message_id is not null
+     and (${IS_SENDING}) = (? = 'sending')
+     and m.destination = coalesce(?, m.destination)
+   order by m.id desc
+   limit ?`
+
+// 1 id
+const LIST_FAILURES = `
+  select attempt, reason, message, duration_ms, status, response_head, response_body
+    from {prefix}message_attempts
+   where message_id = ?
+   order by number`
+
+export function findMessage(connection: Connection, id: MessageId): MessageRecord | undefined {
+  const [row] = connection.all<RecordRow>(FIND, [id])
+  return row === undefined ? undefined : toMessageRecord(connection, row)
+}
+
+export function listMessages(
+  connection: Connection,
+  { state, destination, limit }: MessageQuery,
+): readonly MessageRecord[] {
+  const sql = state === 'ready' || state === 'sending' ? LIST_QUEUED : LIST_SETTLED
+  return connection
+    .all<RecordRow>(sql, [state, destination ?? null, limit])
+    .map((row) => toMessageRecord(connection, row))
+}
+
+type ResponseRow = {
+  status: number | null
+  response_head: string | null
+  response_body: Uint8Array | null
+}
+
+type RecordRow = ResponseRow & {
+  id: string
+  destination: string
+  key: string
+  event_id: string | null
+  content_type: string
+  headers: string
+  body: Uint8Array
+  created_at: number
+  send_at: number | null
+  uncertain_since: number | null
+  attempts: number
+  reason: string | null
+  state: MessageState
+  settled_at: number | null
+}
+
+type FailureRow = ResponseRow & {
+  attempt: number
+  reason: MessageFailureReason
+  message: string
+  duration_ms: number
+}
+
+function toMessageRecord(connection: Connection, row: RecordRow): MessageRecord {
+  return {
+    id: row.id,
+    destination: row.destination,
+    key: row.key,
+    state: row.state,
+    reason: row.reason ?? undefined,
+    attempts: row.attempts,
+    sendAt: toDate(row.send_at),
+    uncertainSince: toDate(row.uncertain_since),
+    body: row.body,
+    contentType: row.content_type,
+    headers: JSON.parse(row.headers) as Record<string, string>,
+    eventId: row.event_id ?? undefined,
+    createdAt: new Date(row.created_at),
+    outcome:
+      row.settled_at === null
+        ? undefined
+        : {
+            state: row.state as MessageOutcomeState,
+            settledAt: new Date(row.settled_at),
+            response: toResponse(row),
+          },
+    failures: connection.all<FailureRow>(LIST_FAILURES, [row.id]).map((failure) => ({
+      attempt: failure.attempt,
+      reason: failure.reason,
+      message: failure.message,
+      durationMs: failure.duration_ms,
+      response: toResponse(failure),
+    })),
+  }
+}
+
+function toResponse({
+  status,
+  response_head,
+  response_body,
+}: ResponseRow): MessageResponse | undefined {
+  if (status === null) return undefined
+  return { status, head: response_head ?? '', body: response_body ?? new Uint8Array() }
+}
+
+function toDate(milliseconds: number | null): Date | undefined {
+  return milliseconds === null ? undefined : new Date(milliseconds)
+}

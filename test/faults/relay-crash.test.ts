@@ -1,0 +1,206 @@
+/**
+ * Relays that are killed, frozen and doubled: what they send has one effect for each key, at a receiver
+ * that honours keys.
+ */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { httpDestination } from '../../src/outbox/http-destination.ts'
+import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
+import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
+import { fromPartner } from '../support/faults/fault-sources.ts'
+import { AT_ONCE, openOutbox } from '../support/faults/outbox-under-fault.ts'
+import { startSubject } from '../support/faults/start-subjects.ts'
+import { SubjectPool } from '../support/faults/subject.ts'
+import { until } from '../support/faults/until.ts'
+import { startSink } from '../support/sink.ts'
+import type { Sink, SinkAnswer } from '../support/sink.ts'
+
+const RELAY = { leaseMs: 1_200 }
+const LIMIT_MS = 240_000
+/** The first statement of a relay that has something to send. */
+const CLAIM = 'claim_messages|update \\S+meta'
+
+function sinkOf({ url }: Sink) {
+  return { url, allow: ['127.0.0.1'], retry: AT_ONCE, timeoutMs: 800, idleTimeoutMs: 700 }
+}
+
+function expectOneEffectEach(sink: Sink, keys: number): void {
+  const effects = sink.countEffects()
+  expect(effects.size).toBe(keys)
+  expect([...effects.values()].filter((count) => count !== 1)).toEqual([])
+}
+
+describe.each(ENGINES)('a relay on %s', (engine) => {
+  let relays: SubjectPool
+  let workers: SubjectPool
+  beforeAll(() => {
+    relays = new SubjectPool('relay', 2)
+    workers = new SubjectPool('worker', 2)
+  })
+  afterAll(async () => {
+    await relays.close()
+    await workers.close()
+  })
+
+  test('X01: that is killed when the request has left is followed by another, with the same key', async () => {
+    const outbox = await openOutbox(engine)
+    const sink = await startSink({
+      answer: (_request, count) => (count === 1 ? 'hang' : { status: 200 }),
+    })
+    await outbox.write(1)
+    const config = { store: outbox.database.store, sink: sinkOf(sink), relay: RELAY }
+    const victim = await startSubject('relay', config)
+    await sink.untilRequests(1)
+
+    await victim.kill()
+    await outbox.relay([httpDestination('sink', sinkOf(sink))], RELAY)
+    const [sent] = await outbox.untilIn('sent')
+
+    expect(sink.list().map(({ key }) => key)).toEqual([sent?.key, sent?.key])
+    expectOneEffectEach(sink, 1)
+  })
+
+  test(
+    'X02: that is killed at any of its statements leaves nothing unsent, and one effect for each key',
+    { timeout: LIMIT_MS },
+    async () => {
+      const outbox = await openOutbox(engine)
+      const sink = await startSink()
+      const config = {
+        store: outbox.database.store,
+        sink: sinkOf(sink),
+        relay: { leaseMs: 60_000 },
+      }
+      let at = 1
+      for (; ; at += 1) {
+        await outbox.write(1)
+        const victim = relays.take()
+        await victim.arm({ from: CLAIM, matches: 'message', at, then: 'kill' })
+        await victim.begin(config)
+        const end = await Promise.race([
+          victim.gone,
+          victim.untilHappened('message.sent').catch(() => victim.gone),
+        ])
+        if (end === undefined) {
+          await victim.kill()
+          break
+        }
+      }
+
+      expect(at).toBeGreaterThan(engine === 'postgres' ? 6 : 10)
+      // As if the leases of the dead had ended.
+      await outbox.database.query(
+        engine === 'postgres'
+          ? 'update hookonce.message_queue set send_at = now()'
+          : 'update hookonce_message_queue set send_at = 0',
+      )
+      await outbox.relay([httpDestination('sink', sinkOf(sink))], RELAY)
+      await outbox.untilIn('sent', at)
+      expectOneEffectEach(sink, at)
+      expect(await outbox.list('ready')).toEqual([])
+    },
+  )
+
+  test(
+    'X03: a message is there if and only if its handler took effect, whichever statement the worker dies at',
+    { timeout: LIMIT_MS },
+    async () => {
+      const database = await createFaultDatabase(engine)
+      const looker = createFaultInbox(database)
+      const sink = { url: 'https://example.com/hooks' }
+      const countMessages = async () =>
+        (await looker.inbox.admin.listMessages({ state: 'ready', limit: 1_000 })).length
+      const countEffects = async () => database.countEffects()
+      await looker.inbox.admin.countEvents()
+      let at = 1
+      for (; ; at += 1) {
+        const victim = workers.take()
+        const worker = { concurrency: 1, deadAfterMs: 600_000, crashesMax: 100, pollMs: 20 }
+        await victim.start({ store: database.store, worker, sink })
+        const ours = '^(?!.*(beat_at|heart_at|epoch|pg_notify|deliveries|parked = .unhandled))'
+        await victim.arm({ from: 'queue', matches: ours, at, then: 'kill' })
+        await accept(
+          looker,
+          fromPartner({ key: `evt_${at}`, steps: [['write', 'done'], ['send']] }),
+        )
+        const end = await Promise.race([
+          victim.gone,
+          victim.untilHappened('event.done', `evt_${at}`).catch(() => victim.gone),
+        ])
+        // PostgreSQL may still be undoing what the dead process had open.
+        await until(
+          'what was open is undone',
+          async () => (await countEffects()) === (await countMessages()),
+        )
+        if (end === undefined) {
+          await victim.kill()
+          break
+        }
+      }
+
+      expect(at).toBeGreaterThan(engine === 'postgres' ? 20 : 10)
+      const survivor = createFaultInbox(database, {
+        worker: { concurrency: 4, deadAfterMs: 500, crashesMax: 100 },
+        destinations: [httpDestination('sink', sink)],
+      })
+      survivor.inbox.on('partner', '*', async (event, { tx, send }) => {
+        await tx.query('insert into effects values ($1, $2)', [event.key, 'survivor'])
+        await send('sink', { event: event.key })
+      })
+      await survivor.inbox.start()
+      await until('nothing is left to do', async () => (await database.count('queue')) === 0)
+      expect([await countEffects(), await countMessages()]).toEqual([at, at])
+    },
+  )
+
+  test('X04: that is frozen past its lease is fenced when it thaws', async () => {
+    const outbox = await openOutbox(engine)
+    let release: (answer: SinkAnswer) => void = () => undefined
+    const held = new Promise<SinkAnswer>((resolve) => (release = resolve))
+    const sink = await startSink({
+      answer: (_request, count) => (count === 1 ? held : { status: 200 }),
+    })
+    await outbox.write(1)
+    const config = { store: outbox.database.store, sink: sinkOf(sink), relay: RELAY }
+    const frozen = await startSubject('relay', config)
+    await sink.untilRequests(1)
+
+    frozen.signal('SIGSTOP')
+    const other = await outbox.relay([httpDestination('sink', sinkOf(sink))], RELAY)
+    await other.untilHappened('message.sent')
+    release({ status: 200 })
+    frozen.signal('SIGCONT')
+    await frozen.untilHappened('message.lease-lost')
+
+    expect(sink.list()).toHaveLength(2)
+    expectOneEffectEach(sink, 1)
+    expect((await outbox.list('sent')).map(({ attempts }) => attempts)).toEqual([2])
+  })
+
+  test(
+    'X18: two relays send 10,000 messages, each with one effect',
+    { timeout: LIMIT_MS },
+    async () => {
+      const outbox = await openOutbox(engine)
+      const sink = await startSink({ isSynced: false })
+      for (let i = 0; i < 10; i += 1) await outbox.write(1_000)
+      const config = {
+        store: outbox.database.store,
+        sink: { ...sinkOf(sink), timeoutMs: 15_000, idleTimeoutMs: 10_000, concurrency: 32 },
+        relay: { leaseMs: 60_000 },
+        isQuiet: true,
+      }
+      const both = await Promise.all([startSubject('relay', config), startSubject('relay', config)])
+
+      await until(
+        'all are sent',
+        async () => (await outbox.database.count('message_outcomes')) === 10_000,
+        { limitMs: 180_000, everyMs: 200 },
+      )
+      await Promise.all(both.map((relay) => relay.kill()))
+
+      expectOneEffectEach(sink, 10_000)
+      expect(await outbox.database.count('message_queue')).toBe(0)
+    },
+  )
+})

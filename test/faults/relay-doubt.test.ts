@@ -1,0 +1,216 @@
+import { describe, expect, test, vi } from 'vitest'
+import { destination, notSent } from '../../src/outbox/destination.ts'
+import { httpDestination } from '../../src/outbox/http-destination.ts'
+import type { HttpDestinationOptions } from '../../src/outbox/http-destination.ts'
+import { ENGINES } from '../support/faults/fault-database.ts'
+import type { Engine } from '../support/faults/fault-database.ts'
+import { AT_ONCE, openOutbox } from '../support/faults/outbox-under-fault.ts'
+import type { OutboxUnderFault } from '../support/faults/outbox-under-fault.ts'
+import { startSink } from '../support/sink.ts'
+import type { Sink } from '../support/sink.ts'
+
+const DAY_MS = 86_400_000
+
+function toSink({ url }: Sink, options: Partial<HttpDestinationOptions> = {}) {
+  return httpDestination('sink', { url, allow: ['127.0.0.1'], retry: AT_ONCE, ...options })
+}
+
+/** A message whose first attempt has taken effect at the sink, without our hearing of it; nobody sends now. */
+async function openInDoubt(engine: Engine, options: Partial<HttpDestinationOptions> = {}) {
+  const outbox = await openOutbox(engine)
+  const sink = await startSink({
+    keys: options.keys ?? 'honoured',
+    answer: (_request, count) => (count === 1 ? 'cut' : { status: 200 }),
+  })
+  await outbox.write(1)
+  const later = { ...AT_ONCE, firstMs: 300, maxMs: 300 }
+  const relay = await outbox.relay([toSink(sink, { ...options, retry: later })])
+  await relay.untilHappened('message.failed')
+  await relay.inbox.stop()
+  return { outbox, sink }
+}
+
+/** As if the message had been in doubt for a day longer. */
+async function letADayPass(engine: Engine, { database }: OutboxUnderFault): Promise<void> {
+  await database.query(
+    engine === 'postgres'
+      ? "update hookonce.message_queue set uncertain_since = uncertain_since - interval '1 day', send_at = now()"
+      : `update hookonce_message_queue set uncertain_since = uncertain_since - ${DAY_MS}, send_at = 0`,
+  )
+}
+
+describe.each(ENGINES)('a message that may have arrived, on %s', (engine) => {
+  test('is sent again under the same key, and has one effect where keys are honoured', async () => {
+    const { outbox, sink } = await openInDoubt(engine)
+
+    await outbox.relay([toSink(sink)])
+    const [sent] = await outbox.untilIn('sent')
+
+    expect(sent).toMatchObject({ attempts: 2, uncertainSince: undefined })
+    expect(sink.list()).toHaveLength(2)
+    expect([...sink.countEffects().entries()]).toEqual([[sent?.key, 1]])
+    expect(new Set(sink.list().map(({ webhookId }) => webhookId)).size).toBe(1)
+  })
+
+  test('X05: is not sent again once the other side may have forgotten its key: a person decides', async () => {
+    const { outbox, sink } = await openInDoubt(engine)
+    sink.forgetKeys()
+    await letADayPass(engine, outbox)
+
+    const relay = await outbox.relay([toSink(sink)])
+    const [unknown] = await outbox.untilIn('unknown')
+
+    expect(unknown?.reason).toContain('remembers keys for 86400000 ms only')
+    expect(unknown?.attempts).toBe(1)
+    expect(unknown?.uncertainSince).toBeInstanceOf(Date)
+    expect(sink.list()).toHaveLength(1)
+    expect(relay.count('message.unknown')).toBe(1)
+
+    await relay.inbox.admin.retryMessage(unknown!.id)
+    await outbox.untilIn('sent')
+    // The person was told; the key is still the same.
+    expect([...sink.countEffects().values()]).toEqual([2])
+  })
+
+  test('X05: stays in doubt through attempts that were certainly not taken', async () => {
+    const { outbox, sink } = await openInDoubt(engine)
+    sink.answerWith(() => ({ status: 429 }))
+    const later = { ...AT_ONCE, firstMs: 500, maxMs: 500 }
+    const busy = await outbox.relay([toSink(sink, { retry: later })])
+    await busy.untilHappened('message.failed')
+    await busy.inbox.stop()
+    sink.answerWith(undefined)
+    sink.forgetKeys()
+    await letADayPass(engine, outbox)
+
+    await outbox.relay([toSink(sink)])
+    const [unknown] = await outbox.untilIn('unknown')
+
+    expect(unknown?.attempts).toBe(2)
+    expect(sink.list()).toHaveLength(2)
+  })
+
+  test('that was certainly not taken may be sent however late', async () => {
+    const outbox = await openOutbox(engine)
+    const sink = await startSink({ answer: () => ({ status: 429 }) })
+    await outbox.write(1)
+    const later = { ...AT_ONCE, firstMs: 300, maxMs: 300 }
+    const busy = await outbox.relay([toSink(sink, { retry: later })])
+    await busy.untilHappened('message.failed')
+    await busy.inbox.stop()
+    sink.answerWith(undefined)
+    await letADayPass(engine, outbox)
+
+    await outbox.relay([toSink(sink)])
+
+    expect((await outbox.untilIn('sent'))[0]?.attempts).toBe(2)
+  })
+
+  test('X19: is due by the clock of the database, whatever the relay thinks', async () => {
+    const outbox = await openOutbox(engine)
+    const sink = await startSink({ answer: () => ({ status: 503, body: 'later' }) })
+    await outbox.write(1)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 })
+    try {
+      const later = { ...AT_ONCE, firstMs: 600_000, maxMs: 600_000 }
+      const relay = await outbox.relay([toSink(sink, { retry: later })])
+      const { retryInMs } = await relay.untilHappened('message.failed')
+      const [waiting] = await outbox.untilIn('ready')
+
+      const waitsMs = waiting!.sendAt!.getTime() - waiting!.createdAt.getTime()
+      expect(waitsMs).toBeGreaterThanOrEqual(retryInMs)
+      expect(waitsMs).toBeLessThan(retryInMs + 600_000)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
+describe.each(ENGINES)('where keys are ignored, on %s', (engine) => {
+  async function openIgnored(options: Partial<HttpDestinationOptions> = {}) {
+    const outbox = await openOutbox(engine)
+    const sink = await startSink({
+      keys: 'ignored',
+      answer: (_request, count) => (count === 1 ? 'cut' : { status: 200 }),
+    })
+    await outbox.write(1)
+    const relay = await outbox.relay([toSink(sink, { keys: 'ignored', ...options })])
+    return { outbox, sink, relay }
+  }
+
+  test("'ask' sends nothing twice: a person decides", async () => {
+    const { outbox, sink, relay } = await openIgnored()
+    const [unknown] = await outbox.untilIn('unknown')
+
+    expect(unknown).toMatchObject({ attempts: 1, reason: expect.stringContaining('ignores keys') })
+    expect(unknown?.failures).toHaveLength(1)
+    expect(sink.list()).toHaveLength(1)
+
+    await relay.inbox.admin.confirmMessage(unknown!.id)
+    expect((await outbox.list('sent'))[0]?.id).toBe(unknown?.id)
+    expect([...sink.countEffects().values()]).toEqual([1])
+  })
+
+  test("'check' looks, and sends nothing that arrived", async () => {
+    const asked: string[] = []
+    const { outbox, sink } = await openIgnored({
+      onUncertain: 'check',
+      check: async ({ key }, { idempotencyKey }) => {
+        asked.push(key, idempotencyKey)
+        return 'arrived'
+      },
+    })
+    const [sent] = await outbox.untilIn('sent')
+
+    expect(asked).toEqual([sent?.key, sent?.key])
+    expect([...sink.countEffects().values()]).toEqual([1])
+  })
+
+  test("'check' looks again while it cannot tell, and sends what did not arrive", async () => {
+    const said = ['unsure', 'throw', 'absent'] as const
+    let looks = 0
+    const { outbox, sink } = await openIgnored({
+      onUncertain: 'check',
+      check: async () => {
+        const word = said[looks++] ?? 'absent'
+        if (word === 'throw') throw new Error('no answer')
+        return word
+      },
+    })
+    const [sent] = await outbox.untilIn('sent')
+
+    expect(looks).toBe(3)
+    expect(sink.list()).toHaveLength(2)
+    expect(sent?.failures.map(({ reason }) => reason)).toEqual(['interrupted', 'check', 'check'])
+  })
+
+  test("'resend' sends again, and says so", async () => {
+    const { outbox, sink, relay } = await openIgnored({ onUncertain: 'resend' })
+    await outbox.untilIn('sent')
+
+    // The documented price: it happened twice.
+    expect([...sink.countEffects().values()]).toEqual([2])
+    expect(relay.count('message.resent')).toBe(1)
+  })
+
+  test('what was certainly not taken is sent again without asking', async () => {
+    const outbox = await openOutbox(engine)
+    const sent: string[] = []
+    let isFull = true
+    await outbox.write(1)
+
+    await outbox.relay([
+      destination('sink', { keys: 'ignored', retry: AT_ONCE }, ({ key }) => {
+        if (isFull) {
+          isFull = false
+          throw notSent('the queue is full')
+        }
+        sent.push(key)
+      }),
+    ])
+    const [message] = await outbox.untilIn('sent')
+
+    expect(sent).toEqual([message?.key])
+    expect(message?.attempts).toBe(2)
+  })
+})
