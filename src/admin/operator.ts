@@ -6,6 +6,7 @@
 
 import type { EventId } from '../model/event.ts'
 import type { EventRecord } from '../model/outcome.ts'
+import type { StepRecord } from '../model/step.ts'
 import type { Store } from '../store/contract.ts'
 
 export interface Operator {
@@ -19,12 +20,29 @@ export interface Operator {
   listDead(limit?: number): Promise<readonly EventRecord[]>
   /** Runs a dead event again, with its attempts at zero. `false` when it is not dead. */
   retry(eventId: EventId): Promise<boolean>
+  /** The steps that the latest run of an event has taken, and what is kept of them. */
+  listSteps(eventId: EventId): Promise<readonly StepRecord[]>
+  /**
+   * Says what became of a call whose outcome is not known: that it happened, and what the step shall return;
+   * or that it did not, so that it is made when the event runs again. Run the event again with `retry`.
+   *
+   * `false` when there is no such call, its outcome is known, or the event is being worked on.
+   */
+  resolveStep(eventId: EventId, step: string, decision: StepDecision): Promise<boolean>
   /**
    * Drops the event's key, so that the sender's redelivery runs afresh. This process knows at once; others
    * may answer from memory until their next heartbeat, a second later, three at most. The event itself,
    * and what it has done, stay. `false` when there is no such event.
    */
   forget(eventId: EventId): Promise<boolean>
+}
+
+export interface StepDecision {
+  readonly happened: boolean
+  /** What the step shall return, where it happened. Must survive JSON. */
+  readonly result?: unknown
+  /** Where several handlers have a step of that name. */
+  readonly handler?: string
 }
 
 export interface OperatorContext {
@@ -54,6 +72,16 @@ export function createOperator({ store, open, onForgotten }: OperatorContext): O
     async retry(eventId) {
       await open()
       return store.retryEvent(eventId)
+    },
+    async listSteps(eventId) {
+      await open()
+      return store.listSteps(eventId)
+    },
+    async resolveStep(eventId, name, { happened, result, handler }) {
+      await open()
+      const text = result === undefined ? undefined : JSON.stringify(result)
+      const decision = happened ? { happened, result: text } : { happened }
+      return store.resolveStep({ eventId, handler, name, decision })
     },
     async forget(eventId) {
       await open()

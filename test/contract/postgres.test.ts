@@ -6,11 +6,13 @@ import type { PostgresServer } from '../support/postgres/start-postgres.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { claimContract } from './claim.ts'
 import { crashSweepContract } from './crash-sweep.ts'
+import { leasesContract } from './leases.ts'
 import { migrateContract } from './migrate.ts'
 import { operatorsContract } from './operators.ts'
 import { outboxEnqueueContract } from './outbox-enqueue.ts'
 import { recordContract } from './record.ts'
 import { settleContract } from './settle.ts'
+import { stepsContract } from './steps.ts'
 import { unhandledContract } from './unhandled.ts'
 
 const shared = inject('postgres')
@@ -41,6 +43,8 @@ function everyContract(underTest: StoreUnderTest): void {
   claimContract(underTest)
   settleContract(underTest)
   crashSweepContract(underTest)
+  leasesContract(underTest)
+  stepsContract(underTest)
   unhandledContract(underTest)
   operatorsContract(underTest)
   outboxEnqueueContract(underTest)

@@ -1,6 +1,7 @@
 import { describe, inject } from 'vitest'
 import { postgresUnderTest } from '../support/postgres/postgres-under-test.ts'
 import { receiveContract } from './receive.ts'
+import { stepsContract } from './steps.ts'
 import { workContract } from './work.ts'
 
 const shared = inject('postgres')
@@ -10,4 +11,5 @@ describe.skipIf(shared === null)('PostgreSQL', () => {
   const underTest = postgresUnderTest('PostgreSQL', () => shared)
   receiveContract(underTest)
   workContract(underTest)
+  stepsContract(underTest)
 })

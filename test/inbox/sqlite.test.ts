@@ -1,6 +1,8 @@
 import { sqliteUnderTest } from '../support/sqlite-under-test.ts'
 import { receiveContract } from './receive.ts'
+import { stepsContract } from './steps.ts'
 import { workContract } from './work.ts'
 
 receiveContract(sqliteUnderTest('libsql'))
 workContract(sqliteUnderTest('libsql'))
+stepsContract(sqliteUnderTest('libsql'))

@@ -35,9 +35,9 @@ import { openConnection, requireWal } from './open-connection.ts'
 import { openDriver } from './open-driver.ts'
 import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
 import type { ResolvedSqliteStoreOptions, SqliteStoreOptions } from './options.ts'
-import { SqliteOutbox } from './outbox.ts'
 import { getOwnProcess } from './process-identity.ts'
 import { RunningLists } from './running-lists.ts'
+import { SqliteSteps } from './steps.ts'
 import { announce } from './sql/announce.ts'
 import { beat } from './sql/beat.ts'
 import { beatWorker } from './sql/beat-worker.ts'
@@ -56,6 +56,7 @@ import { findKnown, recordEvents } from './sql/record-events.ts'
 import { removeWorker } from './sql/remove-worker.ts'
 import { retryEvent } from './sql/retry-event.ts'
 import { settleLost } from './sql/settle-lost.ts'
+import { hasOrphans, sweepLeases } from './sql/sweep-leases.ts'
 import { hasDeadWorkers, sweepWorkers } from './sql/sweep-workers.ts'
 import type { SweepOptions } from './sql/sweep-workers.ts'
 import { wakeUnhandled } from './sql/wake-unhandled.ts'
@@ -69,7 +70,7 @@ interface Open {
   readonly reader: Connection
 }
 
-export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
+export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   readonly engine = 'sqlite'
   /** One batch commits while the next one collects; a third would only stand in the writer's queue. */
   readonly recordConcurrency = 2
@@ -110,6 +111,7 @@ export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
     this.#opened = undefined
     const turnOver = opened.writer.close()
     await this.#group?.group.abandon()
+    await this.step?.abandon()
     await turnOver
     await opened.lists.close()
     opened.reader.close()
@@ -137,33 +139,33 @@ export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
   }
 
   isHeld(): boolean {
-    return this.#group !== undefined
+    return this.#group !== undefined || this.step !== undefined
   }
 
   async findKnown(drafts: readonly EventDraft[]): Promise<readonly (Recorded | undefined)[]> {
     const { identity } = this.#requireOpen()
-    const known = await this.#read((reader) => drafts.map((draft) => findKnown(reader, draft)))
+    const known = await this.read((reader) => drafts.map((draft) => findKnown(reader, draft)))
     identity.check()
     return known
   }
 
   async beat(since: Date | undefined): Promise<Beat> {
     this.#requireOpen().identity.check()
-    return this.#read((reader) => beat(reader, since))
+    return this.read((reader) => beat(reader, since))
   }
 
   async countDeliveries(counts: readonly DeliveryCount[]): Promise<void> {
     if (counts.length === 0) return
-    await this.#write('lazily', (connection) => countDeliveries(connection, counts))
+    await this.write('lazily', (connection) => countDeliveries(connection, counts))
   }
 
   findOutcome(eventId: EventId): Promise<OutcomeView | undefined> {
-    return this.#read((reader) => findOutcome(reader, eventId))
+    return this.read((reader) => findOutcome(reader, eventId))
   }
 
   async nudgeEvent(eventId: EventId): Promise<void> {
-    if (!(await this.#read((reader) => isWaiting(reader, eventId)))) return
-    await this.#write('lazily', (connection) => nudgeEvent(connection, eventId))
+    if (!(await this.read((reader) => isWaiting(reader, eventId)))) return
+    await this.write('lazily', (connection) => nudgeEvent(connection, eventId))
   }
 
   // ── work ───────────────────────────────────────────────────────────────────────────────────────
@@ -173,7 +175,7 @@ export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
   }
 
   async claimGroup(request: ClaimRequest): Promise<Group<SqliteTx> | undefined> {
-    if (!(await this.#read((reader) => hasCandidates(reader, request)))) return undefined
+    if (!(await this.read((reader) => hasCandidates(reader, request)))) return undefined
     const { writer, lists } = this.#requireOpen()
     const context = { writer, lists, waitMs: this.#options.writeWaitMs }
     const group = await claimGroup(context, request, () => {
@@ -183,12 +185,12 @@ export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
     return group
   }
 
-  nextDueInMs(): Promise<number | undefined> {
-    return this.#read(findNextDueInMs)
+  nextDueInMs(options = { exceptLeasable: false }): Promise<number | undefined> {
+    return this.read((reader) => findNextDueInMs(reader, options))
   }
 
   settleLost(settlement: Extract<Settlement, { state: 'ready' | 'dead' }>): Promise<boolean> {
-    return this.#write('durably', (connection) => settleLost(connection, settlement))
+    return this.write('durably', (connection) => settleLost(connection, settlement))
   }
 
   /**
@@ -201,7 +203,7 @@ export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
     const open = this.#group?.slot
     if (open?.workerId === slot.workerId && open.slot === slot.slot) return
     if (open !== undefined && running.length === 0) return lists.emptyLater(slot)
-    await this.#write('lazily', (connection) =>
+    await this.write('lazily', (connection) =>
       announce(connection, { slot, running, process: getOwnProcess() }),
     )
   }
@@ -209,33 +211,39 @@ export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
   /** While a group of ours is open nobody can sweep, and its end moves the heart of its slot. */
   async beatWorker(workerId: string, slots: number): Promise<void> {
     if (this.#group !== undefined) return
-    await this.#write('lazily', (connection) =>
+    await this.write('lazily', (connection) =>
       beatWorker(connection, { workerId, slots, process: getOwnProcess() }),
     )
   }
 
   async removeWorker(workerId: string): Promise<void> {
     const { lists } = this.#requireOpen()
-    await this.#write('lazily', (connection) => {
+    await this.write('lazily', (connection) => {
       removeWorker(connection, workerId)
       lists.removed(workerId)
     })
   }
 
   async sweepWorkers(options: SweepOptions): Promise<readonly SweptEvent[]> {
-    if (!(await this.#read((reader) => hasDeadWorkers(reader, options)))) return []
-    return this.#write('durably', (connection) => sweepWorkers(connection, options))
+    const isAny = await this.read(
+      (reader) => hasDeadWorkers(reader, options) || hasOrphans(reader, options),
+    )
+    if (!isAny) return []
+    return this.write('durably', (connection) => [
+      ...sweepLeases(connection, options),
+      ...sweepWorkers(connection, options),
+    ])
   }
 
   listUnhandled(page: { limit: number; after: string | undefined }): Promise<UnhandledPage> {
-    return this.#read((reader) => listUnhandled(reader, page))
+    return this.read((reader) => listUnhandled(reader, page))
   }
 
   wakeUnhandled(
     pairs: readonly { source: string; type: string }[],
     limit: number,
   ): Promise<number> {
-    return this.#write('durably', (connection) => wakeUnhandled(connection, { pairs, limit }))
+    return this.write('durably', (connection) => wakeUnhandled(connection, { pairs, limit }))
   }
 
   /** SQLite cannot tell; the worker's poll finds what other processes have stored. */
@@ -247,33 +255,33 @@ export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
 
   /** Lets SQLite renew the statistics of its planner, where it thinks they are old. */
   async maintain(): Promise<void> {
-    await this.#write('lazily', (connection) => connection.execute('pragma optimize'))
+    await this.write('lazily', (connection) => connection.execute('pragma optimize'))
   }
 
   // ── operators ──────────────────────────────────────────────────────────────────────────────────
 
   findEvent(eventId: EventId): Promise<EventRecord | undefined> {
-    return this.#read((reader) => findEvent(reader, eventId))
+    return this.read((reader) => findEvent(reader, eventId))
   }
 
   listEventsByKey(source: string, key: string): Promise<readonly EventRecord[]> {
-    return this.#read((reader) => listEventsByKey(reader, { source, key }))
+    return this.read((reader) => listEventsByKey(reader, { source, key }))
   }
 
   countEvents(source?: string): Promise<number> {
-    return this.#read((reader) => countEvents(reader, source))
+    return this.read((reader) => countEvents(reader, source))
   }
 
   forgetEvent(eventId: EventId): Promise<boolean> {
-    return this.#write('durably', (connection) => forgetEvent(connection, eventId))
+    return this.write('durably', (connection) => forgetEvent(connection, eventId))
   }
 
   listDead(limit: number): Promise<readonly EventRecord[]> {
-    return this.#read((reader) => listDead(reader, limit))
+    return this.read((reader) => listDead(reader, limit))
   }
 
   retryEvent(eventId: EventId): Promise<boolean> {
-    return this.#write('durably', (connection) => retryEvent(connection, eventId))
+    return this.write('durably', (connection) => retryEvent(connection, eventId))
   }
 
   // ── inside ─────────────────────────────────────────────────────────────────────────────────────
@@ -295,7 +303,7 @@ export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
     await this.#patiently(() => checkSchema(writer.connection))
   }
 
-  #write<Result>(
+  protected write<Result>(
     how: 'durably' | 'lazily',
     work: (connection: Connection) => Result,
   ): Promise<Result> {
@@ -303,8 +311,13 @@ export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
     return writer.transact({ waitMs: this.#options.writeWaitMs, durable: how === 'durably' }, work)
   }
 
+  protected takeWriter(): { readonly writer: Writer; readonly deadline: number } {
+    const { writer } = this.#requireOpen()
+    return { writer, deadline: performance.now() + this.#options.writeWaitMs }
+  }
+
   /** One snapshot for all of `work`, so that a record is never put together from two states. */
-  async #read<Result>(work: (reader: Connection) => Result): Promise<Result> {
+  protected async read<Result>(work: (reader: Connection) => Result): Promise<Result> {
     const { reader } = this.#requireOpen()
     return this.#patiently(() => {
       reader.execute('begin')
