@@ -25,8 +25,16 @@ import { drainStored } from './workloads/w2-drain.ts'
 import { drainSharedRows } from './workloads/w2b-shared-rows.ts'
 import { onSqlite } from './workloads/w8-sqlite.ts'
 import { duplicateWhileRunning } from './workloads/w9-duplicate-while-running.ts'
+import { stepHandlers } from './workloads/w10-steps.ts'
 
-const WORKLOADS = [receiveOverHttp, drainStored, drainSharedRows, onSqlite, duplicateWhileRunning]
+const WORKLOADS = [
+  receiveOverHttp,
+  drainStored,
+  drainSharedRows,
+  onSqlite,
+  duplicateWhileRunning,
+  stepHandlers,
+]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -15,7 +15,8 @@ import { join } from 'node:path'
 const BENCH = import.meta.dirname
 const COMPILED = join(BENCH, 'node_modules', '.compiled')
 
-if (!existsSync(join(BENCH, 'node_modules', 'pg-boss'))) {
+const PEERS = ['pg-boss', '@dbos-inc/dbos-sdk']
+if (PEERS.some((peer) => !existsSync(join(BENCH, 'node_modules', peer)))) {
   console.log('Installing the peers (npm ci in bench/)')
   run('npm', ['ci', '--no-fund', '--no-audit'], BENCH)
 }
