@@ -9,6 +9,7 @@ import type { Delivery } from '../../../src/model/delivery.ts'
 import { hmac, stripe } from '../../../src/providers/index.ts'
 import { signedDelivery } from '../../../src/testing/index.ts'
 import type { Script } from './scripted-handler.ts'
+import type { StepScript } from './scripted-steps.ts'
 
 const PARTNER = {
   header: 'x-signature',
@@ -51,6 +52,15 @@ export interface ScriptedEvent extends Script {
 
 /** A delivery of `partner`. Equal events make equal bytes. */
 export function fromPartner({ key, type = 'thing.happened', ...script }: ScriptedEvent): Delivery {
+  return signedDelivery('hmac', { ...PARTNER, body: JSON.stringify({ id: key, type, ...script }) })
+}
+
+/** The same for a step handler. */
+export function forSteps({
+  key,
+  type = 'thing.happened',
+  ...script
+}: StepScript & { readonly key: string; readonly type?: string }): Delivery {
   return signedDelivery('hmac', { ...PARTNER, body: JSON.stringify({ id: key, type, ...script }) })
 }
 

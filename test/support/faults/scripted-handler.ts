@@ -11,6 +11,8 @@ import type { HandlerContext } from '../../../src/work/handler-context.ts'
 export type Step =
   /** Writes a row of the effects ledger through `tx`. */
   | readonly ['write', string]
+  /** Writes a row of the effects ledger on a connection of the handler's own. */
+  | readonly ['outside', string]
   /** Runs a statement through `tx`. */
   | readonly ['sql', string]
   /** Tells the test that this point is reached, and waits to be told to go on. */
@@ -42,6 +44,8 @@ export interface ScriptTx {
 
 export interface ScriptHost {
   reach(point: string): Promise<void>
+  /** Runs a statement on a connection that no store knows. */
+  queryOutside?(sql: string, params: readonly unknown[]): Promise<void>
 }
 
 export const WRITE_EFFECT = 'insert into effects (event_key, note) values ($1, $2)'
@@ -67,6 +71,8 @@ async function runStep(step: Step, { event, tx, host }: StepContext): Promise<vo
     case 'write':
       await tx.query(WRITE_EFFECT, [event.key, step[1]])
       return
+    case 'outside':
+      return host.queryOutside?.(WRITE_EFFECT, [event.key, step[1]])
     case 'sql':
       await tx.query(step[1])
       return
