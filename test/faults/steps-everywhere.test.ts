@@ -8,7 +8,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startCallSink } from '../support/faults/call-sink.ts'
+import type { CallSink } from '../support/faults/call-sink.ts'
 import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
+import type { FaultDatabase } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import { forSteps } from '../support/faults/fault-sources.ts'
 import { createScriptedSteps } from '../support/faults/scripted-steps.ts'
@@ -42,32 +44,27 @@ describe.each(ENGINES)('a five-step handler on %s', (engine) => {
     async () => {
       const database = await createFaultDatabase(engine)
       const sink = await startCallSink()
-      const survivor = createFaultInbox(database, {
-        worker: { concurrency: 4, deadAfterMs: 500, crashesMax: 100 },
-      })
-      await survivor.inbox.admin.countEvents()
+      const receiver = createFaultInbox(database)
+      await receiver.inbox.admin.countEvents()
       const keys: string[] = []
       let at = 1
       for (; ; at += 1) {
         const key = `evt_${at}`
         keys.push(key)
-        // It does not look for the dead: what they left is for the survivor.
+        // It takes nobody for dead by the clock: what the others left is for the survivor.
         const worker = { concurrency: 1, deadAfterMs: 600_000, crashesMax: 100, pollMs: 20 }
         const victim = workers.take()
         await victim.start({ store: database.store, worker, steps: { sink: sink.url } })
         await victim.arm({ from: 'queue', matches: OURS, at, then: 'kill' })
-        await accept(survivor, forSteps({ key, steps: STEPS }))
+        await accept(receiver, forSteps({ key, steps: STEPS }))
         if (await survives(victim, key)) {
           await victim.kill()
           break
         }
+        // SQLite knows by the process id that a worker is gone, so that the next victim would take this event.
+        if (engine === 'sqlite') await finishAll(database, sink)
       }
-      const host = { reach: () => Promise.resolve() }
-      survivor.inbox.steps('partner', '*', createScriptedSteps(host, sink.url))
-      await survivor.inbox.start()
-      await until('nothing is left to do', async () => (await database.count('queue')) === 0, {
-        limitMs: 60_000,
-      })
+      await finishAll(database, sink)
 
       const writes = keys.flatMap((key) => ['order', 'pay', 'ship'].map((name) => `${key}:${name}`))
       const calls = keys.flatMap((key) => ['charge', 'label'].map((name) => `${key}:${name}`))
@@ -81,6 +78,20 @@ describe.each(ENGINES)('a five-step handler on %s', (engine) => {
     },
   )
 })
+
+/** Somebody else does what is left. */
+async function finishAll(database: FaultDatabase, sink: CallSink): Promise<void> {
+  const { inbox } = createFaultInbox(database, {
+    worker: { concurrency: 4, deadAfterMs: 500, crashesMax: 100 },
+  })
+  const host = { reach: () => Promise.resolve() }
+  inbox.steps('partner', '*', createScriptedSteps(host, sink.url))
+  await inbox.start()
+  await until('nothing is left to do', async () => (await database.count('queue')) === 0, {
+    limitMs: 60_000,
+  })
+  await inbox.stop()
+}
 
 async function survives(
   victim: { untilHappened(name: string, key: string): Promise<void> },
