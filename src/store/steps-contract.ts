@@ -73,8 +73,14 @@ export interface StepsStore<Tx> {
    */
   writeCalls(entries: readonly CallEntry[]): Promise<readonly (CallWritten | undefined)[]>
 
-  /** Opens a transaction that holds the lease; `undefined` when it is lost. */
-  openStep(request: OpenStepRequest): Promise<StepTransaction<Tx> | undefined>
+  /**
+   * Opens a transaction that holds the leases of the steps, which may be of several events; `undefined` when
+   * it holds none of them.
+   */
+  openSteps(
+    steps: readonly OpenStep[],
+    limits: StepLimits,
+  ): Promise<StepTransaction<Tx> | undefined>
 
   /**
    * Writes what became of leased events and lets go of the leases, in one transaction. For each, in their
@@ -114,22 +120,34 @@ export interface CallWritten {
   readonly uncertainForMs: number
 }
 
-export interface OpenStepRequest extends StepPlace {
+export interface OpenStep extends StepPlace {
   readonly lease: Lease
   readonly kind: Exclude<StepKind, 'call'>
-  /** How long it may sit idle before the database ends it. */
-  readonly idleTimeoutMs: number
 }
 
-/** A transaction in which a step runs. Ends with `commit` or `abandon`, exactly once. */
+export interface StepLimits {
+  /** How long the transaction may sit idle before the database ends it. */
+  readonly idleTimeoutMs: number
+  /** How long a statement in it may wait for a lock. 0: no limit of its own. */
+  readonly lockTimeoutMs: number
+}
+
+/** A transaction in which steps run. Ends with `commit` or `abandon`, exactly once. */
 export interface StepTransaction<Tx> {
+  /** For each step, in their order, whether its lease is held. */
+  readonly held: readonly boolean[]
   lend(): LentTx<Tx>
   /** As for a group. */
   status(): 'open' | 'failed' | 'ended' | 'lost'
   cancel(): Promise<void>
-  /** Keeps the step's result and commits both. */
-  commit(result: string | undefined): Promise<CommitResult>
+  /** Keeps the results of the steps that ran and commits all of it; `undefined` for one that did not run. */
+  commit(results: readonly (StepResult | undefined)[]): Promise<CommitResult>
   abandon(): Promise<void>
+}
+
+export interface StepResult {
+  /** JSON text; `undefined` for a step that returned nothing. */
+  readonly text: string | undefined
 }
 
 export interface LeasedSettlement {

@@ -22,6 +22,7 @@ import type { Permits } from './permits.ts'
 import { reportSettlement } from './report-settlement.ts'
 import { runSteps } from './run-steps.ts'
 import type { RunStepsContext, StepsEnd } from './run-steps.ts'
+import { StepTransactions } from './step-transactions.ts'
 
 export interface StepRunnerContext<Tx> {
   readonly store: Store<Tx>
@@ -60,7 +61,12 @@ export class StepRunner<Tx> {
       (settlements) => permits.use(() => store.settleLeased(settlements)),
       { batchMax: BATCH_MAX },
     )
-    this.#runContext = { ...context, calls }
+    const transactions = new StepTransactions(store, permits)
+    this.#runContext = {
+      ...context,
+      calls,
+      runInTransaction: (waiting) => transactions.run(waiting),
+    }
   }
 
   /**

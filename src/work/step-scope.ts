@@ -5,15 +5,15 @@ import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { Combiner } from './combiner.ts'
 import type { Handler, StepSettings } from './handlers.ts'
 import { deriveIdempotencyKey } from './idempotency-key.ts'
-import type { Permits } from './permits.ts'
-import type { StepHistory } from './step-history.ts'
+import type { StepHistory, StepTurn } from './step-history.ts'
 import type { StepLife } from './step-life.ts'
 
 /** What steps need of the worker. */
 export interface StepRunContext<Tx> {
-  readonly store: Pick<Store<Tx>, 'openStep' | 'listSteps' | 'enqueueMessages'>
+  readonly store: Pick<Store<Tx>, 'listSteps' | 'enqueueMessages'>
   readonly happenings: HappeningEmitter
-  readonly permits: Permits
+  /** Runs a step that writes, maybe together with others. */
+  readonly runInTransaction: (waiting: WaitingStep<Tx>) => Promise<unknown>
   /** Writes what is known of calls, together with that of other events. */
   readonly calls: Combiner<CallEntry, CallWritten | undefined>
 }
@@ -27,6 +27,21 @@ export interface StepScope<Tx> {
   readonly envelope: WebhookEvent
   readonly history: StepHistory
   readonly life: StepLife
+}
+
+export interface TxStep<Tx> {
+  readonly kind: 'tx' | 'send'
+  readonly name: string
+  readonly work: (tx: Tx) => unknown
+  /** How long it may take. */
+  readonly timeoutMs: number
+}
+
+/** A step that waits for its transaction. */
+export interface WaitingStep<Tx> {
+  readonly scope: StepScope<Tx>
+  readonly turn: StepTurn
+  readonly step: TxStep<Tx>
 }
 
 /** The same for every attempt, and what `idempotencyKey(name)` gives. */

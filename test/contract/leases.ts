@@ -254,6 +254,32 @@ export function leasesContract(underTest: StoreUnderTest): void {
       expect(await store.correctClock(10_000)).toBe(false)
     })
 
+    test('C10: a clock that jumps ahead costs one takeover, and the one who lost writes nothing', async () => {
+      const { store, second, database } = await openStore(underTest)
+      await recordOne(store, anEventDraft())
+      const first = await leaseOne(store)
+      const other = await second()
+      await other.beatWorker(OTHER, 1)
+      await database
+        .query(
+          `update hookonce.workers set beat_at = beat_at - interval '1 hour' where worker_id = $1`,
+          [ME],
+        )
+        .catch(() =>
+          database.query(
+            'update hookonce_workers set heart_at = heart_at - 3600000 where worker_id = $1',
+            [ME],
+          ),
+        )
+
+      expect(await other.sweepWorkers({ ...SWEEP, deadAfterMs: 60_000 })).toHaveLength(1)
+      expect(await other.sweepWorkers({ ...SWEEP, deadAfterMs: 60_000 })).toEqual([])
+
+      expect(await store.settleLeased([{ lease: first.lease, settlement: done(first) }])).toEqual([
+        false,
+      ])
+    })
+
     settling(underTest)
   })
 }

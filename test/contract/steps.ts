@@ -4,7 +4,7 @@ import type { Store } from '../../src/store/contract.ts'
 import type {
   CallEntry,
   LeasedEvent,
-  OpenStepRequest,
+  OpenStep,
   StepTransaction,
 } from '../../src/store/steps-contract.ts'
 import { anEventDraft } from '../support/builders.ts'
@@ -15,6 +15,7 @@ import { recordOne } from '../support/store-steps.ts'
 
 const WRITE = 'insert into effects (event_key, note) values ($1, $2)'
 const OTHER = 'worker-2'
+const LIMITS = { idleTimeoutMs: 60_000, lockTimeoutMs: 0 }
 
 /** What every store must do with steps: keep them under the lease, and refuse them without. */
 export function stepsContract(underTest: StoreUnderTest): void {
@@ -37,7 +38,7 @@ export function stepsContract(underTest: StoreUnderTest): void {
       const step = await open(store, aStep(leased))
       await step.lend().tx.query(WRITE, ['evt_1', 'kept'])
       expect(await countEffects()).toBe(0)
-      expect(await step.commit('{"id":7}')).toEqual({ status: 'committed' })
+      expect(await step.commit([{ text: '{"id":7}' }])).toEqual({ status: 'committed' })
 
       expect(await countEffects()).toBe(1)
       expect(await store.listSteps(leased.eventId)).toMatchObject([
@@ -55,7 +56,7 @@ export function stepsContract(underTest: StoreUnderTest): void {
       expect(await countEffects()).toBe(0)
       expect(await store.listSteps(leased.eventId)).toEqual([])
       const again = await open(store, aStep(leased))
-      expect(await again.commit(undefined)).toEqual({ status: 'committed' })
+      expect(await again.commit([{ text: undefined }])).toEqual({ status: 'committed' })
     })
 
     test('a step is opened only under the lease', async () => {
@@ -63,21 +64,54 @@ export function stepsContract(underTest: StoreUnderTest): void {
       const { lease } = leased
 
       expect(
-        await store.openStep(aStep(leased, { lease: { ...lease, token: lease.token + 1 } })),
+        await store.openSteps(
+          [aStep(leased, { lease: { ...lease, token: lease.token + 1 } })],
+          LIMITS,
+        ),
       ).toBeUndefined()
       await takeOver(store)
-      expect(await store.openStep(aStep(leased))).toBeUndefined()
+      expect(await store.openSteps([aStep(leased)], LIMITS)).toBeUndefined()
+    })
+
+    test('steps of several events share a transaction: those that ran are kept, those without a lease never', async () => {
+      const { store, leased, countEffects } = await openLeased()
+      await recordOne(store, anEventDraft({ key: 'evt_2' }))
+      const other = await leaseOne(store)
+      const stale = { ...leased.lease, token: 999_999 }
+
+      const shared = await store.openSteps(
+        [
+          aStep(leased),
+          aStep(leased, { position: 2, name: 'stale', lease: stale }),
+          aStep(other, { name: 'not run' }),
+          aStep(leased, { position: 3, name: 'third' }),
+        ],
+        LIMITS,
+      )
+      assert(shared)
+      await shared.lend().tx.query(WRITE, ['evt_1', 'kept'])
+
+      expect(shared.held).toEqual([true, false, true, true])
+      expect(
+        await shared.commit([{ text: '1' }, undefined, undefined, { text: undefined }]),
+      ).toEqual({ status: 'committed' })
+      expect(await countEffects()).toBe(1)
+      expect((await store.listSteps(leased.eventId)).map(({ name }) => name)).toEqual([
+        'write',
+        'third',
+      ])
+      expect(await store.listSteps(other.eventId)).toEqual([])
     })
 
     test('H15: a step cannot be kept twice', async () => {
       const { store, leased, countEffects } = await openLeased()
       const first = await open(store, aStep(leased))
       await first.lend().tx.query(WRITE, ['evt_1', 'first'])
-      await first.commit('1')
+      await first.commit([{ text: '1' }])
 
       const outcome = await store
-        .openStep(aStep(leased))
-        .then(async (step) => step?.commit('2'))
+        .openSteps([aStep(leased)], LIMITS)
+        .then(async (step) => step?.commit([{ text: '2' }]))
         .catch(() => ({ status: 'refused' }))
 
       expect(outcome?.status).toBe('refused')
@@ -94,7 +128,7 @@ export function stepsContract(underTest: StoreUnderTest): void {
       const sweeping = takeOver(other).catch(() => undefined)
       // SQLite's sweep waits for the writer, and finds a heart that the commit has moved.
       if (underTest.capabilities.parallelGroups) await sweeping
-      expect(await step.commit('1')).toEqual({ status: 'committed' })
+      expect(await step.commit([{ text: '1' }])).toEqual({ status: 'committed' })
       await sweeping
 
       expect(await countEffects()).toBe(1)
@@ -104,7 +138,7 @@ export function stepsContract(underTest: StoreUnderTest): void {
       const { store, leased } = await openLeased()
       const step = await open(store, aStep(leased))
       const lent = step.lend()
-      await step.commit(undefined)
+      await step.commit([{ text: undefined }])
       await lent.revoke()
 
       await expect(lent.tx.query(WRITE, ['evt_1', 'late'])).rejects.toThrow()
@@ -121,7 +155,7 @@ export function stepsContract(underTest: StoreUnderTest): void {
       const name = `it's a "step" \\ {schema} $1`
 
       const step = await open(store, aStep(leased, { name }))
-      await step.commit(result)
+      await step.commit([{ text: result }])
 
       expect(await store.listSteps(leased.eventId)).toMatchObject([{ name, result }])
     })
@@ -219,23 +253,19 @@ export function stepsContract(underTest: StoreUnderTest): void {
   })
 }
 
-async function open(
-  store: Store<QueryTx>,
-  request: OpenStepRequest,
-): Promise<StepTransaction<QueryTx>> {
-  const step = await store.openStep(request)
+async function open(store: Store<QueryTx>, request: OpenStep): Promise<StepTransaction<QueryTx>> {
+  const step = await store.openSteps([request], LIMITS)
   assert(step, 'the lease should hold')
   return step
 }
 
-function aStep({ lease }: LeasedEvent, input: Partial<OpenStepRequest> = {}): OpenStepRequest {
+function aStep({ lease }: LeasedEvent, input: Partial<OpenStep> = {}): OpenStep {
   return {
     lease,
     handler: 'h',
     position: 1,
     kind: 'tx',
     name: 'write',
-    idleTimeoutMs: 60_000,
     ...input,
   }
 }

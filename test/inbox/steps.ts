@@ -106,6 +106,24 @@ export function stepsContract(store: StoreUnderTest): void {
       expect(seen.map(([, starts]) => starts)).toEqual([1, 2, 3])
     })
 
+    test('a call is known to be started while it runs', async () => {
+      const { inbox, deliver, next } = await openInbox(store)
+      const seen: unknown[] = []
+      inbox.steps('stripe', 'invoice.paid', async (event, step) => {
+        await step.call('charge', async () => {
+          const steps = await inbox.admin.listSteps(event.id)
+          seen.push(...steps.map(({ name, state }) => [name, state]))
+        })
+      })
+      await inbox.start()
+      const done = next('event.done')
+
+      await deliver('evt_1')
+      await done
+
+      expect(seen).toEqual([['charge', 'started']])
+    })
+
     test('two events, and two steps of one event, have keys of their own', async () => {
       const { inbox, deliver, next } = await openInbox(store)
       const keys = new Set<string>()

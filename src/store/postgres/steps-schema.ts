@@ -170,38 +170,65 @@ begin
 end
 $write_calls$;
 
--- Makes sure of the lease, for as long as the transaction is open, and arms the guard against other COMMITs.
-create function {schema}.open_step(
-  event uuid, event_run integer, token bigint, step_handler text, step_position integer, step_kind text,
-  step_name text)
-returns table (pid integer, xid xid8)
-language plpgsql as $open_step$
+-- Makes sure of the leases, for as long as the transaction is open, and arms the guard against other COMMITs.
+create function {schema}.open_steps(
+  events uuid[], runs integer[], tokens bigint[], handlers text[], positions integer[], kinds text[], names text[])
+returns table (ord bigint, pid integer, xid xid8)
+language plpgsql as $open_steps$
+#variable_conflict use_column
 begin
-  perform 1
-     from {schema}.queue q
-    where q.event_id = event and q.run = event_run and q.lease_token = token
-      for share;
-  if not found then return; end if;
-  insert into {schema}.steps (event_id, run, handler, position, kind, name, state, started_at)
-  values (event, event_run, step_handler, step_position, step_kind, step_name, 'open', clock_timestamp());
-  return query select pg_backend_pid(), pg_current_xact_id();
+  return query
+  with entry as materialized (
+         select * from unnest(events, runs, tokens, handlers, positions, kinds, names)
+           with ordinality as e (event_id, run, token, handler, position, kind, name, ord)),
+       held as materialized (
+         select q.event_id, q.run, q.lease_token
+           from {schema}.queue q
+          where q.event_id = any(events) and q.lease_token = any(tokens)
+          order by q.event_id
+            for share),
+       opened as (
+         insert into {schema}.steps (event_id, run, handler, position, kind, name, state, started_at)
+         select entry.event_id, entry.run, entry.handler, entry.position, entry.kind, entry.name, 'open',
+                clock_timestamp()
+           from entry
+           join held on held.event_id = entry.event_id and held.run = entry.run
+            and held.lease_token = entry.token
+         returning event_id, run, handler, position)
+  select entry.ord, pg_backend_pid(), pg_current_xact_id()
+    from entry
+    join opened on opened.event_id = entry.event_id and opened.run = entry.run
+     and opened.handler = entry.handler and opened.position = entry.position;
 end
-$open_step$;
+$open_steps$;
 
-create function {schema}.finish_step(
-  event uuid, event_run integer, step_handler text, step_position integer, step_result text)
-returns void language plpgsql as $finish_step$
+-- Keeps the results of the steps that ran, and takes back the others.
+create function {schema}.finish_steps(
+  events uuid[], runs integer[], handlers text[], positions integer[], ran boolean[], results text[])
+returns void language plpgsql as $finish_steps$
+declare
+  kept integer;
 begin
   update {schema}.steps s
-     set state = 'done', result = step_result
-   where s.event_id = event and s.run = event_run and s.handler = step_handler and s.position = step_position
+     set state = 'done', result = e.result
+    from unnest(events, runs, handlers, positions, ran, results)
+      as e (event_id, run, handler, position, ran, result)
+   where e.ran and s.event_id = any(events)
+     and s.event_id = e.event_id and s.run = e.run and s.handler = e.handler and s.position = e.position
      and s.state = 'open';
-  if not found then
-    raise exception 'this is not the transaction that the step was opened in'
+  get diagnostics kept = row_count;
+  if kept <> cardinality(array_positions(ran, true)) then
+    raise exception 'this is not the transaction that the steps were opened in'
       using errcode = 'invalid_transaction_termination';
   end if;
+  if kept < cardinality(ran) then
+    delete from {schema}.steps s
+     using unnest(events, runs, handlers, positions) as e (event_id, run, handler, position)
+     where s.event_id = e.event_id and s.run = e.run and s.handler = e.handler and s.position = e.position
+       and s.state = 'open';
+  end if;
 end
-$finish_step$;
+$finish_steps$;
 
 -- Writes what became of leased events. Returns those whose lease held.
 create function {schema}.settle_leased(

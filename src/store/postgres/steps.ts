@@ -6,7 +6,8 @@ import type {
   LeasedEvent,
   LeasedSettlement,
   LeaseRequest,
-  OpenStepRequest,
+  OpenStep,
+  StepLimits,
   StepResolution,
   StepsStore,
   StepTransaction,
@@ -69,11 +70,14 @@ export class PostgresSteps extends PostgresOutbox implements StepsStore<Postgres
     return this.connections.use(async (connection) => writeCalls(connection, entries))
   }
 
-  async openStep(request: OpenStepRequest): Promise<StepTransaction<PostgresTx> | undefined> {
+  async openSteps(
+    steps: readonly OpenStep[],
+    limits: StepLimits,
+  ): Promise<StepTransaction<PostgresTx> | undefined> {
     const connection = await this.connections.checkOut()
     connection.limitEachTo(HELD_STATEMENT_TIMEOUT_MS)
     try {
-      const opened = await openStepTransaction(connection, request, {
+      const opened = await openStepTransaction(connection, steps, limits, {
         cancel: async (pid) => this.cancelStatement(pid),
         onEnd: (ended) => this.held.delete(ended),
       })

@@ -1,5 +1,5 @@
 /**
- * The transaction of a step: it holds the writer, what the handler writes, and the step's result.
+ * The transaction of steps: it holds the writer, what the handlers write, and the steps' results.
  *
  * A frozen or forgotten one is ended by a timer, as a group is. Its commit also moves the worker's heart: no
  * beat can be written while it has the writer, and others may sweep as soon as it has not.
@@ -9,7 +9,7 @@
 
 import { asError, CommitUnknownError, HookonceError } from '../../errors.ts'
 import type { CommitResult, LentTx } from '../contract.ts'
-import type { OpenStepRequest, StepTransaction } from '../steps-contract.ts'
+import type { OpenStep, StepLimits, StepResult, StepTransaction } from '../steps-contract.ts'
 import type { Connection } from './connection.ts'
 import { lendTx } from './lent-tx.ts'
 import type { Lender, SqliteTx } from './lent-tx.ts'
@@ -25,23 +25,34 @@ const MOVE_HEART = `
      set heart_at = cast(unixepoch('subsec') * 1000 as integer)
    where worker_id = (select lease_worker from {prefix}queue where event_id = ?)`
 
+export interface OpenStepTransaction {
+  readonly writer: Writer
+  readonly steps: readonly OpenStep[]
+  readonly held: readonly boolean[]
+  readonly limits: StepLimits
+  /** Called once, when the transaction has ended. */
+  readonly release: Release
+}
+
 export class SqliteStepTransaction implements StepTransaction<SqliteTx>, Lender {
   readonly #writer: Writer
-  readonly #request: OpenStepRequest
+  readonly #steps: readonly OpenStep[]
+  readonly held: readonly boolean[]
   readonly #release: Release
   readonly #idleTimer: NodeJS.Timeout
   #ended = false
   /** Ended by SQLite or by the clock, neither of which is the handler's doing. */
   #lost = false
 
-  constructor(writer: Writer, request: OpenStepRequest, release: Release) {
+  constructor({ writer, steps, held, limits, release }: OpenStepTransaction) {
     this.#writer = writer
-    this.#request = request
+    this.#steps = steps
+    this.held = held
     this.#release = release
     this.#idleTimer = setTimeout(() => {
       this.#lost = true
       void this.abandon()
-    }, request.idleTimeoutMs * IDLE_FACTOR).unref()
+    }, limits.idleTimeoutMs * IDLE_FACTOR).unref()
   }
 
   lend(): LentTx<SqliteTx> {
@@ -70,11 +81,15 @@ export class SqliteStepTransaction implements StepTransaction<SqliteTx>, Lender 
     this.#attempt((connection) => connection.executeLent(sql))
   }
 
-  async commit(result: string | undefined): Promise<CommitResult> {
+  async commit(results: readonly (StepResult | undefined)[]): Promise<CommitResult> {
     try {
       this.assertOpen()
-      insertDone(this.#writer.connection, this.#request, result)
-      this.#writer.connection.run(MOVE_HEART, [this.#request.lease.eventId])
+      this.#steps.forEach((step, at) => {
+        const result = results[at]
+        if (result === undefined) return
+        insertDone(this.#writer.connection, step, result.text)
+        this.#writer.connection.run(MOVE_HEART, [step.lease.eventId])
+      })
       this.#writer.commit()
       this.#end()
       return { status: 'committed' }

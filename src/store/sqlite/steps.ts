@@ -6,7 +6,8 @@ import type {
   LeasedEvent,
   LeasedSettlement,
   LeaseRequest,
-  OpenStepRequest,
+  OpenStep,
+  StepLimits,
   StepResolution,
   StepsStore,
   StepTransaction,
@@ -62,26 +63,31 @@ export abstract class SqliteSteps extends SqliteOutbox implements StepsStore<Sql
     return this.write('durably', (connection) => writeCalls(connection, entries))
   }
 
-  async openStep(request: OpenStepRequest): Promise<StepTransaction<SqliteTx> | undefined> {
+  async openSteps(
+    steps: readonly OpenStep[],
+    limits: StepLimits,
+  ): Promise<StepTransaction<SqliteTx> | undefined> {
     const { writer, deadline } = this.takeWriter()
     const release = await writer.acquire(deadline)
     try {
       await writer.begin(deadline)
-      if (!holdsLease(writer.connection, request.lease)) {
-        writer.rollback()
-        release()
-        return undefined
+      const held = steps.map(({ lease }) => holdsLease(writer.connection, lease))
+      if (held.includes(true)) {
+        const end = () => {
+          this.step = undefined
+          release()
+        }
+        this.step = new SqliteStepTransaction({ writer, steps, held, limits, release: end })
+        return this.step
       }
+      writer.rollback()
+      release()
+      return undefined
     } catch (error) {
       writer.rollback()
       release()
       throw error
     }
-    this.step = new SqliteStepTransaction(writer, request, () => {
-      this.step = undefined
-      release()
-    })
-    return this.step
   }
 
   async settleLeased(settlements: readonly LeasedSettlement[]): Promise<readonly boolean[]> {

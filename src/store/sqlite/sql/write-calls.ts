@@ -1,4 +1,4 @@
-import type { CallEntry, CallWritten, Lease, OpenStepRequest } from '../../steps-contract.ts'
+import type { CallEntry, CallWritten, Lease, OpenStep } from '../../steps-contract.ts'
 import type { Connection } from '../connection.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
@@ -62,7 +62,7 @@ const INSERT_DONE = `
 /** Keeps the result of a step, in the transaction that it ran in. */
 export function insertDone(
   connection: Connection,
-  { lease, handler, position, kind, name }: OpenStepRequest,
+  { lease, handler, position, kind, name }: OpenStep,
   result: string | undefined,
 ): void {
   const { eventId, run } = lease
