@@ -26,6 +26,7 @@ import { drainStored } from './workloads/w2-drain.ts'
 import { drainSharedRows } from './workloads/w2b-shared-rows.ts'
 import { onSqlite } from './workloads/w8-sqlite.ts'
 import { duplicateWhileRunning } from './workloads/w9-duplicate-while-running.ts'
+import { stepHandlers } from './workloads/w10-steps.ts'
 
 const WORKLOADS = [
   receiveOverHttp,
@@ -34,6 +35,7 @@ const WORKLOADS = [
   onSqlite,
   duplicateWhileRunning,
   relayMessages,
+  stepHandlers,
 ]
 
 const { values, positionals } = parseArgs({

@@ -13,7 +13,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const BENCH = import.meta.dirname
-const PEERS = ['pg-boss', 'bullmq']
+const PEERS = ['pg-boss', 'bullmq', '@dbos-inc/dbos-sdk']
 const COMPILED = join(BENCH, 'node_modules', '.compiled')
 
 if (PEERS.some((peer) => !existsSync(join(BENCH, 'node_modules', peer)))) {

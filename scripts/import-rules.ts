@@ -67,7 +67,15 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     part: 'contract',
-    paths: ['store/contract.ts', 'store/outbox-contract.ts', 'store/transaction-control.ts'],
+    paths: [
+      'store/contract.ts',
+      'store/steps-contract.ts',
+      'store/outbox-contract.ts',
+      'store/claimed-event.ts',
+      'store/lent-transaction.ts',
+      'store/contention.ts',
+      'store/transaction-control.ts',
+    ],
     mayImport: ['ordering', ...LEAVES],
     because: 'The contract is what phases and stores agree on, so it can know neither side.',
   },

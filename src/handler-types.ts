@@ -7,6 +7,7 @@
 import type { WebhookEvent } from './model/event.ts'
 import type { AnyEvents, EventMap, Source } from './model/source.ts'
 import type { HandlerContext } from './work/handler-context.ts'
+import type { StepContext } from './work/step-context.ts'
 
 /**
  * Sources by name. Without `eventTypes`: named here, it would be inferred from and every payload
@@ -70,4 +71,16 @@ export type PayloadWith<Payload, Options> = Options extends {
 export type HandlerFunction<Payload, Tx> = (
   event: WebhookEvent<Payload>,
   context: HandlerContext<Tx>,
+) => unknown
+
+/**
+ * A step handler: its steps are kept one by one, and it holds no transaction between them.
+ *
+ * What it returns and throws means the same as for other handlers. It runs again from its beginning after a
+ * failure or a crash, and finished steps return what they returned before; so between its steps it may only
+ * do what it may do twice, and it must take the same steps in the same order.
+ */
+export type StepHandlerFunction<Payload, Tx> = (
+  event: WebhookEvent<Payload>,
+  step: StepContext<Tx>,
 ) => unknown

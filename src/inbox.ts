@@ -15,6 +15,7 @@ import type {
   PayloadFor,
   PayloadWith,
   SourceMap,
+  StepHandlerFunction,
   TxFor,
   TypePattern,
 } from './handler-types.ts'
@@ -45,7 +46,7 @@ import type { Destination } from './outbox/destination.ts'
 import type { RelayOptions } from './outbox/options.ts'
 import { Outbox } from './outbox/outbox.ts'
 import { HandlerRegistry } from './work/handlers.ts'
-import type { AnyHandler, HandlerOptions } from './work/handlers.ts'
+import type { AnyHandler, HandlerOptions, StepHandlerOptions } from './work/handlers.ts'
 import { resolveWorkerOptions } from './work/options.ts'
 import type { ResolvedWorkerOptions, WorkerOptions } from './work/options.ts'
 import { createNotifier } from './work/notifier.ts'
@@ -227,6 +228,41 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     if (typeof optionsOrHandler === 'function')
       this.#handlers.add(source, types, {}, optionsOrHandler)
     else this.#handlers.add(source, types, optionsOrHandler, handler as AnyHandler)
+    this.#worker?.handlersChanged()
+    return this
+  }
+
+  /**
+   * Registers a step handler, for work that leaves the database: between its steps it holds no transaction,
+   * and each step's result is kept. See `StepContext` for what a step can be.
+   */
+  steps<Name extends keyof Sources & string, const Types extends Patterns<Sources, Name>>(
+    source: Name,
+    types: Types,
+    handler: StepHandlerFunction<PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>, Tx>,
+  ): this
+  steps<
+    Name extends keyof Sources & string,
+    const Types extends Patterns<Sources, Name>,
+    const Options extends StepHandlerOptions,
+  >(
+    source: Name,
+    types: Types,
+    options: Options,
+    handler: StepHandlerFunction<
+      PayloadWith<PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>, Options>,
+      Tx
+    >,
+  ): this
+  steps(
+    source: string,
+    types: string | readonly string[],
+    optionsOrHandler: StepHandlerOptions | AnyHandler,
+    handler?: AnyHandler,
+  ): this {
+    if (typeof optionsOrHandler === 'function')
+      this.#handlers.addSteps(source, types, {}, optionsOrHandler)
+    else this.#handlers.addSteps(source, types, optionsOrHandler, handler as AnyHandler)
     this.#worker?.handlersChanged()
     return this
   }

@@ -6,8 +6,8 @@
 
 export { createInbox } from './inbox.ts'
 export type { Inbox, InboxOptions } from './inbox.ts'
-export type { HandlerFunction, SourceMap } from './handler-types.ts'
-export type { Operator } from './admin/operator.ts'
+export type { HandlerFunction, SourceMap, StepHandlerFunction } from './handler-types.ts'
+export type { Operator, StepDecision } from './admin/operator.ts'
 export {
   CommitUnknownError,
   DestinationBlockedError,
@@ -68,6 +68,7 @@ export type {
 export { httpDestination } from './outbox/http-destination.ts'
 export type { HttpDestinationOptions } from './outbox/http-destination.ts'
 export type { CheckMessage, DestinationOptions, RelayOptions } from './outbox/options.ts'
+export type { StepKind, StepRecord, StepState } from './model/step.ts'
 export type { ReceiveOptions } from './receive/options.ts'
 export type { Store } from './store/contract.ts'
 export type { OutboxStore, PausedDestination } from './store/outbox-contract.ts'
@@ -76,8 +77,17 @@ export type { HappeningName, Happenings } from './telemetry/happenings.ts'
 export { consoleLogger } from './telemetry/logger.ts'
 export type { LogFields, Logger, LogLevel } from './telemetry/logger.ts'
 export type { HandlerContext } from './work/handler-context.ts'
-export type { HandlerOptions } from './work/handlers.ts'
+export type { HandlerOptions, StepHandlerOptions } from './work/handlers.ts'
 export type { WorkerOptions } from './work/options.ts'
 export type { RetryOptions } from './work/retry-policy.ts'
 export type { StandardSchema } from './work/standard-schema.ts'
-export { permanent, retryAfter, skip } from './work/verdicts.ts'
+export type {
+  CallOptions,
+  Reconcile,
+  Reconciled,
+  StepCallContext,
+  StepContext,
+  StepTxContext,
+  UncertainStep,
+} from './work/step-context.ts'
+export { notDone, permanent, retryAfter, skip } from './work/verdicts.ts'

@@ -8,7 +8,13 @@ import type { Contestant, Measurement, Setting } from './measurement.ts'
 import { verifyEffects, verifySqliteEffects } from './verify-effects.ts'
 import type { Effects } from './verify-effects.ts'
 
-export type DrainScript = 'drain-hookonce' | 'drain-pg-boss' | 'drain-graphile' | 'drain-textbook'
+export type DrainScript =
+  | 'drain-hookonce'
+  | 'drain-pg-boss'
+  | 'drain-graphile'
+  | 'drain-textbook'
+  | 'steps-hookonce'
+  | 'steps-dbos'
 
 /** Which Node each of them asks for. */
 const RUNTIMES: Readonly<Record<DrainScript, Runtime>> = {
@@ -16,6 +22,8 @@ const RUNTIMES: Readonly<Record<DrainScript, Runtime>> = {
   'drain-pg-boss': 'newest',
   'drain-graphile': 'newest',
   'drain-textbook': 'ours',
+  'steps-hookonce': 'ours',
+  'steps-dbos': 'newest',
 }
 
 export interface DrainTask {
@@ -31,7 +39,7 @@ export function drainContestant(
   return {
     name,
     runtime: RUNTIMES[script],
-    isOurs: script === 'drain-hookonce',
+    isOurs: script.endsWith('hookonce'),
     settings,
     measure: (setting) =>
       context.withDatabase(async (postgres, pool) => {

@@ -18,7 +18,7 @@ const READ_BALANCES = 'select amount from balance order by id'
 
 /** Counts what was lost and what was doubled, from the tables themselves and nothing that was reported. */
 export async function verifyEffects(pool: Pool, expected: Expected): Promise<Effects> {
-  const { rows } = await pool.query<Row>(expected.shape === 'row' ? COUNT_ROWS : READ_BALANCES)
+  const { rows } = await pool.query<Row>(expected.shape === 'balance' ? READ_BALANCES : COUNT_ROWS)
   return judge(rows, expected)
 }
 
@@ -26,7 +26,7 @@ export async function verifySqliteEffects(file: string, expected: Expected): Pro
   const handle = (await openDriver('auto')).open(file)
   try {
     return judge(
-      handle.prepare(expected.shape === 'row' ? COUNT_ROWS : READ_BALANCES).all([]) as Row[],
+      handle.prepare(expected.shape === 'balance' ? READ_BALANCES : COUNT_ROWS).all([]) as Row[],
       expected,
     )
   } finally {
@@ -37,9 +37,10 @@ export async function verifySqliteEffects(file: string, expected: Expected): Pro
 type Row = Readonly<Record<string, string | number>>
 
 function judge(rows: readonly Row[], { shape, events }: Expected): Effects {
-  if (shape === 'row') {
+  if (shape !== 'balance') {
     const distinct = Number(rows[0]?.['events'])
-    return { lost: events - distinct, doubled: Number(rows[0]?.['written']) - distinct }
+    const wanted = shape === 'two rows' ? 2 * events : events
+    return { lost: wanted - distinct, doubled: Number(rows[0]?.['written']) - distinct }
   }
   let lost = 0
   let doubled = 0

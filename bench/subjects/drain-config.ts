@@ -1,8 +1,11 @@
 import type { Pool } from 'pg'
 import type { ConnectionConfig } from '../../test/support/postgres/start-postgres.ts'
 
-/** `row`: each event writes a row of its own. `balance`: each adds 1 to one of the shared balances. */
-export type Shape = 'row' | 'balance'
+/**
+ * `row`: each event writes a row of its own. `two rows`: two of them. `balance`: each adds 1 to one of the
+ * shared balances.
+ */
+export type Shape = 'row' | 'two rows' | 'balance'
 
 export type DrainConfig = {
   readonly postgres?: ConnectionConfig
@@ -33,12 +36,32 @@ export function effectOf(
   shape: Shape,
   eventId: string,
 ): { text: string; values: (string | number)[] } {
-  return shape === 'row'
+  return shape !== 'balance'
     ? { text: 'insert into effect (event_key) values ($1)', values: [eventId] }
     : {
         text: 'update balance set amount = amount + 1 where id = $1',
         values: [balanceOf(Number(eventId.slice(4)))],
       }
+}
+
+/** The two writes of an event with steps. */
+export function effectsOf(eventId: string): readonly [Effect, Effect] {
+  const text = 'insert into effect (event_key) values ($1)'
+  return [
+    { text, values: [`${eventId} order`] },
+    { text, values: [`${eventId} shipped`] },
+  ]
+}
+
+export interface Effect {
+  readonly text: string
+  readonly values: string[]
+}
+
+/** What is outside answers at once: measured is what it costs to keep track of it. */
+export async function callOutside(id: string): Promise<{ label: string }> {
+  await new Promise((resolve) => setImmediate(resolve))
+  return { label: `label of ${id}` }
 }
 
 /**

@@ -1,52 +1,19 @@
 import { createInbox } from '../../src/index.ts'
-import { stripe } from '../../src/providers/index.ts'
-import { STRIPE_SECRET, signedDelivery } from '../load/signed-requests.ts'
 import { effectOf } from './drain-config.ts'
 import type { DrainConfig } from './drain-config.ts'
+import { fillInbox, SOURCES } from './fill-inbox.ts'
 import { openStore } from './open-store.ts'
 import { hear, runSubject, say } from './subject.ts'
 
 type HookonceConfig = DrainConfig & { readonly concurrency: number; readonly groupMax: number }
 
-const SOURCES = { stripe: stripe({ secrets: [STRIPE_SECRET], toleranceSeconds: 86_400 }) }
-const PARALLEL = 1_000
-
 /** Ours: one event, one call of the handler, many of them in one transaction. */
 runSubject<HookonceConfig>(async (config) => {
-  await fill(config)
+  await fillInbox(config)
   say({ kind: 'filled' })
   await hear('go')
   say({ kind: 'finished', ...(await drain(config)) })
 })
-
-async function fill(config: HookonceConfig): Promise<void> {
-  const { store, close } = openStore(config)
-  const inbox = createInbox({
-    store,
-    sources: SOURCES,
-    worker: false,
-    receive: { batchMax: PARALLEL },
-  })
-  for (let from = 0; from < config.events; from += PARALLEL) {
-    const count = Math.min(PARALLEL, config.events - from)
-    const answers = await Promise.all(
-      Array.from({ length: count }, (_, index) => receive(from + index)),
-    )
-    if (answers.some(({ status }) => status !== 200)) throw new Error('An event was not taken in')
-  }
-  await inbox.stop()
-  await close()
-
-  function receive(index: number) {
-    const delivery = {
-      method: 'POST',
-      url: '/in/stripe',
-      receivedAt: new Date(),
-      ...signedDelivery(index),
-    }
-    return inbox.receive('stripe', delivery)
-  }
-}
 
 async function drain(config: HookonceConfig) {
   const { concurrency, groupMax, events, shape } = config

@@ -7,6 +7,7 @@
 import type { EventId } from '../model/event.ts'
 import type { MessageId, MessageRecord } from '../model/message.ts'
 import type { EventRecord } from '../model/outcome.ts'
+import type { StepRecord } from '../model/step.ts'
 import type { Store } from '../store/contract.ts'
 import type { MessageQuery, PausedDestination } from '../store/outbox-contract.ts'
 
@@ -21,6 +22,15 @@ export interface Operator {
   listDead(limit?: number): Promise<readonly EventRecord[]>
   /** Runs a dead event again, with its attempts at zero. `false` when it is not dead. */
   retry(eventId: EventId): Promise<boolean>
+  /** The steps that the latest run of an event has taken, and what is kept of them. */
+  listSteps(eventId: EventId): Promise<readonly StepRecord[]>
+  /**
+   * Says what became of a call whose outcome is not known: that it happened, and what the step shall return;
+   * or that it did not, so that it is made when the event runs again. Run the event again with `retry`.
+   *
+   * `false` when there is no such call, its outcome is known, or the event is being worked on.
+   */
+  resolveStep(eventId: EventId, step: string, decision: StepDecision): Promise<boolean>
   /**
    * Drops the event's key, so that the sender's redelivery runs afresh. This process knows at once; others
    * may answer from memory until their next heartbeat, a second later, three at most. The event itself,
@@ -45,6 +55,14 @@ export interface Operator {
   /** `false` when it is not paused. */
   resumeDestination(name: string): Promise<boolean>
   listPausedDestinations(): Promise<readonly PausedDestination[]>
+}
+
+export interface StepDecision {
+  readonly happened: boolean
+  /** What the step shall return, where it happened. Must survive JSON. */
+  readonly result?: unknown
+  /** Where several handlers have a step of that name. */
+  readonly handler?: string
 }
 
 export interface OperatorContext {
@@ -139,6 +157,16 @@ function createEventOperator({
     async retry(eventId) {
       await open()
       return store.retryEvent(eventId)
+    },
+    async listSteps(eventId) {
+      await open()
+      return store.listSteps(eventId)
+    },
+    async resolveStep(eventId, name, { happened, result, handler }) {
+      await open()
+      const text = result === undefined ? undefined : JSON.stringify(result)
+      const decision = happened ? { happened, result: text } : { happened }
+      return store.resolveStep({ eventId, handler, name, decision })
     },
     async forget(eventId) {
       await open()

@@ -17,6 +17,10 @@ export type FailureReason =
   | 'crashed'
   /** The body is not what the handler's `schema` or the parser expects. */
   | 'payload'
+  /** The steps of the handler are no longer those of an earlier attempt. */
+  | 'history'
+  /** Whether an outside call has happened is not known, and calling again might do it twice. */
+  | 'unknown'
 
 /** One failed run of the handlers for an event. */
 export interface FailedAttempt {

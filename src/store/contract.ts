@@ -17,10 +17,15 @@
 
 import type { EventDraft, EventId, Recorded } from '../model/event.ts'
 import type { EventRecord, Outcome, Settlement } from '../model/outcome.ts'
-import type { DeliveryHeaders } from '../model/delivery.ts'
+import type { ClaimedEvent } from './claimed-event.ts'
+import type { CommitResult, LentTx } from './lent-transaction.ts'
 import type { OutboxStore } from './outbox-contract.ts'
+import type { GroupLeaseRequest, LeasedEvent, StepsStore } from './steps-contract.ts'
 
-export interface Store<Tx> extends OutboxStore<Tx> {
+export type { ClaimedEvent } from './claimed-event.ts'
+export type { CommitResult, LentTx } from './lent-transaction.ts'
+
+export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
   readonly engine: 'postgres' | 'sqlite'
 
   /**
@@ -88,8 +93,11 @@ export interface Store<Tx> extends OutboxStore<Tx> {
    */
   claimGroup(request: ClaimRequest): Promise<Group<Tx> | undefined>
 
-  /** Milliseconds until the earliest event that is not parked becomes due; `undefined` when none waits. */
-  nextDueInMs(): Promise<number | undefined>
+  /**
+   * Milliseconds until the earliest event that is not parked becomes due; `undefined` when none waits.
+   * `exceptLeasable` for a worker that has no room for events of step handlers.
+   */
+  nextDueInMs(options?: { exceptLeasable: boolean }): Promise<number | undefined>
 
   /**
    * Writes a failed attempt from outside the transaction that failed, for when that transaction is
@@ -103,11 +111,12 @@ export interface Store<Tx> extends OutboxStore<Tx> {
   announce(slot: WorkerSlot, running: readonly RunningEvent[]): Promise<void>
   /** Shows that the worker lives, for all its slots at once. Makes the records that are missing. */
   beatWorker(workerId: string, slots: number): Promise<void>
-  /** Removes the worker's records. */
+  /** Removes the worker's records. Leases that it still has are then a dead worker's. */
   removeWorker(workerId: string): Promise<void>
   /**
    * Finds workers whose heart stopped and counts a crash on what they were running: an event with
    * `crashesMax` crashes is settled `dead: crashed`, the others become suspects that run alone.
+   * Leases of such workers are taken from them, and their events are due at once.
    */
   sweepWorkers(options: {
     deadAfterMs: number
@@ -216,24 +225,6 @@ export interface ClaimRequest {
   readonly idleTimeoutMs: (chosen: readonly ClaimedEvent[]) => number
 }
 
-/** An event as a worker gets it. */
-export interface ClaimedEvent {
-  readonly eventId: EventId
-  readonly run: number
-  /** The attempt that is about to run, from 1. */
-  readonly attempt: number
-  readonly crashes: number
-  readonly source: string
-  readonly key: string
-  /** The hash by which the store knows the event, as hex: source, scope and key. Idempotency keys follow from it. */
-  readonly keyHash: string
-  readonly type: string
-  readonly body: Uint8Array
-  readonly headers: DeliveryHeaders
-  readonly receivedAt: Date
-  readonly occurredAt: Date | undefined
-}
-
 /** Claimed events and the open transaction that holds them. Ends with `commit` or `abandon`, exactly once. */
 export interface Group<Tx> {
   readonly events: readonly ClaimedEvent[]
@@ -257,43 +248,11 @@ export interface Group<Tx> {
   /** Writes what became of the events. Throws if this is no longer the transaction that claimed them. */
   settle(settlements: readonly Settlement[]): Promise<void>
   commit(): Promise<CommitResult>
+  /**
+   * Leases the events, in their order, and ends the group: they run outside any transaction. What is
+   * beyond the limit is left to `leaseDue`. Nothing may have been written in the group before.
+   */
+  lease(request: GroupLeaseRequest): Promise<readonly LeasedEvent[]>
   /** Rolls back and lets the connection go; never throws. */
   abandon(): Promise<void>
-}
-
-export type CommitResult =
-  | { readonly status: 'committed' }
-  /** The database said no, and why. */
-  | { readonly status: 'refused'; readonly error: Error }
-  /** The connection was lost at COMMIT. */
-  | { readonly status: 'unknown'; readonly error: Error }
-
-export interface LentTx<Tx> {
-  /** What the handler gets as `ctx.tx`. */
-  readonly tx: Tx
-  /** Waits for statements the handler did not wait for, then refuses every further one. Never throws. */
-  revoke(): Promise<void>
-  /** Refuses every further statement now, without waiting. For timeouts. */
-  revokeNow(): void
-}
-
-/** What an error from a handler's statement means to the group. */
-export type ContentionKind = 'lock-timeout' | 'deadlock' | 'serialization'
-
-/**
- * Errors that say "somebody else was in the way", by SQLSTATE. They cost no attempt.
- * SQLite has one writer and knows none of them.
- */
-export function findContention(error: unknown): ContentionKind | undefined {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
-  switch (error.code) {
-    case '55P03':
-      return 'lock-timeout'
-    case '40P01':
-      return 'deadlock'
-    case '40001':
-      return 'serialization'
-    default:
-      return undefined
-  }
 }

@@ -74,6 +74,21 @@ export interface Happenings {
     readonly workerId: string
   }
 
+  /**
+   * A call of a step handler was started by an earlier attempt and has no result: it may have happened.
+   * `found` is what `reconcile` says; after `nothing` it is made again with the same key, or stops as unknown.
+   */
+  'step.uncertain': AboutEvent & {
+    readonly step: string
+    readonly starts: number
+    readonly startedAt: Date
+    readonly found: 'happened' | 'did not happen' | 'nothing'
+  }
+  /** This worker stood still and another one has the event, or may have it: what it still wrote was refused. */
+  'lease.lost': AboutEvent & { readonly token: number }
+  /** A leased event was let go without an outcome or a lost attempt. */
+  'lease.released': { readonly eventId: EventId; readonly cause: string }
+
   /** A group was run again one by one because of one of its events. */
   'group.rerun': { readonly size: number; readonly cause: Error }
   /** The connection was lost at COMMIT: done or not, the queue knows. */
@@ -114,6 +129,16 @@ export interface Happenings {
   /** Claiming or settling failed; it is tried again. */
   'relay.error': { readonly relayId: string; readonly doing: string; readonly error: Error }
 
+  /**
+   * The worker's heart stood still for longer than `deadAfterMs`: its event loop was blocked, its machine
+   * slept, or the database was away. Others may have taken its leases.
+   */
+  'worker.late': {
+    readonly workerId: string
+    readonly stoodStillMs: number
+    readonly deadAfterMs: number
+  }
+
   'store.commit-unknown': { readonly error: Error }
   'store.unavailable': { readonly error: Error }
   'store.available': { readonly downMs: number }
@@ -138,6 +163,8 @@ export interface Happenings {
   /** The work is done and marked, but its result is not kept. */
   'guard.result-dropped': AboutGuarded & { readonly reason: string }
 
+  /** The database's clock was set back: hearts that beat in its future were corrected. */
+  'clock.went-back': { readonly workerId: string }
   'source.warning': { readonly source: string; readonly warning: string }
 }
 

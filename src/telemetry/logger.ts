@@ -44,6 +44,9 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'event.dead': 'error',
   'event.unhandled': 'warn',
   'event.crashed': 'error',
+  'step.uncertain': 'warn',
+  'lease.lost': 'warn',
+  'lease.released': 'warn',
   'group.rerun': 'debug',
   'group.commit-unknown': 'warn',
   'group.released': 'warn',
@@ -61,6 +64,7 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'relay.started': 'info',
   'relay.stopped': 'info',
   'relay.error': 'error',
+  'worker.late': 'error',
   'store.commit-unknown': 'warn',
   'store.unavailable': 'error',
   'store.available': 'info',
@@ -74,6 +78,7 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'guard.conflict': 'warn',
   'guard.keyless': 'error',
   'guard.result-dropped': 'warn',
+  'clock.went-back': 'error',
   'source.warning': 'warn',
 }
 

@@ -34,6 +34,8 @@ export class GroupSizes {
   }
 
   limitFor(unit: HandlerUnit): number {
+    // They leave the group's transaction at once.
+    if (unit.isSteps) return this.#groupMax
     const ceiling = Math.min(unit.groupMax, this.#groupMax)
     // Nothing is rolled back or locked for these, so neither slowness nor contention matters.
     if (unit.guarantee === 'at-least-once') return ceiling
@@ -99,7 +101,8 @@ export class GroupSizes {
  * Picks from the candidates, oldest first, what runs together.
  *
  * The oldest decides: if its unit runs alone, it is the whole group, so nothing overtakes it for ever.
- * Else everything groupable of the same guarantee joins, each unit up to its own size.
+ * Else everything groupable of the same kind joins, each unit up to its own size. Events of step handlers
+ * are a group only to be leased, and nothing else is in it.
  */
 export function chooseGroup(
   candidates: readonly ClaimedEvent[],
@@ -108,13 +111,16 @@ export function chooseGroup(
   const head = candidates[0]
   if (head === undefined) return []
   const headUnit = findUnit(head)
-  if (runsAlone(head) || (headUnit !== undefined && sizes.limitFor(headUnit) === 1)) return [head]
+  const isAlone = headUnit !== undefined && !headUnit.isSteps && sizes.limitFor(headUnit) === 1
+  if (runsAlone(head) || isAlone) return [head]
 
   const counts = new Map<string, number>()
   return candidates.filter((candidate) => {
     const unit = findUnit(candidate)
-    // An event without handlers is only parked: it fits into any group.
-    if (unit === undefined) return true
+    // An event without handlers is only parked: it fits into any group that settles.
+    if (unit === undefined) return headUnit?.isSteps !== true
+    if (unit.isSteps !== (headUnit?.isSteps ?? false)) return false
+    if (unit.isSteps) return true
     if (headUnit !== undefined && unit.guarantee !== headUnit.guarantee) return false
     if (headUnit === undefined && unit.guarantee === 'at-least-once') return false
     if (runsAlone(candidate)) return false

@@ -15,10 +15,11 @@ import {
   requireOneOf,
 } from '../errors.ts'
 import type { WebhookEvent } from '../model/event.ts'
-import type { HandlerContext } from './handler-context.ts'
+import type { Reconcile } from './step-context.ts'
 import { resolveRetryPolicy } from './retry-policy.ts'
 import type { RetryOptions, RetryPolicy } from './retry-policy.ts'
 import type { StandardSchema } from './standard-schema.ts'
+import { createMatcher } from './type-matcher.ts'
 
 export interface HandlerOptions<Output = unknown> {
   /**
@@ -55,6 +56,35 @@ export interface HandlerOptions<Output = unknown> {
   readonly groupMax?: number
 }
 
+export interface StepHandlerOptions<Output = unknown> extends Pick<
+  HandlerOptions<Output>,
+  'name' | 'schema' | 'retry'
+> {
+  /**
+   * How long one run of the handler may take, all its steps together. Its lease is renewed for as long as the
+   * process lives, so this is what ends a call that hangs.
+   *
+   * @defaultValue 300_000
+   */
+  readonly timeoutMs?: number
+  /**
+   * How long one `step.tx` may take: then its statement is cancelled in the database and it is rolled back.
+   *
+   * @defaultValue 10_000
+   */
+  readonly txTimeoutMs?: number
+  /**
+   * Asked before a call is made again that an earlier attempt has started and not finished: whether it has
+   * happened. Check, then act.
+   */
+  readonly reconcile?: Reconcile
+}
+
+export const STEP_HANDLER_DEFAULTS = Object.freeze({
+  timeoutMs: 300_000,
+  txTimeoutMs: 10_000,
+} as const)
+
 export const HANDLER_DEFAULTS = Object.freeze({
   guarantee: 'exactly-once',
   timeoutMs: 10_000,
@@ -62,7 +92,7 @@ export const HANDLER_DEFAULTS = Object.freeze({
 } as const)
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- handlers of every payload and transaction type live in one list
-export type AnyHandler = (event: WebhookEvent<any>, context: HandlerContext<any>) => unknown
+export type AnyHandler = (event: WebhookEvent<any>, context: any) => unknown
 
 export interface Handler {
   readonly name: string
@@ -74,6 +104,13 @@ export interface Handler {
   readonly timeoutMs: number
   readonly groupMax: number
   readonly run: AnyHandler
+  /** For a step handler. */
+  readonly steps: StepSettings | undefined
+}
+
+export interface StepSettings {
+  readonly txTimeoutMs: number
+  readonly reconcile: Reconcile | undefined
 }
 
 /** The handlers of one (source, type), run as one. */
@@ -85,6 +122,8 @@ export interface HandlerUnit {
   readonly attemptsMax: number
   readonly timeoutMs: number
   readonly groupMax: number
+  /** Whether one of them is a step handler. The others then run as a step each. */
+  readonly isSteps: boolean
 }
 
 export class HandlerRegistry {
@@ -102,12 +141,25 @@ export class HandlerRegistry {
     options: HandlerOptions,
     run: AnyHandler,
   ): void {
-    const handler = resolveHandler(this.#sources, { source, types, options, run })
+    this.#add(resolveHandler(this.#sources, { source, types, options, run }), 'on')
+  }
+
+  addSteps(
+    source: string,
+    types: string | readonly string[],
+    options: StepHandlerOptions,
+    run: AnyHandler,
+  ): void {
+    this.#add(resolveStepHandler(this.#sources, { source, types, options, run }), 'steps')
+  }
+
+  #add(handler: Handler, method: string): void {
+    const { source } = handler
     if (this.#handlers.some((other) => other.source === source && other.name === handler.name)) {
       throw new OptionInvalidError(
-        `on(${JSON.stringify(source)}, …).name`,
+        `${method}(${JSON.stringify(source)}, …).name`,
         `given, and different, when two handlers of a source share the name "${handler.name}" (idempotency keys are derived from it)`,
-        options.name,
+        handler.name,
       )
     }
     this.#handlers.push(handler)
@@ -116,6 +168,10 @@ export class HandlerRegistry {
 
   get isEmpty(): boolean {
     return this.#handlers.length === 0
+  }
+
+  get hasOnlySteps(): boolean {
+    return this.#handlers.every(({ steps }) => steps !== undefined)
   }
 
   findUnit(source: string, type: string): HandlerUnit | undefined {
@@ -146,14 +202,30 @@ function resolveHandler(
   sources: ReadonlySet<string>,
   { source, types, options, run }: HandlerInput,
 ): Handler {
-  if (!sources.has(source)) {
-    throw new HookonceError(
-      'SOURCE_UNKNOWN',
-      `There is no source "${source}". Configured: ${[...sources].join(', ') || 'none'}`,
-    )
-  }
+  requireSource(sources, source)
   const path = `on(${JSON.stringify(source)}, …)`
   rejectUnknownKeys(path, options, OPTION_NAMES)
+  return resolveCommon({ source, types, options, run }, path)
+}
+
+const STEP_OPTION_NAMES = ['name', 'schema', 'retry', 'timeoutMs', 'txTimeoutMs', 'reconcile']
+
+function resolveStepHandler(
+  sources: ReadonlySet<string>,
+  { source, types, options, run }: HandlerInput & { readonly options: StepHandlerOptions },
+): Handler {
+  requireSource(sources, source)
+  const path = `steps(${JSON.stringify(source)}, …)`
+  rejectUnknownKeys(path, options, STEP_OPTION_NAMES)
+  const { txTimeoutMs, reconcile, ...common } = { ...STEP_HANDLER_DEFAULTS, ...options }
+  requireInteger(`${path}.txTimeoutMs`, txTimeoutMs, { min: 1, max: 3_600_000 })
+  if (reconcile !== undefined && typeof reconcile !== 'function')
+    throw new OptionInvalidError(`${path}.reconcile`, 'a function', reconcile)
+  const handler = resolveCommon({ source, types, options: common, run }, path)
+  return { ...handler, steps: { txTimeoutMs, reconcile } }
+}
+
+function resolveCommon({ source, types, options, run }: HandlerInput, path: string): Handler {
   if (typeof run !== 'function') throw new OptionInvalidError(`${path}.handler`, 'a function', run)
   const patterns = typeof types === 'string' ? [types] : types
   if (
@@ -190,32 +262,16 @@ function resolveHandler(
     timeoutMs,
     groupMax,
     run,
+    steps: undefined,
   }
 }
 
-/** `*` stands for any text, dots included; everything else for itself. */
-function createMatcher(patterns: readonly string[]): (type: string) => boolean {
-  const exact = new Set(patterns.filter((pattern) => !pattern.includes('*')))
-  const globs = patterns
-    .filter((pattern) => pattern.includes('*'))
-    .map((pattern) => pattern.split('*'))
-  return (type) => exact.has(type) || globs.some((parts) => matchesGlob(type, parts))
-}
-
-/** Left to right, each part as early as possible: linear, where a regular expression could be made to backtrack. */
-function matchesGlob(text: string, parts: readonly string[]): boolean {
-  const first = parts[0] as string
-  const last = parts[parts.length - 1] as string
-  if (text.length < first.length + last.length) return false
-  if (!text.startsWith(first) || !text.endsWith(last)) return false
-  let from = first.length
-  const until = text.length - last.length
-  for (const part of parts.slice(1, -1)) {
-    const at = text.indexOf(part, from)
-    if (at === -1 || at + part.length > until) return false
-    from = at + part.length
-  }
-  return true
+function requireSource(sources: ReadonlySet<string>, source: string): void {
+  if (sources.has(source)) return
+  throw new HookonceError(
+    'SOURCE_UNKNOWN',
+    `There is no source "${source}". Configured: ${[...sources].join(', ') || 'none'}`,
+  )
 }
 
 function createUnit(source: string, handlers: readonly Handler[]): HandlerUnit {
@@ -227,5 +283,6 @@ function createUnit(source: string, handlers: readonly Handler[]): HandlerUnit {
     attemptsMax: Math.min(...handlers.map(({ retry }) => retry.attemptsMax)),
     timeoutMs: handlers.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0),
     groupMax: Math.min(...handlers.map(({ groupMax }) => groupMax)),
+    isSteps: handlers.some(({ steps }) => steps !== undefined),
   }
 }

@@ -35,8 +35,19 @@ export interface WorkerOptions {
    */
   readonly pollMs?: number
   /**
+   * How many events of step handlers run at once, beside the groups. They hold a connection only while they
+   * write, and then one of those that `concurrency` allows for.
+   *
+   * @defaultValue 32
+   */
+  readonly stepsMax?: number
+  /**
    * How long a worker's heart may stand still before others take it for dead and count a crash on what
    * it was running. Its transactions are rolled back by then in any case, unless the process is frozen.
+   *
+   * It is also how long a lease is good for: a worker that stands still for longer, because its event loop is
+   * blocked or its machine sleeps, loses the events of step handlers to others, and can write nothing more
+   * for them. It bounds how long such an event waits after a crash, not how long its handler may run.
    *
    * @defaultValue 10_000
    */
@@ -70,6 +81,7 @@ export const WORKER_DEFAULTS: ResolvedWorkerOptions = Object.freeze({
   groupMax: 200,
   groupBudgetMs: 100,
   pollMs: 1_000,
+  stepsMax: 32,
   deadAfterMs: 10_000,
   crashesMax: 3,
   stopGraceMs: 10_000,
@@ -83,6 +95,7 @@ export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOpti
   requireInteger('worker.groupMax', resolved.groupMax, { min: 1, max: 1_000 })
   requireInteger('worker.groupBudgetMs', resolved.groupBudgetMs, { min: 1 })
   requireInteger('worker.pollMs', resolved.pollMs, { min: 10 })
+  requireInteger('worker.stepsMax', resolved.stepsMax, { min: 1, max: 10_000 })
   requireInteger('worker.deadAfterMs', resolved.deadAfterMs, { min: 500 })
   requireInteger('worker.crashesMax', resolved.crashesMax, { min: 1, max: 100 })
   requireInteger('worker.stopGraceMs', resolved.stopGraceMs, { min: 0 })

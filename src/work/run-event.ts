@@ -9,8 +9,9 @@
 
 import { asError, HookonceError } from '../errors.ts'
 import type { FailureReason } from '../model/outcome.ts'
-import { findContention } from '../store/contract.ts'
-import type { ClaimedEvent, ContentionKind, LentTx } from '../store/contract.ts'
+import { findContention } from '../store/contention.ts'
+import type { ContentionKind } from '../store/contention.ts'
+import type { ClaimedEvent, LentTx } from '../store/contract.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createEnvelope } from './envelope.ts'
 import type { HandlerContext } from './handler-context.ts'
@@ -174,9 +175,9 @@ function endOf(
   })
 }
 
-function createContext<Tx>(
-  { logger }: RunEventContext,
-  { event, handler }: HandlerCall<Tx>,
+export function createContext<Tx>(
+  { logger }: Pick<RunEventContext, 'logger'>,
+  { event, handler }: Pick<HandlerCall<Tx>, 'event' | 'handler'>,
   { lent, abortion, outgoing }: HandlerParts<Tx>,
 ): HandlerContext<Tx> {
   const about = {
@@ -212,8 +213,8 @@ function createContext<Tx>(
 
 /** What the context of a handler is made of. */
 interface HandlerParts<Tx> {
-  readonly lent: LentTx<Tx> | undefined
-  readonly abortion: Abortion
+  readonly lent: Pick<LentTx<Tx>, 'tx'> | undefined
+  readonly abortion: { readonly signal: AbortSignal }
   readonly outgoing: Outgoing<Tx>
 }
 
@@ -224,13 +225,15 @@ function transactionExpected({ name }: Handler, lacks: string): HookonceError {
   )
 }
 
-class HandlerTimeoutError extends HookonceError {
+export class HandlerTimeoutError extends HookonceError {
   override readonly name = 'HandlerTimeoutError'
 
-  constructor(timeoutMs: number) {
-    super('HANDLER_TIMEOUT', `The handler did not end within ${timeoutMs} ms (timeoutMs)`, {
-      retryable: true,
-    })
+  constructor(timeoutMs: number, what = 'The handler') {
+    super(
+      'HANDLER_TIMEOUT',
+      `${what} did not end within ${timeoutMs} ms. If it waited for something outside the database, that belongs in the outbox (send) or in a step.call`,
+      { retryable: true },
+    )
   }
 }
 
@@ -252,7 +255,7 @@ function failedRun(thrown: unknown, handler: Handler, durationMs: number): RunFa
 }
 
 /** One handler: its value. Several: the list of theirs, in the order they were registered. */
-function stringifyResult(values: readonly unknown[]): string | undefined {
+export function stringifyResult(values: readonly unknown[]): string | undefined {
   const value =
     values.length === 1 ? values[0] : values.map((each) => (each instanceof Skip ? null : each))
   let text: string | undefined

@@ -7,13 +7,22 @@ import type { ResolvedWorkerOptions } from './options.ts'
 export interface UpkeepContext {
   readonly store: Pick<
     Store<unknown>,
-    'beatWorker' | 'removeWorker' | 'sweepWorkers' | 'listUnhandled' | 'wakeUnhandled' | 'maintain'
+    | 'beatWorker'
+    | 'removeWorker'
+    | 'sweepWorkers'
+    | 'correctClock'
+    | 'releaseForgotten'
+    | 'listUnhandled'
+    | 'wakeUnhandled'
+    | 'maintain'
   >
   readonly handlers: HandlerRegistry
   readonly options: ResolvedWorkerOptions
   readonly happenings: HappeningEmitter
   readonly workerId: string
   readonly onWoken: () => void
+  /** The tokens of the leases that this worker works on. */
+  readonly tokens: () => readonly number[]
 }
 
 const UNHANDLED_MS = 5_000
@@ -31,6 +40,7 @@ export class Upkeep {
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #running = new Set<Promise<void>>()
   #isStopped = false
+  #beatAt = performance.now()
 
   constructor(context: UpkeepContext) {
     this.#context = context
@@ -38,12 +48,11 @@ export class Upkeep {
 
   /** The first heartbeat must succeed: without a record no crash of this worker could be counted. */
   async start(): Promise<void> {
-    const { store, options, workerId } = this.#context
-    await store.beatWorker(workerId, options.concurrency)
+    const { store, options } = this.#context
+    this.#beatAt = performance.now()
+    await this.#beat()
     const beatMs = Math.max(100, Math.min(1_000, Math.floor(options.deadAfterMs / 5)))
-    this.#repeat('show that it lives', beatMs, () =>
-      store.beatWorker(workerId, options.concurrency),
-    )
+    this.#repeat('show that it lives', beatMs, () => this.#beat())
     this.#repeat('look for dead workers', Math.floor(options.deadAfterMs / 2), () => this.#sweep())
     this.#repeat('wake unhandled events', UNHANDLED_MS, () => this.#wakeUnhandled())
     this.#repeat('keep the tables in shape', MAINTAIN_MS, () => store.maintain())
@@ -88,9 +97,25 @@ export class Upkeep {
     void running.finally(() => this.#running.delete(running))
   }
 
+  async #beat(): Promise<void> {
+    const { store, options, workerId, happenings } = this.#context
+    const { deadAfterMs, concurrency } = options
+    await store.beatWorker(workerId, concurrency)
+    // By a clock that nobody sets, and that goes on while the process is stopped.
+    const stoodStillMs = Math.round(performance.now() - this.#beatAt)
+    this.#beatAt = performance.now()
+    if (stoodStillMs > deadAfterMs)
+      happenings.emit('worker.late', { workerId, stoodStillMs, deadAfterMs })
+  }
+
   async #sweep(): Promise<void> {
-    const { store, options, workerId, happenings, onWoken } = this.#context
+    const { store, options, workerId, happenings, onWoken, tokens } = this.#context
     const { deadAfterMs, crashesMax } = options
+    if (await store.correctClock(deadAfterMs)) {
+      happenings.emit('clock.went-back', { workerId })
+      onWoken()
+    }
+    if ((await store.releaseForgotten(workerId, tokens())) > 0) onWoken()
     const swept = await store.sweepWorkers({ deadAfterMs, crashesMax, me: workerId })
     for (const crashed of swept) happenings.emit('event.crashed', crashed)
     if (swept.length > 0) onWoken()

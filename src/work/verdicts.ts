@@ -1,5 +1,5 @@
 /**
- * What a handler can say besides returning or throwing: `skip`, `permanent` and `retryAfter`.
+ * What a handler can say besides returning or throwing: `skip`, `permanent`, `retryAfter` and `notDone`.
  *
  * @module
  */
@@ -29,6 +29,11 @@ export class RetryAfterError extends Error {
     super(reason, options)
     this.retryInMs = retryInMs
   }
+}
+
+/** What `notDone` returns. A `step.call` throws it. */
+export class NotDoneError extends Error {
+  override readonly name = 'NotDoneError'
 }
 
 /**
@@ -61,4 +66,14 @@ export function retryAfter(
 ): RetryAfterError {
   requireInteger('retryAfter', retryInMs, { min: 0, max: 2_592_000_000 })
   return new RetryAfterError(retryInMs, reason, options)
+}
+
+/**
+ * The other side answered that nothing has happened: `throw notDone('the carrier is closed: 503')`.
+ *
+ * For a `step.call`. Counts as a failed attempt like any other error, but leaves no doubt about the call:
+ * how long its outcome has been uncertain counts from the next start.
+ */
+export function notDone(reason: string, options?: ErrorOptions): NotDoneError {
+  return new NotDoneError(reason, options)
 }

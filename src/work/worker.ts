@@ -18,6 +18,7 @@ import type {
   Store,
   WorkerSlot,
 } from '../store/contract.ts'
+import type { GroupLeaseRequest } from '../store/steps-contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { chooseGroup, GroupSizes } from './group-sizes.ts'
@@ -25,8 +26,10 @@ import type { HandlerRegistry, HandlerUnit } from './handlers.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { Interruption } from './interruption.ts'
 import type { HandlerOutbox } from './outgoing.ts'
+import { Permits } from './permits.ts'
 import { runGroup } from './run-group.ts'
 import type { RunGroupContext } from './run-group.ts'
+import { StepRunner } from './step-runner.ts'
 import { Turns } from './turns.ts'
 import { Upkeep } from './upkeep.ts'
 import { WakeUp } from './wake-up.ts'
@@ -61,6 +64,9 @@ export class Worker<Tx> {
   readonly #wakeUp = new WakeUp()
   readonly #interruption = new Interruption()
   readonly #upkeep: Upkeep
+  /** One for each connection that handlers may hold at once. */
+  readonly #permits: Permits
+  readonly #steps: StepRunner<Tx>
   readonly #runsAlone = new Set<string>()
   /** The slots whose record lists events. */
   readonly #announced = new Set<number>()
@@ -71,7 +77,22 @@ export class Worker<Tx> {
   constructor(context: WorkerContext<Tx>) {
     this.#context = context
     this.#sizes = new GroupSizes(context.options)
-    this.#upkeep = new Upkeep({ ...context, workerId: this.id, onWoken: () => this.wake() })
+    this.#permits = new Permits(context.options.concurrency)
+    this.#steps = new StepRunner({
+      ...context,
+      workerId: this.id,
+      stepsMax: context.options.stepsMax,
+      interruption: this.#interruption,
+      permits: this.#permits,
+      findUnit: (event) => this.#findUnit(event),
+      onRoom: () => this.wake(),
+    })
+    this.#upkeep = new Upkeep({
+      ...context,
+      workerId: this.id,
+      onWoken: () => this.wake(),
+      tokens: () => this.#steps.tokens,
+    })
   }
 
   async start(): Promise<void> {
@@ -102,6 +123,7 @@ export class Worker<Tx> {
     const { stopGraceMs } = this.#context.options
     const grace = setTimeout(() => this.#interruption.interrupt(), stopGraceMs)
     await Promise.all(this.#slots)
+    await this.#steps.idle()
     clearTimeout(grace)
     await this.#upkeep.stop()
     await this.#watchdog?.stop()
@@ -112,32 +134,70 @@ export class Worker<Tx> {
     const context = this.#createRunContext(slot)
     let troubles = 0
     for (let turn = 1; !this.#isStopping; turn += 1) {
+      const giveBack = await this.#permits.take()
       try {
-        const group = await this.#claim(slot, turn)
-        if (group === undefined) {
+        const claimed = await this.#claim(slot, turn)
+        if (claimed === undefined) {
+          giveBack()
           await this.#idle(slot)
           continue
         }
         // There may be more; whoever is idle looks.
         this.#wakeUp.call()
-        troubles = (await runGroup(context, group)) === 'settled' ? 0 : troubles + 1
+        const end = claimed === 'leased' ? 'settled' : await runGroup(context, claimed)
+        troubles = end === 'settled' ? 0 : troubles + 1
       } catch (error) {
         troubles += 1
         this.#reportError('claim events', error)
+      } finally {
+        giveBack()
       }
       if (troubles > 0) await this.#pause(Math.min(2_000, 25 * 2 ** Math.min(troubles, 10)))
     }
   }
 
-  async #claim(slot: WorkerSlot, turn: number): Promise<Group<Tx> | undefined> {
+  /** A group to run, or `leased` when what was found is running already. */
+  async #claim(slot: WorkerSlot, turn: number): Promise<Group<Tx> | 'leased' | undefined> {
     // Without a handler it could only park what another process may know how to run.
-    if (this.#context.handlers.isEmpty) return undefined
+    if (this.#context.handlers.isEmpty || this.#isFull()) return undefined
     const kinds = KINDS[turn % OTHERS_FIRST_EVERY] ?? FRESH_FIRST
     for (const kind of kinds) {
+      if (kind === 'leasable') {
+        if (await this.#lease()) return 'leased'
+        continue
+      }
       const group = await this.#context.store.claimGroup(this.#createRequest(slot, kind))
-      if (group !== undefined) return group
+      if (group === undefined) continue
+      const [first] = group.events
+      if (first === undefined || this.#findUnit(first)?.isSteps !== true) return group
+      this.#steps.start(await group.lease(this.#leaseRequest()))
+      return 'leased'
     }
     return undefined
+  }
+
+  /** Whether nothing that could be found could be run now. */
+  #isFull(): boolean {
+    return this.#steps.room === 0 && this.#context.handlers.hasOnlySteps
+  }
+
+  async #lease(): Promise<boolean> {
+    const { store, options } = this.#context
+    const request = this.#leaseRequest()
+    if (request.limit === 0) return false
+    // A crash may have been a deploy, and costs nothing; before the one that would be its last, it runs alone.
+    const aloneFrom = Math.max(1, options.crashesMax - 1)
+    const leased = await store.leaseDue({ ...request, aloneFrom })
+    this.#steps.start(leased)
+    return leased.length > 0
+  }
+
+  #leaseRequest(): GroupLeaseRequest {
+    return {
+      workerId: this.id,
+      limit: this.#steps.room,
+      leaseMs: this.#context.options.deadAfterMs,
+    }
   }
 
   #createRequest(slot: WorkerSlot, kind: ClaimRequest['kind']): ClaimRequest {
@@ -198,7 +258,9 @@ export class Worker<Tx> {
     this.#announced.delete(slot.slot)
     await this.#wakeUp.wait(async () => {
       const { pollMs } = this.#context.options
-      const dueInMs = await this.#context.store.nextDueInMs()
+      if (this.#isFull()) return pollMs
+      const exceptLeasable = this.#steps.room === 0
+      const dueInMs = await this.#context.store.nextDueInMs({ exceptLeasable })
       return Math.min(Math.max(dueInMs ?? Infinity, LOOK_AGAIN_MS), pollMs)
     })
   }
@@ -226,8 +288,17 @@ export class Worker<Tx> {
   }
 }
 
-const FRESH_FIRST = ['fresh', 'again', 'suspect'] as const
-const AGAIN_FIRST = ['again', 'suspect', 'fresh'] as const
-const SUSPECT_FIRST = ['suspect', 'again', 'fresh'] as const
+const FRESH_FIRST = ['fresh', 'leasable', 'again', 'suspect'] as const
+const AGAIN_FIRST = ['again', 'suspect', 'leasable', 'fresh'] as const
+const LEASABLE_FIRST = ['leasable', 'fresh', 'again', 'suspect'] as const
+const SUSPECT_FIRST = ['suspect', 'again', 'leasable', 'fresh'] as const
 /** By turn. */
-const KINDS = [AGAIN_FIRST, FRESH_FIRST, FRESH_FIRST, FRESH_FIRST, SUSPECT_FIRST] as const
+const KINDS = [
+  AGAIN_FIRST,
+  FRESH_FIRST,
+  LEASABLE_FIRST,
+  FRESH_FIRST,
+  SUSPECT_FIRST,
+  FRESH_FIRST,
+  LEASABLE_FIRST,
+] as const

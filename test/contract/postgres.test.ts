@@ -6,6 +6,7 @@ import type { PostgresServer } from '../support/postgres/start-postgres.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { claimContract } from './claim.ts'
 import { crashSweepContract } from './crash-sweep.ts'
+import { leasesContract } from './leases.ts'
 import { migrateContract } from './migrate.ts'
 import { operatorsContract } from './operators.ts'
 import { outboxClaimContract } from './outbox-claim.ts'
@@ -13,6 +14,7 @@ import { outboxEnqueueContract } from './outbox-enqueue.ts'
 import { outboxOperatorsContract } from './outbox-operators.ts'
 import { recordContract } from './record.ts'
 import { settleContract } from './settle.ts'
+import { stepsContract } from './steps.ts'
 import { unhandledContract } from './unhandled.ts'
 
 const shared = inject('postgres')
@@ -43,6 +45,8 @@ function everyContract(underTest: StoreUnderTest): void {
   claimContract(underTest)
   settleContract(underTest)
   crashSweepContract(underTest)
+  leasesContract(underTest)
+  stepsContract(underTest)
   unhandledContract(underTest)
   operatorsContract(underTest)
   outboxEnqueueContract(underTest)

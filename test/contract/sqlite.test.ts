@@ -2,6 +2,7 @@ import { describe } from 'vitest'
 import { hasNodeSqlite, sqliteUnderTest } from '../support/sqlite-under-test.ts'
 import { claimContract } from './claim.ts'
 import { crashSweepContract } from './crash-sweep.ts'
+import { leasesContract } from './leases.ts'
 import { migrateContract } from './migrate.ts'
 import { operatorsContract } from './operators.ts'
 import { outboxClaimContract } from './outbox-claim.ts'
@@ -9,6 +10,7 @@ import { outboxEnqueueContract } from './outbox-enqueue.ts'
 import { outboxOperatorsContract } from './outbox-operators.ts'
 import { recordContract } from './record.ts'
 import { settleContract } from './settle.ts'
+import { stepsContract } from './steps.ts'
 import { unhandledContract } from './unhandled.ts'
 
 for (const driver of ['libsql', 'node:sqlite'] as const) {
@@ -20,6 +22,8 @@ for (const driver of ['libsql', 'node:sqlite'] as const) {
       claimContract(underTest)
       settleContract(underTest)
       crashSweepContract(underTest)
+      leasesContract(underTest)
+      stepsContract(underTest)
       unhandledContract(underTest)
       operatorsContract(underTest)
       outboxEnqueueContract(underTest)

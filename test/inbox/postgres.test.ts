@@ -2,6 +2,7 @@ import { describe, inject } from 'vitest'
 import { postgresUnderTest } from '../support/postgres/postgres-under-test.ts'
 import { outboxContract } from './outbox.ts'
 import { receiveContract } from './receive.ts'
+import { stepsContract } from './steps.ts'
 import { workContract } from './work.ts'
 
 const shared = inject('postgres')
@@ -12,4 +13,5 @@ describe.skipIf(shared === null)('PostgreSQL', () => {
   receiveContract(underTest)
   workContract(underTest)
   outboxContract(underTest)
+  stepsContract(underTest)
 })

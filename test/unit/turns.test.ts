@@ -5,6 +5,7 @@ import { Turns } from '../../src/work/turns.ts'
 const unit = (name: string): HandlerUnit => ({
   name,
   handlers: [],
+  isSteps: false,
   guarantee: 'exactly-once',
   attemptsMax: 1,
   timeoutMs: 1_000,

@@ -42,6 +42,11 @@ export class Connection {
     return this.#client
   }
 
+  /** Ours, quoted, for texts that are put together. */
+  get schema(): string {
+    return this.#bind('{schema}')
+  }
+
   /** Whether `transactionStatus` can be relied on once a statement was answered. */
   get tellsStatus(): boolean {
     const client = this.#client

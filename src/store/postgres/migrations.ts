@@ -15,6 +15,7 @@
 
 import { CREATE_OUTBOX } from './outbox-schema.ts'
 import { CREATE_RECORD_NEW } from './sql/record-new.ts'
+import { STEPS_SCHEMA } from './steps-schema.ts'
 
 export interface Migration {
   readonly version: number
@@ -151,6 +152,7 @@ create constraint trigger guard_commit
 ${CREATE_RECORD_NEW}`,
   },
   { version: 2, name: 'outbox', sql: CREATE_OUTBOX },
+  { version: 3, name: 'steps', sql: STEPS_SCHEMA },
 ]
 
 /** The version this code was written for. */

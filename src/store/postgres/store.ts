@@ -25,9 +25,9 @@ import { lockNumber } from './lock-number.ts'
 import { migrate } from './migrate.ts'
 import { requirePoolSize } from './options.ts'
 import type { ResolvedPostgresOptions } from './options.ts'
-import { PostgresOutbox } from './outbox.ts'
 import { BatchRecorder } from './record-batch.ts'
 import { StatementNames } from './statement-names.ts'
+import { HELD_STATEMENT_TIMEOUT_MS, PostgresSteps } from './steps.ts'
 import { asStoreError, findSqlState } from './store-error.ts'
 import { announce } from './sql/announce.ts'
 import { CAN_READ_CONTROL, beat } from './sql/beat.ts'
@@ -46,38 +46,31 @@ import { nudgeEvent } from './sql/nudge-event.ts'
 import { removeWorker } from './sql/remove-worker.ts'
 import { retryEvent } from './sql/retry-event.ts'
 import { SETTLE_LOST, settleLost } from './sql/settle-lost.ts'
+import { sweepLeases } from './sql/sweep-leases.ts'
 import { sweepWorkers } from './sql/sweep-workers.ts'
 import { wakeUnhandled } from './sql/wake-unhandled.ts'
 
-/** A statement of ours inside a handler's transaction, COMMIT included. */
-const GROUP_STATEMENT_TIMEOUT_MS = 30_000
 /** Making tables may wait for other processes that do the same. */
 const MIGRATE_TIMEOUT_MS = 120_000
 
-export class PostgresStore extends PostgresOutbox implements Store<PostgresTx> {
+export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
   readonly engine = 'postgres'
   readonly recordConcurrency = 3
   readonly #options: ResolvedPostgresOptions
-  readonly #connections: Connections
-  readonly #suspectLock: string
   readonly #claimer: GroupClaimer
   readonly #recorder: BatchRecorder
   readonly #names = new StatementNames()
   readonly #listeners = new Set<Listener>()
-  readonly #groups = new Set<PostgresGroup>()
   readonly #channel: string
   readonly #nextId: () => EventId
   #skewMs = 0
   #canReadControl = false
 
   constructor(options: ResolvedPostgresOptions) {
-    const connections = new Connections(options.pool, options.schema)
-    super(connections, options.schema)
+    super(new Connections(options.pool, options.schema), options.schema)
     this.#options = options
-    this.#connections = connections
-    this.#suspectLock = lockNumber(options.schema, 'suspect')
-    this.#claimer = new GroupClaimer(this.#suspectLock)
-    this.#recorder = new BatchRecorder(async (timeoutMs) => this.#connections.checkOut(timeoutMs))
+    this.#claimer = new GroupClaimer(this.suspectLock)
+    this.#recorder = new BatchRecorder(async (timeoutMs) => this.connections.checkOut(timeoutMs))
     this.#channel = `hookonce_${lockNumber(options.schema, 'wake')}`
     // Ids follow the database's clock, or a process that is ahead would hide behind low-water marks and partitions.
     this.#nextId = createUuidV7Generator(() => Date.now() - this.#skewMs)
@@ -85,13 +78,13 @@ export class PostgresStore extends PostgresOutbox implements Store<PostgresTx> {
 
   async open(): Promise<void> {
     const { schema, migrate: mode, allowUnsafe } = this.#options
-    await this.#connections.reach(async (connection) => checkServer(connection, { allowUnsafe }))
+    await this.connections.reach(async (connection) => checkServer(connection, { allowUnsafe }))
     try {
-      await migrate(await this.#connections.checkOut(MIGRATE_TIMEOUT_MS), schema, mode)
+      await migrate(await this.connections.checkOut(MIGRATE_TIMEOUT_MS), schema, mode)
     } catch (error) {
       throw asStoreError(error)
     }
-    await this.#connections.use(async (connection) => {
+    await this.connections.use(async (connection) => {
       const { rows } = await connection.query<'is_allowed'>(CAN_READ_CONTROL)
       this.#canReadControl = rows[0]?.is_allowed === 't'
     })
@@ -99,12 +92,12 @@ export class PostgresStore extends PostgresOutbox implements Store<PostgresTx> {
   }
 
   async close(): Promise<void> {
-    this.#connections.refuseFurther()
+    this.connections.refuseFurther()
     await Promise.all([...this.#listeners].map((listener) => listener.stop()))
     this.#listeners.clear()
-    // Whoever closes the store with groups open does not want them: their events are free again.
-    await Promise.all([...this.#groups].map((group) => group.abandon()))
-    await this.#connections.close()
+    // Whoever closes the store with transactions open does not want them: their events are free again.
+    await Promise.all([...this.held].map((transaction) => transaction.abandon()))
+    await this.connections.close()
   }
 
   // ── receive ──────────────────────────────────────────────────────────────────────────────────
@@ -119,7 +112,7 @@ export class PostgresStore extends PostgresOutbox implements Store<PostgresTx> {
   }
 
   async beat(since: Date | undefined): Promise<Beat> {
-    return this.#connections.use(async (connection) => {
+    return this.connections.use(async (connection) => {
       const askedAt = Date.now()
       const { nowMs, ...found } = await beat(connection, {
         since,
@@ -136,25 +129,25 @@ export class PostgresStore extends PostgresOutbox implements Store<PostgresTx> {
 
   async countDeliveries(counts: readonly DeliveryCount[]): Promise<void> {
     if (counts.length === 0) return
-    await this.#connections.use(async (connection) => countDeliveries(connection, counts))
+    await this.connections.use(async (connection) => countDeliveries(connection, counts))
   }
 
   async findOutcome(eventId: EventId): Promise<OutcomeView | undefined> {
     return isEventId(eventId)
-      ? this.#connections.use(async (connection) => findOutcome(connection, eventId))
+      ? this.connections.use(async (connection) => findOutcome(connection, eventId))
       : undefined
   }
 
   async nudgeEvent(eventId: EventId): Promise<void> {
     if (isEventId(eventId))
-      await this.#connections.transact(async (connection) => nudgeEvent(connection, eventId))
+      await this.connections.transact(async (connection) => nudgeEvent(connection, eventId))
   }
 
   // ── work ─────────────────────────────────────────────────────────────────────────────────────
 
   async claimGroup(request: ClaimRequest): Promise<Group<PostgresTx> | undefined> {
-    const connection = await this.#connections.checkOut()
-    connection.limitEachTo(GROUP_STATEMENT_TIMEOUT_MS)
+    const connection = await this.connections.checkOut()
+    connection.limitEachTo(HELD_STATEMENT_TIMEOUT_MS)
     try {
       const claimed = await this.#claimer.claim(connection, request)
       if (claimed === undefined) return undefined
@@ -164,25 +157,25 @@ export class PostgresStore extends PostgresOutbox implements Store<PostgresTx> {
         events,
         xid,
         names: connection.client.processID === pid ? this.#names : undefined,
-        cancel: async () => this.#cancel(pid),
-        onEnd: (ended) => this.#groups.delete(ended),
+        cancel: async () => this.cancelStatement(pid),
+        onEnd: (ended) => this.held.delete(ended),
       })
-      this.#groups.add(group)
+      this.held.add(group)
       return group
     } catch (error) {
       throw asStoreError(error)
     }
   }
 
-  async nextDueInMs(): Promise<number | undefined> {
-    return this.#connections.use(async (connection) =>
-      findNextDueInMs(connection, this.#suspectLock),
+  async nextDueInMs({ exceptLeasable } = { exceptLeasable: false }): Promise<number | undefined> {
+    return this.connections.use(async (connection) =>
+      findNextDueInMs(connection, { suspectLock: this.suspectLock, exceptLeasable }),
     )
   }
 
   async settleLost(settlement: Extract<Settlement, { state: 'ready' | 'dead' }>): Promise<boolean> {
     try {
-      return await this.#connections.transact(
+      return await this.connections.transact(
         async (connection) => settleLost(connection, settlement),
         SETTLE_LOST,
       )
@@ -194,17 +187,15 @@ export class PostgresStore extends PostgresOutbox implements Store<PostgresTx> {
   }
 
   async announce(slot: WorkerSlot, running: readonly RunningEvent[]): Promise<void> {
-    await this.#connections.useControl(async (connection) => announce(connection, slot, running))
+    await this.connections.useControl(async (connection) => announce(connection, slot, running))
   }
 
   async beatWorker(workerId: string, slots: number): Promise<void> {
-    await this.#connections.useControl(async (connection) =>
-      beatWorker(connection, workerId, slots),
-    )
+    await this.connections.useControl(async (connection) => beatWorker(connection, workerId, slots))
   }
 
   async removeWorker(workerId: string): Promise<void> {
-    await this.#connections.useControl(async (connection) => removeWorker(connection, workerId))
+    await this.connections.useControl(async (connection) => removeWorker(connection, workerId))
   }
 
   async sweepWorkers(options: {
@@ -212,13 +203,14 @@ export class PostgresStore extends PostgresOutbox implements Store<PostgresTx> {
     crashesMax: number
     me: string
   }): Promise<readonly SweptEvent[]> {
-    return this.#connections.transactOnControl(async (connection) =>
-      sweepWorkers(connection, options),
-    )
+    return this.connections.transactOnControl(async (connection) => [
+      ...(await sweepLeases(connection, options)),
+      ...(await sweepWorkers(connection, options)),
+    ])
   }
 
   async listUnhandled(page: { limit: number; after: string | undefined }): Promise<UnhandledPage> {
-    return this.#connections.use(async (connection) => listUnhandled(connection, page))
+    return this.connections.use(async (connection) => listUnhandled(connection, page))
   }
 
   async wakeUnhandled(
@@ -226,11 +218,11 @@ export class PostgresStore extends PostgresOutbox implements Store<PostgresTx> {
     limit: number,
   ): Promise<number> {
     if (pairs.length === 0) return 0
-    return this.#connections.transact(async (connection) => wakeUnhandled(connection, pairs, limit))
+    return this.connections.transact(async (connection) => wakeUnhandled(connection, pairs, limit))
   }
 
   async listen(wake: () => void): Promise<() => Promise<void>> {
-    const listener = new Listener(async () => this.#connections.checkOut(), this.#channel, wake)
+    const listener = new Listener(async () => this.connections.checkOut(), this.#channel, wake)
     this.#listeners.add(listener)
     await listener.start()
     return async () => {
@@ -240,7 +232,7 @@ export class PostgresStore extends PostgresOutbox implements Store<PostgresTx> {
   }
 
   async notify(): Promise<void> {
-    await this.#connections.useControl(async (connection) =>
+    await this.connections.useControl(async (connection) =>
       connection.query("select pg_notify($1, '')", [this.#channel]),
     )
   }
@@ -248,7 +240,7 @@ export class PostgresStore extends PostgresOutbox implements Store<PostgresTx> {
   /** A role that may not create tables leaves the making of partitions to one that may. */
   async maintain(): Promise<void> {
     try {
-      await this.#connections.transact(async (connection) => {
+      await this.connections.transact(async (connection) => {
         const lock = lockNumber(this.#options.schema, 'migrate')
         await connection.query('select pg_advisory_xact_lock($1)', [lock])
         await ensurePartitions(connection)
@@ -262,39 +254,33 @@ export class PostgresStore extends PostgresOutbox implements Store<PostgresTx> {
 
   async findEvent(eventId: EventId): Promise<EventRecord | undefined> {
     return isEventId(eventId)
-      ? this.#connections.use(async (connection) => findEvent(connection, eventId))
+      ? this.connections.use(async (connection) => findEvent(connection, eventId))
       : undefined
   }
 
   async listEventsByKey(source: string, key: string): Promise<readonly EventRecord[]> {
-    return this.#connections.use(async (connection) => listEventsByKey(connection, source, key))
+    return this.connections.use(async (connection) => listEventsByKey(connection, source, key))
   }
 
   async countEvents(source?: string): Promise<number> {
-    return this.#connections.use(async (connection) => countEvents(connection, source))
+    return this.connections.use(async (connection) => countEvents(connection, source))
   }
 
   async forgetEvent(eventId: EventId): Promise<boolean> {
     return (
       isEventId(eventId) &&
-      this.#connections.transact(async (connection) => forgetEvent(connection, eventId))
+      this.connections.transact(async (connection) => forgetEvent(connection, eventId))
     )
   }
 
   async listDead(limit: number): Promise<readonly EventRecord[]> {
-    return this.#connections.use(async (connection) => listDead(connection, limit))
+    return this.connections.use(async (connection) => listDead(connection, limit))
   }
 
   async retryEvent(eventId: EventId): Promise<boolean> {
     return (
       isEventId(eventId) &&
-      this.#connections.transact(async (connection) => retryEvent(connection, eventId))
-    )
-  }
-
-  async #cancel(pid: number): Promise<void> {
-    await this.#connections.useControl(async (connection) =>
-      connection.query('select pg_cancel_backend($1)', [pid]),
+      this.connections.transact(async (connection) => retryEvent(connection, eventId))
     )
   }
 }

@@ -12,12 +12,14 @@
 import { asError, CommitUnknownError, HookonceError } from '../../errors.ts'
 import type { Settlement } from '../../model/outcome.ts'
 import type { ClaimedEvent, CommitResult, Group, LentTx, WorkerSlot } from '../contract.ts'
+import type { GroupLeaseRequest, LeasedEvent } from '../steps-contract.ts'
 import type { Connection } from './connection.ts'
 import { lendTx } from './lent-tx.ts'
 import type { Lender, SqliteTx } from './lent-tx.ts'
 import { getOwnProcess } from './process-identity.ts'
 import type { RunningLists } from './running-lists.ts'
 import { announce } from './sql/announce.ts'
+import { leaseClaimed } from './sql/lease-events.ts'
 import { settle } from './sql/settle.ts'
 import type { Release, Writer } from './writer.ts'
 
@@ -126,6 +128,14 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
       const status = error instanceof CommitUnknownError ? 'unknown' : 'refused'
       return { status, error: asError(error) }
     }
+  }
+
+  async lease(request: GroupLeaseRequest): Promise<readonly LeasedEvent[]> {
+    this.assertOpen()
+    const leased = this.#attempt((connection) => leaseClaimed(connection, this.events, request))
+    const committed = await this.commit()
+    if (committed.status === 'committed') return leased
+    throw committed.error
   }
 
   async abandon(): Promise<void> {

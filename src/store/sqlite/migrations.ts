@@ -11,6 +11,7 @@ import { HookonceError } from '../../errors.ts'
 import type { Connection } from './connection.ts'
 import { requirePrefix } from './options.ts'
 import { CREATE_OUTBOX } from './outbox-schema.ts'
+import { STEPS_SCHEMA } from './steps-schema.ts'
 import type { Writer } from './writer.ts'
 
 export interface Migration {
@@ -125,6 +126,7 @@ export const MIGRATIONS: readonly Migration[] = [
   insert into {prefix}meta (name, value) values ('epoch', lower(hex(randomblob(16))));`,
   },
   { version: 2, name: 'the outbox', sql: CREATE_OUTBOX },
+  { version: 3, name: 'steps', sql: STEPS_SCHEMA },
 ]
 
 const TABLE_EXISTS = `

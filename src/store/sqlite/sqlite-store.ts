@@ -35,9 +35,9 @@ import { openConnection, requireWal } from './open-connection.ts'
 import { openDriver } from './open-driver.ts'
 import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
 import type { ResolvedSqliteStoreOptions, SqliteStoreOptions } from './options.ts'
-import { SqliteOutbox } from './outbox.ts'
 import { getOwnProcess } from './process-identity.ts'
 import { RunningLists } from './running-lists.ts'
+import { SqliteSteps } from './steps.ts'
 import { announce } from './sql/announce.ts'
 import { beat } from './sql/beat.ts'
 import { beatWorker } from './sql/beat-worker.ts'
@@ -56,6 +56,7 @@ import { findKnown, recordEvents } from './sql/record-events.ts'
 import { removeWorker } from './sql/remove-worker.ts'
 import { retryEvent } from './sql/retry-event.ts'
 import { settleLost } from './sql/settle-lost.ts'
+import { hasOrphans, sweepLeases } from './sql/sweep-leases.ts'
 import { hasDeadWorkers, sweepWorkers } from './sql/sweep-workers.ts'
 import type { SweepOptions } from './sql/sweep-workers.ts'
 import { wakeUnhandled } from './sql/wake-unhandled.ts'
@@ -69,7 +70,7 @@ interface Open {
   readonly reader: Connection
 }
 
-export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
+export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   readonly engine = 'sqlite'
   /** One batch commits while the next one collects; a third would only stand in the writer's queue. */
   readonly recordConcurrency = 2
@@ -110,6 +111,7 @@ export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
     this.#opened = undefined
     const turnOver = opened.writer.close()
     await this.#group?.group.abandon()
+    await this.step?.abandon()
     await turnOver
     await opened.lists.close()
     opened.reader.close()
@@ -137,7 +139,7 @@ export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
   }
 
   isHeld(): boolean {
-    return this.#group !== undefined
+    return this.#group !== undefined || this.step !== undefined
   }
 
   async findKnown(drafts: readonly EventDraft[]): Promise<readonly (Recorded | undefined)[]> {
@@ -183,8 +185,8 @@ export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
     return group
   }
 
-  nextDueInMs(): Promise<number | undefined> {
-    return this.read(findNextDueInMs)
+  nextDueInMs(options = { exceptLeasable: false }): Promise<number | undefined> {
+    return this.read((reader) => findNextDueInMs(reader, options))
   }
 
   settleLost(settlement: Extract<Settlement, { state: 'ready' | 'dead' }>): Promise<boolean> {
@@ -223,8 +225,14 @@ export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
   }
 
   async sweepWorkers(options: SweepOptions): Promise<readonly SweptEvent[]> {
-    if (!(await this.read((reader) => hasDeadWorkers(reader, options)))) return []
-    return this.write('durably', (connection) => sweepWorkers(connection, options))
+    const isAny = await this.read(
+      (reader) => hasDeadWorkers(reader, options) || hasOrphans(reader, options),
+    )
+    if (!isAny) return []
+    return this.write('durably', (connection) => [
+      ...sweepLeases(connection, options),
+      ...sweepWorkers(connection, options),
+    ])
   }
 
   listUnhandled(page: { limit: number; after: string | undefined }): Promise<UnhandledPage> {
@@ -301,6 +309,11 @@ export class SqliteStore extends SqliteOutbox implements Store<SqliteTx> {
   ): Promise<Result> {
     const { writer } = this.#requireOpen()
     return writer.transact({ waitMs: this.#options.writeWaitMs, durable: how === 'durably' }, work)
+  }
+
+  protected takeWriter(): { readonly writer: Writer; readonly deadline: number } {
+    const { writer } = this.#requireOpen()
+    return { writer, deadline: performance.now() + this.#options.writeWaitMs }
   }
 
   /** One snapshot for all of `work`, so that a record is never put together from two states. */

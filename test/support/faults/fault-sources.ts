@@ -9,6 +9,7 @@ import type { Delivery } from '../../../src/model/delivery.ts'
 import { hmac, stripe } from '../../../src/providers/index.ts'
 import { sign } from '../../../src/testing/index.ts'
 import type { Script } from './scripted-handler.ts'
+import type { StepScript } from './scripted-steps.ts'
 
 const PARTNER = {
   header: 'x-signature',
@@ -53,6 +54,15 @@ export interface ScriptedEvent extends Script {
 
 /** A delivery of `partner`, and of `watched`. Equal events make equal bytes. */
 export function fromPartner({ key, type = 'thing.happened', ...script }: ScriptedEvent): Delivery {
+  return sign('hmac', { body: JSON.stringify({ id: key, type, ...script }) }, PARTNER)
+}
+
+/** The same for a step handler. */
+export function forSteps({
+  key,
+  type = 'thing.happened',
+  ...script
+}: StepScript & { readonly key: string; readonly type?: string }): Delivery {
   return sign('hmac', { body: JSON.stringify({ id: key, type, ...script }) }, PARTNER)
 }
 

@@ -13,6 +13,8 @@ export type Step =
   | readonly ['write', string]
   /** Sends a message to the destination `sink`. */
   | readonly ['send']
+  /** Writes a row of the effects ledger on a connection of the handler's own. */
+  | readonly ['outside', string]
   /** Runs a statement through `tx`. */
   | readonly ['sql', string]
   /** Tells the test that this point is reached, and waits to be told to go on. */
@@ -44,6 +46,8 @@ export interface ScriptTx {
 
 export interface ScriptHost {
   reach(point: string): Promise<void>
+  /** Runs a statement on a connection that no store knows. */
+  queryOutside?(sql: string, params: readonly unknown[]): Promise<void>
 }
 
 export const WRITE_EFFECT = 'insert into effects (event_key, note) values ($1, $2)'
@@ -73,6 +77,8 @@ async function runStep(step: Step, { event, tx, send, host }: StepContext): Prom
     case 'send':
       await send('sink', { event: event.key })
       return
+    case 'outside':
+      return host.queryOutside?.(WRITE_EFFECT, [event.key, step[1]])
     case 'sql':
       await tx.query(step[1])
       return

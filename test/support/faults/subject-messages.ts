@@ -8,7 +8,7 @@ import type { HttpDestinationOptions } from '../../../src/outbox/http-destinatio
 import type { RelayOptions } from '../../../src/outbox/options.ts'
 import type { WorkerOptions } from '../../../src/work/options.ts'
 import type { ReceiveOptions } from '../../../src/receive/options.ts'
-import type { HandlerOptions } from '../../../src/work/handlers.ts'
+import type { HandlerOptions, StepHandlerOptions } from '../../../src/work/handlers.ts'
 import type { ConnectionConfig } from '../postgres/start-postgres.ts'
 import type { Boundary } from './probed-client.ts'
 
@@ -30,6 +30,14 @@ export interface SubjectConfig {
   readonly sink?: Omit<HttpDestinationOptions, 'check' | 'resolve'>
   /** For a process that sends. */
   readonly relay?: RelayOptions
+  /** Given, the handler is a step handler. */
+  readonly steps?: {
+    /** Where its calls go. */
+    readonly sink: string
+    readonly options?: Omit<StepHandlerOptions, 'schema' | 'reconcile'>
+    /** The types it is for; all of them where left out. */
+    readonly types?: string
+  }
   /** Whether it keeps to itself what happens in it, where too much would. */
   readonly isQuiet?: boolean
   /** How long a receiver's drain waits for what is in flight. */

@@ -18,6 +18,7 @@ import type { Boundary } from './probed-client.ts'
 import { probeLibsql } from './probed-libsql.ts'
 import { createScriptedHandler } from './scripted-handler.ts'
 import type { ScriptTx } from './scripted-handler.ts'
+import { createScriptedSteps } from './scripted-steps.ts'
 import { TRAP } from './subject-messages.ts'
 import type {
   FromSubject,
@@ -96,8 +97,33 @@ function createSubjectInbox(
       say({ said: 'happened', name, key: 'key' in about ? about.key : undefined }),
     )
   }
-  if (role.worker) inbox.on('partner', '*', config.handler ?? {}, createScriptedHandler({ reach }))
+  if (role.worker) addHandler(inbox, config, reach)
   return inbox
+}
+
+function addHandler(
+  inbox: FaultInbox,
+  { handler = {}, steps, store }: SubjectConfig,
+  reach: (point: string) => Promise<void>,
+): void {
+  if (steps === undefined) {
+    const host = { reach, queryOutside: queryOutside(store) }
+    return void inbox.on('partner', '*', handler, createScriptedHandler(host))
+  }
+  const { sink, options = {}, types = '*' } = steps
+  inbox.steps('partner', types, options, createScriptedSteps({ reach }, sink))
+}
+
+function queryOutside(
+  config: StoreConfig,
+): (sql: string, params: readonly unknown[]) => Promise<void> {
+  return async (sql, params) => {
+    if (config.engine !== 'postgres') throw new Error('There is no connection beside ours')
+    const client = new pg.Client(config.connection)
+    await client.connect()
+    await client.query(sql, [...params])
+    await client.end()
+  }
 }
 
 function createStore(config: StoreConfig, probe: TrapProbe): Store<ScriptTx> {

@@ -22,13 +22,13 @@ import { plainArray } from '../binary-array.ts'
 
 // Each of them is the predicate of a partial index, word for word.
 const DUE = {
-  fresh: 'q.parked is null and q.attempts = 0 and q.crashes = 0',
-  again: 'q.parked is null and q.attempts > 0 and q.crashes = 0',
-  suspect: 'q.parked is null and q.crashes > 0',
+  fresh: 'q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable',
+  again: 'q.parked is null and q.attempts > 0 and q.crashes = 0 and not q.leasable',
+  suspect: 'q.parked is null and q.crashes > 0 and not q.leasable',
 } as const
 
 /** Of bodies that one claim hands over; twice that on the wire, as hex. One event may have more, and comes alone. */
-const CLAIM_BYTES_MAX = 16 * 1024 * 1024
+export const CLAIM_BYTES_MAX = 16 * 1024 * 1024
 
 // The length of a body is known without reading it, and those beyond the budget are never read.
 const EVENTS_OF_CLAIM = `
@@ -84,7 +84,7 @@ const CLAIM_THESE = `
              on q.event_id = chosen.event_id and q.run = chosen.run
             and q.attempts = chosen.attempts and q.crashes = chosen.crashes
           where q.event_id = any($3::uuid[])
-            and q.parked is null${NOT_RUNNING_ELSEWHERE}
+            and q.parked is null and not q.leasable${NOT_RUNNING_ELSEWHERE}
           order by q.run_at, q.event_id
             for update of q skip locked)
   select event_id, run from c`
@@ -185,7 +185,7 @@ export async function openGuard(
   return { pid: Number(rows[0]?.pid), xid: String(rows[0]?.xid) }
 }
 
-function asClaimedEvent(row: TextRow): ClaimedEvent {
+export function asClaimedEvent(row: TextRow): ClaimedEvent {
   return {
     eventId: row['event_id'] ?? '',
     run: Number(row['run']),

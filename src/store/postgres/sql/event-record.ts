@@ -15,11 +15,13 @@ export const SELECT_RECORDS = `
   select e.id, e.source, encode(e.event_key, 'hex') as event_key, e.type, encode(e.body, 'hex') as body, e.headers,
          (extract(epoch from e.received_at) * 1000)::bigint as received_at,
          (extract(epoch from e.occurred_at) * 1000)::bigint as occurred_at, e.secret,
-         q.event_id is not null as is_queued, q.parked, q.reason, q.attempts, q.crashes,
+         q.event_id is not null as is_queued, q.parked, q.reason, q.crashes,
+         q.attempts - (q.lease_token is not null)::integer as attempts,
          (extract(epoch from q.run_at) * 1000)::bigint as run_at,
-         exists (select
-                   from {schema}.workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
-                  where r.event_id = e.id and r.attempt = q.attempts + 1) as is_running,${OUTCOME_COLUMNS},
+         q.lease_token is not null or exists (
+           select
+             from {schema}.workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
+            where r.event_id = e.id and r.attempt = q.attempts + 1) as is_running,${OUTCOME_COLUMNS},
          (select json_agg(json_build_object('attempt', attempt, 'reason', reason, 'message', message,
                                             'durationMs', duration_ms) order by at)
             from {schema}.attempts

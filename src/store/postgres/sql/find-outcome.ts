@@ -5,7 +5,9 @@ import { OUTCOME_COLUMNS, findOutcomeIn } from './outcome-row.ts'
 
 // $1 event
 const FIND = `
-  select q.event_id is not null as is_queued, q.attempts, q.parked, q.reason,${OUTCOME_COLUMNS}
+  select q.event_id is not null as is_queued, q.parked, q.reason,
+         -- One that is leased has its running attempt counted already.
+         q.attempts - (q.lease_token is not null)::integer as attempts,${OUTCOME_COLUMNS}
     from (select $1::uuid as event_id) wanted
     left join lateral (select * from {schema}.queue
                         where queue.event_id = wanted.event_id order by run desc limit 1) q on true

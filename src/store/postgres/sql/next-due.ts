@@ -12,14 +12,14 @@ const first = (due: string): string => `
            order by run_at
            limit 1)`
 
-// $1 the lock that the one running suspect holds
+// $1 the lock that the one running suspect holds  $2 whether to leave out what is leased
 //
 // While it is held no other suspect can be claimed, however long it is due, and an idle worker that was
 // told of it would ask again at once. The locks are looked at only when there is a suspect, and not by
 // trying: that would be in the way of whoever claims.
 const NEXT = `
   with suspect as materialized (
-         select${first('parked is null and crashes > 0')} as run_at),
+         select${first('parked is null and crashes > 0 and not leasable')} as run_at),
        free as (
          select case when run_at is not null
                       and not exists (select
@@ -33,16 +33,21 @@ const NEXT = `
                      then run_at end as run_at
            from suspect)
   select (extract(epoch from least(
-         ${first('parked is null and attempts = 0 and crashes = 0')},
-         ${first('parked is null and attempts > 0 and crashes = 0')},
+         ${first('parked is null and attempts = 0 and crashes = 0 and not leasable')},
+         ${first('parked is null and attempts > 0 and crashes = 0 and not leasable')},
+         (select run_at
+            from {schema}.queue
+           where parked is null and leasable and lease_token is null and not $2::boolean
+           order by run_at
+           limit 1),
          (select run_at from free)) - clock_timestamp()) * 1000)::float8 as due_in_ms`
 
 /** Milliseconds until the earliest event that may be claimed becomes due; `undefined` when none waits. */
 export async function findNextDueInMs(
   connection: Connection,
-  suspectLock: string,
+  { suspectLock, exceptLeasable }: { suspectLock: string; exceptLeasable: boolean },
 ): Promise<number | undefined> {
-  const { rows } = await connection.query<'due_in_ms'>(NEXT, [suspectLock])
+  const { rows } = await connection.query<'due_in_ms'>(NEXT, [suspectLock, exceptLeasable])
   const dueInMs = rows[0]?.due_in_ms
   return dueInMs == null ? undefined : Math.max(0, Math.ceil(Number(dueInMs)))
 }

@@ -10,6 +10,7 @@ const NUDGE = `
          select event_id, run
            from {schema}.queue
           where event_id = $1 and parked is null and attempts > 0 and run_at > clock_timestamp()
+            and lease_token is null
             for update skip locked)
   update {schema}.queue q
      set run_at = clock_timestamp()

@@ -23,10 +23,14 @@ import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
 
 const KINDS: Readonly<Record<ClaimRequest['kind'], string>> = {
-  fresh: 'q.parked is null and q.attempts = 0 and q.crashes = 0',
-  again: 'q.parked is null and q.attempts > 0 and q.crashes = 0',
-  suspect: 'q.parked is null and q.crashes > 0',
+  fresh: 'q.parked is null and q.attempts = 0 and q.crashes = 0 and q.leasable = 0',
+  again: 'q.parked is null and q.attempts > 0 and q.crashes = 0 and q.leasable = 0',
+  suspect: 'q.parked is null and q.crashes > 0 and q.leasable = 0',
 }
+
+export const CANDIDATE_COLUMNS = `q.event_id, q.run, q.attempts, q.crashes,
+         e.source, e.event_key, e.key_hash, cast(e.type as blob) as type, e.body, e.headers,
+         e.received_at, e.occurred_at`
 
 // 1 worker id  2 slot  3 limit
 const LIST: Readonly<Record<ClaimRequest['kind'], string>> = {
@@ -37,9 +41,7 @@ const LIST: Readonly<Record<ClaimRequest['kind'], string>> = {
 
 function selectDue(kind: string): string {
   return `
-  select q.event_id, q.run, q.attempts, q.crashes,
-         e.source, e.event_key, e.key_hash, cast(e.type as blob) as type, e.body, e.headers,
-         e.received_at, e.occurred_at
+  select ${CANDIDATE_COLUMNS}
     from {prefix}queue q
     join {prefix}events e on e.id = q.event_id
    where ${kind}
@@ -60,7 +62,8 @@ const RECHECK = `
      and run = ?
      and attempts = ?
      and crashes = ?
-     and parked is null`
+     and parked is null
+     and leasable = 0`
 
 /** Due events of a kind that no other slot is listed as running, oldest first. */
 export function listCandidates(
@@ -88,7 +91,7 @@ export function isStillClaimable(connection: Connection, event: ClaimedEvent): b
   return connection.all(RECHECK, params).length === 1
 }
 
-type CandidateRow = {
+export type CandidateRow = {
   event_id: string
   run: number
   attempts: number
@@ -103,7 +106,7 @@ type CandidateRow = {
   occurred_at: number | null
 }
 
-function toClaimedEvent(row: CandidateRow): ClaimedEvent {
+export function toClaimedEvent(row: CandidateRow): ClaimedEvent {
   return {
     eventId: row.event_id,
     run: row.run,

@@ -9,10 +9,11 @@ import { findLatestOutcome } from './find-outcome.ts'
 const FIND = `
   select e.id, e.source, e.event_key, cast(e.type as blob) as type, e.body, e.headers,
          e.received_at, e.occurred_at, e.secret,
-         q.attempts, q.crashes, q.run_at, q.parked, q.parked_reason,
+         q.attempts - (q.lease_token is not null) as attempts, q.crashes, q.run_at, q.parked, q.parked_reason,
          (select coalesce(sum(d.count), 0) + (coalesce(max(d.outcome <> 'duplicate'), 0) = 0)
             from {prefix}deliveries d
            where d.event_id = e.id) as deliveries,
+         q.lease_token is not null or
          exists (select 1
                    from {prefix}workers w, json_each(w.running) r
                   where r.value ->> 'eventId' = e.id

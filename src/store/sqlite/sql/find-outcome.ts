@@ -6,8 +6,10 @@ import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
 
 // 1 event id
+//
+// One that is leased has its running attempt counted already.
 const FIND_QUEUED = `
-  select attempts, parked
+  select attempts - (lease_token is not null) as attempts, parked
     from {prefix}queue
    where event_id = ?`
 

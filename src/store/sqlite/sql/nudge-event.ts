@@ -7,6 +7,7 @@ const IS_WAITING = `
     from {prefix}queue
    where event_id = ?
      and parked is null
+     and lease_token is null
      and run_at > cast(unixepoch('subsec') * 1000 as integer)`
 
 // 1 event id
@@ -15,6 +16,7 @@ const MAKE_DUE = `
      set run_at = cast(unixepoch('subsec') * 1000 as integer)
    where event_id = ?
      and parked is null
+     and lease_token is null
      and run_at > cast(unixepoch('subsec') * 1000 as integer)`
 
 export function nudgeEvent(connection: Connection, eventId: EventId): void {

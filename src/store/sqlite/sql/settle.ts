@@ -73,7 +73,7 @@ export function trySettle(connection: Connection, settlement: Settlement): boole
   return true
 }
 
-function insertOutcome(
+export function insertOutcome(
   connection: Connection,
   settlement: Extract<Settlement, { state: 'done' | 'skipped' | 'dead' }>,
 ): void {

@@ -1,0 +1,21 @@
+/**
+ * What a transaction that is lent to a handler looks like, and how it ends.
+ *
+ * @module
+ */
+
+export type CommitResult =
+  | { readonly status: 'committed' }
+  /** The database said no, and why. */
+  | { readonly status: 'refused'; readonly error: Error }
+  /** The connection was lost at COMMIT. */
+  | { readonly status: 'unknown'; readonly error: Error }
+
+export interface LentTx<Tx> {
+  /** What the handler gets as `ctx.tx`. */
+  readonly tx: Tx
+  /** Waits for statements the handler did not wait for, then refuses every further one. Never throws. */
+  revoke(): Promise<void>
+  /** Refuses every further statement now, without waiting. For timeouts. */
+  revokeNow(): void
+}

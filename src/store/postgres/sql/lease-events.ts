@@ -1,0 +1,134 @@
+/**
+ * Takes leases: of events that a group has claimed, or of due events that are known to have step handlers.
+ *
+ * @module
+ */
+
+import type { ClaimedEvent } from '../../contract.ts'
+import type { GroupLeaseRequest, LeasedEvent, LeaseRequest } from '../../steps-contract.ts'
+import type { Connection } from '../connection.ts'
+import { plainArray } from '../binary-array.ts'
+import { asClaimedEvent, CLAIM_BYTES_MAX } from './claim-group.ts'
+
+// $1 events  $2 runs  $3 attempts  $4 worker  $5 limit  $6 lease in ms
+//
+// One that has crashed before is not leased here, since it may have to run alone.
+const LEASE_CLAIMED = `
+  with s as materialized (
+         select *, row_number() over (order by ord) as place
+           from unnest($1::uuid[], $2::integer[], $3::integer[])
+             with ordinality as s (event_id, run, attempts, ord)),
+       changed as (
+         update {schema}.queue q
+            set leasable = true,
+                attempts = q.attempts + (place <= $5::integer and q.crashes = 0)::integer,
+                lease_token = case when place <= $5::integer and q.crashes = 0
+                                   then nextval('{schema}.lease_tokens') end,
+                lease_worker = case when place <= $5::integer and q.crashes = 0 then $4 end,
+                lease_until = case when place <= $5::integer and q.crashes = 0
+                                   then clock_timestamp() + $6::float8 * interval '1 millisecond' end
+           from s
+          where q.event_id = any($1::uuid[])
+            and q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts
+         returning q.event_id, q.lease_token)
+  select event_id, lease_token,
+         exists (select from {schema}.steps where steps.event_id = changed.event_id) as has_steps
+    from changed`
+
+/** Inside the transaction that has claimed the events. */
+export async function leaseClaimed(
+  connection: Connection,
+  events: readonly ClaimedEvent[],
+  { workerId, limit, leaseMs }: GroupLeaseRequest,
+): Promise<readonly LeasedEvent[]> {
+  const { rows } = await connection.query<'event_id' | 'lease_token' | 'has_steps'>(LEASE_CLAIMED, [
+    plainArray(events.map(({ eventId }) => eventId)),
+    plainArray(events.map(({ run }) => run)),
+    plainArray(events.map(({ attempt }) => attempt - 1)),
+    workerId,
+    limit,
+    leaseMs,
+  ])
+  const byId = new Map(rows.map((row) => [row.event_id, row]))
+  return events.flatMap((event) => {
+    const row = byId.get(event.eventId)
+    if (row?.lease_token == null) return []
+    const { eventId, run } = event
+    const lease = { eventId, run, token: Number(row.lease_token) }
+    return [{ ...event, lease, hasSteps: row.has_steps === 't' }]
+  })
+}
+
+// $1 worker  $2 limit  $3 lease in ms  $4 alone from  $5 suspect lock
+const LEASE_DUE = `
+  select event_id, run, token
+    from {schema}.lease_due($1, $2, $3, $4, $5, ${CLAIM_BYTES_MAX})`
+
+// $1 events
+const EVENTS = `
+  select e.id as event_id, q.run, q.attempts - 1 as attempts, q.crashes, q.lease_token,
+         e.source, encode(e.event_key, 'hex') as event_key, encode(e.key_hash, 'hex') as key_hash, e.type,
+         encode(e.body, 'hex') as body, e.headers,
+         (extract(epoch from e.received_at) * 1000)::bigint as received_at,
+         (extract(epoch from e.occurred_at) * 1000)::bigint as occurred_at,
+         exists (select from {schema}.steps s where s.event_id = q.event_id) as has_steps
+    from {schema}.queue q
+   cross join lateral (select * from {schema}.events where id = q.event_id limit 1) e
+   where q.event_id = any($1::uuid[])
+   order by q.run_at, q.event_id`
+
+/** A transaction of its own; then reads what was leased. */
+export async function leaseDue(
+  connection: Connection,
+  { workerId, limit, leaseMs, aloneFrom }: LeaseRequest,
+  suspectLock: string,
+): Promise<readonly LeasedEvent[]> {
+  const { rows: taken } = await connection.commitQuery<'event_id' | 'run' | 'token'>(LEASE_DUE, [
+    workerId,
+    limit,
+    leaseMs,
+    aloneFrom,
+    suspectLock,
+  ])
+  if (taken.length === 0) return []
+  const tokens = new Set(taken.map(({ token }) => token))
+  const { rows } = await connection.query(EVENTS, [
+    plainArray(taken.map(({ event_id }) => event_id ?? '')),
+  ])
+  // Taken from us between the two statements is taken.
+  return rows
+    .filter((row) => tokens.has(row['lease_token'] ?? ''))
+    .map((row) => {
+      const event = asClaimedEvent(row)
+      const lease = {
+        eventId: event.eventId,
+        run: event.run,
+        token: Number(row['lease_token']),
+      }
+      return { ...event, lease, hasSteps: row['has_steps'] === 't' }
+    })
+}
+
+// $1 worker  $2 tokens that it knows
+const RELEASE_FORGOTTEN = `
+  with held as materialized (
+         select event_id, run
+           from {schema}.queue
+          where lease_worker = $1 and lease_token is not null
+            and lease_until < clock_timestamp() and lease_token <> all ($2::bigint[])
+            for update skip locked)
+  update {schema}.queue q
+     set attempts = q.attempts - 1, lease_token = null, lease_worker = null, lease_until = null,
+         run_at = clock_timestamp()
+    from held
+   where q.event_id = held.event_id and q.run = held.run`
+
+/** Runs inside a transaction of the caller. */
+export async function releaseForgotten(
+  connection: Connection,
+  workerId: string,
+  known: readonly number[],
+): Promise<number> {
+  const { rowCount } = await connection.query(RELEASE_FORGOTTEN, [workerId, plainArray(known)])
+  return rowCount ?? 0
+}

@@ -1,0 +1,57 @@
+import type { EventId } from '../../../model/event.ts'
+import type { StepKind, StepRecord, StepState } from '../../../model/step.ts'
+import type { StepResolution } from '../../steps-contract.ts'
+import type { Connection } from '../connection.ts'
+
+// $1 event  $2 run, or null for the latest
+const LIST = `
+  select handler, position, kind, name, state, starts, result,
+         (extract(epoch from started_at) * 1000)::bigint as started_at
+    from {schema}.steps
+   where event_id = $1
+     and run = coalesce($2::integer, (select max(run) from {schema}.steps where event_id = $1))
+   order by handler, position`
+
+export async function listSteps(
+  connection: Connection,
+  eventId: EventId,
+  run: number | undefined,
+): Promise<readonly StepRecord[]> {
+  const { rows } = await connection.query(LIST, [eventId, run ?? null])
+  return rows.map((row) => ({
+    handler: row['handler'] ?? '',
+    position: Number(row['position']),
+    kind: row['kind'] as StepKind,
+    name: row['name'] ?? '',
+    state: row['state'] as StepState,
+    starts: Number(row['starts']),
+    startedAt: new Date(Number(row['started_at'])),
+    result: row['result'] ?? undefined,
+  }))
+}
+
+// $1 event  $2 handler, or null for any  $3 name  $4 state  $5 result
+//
+// Whoever works on the event has its own idea of the step, so that a leased one is left alone.
+const RESOLVE = `
+  update {schema}.steps s
+     set state = $4, result = $5
+   where s.event_id = $1 and s.kind = 'call' and s.name = $3 and s.state = 'started'
+     and s.handler = coalesce($2, s.handler)
+     and s.run = (select max(run) from {schema}.steps where event_id = $1)
+     and not exists (select from {schema}.queue q where q.event_id = $1 and q.lease_token is not null)`
+
+/** Runs inside a transaction of the caller. */
+export async function resolveStep(
+  connection: Connection,
+  { eventId, handler, name, decision }: StepResolution,
+): Promise<boolean> {
+  const { rowCount } = await connection.query(RESOLVE, [
+    eventId,
+    handler ?? null,
+    name,
+    decision.happened ? 'done' : 'refused',
+    decision.happened ? (decision.result ?? null) : null,
+  ])
+  return (rowCount ?? 0) > 0
+}

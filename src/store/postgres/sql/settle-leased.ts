@@ -1,0 +1,44 @@
+import type { Settlement } from '../../../model/outcome.ts'
+import type { LeasedSettlement } from '../../steps-contract.ts'
+import type { Connection } from '../connection.ts'
+import { byteaArray, plainArray, textArray } from '../binary-array.ts'
+import { wakeKey } from '../wake-key.ts'
+import { wholeMs } from './settle.ts'
+
+// $1 events  $2 runs  $3 tokens  $4 states  $5 attempts  $6 durations  $7 reasons  $8 results
+// $9 retry in ms  $10 wake keys  $11 failures  $12 messages  $13 durations of failures
+const SETTLE = `
+  select ord
+    from {schema}.settle_leased($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+
+type Row = LeasedSettlement['settlement']
+
+/** A transaction of its own, in one round trip. */
+export async function settleLeased(
+  connection: Connection,
+  settlements: readonly LeasedSettlement[],
+): Promise<readonly boolean[]> {
+  const rows = settlements.map(({ settlement }) => settlement)
+  const failures = rows.map((row) => ('failure' in row ? row.failure : undefined))
+  const { rows: written } = await connection.commitQuery<'ord'>(SETTLE, [
+    plainArray(settlements.map(({ lease }) => lease.eventId)),
+    plainArray(settlements.map(({ lease }) => lease.run)),
+    plainArray(settlements.map(({ lease }) => lease.token)),
+    plainArray(rows.map(({ state }) => state)),
+    plainArray(rows.map((row) => ('attempt' in row ? row.attempt : 0))),
+    plainArray(rows.map((row) => ('durationMs' in row ? wholeMs(row.durationMs) : 0))),
+    textArray(rows.map((row) => ('reason' in row ? row.reason : null))),
+    textArray(rows.map((row) => (row.state === 'done' ? (row.result ?? null) : null))),
+    plainArray(rows.map((row) => (row.state === 'ready' ? row.retryInMs : 0))),
+    byteaArray(rows.map((row) => (isUnhandled(row) ? wakeKey(row) : null))),
+    textArray(failures.map((failure) => failure?.reason ?? null)),
+    textArray(failures.map((failure) => failure?.message ?? null)),
+    plainArray(failures.map((failure) => wholeMs(failure?.durationMs ?? 0))),
+  ])
+  const found = new Set(written.map((row) => Number(row.ord)))
+  return settlements.map((_, at) => found.has(at + 1))
+}
+
+function isUnhandled(row: Row): row is Extract<Settlement, { state: 'unhandled' }> {
+  return row.state === 'unhandled'
+}

@@ -1,0 +1,108 @@
+import type { EventId } from '../../model/event.ts'
+import type { StepRecord } from '../../model/step.ts'
+import type {
+  CallEntry,
+  CallWritten,
+  LeasedEvent,
+  LeasedSettlement,
+  LeaseRequest,
+  OpenStep,
+  StepLimits,
+  StepResolution,
+  StepsStore,
+  StepTransaction,
+} from '../steps-contract.ts'
+import type { Connections } from './connections.ts'
+import type { PostgresTx } from './driver.ts'
+import type { HeldTransaction } from './held-transaction.ts'
+import { isEventId } from './is-event-id.ts'
+import { lockNumber } from './lock-number.ts'
+import { PostgresOutbox } from './outbox.ts'
+import { openStepTransaction } from './step-transaction.ts'
+import { asStoreError } from './store-error.ts'
+import { correctClock } from './sql/correct-clock.ts'
+import { leaseDue, releaseForgotten } from './sql/lease-events.ts'
+import { listSteps, resolveStep } from './sql/list-steps.ts'
+import { settleLeased } from './sql/settle-leased.ts'
+import { writeCalls } from './sql/write-calls.ts'
+
+/** A statement of ours inside a handler's transaction, COMMIT included. */
+export const HELD_STATEMENT_TIMEOUT_MS = 30_000
+
+/** The part of the store that keeps leases and steps. */
+export class PostgresSteps extends PostgresOutbox implements StepsStore<PostgresTx> {
+  protected readonly connections: Connections
+  protected readonly suspectLock: string
+  /** Transactions that are lent to handlers. */
+  protected readonly held = new Set<HeldTransaction>()
+
+  constructor(connections: Connections, schema: string) {
+    super(connections, schema)
+    this.connections = connections
+    this.suspectLock = lockNumber(schema, 'suspect')
+  }
+
+  async leaseDue(request: LeaseRequest): Promise<readonly LeasedEvent[]> {
+    return this.connections.use(async (connection) =>
+      leaseDue(connection, request, this.suspectLock),
+    )
+  }
+
+  async releaseForgotten(workerId: string, known: readonly number[]): Promise<number> {
+    return this.connections.transactOnControl(async (connection) =>
+      releaseForgotten(connection, workerId, known),
+    )
+  }
+
+  async correctClock(toleranceMs: number): Promise<boolean> {
+    return this.connections.transactOnControl(async (connection) =>
+      correctClock(connection, toleranceMs),
+    )
+  }
+
+  async listSteps(eventId: EventId, run?: number): Promise<readonly StepRecord[]> {
+    if (!isEventId(eventId)) return []
+    return this.connections.use(async (connection) => listSteps(connection, eventId, run))
+  }
+
+  async writeCalls(entries: readonly CallEntry[]): Promise<readonly (CallWritten | undefined)[]> {
+    if (entries.length === 0) return []
+    return this.connections.use(async (connection) => writeCalls(connection, entries))
+  }
+
+  async openSteps(
+    steps: readonly OpenStep[],
+    limits: StepLimits,
+  ): Promise<StepTransaction<PostgresTx> | undefined> {
+    const connection = await this.connections.checkOut()
+    connection.limitEachTo(HELD_STATEMENT_TIMEOUT_MS)
+    try {
+      const opened = await openStepTransaction(connection, steps, limits, {
+        cancel: async (pid) => this.cancelStatement(pid),
+        onEnd: (ended) => this.held.delete(ended),
+      })
+      if (opened !== undefined) this.held.add(opened)
+      return opened
+    } catch (error) {
+      throw asStoreError(error)
+    }
+  }
+
+  async settleLeased(settlements: readonly LeasedSettlement[]): Promise<readonly boolean[]> {
+    if (settlements.length === 0) return []
+    return this.connections.use(async (connection) => settleLeased(connection, settlements))
+  }
+
+  async resolveStep(resolution: StepResolution): Promise<boolean> {
+    return (
+      isEventId(resolution.eventId) &&
+      this.connections.transact(async (connection) => resolveStep(connection, resolution))
+    )
+  }
+
+  protected async cancelStatement(pid: number): Promise<void> {
+    await this.connections.useControl(async (connection) =>
+      connection.query('select pg_cancel_backend($1)', [pid]),
+    )
+  }
+}

@@ -1,0 +1,59 @@
+import type { LeasedSettlement } from '../../steps-contract.ts'
+import type { Connection } from '../connection.ts'
+import { insertFailure, insertOutcome } from './settle.ts'
+import { holdsLease } from './write-calls.ts'
+
+const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
+
+// 1 event id  2 run
+const DEQUEUE = `
+  delete from {prefix}queue
+   where event_id = ?
+     and run = ?`
+
+// 1 attempts to take back  2 leasable  3 delay in ms  4 parked  5 reason  6 event id  7 run
+const KEEP = `
+  update {prefix}queue
+     set lease_token = null,
+         lease_worker = null,
+         lease_until = null,
+         attempts = attempts - ?,
+         leasable = ?,
+         run_at = ${NOW} + ?,
+         parked = ?,
+         parked_reason = ?
+   where event_id = ?
+     and run = ?`
+
+/** Whether each was written, in their order. Inside a write transaction. */
+export function settleLeased(
+  connection: Connection,
+  settlements: readonly LeasedSettlement[],
+): boolean[] {
+  return settlements.map(({ lease, settlement }) => {
+    if (!holdsLease(connection, lease)) return false
+    const { eventId, run } = lease
+    switch (settlement.state) {
+      case 'done':
+      case 'skipped':
+      case 'dead':
+        connection.run(DEQUEUE, [eventId, run])
+        insertOutcome(connection, settlement)
+        break
+      case 'ready':
+        connection.run(KEEP, [0, 1, Math.ceil(settlement.retryInMs), null, null, eventId, run])
+        break
+      case 'released':
+        connection.run(KEEP, [1, 1, 0, null, null, eventId, run])
+        break
+      case 'regrouped':
+        connection.run(KEEP, [1, 0, 0, null, null, eventId, run])
+        break
+      case 'unhandled':
+        connection.run(KEEP, [1, 0, 0, 'unhandled', 'no handler for its type', eventId, run])
+        break
+    }
+    if ('failure' in settlement) insertFailure(connection, lease, settlement.failure)
+    return true
+  })
+}

@@ -1,0 +1,51 @@
+/**
+ * Does for many at once what each of them asked for alone.
+ *
+ * Whatever is asked for while a batch is on its way becomes the next batch: no timer, one in flight. With
+ * one commit for a batch, thirty events that run side by side cost the disk little more than one.
+ */
+export class Combiner<Entry, Answer> {
+  readonly #run: (entries: readonly Entry[]) => Promise<readonly Answer[]>
+  readonly #batchMax: number
+  #waiting: Waiter<Entry, Answer>[] = []
+  #isRunning = false
+
+  constructor(
+    run: (entries: readonly Entry[]) => Promise<readonly Answer[]>,
+    { batchMax }: { batchMax: number },
+  ) {
+    this.#run = run
+    this.#batchMax = batchMax
+  }
+
+  /** Rejects with what the whole batch failed with. */
+  add(entry: Entry): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ entry, resolve, reject })
+      if (!this.#isRunning) void this.#runAll()
+    })
+  }
+
+  async #runAll(): Promise<void> {
+    this.#isRunning = true
+    // Those who ask in the same turn of the event loop go together.
+    await Promise.resolve()
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, this.#batchMax)
+      this.#waiting = this.#waiting.slice(this.#batchMax)
+      try {
+        const answers = await this.#run(batch.map(({ entry }) => entry))
+        batch.forEach(({ resolve }, at) => resolve(answers[at] as Answer))
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    this.#isRunning = false
+  }
+}
+
+interface Waiter<Entry, Answer> {
+  readonly entry: Entry
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+}

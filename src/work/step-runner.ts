@@ -1,0 +1,157 @@
+/**
+ * Runs leased events side by side, as many as there is room for, and settles them.
+ *
+ * @module
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { asError } from '../errors.ts'
+import type { Store } from '../store/contract.ts'
+import type {
+  CallEntry,
+  CallWritten,
+  LeasedEvent,
+  LeasedSettlement,
+} from '../store/steps-contract.ts'
+import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { Combiner } from './combiner.ts'
+import type { HandlerUnit } from './handlers.ts'
+import type { Interruption } from './interruption.ts'
+import type { HandlerOutbox } from './outgoing.ts'
+import type { Permits } from './permits.ts'
+import { reportSettlement } from './report-settlement.ts'
+import { runSteps } from './run-steps.ts'
+import type { RunStepsContext, StepsEnd } from './run-steps.ts'
+import { StepTransactions } from './step-transactions.ts'
+
+export interface StepRunnerContext<Tx> {
+  readonly store: Store<Tx>
+  readonly outbox: HandlerOutbox<Tx>
+  readonly happenings: HappeningEmitter
+  readonly logger: Logger
+  readonly interruption: Interruption
+  readonly permits: Permits
+  readonly findUnit: (event: LeasedEvent) => HandlerUnit | undefined
+  readonly keepsResult: (source: string) => boolean
+  readonly workerId: string
+  readonly stepsMax: number
+  /** There is room for more. */
+  readonly onRoom: () => void
+}
+
+/** How many writes under leases go in one statement. */
+const BATCH_MAX = 200
+/** A settlement is tried again while the database is away; after that the lease is given up. */
+const SETTLE_TRIES = 4
+const SETTLE_PAUSE_MS = 250
+
+export class StepRunner<Tx> {
+  readonly #context: StepRunnerContext<Tx>
+  readonly #runContext: RunStepsContext<Tx>
+  readonly #settlements: Combiner<LeasedSettlement, boolean>
+  readonly #running = new Map<number, Promise<void>>()
+
+  constructor(context: StepRunnerContext<Tx>) {
+    this.#context = context
+    const { store, permits } = context
+    const calls = new Combiner<CallEntry, CallWritten | undefined>(
+      (entries) => permits.use(() => store.writeCalls(entries)),
+      { batchMax: BATCH_MAX },
+    )
+    this.#settlements = new Combiner(
+      (settlements) => permits.use(() => store.settleLeased(settlements)),
+      { batchMax: BATCH_MAX },
+    )
+    const transactions = new StepTransactions(store, permits)
+    this.#runContext = {
+      ...context,
+      calls,
+      runInTransaction: (waiting) => transactions.run(waiting),
+    }
+  }
+
+  /**
+   * How many more to lease now. None until a quarter of the room is free: leasing one at a time, as each ends,
+   * would cost a commit for each.
+   */
+  get room(): number {
+    const { stepsMax } = this.#context
+    const free = stepsMax - this.#running.size
+    return free >= Math.ceil(stepsMax / 4) ? free : 0
+  }
+
+  /** The tokens of the leases that are being worked on. */
+  get tokens(): readonly number[] {
+    return [...this.#running.keys()]
+  }
+
+  start(leased: readonly LeasedEvent[]): void {
+    for (const event of leased) {
+      const { token } = event.lease
+      const running = this.#run(event).finally(() => {
+        this.#running.delete(token)
+        if (this.room > 0) this.#context.onRoom()
+      })
+      this.#running.set(token, running)
+    }
+  }
+
+  /** Waits for what runs. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running.values())
+  }
+
+  async #run(leased: LeasedEvent): Promise<void> {
+    const end = await runSteps(this.#runContext, leased)
+    if (end === undefined) return this.#reportLost(leased)
+    try {
+      if (await this.#settle({ lease: leased.lease, settlement: end.settlement }))
+        this.#report(leased, end)
+      else this.#reportLost(leased)
+    } catch (error) {
+      // Its lease is no longer known here, so that it is released when the database is back.
+      this.#context.happenings.emit('worker.error', {
+        workerId: this.#context.workerId,
+        doing: 'settle a leased event',
+        error: asError(error),
+      })
+    }
+  }
+
+  async #settle(settlement: LeasedSettlement): Promise<boolean> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#settlements.add(settlement)
+      } catch (error) {
+        if (tries >= SETTLE_TRIES) throw error
+        await sleep(SETTLE_PAUSE_MS * 2 ** tries)
+      }
+    }
+  }
+
+  #report(leased: LeasedEvent, { settlement, error }: StepsEnd): void {
+    const { happenings, findUnit } = this.#context
+    if (settlement.state === 'regrouped') return
+    if (settlement.state === 'released') {
+      const { eventId } = leased
+      const cause = error?.message ?? 'the worker was stopped'
+      return happenings.emit('lease.released', { eventId, cause })
+    }
+    const unit = findUnit(leased)
+    reportSettlement(happenings, {
+      event: leased,
+      unit,
+      settlement,
+      error,
+    })
+  }
+
+  #reportLost(leased: LeasedEvent): void {
+    const { eventId, source, key, type, attempt, lease } = leased
+    this.#context.happenings.emit('lease.lost', {
+      ...{ eventId, source, key, type, attempt },
+      token: lease.token,
+    })
+  }
+}

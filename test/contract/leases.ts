@@ -1,0 +1,373 @@
+import { describe, expect, test } from 'vitest'
+import type { LeasedEvent, LeaseRequest } from '../../src/store/steps-contract.ts'
+import { anEventDraft } from '../support/builders.ts'
+import { leaseAll, leaseOne, LEASE_MS, makeLeasable } from '../support/lease-steps.ts'
+import { openStore } from '../support/store-under-test.ts'
+import type { StoreUnderTest } from '../support/store-under-test.ts'
+import { claim, dead, done, recordOne, retryIn, unhandled } from '../support/store-steps.ts'
+
+const ME = 'worker-1'
+const OTHER = 'worker-2'
+const SWEEP = { deadAfterMs: 0, crashesMax: 3, me: OTHER }
+const A_YEAR_MS = 31_536_000_000
+
+/** What every store must do about leases: taking, keeping and losing them. */
+export function leasesContract(underTest: StoreUnderTest): void {
+  describe(`${underTest.name}: leases`, () => {
+    test('a group of events is leased in its order, up to the limit, and the attempt is counted', async () => {
+      const { store } = await openStore(underTest)
+      for (const key of ['a', 'b', 'c']) await recordOne(store, anEventDraft({ key }))
+      await store.beatWorker(ME, 1)
+
+      const group = await claim(store)
+      const leased = await group.lease({ workerId: ME, limit: 2, leaseMs: LEASE_MS })
+
+      expect(leased.map(({ key, attempt, hasSteps }) => [key, attempt, hasSteps])).toEqual([
+        ['a', 1, false],
+        ['b', 1, false],
+      ])
+      const [first, second] = leased.map(({ lease }) => lease.token)
+      expect(second).toBeGreaterThan(first as number)
+      expect(await store.findEvent(leased[0]!.eventId)).toMatchObject({
+        state: 'running',
+        attempts: 0,
+      })
+      expect((await store.findOutcome(leased[0]!.eventId))?.attempts).toBe(0)
+    })
+
+    test('what was beyond the limit is claimed by no group, and leased next', async () => {
+      const { store } = await openStore(underTest)
+      for (const key of ['a', 'b']) await recordOne(store, anEventDraft({ key }))
+      await makeLeasable(store)
+
+      for (const kind of ['fresh', 'again', 'suspect'] as const)
+        expect(await store.claimGroup({ ...request(), kind, ...CLAIM })).toBeUndefined()
+      expect(await store.nextDueInMs()).toBe(0)
+      expect(await store.nextDueInMs({ exceptLeasable: true })).toBeUndefined()
+      expect((await leaseAll(store)).map(({ key }) => key)).toEqual(['a', 'b'])
+      expect(await store.nextDueInMs()).toBeUndefined()
+      expect(await leaseAll(store)).toEqual([])
+    })
+
+    test('a leased event carries all that a claimed one does', async () => {
+      const { store } = await openStore(underTest)
+      const draft = anEventDraft({ occurredAt: new Date('2026-01-01T00:00:00Z') })
+      await recordOne(store, draft)
+      await makeLeasable(store)
+
+      const [event] = await leaseAll(store)
+
+      expect(event).toMatchObject({
+        source: draft.source,
+        key: draft.key,
+        type: draft.type,
+        crashes: 0,
+        headers: draft.headers,
+        receivedAt: draft.receivedAt,
+        occurredAt: draft.occurredAt,
+        keyHash: Buffer.from(draft.keyHash, 'latin1').toString('hex'),
+      })
+      expect(Buffer.from(event!.body)).toEqual(Buffer.from(draft.body))
+    })
+
+    test('of two workers that ask at once one gets the event', async () => {
+      const { store, second } = await openStore(underTest)
+      const other = await second()
+      await recordOne(store, anEventDraft())
+      await makeLeasable(store)
+      await other.beatWorker(OTHER, 1)
+
+      const both = await Promise.all([
+        store.leaseDue(request()),
+        other.leaseDue(request({ workerId: OTHER })),
+      ])
+
+      expect(both.flat()).toHaveLength(1)
+    })
+
+    test('C11: a worker without a record, or whose heart has stopped, gets no lease', async () => {
+      const { store } = await openStore(underTest)
+      await recordOne(store, anEventDraft())
+      await makeLeasable(store)
+
+      expect(await store.leaseDue(request({ workerId: 'unknown' }))).toEqual([])
+      await store.removeWorker(ME)
+      expect(await store.leaseDue(request())).toEqual([])
+    })
+
+    test('C01: the lease of a dead worker is taken, its crash counted, and the event is due with a larger token', async () => {
+      const { store, second } = await openStore(underTest)
+      const { eventId } = await recordOne(store, anEventDraft())
+      const first = await leaseOne(store)
+      const other = await second()
+      await other.beatWorker(OTHER, 1)
+
+      expect(await other.sweepWorkers(SWEEP)).toEqual([
+        { eventId, crashes: 1, dead: false, workerId: ME },
+      ])
+
+      const [again] = await other.leaseDue(request({ workerId: OTHER }))
+      expect(again).toMatchObject({ eventId, attempt: 2, crashes: 1 })
+      expect(again!.lease.token).toBeGreaterThan(first.lease.token)
+      expect((await other.findEvent(eventId))?.failures).toMatchObject([
+        { attempt: 1, reason: 'crashed' },
+      ])
+    })
+
+    test('C08: a lease is taken by the database’s clock and by nothing else', async () => {
+      const { store, second } = await openStore(underTest)
+      await recordOne(store, anEventDraft())
+      await leaseOne(store)
+      const other = await second()
+
+      expect(await other.sweepWorkers({ ...SWEEP, deadAfterMs: A_YEAR_MS })).toEqual([])
+    })
+
+    test('a worker that sweeps does not take its own leases', async () => {
+      const { store } = await openStore(underTest)
+      await recordOne(store, anEventDraft())
+      await leaseOne(store)
+
+      expect(await store.sweepWorkers({ ...SWEEP, me: ME })).toEqual([])
+    })
+
+    test('C06: a sweep changes nothing about an event that was settled before', async () => {
+      const { store, second } = await openStore(underTest)
+      const { eventId } = await recordOne(store, anEventDraft())
+      const leased = await leaseOne(store)
+      const other = await second()
+      expect(await store.settleLeased([{ lease: leased.lease, settlement: done(leased) }])).toEqual(
+        [true],
+      )
+
+      expect(await other.sweepWorkers(SWEEP)).toEqual([])
+      expect(await other.findEvent(eventId)).toMatchObject({ state: 'done', failures: [] })
+    })
+
+    test('C07: a lease that was given up and taken anew is not the one a sweep was after', async () => {
+      const { store, second } = await openStore(underTest)
+      await recordOne(store, anEventDraft())
+      const first = await leaseOne(store)
+      const other = await second()
+      await other.beatWorker(OTHER, 1)
+      await store.settleLeased([{ lease: first.lease, settlement: { state: 'released' } }])
+      const [again] = await other.leaseDue(request({ workerId: OTHER }))
+
+      // Whose worker has beaten is left alone; the first one's stopped heart is nobody's lease any more.
+      expect(await store.sweepWorkers({ ...SWEEP, me: 'worker-3', deadAfterMs: 60_000 })).toEqual(
+        [],
+      )
+      expect(await other.settleLeased([{ lease: again!.lease, settlement: done(again!) }])).toEqual(
+        [true],
+      )
+    })
+
+    test('C14: an event that has crashed too often is dead', async () => {
+      const { store, second } = await openStore(underTest)
+      const { eventId } = await recordOne(store, anEventDraft())
+      await leaseOne(store)
+      const other = await second()
+
+      expect(await other.sweepWorkers({ ...SWEEP, crashesMax: 1 })).toMatchObject([{ dead: true }])
+      expect(await other.findEvent(eventId)).toMatchObject({
+        state: 'dead',
+        reason: 'crashed',
+        outcome: { attempts: 1 },
+      })
+    })
+
+    test('one that crashed before its last chance is leased alone, whoever asks', async () => {
+      const { store, second } = await openStore(underTest)
+      const other = await second()
+      for (const key of ['a', 'b', 'c']) await recordOne(store, anEventDraft({ key }))
+      await makeLeasable(store)
+      await leaseAll(store)
+      await other.sweepWorkers(SWEEP)
+      await recordOne(store, anEventDraft({ key: 'fresh' }))
+      await makeLeasable(store)
+      await other.beatWorker(OTHER, 1)
+      const suspects = { aloneFrom: 1 }
+
+      const [first] = await other.leaseDue(request({ workerId: OTHER, ...suspects }))
+      const next = await store.leaseDue(request(suspects))
+
+      expect(first).toMatchObject({ key: 'a', crashes: 1 })
+      expect(next.map(({ key }) => key)).toEqual(['fresh'])
+      await other.settleLeased([{ lease: first!.lease, settlement: done(first!) }])
+      expect(await store.leaseDue(request(suspects))).toMatchObject([{ key: 'b' }])
+    })
+
+    test('C13: an orphan is found behind any number of leases that are alive', async () => {
+      const { store, second } = await openStore(underTest)
+      const other = await second()
+      await other.beatWorker('alive', 1)
+      await store.recordEvents(
+        Array.from({ length: 500 }, (_, i) => anEventDraft({ key: `evt_${i}` })),
+        { deadlineMs: 30_000 },
+      )
+      await makeLeasable(store, 500)
+      await store.leaseDue(request({ workerId: 'alive', limit: 500 }))
+      const { eventId } = await recordOne(store, anEventDraft({ key: 'orphan' }))
+      await leaseOne(store)
+      await store.removeWorker(ME)
+
+      expect(await other.sweepWorkers({ ...SWEEP, deadAfterMs: 60_000 })).toMatchObject([
+        { eventId, workerId: ME },
+      ])
+    })
+
+    test('a lease that its worker never heard of is released, and not before it is old', async () => {
+      const { store, database } = await openStore(underTest)
+      for (const key of ['known', 'lost', 'young']) await recordOne(store, anEventDraft({ key }))
+      await makeLeasable(store)
+      const [known, lost] = await store.leaseDue(request({ limit: 2 }))
+      expect(await store.releaseForgotten(ME, [known!.lease.token])).toBe(0)
+      await database
+        .query(`update hookonce.queue set lease_until = clock_timestamp() - interval '1 second'`)
+        .catch(() => database.query('update hookonce_queue set lease_until = 1'))
+      await store.leaseDue(request({ limit: 1 }))
+
+      expect(await store.releaseForgotten(ME, [known!.lease.token])).toBe(1)
+
+      const [again] = await leaseAll(store)
+      expect(again).toMatchObject({ key: 'lost', attempt: 1 })
+      expect(again!.lease.token).toBeGreaterThan(lost!.lease.token)
+    })
+
+    test('C10: after the clock was set back, hearts count from now, and what waits to be tried first is due', async () => {
+      const { store, database } = await openStore(underTest)
+      await recordOne(store, anEventDraft())
+      await store.beatWorker(ME, 1)
+      expect(await store.correctClock(10_000)).toBe(false)
+      // To every statement, a clock that went back by an hour and times that are an hour ahead are the same.
+      await database
+        .query(`update hookonce.workers set beat_at = beat_at + interval '1 hour'`)
+        .catch(() => database.query('update hookonce_workers set heart_at = heart_at + 3600000'))
+      await database
+        .query(`update hookonce.queue set run_at = run_at + interval '1 hour'`)
+        .catch(() => database.query('update hookonce_queue set run_at = run_at + 3600000'))
+      expect(await store.nextDueInMs()).toBeGreaterThan(3_000_000)
+
+      expect(await store.correctClock(10_000)).toBe(true)
+
+      expect(await store.nextDueInMs()).toBe(0)
+      expect(await store.correctClock(10_000)).toBe(false)
+    })
+
+    test('C10: a clock that jumps ahead costs one takeover, and the one who lost writes nothing', async () => {
+      const { store, second, database } = await openStore(underTest)
+      await recordOne(store, anEventDraft())
+      const first = await leaseOne(store)
+      const other = await second()
+      await other.beatWorker(OTHER, 1)
+      await database
+        .query(
+          `update hookonce.workers set beat_at = beat_at - interval '1 hour' where worker_id = $1`,
+          [ME],
+        )
+        .catch(() =>
+          database.query(
+            'update hookonce_workers set heart_at = heart_at - 3600000 where worker_id = $1',
+            [ME],
+          ),
+        )
+
+      expect(await other.sweepWorkers({ ...SWEEP, deadAfterMs: 60_000 })).toHaveLength(1)
+      expect(await other.sweepWorkers({ ...SWEEP, deadAfterMs: 60_000 })).toEqual([])
+
+      expect(await store.settleLeased([{ lease: first.lease, settlement: done(first) }])).toEqual([
+        false,
+      ])
+    })
+
+    settling(underTest)
+  })
+}
+
+function settling(underTest: StoreUnderTest): void {
+  test('a leased event is settled once, and only under its lease', async () => {
+    const { store } = await openStore(underTest)
+    const { eventId } = await recordOne(store, anEventDraft())
+    const leased = await leaseOne(store)
+    const stale = { ...leased.lease, token: leased.lease.token + 1 }
+
+    expect(await store.settleLeased([{ lease: stale, settlement: done(leased) }])).toEqual([false])
+    expect(await store.settleLeased([{ lease: leased.lease, settlement: done(leased) }])).toEqual([
+      true,
+    ])
+    expect(await store.settleLeased([{ lease: leased.lease, settlement: done(leased) }])).toEqual([
+      false,
+    ])
+    expect(await store.findEvent(eventId)).toMatchObject({
+      state: 'done',
+      attempts: 1,
+      outcome: { state: 'done', attempts: 1, result: '{"ok":true}' },
+    })
+  })
+
+  test('many are settled together, each in its own way', async () => {
+    const { store } = await openStore(underTest)
+    for (const key of ['done', 'again', 'dead', 'parked', 'released', 'regrouped', 'stale'])
+      await recordOne(store, anEventDraft({ key }))
+    await makeLeasable(store)
+    const byKey = new Map((await leaseAll(store)).map((event) => [event.key, event]))
+    const get = (key: string): LeasedEvent => byKey.get(key)!
+    const stale = get('stale')
+
+    const written = await store.settleLeased([
+      { lease: get('done').lease, settlement: done(get('done')) },
+      { lease: get('again').lease, settlement: retryIn(60_000)(get('again')) },
+      { lease: { ...stale.lease, token: 999_999 }, settlement: done(stale) },
+      { lease: get('dead').lease, settlement: dead(get('dead')) },
+      { lease: get('parked').lease, settlement: unhandled(get('parked')) },
+      { lease: get('released').lease, settlement: { state: 'released' } },
+      { lease: get('regrouped').lease, settlement: { state: 'regrouped' } },
+    ])
+
+    expect(written).toEqual([true, true, false, true, true, true, true])
+    const states = await Promise.all(
+      [...byKey].map(async ([key, { eventId }]) => {
+        const event = await store.findEvent(eventId)
+        return [key, event?.state, event?.attempts, event?.failures.length]
+      }),
+    )
+    expect(states).toEqual([
+      ['done', 'done', 1, 0],
+      ['again', 'ready', 1, 1],
+      ['dead', 'dead', 1, 1],
+      ['parked', 'unhandled', 0, 0],
+      ['released', 'ready', 0, 0],
+      ['regrouped', 'ready', 0, 0],
+      ['stale', 'running', 0, 0],
+    ])
+    expect((await leaseAll(store)).map(({ key, attempt }) => [key, attempt])).toEqual([
+      ['released', 1],
+    ])
+    const group = await claim(store)
+    expect(group.events.map(({ key, attempt }) => [key, attempt])).toEqual([['regrouped', 1]])
+    await group.abandon()
+  })
+
+  test('an event that is nudged while it is leased stays leased', async () => {
+    const { store } = await openStore(underTest)
+    const { eventId } = await recordOne(store, anEventDraft())
+    const leased = await leaseOne(store)
+
+    await store.nudgeEvent(eventId)
+
+    expect(await store.settleLeased([{ lease: leased.lease, settlement: done(leased) }])).toEqual([
+      true,
+    ])
+  })
+}
+
+const CLAIM = {
+  slot: { workerId: ME, slot: 0 },
+  choose: <T>(all: readonly T[]) => all,
+  lockTimeoutMs: () => 0,
+  idleTimeoutMs: () => 1_000,
+}
+
+function request(input: Partial<LeaseRequest> = {}): LeaseRequest {
+  return { workerId: ME, limit: 10, leaseMs: LEASE_MS, aloneFrom: 2, ...input }
+}

@@ -1,0 +1,348 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { postgresStore } from '../../src/store/postgres/index.ts'
+import { anEventDraft } from '../support/builders.ts'
+import { startCallSink } from '../support/faults/call-sink.ts'
+import type { CallSink } from '../support/faults/call-sink.ts'
+import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
+import type { Engine, FaultDatabase } from '../support/faults/fault-database.ts'
+import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
+import type { FaultInbox } from '../support/faults/fault-inbox.ts'
+import { forSteps, fromPartner } from '../support/faults/fault-sources.ts'
+import { createScriptedSteps } from '../support/faults/scripted-steps.ts'
+import { startSubject } from '../support/faults/start-subjects.ts'
+import type { SpawnOptions, Subject } from '../support/faults/subject.ts'
+import type { SubjectConfig } from '../support/faults/subject-messages.ts'
+import { until } from '../support/faults/until.ts'
+
+/** A worker that never takes another one for dead. */
+const PATIENT = { concurrency: 2, deadAfterMs: 600_000, pollMs: 50 }
+/** One that does so soon. */
+const HASTY = { concurrency: 2, deadAfterMs: 500, pollMs: 50 }
+const SOON = { retry: { firstMs: 1, factor: 1 } }
+
+interface Scene {
+  readonly database: FaultDatabase
+  readonly sink: CallSink
+  /** The test's own inbox: it stores, and takes over when its handler is added and it is started. */
+  readonly other: FaultInbox
+  /** A worker in a process of its own. */
+  start(config?: Partial<SubjectConfig>, options?: SpawnOptions): Promise<Subject>
+  takeOver(options?: object): Promise<void>
+}
+
+async function openScene(engine: Engine): Promise<Scene> {
+  const database = await createFaultDatabase(engine)
+  const sink = await startCallSink()
+  const other = createFaultInbox(database, { worker: { ...HASTY, crashesMax: 3 } })
+  await other.inbox.admin.countEvents()
+  return {
+    database,
+    sink,
+    other,
+    start: (config, options) =>
+      startSubject(
+        'worker',
+        {
+          store: database.store,
+          worker: PATIENT,
+          steps: { sink: sink.url, options: SOON },
+          ...config,
+        },
+        options,
+      ),
+    takeOver: async (options = SOON) => {
+      const host = { reach: () => Promise.resolve() }
+      other.inbox.steps('partner', '*', options, createScriptedSteps(host, sink.url))
+      await other.inbox.start()
+    },
+  }
+}
+
+describe.each(ENGINES)('leases on %s', (engine) => {
+  test('C01, C11: a worker killed after its claim is replaced by the next one, in a second attempt', async () => {
+    const { database, other, start, takeOver } = await openScene(engine)
+    const victim = await start()
+    await accept(other, forSteps({ key: 'evt_1', first: [['kill']], steps: [['tx', 'a']] }))
+    expect((await victim.gone).signal).toBe('SIGKILL')
+
+    await takeOver()
+    await other.untilHappened('event.done', 'evt_1')
+
+    expect(await database.query('select event_key, note from effects')).toEqual([
+      { event_key: 'evt_1:a', note: '2' },
+    ])
+    expect((await other.getEvent('evt_1')).failures.map(({ reason }) => reason)).toEqual([
+      'crashed',
+    ])
+  })
+
+  test('C02: a frozen worker whose event another one has finished writes nothing when it thaws', async () => {
+    const { database, sink, other, start, takeOver } = await openScene(engine)
+    const frozen = await start()
+    await accept(
+      other,
+      forSteps({
+        key: 'evt_1',
+        steps: [
+          ['tx', 'a'],
+          ['reach', 'inside'],
+          ['call', 'b'],
+          ['tx', 'c'],
+        ],
+      }),
+    )
+    await frozen.untilReached('inside evt_1')
+    frozen.signal('SIGSTOP')
+    await takeOver()
+    await other.untilHappened('event.done', 'evt_1')
+
+    frozen.signal('SIGCONT')
+    frozen.goOn('inside evt_1')
+    await frozen.untilHappened('lease.lost', 'evt_1')
+
+    expect(await database.listWrongEffects(['evt_1:a', 'evt_1:c'])).toEqual([])
+    // Not even the call: that it starts could not be written.
+    expect(sink.listCalls()).toHaveLength(1)
+    expect((await other.getEvent('evt_1')).outcome).toMatchObject({ state: 'done', attempts: 2 })
+  })
+
+  test('C04: a worker whose event loop is blocked loses its lease, says so, and writes nothing more', async () => {
+    const { database, other, start, takeOver } = await openScene(engine)
+    const file = createSignal()
+    const blocked = await start({ worker: { ...HASTY, blockedMs: 0 } })
+    await accept(
+      other,
+      forSteps({
+        key: 'evt_1',
+        first: [
+          ['tx', 'a'],
+          ['spin', file.path],
+          ['tx', 'b'],
+        ],
+        steps: [
+          ['tx', 'a'],
+          ['tx', 'b'],
+        ],
+      }),
+    )
+    await until('it spins', async () => (await database.countEffects('evt_1:a')) === 1)
+    await takeOver()
+    await other.untilHappened('event.done', 'evt_1')
+
+    file.give()
+    await blocked.untilHappened('lease.lost', 'evt_1')
+    await blocked.untilHappened('worker.late')
+
+    expect(await database.listWrongEffects(['evt_1:a', 'evt_1:b'])).toEqual([])
+  })
+
+  test('C08: workers whose clocks are ten minutes off take no lease early, and none late', async () => {
+    const { database, other, start } = await openScene(engine)
+    const ahead = await start({ worker: HASTY }, withClock(600_000))
+    await accept(
+      other,
+      forSteps({
+        key: 'held',
+        first: [['reach', 'inside']],
+        steps: [['tx', 'a']],
+      }),
+    )
+    await ahead.untilReached('inside held')
+    const behind = await start({ worker: HASTY }, withClock(-600_000))
+    // It has looked for the dead when it started, and looks again while it runs these.
+    for (let i = 0; i < 5; i += 1) {
+      await accept(other, forSteps({ key: `evt_${i}`, steps: [['tx', 'a']] }))
+      await Promise.race([
+        ahead.untilHappened('event.done', `evt_${i}`),
+        behind.untilHappened('event.done', `evt_${i}`),
+      ])
+    }
+    expect(behind.countHappened('event.crashed')).toBe(0)
+
+    await ahead.kill()
+    await behind.untilHappened('event.done', 'held')
+    expect(behind.countHappened('event.crashed')).toBe(1)
+    expect(await database.listWrongEffects(['held:a'])).toEqual([])
+  })
+
+  test('C12: a worker without a handler for a type leaves its events to one that has it', async () => {
+    const { database, other, sink, start } = await openScene(engine)
+    const without = await start({ steps: { sink: sink.url, types: 'other.*' } })
+    await accept(other, forSteps({ key: 'evt_1', steps: [['tx', 'a']] }))
+    await without.untilHappened('event.unhandled', 'evt_1')
+    expect(await other.getEvent('evt_1')).toMatchObject({ state: 'unhandled' })
+
+    const having = await start({ steps: { sink: sink.url, types: 'thing.*' } })
+    await having.untilHappened('event.done', 'evt_1')
+
+    expect(await database.listWrongEffects(['evt_1:a'])).toEqual([])
+    expect((await other.getEvent('evt_1')).outcome).toMatchObject({ attempts: 1 })
+  })
+
+  test('C14: an event that takes its worker down in its last attempt is dead: crashed', async () => {
+    const { other, start, takeOver } = await openScene(engine)
+    const victim = await start()
+    await accept(other, forSteps({ key: 'evt_1', steps: [['kill']] }))
+    await victim.gone
+
+    // Were it run once more, it would take the test down.
+    await takeOver({ retry: { attemptsMax: 1 } })
+    await other.untilHappened('event.dead', 'evt_1')
+
+    expect(await other.getEvent('evt_1')).toMatchObject({
+      state: 'dead',
+      reason: 'crashed',
+      outcome: { attempts: 1 },
+    })
+  })
+
+  test('C22: handlers that block for longer than a lease end all the same, and no step happens twice', async () => {
+    const { database, other, start, sink } = await openScene(engine)
+    const worker = { ...HASTY, stepsMax: 3, crashesMax: 3, blockedMs: 0 }
+    const keys = Array.from({ length: 6 }, (_, i) => `evt_${i}`)
+    const steps = { sink: sink.url, options: SOON }
+    const both = [await start({ worker, steps }), await start({ worker, steps })]
+    for (const key of keys) {
+      await accept(
+        other,
+        forSteps({
+          key,
+          steps: [
+            ['tx', 'a'],
+            ['busy', 700],
+            ['tx', 'b'],
+          ],
+        }),
+      )
+    }
+    await until('all have ended', async () => (await database.count('queue')) === 0, {
+      limitMs: 90_000,
+    })
+
+    const done = await database.count('outcomes', `state = 'done'`)
+    const dead = await database.count('outcomes', `state = 'dead' and reason = 'crashed'`)
+    expect(done + dead).toBe(keys.length)
+    const doubled = await database.query(
+      'select event_key from effects group by event_key having count(*) > 1',
+    )
+    expect(doubled).toEqual([])
+    const ended = await database.query(`select event_key from effects where event_key like '%:b'`)
+    expect(ended.length).toBeGreaterThanOrEqual(done)
+    expect(both.reduce((sum, each) => sum + each.countHappened('worker.late'), 0)).toBeGreaterThan(
+      0,
+    )
+  }, 120_000)
+})
+
+describe('leases on PostgreSQL', () => {
+  test('C09: a lease counts from when it was given, not from when it was asked for', async () => {
+    const database = await createFaultDatabase('postgres')
+    if (database.store.engine !== 'postgres') throw new Error('This is for PostgreSQL')
+    const pool = new pg.Pool({ ...database.store.connection, max: 5 })
+    const store = postgresStore({ pool })
+    await store.open()
+    const locker = new pg.Client(database.store.connection)
+    await locker.connect()
+    onTestFinished(async () => {
+      await locker.end()
+      await store.close()
+      await pool.end()
+    })
+    await store.recordEvents([anEventDraft()], { deadlineMs: 30_000 })
+    await store.beatWorker('worker-1', 1)
+    await database.query('update hookonce.queue set leasable = true')
+    await locker.query('begin; lock table hookonce.queue in access exclusive mode')
+
+    const leasing = store.leaseDue({
+      ...{ workerId: 'worker-1', limit: 1, leaseMs: 60_000, aloneFrom: 2 },
+    })
+    await until('the claim waits', async () => {
+      const waiting = await database.query(
+        `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%lease_due%'`,
+      )
+      return waiting.length > 0
+    })
+    const [released] = await database.query('select clock_timestamp() as at')
+    await locker.query('commit')
+
+    expect(await leasing).toHaveLength(1)
+    const [row] = await database.query(
+      `select lease_until >= $1::timestamptz + interval '1 minute' as is_later from hookonce.queue`,
+      [released?.['at']],
+    )
+    expect(row).toEqual({ is_later: true })
+  })
+
+  test('H18: a step frozen in its transaction is ended by the database, and its event is taken', async () => {
+    const { database, other, start, takeOver, sink } = await openScene('postgres')
+    const options = { ...SOON, txTimeoutMs: 1_000 }
+    const frozen = await start({ steps: { sink: sink.url, options } })
+    await accept(other, forSteps({ key: 'evt_1', steps: [['open tx', 'a']] }))
+    await frozen.untilReached('a evt_1')
+    frozen.signal('SIGSTOP')
+
+    await takeOver()
+    await other.untilHappened('event.done', 'evt_1')
+    frozen.signal('SIGCONT')
+    frozen.goOn('a evt_1')
+    await frozen.untilHappened('lease.lost', 'evt_1')
+
+    expect(await database.query('select event_key, note from effects')).toEqual([
+      { event_key: 'evt_1:a', note: '2' },
+    ])
+  })
+
+  test('H21: what a handler writes on a connection of its own happens twice when it is killed before its end, as documented', async () => {
+    const { database, other } = await openScene('postgres')
+    const handler = { retry: { firstMs: 1 } }
+    const victim = await startSubject('worker', {
+      store: database.store,
+      worker: PATIENT,
+      handler,
+    })
+    await accept(
+      other,
+      fromPartner({
+        key: 'evt_1',
+        steps: [
+          ['outside', 'own pool'],
+          ['reach', 'written'],
+        ],
+      }),
+    )
+    await victim.untilReached('written evt_1')
+    await victim.kill()
+
+    const survivor = await startSubject('worker', { store: database.store, worker: HASTY, handler })
+    await survivor.untilReached('written evt_1')
+    survivor.goOn('written evt_1')
+    await survivor.untilHappened('event.done', 'evt_1')
+
+    expect(await database.countEffects('evt_1')).toBe(2)
+  })
+})
+
+/** A file that a child waits for, since it can hear nothing else. */
+function createSignal(): { readonly path: string; give(): void } {
+  const dir = mkdtempSync(join(tmpdir(), 'hookonce-signal-'))
+  const path = join(dir, 'go')
+  onTestFinished(() => {
+    writeFileSync(path, '')
+    rmSync(dir, { recursive: true, force: true })
+  })
+  return { path, give: () => writeFileSync(path, '') }
+}
+
+/** A process whose every clock reading is off by so much. */
+function withClock(offMs: number): SpawnOptions {
+  const code = `const Real = Date
+    globalThis.Date = class extends Real {
+      constructor(...args) { if (args.length === 0) super(Real.now() + ${offMs}); else super(...args) }
+      static now() { return Real.now() + ${offMs} }
+    }`
+  return { nodeOptions: ['--import', `data:text/javascript,${encodeURIComponent(code)}`] }
+}

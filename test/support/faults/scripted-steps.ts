@@ -1,0 +1,92 @@
+/**
+ * A step handler that does what the event's payload says, so that a test can decide from outside what
+ * happens inside a child process.
+ *
+ * @module
+ */
+
+import { existsSync } from 'node:fs'
+import type { WebhookEvent } from '../../../src/model/event.ts'
+import type { StepContext } from '../../../src/work/step-context.ts'
+import type { ScriptHost, ScriptTx } from './scripted-handler.ts'
+import { WRITE_EFFECT } from './scripted-handler.ts'
+
+export type ScriptedStep =
+  /** A `step.tx` that writes a row of the effects ledger, for `<key>:<name>`. */
+  | readonly ['tx', string]
+  /** A `step.tx` that does the same, reaches a point of its name, and then commits. */
+  | readonly ['open tx', string]
+  /** A `step.call` to the sink. */
+  | readonly ['call', string]
+  /** Tells the test that this point is reached, and waits to be told to go on. */
+  | readonly ['reach', string]
+  /** Blocks the event loop until there is such a file. */
+  | readonly ['spin', string]
+  /** Blocks the event loop for so many milliseconds. */
+  | readonly ['busy', number]
+  | readonly ['throw', string]
+  /** SIGKILL to itself. */
+  | readonly ['kill']
+
+export interface StepScript {
+  readonly steps?: readonly ScriptedStep[]
+  /** What the first attempt does instead. */
+  readonly first?: readonly ScriptedStep[]
+}
+
+export function createScriptedSteps(
+  host: ScriptHost,
+  sink: string,
+): (event: WebhookEvent, step: StepContext<ScriptTx>) => Promise<void> {
+  return async (event, step) => {
+    const { steps = [], first } = event.payload as StepScript
+    const script = step.attempt === 1 ? (first ?? steps) : steps
+    for (const each of script) await run(each, { event, step, host, sink })
+  }
+}
+
+interface Scene {
+  readonly event: WebhookEvent
+  readonly step: StepContext<ScriptTx>
+  readonly host: ScriptHost
+  readonly sink: string
+}
+
+async function run(scripted: ScriptedStep, { event, step, host, sink }: Scene): Promise<void> {
+  switch (scripted[0]) {
+    case 'tx':
+      return step.tx(scripted[1], async (tx) => {
+        await tx.query(WRITE_EFFECT, [`${event.key}:${scripted[1]}`, String(step.attempt)])
+      })
+    case 'open tx':
+      return step.tx(scripted[1], async (tx) => {
+        await tx.query(WRITE_EFFECT, [`${event.key}:${scripted[1]}`, String(step.attempt)])
+        await host.reach(`${scripted[1]} ${event.key}`)
+      })
+    case 'call':
+      return step.call(scripted[1], async ({ idempotencyKey, signal }) => {
+        const response = await fetch(sink, {
+          method: 'POST',
+          body: `${event.key}:${scripted[1]}`,
+          headers: { 'idempotency-key': idempotencyKey },
+          signal,
+        })
+        if (!response.ok) throw new Error(`The sink answered ${response.status}`)
+      })
+    case 'reach':
+      return host.reach(`${scripted[1]} ${event.key}`)
+    case 'spin':
+      while (!existsSync(scripted[1]));
+      return
+    case 'busy': {
+      const until = performance.now() + scripted[1]
+      while (performance.now() < until);
+      return
+    }
+    case 'throw':
+      throw new Error(scripted[1])
+    case 'kill':
+      process.kill(process.pid, 'SIGKILL')
+      return new Promise(() => undefined)
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * Steps that tests of leases take again and again, named after what they do.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict'
+import type { Store } from '../../src/store/contract.ts'
+import type { LeasedEvent } from '../../src/store/steps-contract.ts'
+import { aClaim } from './builders.ts'
+import type { QueryTx } from './store-under-test.ts'
+
+/** Generous, because nothing here tests how long it is. */
+export const LEASE_MS = 600_000
+
+/** Marks what is queued as events of step handlers. */
+export async function makeLeasable(
+  store: Store<QueryTx>,
+  limit = 10,
+  workerId = 'worker-1',
+): Promise<void> {
+  await store.beatWorker(workerId, 1)
+  const slot = { workerId, slot: 0 }
+  const group = await store.claimGroup(aClaim({ slot, limit }))
+  await group?.lease({ workerId, limit: 0, leaseMs: LEASE_MS })
+}
+
+export async function leaseAll(
+  store: Store<QueryTx>,
+  workerId = 'worker-1',
+): Promise<readonly LeasedEvent[]> {
+  await store.beatWorker(workerId, 1)
+  return store.leaseDue({ workerId, limit: 100, leaseMs: LEASE_MS, aloneFrom: 2 })
+}
+
+/** Leases the one event that is queued. */
+export async function leaseOne(store: Store<QueryTx>, workerId = 'worker-1'): Promise<LeasedEvent> {
+  await makeLeasable(store, 10, workerId)
+  const [leased] = await leaseAll(store, workerId)
+  assert(leased, 'something should have been due')
+  return leased
+}
