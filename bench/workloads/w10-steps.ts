@@ -2,7 +2,7 @@ import { compare } from '../harness/compare.ts'
 import { drainContestant } from '../harness/measure-drain.ts'
 import type { Workload } from './workload.ts'
 
-/** Started directly, many at once: that spares DBOS its queue, which only makes it slower. */
+/** Started directly, many at once, which spares DBOS its queue. */
 const DBOS = [
   { parallel: 20, poolMax: 20 },
   { parallel: 50, poolMax: 20 },
