@@ -49,6 +49,7 @@ export type EgressOutcome =
 export class Egress {
   readonly #options: ResolvedEgressOptions
   readonly #agents: ReturnType<typeof createGuardedAgents>
+  #checked: { readonly text: string; readonly result: UrlCheck } | undefined
 
   constructor(options: EgressOptions = {}) {
     this.#options = resolveEgressOptions(options)
@@ -57,7 +58,10 @@ export class Egress {
 
   /** Whether a URL may be a destination, for when it is configured. Its addresses are checked when it is used. */
   check(url: string): UrlCheck {
-    return checkUrl(url, this.#options.allowed)
+    // A destination has one URL, and what is said of its text does not change.
+    if (this.#checked?.text !== url)
+      this.#checked = { text: url, result: checkUrl(url, this.#options.allowed) }
+    return this.#checked.result
   }
 
   /** Sends one request. Never rejects. */

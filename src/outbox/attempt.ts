@@ -104,8 +104,8 @@ async function check(
   message: ClaimedMessage,
 ): Promise<Found> {
   try {
-    const found = await withTimeout(policy.timeoutMs, signal, async (own) =>
-      policy.check?.(message, { idempotencyKey: message.key, signal: own }),
+    const found = await withTimeout(policy.timeoutMs, signal, async (ending) =>
+      policy.check?.(message, { idempotencyKey: message.key, signal: ending.signal }),
     )
     if (found === 'arrived' || found === 'absent') return { status: found }
     return { ...CHECK_FAILED, message: 'the check could not tell whether it arrived' }
@@ -123,8 +123,14 @@ async function sendInTime(
   message: ClaimedMessage,
 ): Promise<SendResult> {
   const { key, attempt } = message
-  return withTimeout(destination.policy.timeoutMs, signal, async (own) =>
-    destination.send(message, { idempotencyKey: key, attempt, signal: own }),
+  return withTimeout(destination.policy.timeoutMs, signal, async (ending) =>
+    destination.send(message, {
+      idempotencyKey: key,
+      attempt,
+      get signal() {
+        return ending.signal
+      },
+    }),
   )
 }
 
@@ -132,19 +138,46 @@ async function sendInTime(
 async function withTimeout<T>(
   timeoutMs: number,
   outer: AbortSignal,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (ending: Ending) => Promise<T>,
 ): Promise<T> {
-  const controller = new AbortController()
-  const onAbort = (): void => controller.abort(outer.reason)
-  const timer = setTimeout(() => controller.abort(timedOut(timeoutMs)), timeoutMs)
-  outer.addEventListener('abort', onAbort)
-  if (outer.aborted) onAbort()
+  const ending = new Ending(timeoutMs, outer)
   try {
-    return await work(controller.signal)
+    return await work(ending)
   } finally {
-    clearTimeout(timer)
-    outer.removeEventListener('abort', onAbort)
+    ending.clear()
   }
+}
+
+/** The end of an attempt's time. Made of nothing until somebody asks for its signal: HTTP has its own clock. */
+class Ending {
+  readonly #timeoutMs: number
+  readonly #outer: AbortSignal
+  readonly #startedAt = performance.now()
+  #controller: AbortController | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(timeoutMs: number, outer: AbortSignal) {
+    this.#timeoutMs = timeoutMs
+    this.#outer = outer
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller !== undefined) return this.#controller.signal
+    const controller = new AbortController()
+    this.#controller = controller
+    const leftMs = this.#startedAt + this.#timeoutMs - performance.now()
+    this.#timer = setTimeout(() => controller.abort(timedOut(this.#timeoutMs)), Math.max(0, leftMs))
+    this.#outer.addEventListener('abort', this.#onAbort)
+    if (this.#outer.aborted) this.#onAbort()
+    return controller.signal
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer)
+    this.#outer.removeEventListener('abort', this.#onAbort)
+  }
+
+  readonly #onAbort = (): void => this.#controller?.abort(this.#outer.reason)
 }
 
 function timedOut(timeoutMs: number): Error {

@@ -78,14 +78,14 @@ interface HttpSender {
 async function post(
   sender: HttpSender,
   message: Message,
-  { idempotencyKey, signal }: SendContext,
+  { idempotencyKey }: SendContext,
 ): Promise<SendResult> {
+  // No signal: the request has the attempt's time for its own, and ends when the connections are closed.
   const outcome = await sender.egress.request({
     url: sender.url,
     method: 'POST',
     headers: headersOf(sender, message, idempotencyKey),
     body: message.body,
-    signal,
   })
   switch (outcome.outcome) {
     case 'answered':

@@ -11,6 +11,7 @@ import { attemptMessage } from './attempt.ts'
 import type { AttemptEnd } from './attempt.ts'
 import { Breaker } from './breaker.ts'
 import type { Destination } from './destination.ts'
+import { attemptMsMax } from './options.ts'
 import { RateLimit } from './rate-limit.ts'
 
 export interface LaneContext {
@@ -41,8 +42,10 @@ interface Held {
   readonly leaseEndsAt: number
 }
 
-/** How many times its concurrency a lane holds, so that it need not wait for the next claim. */
-const AHEAD = 3
+/** How many times its concurrency waits in a lane, so that it need not wait for the next claim. */
+const AHEAD = 2
+/** How many times its concurrency a lane holds at most, with those whose end is being written. */
+const HELD = 8
 
 export class Lane {
   readonly #context: LaneContext
@@ -83,8 +86,8 @@ export class Lane {
     if (keys === 'ignored' || ratePerSecond > 0) {
       return Math.max(0, Math.min(most, Math.min(concurrency, perTurn) - this.#held))
     }
-    const free = concurrency * AHEAD - this.#held
-    return free * 2 < concurrency * AHEAD ? 0 : Math.min(most, free)
+    const free = concurrency * AHEAD - this.#waiting.length
+    return free < concurrency || this.#held >= concurrency * HELD ? 0 : Math.min(most, free)
   }
 
   /** How long until there may be room without anything ending; `undefined` when only that can help. */
@@ -107,15 +110,17 @@ export class Lane {
   }
 
   #pump(): void {
-    const { concurrency, timeoutMs } = this.#context.destination.policy
+    const { policy } = this.#context.destination
+    const { concurrency } = policy
     while (this.#waiting.length > 0 && this.#inFlight < concurrency && !this.#isStopping) {
       const now = performance.now()
       const heldForMs = this.#breaker.waitMs(now)
       if (heldForMs !== undefined) return this.#releaseAll(heldForMs)
       if (!this.#rate.tryTake(now)) return this.#pumpIn(this.#rate.waitMs(now))
       const held = this.#waiting.shift() as Held
+      if (this.#waiting.length === concurrency) this.#context.onRoom()
       // Another relay may have it before this attempt has ended, or has it already.
-      if (now + timeoutMs >= held.leaseEndsAt) this.#release(held, 0)
+      if (now + attemptMsMax(policy) >= held.leaseEndsAt) this.#release(held, 0)
       else void this.#run(held)
     }
   }

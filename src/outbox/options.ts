@@ -108,6 +108,11 @@ export interface DestinationPolicy {
   readonly breakerMs: number
 }
 
+/** How long one attempt may take at most: a look before it takes its own time. */
+export function attemptMsMax({ timeoutMs, onUncertain }: DestinationPolicy): number {
+  return onUncertain === 'check' ? 2 * timeoutMs : timeoutMs
+}
+
 export const DESTINATION_OPTION_NAMES = [...Object.keys(DESTINATION_DEFAULTS), 'check', 'retry']
 
 export function resolveDestinationPolicy(
@@ -168,7 +173,8 @@ function requireUncertainty(
 export interface RelayOptions {
   /**
    * How long a claimed message is this relay's. It bounds how long a message waits after a crash; no
-   * attempt is begun that could outlast it, so it must be longer than every destination's `timeoutMs`.
+   * attempt is begun that could outlast it, so it must be longer than every destination's `timeoutMs`,
+   * and than twice that where a check comes first.
    *
    * @defaultValue 60_000
    */
@@ -207,10 +213,10 @@ export function resolveRelayOptions(
   requireInteger('relay.pollMs', resolved.pollMs, { min: 1, max: 60_000 })
   requireInteger('relay.stopGraceMs', resolved.stopGraceMs, { min: 0, max: 3_600_000 })
   for (const { name, policy } of destinations) {
-    if (policy.timeoutMs < resolved.leaseMs) continue
+    if (attemptMsMax(policy) < resolved.leaseMs) continue
     throw new OptionInvalidError(
       'relay.leaseMs',
-      `longer than the timeoutMs of every destination; that of "${name}" is ${policy.timeoutMs}`,
+      `longer than an attempt at any destination; one at "${name}" may take ${attemptMsMax(policy)} ms`,
       resolved.leaseMs,
     )
   }

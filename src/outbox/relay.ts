@@ -73,15 +73,19 @@ export class Relay {
     this.#isStopping = true
     this.#wakeUp.close()
     await this.#running
-    const grace = setTimeout(
-      () => this.#interruption.abort(new Error('The relay was stopped')),
-      this.#context.options.stopGraceMs,
-    )
+    const grace = setTimeout(() => {
+      this.#interruption.abort(new Error('The relay was stopped'))
+      this.#close()
+    }, this.#context.options.stopGraceMs)
     await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()))
     clearTimeout(grace)
     await this.#settler.drain()
-    for (const destination of this.#context.destinations) destination.close?.()
+    this.#close()
     this.#context.happenings.emit('relay.stopped', { relayId: this.id })
+  }
+
+  #close(): void {
+    for (const destination of this.#context.destinations) destination.close?.()
   }
 
   async #run(): Promise<void> {

@@ -62,7 +62,8 @@ describe('a request', () => {
         response.on('drain', write).on('close', () => isClosed(true))
         write()
       },
-      { responseBytesMax: 1_000 },
+      // By its cap, and not because its time is over.
+      { responseBytesMax: 1_000, requestTimeoutMs: 600_000 },
     )
 
     const outcome = await post()

@@ -153,28 +153,51 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
     },
   )
 
-  test('X04: that is frozen past its lease is fenced when it thaws', async () => {
+  test('X04: that is frozen past its lease is fenced when it thaws, and begins nothing more', async () => {
     const outbox = await openOutbox(engine)
     let release: (answer: SinkAnswer) => void = () => undefined
     const held = new Promise<SinkAnswer>((resolve) => (release = resolve))
     const sink = await startSink({
       answer: (_request, count) => (count === 1 ? held : { status: 200 }),
     })
-    await outbox.write(1)
-    const config = { store: outbox.database.store, sink: sinkOf(sink), relay: RELAY }
+    await outbox.write(3)
+    const destination = { ...sinkOf(sink), concurrency: 1 }
+    const config = { store: outbox.database.store, sink: destination, relay: RELAY }
     const frozen = await startSubject('relay', config)
     await sink.untilRequests(1)
 
+    await until(
+      'it has claimed all of them, and sends them one by one',
+      async () => (await outbox.database.count('message_queue', 'lease_token is not null')) === 3,
+    )
     frozen.signal('SIGSTOP')
-    const other = await outbox.relay([httpDestination('sink', sinkOf(sink))], RELAY)
-    await other.untilHappened('message.sent')
+    await outbox.relay([httpDestination('sink', destination)], RELAY)
+    await outbox.untilIn('sent', 3)
     release({ status: 200 })
     frozen.signal('SIGCONT')
     await frozen.untilHappened('message.lease-lost')
+    frozen.signal('SIGTERM')
+    await frozen.gone
 
-    expect(sink.list()).toHaveLength(2)
-    expectOneEffectEach(sink, 1)
-    expect((await outbox.list('sent')).map(({ attempts }) => attempts)).toEqual([2])
+    expect(sink.list()).toHaveLength(4)
+    expectOneEffectEach(sink, 3)
+    expect((await outbox.list('sent')).map(({ attempts }) => attempts)).toEqual([2, 2, 2])
+  })
+
+  test('that is killed leaves no more in doubt than it was sending, where keys are ignored', async () => {
+    const outbox = await openOutbox(engine)
+    const sink = await startSink({ keys: 'ignored', answer: () => 'hang' })
+    await outbox.write(10)
+    const victim = await startSubject('relay', {
+      store: outbox.database.store,
+      sink: { ...sinkOf(sink), keys: 'ignored', concurrency: 2 },
+      relay: RELAY,
+    })
+    await sink.untilRequests(2)
+
+    await victim.kill()
+
+    expect(await outbox.database.count('message_queue', 'lease_token is not null')).toBe(2)
   })
 
   test(

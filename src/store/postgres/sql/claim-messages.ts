@@ -3,7 +3,8 @@
  *
  * One call for all destinations, in a function that keeps its plans: a relay that is idle asks for each
  * of them, and most have nothing. Each is an index scan of its own, so that a destination with a long
- * queue does not stand in front of the others.
+ * queue does not stand in front of the others. The messages are locked first and updated by their ids then:
+ * a join with what a limited, locking query gives could be planned to lock more than it gives.
  *
  * Whoever claims what was leased to another takes over from a relay that is gone, frozen or cut off.
  * That one may have sent the message, so it is uncertain from when it was claimed.
@@ -26,20 +27,21 @@ language plpgsql as $claim_messages$
 declare
   -- A variable, since PostgreSQL uses no index for a comparison with a function that changes as it runs.
   due_by timestamptz := clock_timestamp();
+  taken  uuid[];
 begin
   perform {schema}.require_settings();
   for i in 1 .. cardinality(names) loop
     continue when exists (select from {schema}.paused_destinations p where p.name = names[i]);
+    taken := array(select q.message_id
+                     from {schema}.message_queue q
+                    where q.destination = names[i]
+                      and q.send_at <= due_by
+                    order by q.send_at, q.message_id
+                    limit limits[i]
+                      for update skip locked);
+    continue when cardinality(taken) = 0;
     return query
-    with due as materialized (
-           select q.message_id
-             from {schema}.message_queue q
-            where q.destination = names[i]
-              and q.send_at <= due_by
-            order by q.send_at, q.message_id
-            limit limits[i]
-              for update skip locked),
-         claimed as (
+    with claimed as (
            update {schema}.message_queue q
               set lease_token = nextval('{schema}.message_leases'),
                   claimed_at = clock_timestamp(),
@@ -47,14 +49,14 @@ begin
                   attempts = q.attempts + 1,
                   uncertain_since = case when q.lease_token is null then q.uncertain_since
                                          else coalesce(q.uncertain_since, q.claimed_at) end
-             from due
-            where q.message_id = due.message_id
+            where q.message_id = any(taken)
            returning q.*)
     select m.id, m.destination, m.key, m.event_id, m.content_type, m.headers, encode(m.body, 'hex'),
            (extract(epoch from m.created_at) * 1000)::bigint, c.attempts, c.lease_token,
            (extract(epoch from c.claimed_at - c.uncertain_since) * 1000)::bigint, c.answer, c.same_answers
       from claimed c
       join {schema}.messages m on m.id = c.message_id
+     where m.id = any(taken)
      order by m.id;
   end loop;
 end
