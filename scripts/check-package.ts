@@ -19,7 +19,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
  * What the package may weigh. The packed size is what everybody downloads, the unpacked one what
  * everybody keeps. Raise it in the change that needs it, with the reason in that change.
  */
-const PACKED_BYTES_MAX = 400_000
+const PACKED_BYTES_MAX = 500_000
 const UNPACKED_BYTES_MAX = 1_600_000
 
 /** npm runs these on the machine of whoever installs the package, or on ours before a release. */

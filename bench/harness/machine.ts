@@ -35,6 +35,7 @@ export async function describeMachine(postgres: Pool): Promise<Machine> {
       pg: readVersion('pg'),
       'pg-boss': readVersion('pg-boss'),
       'graphile-worker': readVersion('graphile-worker'),
+      bullmq: readVersion('bullmq'),
       libsql: readRootVersion('libsql'),
       wrk: findWrkVersion() ?? 'not here: a generator of our own on Node',
     },
