@@ -19,11 +19,11 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
  * What the package may weigh. The packed size is what everybody downloads, the unpacked one what
  * everybody keeps. Raise it in the change that needs it, with the reason in that change.
  *
- * With 76 providers, their fixtures and the guard for Redis it is 409,393 bytes packed and 1,369,122
- * unpacked; a quarter more than that is the room for what comes.
+ * Most of it is 76 providers with their fixtures; steps, the outbox and the guard for Redis are the rest. A
+ * quarter more than it was with them is the room for what comes.
  */
-const PACKED_BYTES_MAX = 512_000
-const UNPACKED_BYTES_MAX = 1_712_000
+const PACKED_BYTES_MAX = 640_000
+const UNPACKED_BYTES_MAX = 2_200_000
 
 /** npm runs these on the machine of whoever installs the package, or on ours before a release. */
 const LIFECYCLE_SCRIPTS = [

@@ -36,6 +36,7 @@ export async function describeMachine(postgres: Pool): Promise<Machine> {
       'pg-boss': readVersion('pg-boss'),
       'graphile-worker': readVersion('graphile-worker'),
       '@dbos-inc/dbos-sdk': readVersion('@dbos-inc/dbos-sdk'),
+      bullmq: readVersion('bullmq'),
       libsql: readRootVersion('libsql'),
       wrk: findWrkVersion() ?? 'not here: a generator of our own on Node',
     },

@@ -17,7 +17,6 @@
  */
 
 import type { StepRecord } from '../model/step.ts'
-import type { Store } from '../store/contract.ts'
 import type { LeasedEvent, LeasedSettlement } from '../store/steps-contract.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createEnvelope } from './envelope.ts'
@@ -38,7 +37,6 @@ import { runTxStep } from './step-tx.ts'
 import { Skip } from './verdicts.ts'
 
 export interface RunStepsContext<Tx> extends StepRunContext<Tx> {
-  readonly store: StepRunContext<Tx>['store'] & Pick<Store<Tx>, 'listSteps'>
   readonly logger: Logger
   readonly interruption: Interruption
   readonly findUnit: (event: LeasedEvent) => HandlerUnit | undefined

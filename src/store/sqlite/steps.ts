@@ -12,7 +12,6 @@ import type {
   StepsStore,
   StepTransaction,
 } from '../steps-contract.ts'
-import type { Connection } from './connection.ts'
 import type { SqliteTx } from './lent-tx.ts'
 import { SqliteOutbox } from './outbox.ts'
 import { SqliteStepTransaction } from './step-transaction.ts'
