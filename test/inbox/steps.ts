@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { destination } from '../../src/outbox/destination.ts'
 import type { StepContext } from '../../src/work/step-context.ts'
 import { notDone, permanent, retryAfter, skip } from '../../src/work/verdicts.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
@@ -696,7 +697,10 @@ function besideOthers(store: StoreUnderTest): void {
 
 function sends(store: StoreUnderTest): void {
   test('messages are written once, by step.send and inside a step.tx, each with a key of its own', async () => {
-    const { inbox, deliver, next, database } = await openInbox(store)
+    const { inbox, deliver, next, database } = await openInbox(store, {
+      destinations: [destination('mail', () => undefined)],
+      relay: false,
+    })
     inbox.steps('stripe', 'invoice.paid', SOON, async (event, step: StepContext<QueryTx>) => {
       await step.send('mail', { to: event.key })
       await step.tx('write', async (tx, { send }) => {
@@ -722,7 +726,10 @@ function sends(store: StoreUnderTest): void {
   })
 
   test('a message of a step that throws is not written', async () => {
-    const { inbox, deliver, next, database } = await openInbox(store)
+    const { inbox, deliver, next, database } = await openInbox(store, {
+      destinations: [destination('mail', () => undefined)],
+      relay: false,
+    })
     inbox.steps('stripe', 'invoice.paid', async (_event, step) => {
       await step.tx('write', async (_tx, { send }) => {
         await send('mail', {})
