@@ -17,8 +17,10 @@ const PEERS = ['pg-boss', 'bullmq', '@dbos-inc/dbos-sdk']
 const COMPILED = join(BENCH, 'node_modules', '.compiled')
 
 if (PEERS.some((peer) => !existsSync(join(BENCH, 'node_modules', peer)))) {
-  console.log('Installing the peers (npm ci in bench/)')
-  run('npm', ['ci', '--no-fund', '--no-audit'], BENCH)
+  console.log('Installing the peers (npm install in bench/)')
+  // Not `npm ci`, which wants every optional package of every platform in the lock file, also those that
+  // a registry does not have.
+  run('npm', ['install', '--no-save', '--no-fund', '--no-audit'], BENCH)
 }
 run('npx', ['tsc', '-p', join(BENCH, 'tsconfig.compile.json')], join(BENCH, '..'))
 mkdirSync(COMPILED, { recursive: true })
