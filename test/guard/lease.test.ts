@@ -81,10 +81,13 @@ describe.skipIf(hasNoRedis)('a lease', () => {
       failures += 1
       return Promise.reject(new Error('connection lost'))
     })
-    const { guard } = await aGuard({ redis, client, ...OPTIONS })
+    const { guard, redisKey } = await aGuard({ redis, client, ...OPTIONS })
 
     const outcome = await guard.once('orders', 'evt_1', async ({ signal }) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      // Redis counts from a little later: until then it would still take the mark.
+      const isGone = async () => (await redis.send('EXISTS', redisKey('evt_1'))) === 0
+      await until('the lease is over in Redis as well', isGone)
       return failures
     })
 
