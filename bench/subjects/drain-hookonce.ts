@@ -5,7 +5,12 @@ import { fillInbox, SOURCES } from './fill-inbox.ts'
 import { openStore } from './open-store.ts'
 import { hear, runSubject, say } from './subject.ts'
 
-type HookonceConfig = DrainConfig & { readonly concurrency: number; readonly groupMax: number }
+type HookonceConfig = DrainConfig & {
+  readonly concurrency: number
+  readonly groupMax: number
+  /** Whether the handler waits for the answer to its statement, as those of the peers do. */
+  readonly waits?: boolean
+}
 
 /** Ours: one event, one call of the handler, many of them in one transaction. */
 runSubject<HookonceConfig>(async (config) => {
@@ -16,12 +21,13 @@ runSubject<HookonceConfig>(async (config) => {
 })
 
 async function drain(config: HookonceConfig) {
-  const { concurrency, groupMax, events, shape } = config
+  const { concurrency, groupMax, events, shape, waits = false } = config
   const { store, close } = openStore(config)
   const inbox = createInbox({ store, sources: SOURCES, worker: { concurrency, groupMax } })
   inbox.on('stripe', 'invoice.paid', async ({ payload }, { tx }) => {
     const { text, values } = effectOf(shape, payload.id)
-    await tx.query(text, values)
+    if (waits) await tx.query(text, values)
+    else tx.write(text, values)
   })
   const counts = { failed: 0, reruns: 0, errors: 0 }
   inbox.events.on('event.failed', () => (counts.failed += 1))

@@ -33,6 +33,11 @@ export const drainStored: Workload = {
           settings: [{ concurrency: 4, groupMax: 200 }],
         }),
         drainContestant(context, task, {
+          name: 'ours, waiting for each write',
+          script: 'drain-hookonce',
+          settings: [{ concurrency: 4, groupMax: 200, waits: true }],
+        }),
+        drainContestant(context, task, {
           name: 'pg-boss, transactional',
           script: 'drain-pg-boss',
           settings: PG_BOSS,

@@ -144,7 +144,8 @@ async function openAll(
 }
 
 async function open(prefix: string, draft: EventDraft): Promise<Arrived> {
-  const { source, type, body, headers, receivedAt, occurredAt } = draft
+  const { source, type, headers, receivedAt, occurredAt } = draft
+  const body = { bytes: draft.body }
   const key = draft.key ?? ''
   const keyHash = digestBytes(draft.keyHash).toString('hex')
   const content = { eventId: keyHash, source, key, type, body, headers, receivedAt, occurredAt }

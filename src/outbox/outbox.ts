@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto'
 import { OptionInvalidError } from '../errors.ts'
 import type { MessageDraft, SendOptions } from '../model/message.ts'
 import type { OutboxStore } from '../store/outbox-contract.ts'
+import type { OwnTx } from '../store/lent-transaction.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { Destination } from './destination.ts'
 import { draftMessage } from './draft-message.ts'
@@ -48,7 +49,7 @@ export class Outbox<Tx> {
    * Returns the message's idempotency key.
    */
   async send(
-    tx: Tx,
+    tx: OwnTx<Tx>,
     destination: string,
     payload: unknown,
     options: SendOptions = {},

@@ -1,6 +1,13 @@
 import type { DeliveryHeaders } from '../model/delivery.ts'
 import type { EventId } from '../model/event.ts'
 
+/** A body as the store hands it over. As text only where it is the bytes' UTF-8, and has every one of them. */
+export type StoredBody = { readonly bytes: Uint8Array } | { readonly text: string }
+
+export function bytesOf(body: StoredBody): Uint8Array {
+  return 'bytes' in body ? body.bytes : Buffer.from(body.text)
+}
+
 /** An event as a worker gets it. */
 export interface ClaimedEvent {
   readonly eventId: EventId
@@ -13,7 +20,7 @@ export interface ClaimedEvent {
   /** The hash by which the store knows the event, as hex: source, scope and key. Idempotency keys follow from it. */
   readonly keyHash: string
   readonly type: string
-  readonly body: Uint8Array
+  readonly body: StoredBody
   readonly headers: DeliveryHeaders
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined

@@ -22,7 +22,8 @@ import type { CommitResult, LentTx } from './lent-transaction.ts'
 import type { OutboxStore } from './outbox-contract.ts'
 import type { GroupLeaseRequest, LeasedEvent, StepsStore } from './steps-contract.ts'
 
-export type { ClaimedEvent } from './claimed-event.ts'
+export { bytesOf } from './claimed-event.ts'
+export type { ClaimedEvent, StoredBody } from './claimed-event.ts'
 export type { CommitResult, LentTx } from './lent-transaction.ts'
 
 export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
@@ -230,6 +231,10 @@ export interface Group<Tx> {
   readonly events: readonly ClaimedEvent[]
   /** Lends the transaction to one handler run. */
   lend(): LentTx<Tx>
+  /** Whether something was written through `tx.write` that was not sent yet. */
+  hasWrites(): boolean
+  /** Sends it and waits for the answers; throws if any of it failed. `rollbackTo` forgets what was not sent. */
+  flush(): Promise<void>
   /** Sets a savepoint. Marks nest; `name` is one of ours, a plain word. */
   mark(name: string): Promise<void>
   rollbackTo(name: string): Promise<void>

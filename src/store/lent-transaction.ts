@@ -11,11 +11,16 @@ export type CommitResult =
   /** The connection was lost at COMMIT. */
   | { readonly status: 'unknown'; readonly error: Error }
 
+/** What a transaction must have to be written to: the user's own has no more of ours than this. */
+export type OwnTx<Tx> = Pick<Tx, Extract<keyof Tx, 'query'>>
+
 export interface LentTx<Tx> {
   /** What the handler gets as `ctx.tx`. */
   readonly tx: Tx
   /** Waits for statements the handler did not wait for, then refuses every further one. Never throws. */
   revoke(): Promise<void>
+  /** Sends what was written without waiting for it; throws if any of it failed. */
+  flush(): Promise<void>
   /** Refuses every further statement now, without waiting. For timeouts. */
   revokeNow(): void
 }

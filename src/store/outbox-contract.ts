@@ -23,19 +23,20 @@ import type {
   MessageResponse,
 } from '../model/message.ts'
 import type { MessageState } from '../model/message-state.ts'
+import type { OwnTx } from './lent-transaction.ts'
 
 export interface OutboxStore<Tx> {
   /**
    * Writes the messages in a transaction that the caller holds: a lent one, or the user's own. A message
    * whose destination and key are in the store already, or twice in the list, writes nothing.
    */
-  enqueueMessages(tx: Tx, messages: readonly MessageDraft[]): Promise<void>
+  enqueueMessages(tx: OwnTx<Tx>, messages: readonly MessageDraft[]): Promise<void>
 
   /**
    * Refuses what the user took for a transaction and is none, as far as the engine can tell.
    * @throws HookonceError with the code TRANSACTION_EXPECTED
    */
-  requireTransaction(tx: Tx): Promise<void>
+  requireTransaction(tx: OwnTx<Tx>): Promise<void>
 
   /** Claims due messages of destinations that are not paused, oldest first, no more of each than asked for. */
   claimMessages(request: {

@@ -1,7 +1,6 @@
 import type { Logger } from '../telemetry/logger.ts'
 import type { SendOptions } from '../model/message.ts'
-import { Outgoing } from './outgoing.ts'
-import { createContext } from './run-event.ts'
+import { RunningContext } from './running-context.ts'
 import { runCallStep } from './step-call.ts'
 import type { CallOptions, StepCallContext, StepContext } from './step-context.ts'
 import { keyOfStep } from './step-scope.ts'
@@ -13,9 +12,9 @@ type CallWork<Result> = (context: StepCallContext) => Promise<Result> | Result
 /** What a step handler gets as its second argument. */
 export function createStepContext<Tx>(scope: StepScope<Tx>, logger: Logger): StepContext<Tx> {
   const { leased, handler, life, settings } = scope
-  const outgoing = new Outgoing<Tx>(scope.context.outbox, leased, handler.name)
-  const parts = { lent: undefined, abortion: life, outgoing }
-  const context = createContext({ logger }, { event: leased, handler }, parts)
+  const { outbox } = scope.context
+  const parts = { logger, outbox, event: leased, handler, lent: undefined, abortion: life }
+  const context = new RunningContext<Tx>(parts)
   const labels = new SendLabels()
   const timeoutMs = settings.txTimeoutMs
   return {

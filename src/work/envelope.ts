@@ -1,6 +1,7 @@
 import { HookonceError } from '../errors.ts'
 import type { WebhookEvent } from '../model/event.ts'
-import type { ClaimedEvent } from '../store/contract.ts'
+import { bytesOf } from '../store/contract.ts'
+import type { ClaimedEvent, StoredBody } from '../store/contract.ts'
 import { parsePayload } from './parse-payload.ts'
 import { describeIssues } from './standard-schema.ts'
 import type { StandardSchema } from './standard-schema.ts'
@@ -10,12 +11,18 @@ import type { StandardSchema } from './standard-schema.ts'
  *
  * @throws HookonceError `PAYLOAD_INVALID`
  */
-export async function createEnvelope(
+export function createEnvelope(
   event: EnvelopeContent,
   schema: StandardSchema | undefined,
+): WebhookEvent | Promise<WebhookEvent> {
+  return schema === undefined ? new Envelope(event) : createChecked(event, schema)
+}
+
+async function createChecked(
+  event: EnvelopeContent,
+  schema: StandardSchema,
 ): Promise<WebhookEvent> {
   const envelope = new Envelope(event)
-  if (schema === undefined) return envelope
   const checked = await schema['~standard'].validate(envelope.payload)
   if (checked.issues === undefined) return new Envelope(event, checked.value)
   throw new HookonceError(
@@ -36,10 +43,11 @@ class Envelope implements WebhookEvent {
   readonly source: string
   readonly key: string
   readonly type: string
-  readonly body: Uint8Array
   readonly headers: WebhookEvent['headers']
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined
+  readonly #stored: StoredBody
+  #body: Uint8Array | undefined
   #payload: { readonly value: unknown } | undefined
 
   constructor(event: EnvelopeContent, ...payload: [unknown?]) {
@@ -47,15 +55,20 @@ class Envelope implements WebhookEvent {
     this.source = event.source
     this.key = event.key
     this.type = event.type
-    this.body = event.body
+    this.#stored = event.body
     this.headers = event.headers
     this.receivedAt = event.receivedAt
     this.occurredAt = event.occurredAt
     if (payload.length > 0) this.#payload = { value: payload[0] }
   }
 
+  get body(): Uint8Array {
+    this.#body ??= bytesOf(this.#stored)
+    return this.#body
+  }
+
   get payload(): unknown {
-    this.#payload ??= { value: parsePayload(this.body, this.headers) }
+    this.#payload ??= { value: parsePayload(this.#stored, this.headers) }
     return this.#payload.value
   }
 }

@@ -129,7 +129,8 @@ export interface HandlerUnit {
 export class HandlerRegistry {
   readonly #sources: ReadonlySet<string>
   readonly #handlers: Handler[] = []
-  readonly #units = new Map<string, HandlerUnit | undefined>()
+  /** By source and type; `null` where no handler wants the type. */
+  readonly #units = new Map<string, Map<string, HandlerUnit | null>>()
 
   constructor(sources: ReadonlySet<string>) {
     this.#sources = sources
@@ -175,16 +176,19 @@ export class HandlerRegistry {
   }
 
   findUnit(source: string, type: string): HandlerUnit | undefined {
-    // Types come from senders: the separator cannot occur in a source's name, which is ours.
-    const key = `${source}\u0000${type}`
-    if (this.#units.has(key)) return this.#units.get(key)
+    let types = this.#units.get(source)
+    const known = types?.get(type)
+    if (known !== undefined) return known ?? undefined
     const handlers = this.#handlers.filter(
       (handler) => handler.source === source && handler.matches(type),
     )
     const unit = handlers.length === 0 ? undefined : createUnit(source, handlers)
-    // A sender may invent types without end; the cache may not grow with them.
-    if (this.#units.size >= 10_000) this.#units.clear()
-    this.#units.set(key, unit)
+    // A sender may invent types without end; what is remembered may not grow with them.
+    if (types === undefined || types.size >= 10_000) {
+      types = new Map()
+      this.#units.set(source, types)
+    }
+    types.set(type, unit ?? null)
     return unit
   }
 }

@@ -8,7 +8,6 @@
  * @module
  */
 
-import { HookonceError } from '../errors.ts'
 import type { MessageDraft, SendOptions } from '../model/message.ts'
 import type { ClaimedEvent } from '../store/contract.ts'
 import { deriveIdempotencyKey } from './idempotency-key.ts'
@@ -32,7 +31,6 @@ export class Outgoing<Tx> {
   readonly #handler: string
   readonly #drafts: MessageDraft[] = []
   readonly #sent = new Map<string, number>()
-  #isClosed = false
 
   constructor(outbox: HandlerOutbox<Tx>, event: ClaimedEvent, handler: string) {
     this.#outbox = outbox
@@ -42,12 +40,6 @@ export class Outgoing<Tx> {
 
   /** Not async, so that what it throws is thrown by the handler's own line. */
   send(destination: string, payload: unknown, options: SendOptions = {}): Promise<string> {
-    if (this.#isClosed) {
-      throw new HookonceError(
-        'TX_REVOKED',
-        'The handler has returned or timed out, and sends nothing more. Is an await missing?',
-      )
-    }
     const { eventId } = this.#event
     const defaultKey = (): string => this.#nextKey(destination)
     const draft = this.#outbox.draft({ destination, payload, options, defaultKey, eventId })
@@ -55,12 +47,7 @@ export class Outgoing<Tx> {
     return Promise.resolve(draft.key)
   }
 
-  close(): void {
-    this.#isClosed = true
-  }
-
   async write(tx: Tx): Promise<void> {
-    this.close()
     if (this.#drafts.length > 0) await this.#outbox.enqueue(tx, this.#drafts)
   }
 

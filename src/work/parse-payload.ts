@@ -1,5 +1,6 @@
 import { HookonceError } from '../errors.ts'
 import type { DeliveryHeaders } from '../model/delivery.ts'
+import type { StoredBody } from '../store/contract.ts'
 
 /**
  * The payload of a body: JSON, or a form where the sender says so.
@@ -9,16 +10,20 @@ import type { DeliveryHeaders } from '../model/delivery.ts'
  *
  * @throws HookonceError `PAYLOAD_INVALID`
  */
-export function parsePayload(body: Uint8Array, headers: DeliveryHeaders): unknown {
-  const text = decode(body)
+export function parsePayload(body: StoredBody, headers: DeliveryHeaders): unknown {
+  const text = 'text' in body ? withoutMark(body.text) : decode(body.bytes)
   if (isForm(headers)) return parseForm(text)
   return parseJson(text)
 }
 
+/** What says in which order the bytes are, at the beginning of some texts, is none of their content. */
+function withoutMark(text: string): string {
+  return text.startsWith('\ufeff') ? text.slice(1) : text
+}
+
 function decode(body: Uint8Array): string {
   try {
-    // `fatal`: replacement characters would be a silent change of what the sender said.
-    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+    return DECODER.decode(body)
   } catch (error) {
     throw new HookonceError(
       'PAYLOAD_INVALID',
@@ -27,6 +32,9 @@ function decode(body: Uint8Array): string {
     )
   }
 }
+
+/** `fatal`: replacement characters would be a silent change of what the sender said. */
+const DECODER = new TextDecoder('utf-8', { fatal: true })
 
 function parseJson(text: string): unknown {
   try {
@@ -45,8 +53,9 @@ function parseJson(text: string): unknown {
 }
 
 function isForm(headers: DeliveryHeaders): boolean {
-  const contentType = [headers['content-type'] ?? ''].flat()[0] ?? ''
-  return contentType.toLowerCase().startsWith('application/x-www-form-urlencoded')
+  const found = headers['content-type']
+  const contentType = typeof found === 'string' ? found : found?.[0]
+  return contentType?.toLowerCase().startsWith('application/x-www-form-urlencoded') === true
 }
 
 /** GitHub and others put the JSON into one field called `payload`. */

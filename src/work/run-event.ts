@@ -14,14 +14,12 @@ import type { ContentionKind } from '../store/contention.ts'
 import type { ClaimedEvent, LentTx } from '../store/contract.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createEnvelope } from './envelope.ts'
-import type { HandlerContext } from './handler-context.ts'
 import type { Handler, HandlerUnit } from './handlers.ts'
-import { deriveIdempotencyKey } from './idempotency-key.ts'
 import { Abortion, InterruptedError } from './interruption.ts'
 import type { Interruption } from './interruption.ts'
-import { Outgoing } from './outgoing.ts'
 import type { HandlerOutbox } from './outgoing.ts'
 import type { RetryPolicy } from './retry-policy.ts'
+import { RunningContext } from './running-context.ts'
 import { PermanentError, Skip } from './verdicts.ts'
 
 export type RunResult = RunDone | RunSkipped | RunFailed
@@ -71,7 +69,14 @@ export async function runEvent<Tx>(
     event,
     unit,
     lender,
-  }: { event: ClaimedEvent; unit: HandlerUnit; lender: TxLender<Tx> | undefined },
+    defersWrites = false,
+  }: {
+    event: ClaimedEvent
+    unit: HandlerUnit
+    lender: TxLender<Tx> | undefined
+    /** The caller flushes. */
+    defersWrites?: boolean
+  },
 ): Promise<RunResult> {
   const startedAt = performance.now()
   const elapsed = () => performance.now() - startedAt
@@ -79,7 +84,7 @@ export async function runEvent<Tx>(
   let skipped: Skip | undefined
   for (const handler of unit.handlers) {
     try {
-      const value = await callHandler(context, { event, handler, lender })
+      const value = await callHandler(context, { event, handler, lender, defersWrites })
       if (value instanceof Skip) skipped ??= value
       values.push(value)
     } catch (error) {
@@ -103,6 +108,7 @@ interface HandlerCall<Tx> {
   readonly event: ClaimedEvent
   readonly handler: Handler
   readonly lender: TxLender<Tx> | undefined
+  readonly defersWrites: boolean
 }
 
 async function callHandler<Tx>(context: RunEventContext, call: HandlerCall<Tx>): Promise<unknown> {
@@ -132,15 +138,16 @@ async function runHandler<Tx>(
   abortion: Abortion,
 ): Promise<unknown> {
   const { event, handler } = call
-  const outgoing = new Outgoing<Tx>(context.outbox, event, handler.name)
+  const { logger, outbox } = context
+  const running = new RunningContext({ logger, outbox, event, handler, lent, abortion })
   try {
     const envelope = await createEnvelope(event, handler.schema)
-    const handlerContext = createContext(context, call, { lent, abortion, outgoing })
-    const value: unknown = await handler.run(envelope, handlerContext)
-    if (lent !== undefined) await outgoing.write(lent.tx)
+    const value: unknown = await handler.run(envelope, running)
+    if (running.hasMessages) await running.writeMessages()
+    if (!call.defersWrites) await lent?.flush()
     return value
   } finally {
-    outgoing.close()
+    running.close()
     await lent?.revoke()
   }
 }
@@ -150,7 +157,7 @@ type CallEnd =
   | { readonly status: 'ended'; readonly error: unknown }
   | { readonly status: 'overdue'; readonly error: Error }
 
-function endOf(
+export function endOf(
   running: Promise<unknown>,
   timeoutMs: number,
   interruption: Interruption,
@@ -173,56 +180,6 @@ function endOf(
       (error: unknown) => finish({ status: 'ended', error }),
     )
   })
-}
-
-export function createContext<Tx>(
-  { logger }: Pick<RunEventContext, 'logger'>,
-  { event, handler }: Pick<HandlerCall<Tx>, 'event' | 'handler'>,
-  { lent, abortion, outgoing }: HandlerParts<Tx>,
-): HandlerContext<Tx> {
-  const about = {
-    eventId: event.eventId,
-    source: event.source,
-    type: event.type,
-    handler: handler.name,
-  }
-  return {
-    get tx(): Tx {
-      if (lent !== undefined) return lent.tx
-      throw transactionExpected(handler, 'no tx')
-    },
-    send(destination, payload, options) {
-      if (lent !== undefined) return outgoing.send(destination, payload, options)
-      throw transactionExpected(handler, 'nothing to send in')
-    },
-    attempt: event.attempt,
-    isReplay: event.run > 0,
-    get signal() {
-      return abortion.signal
-    },
-    log: {
-      debug: (message, fields) => logger.debug({ ...fields, ...about }, message),
-      info: (message, fields) => logger.info({ ...fields, ...about }, message),
-      warn: (message, fields) => logger.warn({ ...fields, ...about }, message),
-      error: (message, fields) => logger.error({ ...fields, ...about }, message),
-    },
-    idempotencyKey: (name = '') =>
-      deriveIdempotencyKey({ keyHash: event.keyHash, handler: handler.name, name }),
-  }
-}
-
-/** What the context of a handler is made of. */
-interface HandlerParts<Tx> {
-  readonly lent: Pick<LentTx<Tx>, 'tx'> | undefined
-  readonly abortion: { readonly signal: AbortSignal }
-  readonly outgoing: Outgoing<Tx>
-}
-
-function transactionExpected({ name }: Handler, lacks: string): HookonceError {
-  return new HookonceError(
-    'TRANSACTION_EXPECTED',
-    `The handler "${name}" has guarantee 'at-least-once' and therefore ${lacks}; leave the option out to get a transaction`,
-  )
 }
 
 export class HandlerTimeoutError extends HookonceError {

@@ -17,33 +17,27 @@
  *   status is checked after every event, and the store proves at `settle` that it is still the one that
  *   claimed (`test/faults/handler.test.ts`, H08).
  *
- * What it leaves to others: which events run together (`group-sizes.ts`), what an ended handler means
- * (`run-event.ts`, `settlement.ts`), what becomes of a group that cannot be committed (`let-go.ts`), and
+ * What it leaves to others: which events run together (`group-sizes.ts`), how they do (`run-together.ts`), what
+ * an ended handler means (`run-event.ts`, `settlement.ts`), what becomes of a group that cannot be committed (`let-go.ts`), and
  * all SQL (`store/`).
  *
  * @module
  */
 
-import { HookonceError, SettingRefusedError } from '../errors.ts'
 import type { ClaimedEvent, Group, RunningEvent } from '../store/contract.ts'
-import type { GroupSizes } from './group-sizes.ts'
-import type { Handler, HandlerUnit } from './handlers.ts'
+import type { HandlerUnit } from './handlers.ts'
 import { blameForRefusal, GroupEndedError, GroupLostError, isEnded, letGo } from './let-go.ts'
-import type { LetGoContext } from './let-go.ts'
 import { reportSettlement } from './report-settlement.ts'
 import { runEvent } from './run-event.ts'
-import type { RunEventContext, RunFailed, RunResult } from './run-event.ts'
+import type { RunResult } from './run-event.ts'
+import { noteContention, runInGroup, unhandled } from './run-in-group.ts'
+import type { RunInGroupContext } from './run-in-group.ts'
+import { runTogether } from './run-together.ts'
 import { settlementOf } from './settlement.ts'
 import type { SettledEvent } from './settlement.ts'
-import type { Turns } from './turns.ts'
 
-export interface RunGroupContext extends RunEventContext, LetGoContext {
-  readonly sizes: GroupSizes
-  readonly turns: Turns
+export interface RunGroupContext extends RunInGroupContext {
   readonly announce: (running: readonly RunningEvent[]) => Promise<void>
-  readonly groupBudgetMs: number
-  /** Whether the worker is being stopped: handlers that have not started are let go. */
-  readonly isStopping: () => boolean
 }
 
 /**
@@ -156,46 +150,6 @@ const RERUN_LOCK_TIMEOUT_MS = 1_000
 /** Deadlocks and serialization failures are nobody's fault: tried again in place, without a lost attempt. */
 const IN_PLACE_MAX = 5
 
-type Together =
-  | { readonly status: 'ran'; readonly settled: readonly SettledEvent[] }
-  | {
-      readonly status: 'spoiled'
-      readonly cause: Error
-      readonly isContended: boolean
-      readonly ranBefore: number
-    }
-
-/** The fast path: no savepoint between events. The first failure spoils it. */
-async function runTogether<Tx>(
-  context: RunGroupContext,
-  group: Group<Tx>,
-  events: readonly ClaimedEvent[],
-): Promise<Together> {
-  const settled: SettledEvent[] = []
-  const startedAt = performance.now()
-  for (const event of events) {
-    if (settled.length > 0 && performance.now() - startedAt > context.groupBudgetMs) break
-    if (context.isStopping()) break
-    const unit = context.findUnit(event)
-    if (unit === undefined) {
-      settled.push(unhandled(event))
-      continue
-    }
-    const result = await runInGroup(context, group, event, unit)
-    if (result.status === 'failed') {
-      if (result.error instanceof SettingRefusedError) {
-        context.sizes.neverGroup(unit)
-        throw result.error
-      }
-      const isContended = result.contention !== undefined
-      if (isContended) noteContention(context, unit)
-      return { status: 'spoiled', cause: result.error, isContended, ranBefore: settled.length }
-    }
-    settled.push({ event, unit, settlement: settlementOf(event, unit, result), error: undefined })
-  }
-  return { status: 'ran', settled }
-}
-
 /** The careful path: each event behind its own mark, its failure written where its claim is held. */
 async function runOneByOne<Tx>(
   context: RunGroupContext,
@@ -246,34 +200,6 @@ async function runBehindMark<Tx>(
   }
 }
 
-/** Runs one event and looks at what is left of the transaction. */
-async function runInGroup<Tx>(
-  context: RunGroupContext,
-  group: Group<Tx>,
-  event: ClaimedEvent,
-  unit: HandlerUnit,
-): Promise<RunResult> {
-  const result = await runEvent(context, { event, unit, lender: group })
-  switch (group.status()) {
-    case 'open':
-      context.sizes.measured(unit, result.durationMs)
-      return result
-    case 'failed':
-      if (result.status === 'failed') return result
-      return abortedRun(unit, result.durationMs)
-    case 'ended':
-      throw new GroupEndedError(event)
-    case 'lost':
-      throw new GroupLostError(event, result)
-  }
-}
-
-/** Smaller groups, and one at a time: against those of other processes, and against our own. */
-function noteContention({ sizes, turns }: RunGroupContext, unit: HandlerUnit): void {
-  sizes.contended(unit)
-  turns.contended(unit)
-}
-
 /** For `at-least-once`: nothing is shared, so nothing has to wait for its neighbour. */
 async function runSideBySide<Tx>(
   context: RunGroupContext,
@@ -291,31 +217,6 @@ async function runSideBySide<Tx>(
   // A handler that outlasts every connection would otherwise run for ever without a counted attempt.
   if (group.status() === 'lost') context.runAlone(group.events)
   return settled
-}
-
-function unhandled(event: ClaimedEvent): SettledEvent {
-  const { eventId, run, source, type } = event
-  return {
-    event,
-    unit: undefined,
-    settlement: { state: 'unhandled', eventId, run, source, type },
-    error: undefined,
-  }
-}
-
-function abortedRun(unit: HandlerUnit, durationMs: number): RunFailed {
-  return {
-    status: 'failed',
-    reason: 'transaction',
-    error: new HookonceError(
-      'TRANSACTION_ABORTED',
-      'The transaction was aborted by an earlier error that the handler swallowed: nothing of it can be kept, so let such an error through',
-    ),
-    retry: (unit.handlers[0] as Handler).retry,
-    isPermanent: false,
-    contention: undefined,
-    durationMs,
-  }
 }
 
 function reportCommitted(

@@ -23,8 +23,8 @@ import { createEnvelope } from './envelope.ts'
 import type { Handler, HandlerUnit } from './handlers.ts'
 import { InterruptedError } from './interruption.ts'
 import type { Interruption } from './interruption.ts'
-import { Outgoing } from './outgoing.ts'
-import { createContext, HandlerTimeoutError, stringifyResult } from './run-event.ts'
+import { HandlerTimeoutError, stringifyResult } from './run-event.ts'
+import { RunningContext } from './running-context.ts'
 import type { RunResult } from './run-event.ts'
 import { settlementOf } from './settlement.ts'
 import { createStepContext } from './create-step-context.ts'
@@ -178,20 +178,15 @@ async function runAsStep<Tx>(scope: StepScope<Tx>, logger: Logger): Promise<unkn
   const { handler, leased, envelope, life } = scope
   const name = 'handler'
   const run = async (lent: { readonly tx: Tx } | undefined): Promise<KeptValue> => {
-    const outgoing = new Outgoing<Tx>(scope.context.outbox, leased, handler.name)
-    const abortion = {
-      get signal() {
-        return life.signal
-      },
-    }
+    const { outbox } = scope.context
+    const parts = { logger, outbox, event: leased, handler, lent, abortion: life }
+    const running = new RunningContext<Tx>(parts)
     try {
-      const about = { event: leased, handler }
-      const context = createContext({ logger }, about, { lent, abortion, outgoing })
-      const value: unknown = await handler.run(envelope, context)
-      if (lent !== undefined) await outgoing.write(lent.tx)
+      const value: unknown = await handler.run(envelope, running)
+      await running.writeMessages()
       return value instanceof Skip ? { skipped: value.reason } : { value }
     } finally {
-      outgoing.close()
+      running.close()
     }
   }
   const timeoutMs = handler.timeoutMs

@@ -143,7 +143,9 @@ async function runLent<Tx>(
   const lent = transaction.lend()
   const running = (async () => {
     try {
-      return await work(lent.tx)
+      const value = await work(lent.tx)
+      await lent.flush()
+      return value
     } finally {
       await lent.revoke()
     }

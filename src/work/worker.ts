@@ -52,6 +52,8 @@ const GROUP_LOCK_TIMEOUT_MS = 50
 const IDLE_MARGIN_MS = 1_000
 /** Every so many claims another kind goes first, so that a flood of one cannot starve the others. */
 const OTHERS_FIRST_EVERY = 8
+/** For how long a kind that had nothing due comes last. */
+const EMPTY_MS = 50
 /** What is due and could not be claimed a moment ago is in somebody else's hands. */
 const LOOK_AGAIN_MS = 20
 
@@ -68,6 +70,7 @@ export class Worker<Tx> {
   readonly #permits: Permits
   readonly #steps: StepRunner<Tx>
   readonly #runsAlone = new Set<string>()
+  readonly #emptyAt = new Map<Kind, number>()
   /** The slots whose record lists events. */
   readonly #announced = new Set<number>()
   #slots: Promise<void>[] = []
@@ -160,20 +163,31 @@ export class Worker<Tx> {
   async #claim(slot: WorkerSlot, turn: number): Promise<Group<Tx> | 'leased' | undefined> {
     // Without a handler it could only park what another process may know how to run.
     if (this.#context.handlers.isEmpty || this.#isFull()) return undefined
-    const kinds = KINDS[turn % OTHERS_FIRST_EVERY] ?? FRESH_FIRST
-    for (const kind of kinds) {
+    for (const kind of this.#orderKinds(turn)) {
       if (kind === 'leasable') {
         if (await this.#lease()) return 'leased'
+        this.#emptyAt.set(kind, performance.now())
         continue
       }
       const group = await this.#context.store.claimGroup(this.#createRequest(slot, kind))
-      if (group === undefined) continue
+      if (group === undefined) {
+        if (kind !== 'fresh') this.#emptyAt.set(kind, performance.now())
+        continue
+      }
       const [first] = group.events
       if (first === undefined || this.#findUnit(first)?.isSteps !== true) return group
       this.#steps.start(await group.lease(this.#leaseRequest()))
       return 'leased'
     }
     return undefined
+  }
+
+  /** By turn, and last of all what had nothing a moment ago: each look is a transaction. */
+  #orderKinds(turn: number): readonly Kind[] {
+    const kinds = KINDS[turn % OTHERS_FIRST_EVERY] ?? FRESH_FIRST
+    const since = performance.now() - EMPTY_MS
+    const wasEmpty = (kind: Kind): boolean => (this.#emptyAt.get(kind) ?? -Infinity) > since
+    return [...kinds.filter((kind) => !wasEmpty(kind)), ...kinds.filter(wasEmpty)]
   }
 
   /** Whether nothing that could be found could be run now. */
@@ -287,6 +301,8 @@ export class Worker<Tx> {
     })
   }
 }
+
+type Kind = ClaimRequest['kind'] | 'leasable'
 
 const FRESH_FIRST = ['fresh', 'leasable', 'again', 'suspect'] as const
 const AGAIN_FIRST = ['again', 'suspect', 'leasable', 'fresh'] as const

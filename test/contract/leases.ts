@@ -1,3 +1,4 @@
+import { bytesOf } from '../../src/store/contract.ts'
 import { describe, expect, test } from 'vitest'
 import type { LeasedEvent, LeaseRequest } from '../../src/store/steps-contract.ts'
 import { anEventDraft } from '../support/builders.ts'
@@ -67,7 +68,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
         occurredAt: draft.occurredAt,
         keyHash: Buffer.from(draft.keyHash, 'latin1').toString('hex'),
       })
-      expect(Buffer.from(event!.body)).toEqual(Buffer.from(draft.body))
+      expect(Buffer.from(bytesOf(event!.body))).toEqual(Buffer.from(draft.body))
     })
 
     test('of two workers that ask at once one gets the event', async () => {

@@ -1,3 +1,4 @@
+import { bytesOf } from '../../src/store/contract.ts'
 import { describe, expect, test } from 'vitest'
 import { anEventDraft } from '../support/builders.ts'
 import { openStore } from '../support/store-under-test.ts'
@@ -26,7 +27,7 @@ export function recordBytesContract(underTest: StoreUnderTest): void {
       const { eventId } = await recordOne(store, anEventDraft({ body }))
 
       const [claimed] = (await claim(store)).events
-      expect(toHex(claimed?.body)).toBe(toHex(body))
+      expect(toHex(claimed && bytesOf(claimed.body))).toBe(toHex(body))
       expect(toHex((await store.findEvent(eventId))?.body)).toBe(toHex(body))
     })
 

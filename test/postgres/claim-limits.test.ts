@@ -1,3 +1,4 @@
+import { bytesOf } from '../../src/store/contract.ts'
 import { describe, expect, test } from 'vitest'
 import { checkOut, createSchemaBinding } from '../../src/store/postgres/connection.ts'
 import { claimChosenEvents } from '../../src/store/postgres/sql/claim-group.ts'
@@ -59,7 +60,7 @@ describe.skipIf(hasNoPostgres)('what a claim takes on PostgreSQL', () => {
 
     // One that is over the budget by itself still runs.
     const third = await claim(store)
-    expect(third.events.map(({ key, body }) => [key, body.byteLength])).toEqual([
+    expect(third.events.map(({ key, body }) => [key, bytesOf(body).byteLength])).toEqual([
       ['evt_3', 17 * MIB],
     ])
     await third.abandon()

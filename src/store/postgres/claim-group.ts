@@ -12,10 +12,20 @@ export interface ClaimedTransaction {
   readonly xid: string
 }
 
+/** Where a kind of claim begins to look, in microseconds since 1970. */
+interface Marks {
+  /** Nothing is due below it. */
+  low: number
+  lowFoundAt: number
+  /** What is between the two was claimed by this process a moment ago. */
+  ahead: number | undefined
+  lookedBackAt: number
+}
+
 /** Claims groups, and remembers from where on the queue is worth looking at. */
 export class GroupClaimer {
   readonly #suspectLock: string
-  readonly #marks = new Map<ClaimRequest['kind'], { lowWaterMs: number; fullScanAt: number }>()
+  readonly #marks = new Map<ClaimRequest['kind'], Marks>()
 
   constructor(suspectLock: string) {
     this.#suspectLock = suspectLock
@@ -57,10 +67,14 @@ export class GroupClaimer {
     if (request.kind === 'suspect' && !(await lockSuspects(connection, this.#suspectLock)))
       return []
 
-    const { events: candidates, hasMore } = await this.#claimDue(connection, request)
+    const { events: candidates, runAts, hasMore } = await this.#claimDue(connection, request)
     if (candidates.length === 0) return []
     const chosen = request.choose(candidates)
     const isAll = chosen.length === candidates.length && !hasMore
+    const marks = this.#marks.get(request.kind)
+    // What is let go of is the oldest that is due, and nothing shall overtake it.
+    if (marks !== undefined && request.kind === 'fresh')
+      marks.ahead = isAll ? runAts.at(-1) : undefined
     if (isAll || chosen.length === 0) return chosen
 
     // Row locks go with their transaction or savepoint. Beginning anew costs the same one round trip as
@@ -71,31 +85,43 @@ export class GroupClaimer {
 
   async #claimDue(connection: Connection, request: ClaimRequest): Promise<Claimed> {
     const now = performance.now()
-    const mark = this.#marks.get(request.kind)
-    const isMarkGood = mark !== undefined && now - mark.fullScanAt < FULL_SCAN_EVERY_MS
+    const marks = this.#marks.get(request.kind)
 
-    if (isMarkGood) {
-      const claimed = await claimDueEvents(connection, request, mark.lowWaterMs)
-      if (claimed.firstRunAtMs !== undefined) mark.lowWaterMs = markBelow(claimed.firstRunAtMs)
+    if (marks?.ahead !== undefined && now - marks.lookedBackAt < LOOK_BACK_EVERY_MS) {
+      const claimed = await claimDueEvents(connection, request, marks.ahead)
+      // Fewer than asked for: whoever is behind the mark comes first.
+      if (claimed.events.length === request.limit) return claimed
+      marks.ahead = undefined
       if (claimed.events.length > 0) return claimed
     }
+    if (marks !== undefined && now - marks.lowFoundAt < FULL_SCAN_EVERY_MS) {
+      const claimed = await claimDueEvents(connection, request, marks.low)
+      const [first] = claimed.runAts
+      if (first !== undefined) {
+        marks.low = first - MARK_SLACK_US
+        marks.lookedBackAt = now
+        return claimed
+      }
+    }
     const claimed = await claimDueEvents(connection, request, undefined)
-    if (claimed.firstRunAtMs === undefined) this.#marks.delete(request.kind)
+    const [first] = claimed.runAts
+    if (first === undefined) this.#marks.delete(request.kind)
     else {
-      const lowWaterMs = markBelow(claimed.firstRunAtMs)
-      this.#marks.set(request.kind, { lowWaterMs, fullScanAt: now })
+      // Below the first and not the last: most of them may be let go, and are the next ones due.
+      const low = first - MARK_SLACK_US
+      this.#marks.set(request.kind, { low, lowFoundAt: now, ahead: undefined, lookedBackAt: now })
     }
     return claimed
   }
 }
 
-/** Below the first candidate and not the last: most of them may be let go, and are the next ones due. */
-function markBelow(firstRunAtMs: number): number {
-  return firstRunAtMs - MARK_SLACK_MS
-}
-
 /** Until the chosen handlers say how long they may take. */
 const CLAIM_IDLE_TIMEOUT_MS = 30_000
 /** A row may become visible later than one that is due after it, by as long as its transaction took. */
-const MARK_SLACK_MS = 10_000
+const MARK_SLACK_US = 10_000_000
 const FULL_SCAN_EVERY_MS = 5_000
+/**
+ * Between two looks at what is behind, claims begin where the last one ended: what is before that is locked by
+ * the other groups of this process or has just been deleted, and each claim would walk over all of it.
+ */
+const LOOK_BACK_EVERY_MS = 50

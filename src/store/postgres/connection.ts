@@ -143,8 +143,13 @@ export class Connection {
 
   /** Runs a handler's statement as it is: with the user's parsers, and for as long as it takes. */
   async passOn(config: PgQueryConfig): Promise<PgResult> {
+    return this.submit((client) => client.query(config))
+  }
+
+  /** Lets something be sent that belongs to a handler, and learns from how it fails. */
+  async submit<T>(send: (client: PgPoolClient) => Promise<T>): Promise<T> {
     try {
-      return await this.#client.query(config)
+      return await send(this.#client)
     } catch (error) {
       const state = findSqlState(error)
       if (state !== undefined && findProtocol(this.#client) !== undefined) this.#hasFailed = true

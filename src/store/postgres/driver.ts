@@ -60,6 +60,11 @@ export interface PostgresTx {
   query<Row = any>(text: string, values?: readonly unknown[]): Promise<PgResult<Row>>
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as above
   query<Row = any>(config: PostgresTxQuery): Promise<PgResult<Row>>
+  /**
+   * Runs one statement whose answer the handler does not need: it is sent together with others, in their
+   * order, and answered before anything is committed. If it fails, the handler has failed.
+   */
+  write(text: string, values?: readonly unknown[]): void
 }
 
 export interface PostgresTxQuery {

@@ -33,6 +33,7 @@ export class PostgresGroup extends HeldTransaction implements Group<PostgresTx> 
   }
 
   async rollbackTo(name: string): Promise<void> {
+    this.writes.drop()
     // What runs again runs as plainly as it can: a name that fails here would cost an event its attempt.
     this.names = undefined
     await this.#useMark(`rollback to savepoint ${markName(name)}`)
@@ -57,6 +58,14 @@ export class PostgresGroup extends HeldTransaction implements Group<PostgresTx> 
         },
       )
     }
+  }
+
+  hasWrites(): boolean {
+    return !this.writes.isEmpty
+  }
+
+  async flush(): Promise<void> {
+    await this.writes.send()
   }
 
   async setLockTimeout(lockTimeoutMs: number): Promise<void> {

@@ -10,6 +10,7 @@ import { rollBack, sendCommit } from './connection.ts'
 import type { Connection } from './connection.ts'
 import type { PostgresTx } from './driver.ts'
 import { LentPostgresTx } from './lent-tx.ts'
+import { PendingWrites } from './pending-writes.ts'
 import type { StatementNames } from './statement-names.ts'
 
 export interface OpenTransaction {
@@ -30,6 +31,7 @@ export class HeldTransaction {
   protected readonly connection: Connection
   protected readonly xid: string
   protected names: StatementNames | undefined
+  protected readonly writes: PendingWrites
   readonly #isAlone: boolean
   readonly #cancel: () => Promise<void>
   readonly #onEnd: (transaction: HeldTransaction) => void
@@ -40,6 +42,7 @@ export class HeldTransaction {
 
   constructor({ connection, xid, isAlone, names, cancel, onEnd }: OpenTransaction) {
     this.connection = connection
+    this.writes = new PendingWrites(connection)
     this.xid = xid
     this.#isAlone = isAlone
     this.names = names
@@ -51,6 +54,7 @@ export class HeldTransaction {
     const lent = new LentPostgresTx(this.connection, {
       isAlone: this.#isAlone,
       names: this.names,
+      writes: this.writes,
     })
     this.#lent.push(lent)
     return lent
@@ -97,6 +101,7 @@ export class HeldTransaction {
   }
 
   protected requireOpen(): void {
+    if (!this.writes.isEmpty) throw new Error('What a handler wrote has not been sent')
     const status = this.status()
     if (status === 'open') return
     if (status === 'failed') {
@@ -116,6 +121,7 @@ export class HeldTransaction {
   /** The client is about to be somebody else's: nothing that was lent may reach it any more. */
   #end(): void {
     this.#hasEnded = true
+    this.writes.drop()
     for (const lent of this.#lent) lent.revokeNow()
   }
 

@@ -15,6 +15,8 @@ import { findTransactionControl } from '../transaction-control.ts'
 import type { Connection } from './connection.ts'
 import type { PgResult, PostgresTx, PostgresTxQuery } from './driver.ts'
 import { listSettingChanges } from './setting-change.ts'
+import { requireWrite } from './pending-writes.ts'
+import type { PendingWrites } from './pending-writes.ts'
 import type { StatementNames } from './statement-names.ts'
 
 const REFUSED: ReadonlySet<string> = new Set([
@@ -32,29 +34,35 @@ const REFUSED: ReadonlySet<string> = new Set([
   'UNLISTEN',
 ])
 
+interface LentOptions {
+  readonly isAlone: boolean
+  readonly names?: StatementNames | undefined
+  readonly writes: PendingWrites
+}
+
 export class LentPostgresTx implements LentTx<PostgresTx> {
   readonly tx: PostgresTx = Object.freeze({
     query: (config: unknown, values?: unknown) => this.#query(config, values),
+    write: (text: unknown, values?: unknown) => this.#write(text, values),
   }) as PostgresTx
   readonly #connection: Connection
+  readonly #writes: PendingWrites
   readonly #isAlone: boolean
   readonly #names: StatementNames | undefined
   #isRevoked = false
   #mayStart = true
-  #last: Promise<unknown> = Promise.resolve()
+  #last: Promise<unknown> | undefined
 
-  constructor(
-    connection: Connection,
-    { isAlone, names }: { isAlone: boolean; names?: StatementNames | undefined },
-  ) {
+  constructor(connection: Connection, { isAlone, names, writes }: LentOptions) {
     this.#connection = connection
+    this.#writes = writes
     this.#isAlone = isAlone
     this.#names = isAlone ? undefined : names
   }
 
   async revoke(): Promise<void> {
     this.#isRevoked = true
-    await this.#last
+    if (this.#last !== undefined) await this.#last
     await this.#connection.untilAnswered()
   }
 
@@ -63,12 +71,25 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     this.#mayStart = false
   }
 
+  async flush(): Promise<void> {
+    await this.#last
+    await this.#writes.send()
+  }
+
+  /** Throws where the handler stands what can be known there. */
+  #write(text: unknown, values: unknown): void {
+    if (this.#isRevoked) throw revoked()
+    const write = requireWrite(text, values)
+    refuseUnsafe(inspect(write.text), this.#isAlone)
+    this.#writes.add(write)
+  }
+
   #query(config: unknown, values: unknown): Promise<PgResult> {
     const before = this.#last
     const answer = this.#start(config, values)
     // Also one that nobody waits for and that fails must not end the process; the transaction's status
     // tells of it. One that was refused ends before those that are still on their way.
-    const after = (): Promise<unknown> => before
+    const after = (): Promise<unknown> | undefined => before
     this.#last = answer.then(after, after)
     return answer
   }
@@ -79,6 +100,7 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     refuseUnsafe(inspect(query.text), this.#isAlone)
     await this.#last
     if (!this.#mayStart) throw revoked()
+    if (!this.#writes.isEmpty) await this.#writes.send()
     const { text, values: given, rowMode } = query
     // Without values there may be several statements in the text, which cannot have a name.
     const name = given === undefined ? undefined : this.#names?.find(text)

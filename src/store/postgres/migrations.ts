@@ -14,8 +14,8 @@
  */
 
 import { CREATE_OUTBOX } from './outbox-schema.ts'
-import { CREATE_RECORD_NEW } from './sql/record-new.ts'
 import { STEPS_SCHEMA } from './steps-schema.ts'
+import { WORK_SCHEMA } from './work-schema.ts'
 
 export interface Migration {
   readonly version: number
@@ -148,11 +148,11 @@ $guard$;
 create constraint trigger guard_commit
  after insert or update on {schema}.commit_guards
  deferrable initially deferred
- for each row execute function {schema}.guard_commit();
-${CREATE_RECORD_NEW}`,
+ for each row execute function {schema}.guard_commit();`,
   },
   { version: 2, name: 'outbox', sql: CREATE_OUTBOX },
   { version: 3, name: 'steps', sql: STEPS_SCHEMA },
+  { version: 4, name: 'work', sql: WORK_SCHEMA },
 ]
 
 /** The version this code was written for. */

@@ -8,6 +8,7 @@ import type {
   PausedDestination,
 } from '../outbox-contract.ts'
 import type { Connections } from './connections.ts'
+import type { OwnTx } from '../lent-transaction.ts'
 import type { PostgresTx } from './driver.ts'
 import { isEventId } from './is-event-id.ts'
 import { requireTransaction } from './require-transaction.ts'
@@ -35,13 +36,13 @@ export class PostgresOutbox implements OutboxStore<PostgresTx> {
     this.#enqueueText = ENQUEUE_MESSAGES.replaceAll('{schema}', `"${schema}"`)
   }
 
-  async enqueueMessages(tx: PostgresTx, messages: readonly MessageDraft[]): Promise<void> {
+  async enqueueMessages(tx: OwnTx<PostgresTx>, messages: readonly MessageDraft[]): Promise<void> {
     if (messages.length === 0) return
     const numbered = messages.map((draft) => ({ id: this.#newId(), draft }))
     await enqueueMessages(tx, this.#enqueueText, numbered)
   }
 
-  async requireTransaction(tx: PostgresTx): Promise<void> {
+  async requireTransaction(tx: OwnTx<PostgresTx>): Promise<void> {
     await requireTransaction(tx)
   }
 

@@ -67,6 +67,13 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
     return lendTx(this)
   }
 
+  /** A statement has run when the call returns. */
+  hasWrites(): boolean {
+    return false
+  }
+
+  async flush(): Promise<void> {}
+
   async mark(name: string): Promise<void> {
     this.#execute(`savepoint ${requireMark(name)}`)
   }

@@ -16,6 +16,8 @@ export interface SqliteTx {
     sql: string,
     params?: readonly unknown[],
   ): Promise<{ rows: Row[]; rowCount: number }>
+  /** Runs a statement whose answer the handler does not need. Here that is the same as `query`. */
+  write(sql: string, params?: readonly unknown[]): void
 }
 
 /** PRAGMA is among them since some pragmas commit, and ATTACH would move writes out of our transaction's file. */
@@ -55,7 +57,9 @@ export function lendTx(lender: Lender): LentTx<SqliteTx> {
       // PostgreSQL's, so nothing is ever left to wait for when the handler has returned.
       query: async <Row>(sql: string, params: readonly unknown[] = []) =>
         query(sql, params) as { rows: Row[]; rowCount: number },
+      write: (sql, params = []) => void query(sql, params),
     },
+    flush: async () => {},
     revoke: async () => {
       revoked = true
     },

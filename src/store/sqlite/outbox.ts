@@ -9,6 +9,7 @@ import type {
   PausedDestination,
 } from '../outbox-contract.ts'
 import type { Connection } from './connection.ts'
+import type { OwnTx } from '../lent-transaction.ts'
 import type { SqliteTx } from './lent-tx.ts'
 import { claimMessages, hasDueMessages } from './sql/claim-messages.ts'
 import type { MessageClaim } from './sql/claim-messages.ts'
@@ -38,13 +39,13 @@ export abstract class SqliteOutbox implements OutboxStore<SqliteTx> {
     work: (connection: Connection) => Result,
   ): Promise<Result>
 
-  async enqueueMessages(tx: SqliteTx, messages: readonly MessageDraft[]): Promise<void> {
+  async enqueueMessages(tx: OwnTx<SqliteTx>, messages: readonly MessageDraft[]): Promise<void> {
     const numbered = messages.map((draft) => ({ id: this.#newId(), draft }))
     await enqueueMessages(tx, this.#prefix, numbered)
   }
 
   /** SQLite has no way to ask; only what has no `query` at all is known to be none. */
-  async requireTransaction(tx: SqliteTx): Promise<void> {
+  async requireTransaction(tx: OwnTx<SqliteTx>): Promise<void> {
     if (typeof tx?.query === 'function') return
     throw new HookonceError(
       'TRANSACTION_EXPECTED',

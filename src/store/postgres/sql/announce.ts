@@ -11,15 +11,23 @@ import type { RunningEvent, WorkerSlot } from '../../contract.ts'
 import type { Connection } from '../connection.ts'
 import { plainArray } from '../binary-array.ts'
 
-// $1 worker  $2 slot  $3 events  $4 attempts
-const ANNOUNCE = `
+export const CREATE_ANNOUNCE = `
+create function {schema}.announce(worker text, which integer, events uuid[], attempts integer[]) returns void
+language plpgsql as $announce$
+begin
+  perform set_config('synchronous_commit', 'off', true);
   insert into {schema}.workers (worker_id, slot, beat_at, running, running_attempts)
-  select $1, $2::integer, clock_timestamp(), $3::uuid[], $4::integer[]
-   where set_config('synchronous_commit', 'off', true) is not null
+  values (worker, which, clock_timestamp(), events, attempts)
       on conflict (worker_id, slot) do update
      set running = excluded.running,
          running_attempts = excluded.running_attempts,
-         beat_at = excluded.beat_at`
+         beat_at = excluded.beat_at;
+end
+$announce$;`
+
+// $1 worker  $2 slot  $3 events  $4 attempts
+const ANNOUNCE = `
+  select {schema}.announce($1, $2, $3, $4)`
 
 export async function announce(
   connection: Connection,

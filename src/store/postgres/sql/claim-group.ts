@@ -30,47 +30,69 @@ const DUE = {
 /** Of bodies that one claim hands over; twice that on the wire, as hex. One event may have more, and comes alone. */
 export const CLAIM_BYTES_MAX = 16 * 1024 * 1024
 
-// The length of a body is known without reading it, and those beyond the budget are never read.
-const EVENTS_OF_CLAIM = `
-  select event_id, run, attempts, crashes, (extract(epoch from run_at) * 1000000)::bigint as run_at,
-         source, encode(event_key, 'hex') as event_key, encode(key_hash, 'hex') as key_hash, type,
-         encode(body, 'hex') as body, headers,
-         (extract(epoch from received_at) * 1000)::bigint as received_at,
-         (extract(epoch from occurred_at) * 1000)::bigint as occurred_at, locked
-    from (select c.event_id, c.run, c.attempts, c.crashes, c.run_at,
-                 e.source, e.event_key, e.key_hash, e.type, e.body, e.headers, e.received_at, e.occurred_at,
-                 count(*) over () as locked,
-                 sum(octet_length(e.body)) over so_far as bytes, row_number() over so_far as place
-            from c
-           cross join lateral (select * from {schema}.events where id = c.event_id limit 1) e
-          window so_far as (order by c.run_at, c.event_id rows unbounded preceding)) claimed
-   where bytes <= ${CLAIM_BYTES_MAX} or place = 1
-   order by place`
+// Whole numbers of seconds' fractions through float8, which is exact here and not done digit by digit.
+export const CLAIMED_COLUMNS = `
+         e.source, encode(e.event_key, 'hex') as event_key, encode(e.key_hash, 'hex') as key_hash, e.type,
+         case when e.is_text then convert_from(e.body, 'UTF8') else encode(e.body, 'hex') end as body,
+         e.is_text, e.headers,
+         (date_part('epoch', e.received_at) * 1000)::bigint as received_at,
+         (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at`
+
+// The sizes are in the queue, so that bodies beyond the budget are never read. No order: the caller has one.
+const claimDue = (due: string): string => `
+  with c as materialized (
+         select q.event_id, q.run, q.run_at, q.attempts, q.crashes, q.bytes
+           from {schema}.queue q
+          where ${due}
+            and q.run_at <= (select clock_timestamp())
+            and q.run_at >= low_water
+            and (q.event_id, q.attempts + 1) not in (
+                select r.event_id, r.attempt
+                  from {schema}.workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
+                 where (w.worker_id, w.slot) <> (worker, which))
+          order by q.run_at, q.event_id
+          limit most
+            for update skip locked),
+       counted as (
+         select c.*, count(*) over () as locked, sum(c.bytes) over so_far as total, row_number() over so_far as place
+           from c
+         window so_far as (order by c.run_at, c.event_id rows unbounded preceding))
+  select c.event_id, c.run, c.attempts, c.crashes, (date_part('epoch', c.run_at) * 1000000)::bigint as run_at,
+         ${CLAIMED_COLUMNS}, c.locked
+    from counted c
+   cross join lateral (select * from {schema}.events where id = c.event_id limit 1) e
+   where c.total <= ${CLAIM_BYTES_MAX} or c.place = 1`
+
+const createClaim = (name: string, due: string): string => `
+create function {schema}.${name}(worker text, which integer, most integer, low_water timestamptz)
+returns table (
+  event_id uuid, run integer, attempts smallint, crashes smallint, run_at bigint, source text, event_key text,
+  key_hash text, type text, body text, is_text boolean, headers text, received_at bigint, occurred_at bigint,
+  locked bigint)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $claim$
+#variable_conflict use_column
+begin
+  return query${claimDue(due)};
+end
+$claim$;`
+
+export const CREATE_CLAIMS = Object.entries(DUE)
+  .map(([kind, due]) => createClaim(`claim_${kind}`, due))
+  .join('')
+
+// $1 worker  $2 slot  $3 limit  $4 low-water mark
+const claim = (kind: string): string => `
+  select event_id, run, attempts, crashes, run_at, source, event_key, key_hash, type, body, is_text, headers,
+         received_at, occurred_at, locked
+    from {schema}.claim_${kind}($1, $2, $3, $4)`
+
+const CLAIM = { fresh: claim('fresh'), again: claim('again'), suspect: claim('suspect') }
 
 const NOT_RUNNING_ELSEWHERE = `
             and (q.event_id, q.attempts + 1) not in (
                 select r.event_id, r.attempt
                   from {schema}.workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
                  where (w.worker_id, w.slot) <> ($1, $2::integer))`
-
-// $1 worker  $2 slot  $3 limit  $4 low-water mark
-const claimDue = (due: string): string => `
-  with c as materialized (
-         select q.event_id, q.run, q.run_at, q.attempts, q.crashes
-           from {schema}.queue q
-          where ${due}
-            and q.run_at <= (select clock_timestamp())
-            and q.run_at >= $4::timestamptz${NOT_RUNNING_ELSEWHERE}
-          order by q.run_at, q.event_id
-          limit $3::integer
-            for update skip locked)
-${EVENTS_OF_CLAIM}`
-
-const CLAIM = {
-  fresh: claimDue(DUE.fresh),
-  again: claimDue(DUE.again),
-  suspect: claimDue(DUE.suspect),
-}
 
 // $1 worker  $2 slot  $3 events  $4 runs  $5 attempts  $6 crashes
 //
@@ -93,34 +115,40 @@ const CLAIM_THESE = `
 const LOCK_SUSPECTS = `
   select pg_try_advisory_xact_lock($1::bigint) as is_mine`
 
-// $1 worker  $2 number for a new row  $3 idle timeout in ms  $4 lock timeout in ms
-//
 // Any guard row of this worker that nobody holds will do, and a new one is made when none is free:
 // one that a lost connection still holds in the database must not stop the slot. An insert that
 // could conflict is avoided for the same reason, since it would wait for that connection.
+export const CREATE_OPEN_GUARD = `
+create function {schema}.open_guard(worker text, fresh_slot integer, idle_timeout text, lock_wait text)
+returns table (pid integer, xid xid8)
+language plpgsql as $open_guard$
+declare
+  free integer;
+begin
+  select g.slot into free
+    from {schema}.commit_guards g
+   where g.worker_id = worker
+   limit 1
+     for update skip locked;
+  if found then
+    update {schema}.commit_guards g set n = g.n + 1 where g.worker_id = worker and g.slot = free;
+  else
+    insert into {schema}.commit_guards (worker_id, slot, n) values (worker, fresh_slot, 1);
+  end if;
+  perform set_config('idle_in_transaction_session_timeout', idle_timeout, true),
+          set_config('lock_timeout', lock_wait, true);
+  return query select pg_backend_pid(), pg_current_xact_id();
+end
+$open_guard$;`
+
+// $1 worker  $2 number for a new row  $3 idle timeout in ms  $4 lock timeout in ms
 const OPEN_GUARD = `
-  with free as materialized (
-         select worker_id, slot
-           from {schema}.commit_guards
-          where worker_id = $1
-          limit 1
-            for update skip locked),
-       touched as (
-         update {schema}.commit_guards g
-            set n = g.n + 1
-           from free
-          where g.worker_id = free.worker_id and g.slot = free.slot),
-       made as (
-         insert into {schema}.commit_guards (worker_id, slot, n)
-         select $1, $2::integer, 1
-          where not exists (select from free))
-  select pg_backend_pid() as pid, pg_current_xact_id() as xid,
-         set_config('idle_in_transaction_session_timeout', $3, true), set_config('lock_timeout', $4, true)`
+  select pid, xid from {schema}.open_guard($1, $2, $3, $4)`
 
 export interface Claimed {
   readonly events: readonly ClaimedEvent[]
-  /** When the first of them was due, in ms. */
-  readonly firstRunAtMs: number | undefined
+  /** When each of them was due, in microseconds since 1970. */
+  readonly runAts: readonly number[]
   /** Whether more were locked than are handed over. */
   readonly hasMore: boolean
 }
@@ -128,20 +156,20 @@ export interface Claimed {
 export async function claimDueEvents(
   connection: Connection,
   { slot, kind, limit }: Pick<ClaimRequest, 'slot' | 'kind' | 'limit'>,
-  lowWaterMs: number | undefined,
+  /** In microseconds since 1970. */
+  lowWater: number | undefined,
 ): Promise<Claimed> {
   const { rows } = await connection.query(CLAIM[kind], [
     slot.workerId,
     slot.slot,
     kind === 'fresh' ? limit : 1,
-    lowWaterMs === undefined ? '-infinity' : new Date(lowWaterMs).toISOString(),
+    lowWater === undefined ? '-infinity' : timestampOf(lowWater),
   ])
   if (rows.length > limit)
     throw new Error(`Claimed ${rows.length} events where ${limit} were asked for`)
-  const first = rows[0]?.['run_at']
   return {
     events: rows.map(asClaimedEvent),
-    firstRunAtMs: first == null ? undefined : Number(first) / 1_000,
+    runAts: rows.map((row) => Number(row['run_at'])),
     hasMore: Number(rows[0]?.['locked'] ?? 0) > rows.length,
   }
 }
@@ -185,7 +213,16 @@ export async function openGuard(
   return { pid: Number(rows[0]?.pid), xid: String(rows[0]?.xid) }
 }
 
+/** With the microseconds that a date does not have. */
+function timestampOf(micros: number): string {
+  const seconds = Math.floor(micros / 1e6)
+  const fraction = String(micros - seconds * 1e6).padStart(6, '0')
+  return `${new Date(seconds * 1e3).toISOString().slice(0, 19)}.${fraction}Z`
+}
+
 export function asClaimedEvent(row: TextRow): ClaimedEvent {
+  const isText = row['is_text'] === 't'
+  const body = row['body'] ?? ''
   return {
     eventId: row['event_id'] ?? '',
     run: Number(row['run']),
@@ -195,7 +232,7 @@ export function asClaimedEvent(row: TextRow): ClaimedEvent {
     key: Buffer.from(row['event_key'] ?? '', 'hex').toString(),
     keyHash: row['key_hash'] ?? '',
     type: row['type'] ?? '',
-    body: Buffer.from(row['body'] ?? '', 'hex'),
+    body: isText ? { text: body } : { bytes: Buffer.from(body, 'hex') },
     headers: JSON.parse(row['headers'] ?? '{}') as DeliveryHeaders,
     receivedAt: new Date(Number(row['received_at'])),
     occurredAt: row['occurred_at'] == null ? undefined : new Date(Number(row['occurred_at'])),

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { Digest } from '../../../model/digest.ts'
 import type { EventDraft, EventId } from '../../../model/event.ts'
 import { byteaArray, digestArray, plainArray, textArray, timestampArray } from '../binary-array.ts'
@@ -9,16 +10,17 @@ export interface NumberedDraft {
 }
 
 // $1 id  $2 source  $3 event key  $4 type  $5 key hash  $6 fingerprint  $7 content hash
-// $8 body  $9 headers  $10 received at  $11 occurred at  $12 secret
+// $8 body  $9 headers  $10 received at  $11 occurred at  $12 secret  $13 is text
 export const DRAFTS = `
          unnest($1::uuid[], $2::text[], $3::bytea[], $4::text[], $5::bytea[], $6::bytea[], $7::bytea[],
-                $8::bytea[], $9::text[], $10::timestamptz[], $11::timestamptz[], $12::text[])
+                $8::bytea[], $9::text[], $10::timestamptz[], $11::timestamptz[], $12::text[],
+                $13::boolean[])
            with ordinality
            as draft (id, source, event_key, type, key_hash, fingerprint, content_hash,
-                     body, headers, received_at, occurred_at, secret, ord)`
+                     body, headers, received_at, occurred_at, secret, is_text, ord)`
 
 export const EVENT_COLUMNS = `
-         id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret`
+         id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text`
 
 /** The parameters of `DRAFTS`. */
 export function draftValues(drafts: readonly NumberedDraft[]): unknown[] {
@@ -36,7 +38,13 @@ export function draftValues(drafts: readonly NumberedDraft[]): unknown[] {
     timestampArray(list.map(({ receivedAt }) => receivedAt.getTime())),
     timestampArray(list.map(({ occurredAt }) => storableTime(occurredAt))),
     textArray(list.map(({ secret }) => secret)),
+    plainArray(list.map(({ body }) => (isText(body) ? 't' : 'f'))),
   ]
+}
+
+/** What PostgreSQL can hand over as text, byte for byte. */
+function isText(body: Uint8Array): boolean {
+  return isUtf8(body) && !body.includes(0)
 }
 
 /** Bytes that are free to repeat are not watched, whatever the draft says. */

@@ -10,6 +10,7 @@
 
 import type { MessageDraft, MessageId } from '../../../model/message.ts'
 import { byteaArray, plainArray, textArray } from '../binary-array.ts'
+import type { OwnTx } from '../../lent-transaction.ts'
 import type { PostgresTx } from '../driver.ts'
 
 /** Part of migration 2: once that is released, a change needs a migration of its own. */
@@ -51,7 +52,7 @@ export interface NumberedMessage {
 
 /** `text` is `ENQUEUE_MESSAGES` with the schema bound: a transaction of the user's knows nothing of ours. */
 export async function enqueueMessages(
-  tx: PostgresTx,
+  tx: OwnTx<PostgresTx>,
   text: string,
   messages: readonly NumberedMessage[],
 ): Promise<void> {

@@ -8,7 +8,7 @@ import type { ClaimedEvent } from '../../contract.ts'
 import type { GroupLeaseRequest, LeasedEvent, LeaseRequest } from '../../steps-contract.ts'
 import type { Connection } from '../connection.ts'
 import { plainArray } from '../binary-array.ts'
-import { asClaimedEvent, CLAIM_BYTES_MAX } from './claim-group.ts'
+import { asClaimedEvent, CLAIM_BYTES_MAX, CLAIMED_COLUMNS } from './claim-group.ts'
 
 // $1 events  $2 runs  $3 attempts  $4 worker  $5 limit  $6 lease in ms
 //
@@ -67,10 +67,7 @@ const LEASE_DUE = `
 // $1 events
 const EVENTS = `
   select e.id as event_id, q.run, q.attempts - 1 as attempts, q.crashes, q.lease_token,
-         e.source, encode(e.event_key, 'hex') as event_key, encode(e.key_hash, 'hex') as key_hash, e.type,
-         encode(e.body, 'hex') as body, e.headers,
-         (extract(epoch from e.received_at) * 1000)::bigint as received_at,
-         (extract(epoch from e.occurred_at) * 1000)::bigint as occurred_at,
+         ${CLAIMED_COLUMNS},
          exists (select from {schema}.steps s where s.event_id = q.event_id) as has_steps
     from {schema}.queue q
    cross join lateral (select * from {schema}.events where id = q.event_id limit 1) e

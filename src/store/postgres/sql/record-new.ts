@@ -20,14 +20,14 @@ import type { Connection } from '../connection.ts'
 import { draftValues } from './draft-values.ts'
 import type { NumberedDraft } from './draft-values.ts'
 
-/** Part of migration 1: once that is released, a change needs a migration of its own. */
+/** Part of migration 4: once that is released, a change needs a migration of its own. */
 export const CREATE_RECORD_NEW = `
 -- The last argument is given where the call is a transaction of its own: such a call must not depend on
 -- what the role has as defaults, nor wait for ever for a key that another transaction holds.
 create function {schema}.record_new(
   ids uuid[], sources text[], event_keys bytea[], types text[], key_hashes bytea[], fingerprints bytea[],
   content_hashes bytea[], bodies bytea[], header_texts text[], received timestamptz[], occurred timestamptz[],
-  secrets text[], lock_timeout_ms integer)
+  secrets text[], are_text boolean[], lock_timeout_ms integer)
 returns table (ord bigint, has_key boolean, has_content boolean)
 language plpgsql as $record_new$
 #variable_conflict use_column
@@ -57,14 +57,15 @@ begin
   -- Nearly always: everything in the batch is new.
   if claimed = cardinality(ids) + watched then
     insert into {schema}.events
-           (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret)
+           (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text)
     select * from unnest(ids, sources, event_keys, types, key_hashes, bodies, header_texts, received, occurred,
-                         secrets);
-    insert into {schema}.queue (event_id, run_at, parked, reason)
+                         secrets, are_text);
+    insert into {schema}.queue (event_id, run_at, parked, reason, bytes)
     select id, clock_timestamp(),
            case when event_key is null then 'quarantined' end,
-           case when event_key is null then 'no key' end
-      from unnest(ids, event_keys) as draft (id, event_key);
+           case when event_key is null then 'no key' end,
+           octet_length(body)
+      from unnest(ids, event_keys, bodies) as draft (id, event_key, body);
     return;
   end if;
 
@@ -76,22 +77,23 @@ begin
                 exists (select from {schema}.keys k
                          where k.hash = content_hash and k.event_id = id) as has_content
            from unnest(ids, sources, event_keys, types, key_hashes, content_hashes, bodies, header_texts,
-                       received, occurred, secrets)
+                       received, occurred, secrets, are_text)
            with ordinality
            as draft (id, source, event_key, type, key_hash, content_hash, body, headers,
-                     received_at, occurred_at, secret, ord)),
+                     received_at, occurred_at, secret, is_text, ord)),
        stored as (
          insert into {schema}.events
-                (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret)
-         select id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret
+                (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text)
+         select id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text
            from draft
           where has_key and (content_hash is null or has_content)
-         returning id, event_key),
+         returning id, event_key, body),
        queued as (
-         insert into {schema}.queue (event_id, run_at, parked, reason)
+         insert into {schema}.queue (event_id, run_at, parked, reason, bytes)
          select id, clock_timestamp(),
                 case when event_key is null then 'quarantined' end,
-                case when event_key is null then 'no key' end
+                case when event_key is null then 'no key' end,
+                octet_length(body)
            from stored)
   select ord, has_key, has_content
     from draft
@@ -100,10 +102,10 @@ begin
 end
 $record_new$;`
 
-// $1 to $12 drafts  $13 lock timeout in ms, where the call is a transaction of its own
+// $1 to $13 drafts  $14 lock timeout in ms, where the call is a transaction of its own
 const RECORD_NEW = `
   select ord, has_key, has_content
-    from {schema}.record_new($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+    from {schema}.record_new($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
 /** A draft that is known already, or whose content is. */
 export interface UnsettledDraft extends NumberedDraft {

@@ -7,8 +7,10 @@ const RETRY = `
          delete from {schema}.outcomes
           where event_id = $1 and state = 'dead'
          returning event_id, run)
-  insert into {schema}.queue (event_id, run, run_at)
-  select event_id, run, clock_timestamp() from gone`
+  insert into {schema}.queue (event_id, run, run_at, bytes)
+  select gone.event_id, gone.run, clock_timestamp(), octet_length(e.body)
+    from gone
+    join {schema}.events e on e.id = gone.event_id`
 
 /** Queues a dead event again with its attempts at zero. `false` when it is not dead. */
 export async function retryEvent(connection: Connection, eventId: EventId): Promise<boolean> {

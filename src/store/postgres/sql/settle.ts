@@ -17,22 +17,35 @@ import type { Connection } from '../connection.ts'
 import { byteaArray, plainArray, textArray } from '../binary-array.ts'
 import { wakeKey } from '../wake-key.ts'
 
-// $1 events  $2 runs  $3 states  $4 attempts  $5 durations  $6 reasons  $7 results
-const REST = `
+export const CREATE_SETTLE_RESTING = `
+create function {schema}.settle_resting(
+  events uuid[], runs integer[], states text[], all_attempts integer[], durations integer[], reasons text[],
+  results text[])
+returns bigint language plpgsql set enable_seqscan = off as $settle_resting$
+declare
+  found_all bigint;
+begin
   with s as materialized (
          select *
-           from unnest($1::uuid[], $2::integer[], $3::text[], $4::integer[], $5::integer[], $6::text[], $7::text[])
+           from unnest(events, runs, states, all_attempts, durations, reasons, results)
              as s (event_id, run, state, attempts, duration_ms, reason, result)),
        gone as (
          delete from {schema}.queue q
           using s
-          where q.event_id = any($1::uuid[])
+          where q.event_id = any(events)
             and q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts - 1
          returning s.*),
        written as (
          insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, result, settled_at)
          select event_id, run, state, attempts, duration_ms, reason, result, clock_timestamp() from gone)
-  select (select count(*) from gone) as found, pg_current_xact_id() as xid`
+  select count(*) into found_all from gone;
+  return found_all;
+end
+$settle_resting$;`
+
+// $1 events  $2 runs  $3 states  $4 attempts  $5 durations  $6 reasons  $7 results
+const REST = `
+  select {schema}.settle_resting($1, $2, $3, $4, $5, $6, $7) as found, pg_current_xact_id() as xid`
 
 // $1 events  $2 runs  $3 attempts  $4 retry in ms
 const RUN_AGAIN = `

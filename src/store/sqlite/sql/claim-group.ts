@@ -117,7 +117,7 @@ export function toClaimedEvent(row: CandidateRow): ClaimedEvent {
     key: row.event_key === null ? '' : decodeText(row.event_key),
     keyHash: Buffer.from(row.key_hash).toString('hex'),
     type: decodeText(row.type),
-    body: row.body,
+    body: { bytes: row.body },
     headers: JSON.parse(row.headers) as DeliveryHeaders,
     receivedAt: new Date(row.received_at),
     occurredAt: row.occurred_at === null ? undefined : new Date(row.occurred_at),

@@ -1,0 +1,33 @@
+/**
+ * Version 4 of the schema: what a group needs, as functions.
+ *
+ * A group costs four statements of ours beside its handlers' own, and each was parsed and planned anew. The
+ * reason for functions is that of `sql/record-new.ts`: their plans are kept for as long as the session
+ * lives, also behind a transaction pooler.
+ *
+ * A plan that is kept is made for the queue as it was, which may have been empty. So the functions are told
+ * to use indexes whatever the planner thinks: in a queue of ten rows that costs nothing, and in one of a
+ * million anything else does.
+ *
+ * @module
+ */
+
+import { CREATE_ANNOUNCE } from './sql/announce.ts'
+import { CREATE_CLAIMS, CREATE_OPEN_GUARD } from './sql/claim-group.ts'
+import { CREATE_RECORD_NEW } from './sql/record-new.ts'
+import { CREATE_SETTLE_RESTING } from './sql/settle.ts'
+
+export const WORK_SCHEMA = `
+-- Whether the body can be handed over as text: half the size of hex, and no decoding.
+alter table {schema}.events add column is_text boolean not null default false;
+-- How large the body is, so that a claim can stop before it reads more than it can hold.
+alter table {schema}.queue add column bytes integer not null default 0;
+
+drop function if exists {schema}.record_new(
+  uuid[], text[], bytea[], text[], bytea[], bytea[], bytea[], bytea[], text[], timestamptz[], timestamptz[],
+  text[], integer);
+${CREATE_RECORD_NEW}
+${CREATE_CLAIMS}
+${CREATE_OPEN_GUARD}
+${CREATE_ANNOUNCE}
+${CREATE_SETTLE_RESTING}`

@@ -1,0 +1,73 @@
+import { HookonceError } from '../errors.ts'
+import type { ClaimedEvent, Group } from '../store/contract.ts'
+import type { GroupSizes } from './group-sizes.ts'
+import type { Handler, HandlerUnit } from './handlers.ts'
+import { GroupEndedError, GroupLostError } from './let-go.ts'
+import type { LetGoContext } from './let-go.ts'
+import { runEvent } from './run-event.ts'
+import type { RunEventContext, RunFailed, RunResult } from './run-event.ts'
+import type { SettledEvent } from './settlement.ts'
+import type { Turns } from './turns.ts'
+
+export interface RunInGroupContext extends RunEventContext, LetGoContext {
+  readonly sizes: GroupSizes
+  readonly turns: Turns
+  readonly groupBudgetMs: number
+  /** Whether the worker is being stopped: handlers that have not started are let go. */
+  readonly isStopping: () => boolean
+}
+
+/** Runs one event and looks at what is left of the transaction. */
+export async function runInGroup<Tx>(
+  context: RunInGroupContext,
+  group: Group<Tx>,
+  event: ClaimedEvent,
+  unit: HandlerUnit,
+  { defersWrites } = { defersWrites: false },
+): Promise<RunResult> {
+  const result = await runEvent(context, { event, unit, lender: group, defersWrites })
+  switch (group.status()) {
+    case 'open':
+      // What it wrote takes its time when it is sent.
+      if (!defersWrites || !group.hasWrites()) context.sizes.measured(unit, result.durationMs)
+      return result
+    case 'failed':
+      if (result.status === 'failed') return result
+      return abortedRun(unit, result.durationMs)
+    case 'ended':
+      throw new GroupEndedError(event)
+    case 'lost':
+      throw new GroupLostError(event, result)
+  }
+}
+
+/** Smaller groups, and one at a time: against those of other processes, and against our own. */
+export function noteContention({ sizes, turns }: RunInGroupContext, unit: HandlerUnit): void {
+  sizes.contended(unit)
+  turns.contended(unit)
+}
+
+export function unhandled(event: ClaimedEvent): SettledEvent {
+  const { eventId, run, source, type } = event
+  return {
+    event,
+    unit: undefined,
+    settlement: { state: 'unhandled', eventId, run, source, type },
+    error: undefined,
+  }
+}
+
+function abortedRun(unit: HandlerUnit, durationMs: number): RunFailed {
+  return {
+    status: 'failed',
+    reason: 'transaction',
+    error: new HookonceError(
+      'TRANSACTION_ABORTED',
+      'The transaction was aborted by an earlier error that the handler swallowed: nothing of it can be kept, so let such an error through',
+    ),
+    retry: (unit.handlers[0] as Handler).retry,
+    isPermanent: false,
+    contention: undefined,
+    durationMs,
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * The fast path of a group: its events one after the other, with no savepoint between them. The first failure
+ * spoils it.
+ *
+ * What handlers write without waiting for it (`tx.write`) is sent for many events at once: after the first of
+ * them, then after as many again as were answered before, so that no more is on its way than has shown how
+ * long it takes. Whose write it was that failed, nobody can say; it shows when they run one by one.
+ *
+ * @module
+ */
+
+import { asError, HookonceError, SettingRefusedError } from '../errors.ts'
+import { findContention } from '../store/contention.ts'
+import type { ClaimedEvent, Group } from '../store/contract.ts'
+import { InterruptedError } from './interruption.ts'
+import { endOf } from './run-event.ts'
+import { noteContention, runInGroup, unhandled } from './run-in-group.ts'
+import type { RunInGroupContext } from './run-in-group.ts'
+import { settlementOf } from './settlement.ts'
+import type { SettledEvent } from './settlement.ts'
+
+export type Together =
+  { readonly status: 'ran'; readonly settled: readonly SettledEvent[] } | Spoiled
+
+interface Spoiled {
+  readonly status: 'spoiled'
+  readonly cause: Error
+  /** Somebody else was in the way, and no event is to blame. */
+  readonly isContended: boolean
+  /** How many had run before, and had all they wrote answered. */
+  readonly ranBefore: number
+}
+
+export async function runTogether<Tx>(
+  context: RunInGroupContext,
+  group: Group<Tx>,
+  events: readonly ClaimedEvent[],
+): Promise<Together> {
+  const settled: SettledEvent[] = []
+  const startedAt = performance.now()
+  let answered = 0
+  for (const event of events) {
+    if (settled.length > 0 && performance.now() - startedAt > context.groupBudgetMs) break
+    if (context.isStopping()) break
+    const unit = context.findUnit(event)
+    if (unit === undefined) {
+      settled.push(unhandled(event))
+      continue
+    }
+    const result = await runInGroup(context, group, event, unit, { defersWrites: true })
+    if (result.status === 'failed') {
+      if (result.error instanceof SettingRefusedError) {
+        context.sizes.neverGroup(unit)
+        throw result.error
+      }
+      const isContended = result.contention !== undefined
+      if (isContended) noteContention(context, unit)
+      return { status: 'spoiled', cause: result.error, isContended, ranBefore: settled.length }
+    }
+    settled.push({ event, unit, settlement: settlementOf(event, unit, result), error: undefined })
+    if (settled.length < 2 * answered || !group.hasWrites()) continue
+    const spoiled = await sendWrites(context, group, settled, answered)
+    if (spoiled !== undefined) return spoiled
+    answered = settled.length
+  }
+  const spoiled = group.hasWrites()
+    ? await sendWrites(context, group, settled, answered)
+    : undefined
+  return spoiled ?? { status: 'ran', settled }
+}
+
+/** Sends what those from `answered` on have written. */
+async function sendWrites<Tx>(
+  context: RunInGroupContext,
+  group: Group<Tx>,
+  settled: readonly SettledEvent[],
+  answered: number,
+): Promise<Spoiled | undefined> {
+  const senders = settled.slice(answered)
+  const units = new Set(senders.flatMap(({ unit }) => unit ?? []))
+  const startedAt = performance.now()
+  const timeoutMs = Math.max(...[...units].map((unit) => unit.timeoutMs))
+  const end = await endOf(group.flush(), timeoutMs, context.interruption)
+  const eachMs = (performance.now() - startedAt) / senders.length
+  for (const { unit } of senders) if (unit !== undefined) context.sizes.measured(unit, eachMs)
+  if (end.status === 'ended' && !('error' in end)) {
+    if (group.status() === 'open') return undefined
+    throw new HookonceError('TRANSACTION_ENDED', 'What a handler wrote ended the transaction')
+  }
+  const cause = asError(end.error)
+  if (end.status === 'overdue') await group.cancel().catch(() => undefined)
+  if (cause instanceof InterruptedError) throw cause
+  if (group.status() === 'lost') {
+    // One of them may be what the connection died of, and alone it shows.
+    context.runAlone(senders.map(({ event }) => event))
+    throw cause
+  }
+  const isContended = findContention(cause) !== undefined
+  if (isContended) for (const unit of units) noteContention(context, unit)
+  return { status: 'spoiled', cause, isContended, ranBefore: answered }
+}
