@@ -11,16 +11,18 @@
  */
 
 import { isUtf8 } from 'node:buffer'
-import { findJsonToken, listJsonTokens } from './json-tokens.ts'
+import { findJsonToken, listJsonTokens, OutermostMembers } from './json-tokens.ts'
 import type { JsonPath, JsonPattern } from './json-tokens.ts'
 
 export class JsonBody {
   readonly #bytes: Uint8Array
   readonly #value: unknown
+  readonly #outermost: OutermostMembers
 
   private constructor(bytes: Uint8Array, value: unknown) {
     this.#bytes = bytes
     this.#value = value
+    this.#outermost = new OutermostMembers(bytes)
   }
 
   /** `undefined` when the bytes are not JSON in UTF-8. A byte order mark makes them not JSON. */
@@ -64,7 +66,7 @@ export class JsonBody {
 
   /** The bytes of every value that a pattern names, cut from the source text. */
   listSlices(pattern: JsonPattern): readonly Uint8Array[] {
-    return listJsonTokens(this.#bytes, pattern).map(({ start, end }) =>
+    return listJsonTokens(this.#bytes, pattern, this.#outermost).map(({ start, end }) =>
       this.#bytes.subarray(start, end),
     )
   }
@@ -76,7 +78,7 @@ export class JsonBody {
    */
   findBytesWithout(patterns: readonly JsonPattern[], instead = ''): Uint8Array | undefined {
     const tokens = patterns
-      .flatMap((pattern) => listJsonTokens(this.#bytes, pattern, 'all'))
+      .flatMap((pattern) => listJsonTokens(this.#bytes, pattern, this.#outermost, 'all'))
       .sort((a, b) => a.start - b.start)
     if (tokens.length === 0) return undefined
     const kept: Uint8Array[] = []
@@ -92,7 +94,7 @@ export class JsonBody {
   }
 
   #findTokenText(path: JsonPath): string | undefined {
-    const token = findJsonToken(this.#bytes, path)
+    const token = findJsonToken(this.#bytes, path, this.#outermost)
     if (token === undefined) return undefined
     return Buffer.from(this.#bytes.subarray(token.start, token.end)).toString('latin1')
   }

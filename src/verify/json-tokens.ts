@@ -25,16 +25,56 @@ const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
 /** The value at a path. Of two members with one name the last counts, as it does for `JSON.parse`. */
-export function findJsonToken(bytes: Uint8Array, path: JsonPath): JsonToken | undefined {
+export function findJsonToken(
+  bytes: Uint8Array,
+  path: JsonPath,
+  outermost: OutermostMembers,
+): JsonToken | undefined {
   let token: JsonToken | undefined = { start: skipSpace(bytes, 0), end: bytes.length }
-  for (const step of path) {
+  for (const [at, step] of path.entries()) {
     if (token === undefined) return undefined
-    token =
-      typeof step === 'number'
-        ? findElement(bytes, token.start, step)
-        : findLastMember(bytes, token.start, step)
+    if (typeof step === 'number') token = findElement(bytes, token.start, step)
+    else if (at === 0) token = outermost.listValues(step).at(-1)
+    else token = findLastMember(bytes, token.start, step)
   }
   return token
+}
+
+/**
+ * The members of the body itself, walked over once, however many of them are asked for. Measured on 1 KiB: a
+ * walk takes 2 to 3 µs, and two or three values are wanted of most bodies.
+ */
+export class OutermostMembers {
+  readonly #bytes: Uint8Array
+  #members: readonly Member[] | undefined
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes
+  }
+
+  /** The values of every member with this name, in the order of the text. */
+  listValues(name: string): readonly JsonToken[] {
+    const bytes = this.#bytes
+    this.#members ??= listMembers(bytes)
+    const wanted = Buffer.from(name, 'utf8')
+    return this.#members
+      .filter(({ nameStart, nameEnd }) => isName(bytes, nameStart, nameEnd, wanted))
+      .map(({ value }) => value)
+  }
+}
+
+interface Member {
+  readonly nameStart: number
+  readonly nameEnd: number
+  readonly value: JsonToken
+}
+
+function listMembers(bytes: Uint8Array): readonly Member[] {
+  const members: Member[] = []
+  walkMembers(bytes, skipSpace(bytes, 0), (nameStart, nameEnd, value) => {
+    members.push({ nameStart, nameEnd, value })
+  })
+  return members
 }
 
 /** A path in which `*` stands for every element of a list. */
@@ -52,10 +92,16 @@ export const EVERY = Symbol('every element')
 export function listJsonTokens(
   bytes: Uint8Array,
   pattern: JsonPattern,
+  outermost: OutermostMembers,
   members: 'last' | 'all' = 'last',
 ): readonly JsonToken[] {
   let tokens: readonly JsonToken[] = [{ start: skipSpace(bytes, 0), end: bytes.length }]
-  for (const step of pattern) {
+  for (const [at, step] of pattern.entries()) {
+    if (at === 0 && typeof step === 'string') {
+      const values = outermost.listValues(step)
+      tokens = members === 'all' ? values : values.slice(-1)
+      continue
+    }
     tokens = tokens.flatMap(({ start }) => listStep(bytes, start, step, members))
   }
   return tokens
