@@ -14,6 +14,7 @@ import { digestBytes, variantDigestOf } from '../../../model/digest.ts'
 import type { Digest } from '../../../model/digest.ts'
 import type { EventDraft, EventId, Recorded } from '../../../model/event.ts'
 import type { Connection } from '../connection.ts'
+import { eventValues, recordNew } from './record-new.ts'
 import { retryEvent } from './retry-event.ts'
 
 // 1 hash
@@ -48,7 +49,13 @@ export function recordEvents(
   connection: Connection,
   { drafts, newId }: { drafts: readonly EventDraft[]; newId: () => EventId },
 ): Recorded[] {
+  const numbered = drafts.map((draft) => ({ id: newId(), draft }))
+  if (recordNew(connection, numbered)) return numbered.map(({ id }) => accepted(id))
   return drafts.map((draft) => recordEvent(connection, draft, newId))
+}
+
+function accepted(eventId: EventId): Recorded {
+  return { status: 'accepted', eventId }
 }
 
 /** The answer to a draft that is known for certain to be a duplicate and to change nothing. */
@@ -73,7 +80,7 @@ function recordEvent(connection: Connection, draft: EventDraft, newId: () => Eve
     insertKey(connection, draft.keyHash, draft, first.eventId)
     return recordSame(connection, draft, first)
   }
-  return recordNew(connection, draft, { eventId: newId(), seenBefore: first !== undefined })
+  return recordOneNew(connection, draft, { eventId: newId(), seenBefore: first !== undefined })
 }
 
 /** Of a key that is known: the event with this draft's content, the first one or a conflict kept beside it. */
@@ -101,7 +108,7 @@ function recordConflict(connection: Connection, draft: EventDraft, eventId: Even
   return { status: 'conflict', eventId }
 }
 
-function recordNew(
+function recordOneNew(
   connection: Connection,
   draft: EventDraft,
   { eventId, seenBefore }: { eventId: EventId; seenBefore: boolean },
@@ -113,7 +120,7 @@ function recordNew(
   const reason = findQuarantineReason(draft, seenBefore)
   if (reason === undefined) {
     connection.run(INSERT_QUEUE, [eventId, null, null])
-    return { status: 'accepted', eventId }
+    return accepted(eventId)
   }
   connection.run(INSERT_QUEUE, [eventId, 'quarantined', reason])
   return { status: 'quarantined', eventId, reason }
@@ -158,17 +165,5 @@ function insertKey(
 }
 
 function insertEvent(connection: Connection, draft: EventDraft, eventId: EventId): void {
-  connection.run(INSERT_EVENT, [
-    eventId,
-    draft.source,
-    draft.key === undefined ? null : Buffer.from(draft.key),
-    // As on PostgreSQL, whose text cannot hold a NUL: a handler is found by the same name on both.
-    draft.type.replaceAll('\0', '\ufffd'),
-    digestBytes(draft.keyHash),
-    draft.body,
-    JSON.stringify(draft.headers),
-    draft.receivedAt.getTime(),
-    draft.occurredAt?.getTime(),
-    draft.secret,
-  ])
+  connection.run(INSERT_EVENT, eventValues({ id: eventId, draft }))
 }

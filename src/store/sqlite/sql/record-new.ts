@@ -1,0 +1,107 @@
+/**
+ * Stores drafts of which none is known, many rows with one statement.
+ *
+ * Nearly every batch is like this, and what an event costs then is mostly the call into the binding: measured
+ * with batches of 25 on libsql, see `W8` in `bench/results/`. What is not plainly new is left to
+ * `record-events.ts`, draft by draft.
+ *
+ * @module
+ */
+
+import { digestBytes } from '../../../model/digest.ts'
+import type { Digest } from '../../../model/digest.ts'
+import type { EventDraft, EventId } from '../../../model/event.ts'
+import type { Connection } from '../connection.ts'
+
+/** Rows in one statement, largest first. Each is a text of its own, prepared once. */
+const SIZES = [64, 16, 4, 1]
+
+const INSERT_KEYS = textsOf(
+  'insert into {prefix}keys (hash, event_id, fingerprint) values',
+  '(?, ?, ?)',
+  'on conflict do nothing',
+)
+const INSERT_EVENTS = textsOf(
+  `insert into {prefix}events
+          (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret) values`,
+  '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+)
+const INSERT_QUEUED = textsOf(
+  'insert into {prefix}queue (event_id, run_at) values',
+  "(?, cast(unixepoch('subsec') * 1000 as integer))",
+)
+
+// 1 hash  2 event id
+const DELETE_KEY = `
+  delete from {prefix}keys where hash = ? and event_id = ?`
+
+/** A draft with the id it will have if it turns out to be new. */
+export interface NumberedDraft {
+  readonly id: EventId
+  readonly draft: EventDraft
+}
+
+/** Whether all of them were new, and are stored. If not, nothing is. Inside a write transaction. */
+export function recordNew(connection: Connection, drafts: readonly NumberedDraft[]): boolean {
+  if (drafts.some(({ draft }) => draft.key === undefined)) return false
+  const keys = drafts.flatMap(keysOf)
+  if (insertAll(connection, INSERT_KEYS, keys) !== keys.length) {
+    for (const [hash, eventId] of keys) connection.run(DELETE_KEY, [hash, eventId])
+    return false
+  }
+  insertAll(connection, INSERT_EVENTS, drafts.map(eventValues))
+  insertAll(
+    connection,
+    INSERT_QUEUED,
+    drafts.map(({ id }) => [id]),
+  )
+  return true
+}
+
+/** The hashes that may be seen once: the key's, and the content's where that is watched. */
+function keysOf({ id, draft }: NumberedDraft): readonly (readonly unknown[])[] {
+  const fingerprint = digestBytes(draft.fingerprint)
+  const hashes: readonly Digest[] =
+    draft.contentHash === undefined ? [draft.keyHash] : [draft.keyHash, draft.contentHash]
+  return hashes.map((hash) => [digestBytes(hash), id, fingerprint])
+}
+
+/** What a row of the table of events holds, in the order of its columns. */
+export function eventValues({ id, draft }: NumberedDraft): readonly unknown[] {
+  return [
+    id,
+    draft.source,
+    draft.key === undefined ? null : Buffer.from(draft.key),
+    // As on PostgreSQL, whose text cannot hold a NUL: a handler is found by the same name on both.
+    draft.type.replaceAll('\0', '\ufffd'),
+    digestBytes(draft.keyHash),
+    draft.body,
+    JSON.stringify(draft.headers),
+    draft.receivedAt.getTime(),
+    draft.occurredAt?.getTime(),
+    draft.secret,
+  ]
+}
+
+type Texts = ReadonlyMap<number, string>
+
+function textsOf(insert: string, row: string, end = ''): Texts {
+  const textOf = (size: number): string =>
+    `${insert} ${Array.from({ length: size }, () => row).join(', ')} ${end}`
+  return new Map(SIZES.map((size) => [size, textOf(size)]))
+}
+
+/** Returns how many rows were inserted. */
+function insertAll(
+  connection: Connection,
+  texts: Texts,
+  rows: readonly (readonly unknown[])[],
+): number {
+  let inserted = 0
+  let at = 0
+  for (const [size, text] of texts) {
+    for (; at + size <= rows.length; at += size)
+      inserted += connection.run(text, rows.slice(at, at + size).flat())
+  }
+  return inserted
+}
