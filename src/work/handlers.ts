@@ -266,11 +266,14 @@ function resolveCommon({ source, types, options, run }: HandlerInput, path: stri
   }
 }
 
-function requireSource(sources: ReadonlySet<string>, source: string): void {
+export function requireSource(
+  sources: Pick<ReadonlyMap<string, unknown>, 'has' | 'keys'>,
+  source: string,
+): void {
   if (sources.has(source)) return
   throw new HookonceError(
     'SOURCE_UNKNOWN',
-    `There is no source "${source}". Configured: ${[...sources].join(', ') || 'none'}`,
+    `There is no source "${source}". Configured: ${[...sources.keys()].join(', ') || 'none'}`,
   )
 }
 

@@ -6,7 +6,8 @@
 
 import { onTestFinished } from 'vitest'
 import { createInbox } from '../../src/inbox.ts'
-import type { Inbox, InboxOptions } from '../../src/inbox.ts'
+import type { Inbox } from '../../src/inbox.ts'
+import type { InboxOptions } from '../../src/inbox-options.ts'
 import type { Acknowledgement } from '../../src/model/acknowledgement.ts'
 import type { Source, SourceOptions } from '../../src/model/source.ts'
 import type { Destination } from '../../src/outbox/destination.ts'
