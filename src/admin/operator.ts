@@ -73,9 +73,21 @@ export interface OperatorContext {
   readonly onSendable: () => void
 }
 
-export function createOperator(context: OperatorContext): Operator {
-  return { ...createEventOperator(context), ...createMessageOperator(context) }
+export function createOperator({
+  store,
+  open,
+  onForgotten,
+  onSendable,
+}: OperatorContext): Operator {
+  /** The only way to the store: an operator may be the first who needs it. */
+  const act: Act = async (action) => {
+    await open()
+    return action(store)
+  }
+  return { ...createEventOperator(act, onForgotten), ...createMessageOperator(act, onSendable) }
 }
+
+type Act = <Result>(action: (store: Store<unknown>) => Promise<Result>) => Promise<Result>
 
 type MessageActions =
   | 'findMessage'
@@ -87,92 +99,51 @@ type MessageActions =
   | 'resumeDestination'
   | 'listPausedDestinations'
 
-function createMessageOperator({
-  store,
-  open,
-  onSendable,
-}: OperatorContext): Pick<Operator, MessageActions> {
+function createEventOperator(
+  act: Act,
+  onForgotten: OperatorContext['onForgotten'],
+): Omit<Operator, MessageActions> {
   return {
-    async findMessage(id) {
-      await open()
-      return store.findMessage(id)
-    },
-    async listMessages({ limit = 100, ...query }) {
-      await open()
-      return store.listMessages({ ...query, limit })
-    },
-    async retryMessage(id) {
-      await open()
-      const isQueued = await store.retryMessage(id)
-      onSendable()
-      return isQueued
-    },
-    async confirmMessage(id) {
-      await open()
-      return store.confirmMessage(id)
-    },
-    async discardMessage(id) {
-      await open()
-      return store.discardMessage(id)
-    },
-    async pauseDestination(name, reason) {
-      await open()
-      return store.pauseDestination(name, reason)
-    },
-    async resumeDestination(name) {
-      await open()
-      const isResumed = await store.resumeDestination(name)
-      onSendable()
-      return isResumed
-    },
-    async listPausedDestinations() {
-      await open()
-      return store.listPausedDestinations()
-    },
+    findEvent: (eventId) => act((store) => store.findEvent(eventId)),
+    listEventsByKey: (source, key) => act((store) => store.listEventsByKey(source, key)),
+    countEvents: (source) => act((store) => store.countEvents(source)),
+    listDead: (limit = 100) => act((store) => store.listDead(limit)),
+    retry: (eventId) => act((store) => store.retryEvent(eventId)),
+    listSteps: (eventId) => act((store) => store.listSteps(eventId)),
+    resolveStep: async (eventId, name, { happened, result, handler }) =>
+      act((store) => {
+        const text = result === undefined ? undefined : JSON.stringify(result)
+        const decision = happened ? { happened, result: text } : { happened }
+        return store.resolveStep({ eventId, handler, name, decision })
+      }),
+    forget: (eventId) =>
+      act(async (store) => {
+        const isForgotten = await store.forgetEvent(eventId)
+        onForgotten(eventId)
+        return isForgotten
+      }),
   }
 }
 
-function createEventOperator({
-  store,
-  open,
-  onForgotten,
-}: OperatorContext): Omit<Operator, MessageActions> {
+function createMessageOperator(
+  act: Act,
+  onSendable: OperatorContext['onSendable'],
+): Pick<Operator, MessageActions> {
+  /** The same, for what leaves something to send. */
+  const actAndSend: Act = async (action) => {
+    const result = await act(action)
+    onSendable()
+    return result
+  }
   return {
-    async findEvent(eventId) {
-      await open()
-      return store.findEvent(eventId)
-    },
-    async listEventsByKey(source, key) {
-      await open()
-      return store.listEventsByKey(source, key)
-    },
-    async countEvents(source) {
-      await open()
-      return store.countEvents(source)
-    },
-    async listDead(limit = 100) {
-      await open()
-      return store.listDead(limit)
-    },
-    async retry(eventId) {
-      await open()
-      return store.retryEvent(eventId)
-    },
-    async listSteps(eventId) {
-      await open()
-      return store.listSteps(eventId)
-    },
-    async resolveStep(eventId, name, { happened, result, handler }) {
-      await open()
-      const text = result === undefined ? undefined : JSON.stringify(result)
-      const decision = happened ? { happened, result: text } : { happened }
-      return store.resolveStep({ eventId, handler, name, decision })
-    },
-    async forget(eventId) {
-      await open()
-      const isForgotten = await store.forgetEvent(eventId)
-      onForgotten(eventId)
-      return isForgotten
-    },
+    findMessage: (id) => act((store) => store.findMessage(id)),
+    listMessages: async ({ limit = 100, ...query }) =>
+      act((store) => store.listMessages({ ...query, limit })),
+    retryMessage: (id) => actAndSend((store) => store.retryMessage(id)),
+    confirmMessage: (id) => act((store) => store.confirmMessage(id)),
+    discardMessage: (id) => act((store) => store.discardMessage(id)),
+    pauseDestination: (name, reason) => act((store) => store.pauseDestination(name, reason)),
+    resumeDestination: (name) => actAndSend((store) => store.resumeDestination(name)),
+    listPausedDestinations: () => act((store) => store.listPausedDestinations()),
   }
 }
