@@ -14,7 +14,10 @@ export function octokitOracle(slug: string, signatureHeader: string): SdkOracle 
     slug,
     packages: [PACKAGE],
     sign: async ({ headers, body }, { secret }) => ({
-      headers: { ...headers, [signatureHeader]: await (await load<Sdk>(PACKAGE)).sign(secret, body) },
+      headers: {
+        ...headers,
+        [signatureHeader]: await (await load<Sdk>(PACKAGE)).sign(secret, body),
+      },
     }),
     verify: async (request, { secret }) =>
       (await load<Sdk>(PACKAGE)).verify(secret, request.body, header(request, signatureHeader)),

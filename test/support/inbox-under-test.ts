@@ -37,6 +37,8 @@ export interface InboxUnderTest extends OpenedStore {
   readonly inbox: TestInbox
   /** A signed delivery of an event. */
   deliver(key: string, options?: { type?: string; amount?: number }): Promise<Acknowledgement>
+  /** The same, and waits until something happens: what becomes of the event, where it is the only one. */
+  deliverUntil<Name extends HappeningName>(key: string, name: Name): Promise<Happenings[Name]>
   /** A signed delivery of any bytes, with the key in a header. */
   deliverBytes(key: string, body: Uint8Array | string): Promise<Acknowledgement>
   /** Resolves with the next happening of that name that fits. Ask before causing it. */
@@ -60,20 +62,26 @@ export async function openInbox(
     return made
   }
   const inbox = another(setup)
+  const next: InboxUnderTest['next'] = (name, fits = () => true) =>
+    new Promise((resolve) => {
+      const stop = inbox.events.on(name, (happening) => {
+        if (!fits(happening)) return
+        stop()
+        resolve(happening)
+      })
+    })
   return {
     ...opened,
     inbox,
     another,
     deliver: (key, options) => deliver(inbox, key, options),
+    deliverUntil: async (key, name) => {
+      const happening = next(name)
+      await deliver(inbox, key)
+      return happening
+    },
     deliverBytes: (key, body) => inbox.receive('pings', signedPing(key, body)),
-    next: (name, fits = () => true) =>
-      new Promise((resolve) => {
-        const stop = inbox.events.on(name, (happening) => {
-          if (!fits(happening)) return
-          stop()
-          resolve(happening)
-        })
-      }),
+    next,
   }
 }
 
