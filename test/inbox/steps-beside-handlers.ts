@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openInbox } from '../support/inbox-under-test.ts'
+import { openInbox, untilDone } from '../support/inbox-under-test.ts'
 import { LATER, makeDue, SOON, WRITE } from '../support/step-handlers.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 
@@ -43,13 +43,7 @@ export function stepsBesideHandlersContract(store: StoreUnderTest): void {
     await paid
 
     expect(await countEffects('paid')).toBe(1)
-    const all = new Promise<void>((resolve) => {
-      let count = 0
-      inbox.events.on('event.done', () => {
-        count += 1
-        if (count === 60) resolve()
-      })
-    })
+    const all = untilDone(inbox, 60)
     open()
     await all
   })

@@ -38,11 +38,7 @@ export function stepsContract(store: StoreUnderTest): void {
       ])
       expect(await countEffects('evt_1')).toBe(2)
       expect(
-        (await inbox.admin.listSteps(eventId)).map(({ kind, name, state }) => [
-          kind,
-          name,
-          state,
-        ]),
+        (await inbox.admin.listSteps(eventId)).map(({ kind, name, state }) => [kind, name, state]),
       ).toEqual([
         ['tx', 'create order', 'done'],
         ['call', 'buy label', 'done'],

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { permanent, retryAfter, skip } from '../../src/work/verdicts.ts'
 import type { HandlerContext } from '../../src/work/handler-context.ts'
 import { sign } from '../../src/testing/index.ts'
-import { deliver, openInbox, SECRET } from '../support/inbox-under-test.ts'
+import { deliver, openInbox, SECRET, untilDone } from '../support/inbox-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
 
 /** What handlers can rely on, on every store. Run by `test/inbox/<store>.test.ts`. */
@@ -53,7 +53,7 @@ export function workContract(store: StoreUnderTest): void {
       const dead = new Promise<string>((resolve) =>
         inbox.events.on('event.dead', ({ key }) => resolve(key)),
       )
-      const done = countDone(inbox, 29)
+      const done = untilDone(inbox, 29)
 
       await inbox.start()
       await Promise.all([dead, done])
@@ -355,7 +355,7 @@ export function workContract(store: StoreUnderTest): void {
         if (event.key === 'evt_3') throw permanent('three')
       })
       const dead = new Promise<void>((resolve) => inbox.events.on('event.dead', () => resolve()))
-      const done = countDone(inbox, 9)
+      const done = untilDone(inbox, 9)
 
       await inbox.start()
       await Promise.all([dead, done])
@@ -457,17 +457,4 @@ async function note(
   { tx }: Pick<HandlerContext<QueryTx>, 'tx'>,
 ): Promise<void> {
   await tx.query('insert into effects (event_key, note) values ($1, $2)', [event.key, 'noted'])
-}
-
-function countDone(
-  inbox: { readonly events: { on(name: 'event.done', listener: () => void): unknown } },
-  count: number,
-): Promise<void> {
-  return new Promise((resolve) => {
-    let seen = 0
-    inbox.events.on('event.done', () => {
-      seen += 1
-      if (seen === count) resolve()
-    })
-  })
 }

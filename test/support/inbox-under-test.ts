@@ -100,6 +100,17 @@ export function deliver(
   return inbox.receive('stripe', sign('stripe', { key, type, body }, { secret: SECRET }))
 }
 
+/** Resolves when so many events are done. Ask before the first can be. */
+export function untilDone(inbox: Pick<TestInbox, 'events'>, count: number): Promise<void> {
+  return new Promise((resolve) => {
+    let seen = 0
+    inbox.events.on('event.done', () => {
+      seen += 1
+      if (seen === count) resolve()
+    })
+  })
+}
+
 export const PING_OPTIONS = {
   header: 'x-signature',
   algorithm: 'sha256',
