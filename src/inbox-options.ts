@@ -12,18 +12,19 @@ import type { Logger } from './telemetry/logger.ts'
 import { resolveWorkerOptions } from './work/options.ts'
 import type { ResolvedWorkerOptions, WorkerOptions } from './work/options.ts'
 
+/** What an inbox is made of. Only `store` and `sources` are needed. */
 export interface InboxOptions<Sources extends SourceMap, Tx> {
   /** Where events are kept: `sqliteStore(file)` or `postgresStore({ pool })`. */
   readonly store: Store<Tx>
   /** The senders, by the name their deliveries are routed with. */
   readonly sources: Sources
-  /** What the door lets in, and how long it waits. */
+  /** What the door lets in, and how long it waits. Left out, the defaults of `ReceiveOptions`. */
   readonly receive?: ReceiveOptions
-  /** How this process runs events; `false` for a process that only receives. */
+  /** How this process runs events; `false` for a process that only receives. Left out, the defaults of `WorkerOptions`. */
   readonly worker?: WorkerOptions | false
-  /** Where messages can be sent: `httpDestination(name, …)`, `destination(name, …)`. */
+  /** Where messages can be sent: `httpDestination(name, …)`, `destination(name, …)`. Left out, nothing can be sent. */
   readonly destinations?: readonly Destination[]
-  /** How this process sends messages; `false` for one that only writes them. */
+  /** How this process sends messages; `false` for one that only writes them. Left out, the defaults of `RelayOptions`. */
   readonly relay?: RelayOptions | false
   /** Gets a line for everything that happens. Left out, warnings and errors go to the console. */
   readonly logger?: Logger

@@ -58,6 +58,7 @@ export class Inbox<Sources extends SourceMap, Tx>
   readonly admin: Operator
   /** Messages of your own transactions. A handler has `ctx.send`. */
   readonly outbox: Pick<Outbox<Tx>, 'send' | 'wake'>
+  /** The options of `receive` with their defaults, for HTTP adapters. */
   readonly receiveOptions: ResolvedReceiveOptions
   readonly #store: Store<Tx>
   readonly #sources: ReadonlyMap<string, Source>
@@ -221,6 +222,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.#state = 'stopped'
   }
 
+  /** `await using` stops the inbox at the end of its block. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
   }

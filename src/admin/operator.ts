@@ -11,6 +11,10 @@ import type { StepRecord } from '../model/step.ts'
 import type { Store } from '../store/contract.ts'
 import type { MessageQuery, PausedDestination } from '../store/outbox-contract.ts'
 
+/**
+ * What an operator can do: `inbox.admin`. Every action opens the store if nobody has, and rejects
+ * when it cannot be used, most often with `STORE_UNAVAILABLE`.
+ */
 export interface Operator {
   /** The event with all that is known of it. */
   findEvent(eventId: EventId): Promise<EventRecord | undefined>
@@ -54,10 +58,13 @@ export interface Operator {
   pauseDestination(name: string, reason: string): Promise<boolean>
   /** `false` when it is not paused. */
   resumeDestination(name: string): Promise<boolean>
+  /** Those that nothing is sent to, with why and since when. */
   listPausedDestinations(): Promise<readonly PausedDestination[]>
 }
 
+/** What a person has found out about a call whose outcome was not known. */
 export interface StepDecision {
+  /** Whether the other side has done it. */
   readonly happened: boolean
   /** What the step shall return, where it happened. Must survive JSON. */
   readonly result?: unknown

@@ -28,6 +28,7 @@ export interface FastifyLike {
   route(options: FastifyRouteLike): unknown
 }
 
+/** The part of a Fastify route that is used. */
 export interface FastifyRouteLike {
   readonly method: string[]
   readonly url: string

@@ -35,6 +35,7 @@ export function createReceiver(inbox: ReceivingInbox, options: ReceiverOptions =
   return new Receiver(inbox, resolveReceiverOptions(options))
 }
 
+/** A server that receives for every source of an inbox. Made by `createReceiver`. */
 export class Receiver implements AsyncDisposable {
   /** The server underneath, for its address, its errors and its sockets. */
   readonly server: Server
@@ -93,6 +94,7 @@ export class Receiver implements AsyncDisposable {
     return this.#drained
   }
 
+  /** `await using` drains the receiver at the end of its block. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.drain()
   }

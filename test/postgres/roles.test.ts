@@ -25,7 +25,7 @@ describe.skipIf(hasNoPostgres)('a role with the rights that the guide names', ()
     const happened: string[] = []
     const seen = new Promise<void>((resolve, reject) => {
       inbox.events.onAny((name, about) => {
-        if ('error' in about) reject(about.error as Error)
+        if ('error' in about && about.error instanceof Error) reject(about.error)
         if (name === 'event.done' || name === 'message.sent') happened.push(name)
         if (happened.length === 4) resolve()
       })

@@ -23,6 +23,7 @@ export interface PgPoolSettings {
   readonly max?: number | undefined
 }
 
+/** A client of a `pg.Pool`, as far as it is used. */
 export interface PgPoolClient {
   query(config: PgQueryConfig): Promise<PgResult>
   release(destroy?: boolean | Error): void
@@ -62,6 +63,7 @@ export interface PostgresTx {
   query<Row = any>(config: PostgresTxQuery): Promise<PgResult<Row>>
 }
 
+/** A statement with its values; with `rowMode` each row is a list. */
 export interface PostgresTxQuery {
   readonly text: string
   readonly values?: readonly unknown[] | undefined
