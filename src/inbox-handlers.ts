@@ -32,6 +32,9 @@ export abstract class InboxHandlers<Sources extends SourceMap, Tx> {
    *
    * The handler runs once for each event, in a transaction that commits together with the fact that the
    * event is done. See `HandlerFunction` for what it can return and throw.
+   *
+   * @throws HookonceError with the code SOURCE_UNKNOWN when the inbox has no such source
+   * @throws OptionInvalidError for an option that cannot be used, and a name that another handler of the source has
    */
   on<Name extends keyof Sources & string, const Types extends Patterns<Sources, Name>>(
     source: Name,
@@ -61,6 +64,9 @@ export abstract class InboxHandlers<Sources extends SourceMap, Tx> {
   /**
    * Registers a step handler, for work that leaves the database: between its steps it holds no transaction,
    * and each step's result is kept. See `StepContext` for what a step can be.
+   *
+   * @throws HookonceError with the code SOURCE_UNKNOWN when the inbox has no such source
+   * @throws OptionInvalidError for an option that cannot be used, and a name that another handler of the source has
    */
   steps<Name extends keyof Sources & string, const Types extends Patterns<Sources, Name>>(
     source: Name,

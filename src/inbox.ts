@@ -138,12 +138,20 @@ export class Inbox<Sources extends SourceMap, Tx>
     }
   }
 
-  /** A web-standard handler: Next.js, SvelteKit, Hono, Bun, Deno, Workers. */
+  /**
+   * A web-standard handler: Next.js, SvelteKit, Hono, Bun, Deno, Workers.
+   *
+   * Throws `SOURCE_UNKNOWN` at once when the inbox has no such source.
+   */
   fetch(sourceName: keyof Sources & string): (request: Request) => Promise<Response> {
     return fetchHandler(this, sourceName)
   }
 
-  /** A handler for `node:http`. */
+  /**
+   * A handler for `node:http`.
+   *
+   * Throws `SOURCE_UNKNOWN` at once when the inbox has no such source.
+   */
   node(sourceName: keyof Sources & string): ReturnType<typeof nodeHandler> {
     return nodeHandler(this, sourceName)
   }
@@ -167,7 +175,13 @@ export class Inbox<Sources extends SourceMap, Tx>
 
   // ── start and stop ───────────────────────────────────────────────────────────────────────────
 
-  /** Opens the store, then runs events until `stop()`. Rejects when the store cannot be used; it can then be called again. */
+  /**
+   * Opens the store, then runs events and sends messages until `stop()`. Rejects when the store cannot be used; it
+   * can then be called again.
+   *
+   * @throws HookonceError with the code INBOX_STOPPED when it was started or stopped before
+   * @throws OptionInvalidError when the pool is too small for `worker.concurrency`
+   */
   async start(): Promise<void> {
     if (this.#state !== 'made') {
       throw new HookonceError('INBOX_STOPPED', `An inbox starts once; this one is ${this.#state}`)

@@ -22,7 +22,7 @@ export interface Operator {
   listEventsByKey(source: string, key: string): Promise<readonly EventRecord[]>
   /** How many events are stored. */
   countEvents(source?: string): Promise<number>
-  /** The events that stopped and wait for a person, latest first. */
+  /** The events that stopped and wait for a person, latest first; 100 unless `limit` says otherwise. */
   listDead(limit?: number): Promise<readonly EventRecord[]>
   /** Runs a dead event again, with its attempts at zero. `false` when it is not dead. */
   retry(eventId: EventId): Promise<boolean>
@@ -44,7 +44,10 @@ export interface Operator {
 
   /** The message with all that is known of it. */
   findMessage(id: MessageId): Promise<MessageRecord | undefined>
-  /** The messages in a state, latest first: those that are `dead` or `unknown` wait for a person. */
+  /**
+   * The messages in a state, latest first; 100 unless `limit` says otherwise. Those that are `dead` or `unknown`
+   * wait for a person.
+   */
   listMessages(
     query: Omit<MessageQuery, 'limit'> & { readonly limit?: number },
   ): Promise<readonly MessageRecord[]>

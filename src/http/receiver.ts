@@ -30,7 +30,11 @@ import type {
 } from './receiver-options.ts'
 import type { ReceivingInbox } from './receiving-inbox.ts'
 
-/** Makes a receiver. It does not listen before `listen` is called. */
+/**
+ * Makes a receiver. It does not listen before `listen` is called.
+ *
+ * @throws OptionInvalidError for an option that is unknown or cannot be used
+ */
 export function createReceiver(inbox: ReceivingInbox, options: ReceiverOptions = {}): Receiver {
   return new Receiver(inbox, resolveReceiverOptions(options))
 }

@@ -91,6 +91,12 @@ export interface Provider<
   Options extends SourceOptions = SourceOptions,
   Defaults extends EventMap = AnyEvents,
 > {
+  /**
+   * Makes a source.
+   *
+   * @throws OptionInvalidError for an option that is unknown or cannot be used
+   * @throws HookonceError with the code SECRET_MISSING for a secret that is missing or empty
+   */
   <Events extends EventMap = Defaults>(options: Options): Source<Events>
   /** What it was declared as, for documents and tests. */
   readonly definition: ProviderDefinition

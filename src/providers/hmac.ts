@@ -111,7 +111,12 @@ const HMAC_OPTION_KEYS = [
   ...SOURCE_OPTION_KEYS,
 ]
 
-/** A source for any sender that signs with HMAC. Everything is checked here, before any delivery. */
+/**
+ * A source for any sender that signs with HMAC. Everything is checked here, before any delivery.
+ *
+ * @throws OptionInvalidError for an option that is unknown or cannot be used
+ * @throws HookonceError with the code SECRET_MISSING for a secret that is missing or empty
+ */
 export function hmac<Events extends EventMap = AnyEvents>(options: HmacOptions): Source<Events> {
   requireOptions('hmac', options, HMAC_OPTION_KEYS)
   const { algorithm, encoding, prefix = '', secretEncoding = 'utf8', signed = '{body}' } = options

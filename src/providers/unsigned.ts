@@ -23,7 +23,11 @@ export interface UnsignedOptions extends SourceOptions {
   readonly type?: string
 }
 
-/** A source whose deliveries are believed as they come. It warns at every boot. */
+/**
+ * A source whose deliveries are believed as they come. It warns at every boot.
+ *
+ * @throws OptionInvalidError for an option that is unknown or cannot be used
+ */
 export function unsigned<Events extends EventMap = AnyEvents>(
   options: UnsignedOptions,
 ): Source<Events> {

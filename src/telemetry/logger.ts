@@ -102,7 +102,7 @@ export function logHappenings(emitter: HappeningEmitter, logger: Logger): () => 
   })
 }
 
-/** One JSON object a line on the console, from `level` up. */
+/** One JSON object a line on the console, from `level` up: `'warn'` unless said otherwise. */
 export function consoleLogger(level: LogLevel = 'warn'): Logger {
   const enabled = new Set(LEVELS.slice(LEVELS.indexOf(level)))
   const write = (at: LogLevel) => (fields: LogFields, message: string) => {
