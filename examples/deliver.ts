@@ -10,6 +10,11 @@ export interface DeliverOptions {
   readonly times: number
 }
 
+export interface Answer {
+  readonly status: 'accepted' | 'duplicate'
+  readonly event: string
+}
+
 /** Delivers one signed event several times at once, as Stripe would. */
 export async function deliver({
   port,
@@ -32,7 +37,11 @@ export async function deliver({
   return Promise.all(Array.from({ length: times }, send))
 }
 
-export interface Answer {
-  readonly status: 'accepted' | 'duplicate'
-  readonly event: string
+/** `10 deliveries, 1 event` */
+export function counted(answers: readonly Answer[]): string {
+  const events = new Set(answers.map(({ event }) => event)).size
+  return [
+    `${answers.length} ${answers.length === 1 ? 'delivery' : 'deliveries'}`,
+    `${events} ${events === 1 ? 'event' : 'events'}`,
+  ].join(', ')
 }

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { deliver } from './deliver.ts'
+import { counted, deliver } from './deliver.ts'
 
 const { values } = parseArgs({
   options: {
@@ -13,10 +13,22 @@ const { values } = parseArgs({
   },
 })
 
-const answers = await deliver({
-  port: Number(values.port),
-  key: values.key,
-  type: values.type,
-  times: Number(values.times),
-})
-for (const { status, event } of answers) console.log(`${status.padEnd(9)} ${event}`)
+try {
+  const answers = await deliver({
+    port: Number(values.port),
+    key: values.key,
+    type: values.type,
+    times: Number(values.times),
+  })
+  for (const { status, event } of answers) console.log(`${status.padEnd(9)}  ${event}`)
+  console.log(`\n${counted(answers)}`)
+} catch (error) {
+  const { message, cause } = error as Error
+  const isNobodyThere = (cause as { code?: string } | undefined)?.code === 'ECONNREFUSED'
+  console.error(
+    isNobodyThere
+      ? `Nothing listens on port ${values.port}. Start the service first: npm start`
+      : message,
+  )
+  process.exitCode = 1
+}

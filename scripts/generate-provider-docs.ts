@@ -75,7 +75,7 @@ function writeTable(all: readonly Documented[]): string {
   })
   return `# Providers
 
-Ready-made sources, from \`hookonce/providers\`. Each page says what is verified, what an event is known by, and what goes wrong. A sender that is not here: [\`hmac\`](../guides/sources.md#any-other-sender-hmac), or [a provider of your own](../contributing/providers.md).
+Ready-made sources, from \`hookonce/providers\`. Each page says what is verified, what an event is known by, and what goes wrong. A sender that is not here: [\`hmac\`](../guides/sources.md#any-other-sender-hmac), or [a provider of your own](../guides/own-provider.md).
 
 This page and those it links to are written by \`scripts/generate-provider-docs.ts\`.
 

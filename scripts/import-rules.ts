@@ -140,7 +140,13 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     part: 'inbox',
-    paths: ['inbox.ts', 'handler-types.ts'],
+    paths: [
+      'inbox.ts',
+      'inbox-options.ts',
+      'inbox-handlers.ts',
+      'handler-types.ts',
+      'receive-context.ts',
+    ],
     mayImport: [
       'receive',
       'work',

@@ -9,6 +9,7 @@
  * @module
  */
 
+/** Every code there is. */
 export const ERROR_CODES = [
   'OPTION_INVALID',
   'SECRET_MISSING',
@@ -35,12 +36,12 @@ export const ERROR_CODES = [
   'LEASE_LOST',
   'INBOX_STOPPED',
   'RETENTION_TOO_SHORT',
-  'LEASE_LOST',
   'DESTINATION_BLOCKED',
   'DESTINATION_UNKNOWN',
   'MESSAGE_INVALID',
 ] as const
 
+/** What tells errors apart: `error.code`. */
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
 /** The base of every error this package throws. Match on `code`, never on `message`. */

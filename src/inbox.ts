@@ -7,67 +7,34 @@
 
 import { createOperator } from './admin/operator.ts'
 import type { Operator } from './admin/operator.ts'
-import { HookonceError, OptionInvalidError, rejectUnknownKeys } from './errors.ts'
-import type {
-  EventsOf,
-  HandlerFunction,
-  PatternsOf,
-  PayloadFor,
-  PayloadWith,
-  SourceMap,
-  StepHandlerFunction,
-  TxFor,
-  TypePattern,
-} from './handler-types.ts'
+import { HookonceError } from './errors.ts'
+import type { SourceMap } from './handler-types.ts'
 import { fetchHandler } from './http/fetch.ts'
 import { nodeHandler } from './http/node.ts'
 import type { ReceivingInbox } from './http/receiving-inbox.ts'
+import { InboxHandlers } from './inbox-handlers.ts'
+import { resolveInboxOptions } from './inbox-options.ts'
+import type { InboxOptions } from './inbox-options.ts'
 import type { Acknowledgement } from './model/acknowledgement.ts'
 import type { Delivery } from './model/delivery.ts'
-import { isSourceName } from './model/source-name.ts'
 import type { Source } from './model/source.ts'
+import { Outbox } from './outbox/outbox.ts'
 import { unavailable } from './receive/acknowledge.ts'
-import { OutcomeWaiter } from './receive/await-outcome.ts'
-import { Batcher } from './receive/batcher.ts'
-import type { RecordingStore } from './receive/batcher.ts'
 import { CommittedKeys } from './receive/committed-keys.ts'
-import { DeliveryCounter } from './receive/delivery-counter.ts'
 import { Heartbeat } from './receive/heartbeat.ts'
 import { DEFAULT_METHODS } from './receive/limits.ts'
-import { resolveReceiveOptions } from './receive/options.ts'
-import type { ReceiveOptions, ResolvedReceiveOptions } from './receive/options.ts'
+import type { ResolvedReceiveOptions } from './receive/options.ts'
 import { receive } from './receive/receive.ts'
 import type { ReceiveContext } from './receive/receive.ts'
+import { createReceiveContext } from './receive-context.ts'
 import type { Store } from './store/contract.ts'
 import { HappeningEmitter } from './telemetry/emitter.ts'
-import { logHappenings, resolveLogger } from './telemetry/logger.ts'
+import { logHappenings } from './telemetry/logger.ts'
 import type { Logger } from './telemetry/logger.ts'
-import type { Destination } from './outbox/destination.ts'
-import type { RelayOptions } from './outbox/options.ts'
-import { Outbox } from './outbox/outbox.ts'
-import { HandlerRegistry } from './work/handlers.ts'
-import type { AnyHandler, HandlerOptions, StepHandlerOptions } from './work/handlers.ts'
-import { resolveWorkerOptions } from './work/options.ts'
-import type { ResolvedWorkerOptions, WorkerOptions } from './work/options.ts'
+import { HandlerRegistry, requireSource } from './work/handlers.ts'
 import { createNotifier } from './work/notifier.ts'
+import type { ResolvedWorkerOptions } from './work/options.ts'
 import { Worker } from './work/worker.ts'
-
-export interface InboxOptions<Sources extends SourceMap, Tx> {
-  /** Where events are kept: `sqliteStore(file)` or `postgresStore({ pool })`. */
-  readonly store: Store<Tx>
-  /** The senders, by the name their deliveries are routed with. */
-  readonly sources: Sources
-  /** What the door lets in, and how long it waits. */
-  readonly receive?: ReceiveOptions
-  /** How this process runs events; `false` for a process that only receives. */
-  readonly worker?: WorkerOptions | false
-  /** Where messages can be sent: `httpDestination(name, …)`, `destination(name, …)`. */
-  readonly destinations?: readonly Destination[]
-  /** How this process sends messages; `false` for one that only writes them. */
-  readonly relay?: RelayOptions | false
-  /** Gets a line for everything that happens. Left out, warnings and errors go to the console. */
-  readonly logger?: Logger
-}
 
 /**
  * Makes an inbox. Nothing is opened before `start()` or the first delivery.
@@ -81,13 +48,17 @@ export function createInbox<const Sources extends SourceMap, Tx>(
 }
 
 /** Receives deliveries, keeps events, runs handlers. Made by `createInbox`. */
-export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
+export class Inbox<Sources extends SourceMap, Tx>
+  extends InboxHandlers<Sources, Tx>
+  implements ReceivingInbox
+{
   /** Everything that happens, to listen to. */
   readonly events: Pick<HappeningEmitter, 'on' | 'onAny'>
   /** What an operator can do. */
   readonly admin: Operator
   /** Messages of your own transactions. A handler has `ctx.send`. */
   readonly outbox: Pick<Outbox<Tx>, 'send' | 'wake'>
+  /** The options of `receive` with their defaults, for HTTP adapters. */
   readonly receiveOptions: ResolvedReceiveOptions
   readonly #store: Store<Tx>
   readonly #sources: ReadonlyMap<string, Source>
@@ -111,40 +82,46 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
   readonly #receiving = new Set<Promise<Acknowledgement>>()
 
   constructor(options: InboxOptions<Sources, Tx>) {
-    if (typeof options !== 'object' || options === null) {
-      throw new OptionInvalidError('createInbox', 'given an object with store and sources', options)
-    }
-    rejectUnknownKeys('createInbox', options, OPTION_NAMES)
-    this.#store = requireStore(options.store)
-    this.#sources = requireSources(options.sources)
-    this.#workerOptions =
-      options.worker === false ? undefined : resolveWorkerOptions(options.worker ?? {})
-    this.receiveOptions = resolveReceiveOptions(options.receive ?? {})
-    this.#logger = resolveLogger('createInbox.logger', options.logger)
-    logHappenings(this.#happenings, this.#logger)
-    this.events = this.#happenings
-    this.#handlers = new HandlerRegistry(new Set(this.#sources.keys()))
+    const resolved = resolveInboxOptions(options)
+    const { store, sources, destinations, relay, logger } = resolved
+    const handlers = new HandlerRegistry(new Set(sources.keys()))
+    super(handlers)
+    this.#store = store
+    this.#sources = sources
+    this.#handlers = handlers
+    this.#workerOptions = resolved.worker
+    this.receiveOptions = resolved.receive
+    this.#logger = logger
+    const happenings = this.#happenings
+    logHappenings(happenings, logger)
+    this.events = happenings
     this.#committedKeys = new CommittedKeys(this.receiveOptions.rememberMax)
-    this.#heartbeat = new Heartbeat(this.#store, this.#committedKeys, this.#happenings)
-    this.#notifier = createNotifier(this.#store)
-    this.#outbox = new Outbox<Tx>({
-      store: this.#store,
-      destinations: options.destinations ?? [],
-      relay: options.relay ?? {},
-      happenings: this.#happenings,
-    })
+    this.#heartbeat = new Heartbeat(store, this.#committedKeys, happenings)
+    this.#notifier = createNotifier(store)
+    this.#outbox = new Outbox<Tx>({ store, destinations, relay, happenings })
     this.outbox = this.#outbox
-    this.#context = this.#createReceiveContext()
+    this.#context = createReceiveContext({
+      store,
+      open: () => this.#open(),
+      sources,
+      options: this.receiveOptions,
+      committedKeys: this.#committedKeys,
+      happenings,
+      onStored: () => {
+        this.#worker?.wake()
+        this.#notifier.notifySoon()
+      },
+    })
     this.admin = createOperator({
-      store: this.#store,
+      store,
       open: () => this.#open(),
       onForgotten: (id) => this.#committedKeys.forget(id),
       onSendable: () => this.#outbox.wake(),
     })
     // The redelivery of a dead event is a wish to try again, so it must reach the store.
-    this.#happenings.on('event.dead', ({ eventId }) => this.#committedKeys.forget(eventId))
-    this.#happenings.on('event.done', () => this.#callRelays())
-    this.#happenings.on('event.skipped', () => this.#callRelays())
+    happenings.on('event.dead', ({ eventId }) => this.#committedKeys.forget(eventId))
+    happenings.on('event.done', () => this.#callRelays())
+    happenings.on('event.skipped', () => this.#callRelays())
   }
 
   // ── receive ──────────────────────────────────────────────────────────────────────────────────
@@ -161,23 +138,26 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     }
   }
 
-  /** A web-standard handler: Next.js, SvelteKit, Hono, Bun, Deno, Workers. */
+  /**
+   * A web-standard handler: Next.js, SvelteKit, Hono, Bun, Deno, Workers.
+   *
+   * Throws `SOURCE_UNKNOWN` at once when the inbox has no such source.
+   */
   fetch(sourceName: keyof Sources & string): (request: Request) => Promise<Response> {
     return fetchHandler(this, sourceName)
   }
 
-  /** A handler for `node:http`. */
+  /**
+   * A handler for `node:http`.
+   *
+   * Throws `SOURCE_UNKNOWN` at once when the inbox has no such source.
+   */
   node(sourceName: keyof Sources & string): ReturnType<typeof nodeHandler> {
     return nodeHandler(this, sourceName)
   }
 
   requireSource(sourceName: string): void {
-    if (this.#sources.has(sourceName)) return
-    const known = [...this.#sources.keys()].join(', ') || 'none'
-    throw new HookonceError(
-      'SOURCE_UNKNOWN',
-      `There is no source "${sourceName}". Configured: ${known}`,
-    )
+    requireSource(this.#sources, sourceName)
   }
 
   listMethods(sourceName: string): readonly string[] {
@@ -193,83 +173,15 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     return this.#state === 'started' && this.#heartbeat.storeIsUp
   }
 
-  // ── work ─────────────────────────────────────────────────────────────────────────────────────
-
-  /**
-   * Registers a handler for a type, a pattern such as `invoice.*`, or a list of them.
-   *
-   * The handler runs once for each event, in a transaction that commits together with the fact that the
-   * event is done. See `HandlerFunction` for what it can return and throw.
-   */
-  on<Name extends keyof Sources & string, const Types extends Patterns<Sources, Name>>(
-    source: Name,
-    types: Types,
-    handler: HandlerFunction<PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>, Tx>,
-  ): this
-  on<
-    Name extends keyof Sources & string,
-    const Types extends Patterns<Sources, Name>,
-    const Options extends HandlerOptions,
-  >(
-    source: Name,
-    types: Types,
-    options: Options,
-    handler: HandlerFunction<
-      PayloadWith<PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>, Options>,
-      TxFor<Tx, Options>
-    >,
-  ): this
-  on(
-    source: string,
-    types: string | readonly string[],
-    optionsOrHandler: HandlerOptions | AnyHandler,
-    handler?: AnyHandler,
-  ): this {
-    if (typeof optionsOrHandler === 'function')
-      this.#handlers.add(source, types, {}, optionsOrHandler)
-    else this.#handlers.add(source, types, optionsOrHandler, handler as AnyHandler)
-    this.#worker?.handlersChanged()
-    return this
-  }
-
-  /**
-   * Registers a step handler, for work that leaves the database: between its steps it holds no transaction,
-   * and each step's result is kept. See `StepContext` for what a step can be.
-   */
-  steps<Name extends keyof Sources & string, const Types extends Patterns<Sources, Name>>(
-    source: Name,
-    types: Types,
-    handler: StepHandlerFunction<PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>, Tx>,
-  ): this
-  steps<
-    Name extends keyof Sources & string,
-    const Types extends Patterns<Sources, Name>,
-    const Options extends StepHandlerOptions,
-  >(
-    source: Name,
-    types: Types,
-    options: Options,
-    handler: StepHandlerFunction<
-      PayloadWith<PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>, Options>,
-      Tx
-    >,
-  ): this
-  steps(
-    source: string,
-    types: string | readonly string[],
-    optionsOrHandler: StepHandlerOptions | AnyHandler,
-    handler?: AnyHandler,
-  ): this {
-    if (typeof optionsOrHandler === 'function')
-      this.#handlers.addSteps(source, types, {}, optionsOrHandler)
-    else this.#handlers.addSteps(source, types, optionsOrHandler, handler as AnyHandler)
-    this.#worker?.handlersChanged()
-    return this
-  }
-
   // ── start and stop ───────────────────────────────────────────────────────────────────────────
 
-  /** Opens the store, then runs events until `stop()`. Rejects when the store cannot be used; it can then be called again. */
+  /**
+   * Opens the store, then runs events and sends messages until `stop()`. Rejects when the store cannot be used; it
+   * can then be called again.
+   *
+   * @throws HookonceError with the code INBOX_STOPPED when it was started or stopped before
+   * @throws OptionInvalidError when the pool is too small for `worker.concurrency`
+   */
   async start(): Promise<void> {
     if (this.#state !== 'made') {
       throw new HookonceError('INBOX_STOPPED', `An inbox starts once; this one is ${this.#state}`)
@@ -311,6 +223,7 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     await this.#starting?.catch(() => undefined)
     await Promise.allSettled(this.#receiving)
     await this.#context.batcher.drain()
+    // In this order: until its last handler has returned, a worker may give the relay something to send.
     await this.#worker?.stop()
     await this.#outbox.stop()
     this.#heartbeat.stop()
@@ -323,6 +236,7 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     this.#state = 'stopped'
   }
 
+  /** `await using` stops the inbox at the end of its block. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
   }
@@ -364,6 +278,10 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     this.#worker = worker
   }
 
+  protected override handlersChanged(): void {
+    this.#worker?.handlersChanged()
+  }
+
   /** After a COMMIT of handlers that have sent something. */
   #callRelays(): void {
     if (!this.#hasEnqueued) return
@@ -372,83 +290,10 @@ export class Inbox<Sources extends SourceMap, Tx> implements ReceivingInbox {
     this.#notifier.notifySoon()
   }
 
-  #createReceiveContext(): ReceiveContext {
-    const store = this.#store
-    const options = this.receiveOptions
-    return {
-      sources: this.#sources,
-      options,
-      batcher: new Batcher(this.#createRecordingStore(), options),
-      committedKeys: this.#committedKeys,
-      counter: new DeliveryCounter(store),
-      outcomes: new OutcomeWaiter(store, this.#happenings, options.processedTimeoutMs),
-      happenings: this.#happenings,
-      onStored: () => {
-        this.#worker?.wake()
-        this.#notifier.notifySoon()
-      },
-    }
-  }
-
-  /** The store, opened by whoever needs it first. */
-  #createRecordingStore(): RecordingStore {
-    const store = this.#store
-    return {
-      recordConcurrency: store.recordConcurrency,
-      recordEvents: async (drafts, options) => {
-        await this.#open()
-        return store.recordEvents(drafts, options)
-      },
-      // Asked only while a handler or a batch is on its way, so the store is open.
-      ...(store.findKnown !== undefined && { findKnown: store.findKnown.bind(store) }),
-      ...(store.isHeld !== undefined && { isHeld: store.isHeld.bind(store) }),
-    }
-  }
-
   #reportWarnings(): void {
     for (const [name, source] of this.#sources) {
       for (const warning of source.warnings)
         this.#happenings.emit('source.warning', { source: name, warning })
     }
   }
-}
-
-const OPTION_NAMES = ['store', 'sources', 'receive', 'worker', 'destinations', 'relay', 'logger']
-
-type Patterns<Sources extends SourceMap, Name extends keyof Sources> =
-  TypePattern<EventsOf<Sources[Name]>> | readonly TypePattern<EventsOf<Sources[Name]>>[]
-
-function requireSources(sources: SourceMap): ReadonlyMap<string, Source> {
-  if (typeof sources !== 'object' || sources === null) {
-    throw new OptionInvalidError('createInbox.sources', 'an object of sources by name', sources)
-  }
-  const entries = Object.entries(sources)
-  for (const [name, source] of entries) {
-    if (!isSourceName(name)) {
-      throw new OptionInvalidError(
-        `createInbox.sources.${name}`,
-        'named with a-z, 0-9, - and _ only',
-        name,
-      )
-    }
-    if (typeof source?.verify !== 'function' || typeof source.identify !== 'function') {
-      throw new OptionInvalidError(
-        `createInbox.sources.${name}`,
-        'a source, such as stripe({ secrets: […] })',
-        source,
-      )
-    }
-  }
-  if (entries.length === 0)
-    throw new OptionInvalidError('createInbox.sources', 'at least one source', sources)
-  return new Map(entries)
-}
-
-function requireStore<Tx>(store: Store<Tx>): Store<Tx> {
-  if (typeof store?.recordEvents === 'function') return store
-  throw new OptionInvalidError(
-    'createInbox.store',
-    'a store: sqliteStore(file) or postgresStore({ pool })',
-    store,
-  )
 }

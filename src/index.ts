@@ -5,7 +5,8 @@
  */
 
 export { createInbox } from './inbox.ts'
-export type { Inbox, InboxOptions } from './inbox.ts'
+export type { Inbox } from './inbox.ts'
+export type { InboxOptions } from './inbox-options.ts'
 export type { HandlerFunction, SourceMap, StepHandlerFunction } from './handler-types.ts'
 export type { Operator, StepDecision } from './admin/operator.ts'
 export {

@@ -11,6 +11,10 @@ import type { StepRecord } from '../model/step.ts'
 import type { Store } from '../store/contract.ts'
 import type { MessageQuery, PausedDestination } from '../store/outbox-contract.ts'
 
+/**
+ * What an operator can do: `inbox.admin`. Every action opens the store if nobody has, and rejects
+ * when it cannot be used, most often with `STORE_UNAVAILABLE`.
+ */
 export interface Operator {
   /** The event with all that is known of it. */
   findEvent(eventId: EventId): Promise<EventRecord | undefined>
@@ -18,7 +22,7 @@ export interface Operator {
   listEventsByKey(source: string, key: string): Promise<readonly EventRecord[]>
   /** How many events are stored. */
   countEvents(source?: string): Promise<number>
-  /** The events that stopped and wait for a person, latest first. */
+  /** The events that stopped and wait for a person, latest first; 100 unless `limit` says otherwise. */
   listDead(limit?: number): Promise<readonly EventRecord[]>
   /** Runs a dead event again, with its attempts at zero. `false` when it is not dead. */
   retry(eventId: EventId): Promise<boolean>
@@ -40,7 +44,10 @@ export interface Operator {
 
   /** The message with all that is known of it. */
   findMessage(id: MessageId): Promise<MessageRecord | undefined>
-  /** The messages in a state, latest first: those that are `dead` or `unknown` wait for a person. */
+  /**
+   * The messages in a state, latest first; 100 unless `limit` says otherwise. Those that are `dead` or `unknown`
+   * wait for a person.
+   */
   listMessages(
     query: Omit<MessageQuery, 'limit'> & { readonly limit?: number },
   ): Promise<readonly MessageRecord[]>
@@ -54,10 +61,13 @@ export interface Operator {
   pauseDestination(name: string, reason: string): Promise<boolean>
   /** `false` when it is not paused. */
   resumeDestination(name: string): Promise<boolean>
+  /** Those that nothing is sent to, with why and since when. */
   listPausedDestinations(): Promise<readonly PausedDestination[]>
 }
 
+/** What a person has found out about a call whose outcome was not known. */
 export interface StepDecision {
+  /** Whether the other side has done it. */
   readonly happened: boolean
   /** What the step shall return, where it happened. Must survive JSON. */
   readonly result?: unknown
@@ -73,9 +83,21 @@ export interface OperatorContext {
   readonly onSendable: () => void
 }
 
-export function createOperator(context: OperatorContext): Operator {
-  return { ...createEventOperator(context), ...createMessageOperator(context) }
+export function createOperator({
+  store,
+  open,
+  onForgotten,
+  onSendable,
+}: OperatorContext): Operator {
+  /** The only way to the store: an operator may be the first who needs it. */
+  const act: Act = async (action) => {
+    await open()
+    return action(store)
+  }
+  return { ...createEventOperator(act, onForgotten), ...createMessageOperator(act, onSendable) }
 }
+
+type Act = <Result>(action: (store: Store<unknown>) => Promise<Result>) => Promise<Result>
 
 type MessageActions =
   | 'findMessage'
@@ -87,92 +109,51 @@ type MessageActions =
   | 'resumeDestination'
   | 'listPausedDestinations'
 
-function createMessageOperator({
-  store,
-  open,
-  onSendable,
-}: OperatorContext): Pick<Operator, MessageActions> {
+function createEventOperator(
+  act: Act,
+  onForgotten: OperatorContext['onForgotten'],
+): Omit<Operator, MessageActions> {
   return {
-    async findMessage(id) {
-      await open()
-      return store.findMessage(id)
-    },
-    async listMessages({ limit = 100, ...query }) {
-      await open()
-      return store.listMessages({ ...query, limit })
-    },
-    async retryMessage(id) {
-      await open()
-      const isQueued = await store.retryMessage(id)
-      onSendable()
-      return isQueued
-    },
-    async confirmMessage(id) {
-      await open()
-      return store.confirmMessage(id)
-    },
-    async discardMessage(id) {
-      await open()
-      return store.discardMessage(id)
-    },
-    async pauseDestination(name, reason) {
-      await open()
-      return store.pauseDestination(name, reason)
-    },
-    async resumeDestination(name) {
-      await open()
-      const isResumed = await store.resumeDestination(name)
-      onSendable()
-      return isResumed
-    },
-    async listPausedDestinations() {
-      await open()
-      return store.listPausedDestinations()
-    },
+    findEvent: (eventId) => act((store) => store.findEvent(eventId)),
+    listEventsByKey: (source, key) => act((store) => store.listEventsByKey(source, key)),
+    countEvents: (source) => act((store) => store.countEvents(source)),
+    listDead: (limit = 100) => act((store) => store.listDead(limit)),
+    retry: (eventId) => act((store) => store.retryEvent(eventId)),
+    listSteps: (eventId) => act((store) => store.listSteps(eventId)),
+    resolveStep: async (eventId, name, { happened, result, handler }) =>
+      act((store) => {
+        const text = result === undefined ? undefined : JSON.stringify(result)
+        const decision = happened ? { happened, result: text } : { happened }
+        return store.resolveStep({ eventId, handler, name, decision })
+      }),
+    forget: (eventId) =>
+      act(async (store) => {
+        const isForgotten = await store.forgetEvent(eventId)
+        onForgotten(eventId)
+        return isForgotten
+      }),
   }
 }
 
-function createEventOperator({
-  store,
-  open,
-  onForgotten,
-}: OperatorContext): Omit<Operator, MessageActions> {
+function createMessageOperator(
+  act: Act,
+  onSendable: OperatorContext['onSendable'],
+): Pick<Operator, MessageActions> {
+  /** The same, for what leaves something to send. */
+  const actAndSend: Act = async (action) => {
+    const result = await act(action)
+    onSendable()
+    return result
+  }
   return {
-    async findEvent(eventId) {
-      await open()
-      return store.findEvent(eventId)
-    },
-    async listEventsByKey(source, key) {
-      await open()
-      return store.listEventsByKey(source, key)
-    },
-    async countEvents(source) {
-      await open()
-      return store.countEvents(source)
-    },
-    async listDead(limit = 100) {
-      await open()
-      return store.listDead(limit)
-    },
-    async retry(eventId) {
-      await open()
-      return store.retryEvent(eventId)
-    },
-    async listSteps(eventId) {
-      await open()
-      return store.listSteps(eventId)
-    },
-    async resolveStep(eventId, name, { happened, result, handler }) {
-      await open()
-      const text = result === undefined ? undefined : JSON.stringify(result)
-      const decision = happened ? { happened, result: text } : { happened }
-      return store.resolveStep({ eventId, handler, name, decision })
-    },
-    async forget(eventId) {
-      await open()
-      const isForgotten = await store.forgetEvent(eventId)
-      onForgotten(eventId)
-      return isForgotten
-    },
+    findMessage: (id) => act((store) => store.findMessage(id)),
+    listMessages: async ({ limit = 100, ...query }) =>
+      act((store) => store.listMessages({ ...query, limit })),
+    retryMessage: (id) => actAndSend((store) => store.retryMessage(id)),
+    confirmMessage: (id) => act((store) => store.confirmMessage(id)),
+    discardMessage: (id) => act((store) => store.discardMessage(id)),
+    pauseDestination: (name, reason) => act((store) => store.pauseDestination(name, reason)),
+    resumeDestination: (name) => actAndSend((store) => store.resumeDestination(name)),
+    listPausedDestinations: () => act((store) => store.listPausedDestinations()),
   }
 }

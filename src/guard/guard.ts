@@ -53,6 +53,7 @@ export function createGuard<const Sources extends GuardSourceMap>(
 export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
   /** Everything that happens, to listen to. */
   readonly events: Pick<HappeningEmitter, 'on' | 'onAny'>
+  /** The options of `receive` with their defaults, for HTTP adapters. */
   readonly receiveOptions: ResolvedReceiveOptions
   readonly #options: ResolvedGuardOptions
   readonly #entries: Entries

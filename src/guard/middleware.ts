@@ -25,6 +25,7 @@ import type { Answer, Arrived, ReceiveGuardedContext } from './receive-guarded.t
 import { runOnce } from './run-once.ts'
 import type { OnceContext } from './run-once.ts'
 
+/** A middleware of Express, Nest, or anything else that calls `(req, res, next)`. */
 export type Middleware = (
   request: IncomingMessage,
   response: ServerResponse,

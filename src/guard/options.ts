@@ -21,6 +21,7 @@ export interface RetryingSource {
 /** Sources by name: those of `hookonce/providers`, or just a retry window for use with `once` alone. */
 export type GuardSourceMap = Readonly<Record<string, SourceMap[string] | RetryingSource>>
 
+/** What a guard is made of. Only `redis` and `sources` are needed. */
 export interface GuardOptions<Sources extends GuardSourceMap> {
   /** A connected client of `redis` or `ioredis`, single or cluster. The guard never closes it. */
   readonly redis: RedisClient
@@ -80,7 +81,7 @@ export interface GuardOptions<Sources extends GuardSourceMap> {
    * @defaultValue 'hookonce:'
    */
   readonly prefix?: string
-  /** What the middleware lets in. */
+  /** What the middleware lets in. Left out, the defaults of `ReceiveOptions`. */
   readonly receive?: Pick<ReceiveOptions, 'bodyBytesMax' | 'bodyTimeoutMs'>
   /** Gets a line for everything that happens. Left out, warnings and errors go to the console. */
   readonly logger?: Logger

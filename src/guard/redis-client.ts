@@ -19,6 +19,7 @@ export interface IoRedisClient {
   eval(script: string, keyCount: number, ...args: string[]): Promise<unknown>
 }
 
+/** A client of `redis` or `ioredis`. */
 export type RedisClient = NodeRedisClient | IoRedisClient
 
 /** The two ways of running a script, the same for both clients. */

@@ -28,6 +28,7 @@ export interface FastifyLike {
   route(options: FastifyRouteLike): unknown
 }
 
+/** The part of a Fastify route that is used. */
 export interface FastifyRouteLike {
   readonly method: string[]
   readonly url: string
@@ -63,6 +64,8 @@ export function fastifyPlugin(inbox: ReceivingInbox, sourceName: string): Fastif
 /**
  * A route handler for one source, for routes you declare yourself. Fastify has parsed the body by the
  * time a handler runs, so this one needs a parser that keeps the bytes; `fastifyPlugin` does not.
+ *
+ * Throws `SOURCE_UNKNOWN` at once when the inbox has no such source.
  */
 export function fastifyHandler(
   inbox: ReceivingInbox,
@@ -73,7 +76,11 @@ export function fastifyHandler(
   return (request, reply) => answerFastify(mount, request, reply)
 }
 
-/** The answer is written to Node's response, so Fastify must know that it is not its own to send. */
+/**
+ * The answer is written to Node's response, so Fastify must know that it is not its own to send.
+ *
+ * @internal
+ */
 export async function answerFastify(
   mount: NodeMount,
   request: FastifyRequestLike & { readonly rawBody?: unknown },

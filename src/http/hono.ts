@@ -19,6 +19,7 @@ export interface HonoContextLike {
   readonly env?: unknown
 }
 
+/** A handler for a route of Hono. */
 export type HonoHandler = (context: HonoContextLike) => Promise<Response>
 
 /**

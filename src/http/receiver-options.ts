@@ -56,6 +56,7 @@ export function resolveReceiverOptions(options: ReceiverOptions): ResolvedReceiv
   return resolved
 }
 
+/** Where a receiver listens. */
 export interface ListenOptions {
   /**
    * The port; 0 lets the system choose.
@@ -71,6 +72,7 @@ export interface ListenOptions {
   readonly host?: string
 }
 
+/** How long a receiver takes to stop. */
 export interface DrainOptions {
   /**
    * How long requests in flight may take to finish before they are answered 503.

@@ -30,11 +30,16 @@ import type {
 } from './receiver-options.ts'
 import type { ReceivingInbox } from './receiving-inbox.ts'
 
-/** Makes a receiver. It does not listen before `listen` is called. */
+/**
+ * Makes a receiver. It does not listen before `listen` is called.
+ *
+ * @throws OptionInvalidError for an option that is unknown or cannot be used
+ */
 export function createReceiver(inbox: ReceivingInbox, options: ReceiverOptions = {}): Receiver {
   return new Receiver(inbox, resolveReceiverOptions(options))
 }
 
+/** A server that receives for every source of an inbox. Made by `createReceiver`. */
 export class Receiver implements AsyncDisposable {
   /** The server underneath, for its address, its errors and its sockets. */
   readonly server: Server
@@ -93,6 +98,7 @@ export class Receiver implements AsyncDisposable {
     return this.#drained
   }
 
+  /** `await using` drains the receiver at the end of its block. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.drain()
   }

@@ -4,7 +4,9 @@ import type { ResolvedReceiveOptions } from '../receive/options.ts'
 
 /** The part of an inbox that an HTTP adapter needs. */
 export interface ReceivingInbox {
+  /** The options of `receive` with their defaults. */
   readonly receiveOptions: ResolvedReceiveOptions
+  /** Takes one delivery and says what to answer. Never throws. */
   receive(sourceName: string, delivery: Delivery): Promise<Acknowledgement>
   /** Throws `SOURCE_UNKNOWN` when no such source is configured. For adapters that are mounted per source. */
   requireSource(sourceName: string): void

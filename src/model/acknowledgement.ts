@@ -10,6 +10,7 @@ export interface Acknowledgement {
   readonly close: boolean
 }
 
+/** Why a sender was answered as it was. */
 export type AcknowledgementOutcome =
   | 'accepted'
   | 'duplicate'

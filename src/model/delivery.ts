@@ -10,6 +10,7 @@ export interface Delivery {
   readonly receivedAt: Date
 }
 
+/** Headers by their lower-case names; a list where one came more than once. */
 export type DeliveryHeaders = Readonly<Record<string, string | readonly string[]>>
 
 /**

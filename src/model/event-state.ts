@@ -7,6 +7,7 @@
  * @module
  */
 
+/** Every state of an event. `docs/lifecycle.md` says what takes it from one to the next. */
 export const EVENT_STATES = [
   'ready',
   'running',
@@ -21,14 +22,17 @@ export const EVENT_STATES = [
   'quarantined',
 ] as const
 
+/** Where an event is. */
 export type EventState = (typeof EVENT_STATES)[number]
 
 /** States in which an event sits in the queue where the claim's partial index does not see it. */
 export const PARKED_STATES = ['waiting', 'unhandled', 'paused', 'conflict', 'quarantined'] as const
+/** Why an event waits in the queue without being claimed. */
 export type ParkedState = (typeof PARKED_STATES)[number]
 
 /** States that are written as an outcome. */
 export const SETTLED_STATES = ['done', 'dead', 'skipped', 'discarded'] as const
+/** How an event came to rest. */
 export type SettledState = (typeof SETTLED_STATES)[number]
 
 /** From a state, the states an event may go to, each with what takes it there. */

@@ -7,12 +7,15 @@
  * @module
  */
 
+/** Every state of a message. `docs/lifecycle.md` says what takes it from one to the next. */
 export const MESSAGE_STATES = ['ready', 'sending', 'sent', 'dead', 'unknown', 'discarded'] as const
 
+/** Where a message is. */
 export type MessageState = (typeof MESSAGE_STATES)[number]
 
 /** States that are written as an outcome. */
 export const MESSAGE_OUTCOMES = ['sent', 'dead', 'unknown', 'discarded'] as const
+/** How a message came to rest. */
 export type MessageOutcomeState = (typeof MESSAGE_OUTCOMES)[number]
 
 /** From a state, the states a message may go to, each with what takes it there. */

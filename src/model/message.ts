@@ -37,7 +37,10 @@ export interface SendOptions {
    * @defaultValue 0
    */
   readonly delayMs?: number
-  /** More headers. What they say is kept in the database as it is, so no secrets: those belong to the destination. */
+  /**
+   * More headers. What they say is kept in the database as it is, so no secrets: those belong to the destination.
+   * Left out, there are none.
+   */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -80,6 +83,7 @@ export type MessageFailureReason =
   /** What a check said, or that it failed. */
   | 'check'
 
+/** One attempt that failed, and what the destination said, if it said anything. */
 export interface MessageFailure {
   readonly reason: MessageFailureReason
   readonly message: string

@@ -23,6 +23,7 @@ export type VerdictReason =
   /** What the sender's scheme needs to be in the body is not there. */
   | 'malformed-body'
 
+/** Whether a delivery is believed, and by which secret or why not. */
 export type Verdict =
   | {
       readonly ok: true
@@ -80,6 +81,7 @@ export interface SuccessAnswer {
   readonly body: 'json' | 'empty' | ExactBody
 }
 
+/** A body that is sent to the letter. */
 export interface ExactBody {
   readonly text: string
   readonly contentType: string
@@ -122,6 +124,10 @@ export type EventsByType<Event extends { readonly type: string }> = {
 /** For a source that says nothing of its types: any type, any payload. */
 export type AnyEvents = Readonly<Record<string, unknown>>
 
+/**
+ * A configured sender. Made by a provider such as `stripe({ secrets })`, by `hmac` or `unsigned`, or written
+ * by hand: two total functions, `verify` and `identify`, and how the sender is answered.
+ */
 export interface Source<Events extends EventMap = AnyEvents> {
   /** The kind of source: `stripe`, `github`, `hmac`, … */
   readonly provider: string
@@ -183,6 +189,10 @@ export interface SourceOptions {
    * @defaultValue 200
    */
   readonly status?: 200 | 202 | 204
-  /** What to do with bytes that were seen before under another key. The default is the provider's. */
+  /**
+   * What to do with bytes that were seen before under another key.
+   *
+   * @defaultValue the provider's, see its page
+   */
   readonly sameBytes?: SameBytesPolicy
 }

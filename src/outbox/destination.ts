@@ -11,8 +11,11 @@ import { PermanentError, RetryAfterError } from '../work/verdicts.ts'
 import { resolveDestinationPolicy } from './options.ts'
 import type { DestinationOptions, DestinationPolicy } from './options.ts'
 
+/** Somewhere that messages can be sent to. Made by `destination` or `httpDestination`. */
 export interface Destination {
+  /** What `send` calls it by. */
   readonly name: string
+  /** Its options with their defaults. */
   readonly policy: DestinationPolicy
   /** Sends the message once. Never rejects. */
   send(message: Message, context: SendContext): Promise<SendResult>
@@ -20,6 +23,7 @@ export interface Destination {
   close?(): void
 }
 
+/** What a destination gets beside the message. */
 export interface SendContext {
   /** The same every time this message is sent. */
   readonly idempotencyKey: string
@@ -29,13 +33,16 @@ export interface SendContext {
   readonly signal: AbortSignal
 }
 
+/** What became of one attempt to send a message. */
 export type SendResult = SendDone | SendFailed
 
+/** It was taken. */
 export interface SendDone {
   readonly status: 'sent'
   readonly response: MessageResponse | undefined
 }
 
+/** It was not taken, or nobody can tell. */
 export interface SendFailed {
   readonly status: 'failed'
   readonly reason: MessageFailureReason
@@ -75,6 +82,12 @@ export function notSent(reason: string, options?: ErrorOptions): NotSentError {
  */
 export type SendFunction = (message: Message, context: SendContext) => unknown
 
+/**
+ * A destination through a function of yours: `destination('mail', async (message, { idempotencyKey }) => …)`.
+ * See `SendFunction` for what returning and throwing mean, and `DestinationOptions` for the rest.
+ *
+ * @throws OptionInvalidError for a name or an option that cannot be used
+ */
 export function destination(name: string, send: SendFunction): Destination
 export function destination(
   name: string,

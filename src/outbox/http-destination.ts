@@ -17,23 +17,33 @@ import type { DestinationOptions } from './options.ts'
 import { readResponse } from './read-response.ts'
 import { readSecret, signMessage, webhookId } from './sign-message.ts'
 
+/** How messages are sent over HTTP, beside what every destination has. */
 export interface HttpDestinationOptions extends DestinationOptions {
   /** Where to. `https:`, and a public host, unless `allow` names it. */
   readonly url: string
-  /** Signs as Standard Webhooks says. Several while one is being replaced. */
+  /** Signs as Standard Webhooks says. Several while one is being replaced. Left out, nothing is signed. */
   readonly secrets?: readonly string[]
-  /** Sent with every message; what is in them is kept out of the database. For credentials. */
+  /** Sent with every message; what is in them is kept out of the database. For credentials. Left out, none. */
   readonly headers?: Readonly<Record<string, string>>
-  /** What may be reached although it is not public, or without TLS: hosts, addresses, ranges. */
+  /** What may be reached although it is not public, or without TLS: hosts, addresses, ranges. Left out, nothing. */
   readonly allow?: readonly string[]
-  /** How long nothing may happen on the connection. */
+  /**
+   * How long nothing may happen on the connection.
+   *
+   * @defaultValue 10_000
+   */
   readonly idleTimeoutMs?: number
-  /** How names are resolved, in the shape of `dns.lookup` with `all`. */
+  /** How names are resolved, in the shape of `dns.lookup` with `all`. Left out, as the system does. */
   readonly resolve?: EgressOptions['resolve']
 }
 
 /**
+ * A destination over HTTP: one POST for each attempt, with the message's idempotency key, signed if there are
+ * `secrets`. Only public addresses are connected to, over TLS, unless `allow` names others; redirects are not
+ * followed.
+ *
  * @throws DestinationBlockedError for a URL that may not be connected to
+ * @throws OptionInvalidError for an option that is unknown or cannot be used
  */
 export function httpDestination(name: string, options: HttpDestinationOptions): Destination {
   requireDestinationName(name)

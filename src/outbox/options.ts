@@ -32,7 +32,7 @@ export interface DestinationOptions {
    * @defaultValue 'ask'
    */
   readonly onUncertain?: 'ask' | 'check' | 'resend'
-  /** Looks whether a message has arrived. Needed for `onUncertain: 'check'`. */
+  /** Looks whether a message has arrived. Needed for `onUncertain: 'check'`, and left out otherwise. */
   readonly check?: CheckMessage
   /**
    * How many messages one relay sends to it at once.
@@ -52,7 +52,7 @@ export interface DestinationOptions {
    * @defaultValue 15_000
    */
   readonly timeoutMs?: number
-  /** When a message that was not taken is sent again, and how often. */
+  /** When a message that was not taken is sent again, and how often. Left out, as for handlers. */
   readonly retry?: RetryOptions
   /**
    * How often in a row the same answer 500 with the same body may come before the message is dead. Some

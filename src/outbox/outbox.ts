@@ -47,6 +47,8 @@ export class Outbox<Tx> {
    * random, so give one if the transaction may be run again after it has committed.
    *
    * Returns the message's idempotency key.
+   *
+   * @throws HookonceError with the code DESTINATION_UNKNOWN, MESSAGE_INVALID, or TRANSACTION_EXPECTED
    */
   async send(
     tx: OwnTx<Tx>,

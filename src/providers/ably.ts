@@ -57,8 +57,10 @@ export interface AblyPayload {
   readonly data: Record<string, any>
 }
 
+/** The payloads of Ably by event type. Give `ably` a map of your own for exact ones. */
 export type AblyEvents = Readonly<Record<string, AblyPayload>>
 
+/** What `ably` is configured with. */
 export type AblyOptions = SecretOptions
 
 /** A whole key (`app.key:secret`) or its secret alone: it is the secret that signs. */

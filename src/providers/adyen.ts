@@ -105,8 +105,10 @@ export interface AdyenPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Adyen by event type. Give `adyen` a map of your own for exact ones. */
 export type AdyenEvents = Readonly<Record<string, AdyenPayload>>
 
+/** What `adyen` is configured with. */
 export interface AdyenOptions extends SourceOptions {
   /** The HMAC keys, in hex as Adyen shows them. Several for a rotation. */
   readonly secrets: readonly Secret[]

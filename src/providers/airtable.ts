@@ -39,6 +39,7 @@ export const airtable: Provider<AirtableOptions, AirtableEvents> = defineProvide
   timeoutSeconds: 25,
 })
 
+/** What an event of Airtable carries, as far as it is typed here. */
 export interface AirtablePayload {
   readonly base: { readonly id: string }
   readonly webhook: { readonly id: string }
@@ -46,8 +47,10 @@ export interface AirtablePayload {
   readonly timestamp: string
 }
 
+/** The payloads of Airtable by event type. Give `airtable` a map of your own for exact ones. */
 export interface AirtableEvents {
   readonly ping: AirtablePayload
 }
 
+/** What `airtable` is configured with. */
 export type AirtableOptions = SecretOptions

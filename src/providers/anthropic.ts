@@ -44,6 +44,8 @@ export interface AnthropicPayload {
   }
 }
 
+/** The payloads of Anthropic by event type. Give `anthropic` a map of your own for exact ones. */
 export type AnthropicEvents = Readonly<Record<string, AnthropicPayload>>
 
+/** What `anthropic` is configured with. */
 export type AnthropicOptions = StandardOptions

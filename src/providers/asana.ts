@@ -64,6 +64,7 @@ export const asana: Provider<AsanaOptions, AsanaEvents> = defineProvider({
   timeoutSeconds: 10,
 })
 
+/** What an event of Asana carries, as far as it is typed here. */
 export interface AsanaPayload {
   readonly action: string
   /** ISO 8601. */
@@ -79,8 +80,10 @@ export interface AsanaPayload {
   readonly change?: Record<string, any>
 }
 
+/** The payloads of Asana by event type. Give `asana` a map of your own for exact ones. */
 export type AsanaEvents = Readonly<Record<string, AsanaPayload>>
 
+/** What `asana` is configured with. */
 export interface AsanaOptions extends SecretOptions {
   /**
    * Asked about every handshake, with its secret: `true` has it answered, anything else refused. A place to

@@ -82,8 +82,10 @@ export interface Auth0Payload {
   readonly [member: string]: any
 }
 
+/** The payloads of Auth0 event streams and log streams by event type. Give `auth0` a map of your own for exact ones. */
 export type Auth0Events = Readonly<Record<string, Auth0Payload>>
 
+/** What `auth0` is configured with. */
 export type Auth0Options = TokenOptions
 
 /** What stands behind `Bearer`, or the user and password. */

@@ -67,6 +67,7 @@ export const awsSns: Provider<AwsSnsOptions, AwsSnsEvents> = defineProvider({
       : [],
 })
 
+/** What an event of Amazon SNS carries, as far as it is typed here. */
 export interface AwsSnsPayload {
   readonly Type: string
   readonly MessageId: string
@@ -80,8 +81,10 @@ export interface AwsSnsPayload {
   readonly MessageAttributes?: Record<string, any>
 }
 
+/** The payloads of Amazon SNS by event type. Give `awsSns` a map of your own for exact ones. */
 export type AwsSnsEvents = Readonly<Record<string, AwsSnsPayload>>
 
+/** What `awsSns` is configured with. */
 export interface AwsSnsOptions extends CertificateOptions {
   /** Your topics. Without them every topic of every AWS account is believed, which is warned about. */
   readonly topicArns?: readonly string[]

@@ -48,8 +48,10 @@ export interface BigcommercePayload {
   readonly data: Record<string, any>
 }
 
+/** The payloads of BigCommerce by event type. Give `bigcommerce` a map of your own for exact ones. */
 export type BigcommerceEvents = Readonly<Record<string, BigcommercePayload>>
 
+/** What `bigcommerce` is configured with. */
 export type BigcommerceOptions = SecretOptions
 
 /**

@@ -85,8 +85,10 @@ export interface BitbucketPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Bitbucket by event type. Give `bitbucket` a map of your own for exact ones. */
 export type BitbucketEvents = Readonly<Record<string, BitbucketPayload>>
 
+/** What `bitbucket` is configured with. */
 export type BitbucketOptions = SecretOptions
 
 /** By its body as well: nothing that happened in a repository looks like this, so nothing is lost by it. */

@@ -66,6 +66,7 @@ export const box: Provider<BoxOptions, BoxEvents> = defineProvider({
   timeoutSeconds: 30,
 })
 
+/** What an event of Box carries, as far as it is typed here. */
 export interface BoxPayload {
   readonly type: string
   readonly id: string
@@ -82,8 +83,10 @@ export interface BoxPayload {
   readonly additional_info?: any
 }
 
+/** The payloads of Box by event type. Give `box` a map of your own for exact ones. */
 export type BoxEvents = Readonly<Record<string, BoxPayload>>
 
+/** What `box` is configured with. */
 export interface BoxOptions extends SecretOptions {
   /** The primary key, and behind it the secondary. Each is tried with its own header only. */
   readonly secrets: readonly Secret[]

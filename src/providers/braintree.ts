@@ -64,8 +64,10 @@ export interface BraintreePayload {
   readonly bt_payload: string
 }
 
+/** The payloads of Braintree by event type. Give `braintree` a map of your own for exact ones. */
 export type BraintreeEvents = Readonly<Record<string, BraintreePayload>>
 
+/** What `braintree` is configured with. */
 export interface BraintreeOptions extends SourceOptions {
   /** Each is `publicKey|privateKey`. Several for a rotation. */
   readonly secrets: readonly Secret[]

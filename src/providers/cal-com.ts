@@ -49,6 +49,7 @@ export const calCom: Provider<CalComOptions, CalComEvents> = defineProvider({
   timeoutSeconds: null,
 })
 
+/** What an event of Cal.com carries, as far as it is typed here. */
 export interface CalComPayload {
   /** Such as `BOOKING_CREATED`. */
   readonly triggerEvent: string
@@ -58,8 +59,10 @@ export interface CalComPayload {
   readonly payload: Record<string, any>
 }
 
+/** The payloads of Cal.com by event type. Give `calCom` a map of your own for exact ones. */
 export type CalComEvents = Readonly<Record<string, CalComPayload>>
 
+/** What `calCom` is configured with. */
 export type CalComOptions = SecretOptions
 
 function findPayloadHash({ json }: Reading): string | undefined {

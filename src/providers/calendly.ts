@@ -41,6 +41,7 @@ export const calendly: Provider<CalendlyOptions, CalendlyEvents> = defineProvide
   timeoutSeconds: null,
 })
 
+/** What an event of Calendly carries, as far as it is typed here. */
 export interface CalendlyPayload {
   /** Such as `invitee.created`. */
   readonly event: string
@@ -57,6 +58,8 @@ export interface CalendlyPayload {
   }
 }
 
+/** The payloads of Calendly by event type. Give `calendly` a map of your own for exact ones. */
 export type CalendlyEvents = Readonly<Record<string, CalendlyPayload>>
 
+/** What `calendly` is configured with. */
 export type CalendlyOptions = SecretOptions

@@ -23,6 +23,7 @@ export const chargebee: Provider<ChargebeeOptions, ChargebeeEvents> = defineProv
   timeoutSeconds: 60,
 })
 
+/** What an event of Chargebee carries, as far as it is typed here. */
 export interface ChargebeePayload {
   readonly id: string
   readonly event_type: string
@@ -34,6 +35,8 @@ export interface ChargebeePayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Chargebee by event type. Give `chargebee` a map of your own for exact ones. */
 export type ChargebeeEvents = Readonly<Record<string, ChargebeePayload>>
 
+/** What `chargebee` is configured with. */
 export type ChargebeeOptions = BasicAuthOptions

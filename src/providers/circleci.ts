@@ -33,6 +33,7 @@ export const circleci: Provider<CircleciOptions, CircleciEvents> = defineProvide
   timeoutSeconds: 10,
 })
 
+/** What an event of CircleCI carries, as far as it is typed here. */
 export interface CircleciPayload {
   readonly id: string
   /** `workflow-completed`, `job-completed`, or `ping` for a test. */
@@ -50,6 +51,8 @@ export interface CircleciPayload {
   readonly job?: Record<string, any>
 }
 
+/** The payloads of CircleCI by event type. Give `circleci` a map of your own for exact ones. */
 export type CircleciEvents = Readonly<Record<string, CircleciPayload>>
 
+/** What `circleci` is configured with. */
 export type CircleciOptions = SecretOptions

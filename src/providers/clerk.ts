@@ -29,6 +29,7 @@ export const clerk: Provider<ClerkOptions, ClerkEvents> = defineProvider({
   timeoutSeconds: 15,
 })
 
+/** What an event of Clerk carries, as far as it is typed here. */
 export interface ClerkPayload {
   readonly object: 'event'
   readonly type: string
@@ -41,6 +42,8 @@ export interface ClerkPayload {
   readonly event_attributes?: Record<string, any>
 }
 
+/** The payloads of Clerk by event type. Give `clerk` a map of your own for exact ones. */
 export type ClerkEvents = Readonly<Record<string, ClerkPayload>>
 
+/** What `clerk` is configured with. */
 export type ClerkOptions = StandardOptions

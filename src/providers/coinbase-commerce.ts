@@ -29,6 +29,7 @@ export const coinbaseCommerce: Provider<CoinbaseCommerceOptions, CoinbaseCommerc
     retryWindowHours: 72,
   })
 
+/** What an event of Coinbase Commerce carries, as far as it is typed here. */
 export interface CoinbaseCommercePayload {
   /** The attempt's, not the event's. */
   readonly id: string
@@ -46,6 +47,8 @@ export interface CoinbaseCommercePayload {
   }
 }
 
+/** The payloads of Coinbase Commerce by event type. Give `coinbaseCommerce` a map of your own for exact ones. */
 export type CoinbaseCommerceEvents = Readonly<Record<string, CoinbaseCommercePayload>>
 
+/** What `coinbaseCommerce` is configured with. */
 export type CoinbaseCommerceOptions = SecretOptions

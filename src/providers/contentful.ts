@@ -74,6 +74,7 @@ export interface ContentfulPayload {
 /** Any topic (`ContentManagement.Entry.publish`, …). */
 export type ContentfulEvents = Readonly<Record<string, ContentfulPayload>>
 
+/** What `contentful` is configured with. */
 export type ContentfulOptions = SecretOptions & PublicUrlOptions
 
 /** More names than a request has headers only keep us busy. */

@@ -58,6 +58,7 @@ export interface ProviderDefinition extends IdentitySpec {
    * @defaultValue ['POST']
    */
   readonly methods?: readonly string[]
+  /** How it checks an endpoint before it uses it. Left out, it does not. */
   readonly handshake?: HandshakeRule | readonly HandshakeRule[]
   /**
    * What to do with known bytes under a new key.
@@ -77,6 +78,7 @@ export interface ProviderDefinition extends IdentitySpec {
   readonly warnings?: (options: Readonly<Record<string, unknown>>) => readonly string[]
 }
 
+/** An option of a provider's own. */
 export interface OptionRule {
   readonly kind: 'text' | 'texts' | 'boolean' | 'function' | 'object'
   readonly isRequired?: boolean
@@ -89,11 +91,22 @@ export interface Provider<
   Options extends SourceOptions = SourceOptions,
   Defaults extends EventMap = AnyEvents,
 > {
+  /**
+   * Makes a source.
+   *
+   * @throws OptionInvalidError for an option that is unknown or cannot be used
+   * @throws HookonceError with the code SECRET_MISSING for a secret that is missing or empty
+   */
   <Events extends EventMap = Defaults>(options: Options): Source<Events>
   /** What it was declared as, for documents and tests. */
   readonly definition: ProviderDefinition
 }
 
+/**
+ * Makes a provider of a declaration: a function from options to a source.
+ *
+ * @throws OptionInvalidError for a place or a path in the declaration that cannot be read
+ */
 export function defineProvider<
   Options extends SourceOptions = SourceOptions,
   Defaults extends EventMap = AnyEvents,

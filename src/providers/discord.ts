@@ -59,6 +59,7 @@ export const discord: Provider<DiscordOptions, DiscordEvents> = defineProvider({
   timeoutSeconds: 3,
 })
 
+/** What an event of Discord carries, as far as it is typed here. */
 export interface DiscordPayload {
   readonly application_id: string
   readonly type: number
@@ -68,6 +69,8 @@ export interface DiscordPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Discord by event type. Give `discord` a map of your own for exact ones. */
 export type DiscordEvents = Readonly<Record<string, DiscordPayload>>
 
+/** What `discord` is configured with. */
 export type DiscordOptions = PublicKeyOptions

@@ -71,8 +71,10 @@ export interface DocusignPayload {
   readonly data: Record<string, any>
 }
 
+/** The payloads of Docusign Connect by event type. Give `docusign` a map of your own for exact ones. */
 export type DocusignEvents = Readonly<Record<string, DocusignPayload>>
 
+/** What `docusign` is configured with. */
 export type DocusignOptions = SecretOptions
 
 /** By the name that an individual message of it would have. */

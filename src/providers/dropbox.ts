@@ -48,8 +48,10 @@ export interface DropboxPayload {
   readonly list_folder: { readonly accounts: readonly string[] }
 }
 
+/** The payloads of Dropbox by event type. Give `dropbox` a map of your own for exact ones. */
 export type DropboxEvents = Readonly<Record<string, DropboxPayload>>
 
+/** What `dropbox` is configured with. */
 export type DropboxOptions = SecretOptions
 
 /** `delta` names the same accounts by the numbers of the first API. */

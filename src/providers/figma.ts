@@ -51,6 +51,7 @@ export const figma: Provider<FigmaOptions, FigmaEvents> = defineProvider({
   retryWindowHours: 3.5,
 })
 
+/** What an event of Figma carries, as far as it is typed here. */
 export interface FigmaPayload {
   readonly event_type: string
   readonly webhook_id: string
@@ -68,8 +69,10 @@ export interface FigmaPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Figma by event type. Give `figma` a map of your own for exact ones. */
 export type FigmaEvents = Readonly<Record<string, FigmaPayload>>
 
+/** What `figma` is configured with. */
 export type FigmaOptions = TokenOptions
 
 /** One publishing makes an event for each kind of asset: same file, same second, other lists. */

@@ -51,6 +51,7 @@ export const flutterwave: Provider<FlutterwaveOptions, FlutterwaveEvents> = defi
   timeoutSeconds: 60,
 })
 
+/** What an event of Flutterwave carries, as far as it is typed here. */
 export interface FlutterwavePayload {
   /** v4. */
   readonly type?: string
@@ -62,6 +63,8 @@ export interface FlutterwavePayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Flutterwave by event type. Give `flutterwave` a map of your own for exact ones. */
 export type FlutterwaveEvents = Readonly<Record<string, FlutterwavePayload>>
 
+/** What `flutterwave` is configured with. */
 export type FlutterwaveOptions = SecretOptions

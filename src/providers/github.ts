@@ -49,4 +49,5 @@ export interface GithubPayload {
 /** Any event name (`push`, `pull_request`, …), with what GitHub's payloads have in common. */
 export type GithubEvents = Readonly<Record<string, GithubPayload>>
 
+/** What `github` is configured with. */
 export type GithubOptions = SecretOptions

@@ -50,6 +50,8 @@ export interface GocardlessPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of GoCardless by event type. Give `gocardless` a map of your own for exact ones. */
 export type GocardlessEvents = Readonly<Record<string, GocardlessPayload>>
 
+/** What `gocardless` is configured with. */
 export type GocardlessOptions = SecretOptions

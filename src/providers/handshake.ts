@@ -19,6 +19,7 @@ import { isLive } from '../verify/secrets.ts'
 import type { ResolvedSecret } from '../verify/secrets.ts'
 import { isSameText } from '../verify/token.ts'
 
+/** One way in which a provider checks an endpoint, and what it wants to hear. */
 export interface HandshakeRule {
   /** For the provider's page: what it sends and what it wants to hear. */
   readonly summary: string
@@ -38,6 +39,7 @@ export interface HandshakeRule {
   readonly answer: (context: HandshakeContext) => HandshakeResult | Promise<HandshakeResult>
 }
 
+/** What the answer to a handshake can be made of. */
 export interface HandshakeContext {
   readonly delivery: Delivery
   readonly options: Readonly<Record<string, unknown>>
@@ -47,6 +49,7 @@ export interface HandshakeContext {
   readonly hmac: (algorithm: 'sha1' | 'sha256', text: string, encoding: 'hex' | 'base64') => string
 }
 
+/** A 200 with this text, which no browser reads as HTML. */
 export function textAnswer(
   body: string,
   headers: Readonly<Record<string, string>> = {},
@@ -56,6 +59,7 @@ export function textAnswer(
   return { status: 200, headers: { ...safe, ...headers }, body }
 }
 
+/** A 200 with this object as JSON. */
 export function jsonAnswer(body: object): HandshakeAnswer {
   return {
     status: 200,
@@ -64,6 +68,7 @@ export function jsonAnswer(body: object): HandshakeAnswer {
   }
 }
 
+/** An answer without a body. */
 export function emptyAnswer(
   status: 200 | 204 = 200,
   headers: Readonly<Record<string, string>> = {},

@@ -35,10 +35,13 @@ import {
 import { readPlainClaim } from './read-claim.ts'
 import { UNKNOWN_TYPE } from './unknown-type.ts'
 
+/** How a sender signs, and where the key and the type of its events are. */
 export interface HmacOptions extends SourceOptions {
   /** The header that carries the signature. */
   readonly header: string
+  /** The hash of the HMAC. */
   readonly algorithm: HmacAlgorithm
+  /** How the signature is written. */
   readonly encoding: Exclude<SignatureEncoding, 'lower-hex'>
   /**
    * What stands before the signature in its header, such as `sha256=`.
@@ -54,7 +57,10 @@ export interface HmacOptions extends SourceOptions {
    * @defaultValue 'utf8'
    */
   readonly secretEncoding?: 'utf8' | 'hex' | 'base64'
-  /** Where the signed timestamp is, for senders that have one. `signed` must contain it. */
+  /**
+   * Where the signed timestamp is, for senders that have one; `signed` must contain it. Left out, a captured
+   * delivery is believed at any age, and only its key tells that it is a duplicate.
+   */
   readonly timestamp?: HmacTimestampOptions
   /**
    * What is signed: `{body}`, `{timestamp}` and `{header:<name>}` with text between them, such as
@@ -77,8 +83,11 @@ export interface HmacOptions extends SourceOptions {
   readonly type?: string
 }
 
+/** Where a signed timestamp is, and how old it may be. */
 export interface HmacTimestampOptions {
+  /** The header that carries it. */
   readonly header: string
+  /** How it is written. */
   readonly format: TimestampFormat
   /**
    * How old it may be, and how far ahead of our clock.
@@ -102,7 +111,12 @@ const HMAC_OPTION_KEYS = [
   ...SOURCE_OPTION_KEYS,
 ]
 
-/** A source for any sender that signs with HMAC. Everything is checked here, before any delivery. */
+/**
+ * A source for any sender that signs with HMAC. Everything is checked here, before any delivery.
+ *
+ * @throws OptionInvalidError for an option that is unknown or cannot be used
+ * @throws HookonceError with the code SECRET_MISSING for a secret that is missing or empty
+ */
 export function hmac<Events extends EventMap = AnyEvents>(options: HmacOptions): Source<Events> {
   requireOptions('hmac', options, HMAC_OPTION_KEYS)
   const { algorithm, encoding, prefix = '', secretEncoding = 'utf8', signed = '{body}' } = options

@@ -104,8 +104,10 @@ export interface HubspotPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of HubSpot by event type. Give `hubspot` a map of your own for exact ones. */
 export type HubspotEvents = Readonly<Record<string, HubspotPayload>>
 
+/** What `hubspot` is configured with. */
 export type HubspotOptions = SecretOptions & PublicUrlOptions
 
 /** What HubSpot decodes in a URL before it signs it with `v3`, its documents say; its libraries do not. */

@@ -15,6 +15,7 @@ import type { CompiledPlace, Place } from '../verify/place.ts'
 import { occurredAtText } from './occurred-at.ts'
 import { UNKNOWN_TYPE } from './unknown-type.ts'
 
+/** Where the parts of an event's identity are, and which events a delivery carries. */
 export interface IdentitySpec {
   /** What makes an event this event and no other, the same in every retry. */
   readonly key: Place

@@ -45,6 +45,7 @@ export const intercom: Provider<IntercomOptions, IntercomEvents> = defineProvide
   timeoutSeconds: 5,
 })
 
+/** What an event of Intercom carries, as far as it is typed here. */
 export interface IntercomPayload {
   readonly type: 'notification_event'
   readonly id: string
@@ -61,6 +62,8 @@ export interface IntercomPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Intercom by event type. Give `intercom` a map of your own for exact ones. */
 export type IntercomEvents = Readonly<Record<string, IntercomPayload>>
 
+/** What `intercom` is configured with. */
 export type IntercomOptions = SecretOptions

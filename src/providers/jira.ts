@@ -83,6 +83,7 @@ export interface JiraPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Jira by event type. Give `jira` a map of your own for exact ones. */
 export type JiraEvents = Readonly<Record<string, JiraPayload>>
 
 /** For Connect apps `secrets` are the shared secrets of the sites that installed the app. */

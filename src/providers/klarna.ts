@@ -36,6 +36,7 @@ export const klarna: Provider<KlarnaOptions, KlarnaEvents> = defineProvider({
   retryWindowHours: 21.3,
 })
 
+/** What an event of Klarna carries, as far as it is typed here. */
 export interface KlarnaPayload {
   readonly metadata: {
     readonly event_id: string
@@ -51,8 +52,10 @@ export interface KlarnaPayload {
   readonly payload: Record<string, any>
 }
 
+/** The payloads of Klarna by event type. Give `klarna` a map of your own for exact ones. */
 export type KlarnaEvents = Readonly<Record<string, KlarnaPayload>>
 
+/** What `klarna` is configured with. */
 export type KlarnaOptions = SecretOptions
 
 function findMode({ json }: Reading): string | undefined {

@@ -42,6 +42,7 @@ export const lemonsqueezy: Provider<LemonsqueezyOptions, LemonsqueezyEvents> = d
   retryWindowHours: 0.05,
 })
 
+/** What an event of Lemon Squeezy carries, as far as it is typed here. */
 export interface LemonsqueezyPayload {
   readonly meta: {
     readonly event_name: string
@@ -62,8 +63,10 @@ export interface LemonsqueezyPayload {
   }
 }
 
+/** The payloads of Lemon Squeezy by event type. Give `lemonsqueezy` a map of your own for exact ones. */
 export type LemonsqueezyEvents = Readonly<Record<string, LemonsqueezyPayload>>
 
+/** What `lemonsqueezy` is configured with. */
 export type LemonsqueezyOptions = SecretOptions
 
 function hashContent({ json, bytes }: Reading): string {

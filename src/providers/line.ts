@@ -51,6 +51,8 @@ export interface LinePayload {
   readonly [member: string]: any
 }
 
+/** The payloads of LINE Messaging API by event type. Give `line` a map of your own for exact ones. */
 export type LineEvents = Readonly<Record<string, LinePayload>>
 
+/** What `line` is configured with. */
 export type LineOptions = SecretOptions

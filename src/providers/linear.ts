@@ -41,6 +41,7 @@ export const linear: Provider<LinearOptions, LinearEvents> = defineProvider({
   timeoutSeconds: 5,
 })
 
+/** What an event of Linear carries, as far as it is typed here. */
 export interface LinearPayload {
   /** What it is about: `Issue`, `Comment`, `Project`, … */
   readonly type: string
@@ -61,6 +62,8 @@ export interface LinearPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Linear by event type. Give `linear` a map of your own for exact ones. */
 export type LinearEvents = Readonly<Record<string, LinearPayload>>
 
+/** What `linear` is configured with. */
 export type LinearOptions = SecretOptions

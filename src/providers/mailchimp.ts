@@ -54,8 +54,10 @@ export interface MailchimpPayload {
   readonly [field: string]: any
 }
 
+/** The payloads of Mailchimp by event type. Give `mailchimp` a map of your own for exact ones. */
 export type MailchimpEvents = Readonly<Record<string, MailchimpPayload>>
 
+/** What `mailchimp` is configured with. */
 export type MailchimpOptions = TokenOptions
 
 function checkOfUrl(method: 'GET' | 'HEAD'): HandshakeRule {

@@ -49,6 +49,7 @@ export const mailgun: Provider<MailgunOptions, MailgunEvents> = defineProvider({
   retryWindowHours: 8,
 })
 
+/** What an event of Mailgun carries, as far as it is typed here. */
 export interface MailgunPayload {
   /** Left out for inbound messages, whose fields stand beside each other. */
   readonly 'event-data': {
@@ -63,8 +64,10 @@ export interface MailgunPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Mailgun by event type. Give `mailgun` a map of your own for exact ones. */
 export type MailgunEvents = Readonly<Record<string, MailgunPayload>>
 
+/** What `mailgun` is configured with. */
 export type MailgunOptions = SecretOptions
 
 function signatureAt(places: {

@@ -89,8 +89,10 @@ export interface MandrillPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Mailchimp Transactional by event type. Give `mandrill` a map of your own for exact ones. */
 export type MandrillEvents = Readonly<Record<string, MandrillPayload>>
 
+/** What `mandrill` is configured with. */
 export type MandrillOptions = SecretOptions & PublicUrlOptions
 
 function renderSigned(

@@ -70,8 +70,10 @@ export interface MetaPayload {
   readonly entry: readonly [Record<string, any>]
 }
 
+/** The payloads of Meta by event type. Give `meta` a map of your own for exact ones. */
 export type MetaEvents = Readonly<Record<string, MetaPayload>>
 
+/** What `meta` is configured with. */
 export interface MetaOptions extends SecretOptions {
   /**
    * The token you chose for the handshake.

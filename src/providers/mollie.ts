@@ -62,6 +62,7 @@ export const mollie: Provider<MollieOptions, MollieEvents> = defineProvider({
       : [],
 })
 
+/** What an event of Mollie carries, as far as it is typed here. */
 export interface MolliePayload {
   readonly id: string
   /** Not there in a classic call. */
@@ -73,8 +74,10 @@ export interface MolliePayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Mollie by event type. Give `mollie` a map of your own for exact ones. */
 export type MollieEvents = Readonly<Record<string, MolliePayload>>
 
+/** What `mollie` is configured with. */
 export interface MollieOptions extends SecretOptions {
   /**
    * Whether classic webhooks, which nobody signs, are taken as well.

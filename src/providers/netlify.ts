@@ -44,6 +44,7 @@ export const netlify: Provider<NetlifyOptions, NetlifyEvents> = defineProvider({
   retryWindowHours: 0,
 })
 
+/** What an event of Netlify carries, as far as it is typed here. */
 export interface NetlifyPayload {
   /** The deploy's, or the submission's. */
   readonly id: string
@@ -56,6 +57,8 @@ export interface NetlifyPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Netlify by event type. Give `netlify` a map of your own for exact ones. */
 export type NetlifyEvents = Readonly<Record<string, NetlifyPayload>>
 
+/** What `netlify` is configured with. */
 export type NetlifyOptions = SecretOptions

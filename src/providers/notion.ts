@@ -48,6 +48,7 @@ export const notion: Provider<NotionOptions, NotionEvents> = defineProvider({
   retryWindowHours: 24,
 })
 
+/** What an event of Notion carries, as far as it is typed here. */
 export interface NotionPayload {
   readonly id: string
   readonly type: string
@@ -64,8 +65,10 @@ export interface NotionPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Notion by event type. Give `notion` a map of your own for exact ones. */
 export type NotionEvents = Readonly<Record<string, NotionPayload>>
 
+/** What `notion` is configured with. */
 export interface NotionOptions extends SecretOptions {
   /**
    * Called with the token of every handshake, so that you can see it. Whoever knows the URL can send one:

@@ -68,8 +68,10 @@ export interface OktaPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Okta event hooks by event type. Give `okta` a map of your own for exact ones. */
 export type OktaEvents = Readonly<Record<string, OktaPayload>>
 
+/** What `okta` is configured with. */
 export interface OktaOptions extends TokenOptions {
   /**
    * The authentication field of the hook.

@@ -30,6 +30,7 @@ export const openai: Provider<OpenaiOptions, OpenaiEvents> = defineProvider({
   retryWindowHours: 72,
 })
 
+/** What an event of OpenAI carries, as far as it is typed here. */
 export interface OpenaiPayload {
   readonly id: string
   readonly object: 'event'
@@ -41,8 +42,10 @@ export interface OpenaiPayload {
   readonly data: Record<string, any>
 }
 
+/** The payloads of OpenAI by event type. Give `openai` a map of your own for exact ones. */
 export type OpenaiEvents = Readonly<Record<string, OpenaiPayload>>
 
+/** What `openai` is configured with. */
 export type OpenaiOptions = StandardOptions
 
 function decodeSecret(text: string): Buffer | undefined {

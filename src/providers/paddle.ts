@@ -38,6 +38,7 @@ export const paddle: Provider<PaddleOptions, PaddleEvents> = defineProvider({
   timeoutSeconds: 5,
 })
 
+/** What an event of Paddle carries, as far as it is typed here. */
 export interface PaddlePayload {
   readonly event_id: string
   readonly event_type: string
@@ -48,6 +49,8 @@ export interface PaddlePayload {
   readonly data: Record<string, any>
 }
 
+/** The payloads of Paddle by event type. Give `paddle` a map of your own for exact ones. */
 export type PaddleEvents = Readonly<Record<string, PaddlePayload>>
 
+/** What `paddle` is configured with. */
 export type PaddleOptions = SecretOptions

@@ -38,6 +38,7 @@ export const pagerduty: Provider<PagerdutyOptions, PagerdutyEvents> = defineProv
   timeoutSeconds: 5,
 })
 
+/** What an event of PagerDuty carries, as far as it is typed here. */
 export interface PagerdutyPayload {
   readonly event: {
     readonly id: string
@@ -55,6 +56,8 @@ export interface PagerdutyPayload {
   }
 }
 
+/** The payloads of PagerDuty by event type. Give `pagerduty` a map of your own for exact ones. */
 export type PagerdutyEvents = Readonly<Record<string, PagerdutyPayload>>
 
+/** What `pagerduty` is configured with. */
 export type PagerdutyOptions = SecretOptions

@@ -60,6 +60,7 @@ export const paypal: Provider<PaypalOptions, PaypalEvents> = defineProvider({
       : [],
 })
 
+/** What an event of PayPal carries, as far as it is typed here. */
 export interface PaypalPayload {
   readonly id: string
   readonly event_type: string
@@ -73,8 +74,10 @@ export interface PaypalPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of PayPal by event type. Give `paypal` a map of your own for exact ones. */
 export type PaypalEvents = Readonly<Record<string, PaypalPayload>>
 
+/** What `paypal` is configured with. */
 export interface PaypalOptions extends CertificateOptions {
   /** The id of your webhook, from the developer dashboard. */
   readonly webhookId: string

@@ -41,6 +41,7 @@ export const paystack: Provider<PaystackOptions, PaystackEvents> = defineProvide
   timeoutSeconds: 30,
 })
 
+/** What an event of Paystack carries, as far as it is typed here. */
 export interface PaystackPayload {
   readonly event: string
   // An object, and for expiring cards a list.
@@ -48,8 +49,10 @@ export interface PaystackPayload {
   readonly data: any
 }
 
+/** The payloads of Paystack by event type. Give `paystack` a map of your own for exact ones. */
 export type PaystackEvents = Readonly<Record<string, PaystackPayload>>
 
+/** What `paystack` is configured with. */
 export type PaystackOptions = SecretOptions
 
 /** What an object goes through once. */

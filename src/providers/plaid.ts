@@ -42,6 +42,7 @@ export const plaid: Provider<PlaidOptions, PlaidEvents> = defineProvider({
   retryWindowHours: 24,
 })
 
+/** What an event of Plaid carries, as far as it is typed here. */
 export interface PlaidPayload {
   readonly webhook_type: string
   readonly webhook_code: string
@@ -51,6 +52,8 @@ export interface PlaidPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Plaid by event type. Give `plaid` a map of your own for exact ones. */
 export type PlaidEvents = Readonly<Record<string, PlaidPayload>>
 
+/** What `plaid` is configured with. */
 export type PlaidOptions = JwkOptions

@@ -44,6 +44,7 @@ export const postmark: Provider<PostmarkOptions, PostmarkEvents> = defineProvide
   retryWindowHours: 10.5,
 })
 
+/** What an event of Postmark carries, as far as it is typed here. */
 export interface PostmarkPayload {
   /** Left out for inbound messages. */
   readonly RecordType?: string
@@ -57,8 +58,10 @@ export interface PostmarkPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Postmark by event type. Give `postmark` a map of your own for exact ones. */
 export type PostmarkEvents = Readonly<Record<string, PostmarkPayload>>
 
+/** What `postmark` is configured with. */
 export type PostmarkOptions = BasicAuthOptions
 
 /** An inbound message has no `RecordType`, and is the one with a parsed sender. */

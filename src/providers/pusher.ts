@@ -65,8 +65,10 @@ export interface PusherPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Pusher Channels and Beams by event type. Give `pusher` a map of your own for exact ones. */
 export type PusherEvents = Readonly<Record<string, PusherPayload>>
 
+/** What `pusher` is configured with. */
 export interface PusherOptions extends SecretOptions {
   /** The keys of your app. Without them any key is taken with a signature that holds, which is warned about. */
   readonly keys?: readonly string[]

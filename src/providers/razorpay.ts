@@ -45,6 +45,8 @@ export interface RazorpayPayload {
   readonly created_at: number
 }
 
+/** The payloads of Razorpay by event type. Give `razorpay` a map of your own for exact ones. */
 export type RazorpayEvents = Readonly<Record<string, RazorpayPayload>>
 
+/** What `razorpay` is configured with. */
 export type RazorpayOptions = SecretOptions

@@ -55,4 +55,5 @@ export interface RecurlyPayload {
 /** Types are the object and what happened: `subscription.created`. */
 export type RecurlyEvents = Readonly<Record<string, RecurlyPayload>>
 
+/** What `recurly` is configured with. */
 export type RecurlyOptions = SecretOptions

@@ -25,6 +25,7 @@ export const resend: Provider<ResendOptions, ResendEvents> = defineProvider({
   timeoutSeconds: 15,
 })
 
+/** What an event of Resend carries, as far as it is typed here. */
 export interface ResendPayload {
   readonly type: string
   /** ISO 8601. */
@@ -33,6 +34,8 @@ export interface ResendPayload {
   readonly data: Record<string, any>
 }
 
+/** The payloads of Resend by event type. Give `resend` a map of your own for exact ones. */
 export type ResendEvents = Readonly<Record<string, ResendPayload>>
 
+/** What `resend` is configured with. */
 export type ResendOptions = StandardOptions

@@ -59,6 +59,7 @@ export interface SanityPayload {
 /** `create`, `update`, `delete`. */
 export type SanityEvents = Readonly<Record<string, SanityPayload>>
 
+/** What `sanity` is configured with. */
 export type SanityOptions = SecretOptions
 
 const HEADER = /^t=([1-9]\d{12}),v1=[A-Za-z0-9_-]{43}$/

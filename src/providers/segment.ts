@@ -75,10 +75,11 @@ export interface SegmentPayload {
 /** `track.Order Completed`, `identify`, … */
 export type SegmentEvents = Readonly<Record<string, SegmentPayload>>
 
+/** What `segment` is configured with. */
 export interface SegmentOptions extends SecretOptions {
   /**
    * The whole value of the `authorization` header that you have Segment send, such as `Bearer …`. Needed
-   * for batches.
+   * for batches: left out, only the first event of one is believed.
    */
   readonly authorization?: string
 }

@@ -38,6 +38,7 @@ export const sendgrid: Provider<SendgridOptions, SendgridEvents> = defineProvide
   retryWindowHours: 24,
 })
 
+/** What an event of Twilio SendGrid carries, as far as it is typed here. */
 export interface SendgridPayload {
   readonly event: string
   readonly email: string
@@ -50,6 +51,8 @@ export interface SendgridPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Twilio SendGrid by event type. Give `sendgrid` a map of your own for exact ones. */
 export type SendgridEvents = Readonly<Record<string, SendgridPayload>>
 
+/** What `sendgrid` is configured with. */
 export type SendgridOptions = PublicKeyOptions

@@ -64,6 +64,7 @@ export const sentry: Provider<SentryOptions, SentryEvents> = defineProvider({
   timeoutSeconds: 1,
 })
 
+/** What an event of Sentry carries, as far as it is typed here. */
 export interface SentryPayload {
   readonly action: string
   readonly installation: { readonly uuid: string }
@@ -76,8 +77,10 @@ export interface SentryPayload {
   }
 }
 
+/** The payloads of Sentry by event type. Give `sentry` a map of your own for exact ones. */
 export type SentryEvents = Readonly<Record<string, SentryPayload>>
 
+/** What `sentry` is configured with. */
 export type SentryOptions = SecretOptions
 
 /** A key of what happens to a thing once: what it is, what happened, and which one it is. */

@@ -70,6 +70,7 @@ export interface ShopifyPayload {
 /** Any topic (`orders/paid`, …), with what Shopify's payloads have in common. */
 export type ShopifyEvents = Readonly<Record<string, ShopifyPayload>>
 
+/** What `shopify` is configured with. */
 export type ShopifyOptions = SecretOptions
 
 function findType(delivery: Delivery): string | undefined {

@@ -58,8 +58,10 @@ export interface SlackPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Slack by event type. Give `slack` a map of your own for exact ones. */
 export type SlackEvents = Readonly<Record<string, SlackPayload>>
 
+/** What `slack` is configured with. */
 export type SlackOptions = SecretOptions
 
 /** Interactions are JSON in the form field `payload`. */

@@ -27,6 +27,7 @@ export const square: Provider<SquareOptions, SquareEvents> = defineProvider({
   retryWindowHours: 24,
 })
 
+/** What an event of Square carries, as far as it is typed here. */
 export interface SquarePayload {
   readonly merchant_id: string
   readonly type: string
@@ -36,6 +37,8 @@ export interface SquarePayload {
   readonly data?: Record<string, any>
 }
 
+/** The payloads of Square by event type. Give `square` a map of your own for exact ones. */
 export type SquareEvents = Readonly<Record<string, SquarePayload>>
 
+/** What `square` is configured with. */
 export type SquareOptions = SecretOptions & PublicUrlOptions

@@ -30,6 +30,8 @@ export interface StandardWebhooksPayload {
   readonly data?: any
 }
 
+/** The payloads of Standard Webhooks by event type. Give `standardWebhooks` a map of your own for exact ones. */
 export type StandardWebhooksEvents = Readonly<Record<string, StandardWebhooksPayload>>
 
+/** What `standardWebhooks` is configured with. */
 export type StandardWebhooksOptions = StandardOptions

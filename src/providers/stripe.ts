@@ -62,6 +62,7 @@ export interface StripePayload {
 /** Any event type, with the payload every Stripe event has. */
 export type StripeEvents = Readonly<Record<string, StripePayload>>
 
+/** What `stripe` is configured with. */
 export type StripeOptions = SecretOptions
 
 /** The mode comes first and has no space in it, so no two pairs of mode and account read the same. */

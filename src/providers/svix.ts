@@ -33,6 +33,8 @@ export interface SvixPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Svix by event type. Give `svix` a map of your own for exact ones. */
 export type SvixEvents = Readonly<Record<string, SvixPayload>>
 
+/** What `svix` is configured with. */
 export type SvixOptions = StandardOptions

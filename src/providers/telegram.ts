@@ -30,14 +30,17 @@ export const telegram: Provider<TelegramOptions, TelegramEvents> = defineProvide
   retryWindowHours: 24,
 })
 
+/** What an event of Telegram Bot API carries, as far as it is typed here. */
 export interface TelegramPayload {
   readonly update_id: number
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly [member: string]: any
 }
 
+/** The payloads of Telegram Bot API by event type. Give `telegram` a map of your own for exact ones. */
 export type TelegramEvents = Readonly<Record<string, TelegramPayload>>
 
+/** What `telegram` is configured with. */
 export type TelegramOptions = TokenOptions
 
 /** The one member beside the id. */

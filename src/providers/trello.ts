@@ -42,6 +42,7 @@ export const trello: Provider<TrelloOptions, TrelloEvents> = defineProvider({
   retryWindowHours: 0.1,
 })
 
+/** What an event of Trello carries, as far as it is typed here. */
 export interface TrelloPayload {
   readonly action: {
     readonly id: string
@@ -62,6 +63,8 @@ export interface TrelloPayload {
   readonly webhook?: Record<string, any>
 }
 
+/** The payloads of Trello by event type. Give `trello` a map of your own for exact ones. */
 export type TrelloEvents = Readonly<Record<string, TrelloPayload>>
 
+/** What `trello` is configured with. */
 export type TrelloOptions = SecretOptions & PublicUrlOptions

@@ -70,8 +70,10 @@ export interface TwilioPayload {
   readonly [field: string]: any
 }
 
+/** The payloads of Twilio by event type. Give `twilio` a map of your own for exact ones. */
 export type TwilioEvents = Readonly<Record<string, TwilioPayload>>
 
+/** What `twilio` is configured with. */
 export type TwilioOptions = SecretOptions & PublicUrlOptions
 
 /** A signature over any of the spellings of the URL. */

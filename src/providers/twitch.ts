@@ -50,6 +50,7 @@ export const twitch: Provider<TwitchOptions, TwitchEvents> = defineProvider({
   retryWindowHours: 0.5,
 })
 
+/** What an event of Twitch EventSub carries, as far as it is typed here. */
 export interface TwitchPayload {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly subscription: Record<string, any>
@@ -60,8 +61,10 @@ export interface TwitchPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Twitch EventSub by event type. Give `twitch` a map of your own for exact ones. */
 export type TwitchEvents = Readonly<Record<string, TwitchPayload>>
 
+/** What `twitch` is configured with. */
 export type TwitchOptions = SecretOptions
 
 /** The subscription's type; `revocation` where there is no event, only a subscription that has ended. */

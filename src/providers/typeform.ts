@@ -30,6 +30,7 @@ export const typeform: Provider<TypeformOptions, TypeformEvents> = defineProvide
   timeoutSeconds: 30,
 })
 
+/** What an event of Typeform carries, as far as it is typed here. */
 export interface TypeformPayload {
   readonly event_id: string
   /** `form_response` or `form_response_partial`. */
@@ -44,6 +45,8 @@ export interface TypeformPayload {
   }
 }
 
+/** The payloads of Typeform by event type. Give `typeform` a map of your own for exact ones. */
 export type TypeformEvents = Readonly<Record<string, TypeformPayload>>
 
+/** What `typeform` is configured with. */
 export type TypeformOptions = SecretOptions

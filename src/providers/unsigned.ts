@@ -9,6 +9,7 @@ import type { AnyEvents, EventMap, Source, SourceOptions } from '../model/source
 import { defineSource, requireOptions, SOURCE_OPTION_KEYS } from './define-source.ts'
 import { compileIdentity, identifyBy, listHeaders } from './hmac.ts'
 
+/** Where the key and the type of events are that nobody has signed. */
 export interface UnsignedOptions extends SourceOptions {
   /** In so many words, so that nobody leaves verification out by leaving something out. */
   readonly verify: 'none'
@@ -22,7 +23,11 @@ export interface UnsignedOptions extends SourceOptions {
   readonly type?: string
 }
 
-/** A source whose deliveries are believed as they come. It warns at every boot. */
+/**
+ * A source whose deliveries are believed as they come. It warns at every boot.
+ *
+ * @throws OptionInvalidError for an option that is unknown or cannot be used
+ */
 export function unsigned<Events extends EventMap = AnyEvents>(
   options: UnsignedOptions,
 ): Source<Events> {

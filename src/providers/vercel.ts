@@ -27,6 +27,7 @@ export const vercel: Provider<VercelOptions, VercelEvents> = defineProvider({
   timeoutSeconds: 30,
 })
 
+/** What an event of Vercel carries, as far as it is typed here. */
 export interface VercelPayload {
   readonly id: string
   /** `deployment.succeeded`, `project.created`, … */
@@ -38,6 +39,8 @@ export interface VercelPayload {
   readonly payload: Record<string, any>
 }
 
+/** The payloads of Vercel by event type. Give `vercel` a map of your own for exact ones. */
 export type VercelEvents = Readonly<Record<string, VercelPayload>>
 
+/** What `vercel` is configured with. */
 export type VercelOptions = SecretOptions

@@ -51,6 +51,7 @@ export const webflow: Provider<WebflowOptions, WebflowEvents> = defineProvider({
   timeoutSeconds: 30,
 })
 
+/** What an event of Webflow carries, as far as it is typed here. */
 export interface WebflowPayload {
   readonly triggerType: string
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
@@ -60,6 +61,7 @@ export interface WebflowPayload {
 /** `form_submission`, `collection_item_changed`, … */
 export type WebflowEvents = Readonly<Record<string, WebflowPayload>>
 
+/** What `webflow` is configured with. */
 export type WebflowOptions = SecretOptions
 
 interface Trigger {

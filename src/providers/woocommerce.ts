@@ -69,6 +69,7 @@ export interface WoocommercePayload {
 /** Any topic, such as `order.updated`. */
 export type WoocommerceEvents = Readonly<Record<string, WoocommercePayload>>
 
+/** What `woocommerce` is configured with. */
 export type WoocommerceOptions = SecretOptions
 
 function isPing({ body }: Delivery): boolean {

@@ -34,6 +34,7 @@ export const workos: Provider<WorkosOptions, WorkosEvents> = defineProvider({
   retryWindowHours: 72,
 })
 
+/** What an event of WorkOS carries, as far as it is typed here. */
 export interface WorkosPayload {
   readonly id: string
   readonly event: string
@@ -45,6 +46,8 @@ export interface WorkosPayload {
   readonly context?: Record<string, any>
 }
 
+/** The payloads of WorkOS by event type. Give `workos` a map of your own for exact ones. */
 export type WorkosEvents = Readonly<Record<string, WorkosPayload>>
 
+/** What `workos` is configured with. */
 export type WorkosOptions = SecretOptions

@@ -67,8 +67,10 @@ export interface XPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of X by event type. Give `x` a map of your own for exact ones. */
 export type XEvents = Readonly<Record<string, XPayload>>
 
+/** What `x` is configured with. */
 export type XOptions = SecretOptions
 
 const CHALLENGE = /^[\w+/=.-]{1,512}$/

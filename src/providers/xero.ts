@@ -68,6 +68,7 @@ export interface XeroPayload {
 /** Types are the category and what happened: `INVOICE.UPDATE`. */
 export type XeroEvents = Readonly<Record<string, XeroPayload>>
 
+/** What `xero` is configured with. */
 export type XeroOptions = SecretOptions
 
 /** The number of the first event and the place of this one. A gap shows that something is missing. */

@@ -69,8 +69,10 @@ export interface ZendeskPayload {
   readonly [member: string]: any
 }
 
+/** The payloads of Zendesk by event type. Give `zendesk` a map of your own for exact ones. */
 export type ZendeskEvents = Readonly<Record<string, ZendeskPayload>>
 
+/** What `zendesk` is configured with. */
 export type ZendeskOptions = SecretOptions
 
 function findEventId({ json }: Reading): string | undefined {

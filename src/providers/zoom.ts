@@ -52,6 +52,7 @@ export const zoom: Provider<ZoomOptions, ZoomEvents> = defineProvider({
   timeoutSeconds: 3,
 })
 
+/** What an event of Zoom carries, as far as it is typed here. */
 export interface ZoomPayload {
   readonly event: string
   /** Milliseconds since 1970. */
@@ -62,8 +63,10 @@ export interface ZoomPayload {
   readonly download_token?: string
 }
 
+/** The payloads of Zoom by event type. Give `zoom` a map of your own for exact ones. */
 export type ZoomEvents = Readonly<Record<string, ZoomPayload>>
 
+/** What `zoom` is configured with. */
 export type ZoomOptions = SecretOptions
 
 /** A token of this shape cannot be `v0:<timestamp>:<body>`, so what we answer is never a signature. */

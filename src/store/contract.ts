@@ -26,7 +26,12 @@ export { bytesOf } from './claimed-event.ts'
 export type { ClaimedEvent, StoredBody } from './claimed-event.ts'
 export type { CommitResult, LentTx } from './lent-transaction.ts'
 
+/**
+ * Where events, steps and messages are kept. Made by `sqliteStore` or `postgresStore`, and handed to
+ * `createInbox`; what it does is the business of the inbox.
+ */
 export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
+  /** Which engine is behind it. */
   readonly engine: 'postgres' | 'sqlite'
 
   /**
@@ -43,7 +48,7 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
   readonly recordConcurrency: number
 
   /**
-   * Stores the drafts in one transaction; one answer per draft, in their order.
+   * Stores what is new of the drafts in one transaction; one answer per draft, in their order.
    *
    * Within a batch no two drafts have the same key and the same fingerprint (the batcher has
    * collapsed those), but two may share a key and differ in content, or share content under two keys.
@@ -75,6 +80,7 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
   /** Adds to the delivery counts. Best effort: called after the answers have left. */
   countDeliveries(counts: readonly DeliveryCount[]): Promise<void>
 
+  /** How an event has ended, or where it is; `undefined` when there is no such event. */
   findOutcome(eventId: EventId): Promise<OutcomeView | undefined>
 
   /** Makes an event that waits for its next attempt due now. Does nothing for any other. */
@@ -140,9 +146,11 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
 
   // ── operators ────────────────────────────────────────────────────────────────────────────────
 
+  /** The event with all that is known of it. */
   findEvent(eventId: EventId): Promise<EventRecord | undefined>
   /** By the sender's key: the event, and the conflicts and quarantined ones kept beside it, oldest first. */
   listEventsByKey(source: string, key: string): Promise<readonly EventRecord[]>
+  /** How many events are stored, of one source or of all. */
   countEvents(source?: string): Promise<number>
   /** Drops the event's keys and bumps the epoch, so that the sender's redelivery runs afresh everywhere. */
   forgetEvent(eventId: EventId): Promise<boolean>

@@ -25,6 +25,7 @@ import type {
 import type { MessageState } from '../model/message-state.ts'
 import type { OwnTx } from './lent-transaction.ts'
 
+/** The part of a store that keeps messages. */
 export interface OutboxStore<Tx> {
   /**
    * Writes the messages in a transaction that the caller holds: a lent one, or the user's own. A message
@@ -57,8 +58,10 @@ export interface OutboxStore<Tx> {
   pauseDestination(name: string, reason: string): Promise<boolean>
   /** `false` when it is not paused. */
   resumeDestination(name: string): Promise<boolean>
+  /** Those that nothing is sent to. */
   listPausedDestinations(): Promise<readonly PausedDestination[]>
 
+  /** The message with all that is known of it. */
   findMessage(id: MessageId): Promise<MessageRecord | undefined>
   /** Latest first. */
   listMessages(query: MessageQuery): Promise<readonly MessageRecord[]>
@@ -76,6 +79,7 @@ export interface MessageQuery {
   readonly limit: number
 }
 
+/** A destination that nothing is sent to until somebody resumes it. */
 export interface PausedDestination {
   readonly name: string
   readonly reason: string

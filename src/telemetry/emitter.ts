@@ -1,6 +1,8 @@
 import type { HappeningName, Happenings } from './happenings.ts'
 
+/** Hears of one kind of happening. What it throws harms nobody but itself. */
 export type HappeningListener<Name extends HappeningName> = (happening: Happenings[Name]) => void
+/** Hears of everything, by its name. */
 export type AnyHappeningListener = <Name extends HappeningName>(
   name: Name,
   happening: Happenings[Name],

@@ -41,6 +41,7 @@ interface AboutMessage {
   readonly eventId: EventId | undefined
 }
 
+/** Everything that can happen, by its name, with what is told about it. `docs/reference/happenings.md` says when. */
 export interface Happenings {
   'delivery.accepted': AboutDelivery
   /** `from`: where it was noticed. `memory` and `flight` cost no statement. */
@@ -168,4 +169,5 @@ export interface Happenings {
   'source.warning': { readonly source: string; readonly warning: string }
 }
 
+/** The name of something that can happen, such as `event.done`. */
 export type HappeningName = keyof Happenings

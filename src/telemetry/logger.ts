@@ -12,6 +12,7 @@ import type { HappeningEmitter } from './emitter.ts'
 import type { HappeningName } from './happenings.ts'
 import { escapeText } from './escape-text.ts'
 
+/** What a line says beside its message. */
 export type LogFields = Readonly<Record<string, unknown>>
 
 /** Anything with these four methods. The order of arguments is pino's. */
@@ -24,6 +25,7 @@ export interface Logger {
   isLevelEnabled?(level: LogLevel): boolean
 }
 
+/** How much a line matters. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 /** The level of every happening. A new happening without a level does not compile. */
@@ -100,7 +102,7 @@ export function logHappenings(emitter: HappeningEmitter, logger: Logger): () => 
   })
 }
 
-/** One JSON object a line on the console, from `level` up. */
+/** One JSON object a line on the console, from `level` up: `'warn'` unless said otherwise. */
 export function consoleLogger(level: LogLevel = 'warn'): Logger {
   const enabled = new Set(LEVELS.slice(LEVELS.indexOf(level)))
   const write = (at: LogLevel) => (fields: LogFields, message: string) => {

@@ -8,6 +8,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { ProviderDefinition } from '../providers/index.ts'
 
+/** Sample payloads of a provider, and how to sign them where its declaration does not say. */
 export interface ProviderFixture {
   /** The provider; only its declaration is looked at. */
   readonly provider: { readonly definition: ProviderDefinition }
@@ -23,6 +24,7 @@ export interface ProviderFixture {
   readonly sign?: (draft: DeliveryDraft, credentials: Credentials) => Partial<DeliveryDraft>
 }
 
+/** The event that a sample payload shall tell of. */
 export interface FixtureEvent {
   /** What the event's own id shall be; where a provider has none, something to tell events apart by. */
   readonly key: string
@@ -30,6 +32,7 @@ export interface FixtureEvent {
   readonly at: Date
 }
 
+/** What a sample delivery carries. */
 export interface FixtureContent {
   /** An object or a list is written as JSON, or as a form where the content type says so. */
   readonly body: unknown

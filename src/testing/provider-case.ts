@@ -8,6 +8,7 @@ import type { Delivery } from '../model/delivery.ts'
 import type { Credentials, ProviderFixture } from './fixture.ts'
 import type { SignedEvent } from './signed-event.ts'
 
+/** What `checkProvider` has to know of a provider and cannot read in its declaration. */
 export interface ProviderCase {
   /** Its sample payloads, and how to sign where the declaration does not say it. */
   readonly fixture: ProviderFixture
@@ -33,9 +34,11 @@ export interface ProviderCase {
   readonly retryIsSameEvent?: false
   /** For providers that put several events into one delivery: the body of a delivery with these. */
   readonly batch?: (keys: readonly string[], at: Date) => unknown
+  /** What it sends to check an endpoint, with the answers it wants. Needed where the declaration has handshakes. */
   readonly handshakes?: readonly HandshakeCase[]
 }
 
+/** What of a delivery may be changed although the rest is signed, each with why that is safe. */
 export interface Uncovered {
   /** Why the whole body may change, for schemes that sign none of it. */
   readonly body?: string
@@ -58,6 +61,7 @@ export interface Uncovered {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** One handshake, and the exact answer to it. */
 export interface HandshakeCase {
   readonly name: string
   /** A delivery; one that is signed is made with `signed`. */

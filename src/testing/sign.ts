@@ -61,6 +61,7 @@ function signProvider(
 /** Names of the providers whose deliveries can be signed. */
 export type SignableName = keyof typeof FIXTURES
 
+/** What `sign` can sign for: a provider, its name, or a fixture of your own. */
 export type SignableProvider =
   SignableName | ProviderFixture | { readonly definition: ProviderDefinition }
 

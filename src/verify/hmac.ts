@@ -12,6 +12,7 @@ import type { ResolvedSecret } from './secrets.ts'
 import type { SignedPart } from './signed-template.ts'
 import type { FindSigner } from './verify-delivery.ts'
 
+/** The hash of an HMAC. */
 export type HmacAlgorithm = 'sha1' | 'sha256' | 'sha512'
 
 export const DIGEST_BYTES: Readonly<Record<HmacAlgorithm, number>> = {

@@ -16,6 +16,7 @@ import { decodeBase64Url } from './decode.ts'
 import { isEqual } from './hmac.ts'
 import { isSignedBy } from './public-key.ts'
 
+/** How a JSON Web Token is signed. */
 export type JwtAlgorithm = 'HS256' | 'ES256' | 'RS256'
 
 export interface ParsedJwt {

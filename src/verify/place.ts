@@ -18,6 +18,7 @@ import { OptionInvalidError } from '../errors.ts'
 import { compileLocator } from './json-path.ts'
 import type { Reading } from './json-path.ts'
 
+/** Where a value of an event is: one place, the first of several, several as one, or code. */
 export type Place =
   | string
   | readonly Place[]

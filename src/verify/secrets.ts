@@ -18,7 +18,9 @@ import { decodeBase64, decodeHex } from './decode.ts'
 /** A signing secret, or a secret with a name and an end. */
 export type Secret = string | LabelledSecret
 
+/** A signing secret with a name and an end, for a rotation. */
 export interface LabelledSecret {
+  /** The secret, as the provider shows it. */
   readonly value: string
   /**
    * What is kept as evidence of which secret verified an event.

@@ -21,6 +21,7 @@ import type { RetryOptions, RetryPolicy } from './retry-policy.ts'
 import type { StandardSchema } from './standard-schema.ts'
 import { createMatcher } from './type-matcher.ts'
 
+/** How a handler of `on` runs. */
 export interface HandlerOptions<Output = unknown> {
   /**
    * Tells the handler's idempotency keys apart from those of another handler for the same types, and
@@ -36,9 +37,12 @@ export interface HandlerOptions<Output = unknown> {
    * @defaultValue 'exactly-once'
    */
   readonly guarantee?: 'exactly-once' | 'at-least-once'
-  /** What the payload must be. One that is not is dead at once, with the paths of what is wrong. */
+  /**
+   * What the payload must be. One that is not is dead at once, with the paths of what is wrong. Left out, nothing
+   * is checked.
+   */
   readonly schema?: StandardSchema<Output>
-  /** When a failed event runs again, and how often. */
+  /** When a failed event runs again, and how often. Left out, twelve attempts over about three days. */
   readonly retry?: RetryOptions
   /**
    * How long one run may take: then its signal aborts, its statement is cancelled in the database and
@@ -56,6 +60,7 @@ export interface HandlerOptions<Output = unknown> {
   readonly groupMax?: number
 }
 
+/** How a handler of `steps` runs. */
 export interface StepHandlerOptions<Output = unknown> extends Pick<
   HandlerOptions<Output>,
   'name' | 'schema' | 'retry'
@@ -75,7 +80,7 @@ export interface StepHandlerOptions<Output = unknown> extends Pick<
   readonly txTimeoutMs?: number
   /**
    * Asked before a call is made again that an earlier attempt has started and not finished: whether it has
-   * happened. Check, then act.
+   * happened. Check, then act. Left out, the call is made again with the same key.
    */
   readonly reconcile?: Reconcile
 }
@@ -270,11 +275,14 @@ function resolveCommon({ source, types, options, run }: HandlerInput, path: stri
   }
 }
 
-function requireSource(sources: ReadonlySet<string>, source: string): void {
+export function requireSource(
+  sources: Pick<ReadonlyMap<string, unknown>, 'has' | 'keys'>,
+  source: string,
+): void {
   if (sources.has(source)) return
   throw new HookonceError(
     'SOURCE_UNKNOWN',
-    `There is no source "${source}". Configured: ${[...sources].join(', ') || 'none'}`,
+    `There is no source "${source}". Configured: ${[...sources.keys()].join(', ') || 'none'}`,
   )
 }
 

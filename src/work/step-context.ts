@@ -8,6 +8,7 @@ import type { WebhookEvent } from '../model/event.ts'
 import type { SendOptions } from '../model/message.ts'
 import type { HandlerContext } from './handler-context.ts'
 
+/** What a step handler gets beside the event: the steps it can take, and what other handlers get as well. */
 export interface StepContext<Tx> extends Omit<HandlerContext<Tx>, 'tx' | 'send'> {
   /**
    * Writes in a transaction that also keeps the step's result: exactly once, whatever crashes.
@@ -42,6 +43,7 @@ export interface StepContext<Tx> extends Omit<HandlerContext<Tx>, 'tx' | 'send'>
   readonly token: number
 }
 
+/** What the function of a `step.tx` gets beside the transaction. */
 export interface StepTxContext {
   /** Puts a message into the outbox, in the step's transaction. */
   send(destination: string, payload: unknown, options?: SendOptions): Promise<void>
@@ -49,6 +51,7 @@ export interface StepTxContext {
   readonly signal: AbortSignal
 }
 
+/** What the function of a `step.call` gets. */
 export interface StepCallContext {
   /** The same for every attempt: give it to whoever is called. */
   readonly idempotencyKey: string
@@ -58,6 +61,7 @@ export interface StepCallContext {
   readonly starts: number
 }
 
+/** How a `step.call` is made. */
 export interface CallOptions {
   /**
    * For how long the other side remembers idempotency keys. A call whose outcome has been uncertain for
@@ -87,6 +91,10 @@ export interface UncertainStep {
 export type Reconciled =
   { readonly happened: true; readonly result?: unknown } | { readonly happened: false } | undefined
 
+/**
+ * Looks whether a call has happened that an earlier attempt has started and not finished. What it throws fails
+ * the attempt, and the call is not made.
+ */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- handlers of every payload live in one list
 export type Reconcile<Payload = any> = (
   event: WebhookEvent<Payload>,

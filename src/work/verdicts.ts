@@ -58,6 +58,8 @@ export function permanent(reason: string, options?: ErrorOptions): PermanentErro
  * Try again, but not before: `throw retryAfter(60_000)`.
  *
  * Counts as a failed attempt; what the handler wrote through `tx` is rolled back.
+ *
+ * @throws OptionInvalidError for a wait that is no whole number of milliseconds, or longer than 30 days
  */
 export function retryAfter(
   retryInMs: number,

@@ -3,19 +3,7 @@ import { findBinaries } from '../support/postgres/find-binaries.ts'
 import { postgresUnderTest } from '../support/postgres/postgres-under-test.ts'
 import { startPostgres } from '../support/postgres/start-postgres.ts'
 import type { PostgresServer } from '../support/postgres/start-postgres.ts'
-import type { StoreUnderTest } from '../support/store-under-test.ts'
-import { claimContract } from './claim.ts'
-import { crashSweepContract } from './crash-sweep.ts'
-import { leasesContract } from './leases.ts'
-import { migrateContract } from './migrate.ts'
-import { operatorsContract } from './operators.ts'
-import { outboxClaimContract } from './outbox-claim.ts'
-import { outboxEnqueueContract } from './outbox-enqueue.ts'
-import { outboxOperatorsContract } from './outbox-operators.ts'
-import { recordContract } from './record.ts'
-import { settleContract } from './settle.ts'
-import { stepsContract } from './steps.ts'
-import { unhandledContract } from './unhandled.ts'
+import { everyContract } from './every-contract.ts'
 
 const shared = inject('postgres')
 
@@ -39,18 +27,3 @@ describe.skipIf(findBinaries('debian15') === undefined)('PostgreSQL 15', () => {
     }),
   )
 })
-
-function everyContract(underTest: StoreUnderTest): void {
-  recordContract(underTest)
-  claimContract(underTest)
-  settleContract(underTest)
-  crashSweepContract(underTest)
-  leasesContract(underTest)
-  stepsContract(underTest)
-  unhandledContract(underTest)
-  operatorsContract(underTest)
-  outboxEnqueueContract(underTest)
-  outboxClaimContract(underTest)
-  outboxOperatorsContract(underTest)
-  migrateContract(underTest)
-}

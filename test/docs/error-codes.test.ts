@@ -8,6 +8,10 @@ const sources = listTypeScript('src')
 const tests = listTypeScript('test').filter(({ name }) => !name.startsWith('test/docs/'))
 
 describe('every error code', () => {
+  test('is in the list once', () => {
+    expect(new Set(ERROR_CODES).size).toBe(ERROR_CODES.length)
+  })
+
   test('has a heading in docs/reference/errors.md, and every such heading is a code', () => {
     const headings = listHeadings(readPage('docs/reference/errors.md')).map((heading) =>
       heading.replaceAll('`', ''),

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { ReceiveOptions } from '../../src/receive/options.ts'
 import { createFaultDatabase } from '../support/faults/fault-database.ts'
 import type { FaultDatabase } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
@@ -14,9 +15,7 @@ describe('a connection to PostgreSQL that is lost when an event is stored', () =
     ['watched', /^commit$/i],
   ])('of %s', (source, commit) => {
     test('R04: at COMMIT, after the server has committed: 503, and the retry is a duplicate', async () => {
-      const { database, proxy } = await startProxy()
-      const receiver = createFaultInbox(database, { connection: proxy.config, poolMax: 2 })
-      await warmUp(receiver)
+      const { database, proxy, receiver } = await startReceiver()
       const { fired } = proxy.arm({ matches: commit, fault: 'drop-after' })
       const delivery = fromPartner({ key: 'evt_1' })
 
@@ -35,9 +34,7 @@ describe('a connection to PostgreSQL that is lost when an event is stored', () =
     })
 
     test('R05: at COMMIT, before the server has seen it: 503, and the retry is accepted', async () => {
-      const { database, proxy } = await startProxy()
-      const receiver = createFaultInbox(database, { connection: proxy.config, poolMax: 2 })
-      await warmUp(receiver)
+      const { database, proxy, receiver } = await startReceiver()
       const { fired } = proxy.arm({ matches: commit, fault: 'drop-before' })
       const delivery = fromPartner({ key: 'evt_1' })
 
@@ -55,13 +52,7 @@ describe('a connection to PostgreSQL that is lost when an event is stored', () =
     })
 
     test('R06: a COMMIT that is never answered is 503 at the deadline, and its connection is not used again', async () => {
-      const { database, proxy } = await startProxy()
-      const receiver = createFaultInbox(database, {
-        connection: proxy.config,
-        poolMax: 2,
-        receive: { answerTimeoutMs: 1_500 },
-      })
-      await warmUp(receiver)
+      const { proxy, receiver } = await startReceiver({ answerTimeoutMs: 1_500 })
       const { fired } = proxy.arm({ matches: commit, fault: 'black-hole' })
       const delivery = fromPartner({ key: 'evt_1' })
 
@@ -81,13 +72,7 @@ describe('a connection to PostgreSQL that is lost when an event is stored', () =
   })
 
   test('R06: an INSERT that is never answered is 503 as well, and the retry stores the event once', async () => {
-    const { database, proxy } = await startProxy()
-    const receiver = createFaultInbox(database, {
-      connection: proxy.config,
-      poolMax: 2,
-      receive: { answerTimeoutMs: 1_500 },
-    })
-    await warmUp(receiver)
+    const { database, proxy, receiver } = await startReceiver({ answerTimeoutMs: 1_500 })
     const { fired } = proxy.arm({ matches: /record_new/i, fault: 'black-hole' })
     const delivery = fromPartner({ key: 'evt_1' })
 
@@ -167,6 +152,14 @@ describe('a connection to PostgreSQL that is lost when handlers commit', () => {
     expect(event?.failures).toEqual([])
   })
 })
+
+/** A receiver behind a proxy, with one event stored and a pool of two, of which one is left. */
+async function startReceiver(receive: ReceiveOptions = {}) {
+  const { database, proxy } = await startProxy()
+  const receiver = createFaultInbox(database, { connection: proxy.config, poolMax: 2, receive })
+  await warmUp(receiver)
+  return { database, proxy, receiver }
+}
 
 /**
  * Opens the store, which may take longer than a sender waits, and stores a first event. The store keeps

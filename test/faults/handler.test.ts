@@ -3,9 +3,10 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
 import type { FaultDatabase } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
-import type { FaultInbox, QueryTx } from '../support/faults/fault-inbox.ts'
+import type { FaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
 import { until } from '../support/faults/until.ts'
+import type { QueryTx } from '../support/store-under-test.ts'
 
 const AT_ONCE = { retry: { firstMs: 1, factor: 1 } }
 const WRITE = 'insert into effects values ($1, $2)'

@@ -36,6 +36,23 @@ async function aScene(config: Partial<GuardConfig> = {}): Promise<Scene> {
   }
 }
 
+/** Returns in the middle of the work, which ends when it is told to. */
+async function hold(subject: GuardSubject, run: string): Promise<void> {
+  subject.run(run, 'evt_1', { isHeld: true })
+  await subject.untilSaid('running')
+}
+
+async function freezePastItsLease(
+  scene: Scene,
+  subject: GuardSubject,
+  meanwhile: () => Promise<void> = async () => undefined,
+): Promise<void> {
+  subject.signal('SIGSTOP')
+  await scene.untilLeaseIsOver()
+  await meanwhile()
+  subject.signal('SIGCONT')
+}
+
 describe.skipIf(hasNoRedis)('with processes that die or freeze', () => {
   test.each(['redis', 'ioredis'] as const)(
     '1,000 duplicates at once over 3 processes on %s run once',
@@ -67,8 +84,7 @@ describe.skipIf(hasNoRedis)('with processes that die or freeze', () => {
     const first = await GuardSubject.start(scene.config)
     const second = await GuardSubject.start(scene.config)
 
-    first.run('first', 'evt_1', { isHeld: true })
-    await first.untilSaid('running')
+    await hold(first, 'first')
     second.run('too early', 'evt_1')
     expect(await second.outcomes('too early')).toMatchObject([{ status: 'busy' }])
     await first.kill()
@@ -115,13 +131,8 @@ describe.skipIf(hasNoRedis)('with processes that die or freeze', () => {
     const frozen = await GuardSubject.start(scene.config)
     const second = await GuardSubject.start(scene.config)
 
-    frozen.run('frozen', 'evt_1', { isHeld: true })
-    await frozen.untilSaid('running')
-    frozen.signal('SIGSTOP')
-    await scene.untilLeaseIsOver()
-    second.run('second', 'evt_1', { isHeld: true })
-    await second.untilSaid('running')
-    frozen.signal('SIGCONT')
+    await hold(frozen, 'frozen')
+    await freezePastItsLease(scene, frozen, () => hold(second, 'second'))
     frozen.finish('frozen')
     const outcomes = await frozen.outcomes('frozen')
     const heldMeanwhile = await scene.held()
@@ -139,11 +150,8 @@ describe.skipIf(hasNoRedis)('with processes that die or freeze', () => {
     const scene = await aScene()
     const frozen = await GuardSubject.start(scene.config)
 
-    frozen.run('frozen', 'evt_1', { isHeld: true })
-    await frozen.untilSaid('running')
-    frozen.signal('SIGSTOP')
-    await scene.untilLeaseIsOver()
-    frozen.signal('SIGCONT')
+    await hold(frozen, 'frozen')
+    await freezePastItsLease(scene, frozen)
     frozen.finish('frozen')
 
     expect(await frozen.outcomes('frozen')).toMatchObject([
@@ -157,13 +165,8 @@ describe.skipIf(hasNoRedis)('with processes that die or freeze', () => {
     const frozen = await GuardSubject.start(scene.config)
     const second = await GuardSubject.start(scene.config)
 
-    frozen.run('frozen', 'evt_1', { isHeld: true })
-    await frozen.untilSaid('running')
-    frozen.signal('SIGSTOP')
-    await scene.untilLeaseIsOver()
-    second.run('second', 'evt_1', { isHeld: true })
-    await second.untilSaid('running')
-    frozen.signal('SIGCONT')
+    await hold(frozen, 'frozen')
+    await freezePastItsLease(scene, frozen, () => hold(second, 'second'))
     frozen.fail('frozen')
     expect(await frozen.outcomes('frozen')).toMatchObject([{ status: 'threw' }])
     const heldMeanwhile = await scene.held()

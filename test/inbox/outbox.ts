@@ -50,7 +50,7 @@ export function outboxContract(underTest: StoreUnderTest): void {
     })
 
     test('the keys follow from event, handler and position, and are the same at every attempt', async () => {
-      const { inbox, deliver, next, sent } = await open()
+      const { inbox, deliverUntil, next, sent } = await open()
       const keys: string[][] = []
       inbox.on(
         'stripe',
@@ -67,9 +67,7 @@ export function outboxContract(underTest: StoreUnderTest): void {
       )
       await inbox.start()
 
-      const done = next('event.done')
-      await deliver('evt_1')
-      await done
+      await deliverUntil('evt_1', 'event.done')
       while (sent.length < 4) await next('message.sent')
 
       expect(keys[1]).toEqual(keys[0])
@@ -80,16 +78,14 @@ export function outboxContract(underTest: StoreUnderTest): void {
     })
 
     test('a handler that fails for good sends nothing', async () => {
-      const { inbox, deliver, next } = await open()
+      const { inbox, deliverUntil } = await open()
       inbox.on('stripe', 'invoice.paid', async (_event, { send }) => {
         await send('mail', 1)
         throw permanent('no')
       })
       await inbox.start()
 
-      const dead = next('event.dead')
-      await deliver('evt_1')
-      await dead
+      await deliverUntil('evt_1', 'event.dead')
 
       expect(await inbox.admin.listMessages({ state: 'ready' })).toEqual([])
     })
@@ -111,16 +107,14 @@ export function outboxContract(underTest: StoreUnderTest): void {
     })
 
     test('a handler that has returned sends nothing more', async () => {
-      const { inbox, deliver, next } = await open()
+      const { inbox, deliverUntil } = await open()
       let late: (() => unknown) | undefined
       inbox.on('stripe', 'invoice.paid', (_event, { send }) => {
         late = () => send('mail', 1)
       })
       await inbox.start()
 
-      const done = next('event.done')
-      await deliver('evt_1')
-      await done
+      await deliverUntil('evt_1', 'event.done')
 
       expect(() => late?.()).toThrow(expect.objectContaining({ code: 'TX_REVOKED' }))
     })
@@ -160,14 +154,12 @@ export function outboxContract(underTest: StoreUnderTest): void {
     })
 
     test('a process without a relay leaves its messages to one that has', async () => {
-      const { inbox, deliver, next, another, sent } = await open({ relay: false })
+      const { inbox, deliverUntil, another, sent } = await open({ relay: false })
       inbox.on('stripe', 'invoice.paid', async (_event, { send }) => {
         await send('mail', 1)
       })
       await inbox.start()
-      const done = next('event.done')
-      await deliver('evt_1')
-      await done
+      await deliverUntil('evt_1', 'event.done')
       expect(await inbox.admin.listMessages({ state: 'ready' })).toHaveLength(1)
 
       const arrived: Message[] = []

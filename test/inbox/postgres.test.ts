@@ -1,17 +1,9 @@
 import { describe, inject } from 'vitest'
 import { postgresUnderTest } from '../support/postgres/postgres-under-test.ts'
-import { outboxContract } from './outbox.ts'
-import { receiveContract } from './receive.ts'
-import { stepsContract } from './steps.ts'
-import { workContract } from './work.ts'
+import { everyContract } from './every-contract.ts'
 
 const shared = inject('postgres')
 
 describe.skipIf(shared === null)('PostgreSQL', () => {
-  if (shared === null) return
-  const underTest = postgresUnderTest('PostgreSQL', () => shared)
-  receiveContract(underTest)
-  workContract(underTest)
-  outboxContract(underTest)
-  stepsContract(underTest)
+  if (shared !== null) everyContract(postgresUnderTest('PostgreSQL', () => shared))
 })

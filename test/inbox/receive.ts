@@ -171,16 +171,14 @@ export function receiveContract(store: StoreUnderTest): void {
     })
 
     test('the redelivery of a dead event runs it again', async () => {
-      const { inbox, deliver, next } = await openInbox(store)
+      const { inbox, deliver, deliverUntil, next } = await openInbox(store)
       let runs = 0
       inbox.on('stripe', 'invoice.paid', () => {
         runs += 1
         if (runs === 1) throw permanent('the first time')
       })
       await inbox.start()
-      const dead = next('event.dead')
-      await deliver('evt_1')
-      await dead
+      await deliverUntil('evt_1', 'event.dead')
       const done = next('event.done')
 
       const answer = await deliver('evt_1')
@@ -191,18 +189,18 @@ export function receiveContract(store: StoreUnderTest): void {
     })
 
     test("with redelivery: 'count' a dead event stays dead", async () => {
-      const { inbox, deliver, next } = await openInbox(store, { source: { redelivery: 'count' } })
+      const { inbox, deliver, deliverUntil } = await openInbox(store, {
+        source: { redelivery: 'count' },
+      })
       inbox.on('stripe', 'invoice.paid', () => {
         throw permanent('always')
       })
       await inbox.start()
-      const dead = next('event.dead')
-      const { eventId } = await deliver('evt_1')
-      await dead
+      const { eventId } = await deliverUntil('evt_1', 'event.dead')
 
       expect((await deliver('evt_1')).outcome).toBe('duplicate')
 
-      expect(await inbox.admin.findEvent(eventId as string)).toMatchObject({ state: 'dead' })
+      expect(await inbox.admin.findEvent(eventId)).toMatchObject({ state: 'dead' })
     })
 
     test('the status of a success follows the source', async () => {

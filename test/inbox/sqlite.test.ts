@@ -1,10 +1,4 @@
 import { sqliteUnderTest } from '../support/sqlite-under-test.ts'
-import { outboxContract } from './outbox.ts'
-import { receiveContract } from './receive.ts'
-import { stepsContract } from './steps.ts'
-import { workContract } from './work.ts'
+import { everyContract } from './every-contract.ts'
 
-receiveContract(sqliteUnderTest('libsql'))
-workContract(sqliteUnderTest('libsql'))
-outboxContract(sqliteUnderTest('libsql'))
-stepsContract(sqliteUnderTest('libsql'))
+everyContract(sqliteUnderTest('libsql'))

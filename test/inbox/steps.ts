@@ -1,19 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { destination } from '../../src/outbox/destination.ts'
-import type { StepContext } from '../../src/work/step-context.ts'
-import { notDone, permanent, retryAfter, skip } from '../../src/work/verdicts.ts'
+import { permanent, retryAfter, skip } from '../../src/work/verdicts.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
-import type { InboxUnderTest } from '../support/inbox-under-test.ts'
-import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
-
-const SOON = { retry: { firstMs: 1, factor: 1 } }
-const WRITE = 'insert into effects (event_key, note) values ($1, $2)'
+import { SOON, WRITE } from '../support/step-handlers.ts'
+import type { StoreUnderTest } from '../support/store-under-test.ts'
+import { stepsBesideHandlersContract } from './steps-beside-handlers.ts'
+import { stepsSendContract } from './steps-send.ts'
+import { uncertainCallsContract } from './steps-uncertain.ts'
 
 /** What step handlers can rely on, on every store. Run by `test/inbox/<store>.test.ts`. */
 export function stepsContract(store: StoreUnderTest): void {
   describe(`${store.name}: step handlers`, () => {
     test('run their steps in order, each with what the one before returned', async () => {
-      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      const { inbox, deliverUntil, countEffects } = await openInbox(store)
       const seen: unknown[] = []
       inbox.steps('stripe', 'invoice.paid', async (event, step) => {
         const order = await step.tx('create order', async (tx) => {
@@ -30,10 +28,8 @@ export function stepsContract(store: StoreUnderTest): void {
         })
       })
       await inbox.start()
-      const done = next('event.done')
 
-      const { eventId } = await deliver('evt_1')
-      await done
+      const { eventId } = await deliverUntil('evt_1', 'event.done')
 
       expect(seen).toEqual([
         { of: 7, key: expect.stringMatching(/^ho_/) as string },
@@ -42,11 +38,7 @@ export function stepsContract(store: StoreUnderTest): void {
       ])
       expect(await countEffects('evt_1')).toBe(2)
       expect(
-        (await inbox.admin.listSteps(eventId as string)).map(({ kind, name, state }) => [
-          kind,
-          name,
-          state,
-        ]),
+        (await inbox.admin.listSteps(eventId)).map(({ kind, name, state }) => [kind, name, state]),
       ).toEqual([
         ['tx', 'create order', 'done'],
         ['call', 'buy label', 'done'],
@@ -55,7 +47,7 @@ export function stepsContract(store: StoreUnderTest): void {
     })
 
     test('a finished step returns what it returned before, and does not run again', async () => {
-      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      const { inbox, deliverUntil, countEffects } = await openInbox(store)
       const calls: string[] = []
       const results: unknown[] = []
       inbox.steps('stripe', 'invoice.paid', SOON, async (event, step) => {
@@ -70,10 +62,8 @@ export function stepsContract(store: StoreUnderTest): void {
         if (step.attempt < 3) throw new Error('not yet')
       })
       await inbox.start()
-      const done = next('event.done')
 
-      await deliver('evt_1')
-      await done
+      await deliverUntil('evt_1', 'event.done')
 
       expect(calls).toHaveLength(1)
       expect(results).toEqual([
@@ -88,7 +78,7 @@ export function stepsContract(store: StoreUnderTest): void {
     })
 
     test('a call that fails is made again with the same key, and says how often it was started', async () => {
-      const { inbox, deliver, next } = await openInbox(store)
+      const { inbox, deliverUntil } = await openInbox(store)
       const seen: [string, number][] = []
       inbox.steps('stripe', 'invoice.paid', SOON, async (_event, step) => {
         await step.call('charge', ({ idempotencyKey, starts }) => {
@@ -98,17 +88,15 @@ export function stepsContract(store: StoreUnderTest): void {
         expect(step.idempotencyKey('charge')).toBe(seen[0]?.[0])
       })
       await inbox.start()
-      const done = next('event.done')
 
-      await deliver('evt_1')
-      await done
+      await deliverUntil('evt_1', 'event.done')
 
       expect(new Set(seen.map(([key]) => key)).size).toBe(1)
       expect(seen.map(([, starts]) => starts)).toEqual([1, 2, 3])
     })
 
     test('a call is known to be started while it runs', async () => {
-      const { inbox, deliver, next } = await openInbox(store)
+      const { inbox, deliverUntil } = await openInbox(store)
       const seen: unknown[] = []
       inbox.steps('stripe', 'invoice.paid', async (event, step) => {
         await step.call('charge', async () => {
@@ -117,10 +105,8 @@ export function stepsContract(store: StoreUnderTest): void {
         })
       })
       await inbox.start()
-      const done = next('event.done')
 
-      await deliver('evt_1')
-      await done
+      await deliverUntil('evt_1', 'event.done')
 
       expect(seen).toEqual([['charge', 'started']])
     })
@@ -143,7 +129,7 @@ export function stepsContract(store: StoreUnderTest): void {
     })
 
     test('a step that throws writes nothing', async () => {
-      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      const { inbox, deliverUntil, countEffects } = await openInbox(store)
       inbox.steps('stripe', 'invoice.paid', SOON, async (event, step) => {
         await step.tx('write', async (tx) => {
           await tx.query(WRITE, [event.key, 'kept'])
@@ -151,16 +137,14 @@ export function stepsContract(store: StoreUnderTest): void {
         })
       })
       await inbox.start()
-      const done = next('event.done')
 
-      await deliver('evt_1')
-      await done
+      await deliverUntil('evt_1', 'event.done')
 
       expect(await countEffects()).toBe(1)
     })
 
     test('an error that the handler catches is its own business', async () => {
-      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      const { inbox, deliverUntil, countEffects } = await openInbox(store)
       inbox.steps('stripe', 'invoice.paid', async (event, step) => {
         const mailed = await step
           .call('mail', () => Promise.reject(new Error('no such address')))
@@ -171,16 +155,14 @@ export function stepsContract(store: StoreUnderTest): void {
         await step.tx('write', (tx) => tx.query(WRITE, [event.key, String(mailed)]).then(() => 1))
       })
       await inbox.start()
-      const done = next('event.done')
 
-      await deliver('evt_1')
-      await done
+      await deliverUntil('evt_1', 'event.done')
 
       expect(await countEffects('evt_1')).toBe(1)
     })
 
     test('a step that nobody waits for is waited for, and its failure is the attempt’s', async () => {
-      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      const { inbox, deliverUntil, next, countEffects } = await openInbox(store)
       inbox.steps('stripe', 'invoice.paid', SOON, (event, step) => {
         void step.call('call', async () => {
           await Promise.resolve()
@@ -192,17 +174,15 @@ export function stepsContract(store: StoreUnderTest): void {
       })
       await inbox.start()
       const failed = next('event.failed')
-      const done = next('event.done')
 
-      await deliver('evt_1')
+      await deliverUntil('evt_1', 'event.done')
 
       expect((await failed).error.message).toBe('too early')
-      await done
       expect(await countEffects('evt_1')).toBe(1)
     })
 
     test('steps that are begun together run side by side', async () => {
-      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      const { inbox, deliverUntil, countEffects } = await openInbox(store)
       const inside: string[] = []
       let open: () => void = () => undefined
       const both = new Promise<void>((resolve) => (open = resolve))
@@ -221,10 +201,8 @@ export function stepsContract(store: StoreUnderTest): void {
         ])
       })
       await inbox.start()
-      const done = next('event.done')
 
-      await deliver('evt_1')
-      await done
+      await deliverUntil('evt_1', 'event.done')
 
       expect(inside.sort()).toEqual(['a', 'b'])
       expect(await countEffects('evt_1')).toBe(1)
@@ -277,7 +255,7 @@ export function stepsContract(store: StoreUnderTest): void {
 
     test('H16: a step that is left out, or of another kind, stops the event as well', async () => {
       for (const second of ['end', 'kind'] as const) {
-        const { inbox, deliver, next } = await openInbox(store)
+        const { inbox, deliverUntil } = await openInbox(store)
         inbox.steps('stripe', 'invoice.paid', SOON, async (_event, step) => {
           if (step.attempt === 1) {
             await step.tx('a', () => 1)
@@ -288,26 +266,24 @@ export function stepsContract(store: StoreUnderTest): void {
           if (second === 'kind') await step.call('b', () => 1)
         })
         await inbox.start()
-        const dead = next('event.dead')
 
-        await deliver('evt_1')
+        const dead = await deliverUntil('evt_1', 'event.dead')
 
-        expect((await dead).reason).toContain('Step history mismatch at 2')
+        expect(dead.reason).toContain('Step history mismatch at 2')
       }
     })
 
     test('two steps of one name stop the event, since they would share a key', async () => {
-      const { inbox, deliver, next } = await openInbox(store)
+      const { inbox, deliverUntil } = await openInbox(store)
       inbox.steps('stripe', 'invoice.paid', async (_event, step) => {
         await step.call('mail', () => 1)
         await step.call('mail', () => 2)
       })
       await inbox.start()
-      const dead = next('event.dead')
 
-      await deliver('evt_1')
+      const dead = await deliverUntil('evt_1', 'event.dead')
 
-      expect((await dead).reason).toContain('two steps named "mail"')
+      expect(dead.reason).toContain('two steps named "mail"')
     })
 
     test('H17: a result that JSON would change is refused when it is returned, and nothing is written', async () => {
@@ -323,7 +299,7 @@ export function stepsContract(store: StoreUnderTest): void {
         ['x'.repeat(50_000_000), 'is longer than 1048576 characters'],
       ]
       for (const [result, reason] of results) {
-        const { inbox, deliver, next, countEffects } = await openInbox(store)
+        const { inbox, deliverUntil, countEffects } = await openInbox(store)
         inbox.steps('stripe', 'invoice.paid', async (event, step) => {
           await step.tx('write', async (tx) => {
             await tx.query(WRITE, [event.key, 'not kept'])
@@ -331,18 +307,17 @@ export function stepsContract(store: StoreUnderTest): void {
           })
         })
         await inbox.start()
-        const dead = next('event.dead')
 
-        await deliver('evt_1')
+        const dead = await deliverUntil('evt_1', 'event.dead')
 
-        expect((await dead).reason).toContain(reason)
+        expect(dead.reason).toContain(reason)
         expect(await countEffects()).toBe(0)
         await inbox.stop()
       }
     })
 
     test('H17: what JSON can hold comes back as it was: NUL, lone surrogates, nothing', async () => {
-      const { inbox, deliver, next } = await openInbox(store)
+      const { inbox, deliverUntil } = await openInbox(store)
       const awkward = { nul: 'a\u0000b', lone: '\ud800', deep: [[['é', null, -1.5e300]]] }
       const seen: unknown[] = []
       inbox.steps('stripe', 'invoice.paid', SOON, async (_event, step) => {
@@ -351,400 +326,14 @@ export function stepsContract(store: StoreUnderTest): void {
         if (step.attempt === 1) throw new Error('again')
       })
       await inbox.start()
-      const done = next('event.done')
 
-      await deliver('evt_1')
-      await done
+      await deliverUntil('evt_1', 'event.done')
 
       expect(seen).toEqual([awkward, awkward, undefined, awkward, awkward, undefined])
     })
 
-    callsOfUnknownOutcome(store)
-    besideOthers(store)
-    sends(store)
-  })
-}
-
-/** An outside call that an earlier attempt has started, and of which nobody knows whether it happened. */
-function callsOfUnknownOutcome(store: StoreUnderTest): void {
-  test('past the lifetime of the key the event stops as unknown, and the call is not made', async () => {
-    const { inbox, deliver, next, database } = await openInbox(store)
-    const starts: number[] = []
-    failFirstCall(inbox, starts)
-    await inbox.start()
-    const failed = next('event.failed')
-    const dead = next('event.dead')
-
-    const { eventId } = await deliver('evt_1')
-    await failed
-    await moveStarts(database, 25 * 3_600_000)
-    await makeDue(database)
-
-    expect((await dead).reason).toContain('unknown: the call "charge" was started 25.0 hours ago')
-    expect((await dead).error).toMatchObject({ code: 'STEP_UNKNOWN' })
-    expect(starts).toEqual([1])
-    const event = await inbox.admin.findEvent(eventId as string)
-    expect(event?.failures.at(-1)?.reason).toBe('unknown')
-  })
-
-  test('an operator says that it happened, and the step returns what they say', async () => {
-    const { inbox, deliver, next, database } = await openInbox(store)
-    const starts: number[] = []
-    const returned: unknown[] = []
-    failFirstCall(inbox, starts, returned)
-    await inbox.start()
-    const failed = next('event.failed')
-    const dead = next('event.dead')
-    const { eventId } = await deliver('evt_1')
-    await failed
-    await moveStarts(database, 25 * 3_600_000)
-    await makeDue(database)
-    await dead
-    const done = next('event.done')
-
-    const isSaid = await inbox.admin.resolveStep(eventId as string, 'charge', {
-      happened: true,
-      result: { charge: 'ch_1' },
-    })
-    await inbox.admin.retry(eventId as string)
-    await done
-
-    expect(isSaid).toBe(true)
-    expect(starts).toEqual([1])
-    expect(returned).toEqual([{ charge: 'ch_1' }])
-    expect(await inbox.admin.resolveStep(eventId as string, 'charge', { happened: false })).toBe(
-      false,
-    )
-  })
-
-  test('an operator says that it did not happen, and it is made', async () => {
-    const { inbox, deliver, next, database } = await openInbox(store)
-    const starts: number[] = []
-    failFirstCall(inbox, starts)
-    await inbox.start()
-    const failed = next('event.failed')
-    const dead = next('event.dead')
-    const { eventId } = await deliver('evt_1')
-    await failed
-    await moveStarts(database, 25 * 3_600_000)
-    await makeDue(database)
-    await dead
-    const done = next('event.done')
-
-    await inbox.admin.resolveStep(eventId as string, 'charge', { happened: false })
-    await inbox.admin.retry(eventId as string)
-    await done
-
-    expect(starts).toEqual([1, 2])
-  })
-
-  test('a call that was answered with "not done" leaves no doubt, however long ago', async () => {
-    const { inbox, deliver, next, database } = await openInbox(store)
-    const starts: number[] = []
-    inbox.steps('stripe', 'invoice.paid', LATER, async (_event, step) => {
-      await step.call('charge', () => {
-        starts.push(step.attempt)
-        if (step.attempt === 1) throw notDone('503')
-      })
-    })
-    await inbox.start()
-    const failed = next('event.failed')
-    const done = next('event.done')
-
-    await deliver('evt_1')
-    await failed
-    await moveStarts(database, 25 * 3_600_000)
-    await makeDue(database)
-    await done
-
-    expect(starts).toEqual([1, 2])
-  })
-
-  test.each([
-    ['happened', { happened: true, result: { charge: 'ch_found' } }, [1], { charge: 'ch_found' }],
-    ['did not happen', { happened: false }, [1, 2], 2],
-    ['nothing', undefined, [1, 2], 2],
-  ] as const)(
-    'reconcile is asked before a call is made again; it found: %s',
-    async (found, reconciled, started, result) => {
-      const { inbox, deliver, next } = await openInbox(store)
-      const starts: number[] = []
-      const asked: unknown[] = []
-      const returned: unknown[] = []
-      inbox.steps(
-        'stripe',
-        'invoice.paid',
-        {
-          ...SOON,
-          reconcile: (event, step) => {
-            asked.push([event.key, step.name, step.starts, step.idempotencyKey])
-            return reconciled
-          },
-        },
-        async (_event, step) => {
-          returned.push(
-            await step.call('charge', () => {
-              starts.push(step.attempt)
-              if (step.attempt === 1) throw new Error('timed out')
-              return step.attempt
-            }),
-          )
-        },
-      )
-      await inbox.start()
-      const uncertain = next('step.uncertain')
-      const done = next('event.done')
-
-      await deliver('evt_1')
-
-      expect(await uncertain).toMatchObject({ step: 'charge', starts: 1, found })
-      await done
-      expect(asked).toEqual([['evt_1', 'charge', 1, expect.stringMatching(/^ho_/) as string]])
-      expect(starts).toEqual(started)
-      expect(returned).toEqual([result])
-    },
-  )
-}
-
-const LATER = { retry: { firstMs: 3_600_000 } }
-
-function failFirstCall(
-  inbox: InboxUnderTest['inbox'],
-  starts: number[],
-  returned: unknown[] = [],
-): void {
-  inbox.steps('stripe', 'invoice.paid', LATER, async (_event, step) => {
-    returned.push(
-      await step.call('charge', () => {
-        starts.push(starts.length + 1)
-        if (starts.length === 1) throw new Error('timed out')
-      }),
-    )
-  })
-}
-
-/** As if the steps had been started so much earlier. */
-async function moveStarts({ query }: InboxUnderTest['database'], earlierMs: number): Promise<void> {
-  await eitherWay(
-    query,
-    `update hookonce.steps set started_at = started_at - ${earlierMs} * interval '1 millisecond'`,
-    `update hookonce_steps set started_at = started_at - ${earlierMs}`,
-  )
-}
-
-async function makeDue({ query }: InboxUnderTest['database']): Promise<void> {
-  await eitherWay(
-    query,
-    'update hookonce.queue set run_at = clock_timestamp()',
-    'update hookonce_queue set run_at = 0',
-  )
-}
-
-async function eitherWay(
-  query: InboxUnderTest['database']['query'],
-  postgres: string,
-  sqlite: string,
-): Promise<void> {
-  await query(postgres).catch(() => query(sqlite))
-}
-
-/** Step handlers and the others, for one type. */
-function besideOthers(store: StoreUnderTest): void {
-  test('a transactional handler of the same type runs as a step of its own, once', async () => {
-    const { inbox, deliver, next, countEffects } = await openInbox(store)
-    const ran: string[] = []
-    inbox.on('stripe', 'invoice.paid', { name: 'ledger' }, async (event, { tx, attempt }) => {
-      ran.push(`ledger ${attempt}`)
-      await tx.query(WRITE, [event.key, 'ledger'])
-    })
-    inbox.on('stripe', 'invoice.*', { name: 'ping', guarantee: 'at-least-once' }, () => {
-      ran.push('ping')
-    })
-    inbox.steps('stripe', 'invoice.paid', { ...SOON, name: 'ship' }, async (_event, step) => {
-      ran.push(`ship ${step.attempt}`)
-      if (step.attempt === 1) throw new Error('not yet')
-    })
-    await inbox.start()
-    const done = next('event.done')
-
-    await deliver('evt_1')
-    await done
-
-    expect(ran).toEqual(['ledger 1', 'ping', 'ship 1', 'ship 2'])
-    expect(await countEffects('evt_1')).toBe(1)
-  })
-
-  test('transactional events behind slow step events do not wait for them', async () => {
-    const { inbox, deliver, next, countEffects } = await openInbox(store, {
-      worker: { stepsMax: 2 },
-    })
-    let open: () => void = () => undefined
-    const gate = new Promise<void>((resolve) => (open = resolve))
-    inbox.steps('stripe', 'invoice.created', (_event, step) => step.call('wait', () => gate))
-    inbox.on('stripe', 'invoice.paid', (event, { tx }) => tx.query(WRITE, [event.key, 'paid']))
-    const paid = next('event.done', ({ key }) => key === 'paid')
-    for (let i = 0; i < 60; i += 1) await deliver(`slow_${i}`, { type: 'invoice.created' })
-    await deliver('paid')
-
-    await inbox.start()
-    await paid
-
-    expect(await countEffects('paid')).toBe(1)
-    const all = new Promise<void>((resolve) => {
-      let count = 0
-      inbox.events.on('event.done', () => {
-        count += 1
-        if (count === 60) resolve()
-      })
-    })
-    open()
-    await all
-  })
-
-  test('an event whose type has a transactional handler by now is run by it', async () => {
-    const { inbox, another, deliver, next, countEffects, database } = await openInbox(store)
-    inbox.steps('stripe', 'invoice.paid', LATER, () => {
-      throw new Error('not yet')
-    })
-    await inbox.start()
-    const failed = next('event.failed')
-    await deliver('evt_1')
-    await failed
-    await inbox.stop()
-    const later = another()
-    later.on('stripe', 'invoice.paid', (event, { tx }) => tx.query(WRITE, [event.key, 'by on']))
-    const done = new Promise((resolve) => later.events.on('event.done', resolve))
-    await later.start()
-
-    await makeDue(database)
-    await done
-
-    expect(await countEffects('evt_1')).toBe(1)
-  })
-
-  test('a worker that is stopped lets go of what does not end, without a lost attempt', async () => {
-    const { inbox, another, deliver, next, countEffects } = await openInbox(store, {
-      worker: { stopGraceMs: 50 },
-    })
-    let reached: () => void = () => undefined
-    const inside = new Promise<void>((resolve) => (reached = resolve))
-    inbox.steps('stripe', 'invoice.paid', (_event, step) =>
-      step.call('wait', () => {
-        reached()
-        return new Promise<void>(() => undefined)
-      }),
-    )
-    await inbox.start()
-    const released = next('lease.released')
-    await deliver('evt_1')
-    await inside
-    await inbox.stop()
-    await released
-
-    const other = another()
-    const attempts: number[] = []
-    other.steps('stripe', 'invoice.paid', async (event, step) => {
-      attempts.push(step.attempt)
-      await step.call('wait', () => undefined)
-      await step.tx('write', async (tx) => {
-        await tx.query(WRITE, [event.key, 'done'])
-      })
-    })
-    const done = new Promise((resolve) => other.events.on('event.done', resolve))
-    await other.start()
-    await done
-
-    expect(attempts).toEqual([1])
-    expect(await countEffects('evt_1')).toBe(1)
-  })
-
-  test('a handler that runs out of time is told by its signal, and runs again', async () => {
-    const { inbox, deliver, next } = await openInbox(store)
-    const options = { ...SOON, timeoutMs: 30 }
-    let aborted = false
-    inbox.steps('stripe', 'invoice.paid', options, async (_event, step) => {
-      if (step.attempt > 1) return
-      await step.call('hang', ({ signal }) => {
-        signal.addEventListener('abort', () => (aborted = true))
-        return new Promise<void>(() => undefined)
-      })
-    })
-    await inbox.start()
-    const failed = next('event.failed')
-    const dead = next('event.dead')
-
-    await deliver('evt_1')
-
-    expect((await failed).reason).toBe('timeout')
-    expect(aborted).toBe(true)
-    // The second attempt takes no step where the first has started one.
-    expect((await dead).reason).toContain('Step history mismatch at 1')
-  })
-
-  test('what a step handler returns answers the sender of a source that waits for it', async () => {
-    const { inbox, deliver } = await openInbox(store, { source: { acknowledge: 'processed' } })
-    inbox.steps('stripe', 'invoice.paid', async (_event, step) => ({
-      order: await step.tx('order', () => 7),
-    }))
-    await inbox.start()
-
-    const answer = await deliver('evt_1')
-
-    expect(answer.status).toBe(200)
-    expect(JSON.stringify(answer)).toContain('order')
-  })
-}
-
-function sends(store: StoreUnderTest): void {
-  test('messages are written once, by step.send and inside a step.tx, each with a key of its own', async () => {
-    const { inbox, deliver, next, database } = await openInbox(store, {
-      destinations: [destination('mail', () => undefined)],
-      relay: false,
-    })
-    inbox.steps('stripe', 'invoice.paid', SOON, async (event, step: StepContext<QueryTx>) => {
-      await step.send('mail', { to: event.key })
-      await step.tx('write', async (tx, { send }) => {
-        await tx.query(WRITE, [event.key, 'with mail'])
-        await send('mail', { n: 1 })
-        await send('mail', { n: 2 })
-        await send('mail', { n: 3 }, { key: 'third' })
-      })
-      await step.send('mail', { last: true })
-      if (step.attempt < 3) throw new Error('again')
-    })
-    await inbox.start()
-    const done = next('event.done')
-
-    await deliver('evt_1')
-    await done
-
-    const rows = await database
-      .query('select key from hookonce.messages')
-      .catch(() => database.query('select key from hookonce_messages'))
-    expect(rows).toHaveLength(5)
-    expect(new Set(rows.map(({ key }) => String(key))).size).toBe(5)
-  })
-
-  test('a message of a step that throws is not written', async () => {
-    const { inbox, deliver, next, database } = await openInbox(store, {
-      destinations: [destination('mail', () => undefined)],
-      relay: false,
-    })
-    inbox.steps('stripe', 'invoice.paid', async (_event, step) => {
-      await step.tx('write', async (_tx, { send }) => {
-        await send('mail', {})
-        throw permanent('no')
-      })
-    })
-    await inbox.start()
-    const dead = next('event.dead')
-
-    await deliver('evt_1')
-    await dead
-
-    const rows = await database
-      .query('select key from hookonce.messages')
-      .catch(() => database.query('select key from hookonce_messages'))
-    expect(rows).toEqual([])
+    uncertainCallsContract(store)
+    stepsBesideHandlersContract(store)
+    stepsSendContract(store)
   })
 }

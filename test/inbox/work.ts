@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { permanent, retryAfter, skip } from '../../src/work/verdicts.ts'
 import type { HandlerContext } from '../../src/work/handler-context.ts'
 import { sign } from '../../src/testing/index.ts'
-import { deliver, openInbox, SECRET } from '../support/inbox-under-test.ts'
+import { deliver, openInbox, SECRET, untilDone } from '../support/inbox-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
 
 /** What handlers can rely on, on every store. Run by `test/inbox/<store>.test.ts`. */
@@ -26,7 +26,7 @@ export function workContract(store: StoreUnderTest): void {
     })
 
     test('a handler that throws leaves nothing behind and runs again', async () => {
-      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      const { inbox, deliverUntil, countEffects } = await openInbox(store)
       const attempts: number[] = []
       inbox.on('stripe', 'invoice.paid', { retry: { firstMs: 0 } }, async (event, context) => {
         expect(context.isReplay).toBe(false)
@@ -35,10 +35,8 @@ export function workContract(store: StoreUnderTest): void {
         if (context.attempt < 3) throw new Error('not yet')
       })
       await inbox.start()
-      const done = next('event.done')
 
-      await deliver('evt_1')
-      await done
+      await deliverUntil('evt_1', 'event.done')
 
       expect(attempts).toEqual([1, 2, 3])
       expect(await countEffects('evt_1')).toBe(1)
@@ -55,7 +53,7 @@ export function workContract(store: StoreUnderTest): void {
       const dead = new Promise<string>((resolve) =>
         inbox.events.on('event.dead', ({ key }) => resolve(key)),
       )
-      const done = countDone(inbox, 29)
+      const done = untilDone(inbox, 29)
 
       await inbox.start()
       await Promise.all([dead, done])
@@ -66,34 +64,30 @@ export function workContract(store: StoreUnderTest): void {
     })
 
     test('permanent(reason) makes the event dead at once, with the reason', async () => {
-      const { inbox, deliver, next } = await openInbox(store)
+      const { inbox, deliverUntil } = await openInbox(store)
       inbox.on('stripe', 'invoice.paid', () => {
         throw permanent('the amount is negative')
       })
       await inbox.start()
-      const dead = next('event.dead')
 
-      const { eventId } = await deliver('evt_1')
-      await dead
+      const { eventId } = await deliverUntil('evt_1', 'event.dead')
 
-      const event = await inbox.admin.findEvent(eventId as string)
+      const event = await inbox.admin.findEvent(eventId)
       expect(event).toMatchObject({ state: 'dead', attempts: 1 })
       expect(event?.reason).toContain('the amount is negative')
       expect(await inbox.admin.listDead()).toHaveLength(1)
     })
 
     test('the last attempt that fails makes the event dead, with every failure kept', async () => {
-      const { inbox, deliver, next } = await openInbox(store)
+      const { inbox, deliverUntil } = await openInbox(store)
       inbox.on('stripe', 'invoice.paid', { retry: { firstMs: 0, attemptsMax: 3 } }, () => {
         throw new TypeError('no such customer')
       })
       await inbox.start()
-      const dead = next('event.dead')
 
-      const { eventId } = await deliver('evt_1')
-      await dead
+      const { eventId } = await deliverUntil('evt_1', 'event.dead')
 
-      const event = await inbox.admin.findEvent(eventId as string)
+      const event = await inbox.admin.findEvent(eventId)
       expect(event?.state).toBe('dead')
       expect(
         event?.failures.map(({ attempt, reason, message }) => ({ attempt, reason, message })),
@@ -107,15 +101,13 @@ export function workContract(store: StoreUnderTest): void {
     })
 
     test('skip(reason) ends the event as skipped', async () => {
-      const { inbox, deliver, next } = await openInbox(store)
+      const { inbox, deliverUntil } = await openInbox(store)
       inbox.on('stripe', 'invoice.paid', () => skip('not one of ours'))
       await inbox.start()
-      const skipped = next('event.skipped')
 
-      const { eventId } = await deliver('evt_1')
-      await skipped
+      const { eventId } = await deliverUntil('evt_1', 'event.skipped')
 
-      expect(await inbox.admin.findEvent(eventId as string)).toMatchObject({
+      expect(await inbox.admin.findEvent(eventId)).toMatchObject({
         state: 'skipped',
         reason: 'not one of ours',
       })
@@ -138,29 +130,25 @@ export function workContract(store: StoreUnderTest): void {
     })
 
     test('several handlers of one event are one unit: all of their writes, or none', async () => {
-      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      const { inbox, deliverUntil, countEffects } = await openInbox(store)
       inbox.on('stripe', 'invoice.*', { retry: { firstMs: 0 } }, note)
       inbox.on('stripe', 'invoice.paid', { retry: { firstMs: 0 } }, async (event, context) => {
         if (context.attempt === 1) throw new Error('the second handler fails first')
         await note(event, context)
       })
       await inbox.start()
-      const done = next('event.done')
 
-      await deliver('evt_1')
-      await done
+      await deliverUntil('evt_1', 'event.done')
 
       expect(await countEffects('evt_1')).toBe(2)
     })
 
     test('an event without handler waits as unhandled and runs when a handler appears', async () => {
-      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      const { inbox, deliverUntil, next, countEffects } = await openInbox(store)
       inbox.on('stripe', 'customer.*', note)
       await inbox.start()
-      const unhandled = next('event.unhandled')
-      const { eventId } = await deliver('evt_1')
-      await unhandled
-      expect(await inbox.admin.findEvent(eventId as string)).toMatchObject({ state: 'unhandled' })
+      const { eventId } = await deliverUntil('evt_1', 'event.unhandled')
+      expect(await inbox.admin.findEvent(eventId)).toMatchObject({ state: 'unhandled' })
       const done = next('event.done')
 
       inbox.on('stripe', ['invoice.paid', 'invoice.voided'], note)
@@ -185,16 +173,15 @@ export function workContract(store: StoreUnderTest): void {
     })
 
     test('a payload that does not fit the schema is dead at once, with the path', async () => {
-      const { inbox, deliver, next } = await openInbox(store)
+      const { inbox, deliverUntil } = await openInbox(store)
       const schema = z.object({ data: z.object({ object: z.object({ amount: z.string() }) }) })
       inbox.on('stripe', 'invoice.paid', { schema }, (event) => event.payload.data.object.amount)
       await inbox.start()
-      const dead = next('event.dead')
 
-      await deliver('evt_1')
+      const dead = await deliverUntil('evt_1', 'event.dead')
 
-      expect(await dead).toMatchObject({ error: { code: 'PAYLOAD_INVALID' } })
-      expect((await dead).reason).toContain('data.object.amount')
+      expect(dead).toMatchObject({ error: { code: 'PAYLOAD_INVALID' } })
+      expect(dead.reason).toContain('data.object.amount')
     })
 
     test('a body that is not JSON is dead after the first attempt when the handler asks for its payload', async () => {
@@ -224,7 +211,7 @@ export function workContract(store: StoreUnderTest): void {
     })
 
     test('the idempotency key is the same for every attempt and differs by name', async () => {
-      const { inbox, deliver, next } = await openInbox(store)
+      const { inbox, deliverUntil } = await openInbox(store)
       const keys: string[][] = []
       inbox.on(
         'stripe',
@@ -236,10 +223,8 @@ export function workContract(store: StoreUnderTest): void {
         },
       )
       await inbox.start()
-      const done = next('event.done')
 
-      await deliver('evt_1')
-      await done
+      await deliverUntil('evt_1', 'event.done')
 
       expect(keys[0]).toEqual(keys[1])
       expect(new Set(keys[0]).size).toBe(3)
@@ -303,20 +288,19 @@ export function workContract(store: StoreUnderTest): void {
     })
 
     test('a schema that never answers is a handler past its time', async () => {
-      const { inbox, deliver, next } = await openInbox(store)
+      const { inbox, deliverUntil } = await openInbox(store)
       const validate = () => new Promise<never>(() => undefined)
       const schema = { '~standard': { version: 1, vendor: 'test', validate } } as const
       inbox.on('stripe', 'invoice.paid', { schema, timeoutMs: 50 }, () => undefined)
       await inbox.start()
-      const failed = next('event.failed')
 
-      await deliver('evt_1')
+      const failed = await deliverUntil('evt_1', 'event.failed')
 
-      expect(await failed).toMatchObject({ reason: 'timeout' })
+      expect(failed).toMatchObject({ reason: 'timeout' })
     })
 
     test('a handler past its time gets the signal, loses its writes and runs again', async () => {
-      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      const { inbox, deliverUntil, next, countEffects } = await openInbox(store)
       const reasons: unknown[] = []
       inbox.on(
         'stripe',
@@ -335,18 +319,16 @@ export function workContract(store: StoreUnderTest): void {
       )
       await inbox.start()
       const failed = next('event.failed')
-      const done = next('event.done')
 
-      await deliver('evt_1')
+      await deliverUntil('evt_1', 'event.done')
 
       expect(await failed).toMatchObject({ reason: 'timeout', error: { code: 'HANDLER_TIMEOUT' } })
-      await done
       expect(reasons).toMatchObject([{ code: 'HANDLER_TIMEOUT' }])
       expect(await countEffects('evt_1')).toBe(1)
     })
 
     test('an at-least-once handler has no tx, and its event is done once it returned', async () => {
-      const { inbox, deliver, next } = await openInbox(store)
+      const { inbox, deliverUntil } = await openInbox(store)
       const errors: unknown[] = []
       inbox.on('stripe', 'invoice.paid', { guarantee: 'at-least-once' }, (_event, context) => {
         try {
@@ -356,13 +338,11 @@ export function workContract(store: StoreUnderTest): void {
         }
       })
       await inbox.start()
-      const done = next('event.done')
 
-      const { eventId } = await deliver('evt_1')
-      await done
+      const { eventId } = await deliverUntil('evt_1', 'event.done')
 
       expect(errors).toMatchObject([{ code: 'TRANSACTION_EXPECTED' }])
-      expect(await inbox.admin.findEvent(eventId as string)).toMatchObject({ state: 'done' })
+      expect(await inbox.admin.findEvent(eventId)).toMatchObject({ state: 'done' })
     })
 
     test('one at-least-once handler that fails does not repeat its neighbours', async () => {
@@ -375,7 +355,7 @@ export function workContract(store: StoreUnderTest): void {
         if (event.key === 'evt_3') throw permanent('three')
       })
       const dead = new Promise<void>((resolve) => inbox.events.on('event.dead', () => resolve()))
-      const done = countDone(inbox, 9)
+      const done = untilDone(inbox, 9)
 
       await inbox.start()
       await Promise.all([dead, done])
@@ -451,24 +431,22 @@ export function workContract(store: StoreUnderTest): void {
     })
 
     test('a dead event that is retried runs again', async () => {
-      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      const { inbox, deliverUntil, next, countEffects } = await openInbox(store)
       let isFixed = false
       inbox.on('stripe', 'invoice.paid', async (event, context) => {
         if (!isFixed) throw permanent('a bug')
         await note(event, context)
       })
       await inbox.start()
-      const dead = next('event.dead')
-      const { eventId } = await deliver('evt_1')
-      await dead
+      const { eventId } = await deliverUntil('evt_1', 'event.dead')
       isFixed = true
       const done = next('event.done')
 
-      expect(await inbox.admin.retry(eventId as string)).toBe(true)
+      expect(await inbox.admin.retry(eventId)).toBe(true)
       await done
 
       expect(await countEffects('evt_1')).toBe(1)
-      expect(await inbox.admin.retry(eventId as string)).toBe(false)
+      expect(await inbox.admin.retry(eventId)).toBe(false)
     })
   })
 }
@@ -479,17 +457,4 @@ async function note(
   { tx }: Pick<HandlerContext<QueryTx>, 'tx'>,
 ): Promise<void> {
   await tx.query('insert into effects (event_key, note) values ($1, $2)', [event.key, 'noted'])
-}
-
-function countDone(
-  inbox: { readonly events: { on(name: 'event.done', listener: () => void): unknown } },
-  count: number,
-): Promise<void> {
-  return new Promise((resolve) => {
-    let seen = 0
-    inbox.events.on('event.done', () => {
-      seen += 1
-      if (seen === count) resolve()
-    })
-  })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, inject, test } from 'vitest'
-import { deliver, openInbox } from '../support/inbox-under-test.ts'
+import { deliver, openInbox, untilDone } from '../support/inbox-under-test.ts'
 import { aClaim, anEventDraft } from '../support/builders.ts'
 import {
   createPostgresDatabase,
@@ -48,15 +48,9 @@ describe.skipIf(hasNoPostgres)('what handlers say again and again', () => {
     for (let i = 0; i < 60; i += 1) await deliver(receiver, `evt_${i}`)
     let failed = 0
     let reruns = 0
-    let left = 60
     inbox.events.on('event.failed', () => (failed += 1))
     inbox.events.on('group.rerun', () => (reruns += 1))
-    const done = new Promise<void>((resolve) => {
-      inbox.events.on('event.done', () => {
-        left -= 1
-        if (left === 0) resolve()
-      })
-    })
+    const done = untilDone(inbox, 60)
     let calls = 0
     inbox.on('stripe', 'invoice.paid', async (event, { tx }) => {
       calls += 1

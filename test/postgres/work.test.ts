@@ -1,5 +1,5 @@
 import { describe, expect, inject, test } from 'vitest'
-import { deliver, openInbox } from '../support/inbox-under-test.ts'
+import { deliver, openInbox, untilDone } from '../support/inbox-under-test.ts'
 import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
 import { postgresUnderTest } from '../support/postgres/postgres-under-test.ts'
 import type { ConnectionConfig } from '../support/postgres/start-postgres.ts'
@@ -95,17 +95,11 @@ describe.skipIf(hasNoPostgres)('handlers on PostgreSQL', () => {
     await Promise.all(Array.from({ length: count }, (_, i) => deliver(receiver, `evt_${i}`)))
     let reruns = 0
     let failed = 0
-    let left = count
     /** The transactions that ran a handler, in order. */
     const ran: unknown[] = []
     inbox.events.on('event.failed', () => (failed += 1))
     inbox.events.on('group.rerun', () => (reruns += 1))
-    const done = new Promise<void>((resolve) => {
-      inbox.events.on('event.done', () => {
-        left -= 1
-        if (left === 0) resolve()
-      })
-    })
+    const done = untilDone(inbox, count)
     inbox.on('stripe', 'invoice.paid', async (event, { tx }) => {
       const n = Number(event.key.slice(4))
       const { rows } = await tx.query('select pg_current_xact_id()::text as xid')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { IdentifiedEvent, Source } from '../../src/model/source.ts'
+import type { Source } from '../../src/model/source.ts'
 import type { Delivery } from '../../src/model/delivery.ts'
 import {
   github,
@@ -11,6 +11,7 @@ import {
 } from '../../src/providers/index.ts'
 import { sign } from '../../src/testing/index.ts'
 import { delivery, HMAC_OPTIONS, NOW, SECRET, withHeaders } from './signed-sources.ts'
+import { only } from './bare-delivery.ts'
 
 const secrets = [SECRET]
 
@@ -237,9 +238,3 @@ describe('the same bytes under another key', () => {
     expect(source.sameBytes).toBe(expected)
   })
 })
-
-function only(source: Source, one: Delivery): IdentifiedEvent {
-  const events = source.identify(one)
-  expect(events).toHaveLength(1)
-  return events[0]!
-}

@@ -1,11 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Delivery } from '../../src/model/delivery.ts'
-import type { Source } from '../../src/model/source.ts'
 import { woocommerce } from '../../src/providers/index.ts'
 import { sign } from '../../src/testing/index.ts'
+import { post, NOW, only } from './bare-delivery.ts'
 
-const NOW = new Date(1_760_000_000_000)
 const SECRET = 'a-secret-of-forty-bytes-or-thereabouts-0'
 
 describe('woocommerce', () => {
@@ -92,14 +90,3 @@ describe('woocommerce', () => {
     expect(event.version).toBe('2025-10-09T08:53:20')
   })
 })
-
-function post(body: string, headers: Record<string, string> = {}): Delivery {
-  return { method: 'POST', url: '/', headers, body: Buffer.from(body), receivedAt: NOW }
-}
-
-function only(source: Source, delivery: Delivery) {
-  const [event, ...others] = source.identify(delivery)
-  expect(others).toEqual([])
-  if (event === undefined) throw new Error('no event')
-  return event
-}

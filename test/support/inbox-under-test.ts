@@ -6,7 +6,8 @@
 
 import { onTestFinished } from 'vitest'
 import { createInbox } from '../../src/inbox.ts'
-import type { Inbox, InboxOptions } from '../../src/inbox.ts'
+import type { Inbox } from '../../src/inbox.ts'
+import type { InboxOptions } from '../../src/inbox-options.ts'
 import type { Acknowledgement } from '../../src/model/acknowledgement.ts'
 import type { Source, SourceOptions } from '../../src/model/source.ts'
 import type { Destination } from '../../src/outbox/destination.ts'
@@ -36,6 +37,8 @@ export interface InboxUnderTest extends OpenedStore {
   readonly inbox: TestInbox
   /** A signed delivery of an event. */
   deliver(key: string, options?: { type?: string; amount?: number }): Promise<Acknowledgement>
+  /** The same, and waits until something happens: what becomes of the event, where it is the only one. */
+  deliverUntil<Name extends HappeningName>(key: string, name: Name): Promise<Happenings[Name]>
   /** A signed delivery of any bytes, with the key in a header. */
   deliverBytes(key: string, body: Uint8Array | string): Promise<Acknowledgement>
   /** Resolves with the next happening of that name that fits. Ask before causing it. */
@@ -59,20 +62,26 @@ export async function openInbox(
     return made
   }
   const inbox = another(setup)
+  const next: InboxUnderTest['next'] = (name, fits = () => true) =>
+    new Promise((resolve) => {
+      const stop = inbox.events.on(name, (happening) => {
+        if (!fits(happening)) return
+        stop()
+        resolve(happening)
+      })
+    })
   return {
     ...opened,
     inbox,
     another,
     deliver: (key, options) => deliver(inbox, key, options),
+    deliverUntil: async (key, name) => {
+      const happening = next(name)
+      await deliver(inbox, key)
+      return happening
+    },
     deliverBytes: (key, body) => inbox.receive('pings', signedPing(key, body)),
-    next: (name, fits = () => true) =>
-      new Promise((resolve) => {
-        const stop = inbox.events.on(name, (happening) => {
-          if (!fits(happening)) return
-          stop()
-          resolve(happening)
-        })
-      }),
+    next,
   }
 }
 
@@ -89,6 +98,17 @@ export function deliver(
     data: { object: { amount } },
   })
   return inbox.receive('stripe', sign('stripe', { key, type, body }, { secret: SECRET }))
+}
+
+/** Resolves when so many events are done. Ask before the first can be. */
+export function untilDone(inbox: Pick<TestInbox, 'events'>, count: number): Promise<void> {
+  return new Promise((resolve) => {
+    let seen = 0
+    inbox.events.on('event.done', () => {
+      seen += 1
+      if (seen === count) resolve()
+    })
+  })
 }
 
 export const PING_OPTIONS = {

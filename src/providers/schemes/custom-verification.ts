@@ -1,6 +1,7 @@
 import type { Verdict } from '../../model/source.ts'
 import type { BuildContext, BuiltVerification, Verification } from './verification.ts'
 
+/** What code of a provider's own has to say of itself: see `Verification` for each. */
 export interface CustomSpec {
   readonly summary: string
   readonly headers?: readonly string[]

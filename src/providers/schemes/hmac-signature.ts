@@ -10,6 +10,7 @@ import { compileScheme, listSpecHeaders, needsPublicUrl, signsBody } from './sig
 import type { SignatureSpec } from './signature-spec.ts'
 import type { BuildContext, BuiltVerification, Verification } from './verification.ts'
 
+/** How a provider signs with HMAC. */
 export interface HmacSpec extends SignatureSpec {
   readonly algorithm: HmacAlgorithm
   /**
@@ -46,6 +47,7 @@ export function hmacSignature(spec: HmacSpec): Verification {
   }
 }
 
+/** A plain hash of the secret and then the content. For senders that know no better. */
 export function hashSignature(spec: HashSpec): Verification {
   return {
     kind: 'hash',

@@ -13,20 +13,24 @@ import type { BuildContext } from './verification.ts'
 
 /** For providers whose keys are fetched by the name in the token. */
 export interface JwkOptions extends SourceOptions {
-  /** The provider's public keys as JSON Web Keys. With `fetchKey` beside it, these are tried first. */
+  /** The provider's public keys as JSON Web Keys, tried before any is fetched. May be left out where `fetchKey` is given. */
   readonly jwk?: object | readonly object[]
   /**
    * Gets a key by its id from the provider's API, with your credentials. Cached; never called with an
-   * address from a request.
+   * address from a request. May be left out where `jwk` is given.
    */
   readonly fetchKey?: (keyId: string, signal: AbortSignal) => Promise<object | undefined>
-  /** How old the token may be. The default is the provider's. */
+  /**
+   * How old the token may be.
+   *
+   * @defaultValue the provider's, see its page
+   */
   readonly toleranceSeconds?: number
 }
 
 /** For providers that publish their keys as a set, at an address that the declaration pins. */
 export interface JwksOptions extends SourceOptions {
-  /** The provider's public keys as JSON Web Keys, tried before any are fetched. */
+  /** The provider's public keys as JSON Web Keys, tried before any are fetched. Left out, all are fetched. */
   readonly jwk?: object | readonly object[]
   /**
    * What fetches the keys.

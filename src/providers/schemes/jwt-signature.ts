@@ -20,6 +20,7 @@ import type { BuildContext, BuiltVerification, Verification } from './verificati
 
 export type { JwkOptions } from './jwk-judge.ts'
 
+/** How a provider signs with a JSON Web Token. */
 export interface JwtSpec {
   readonly header: string
   /** What stands before the token, such as `JWT `. */
@@ -42,6 +43,7 @@ export interface JwtSpec {
   readonly ageSecondsMax?: number
 }
 
+/** A JSON Web Token in a header, by shared secrets (HS256) or the provider's keys (ES256, RS256). */
 export function jwtSignature(spec: JwtSpec): Verification {
   const keys = spec.algorithm === 'HS256' ? ['secrets'] : listJwkOptionNames(spec)
   return {

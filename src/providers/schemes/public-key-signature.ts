@@ -11,6 +11,7 @@ import { compileScheme, listSpecHeaders, signsBody } from './signature-spec.ts'
 import type { SignatureSpec } from './signature-spec.ts'
 import type { BuildContext, BuiltVerification, Verification } from './verification.ts'
 
+/** How a provider signs with a private key of its own. */
 export interface PublicKeySpec extends SignatureSpec {
   /**
    * How an ECDSA signature is written: DER, or the two numbers one after the other.
@@ -32,6 +33,7 @@ export interface PublicKeyOptions extends SourceOptions {
   readonly toleranceSeconds?: number
 }
 
+/** Ed25519, checked with the provider's public key. */
 export function ed25519Signature(spec: PublicKeySpec): Verification {
   return {
     kind: 'ed25519',

@@ -23,6 +23,7 @@ import { compileScheme, listSpecHeaders, signsBody } from './signature-spec.ts'
 import type { SignatureSpec } from './signature-spec.ts'
 import type { BuildContext, BuiltVerification, Verification } from './verification.ts'
 
+/** How a provider signs with RSA, and where its certificate may come from. */
 export interface RsaSpec extends SignatureSpec {
   /** `undefined` for a delivery that names no digest the sender uses. */
   readonly digest: 'sha256' | ((reading: Reading) => 'sha1' | 'sha256' | undefined)
@@ -46,7 +47,7 @@ export interface CertificateOptions extends SourceOptions {
    * @defaultValue fetched over TLS from the provider's host, checked for its dates, and kept for a day
    */
   readonly certificate?: string | readonly string[]
-  /** PEM of the roots at which a fetched certificate's chain must end. */
+  /** PEM of the roots at which a fetched certificate's chain must end. Left out, what the provider's host gives over TLS counts. */
   readonly certificateRoots?: readonly string[]
   /**
    * What fetches the certificate.
@@ -54,7 +55,11 @@ export interface CertificateOptions extends SourceOptions {
    * @defaultValue the built-in `fetch`
    */
   readonly fetch?: TextFetcher
-  /** How old the signed timestamp may be, where the provider signs one. */
+  /**
+   * How old the signed timestamp may be, where the provider signs one.
+   *
+   * @defaultValue the provider's, see its page
+   */
   readonly toleranceSeconds?: number
 }
 
@@ -65,6 +70,7 @@ export const CERTIFICATE_OPTION_NAMES = [
   'toleranceSeconds',
 ] as const
 
+/** RSA (PKCS#1 v1.5), checked with the provider's certificate. */
 export function rsaSignature(spec: RsaSpec): Verification {
   return {
     kind: 'rsa',

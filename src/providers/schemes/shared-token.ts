@@ -17,6 +17,7 @@ import type { Secret } from '../../verify/secrets.ts'
 import { findTokenOwner } from '../../verify/token.ts'
 import type { Verification } from './verification.ts'
 
+/** Where a shared token is. */
 export interface TokenSpec {
   /** Where the token is: `header:x-token`, `query:token`, `json:$.passcode`. */
   readonly at: string
@@ -34,12 +35,15 @@ export interface TokenOptions extends SourceOptions {
 
 /** What a provider with a password is configured with: `secrets`, or `username` and `password`. */
 export interface BasicAuthOptions extends SourceOptions {
-  /** Each is `username:password`. Several for a rotation. */
+  /** Each is `username:password`. Several for a rotation. May be left out where the two below are given. */
   readonly secrets?: readonly Secret[]
+  /** Without a colon. Left out with `password`, `secrets` alone count. */
   readonly username?: string
+  /** What goes with `username`. Left out with it. */
   readonly password?: string
 }
 
+/** A token that the sender shows with every delivery. Nothing is signed: whoever has seen one delivery can make others. */
 export function sharedToken(spec: TokenSpec): Verification {
   const usual = compileLocator('token', spec.at)
   return {
@@ -75,6 +79,7 @@ export function sharedToken(spec: TokenSpec): Verification {
   }
 }
 
+/** A user and a password in `authorization`. Nothing is signed, as with `sharedToken`. */
 export function basicAuth(): Verification {
   return {
     kind: 'basic',

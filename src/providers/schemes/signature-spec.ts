@@ -16,6 +16,7 @@ import type { Claim, Scheme } from '../../verify/verify-delivery.ts'
 import { requirePublicUrl } from './public-url.ts'
 import type { BuildContext } from './verification.ts'
 
+/** Where a signature is, where its time, and what was signed. */
 export interface SignatureSpec {
   /** Where the signature is (`header:x-signature`, `json:$.signature`); of several, all that are there count. */
   readonly signature: string | readonly string[]
@@ -35,12 +36,14 @@ export interface SignatureSpec {
   readonly signedHeaders?: readonly string[]
 }
 
+/** How a value with several entries is taken apart. */
 export interface SignatureList {
   readonly separator: ',' | ';' | ' '
   /** What stands before the timestamp among the entries; `first` where the first entry is the timestamp. */
   readonly timestamp?: string
 }
 
+/** Where the signed time is, and how old it may be. */
 export interface TimestampSpec {
   /** Where it is; left out where `list` has it. */
   readonly at?: string
@@ -51,6 +54,7 @@ export interface TimestampSpec {
   readonly isExclusive?: boolean
 }
 
+/** What was signed, found by code: the parts in their order, or why the delivery is refused. */
 export type SignedBy = (
   reading: Reading,
   context: {

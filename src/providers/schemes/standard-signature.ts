@@ -19,6 +19,7 @@ import { verifyDelivery } from '../../verify/verify-delivery.ts'
 import type { Claim, FindSigner, Scheme } from '../../verify/verify-delivery.ts'
 import type { BuildContext, BuiltVerification, Verification } from './verification.ts'
 
+/** How a provider follows Standard Webhooks. */
 export interface StandardSpec {
   /** What the names of the three headers begin with; of several families the first that is there counts. */
   readonly names: readonly string[]
@@ -36,10 +37,11 @@ export interface StandardSpec {
   readonly isVersionOptional?: boolean
 }
 
+/** What a sender of Standard Webhooks is configured with: `secrets`, or `publicKey`, or both. */
 export interface StandardOptions extends SourceOptions {
   /** `whsec_` and base64. May be left out where `publicKey` is given. */
   readonly secrets?: readonly Secret[]
-  /** `whpk_` and base64, or several: for senders that sign with Ed25519 (`v1a`). */
+  /** `whpk_` and base64, or several: for senders that sign with Ed25519 (`v1a`). Left out, only `v1` counts. */
   readonly publicKey?: string | readonly string[]
   /**
    * How old the signed timestamp may be, and how far ahead of our clock.
@@ -51,6 +53,7 @@ export interface StandardOptions extends SourceOptions {
 
 const TOLERANCE_SECONDS = 300
 
+/** Standard Webhooks under the sender's header names: HMAC (`v1`) or Ed25519 (`v1a`). */
 export function standardSignature(spec: StandardSpec): Verification {
   const headers = spec.names.flatMap((name) => listNames(name))
   return {

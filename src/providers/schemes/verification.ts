@@ -9,6 +9,7 @@ import type { Delivery } from '../../model/delivery.ts'
 import type { Verdict } from '../../model/source.ts'
 import type { ResolvedSecret } from '../../verify/secrets.ts'
 
+/** How a provider's deliveries are verified. Made by a scheme such as `hmacSignature`. */
 export interface Verification {
   readonly kind: VerificationKind
   /** The data it was made of; its shape goes by the kind. */
@@ -50,12 +51,14 @@ export interface Choice {
   readonly use: Verification
 }
 
+/** What a scheme is built from when a source is made. */
 export interface BuildContext {
   /** The provider's slug, for messages. */
   readonly provider: string
   readonly options: Readonly<Record<string, unknown>>
 }
 
+/** A scheme with the caller's secrets and options in it. */
 export interface BuiltVerification {
   readonly warnings: readonly string[]
   /** The shared secrets, for handshakes that answer with one; none for other schemes. */

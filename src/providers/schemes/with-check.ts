@@ -2,6 +2,7 @@ import type { Delivery } from '../../model/delivery.ts'
 import type { VerdictReason } from '../../model/source.ts'
 import type { BuildContext, Verification } from './verification.ts'
 
+/** What is asked of a delivery before its signature is looked at. */
 export interface Check {
   /** Headers that it reads beside those of the scheme. */
   readonly headers?: readonly string[]

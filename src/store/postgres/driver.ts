@@ -23,6 +23,7 @@ export interface PgPoolSettings {
   readonly max?: number | undefined
 }
 
+/** A client of a `pg.Pool`, as far as it is used. */
 export interface PgPoolClient {
   query(config: PgQueryConfig): Promise<PgResult>
   release(destroy?: boolean | Error): void
@@ -67,6 +68,7 @@ export interface PostgresTx {
   write(text: string, values?: readonly unknown[]): void
 }
 
+/** A statement with its values; with `rowMode` each row is a list. */
 export interface PostgresTxQuery {
   readonly text: string
   readonly values?: readonly unknown[] | undefined

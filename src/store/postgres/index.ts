@@ -16,7 +16,12 @@ export { requireTransaction } from './require-transaction.ts'
 export type { Queryable } from './require-transaction.ts'
 export type { PostgresStore } from './store.ts'
 
-/** Makes a store on a pool of yours. Nothing happens before it is opened. */
+/**
+ * Makes a store on a pool of yours. Nothing happens before it is opened, which the inbox does: that rejects with
+ * `STORE_UNAVAILABLE`, `STORE_UNSAFE` or one of the `SCHEMA_` codes when the database cannot be used.
+ *
+ * @throws OptionInvalidError for an option that is unknown or cannot be used
+ */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   return new PostgresStore(resolvePostgresOptions(options))
 }

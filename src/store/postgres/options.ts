@@ -1,6 +1,7 @@
 import { OptionInvalidError, rejectUnknownKeys, requireOneOf } from '../../errors.ts'
 import type { PgPool } from './driver.ts'
 
+/** Which database, and how its tables are kept. */
 export interface PostgresStoreOptions {
   /**
    * A `pg.Pool` of yours. The store never ends it.

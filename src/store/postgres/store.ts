@@ -53,6 +53,7 @@ import { wakeUnhandled } from './sql/wake-unhandled.ts'
 /** Making tables may wait for other processes that do the same. */
 const MIGRATE_TIMEOUT_MS = 120_000
 
+/** The store on a PostgreSQL database. Made by `postgresStore`. */
 export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
   readonly engine = 'postgres'
   readonly recordConcurrency = 3

@@ -10,7 +10,10 @@ import type { SqliteStoreOptions } from './options.ts'
 /**
  * A store on a SQLite file, which is made if it is not there. Your own tables may live in the same
  * file: a handler reaches them through `ctx.tx`, so that its writes and the event's completion commit
- * together. Nothing is opened before the inbox starts.
+ * together. Nothing is opened before the inbox starts: that rejects with `STORE_UNAVAILABLE`, `STORE_UNSAFE`,
+ * `DRIVER_MISSING` or one of the `SCHEMA_` codes when the file cannot be used.
+ *
+ * @throws OptionInvalidError for a file that is no path of one, and an option that is unknown or cannot be used
  */
 export function sqliteStore(file: string, options: SqliteStoreOptions = {}): SqliteStore {
   return new SqliteStore(file, options)

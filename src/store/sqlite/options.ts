@@ -6,6 +6,7 @@ import {
 } from '../../errors.ts'
 import type { SqliteDriverName } from './open-driver.ts'
 
+/** How the file is opened, and how its tables are kept. */
 export interface SqliteStoreOptions {
   /**
    * Whether `open` brings the schema up to date, or only checks that it is and refuses to start otherwise.

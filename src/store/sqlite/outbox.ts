@@ -8,8 +8,8 @@ import type {
   OutboxStore,
   PausedDestination,
 } from '../outbox-contract.ts'
-import type { Connection } from './connection.ts'
 import type { OwnTx } from '../lent-transaction.ts'
+import type { Connections } from './connections.ts'
 import type { SqliteTx } from './lent-tx.ts'
 import { claimMessages, hasDueMessages } from './sql/claim-messages.ts'
 import type { MessageClaim } from './sql/claim-messages.ts'
@@ -25,19 +25,15 @@ import {
 import { settleMessages } from './sql/settle-messages.ts'
 
 /** The part of the store that keeps messages. */
-export abstract class SqliteOutbox implements OutboxStore<SqliteTx> {
+export class SqliteOutbox implements OutboxStore<SqliteTx> {
+  protected readonly connections: Connections
   readonly #newId = createUuidV7Generator(Date.now)
   readonly #prefix: string
 
-  constructor(prefix: string) {
+  constructor(connections: Connections, prefix: string) {
+    this.connections = connections
     this.#prefix = prefix
   }
-
-  protected abstract read<Result>(work: (reader: Connection) => Result): Promise<Result>
-  protected abstract write<Result>(
-    how: 'durably' | 'lazily',
-    work: (connection: Connection) => Result,
-  ): Promise<Result>
 
   async enqueueMessages(tx: OwnTx<SqliteTx>, messages: readonly MessageDraft[]): Promise<void> {
     const numbered = messages.map((draft) => ({ id: this.#newId(), draft }))
@@ -54,48 +50,52 @@ export abstract class SqliteOutbox implements OutboxStore<SqliteTx> {
   }
 
   async claimMessages(claim: MessageClaim): Promise<readonly ClaimedMessage[]> {
-    if (!(await this.read((reader) => hasDueMessages(reader, claim)))) return []
-    return this.write('durably', (connection) => claimMessages(connection, claim))
+    if (!(await this.connections.read((reader) => hasDueMessages(reader, claim)))) return []
+    return this.connections.write('durably', (connection) => claimMessages(connection, claim))
   }
 
   async settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<MessageId>> {
     if (settlements.length === 0) return new Set()
-    return this.write('durably', (connection) => settleMessages(connection, settlements))
+    return this.connections.write('durably', (connection) =>
+      settleMessages(connection, settlements),
+    )
   }
 
   nextMessageDueInMs(destinations: readonly string[]): Promise<number | undefined> {
-    return this.read((reader) => findNextMessageDueInMs(reader, destinations))
+    return this.connections.read((reader) => findNextMessageDueInMs(reader, destinations))
   }
 
   pauseDestination(name: string, reason: string): Promise<boolean> {
-    return this.write('durably', (connection) => pauseDestination(connection, name, reason))
+    return this.connections.write('durably', (connection) =>
+      pauseDestination(connection, name, reason),
+    )
   }
 
   resumeDestination(name: string): Promise<boolean> {
-    return this.write('durably', (connection) => resumeDestination(connection, name))
+    return this.connections.write('durably', (connection) => resumeDestination(connection, name))
   }
 
   listPausedDestinations(): Promise<readonly PausedDestination[]> {
-    return this.read(listPausedDestinations)
+    return this.connections.read(listPausedDestinations)
   }
 
   findMessage(id: MessageId): Promise<MessageRecord | undefined> {
-    return this.read((reader) => findMessage(reader, id))
+    return this.connections.read((reader) => findMessage(reader, id))
   }
 
   listMessages(query: MessageQuery): Promise<readonly MessageRecord[]> {
-    return this.read((reader) => listMessages(reader, query))
+    return this.connections.read((reader) => listMessages(reader, query))
   }
 
   retryMessage(id: MessageId): Promise<boolean> {
-    return this.write('durably', (connection) => retryMessage(connection, id))
+    return this.connections.write('durably', (connection) => retryMessage(connection, id))
   }
 
   confirmMessage(id: MessageId): Promise<boolean> {
-    return this.write('durably', (connection) => confirmMessage(connection, id))
+    return this.connections.write('durably', (connection) => confirmMessage(connection, id))
   }
 
   discardMessage(id: MessageId): Promise<boolean> {
-    return this.write('durably', (connection) => discardMessage(connection, id))
+    return this.connections.write('durably', (connection) => discardMessage(connection, id))
   }
 }

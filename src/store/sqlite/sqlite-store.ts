@@ -1,15 +1,3 @@
-/**
- * The store on one SQLite file.
- *
- * It opens two connections of its own: the writer, with a queue in front of it, and the reader. On a
- * handle shared with the user's code another route's write was seen to vanish with our rollback.
- * With the log in WAL mode the reader sees the last commit and waits for nobody, which is how a
- * duplicate is answered while a handler's transaction is open.
- *
- * @module
- */
-
-import { StoreUnavailableError } from '../../errors.ts'
 import type { EventDraft, EventId, Recorded } from '../../model/event.ts'
 import type { EventRecord, Settlement } from '../../model/outcome.ts'
 import { createUuidV7Generator } from '../../model/uuid-v7.ts'
@@ -26,17 +14,11 @@ import type {
   WorkerSlot,
 } from '../contract.ts'
 import { claimGroup } from './claim.ts'
-import type { Connection } from './connection.ts'
-import type { SqliteDriver } from './driver.ts'
-import { FileIdentity } from './file-identity.ts'
+import { Connections } from './connections.ts'
 import type { SqliteTx } from './lent-tx.ts'
-import { checkSchema, migrate } from './migrations.ts'
-import { openConnection, requireWal } from './open-connection.ts'
-import { openDriver } from './open-driver.ts'
 import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
 import type { ResolvedSqliteStoreOptions, SqliteStoreOptions } from './options.ts'
 import { getOwnProcess } from './process-identity.ts'
-import { RunningLists } from './running-lists.ts'
 import { SqliteSteps } from './steps.ts'
 import { announce } from './sql/announce.ts'
 import { beat } from './sql/beat.ts'
@@ -60,62 +42,33 @@ import { hasOrphans, sweepLeases } from './sql/sweep-leases.ts'
 import { hasDeadWorkers, sweepWorkers } from './sql/sweep-workers.ts'
 import type { SweepOptions } from './sql/sweep-workers.ts'
 import { wakeUnhandled } from './sql/wake-unhandled.ts'
-import { isBusy, toStoreError } from './sqlite-error.ts'
-import { Writer } from './writer.ts'
 
-interface Open {
-  readonly identity: FileIdentity
-  readonly writer: Writer
-  readonly lists: RunningLists
-  readonly reader: Connection
-}
-
+/** The store on one SQLite file. */
 export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   readonly engine = 'sqlite'
   /** One batch commits while the next one collects; a third would only stand in the writer's queue. */
   readonly recordConcurrency = 2
 
-  readonly #file: string
   readonly #options: ResolvedSqliteStoreOptions
   readonly #newId = createUuidV7Generator(Date.now)
-  #opened: Open | undefined
   #group: { readonly group: Group<SqliteTx>; readonly slot: WorkerSlot } | undefined
 
   constructor(file: string, options: SqliteStoreOptions = {}) {
     requireDatabaseFile(file)
     const resolved = resolveSqliteStoreOptions(options)
-    super(resolved.prefix)
-    this.#file = file
+    super(new Connections(file, resolved), resolved.prefix)
     this.#options = resolved
   }
 
   async open(): Promise<void> {
-    if (this.#opened !== undefined) return
-    const driver = await openDriver(this.#options.driver)
-    const writer = new Writer(await this.#connect(driver))
-    try {
-      await this.#prepareSchema(writer)
-      const identity = FileIdentity.of(this.#file)
-      const reader = await this.#connect(driver)
-      const lists = new RunningLists(writer, this.#options.writeWaitMs)
-      this.#opened = { identity, writer, lists, reader }
-    } catch (error) {
-      writer.connection.close()
-      throw error
-    }
+    await this.connections.open()
   }
 
   async close(): Promise<void> {
-    const opened = this.#opened
-    if (opened === undefined) return
-    this.#opened = undefined
-    const turnOver = opened.writer.close()
-    await this.#group?.group.abandon()
-    await this.step?.abandon()
-    await turnOver
-    await opened.lists.close()
-    opened.reader.close()
-    opened.writer.connection.close()
+    await this.connections.close(async () => {
+      await this.#group?.group.abandon()
+      await this.step?.abandon()
+    })
   }
 
   // ── receive ────────────────────────────────────────────────────────────────────────────────────
@@ -128,7 +81,7 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
     const rest = drafts.filter((_, index) => known[index] === undefined)
     if (rest.length === 0) return known.filter((recorded) => recorded !== undefined)
 
-    const { identity, writer } = this.#requireOpen()
+    const { identity, writer } = this.connections.getOpen()
     const stored = await writer.transact({ waitMs: deadlineMs, durable: true }, (connection) =>
       recordEvents(connection, { drafts: rest, newId: this.#newId }),
     )
@@ -143,29 +96,31 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   }
 
   async findKnown(drafts: readonly EventDraft[]): Promise<readonly (Recorded | undefined)[]> {
-    const { identity } = this.#requireOpen()
-    const known = await this.read((reader) => drafts.map((draft) => findKnown(reader, draft)))
+    const { identity } = this.connections.getOpen()
+    const known = await this.connections.read((reader) =>
+      drafts.map((draft) => findKnown(reader, draft)),
+    )
     identity.check()
     return known
   }
 
   async beat(since: Date | undefined): Promise<Beat> {
-    this.#requireOpen().identity.check()
-    return this.read((reader) => beat(reader, since))
+    this.connections.getOpen().identity.check()
+    return this.connections.read((reader) => beat(reader, since))
   }
 
   async countDeliveries(counts: readonly DeliveryCount[]): Promise<void> {
     if (counts.length === 0) return
-    await this.write('lazily', (connection) => countDeliveries(connection, counts))
+    await this.connections.write('lazily', (connection) => countDeliveries(connection, counts))
   }
 
   findOutcome(eventId: EventId): Promise<OutcomeView | undefined> {
-    return this.read((reader) => findOutcome(reader, eventId))
+    return this.connections.read((reader) => findOutcome(reader, eventId))
   }
 
   async nudgeEvent(eventId: EventId): Promise<void> {
-    if (!(await this.read((reader) => isWaiting(reader, eventId)))) return
-    await this.write('lazily', (connection) => nudgeEvent(connection, eventId))
+    if (!(await this.connections.read((reader) => isWaiting(reader, eventId)))) return
+    await this.connections.write('lazily', (connection) => nudgeEvent(connection, eventId))
   }
 
   // ── work ───────────────────────────────────────────────────────────────────────────────────────
@@ -175,8 +130,8 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   }
 
   async claimGroup(request: ClaimRequest): Promise<Group<SqliteTx> | undefined> {
-    if (!(await this.read((reader) => hasCandidates(reader, request)))) return undefined
-    const { writer, lists } = this.#requireOpen()
+    if (!(await this.connections.read((reader) => hasCandidates(reader, request)))) return undefined
+    const { writer, lists } = this.connections.getOpen()
     const context = { writer, lists, waitMs: this.#options.writeWaitMs }
     const group = await claimGroup(context, request, () => {
       this.#group = undefined
@@ -186,11 +141,11 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   }
 
   nextDueInMs(options = { exceptLeasable: false }): Promise<number | undefined> {
-    return this.read((reader) => findNextDueInMs(reader, options))
+    return this.connections.read((reader) => findNextDueInMs(reader, options))
   }
 
   settleLost(settlement: Extract<Settlement, { state: 'ready' | 'dead' }>): Promise<boolean> {
-    return this.write('durably', (connection) => settleLost(connection, settlement))
+    return this.connections.write('durably', (connection) => settleLost(connection, settlement))
   }
 
   /**
@@ -199,11 +154,11 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
    * list of another slot that has nothing to run any more is emptied when the group has ended.
    */
   async announce(slot: WorkerSlot, running: readonly RunningEvent[]): Promise<void> {
-    const { lists } = this.#requireOpen()
+    const { lists } = this.connections.getOpen()
     const open = this.#group?.slot
     if (open?.workerId === slot.workerId && open.slot === slot.slot) return
     if (open !== undefined && running.length === 0) return lists.emptyLater(slot)
-    await this.write('lazily', (connection) =>
+    await this.connections.write('lazily', (connection) =>
       announce(connection, { slot, running, process: getOwnProcess() }),
     )
   }
@@ -211,39 +166,41 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   /** While a group of ours is open nobody can sweep, and its end moves the heart of its slot. */
   async beatWorker(workerId: string, slots: number): Promise<void> {
     if (this.#group !== undefined) return
-    await this.write('lazily', (connection) =>
+    await this.connections.write('lazily', (connection) =>
       beatWorker(connection, { workerId, slots, process: getOwnProcess() }),
     )
   }
 
   async removeWorker(workerId: string): Promise<void> {
-    const { lists } = this.#requireOpen()
-    await this.write('lazily', (connection) => {
+    const { lists } = this.connections.getOpen()
+    await this.connections.write('lazily', (connection) => {
       removeWorker(connection, workerId)
       lists.removed(workerId)
     })
   }
 
   async sweepWorkers(options: SweepOptions): Promise<readonly SweptEvent[]> {
-    const isAny = await this.read(
+    const isAny = await this.connections.read(
       (reader) => hasDeadWorkers(reader, options) || hasOrphans(reader, options),
     )
     if (!isAny) return []
-    return this.write('durably', (connection) => [
+    return this.connections.write('durably', (connection) => [
       ...sweepLeases(connection, options),
       ...sweepWorkers(connection, options),
     ])
   }
 
   listUnhandled(page: { limit: number; after: string | undefined }): Promise<UnhandledPage> {
-    return this.read((reader) => listUnhandled(reader, page))
+    return this.connections.read((reader) => listUnhandled(reader, page))
   }
 
   wakeUnhandled(
     pairs: readonly { source: string; type: string }[],
     limit: number,
   ): Promise<number> {
-    return this.write('durably', (connection) => wakeUnhandled(connection, { pairs, limit }))
+    return this.connections.write('durably', (connection) =>
+      wakeUnhandled(connection, { pairs, limit }),
+    )
   }
 
   /** SQLite cannot tell; the worker's poll finds what other processes have stored. */
@@ -255,96 +212,32 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
 
   /** Lets SQLite renew the statistics of its planner, where it thinks they are old. */
   async maintain(): Promise<void> {
-    await this.write('lazily', (connection) => connection.execute('pragma optimize'))
+    await this.connections.write('lazily', (connection) => connection.execute('pragma optimize'))
   }
 
   // ── operators ──────────────────────────────────────────────────────────────────────────────────
 
   findEvent(eventId: EventId): Promise<EventRecord | undefined> {
-    return this.read((reader) => findEvent(reader, eventId))
+    return this.connections.read((reader) => findEvent(reader, eventId))
   }
 
   listEventsByKey(source: string, key: string): Promise<readonly EventRecord[]> {
-    return this.read((reader) => listEventsByKey(reader, { source, key }))
+    return this.connections.read((reader) => listEventsByKey(reader, { source, key }))
   }
 
   countEvents(source?: string): Promise<number> {
-    return this.read((reader) => countEvents(reader, source))
+    return this.connections.read((reader) => countEvents(reader, source))
   }
 
   forgetEvent(eventId: EventId): Promise<boolean> {
-    return this.write('durably', (connection) => forgetEvent(connection, eventId))
+    return this.connections.write('durably', (connection) => forgetEvent(connection, eventId))
   }
 
   listDead(limit: number): Promise<readonly EventRecord[]> {
-    return this.read((reader) => listDead(reader, limit))
+    return this.connections.read((reader) => listDead(reader, limit))
   }
 
   retryEvent(eventId: EventId): Promise<boolean> {
-    return this.write('durably', (connection) => retryEvent(connection, eventId))
-  }
-
-  // ── inside ─────────────────────────────────────────────────────────────────────────────────────
-
-  async #connect(driver: SqliteDriver): Promise<Connection> {
-    const connection = openConnection(driver, { file: this.#file, prefix: this.#options.prefix })
-    try {
-      await this.#patiently(() => requireWal(connection))
-      connection.execute('pragma synchronous = full')
-      return connection
-    } catch (error) {
-      connection.close()
-      throw error
-    }
-  }
-
-  async #prepareSchema(writer: Writer): Promise<void> {
-    if (this.#options.migrate === 'auto') await migrate(writer, this.#options.writeWaitMs)
-    await this.#patiently(() => checkSchema(writer.connection))
-  }
-
-  protected write<Result>(
-    how: 'durably' | 'lazily',
-    work: (connection: Connection) => Result,
-  ): Promise<Result> {
-    const { writer } = this.#requireOpen()
-    return writer.transact({ waitMs: this.#options.writeWaitMs, durable: how === 'durably' }, work)
-  }
-
-  protected takeWriter(): { readonly writer: Writer; readonly deadline: number } {
-    const { writer } = this.#requireOpen()
-    return { writer, deadline: performance.now() + this.#options.writeWaitMs }
-  }
-
-  /** One snapshot for all of `work`, so that a record is never put together from two states. */
-  protected async read<Result>(work: (reader: Connection) => Result): Promise<Result> {
-    const { reader } = this.#requireOpen()
-    return this.#patiently(() => {
-      reader.execute('begin')
-      try {
-        return work(reader)
-      } finally {
-        if (reader.inTransaction()) reader.execute('commit')
-      }
-    })
-  }
-
-  /** Readers do not wait in WAL mode, except for the moments in which the log is set up or recovered. */
-  async #patiently<Result>(work: () => Result): Promise<Result> {
-    const deadline = performance.now() + this.#options.writeWaitMs
-    for (;;) {
-      try {
-        return work()
-      } catch (error) {
-        if (!isBusy(error) || performance.now() >= deadline) throw toStoreError(error)
-      }
-      await new Promise((done) => setTimeout(done, 1 + Math.random() * 10))
-    }
-  }
-
-  #requireOpen(): Open {
-    if (this.#opened === undefined) throw new StoreUnavailableError('The store is not open')
-    this.#opened.identity.assert()
-    return this.#opened
+    return this.connections.write('durably', (connection) => retryEvent(connection, eventId))
   }
 }

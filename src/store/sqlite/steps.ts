@@ -20,48 +20,46 @@ import { hasLeasable, hasOldLeases, leaseDue, releaseForgotten } from './sql/lea
 import { listSteps, resolveStep } from './sql/list-steps.ts'
 import { settleLeased } from './sql/settle-leased.ts'
 import { holdsLease, writeCalls } from './sql/write-calls.ts'
-import type { Writer } from './writer.ts'
 
 /** The part of the store that keeps leases and steps. */
-export abstract class SqliteSteps extends SqliteOutbox implements StepsStore<SqliteTx> {
+export class SqliteSteps extends SqliteOutbox implements StepsStore<SqliteTx> {
   protected step: SqliteStepTransaction | undefined
-
-  /** The writer, and until when somebody who comes now may wait for it. */
-  protected abstract takeWriter(): { readonly writer: Writer; readonly deadline: number }
 
   /**
    * Not synced by itself: should the machine lose power, the lease is gone, and so is everybody who could
    * have held it; and the first durable write under it takes it along.
    */
   async leaseDue(request: LeaseRequest): Promise<readonly LeasedEvent[]> {
-    if (!(await this.read(hasLeasable))) return []
-    return this.write('lazily', (connection) => leaseDue(connection, request))
+    if (!(await this.connections.read(hasLeasable))) return []
+    return this.connections.write('lazily', (connection) => leaseDue(connection, request))
   }
 
   async releaseForgotten(workerId: string, known: readonly number[]): Promise<number> {
-    if (!(await this.read((reader) => hasOldLeases(reader, workerId)))) return 0
-    return this.write('lazily', (connection) => releaseForgotten(connection, workerId, known))
+    if (!(await this.connections.read((reader) => hasOldLeases(reader, workerId)))) return 0
+    return this.connections.write('lazily', (connection) =>
+      releaseForgotten(connection, workerId, known),
+    )
   }
 
   async correctClock(toleranceMs: number): Promise<boolean> {
-    if (!(await this.read((reader) => wentBack(reader, toleranceMs)))) return false
-    return this.write('durably', (connection) => correctClock(connection, toleranceMs))
+    if (!(await this.connections.read((reader) => wentBack(reader, toleranceMs)))) return false
+    return this.connections.write('durably', (connection) => correctClock(connection, toleranceMs))
   }
 
   listSteps(eventId: EventId, run?: number): Promise<readonly StepRecord[]> {
-    return this.read((reader) => listSteps(reader, eventId, run))
+    return this.connections.read((reader) => listSteps(reader, eventId, run))
   }
 
   async writeCalls(entries: readonly CallEntry[]): Promise<readonly (CallWritten | undefined)[]> {
     if (entries.length === 0) return []
-    return this.write('durably', (connection) => writeCalls(connection, entries))
+    return this.connections.write('durably', (connection) => writeCalls(connection, entries))
   }
 
   async openSteps(
     steps: readonly OpenStep[],
     limits: StepLimits,
   ): Promise<StepTransaction<SqliteTx> | undefined> {
-    const { writer, deadline } = this.takeWriter()
+    const { writer, deadline } = this.connections.getWriter()
     const release = await writer.acquire(deadline)
     try {
       await writer.begin(deadline)
@@ -86,10 +84,10 @@ export abstract class SqliteSteps extends SqliteOutbox implements StepsStore<Sql
 
   async settleLeased(settlements: readonly LeasedSettlement[]): Promise<readonly boolean[]> {
     if (settlements.length === 0) return []
-    return this.write('durably', (connection) => settleLeased(connection, settlements))
+    return this.connections.write('durably', (connection) => settleLeased(connection, settlements))
   }
 
   resolveStep(resolution: StepResolution): Promise<boolean> {
-    return this.write('durably', (connection) => resolveStep(connection, resolution))
+    return this.connections.write('durably', (connection) => resolveStep(connection, resolution))
   }
 }

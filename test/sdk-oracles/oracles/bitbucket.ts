@@ -1,23 +1,3 @@
-import { header, load } from '../oracle.ts'
-import type { SdkOracle } from '../oracle.ts'
+import { octokitOracle } from '../octokit-oracle.ts'
 
-interface Sdk {
-  sign(secret: string, payload: string): Promise<string>
-  verify(secret: string, payload: string, signature: string): Promise<boolean>
-}
-
-/** GitHub's library: the scheme is the same under another header. */
-const PACKAGE = '@octokit/webhooks-methods'
-
-export const ORACLE: SdkOracle = {
-  slug: 'bitbucket',
-  packages: [PACKAGE],
-  sign: async ({ headers, body }, { secret }) => ({
-    headers: {
-      ...headers,
-      'x-hub-signature': await (await load<Sdk>(PACKAGE)).sign(secret, body),
-    },
-  }),
-  verify: async (request, { secret }) =>
-    (await load<Sdk>(PACKAGE)).verify(secret, request.body, header(request, 'x-hub-signature')),
-}
+export const ORACLE = octokitOracle('bitbucket', 'x-hub-signature')

@@ -19,18 +19,12 @@ import { sqliteStore } from '../../../src/store/sqlite/index.ts'
 import type { HappeningName, Happenings } from '../../../src/telemetry/happenings.ts'
 import type { WorkerOptions } from '../../../src/work/options.ts'
 import type { ConnectionConfig } from '../postgres/start-postgres.ts'
+import type { QueryTx } from '../store-under-test.ts'
 import type { FaultDatabase } from './fault-database.ts'
 import { createFaultSources } from './fault-sources.ts'
 import { createProbedClients } from './probed-client.ts'
 import type { Probe } from './probed-client.ts'
 import { until } from './until.ts'
-
-export interface QueryTx {
-  query(
-    sql: string,
-    params?: readonly unknown[],
-  ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
-}
 
 export interface FaultInboxOptions {
   /** Left out, the inbox only receives. */

@@ -1,6 +1,7 @@
 import type { SweptEvent } from '../../contract.ts'
 import type { Connection } from '../connection.ts'
 import { isGone } from '../process-identity.ts'
+import { endCrashed } from './end-crashed.ts'
 import { insertFailure } from './settle.ts'
 import type { SweepOptions } from './sweep-workers.ts'
 
@@ -26,17 +27,6 @@ const FREE = `
          run_at = cast(unixepoch('subsec') * 1000 as integer)
    where event_id = ?`
 
-// 1 event id
-const DEQUEUE = `
-  delete from {prefix}queue
-   where event_id = ?`
-
-// 1 event id  2 run  3 attempts
-const INSERT_DEAD = `
-  insert into {prefix}outcomes
-         (event_id, run, state, attempts, duration_ms, reason, settled_at)
-  values (?, ?, 'dead', ?, 0, 'crashed', cast(unixepoch('subsec') * 1000 as integer))`
-
 type LeasedRow = {
   event_id: string
   run: number
@@ -57,10 +47,8 @@ export function sweepLeases(connection: Connection, options: SweepOptions): Swep
     const { event_id: eventId, run, attempts, lease_worker: workerId } = row
     const crashes = row.crashes + 1
     const dead = crashes >= options.crashesMax
-    if (dead) {
-      connection.run(DEQUEUE, [eventId])
-      connection.run(INSERT_DEAD, [eventId, run, attempts])
-    } else connection.run(FREE, [crashes, eventId])
+    if (dead) endCrashed(connection, { eventId, run, attempts })
+    else connection.run(FREE, [crashes, eventId])
     const message = 'The worker died, or stood still, while it had the lease'
     insertFailure(
       connection,

@@ -11,6 +11,7 @@
 import type { RunningEvent, SweptEvent } from '../../contract.ts'
 import type { Connection } from '../connection.ts'
 import { isGone } from '../process-identity.ts'
+import { endCrashed } from './end-crashed.ts'
 import { insertFailure } from './settle.ts'
 
 export interface SweepOptions {
@@ -41,17 +42,6 @@ const COUNT_CRASH = `
      and attempts = ?
      and parked is null
   returning run, attempts, crashes`
-
-// 1 event id
-const DEQUEUE = `
-  delete from {prefix}queue
-   where event_id = ?`
-
-// 1 event id  2 run  3 attempts
-const INSERT_DEAD = `
-  insert into {prefix}outcomes
-         (event_id, run, state, attempts, duration_ms, reason, settled_at)
-  values (?, ?, 'dead', ?, 0, 'crashed', cast(unixepoch('subsec') * 1000 as integer))`
 
 /** Inside a write transaction, so that no living worker stands between its handlers and its commit. */
 export function sweepWorkers(connection: Connection, options: SweepOptions): SweptEvent[] {
@@ -103,9 +93,6 @@ function countCrash(
     { attempt, reason: 'crashed', message, durationMs: 0 },
   )
   const dead = crashes >= crashesMax
-  if (dead) {
-    connection.run(DEQUEUE, [eventId])
-    connection.run(INSERT_DEAD, [eventId, run, attempts])
-  }
+  if (dead) endCrashed(connection, { eventId, run, attempts })
   return [{ eventId, crashes, dead, workerId }]
 }

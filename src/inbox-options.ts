@@ -1,0 +1,99 @@
+import { OptionInvalidError, rejectUnknownKeys } from './errors.ts'
+import type { SourceMap } from './handler-types.ts'
+import { isSourceName } from './model/source-name.ts'
+import type { Source } from './model/source.ts'
+import type { Destination } from './outbox/destination.ts'
+import type { RelayOptions } from './outbox/options.ts'
+import { resolveReceiveOptions } from './receive/options.ts'
+import type { ReceiveOptions, ResolvedReceiveOptions } from './receive/options.ts'
+import type { Store } from './store/contract.ts'
+import { resolveLogger } from './telemetry/logger.ts'
+import type { Logger } from './telemetry/logger.ts'
+import { resolveWorkerOptions } from './work/options.ts'
+import type { ResolvedWorkerOptions, WorkerOptions } from './work/options.ts'
+
+/** What an inbox is made of. Only `store` and `sources` are needed. */
+export interface InboxOptions<Sources extends SourceMap, Tx> {
+  /** Where events are kept: `sqliteStore(file)` or `postgresStore({ pool })`. */
+  readonly store: Store<Tx>
+  /** The senders, by the name their deliveries are routed with. */
+  readonly sources: Sources
+  /** What the door lets in, and how long it waits. Left out, the defaults of `ReceiveOptions`. */
+  readonly receive?: ReceiveOptions
+  /** How this process runs events; `false` for a process that only receives. Left out, the defaults of `WorkerOptions`. */
+  readonly worker?: WorkerOptions | false
+  /** Where messages can be sent: `httpDestination(name, …)`, `destination(name, …)`. Left out, nothing can be sent. */
+  readonly destinations?: readonly Destination[]
+  /** How this process sends messages; `false` for one that only writes them. Left out, the defaults of `RelayOptions`. */
+  readonly relay?: RelayOptions | false
+  /** Gets a line for everything that happens. Left out, warnings and errors go to the console. */
+  readonly logger?: Logger
+}
+
+/** The options of destinations and relay are resolved by the outbox, where they are known together. */
+export interface ResolvedInboxOptions<Tx> {
+  readonly store: Store<Tx>
+  readonly sources: ReadonlyMap<string, Source>
+  readonly receive: ResolvedReceiveOptions
+  /** `undefined` in a process that only receives. */
+  readonly worker: ResolvedWorkerOptions | undefined
+  readonly destinations: readonly Destination[]
+  readonly relay: RelayOptions | false
+  readonly logger: Logger
+}
+
+const OPTION_NAMES = ['store', 'sources', 'receive', 'worker', 'destinations', 'relay', 'logger']
+
+/** @throws OptionInvalidError for an option that is unknown or cannot be used */
+export function resolveInboxOptions<Sources extends SourceMap, Tx>(
+  options: InboxOptions<Sources, Tx>,
+): ResolvedInboxOptions<Tx> {
+  if (typeof options !== 'object' || options === null) {
+    throw new OptionInvalidError('createInbox', 'given an object with store and sources', options)
+  }
+  rejectUnknownKeys('createInbox', options, OPTION_NAMES)
+  return {
+    store: requireStore(options.store),
+    sources: requireSources(options.sources),
+    worker: options.worker === false ? undefined : resolveWorkerOptions(options.worker ?? {}),
+    receive: resolveReceiveOptions(options.receive ?? {}),
+    logger: resolveLogger('createInbox.logger', options.logger),
+    destinations: options.destinations ?? [],
+    relay: options.relay ?? {},
+  }
+}
+
+function requireStore<Tx>(store: Store<Tx>): Store<Tx> {
+  if (typeof store?.recordEvents === 'function') return store
+  throw new OptionInvalidError(
+    'createInbox.store',
+    'a store: sqliteStore(file) or postgresStore({ pool })',
+    store,
+  )
+}
+
+function requireSources(sources: SourceMap): ReadonlyMap<string, Source> {
+  if (typeof sources !== 'object' || sources === null) {
+    throw new OptionInvalidError('createInbox.sources', 'an object of sources by name', sources)
+  }
+  const entries = Object.entries(sources)
+  for (const [name, source] of entries) {
+    if (!isSourceName(name)) {
+      throw new OptionInvalidError(
+        `createInbox.sources.${name}`,
+        'named with a-z, 0-9, - and _ only',
+        name,
+      )
+    }
+    if (typeof source?.verify !== 'function' || typeof source.identify !== 'function') {
+      throw new OptionInvalidError(
+        `createInbox.sources.${name}`,
+        'a source, such as stripe({ secrets: […] })',
+        source,
+      )
+    }
+  }
+  if (entries.length === 0)
+    throw new OptionInvalidError('createInbox.sources', 'at least one source', sources)
+  return new Map(entries)
+}

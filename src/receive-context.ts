@@ -1,0 +1,51 @@
+import type { Source } from './model/source.ts'
+import { OutcomeWaiter } from './receive/await-outcome.ts'
+import { Batcher } from './receive/batcher.ts'
+import type { RecordingStore } from './receive/batcher.ts'
+import type { CommittedKeys } from './receive/committed-keys.ts'
+import { DeliveryCounter } from './receive/delivery-counter.ts'
+import type { ResolvedReceiveOptions } from './receive/options.ts'
+import type { ReceiveContext } from './receive/receive.ts'
+import type { Store } from './store/contract.ts'
+import type { HappeningEmitter } from './telemetry/emitter.ts'
+
+export interface ReceivingParts {
+  readonly store: Store<unknown>
+  /** Opens the store, if nobody has. */
+  readonly open: () => Promise<void>
+  readonly sources: ReadonlyMap<string, Source>
+  readonly options: ResolvedReceiveOptions
+  readonly committedKeys: CommittedKeys
+  readonly happenings: HappeningEmitter
+  /** There is something to run. */
+  readonly onStored: () => void
+}
+
+/** What `receive` works with, for the lifetime of an inbox. */
+export function createReceiveContext(parts: ReceivingParts): ReceiveContext {
+  const { store, open, sources, options, committedKeys, happenings, onStored } = parts
+  return {
+    sources,
+    options,
+    batcher: new Batcher(createRecordingStore(store, open), options),
+    committedKeys,
+    counter: new DeliveryCounter(store),
+    outcomes: new OutcomeWaiter(store, happenings, options.processedTimeoutMs),
+    happenings,
+    onStored,
+  }
+}
+
+/** The store, opened by the first batch if nobody else has. */
+function createRecordingStore(store: Store<unknown>, open: () => Promise<void>): RecordingStore {
+  return {
+    recordConcurrency: store.recordConcurrency,
+    recordEvents: async (drafts, options) => {
+      await open()
+      return store.recordEvents(drafts, options)
+    },
+    // Asked only while a handler or a batch is on its way, so the store is open.
+    ...(store.findKnown !== undefined && { findKnown: store.findKnown.bind(store) }),
+    ...(store.isHeld !== undefined && { isHeld: store.isHeld.bind(store) }),
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * The connections a store works with: the writer, with a queue in front of it, and the reader.
+ *
+ * Both are the store's own. On a handle shared with the user's code another route's write was seen to
+ * vanish with our rollback. With the log in WAL mode the reader sees the last commit and waits for
+ * nobody, which is how a duplicate is answered while a handler's transaction is open.
+ *
+ * @module
+ */
+
+import { StoreUnavailableError } from '../../errors.ts'
+import type { Connection } from './connection.ts'
+import type { SqliteDriver } from './driver.ts'
+import { FileIdentity } from './file-identity.ts'
+import { checkSchema, migrate } from './migrations.ts'
+import { openConnection, requireWal } from './open-connection.ts'
+import { openDriver } from './open-driver.ts'
+import type { ResolvedSqliteStoreOptions } from './options.ts'
+import { RunningLists } from './running-lists.ts'
+import { isBusy, toStoreError } from './sqlite-error.ts'
+import { Writer } from './writer.ts'
+
+/** What there is while the store is open. */
+export interface OpenFile {
+  readonly identity: FileIdentity
+  readonly writer: Writer
+  readonly lists: RunningLists
+  readonly reader: Connection
+}
+
+export class Connections {
+  readonly #file: string
+  readonly #options: ResolvedSqliteStoreOptions
+  #opened: OpenFile | undefined
+
+  constructor(file: string, options: ResolvedSqliteStoreOptions) {
+    this.#file = file
+    this.#options = options
+  }
+
+  /** Makes the file if it is not there, and its tables, or checks that they are there. */
+  async open(): Promise<void> {
+    if (this.#opened !== undefined) return
+    const driver = await openDriver(this.#options.driver)
+    const writer = new Writer(await this.#connect(driver))
+    try {
+      await this.#prepareSchema(writer)
+      const identity = FileIdentity.of(this.#file)
+      const reader = await this.#connect(driver)
+      const lists = new RunningLists(writer, this.#options.writeWaitMs)
+      this.#opened = { identity, writer, lists, reader }
+    } catch (error) {
+      writer.connection.close()
+      throw error
+    }
+  }
+
+  /** Lets nobody in any more, has `abandonHeld` end the transaction that is open, and closes. */
+  async close(abandonHeld: () => Promise<void>): Promise<void> {
+    const opened = this.#opened
+    if (opened === undefined) return
+    this.#opened = undefined
+    const turnOver = opened.writer.close()
+    await abandonHeld()
+    await turnOver
+    await opened.lists.close()
+    opened.reader.close()
+    opened.writer.connection.close()
+  }
+
+  /** @throws StoreUnavailableError when the store is not open, or its file was seen to be another one */
+  getOpen(): OpenFile {
+    if (this.#opened === undefined) throw new StoreUnavailableError('The store is not open')
+    this.#opened.identity.assert()
+    return this.#opened
+  }
+
+  async write<Result>(
+    how: 'durably' | 'lazily',
+    work: (connection: Connection) => Result,
+  ): Promise<Result> {
+    const { writer } = this.getOpen()
+    return writer.transact({ waitMs: this.#options.writeWaitMs, durable: how === 'durably' }, work)
+  }
+
+  /** The writer, and until when somebody who comes now may wait for it. */
+  getWriter(): { readonly writer: Writer; readonly deadline: number } {
+    const { writer } = this.getOpen()
+    return { writer, deadline: performance.now() + this.#options.writeWaitMs }
+  }
+
+  /** One snapshot for all of `work`, so that a record is never put together from two states. */
+  async read<Result>(work: (reader: Connection) => Result): Promise<Result> {
+    const { reader } = this.getOpen()
+    return this.#patiently(() => {
+      reader.execute('begin')
+      try {
+        return work(reader)
+      } finally {
+        if (reader.inTransaction()) reader.execute('commit')
+      }
+    })
+  }
+
+  async #connect(driver: SqliteDriver): Promise<Connection> {
+    const connection = openConnection(driver, { file: this.#file, prefix: this.#options.prefix })
+    try {
+      await this.#patiently(() => requireWal(connection))
+      connection.execute('pragma synchronous = full')
+      return connection
+    } catch (error) {
+      connection.close()
+      throw error
+    }
+  }
+
+  async #prepareSchema(writer: Writer): Promise<void> {
+    if (this.#options.migrate === 'auto') await migrate(writer, this.#options.writeWaitMs)
+    await this.#patiently(() => checkSchema(writer.connection))
+  }
+
+  /** Readers do not wait in WAL mode, except for the moments in which the log is set up or recovered. */
+  async #patiently<Result>(work: () => Result): Promise<Result> {
+    const deadline = performance.now() + this.#options.writeWaitMs
+    for (;;) {
+      try {
+        return work()
+      } catch (error) {
+        if (!isBusy(error) || performance.now() >= deadline) throw toStoreError(error)
+      }
+      await new Promise((done) => setTimeout(done, 1 + Math.random() * 10))
+    }
+  }
+}

@@ -1,0 +1,13 @@
+import type { StoreUnderTest } from '../support/store-under-test.ts'
+import { outboxContract } from './outbox.ts'
+import { receiveContract } from './receive.ts'
+import { stepsContract } from './steps.ts'
+import { workContract } from './work.ts'
+
+/** All that an inbox must do on a store. Run by `test/inbox/<store>.test.ts`. */
+export function everyContract(store: StoreUnderTest): void {
+  receiveContract(store)
+  workContract(store)
+  outboxContract(store)
+  stepsContract(store)
+}
