@@ -4,7 +4,7 @@
  * @module
  */
 
-import { HookonceError } from '../../errors.ts'
+import { HookonceError, TransactionAbortedError } from '../../errors.ts'
 import type { CommitResult, LentTx } from '../contract.ts'
 import { rollBack, sendCommit } from './connection.ts'
 import type { Connection } from './connection.ts'
@@ -99,12 +99,7 @@ export class HeldTransaction {
   protected requireOpen(): void {
     const status = this.status()
     if (status === 'open') return
-    if (status === 'failed') {
-      throw new HookonceError(
-        'TRANSACTION_ABORTED',
-        'A statement of a handler failed and the handler went on: nothing in the transaction can be kept',
-      )
-    }
+    if (status === 'failed') throw new TransactionAbortedError()
     throw new HookonceError(
       'TRANSACTION_ENDED',
       status === 'lost'
