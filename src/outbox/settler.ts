@@ -11,7 +11,6 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asError } from '../errors.ts'
-import type { MessageId } from '../model/message.ts'
 import type { MessageSettlement, OutboxStore } from '../store/outbox-contract.ts'
 
 export interface Settling {
@@ -83,11 +82,11 @@ export class Settler {
 /** After a failure one that was not counted may have been counted before, unheard. */
 function report(
   batch: readonly Settling[],
-  counted: ReadonlySet<MessageId>,
+  counted: ReadonlySet<string>,
   hasFailed: boolean,
 ): void {
   for (const { settlement, onSettled } of batch) {
-    if (counted.has(settlement.id)) onSettled(true)
+    if (counted.has(settlement.token)) onSettled(true)
     else onSettled(hasFailed ? undefined : false)
   }
 }

@@ -65,11 +65,11 @@ export class PostgresOutbox implements OutboxStore<PostgresTx> {
     return (await this.#connections.commitQuery(CLAIM_MESSAGES, values)).map(asClaimedMessage)
   }
 
-  async settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<MessageId>> {
+  async settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<string>> {
     if (settlements.length === 0) return new Set()
     const values = settleMessageValues(settlements)
-    const rows = await this.#connections.commitQuery(SETTLE_MESSAGES, values)
-    return new Set(rows.map((row) => row['id'] ?? ''))
+    const rows = await this.#connections.commitQuery<'token'>(SETTLE_MESSAGES, values)
+    return new Set(rows.map(({ token }) => token ?? ''))
   }
 
   async nextMessageDueInMs(destinations: readonly string[]): Promise<number | undefined> {

@@ -57,7 +57,7 @@ export abstract class SqliteOutbox implements OutboxStore<SqliteTx> {
     return this.write('durably', (connection) => claimMessages(connection, claim))
   }
 
-  async settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<MessageId>> {
+  async settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<string>> {
     if (settlements.length === 0) return new Set()
     return this.write('durably', (connection) => settleMessages(connection, settlements))
   }
