@@ -109,6 +109,19 @@ export class StoreRejectedError extends HookonceError {
   }
 }
 
+/** A statement failed in the transaction, and whoever sent it went on as if it had not. */
+export class TransactionAbortedError extends HookonceError {
+  override readonly name = 'TransactionAbortedError'
+
+  constructor(transaction = 'The transaction', options?: ErrorOptions) {
+    super(
+      'TRANSACTION_ABORTED',
+      `${transaction} was aborted by an earlier error that was swallowed: nothing of it can be kept, so let such an error through`,
+      options,
+    )
+  }
+}
+
 /**
  * A handler tried to change a setting of a transaction that it shares with other events, who would run
  * with it. Alone it may: the worker takes the hint and no longer groups the handler.

@@ -71,6 +71,7 @@ export class Relay {
   /** Claims nothing more, gives back what has not begun, waits for the rest, and after the grace period gives it up. */
   async stop(): Promise<void> {
     this.#isStopping = true
+    this.#settler.stop()
     this.#wakeUp.close()
     await this.#running
     const grace = setTimeout(() => {
@@ -106,6 +107,7 @@ export class Relay {
 
   /** Says whether it is worth asking again at once. */
   async #claim(): Promise<boolean> {
+    if (this.#settler.isFailing) return false
     const { store, options } = this.#context
     const claimedAt = performance.now()
     const wanted = [...this.#lanes.values()]
@@ -124,6 +126,7 @@ export class Relay {
   }
 
   async #idleMs(): Promise<number> {
+    if (this.#settler.isFailing) return this.#context.options.pollMs
     const now = performance.now()
     const lanes = [...this.#lanes.values()]
     const withRoom = lanes.filter((lane) => lane.room(now) > 0).map(({ name }) => name)

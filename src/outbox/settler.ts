@@ -3,15 +3,16 @@
  * is the next one.
  *
  * A batch that fails is written again as it is. That is safe after a COMMIT whose outcome nobody knows:
- * if it was committed, the leases are gone and the second write finds nothing to change. It goes on
- * until the leases have ended, when the messages are others' anyway.
+ * if it was committed, the leases are gone and the second write finds nothing to change. While the database
+ * is away it goes on past the end of the leases: nobody else could take the messages either, and given up
+ * they would be in doubt although it is known here what became of them. Otherwise, and when the relay is
+ * stopped, it ends with the leases.
  *
  * @module
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { asError } from '../errors.ts'
-import type { MessageId } from '../model/message.ts'
+import { asError, HookonceError } from '../errors.ts'
 import type { MessageSettlement, OutboxStore } from '../store/outbox-contract.ts'
 
 export interface Settling {
@@ -31,6 +32,8 @@ export class Settler {
   readonly #onError: (error: Error) => void
   #waiting: Settling[] = []
   #writing: Promise<void> | undefined
+  #isFailing = false
+  #isStopping = false
 
   constructor(
     store: Pick<OutboxStore<unknown>, 'settleMessages'>,
@@ -38,6 +41,16 @@ export class Settler {
   ) {
     this.#store = store
     this.#onError = onError
+  }
+
+  /** Whether what was written last could not be: whoever claims now might take over from ourselves. */
+  get isFailing(): boolean {
+    return this.#isFailing
+  }
+
+  /** From now on nothing is tried for longer than its lease. */
+  stop(): void {
+    this.#isStopping = true
   }
 
   add(settling: Settling): void {
@@ -66,28 +79,40 @@ export class Settler {
     for (let failures = 0; left.length > 0; failures += 1) {
       try {
         const counted = await this.#store.settleMessages(left.map(({ settlement }) => settlement))
+        this.#isFailing = false
         return report(left, counted, failures > 0)
       } catch (error) {
+        this.#isFailing = isAway(error)
         this.#onError(asError(error))
         const pauseMs = Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** Math.min(failures, 10))
-        const now = performance.now() + pauseMs
-        for (const { onSettled } of left.filter(({ leaseEndsAt }) => leaseEndsAt <= now))
-          onSettled(undefined)
-        left = left.filter(({ leaseEndsAt }) => leaseEndsAt > now)
+        if (!this.#isFailing || this.#isStopping) left = giveUp(left, performance.now() + pauseMs)
         if (left.length > 0) await sleep(pauseMs)
       }
     }
+    this.#isFailing = false
   }
+}
+
+/** What is left of a batch when the leases that have ended by then are given up. */
+function giveUp(batch: readonly Settling[], now: number): readonly Settling[] {
+  for (const { onSettled } of batch.filter(({ leaseEndsAt }) => leaseEndsAt <= now))
+    onSettled(undefined)
+  return batch.filter(({ leaseEndsAt }) => leaseEndsAt > now)
+}
+
+/** Whether the database is at fault, and not what was to be written. */
+function isAway(error: unknown): boolean {
+  return error instanceof HookonceError && error.retryable
 }
 
 /** After a failure one that was not counted may have been counted before, unheard. */
 function report(
   batch: readonly Settling[],
-  counted: ReadonlySet<MessageId>,
+  counted: ReadonlySet<string>,
   hasFailed: boolean,
 ): void {
   for (const { settlement, onSettled } of batch) {
-    if (counted.has(settlement.id)) onSettled(true)
+    if (counted.has(settlement.token)) onSettled(true)
     else onSettled(hasFailed ? undefined : false)
   }
 }

@@ -46,10 +46,10 @@ export interface OutboxStore<Tx> {
   }): Promise<readonly ClaimedMessage[]>
 
   /**
-   * Says what became of claimed messages, in one transaction. Returns the ids of those it counted for:
+   * Says what became of claimed messages, in one transaction. Returns the tokens of those it counted for:
    * the others have been claimed anew, or settled, since.
    */
-  settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<MessageId>>
+  settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<string>>
 
   /** Milliseconds until the earliest message of these destinations is due; `undefined` when none waits. Paused ones do not count. */
   nextMessageDueInMs(destinations: readonly string[]): Promise<number | undefined>

@@ -69,7 +69,8 @@ export interface StepsStore<Tx> {
 
   /**
    * Writes what is known of outside calls, in one transaction. For each, in their order: since when its
-   * outcome is uncertain, or `undefined` when the lease is lost and nothing was written.
+   * outcome is uncertain, or `undefined` when the lease is lost and nothing was written. A call that is done
+   * stays so; the same result may be written again, by one who has not heard that it was.
    */
   writeCalls(entries: readonly CallEntry[]): Promise<readonly (CallWritten | undefined)[]>
 

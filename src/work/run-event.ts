@@ -8,6 +8,7 @@
  */
 
 import { asError, HookonceError } from '../errors.ts'
+import type { ErrorCode } from '../errors.ts'
 import type { FailureReason } from '../model/outcome.ts'
 import { findContention } from '../store/contention.ts'
 import type { ContentionKind } from '../store/contention.ts'
@@ -199,8 +200,7 @@ function failedRun(thrown: unknown, handler: Handler, durationMs: number): RunFa
   const code = error instanceof HookonceError ? error.code : undefined
   return {
     status: 'failed',
-    reason:
-      code === 'HANDLER_TIMEOUT' ? 'timeout' : code === 'PAYLOAD_INVALID' ? 'payload' : 'error',
+    reason: reasonOf(code),
     error,
     retry: handler.retry,
     // The same handler returns the same thing for the same event: trying again would not help.
@@ -208,6 +208,19 @@ function failedRun(thrown: unknown, handler: Handler, durationMs: number): RunFa
       error instanceof PermanentError || code === 'PAYLOAD_INVALID' || code === 'RESULT_INVALID',
     contention: findContention(error),
     durationMs,
+  }
+}
+
+function reasonOf(code: ErrorCode | undefined): FailureReason {
+  switch (code) {
+    case 'HANDLER_TIMEOUT':
+      return 'timeout'
+    case 'PAYLOAD_INVALID':
+      return 'payload'
+    case 'TRANSACTION_ABORTED':
+      return 'transaction'
+    default:
+      return 'error'
   }
 }
 

@@ -1,4 +1,4 @@
-import { HookonceError } from '../errors.ts'
+import { TransactionAbortedError } from '../errors.ts'
 import type { ClaimedEvent, Group } from '../store/contract.ts'
 import type { GroupSizes } from './group-sizes.ts'
 import type { Handler, HandlerUnit } from './handlers.ts'
@@ -61,10 +61,7 @@ function abortedRun(unit: HandlerUnit, durationMs: number): RunFailed {
   return {
     status: 'failed',
     reason: 'transaction',
-    error: new HookonceError(
-      'TRANSACTION_ABORTED',
-      'The transaction was aborted by an earlier error that the handler swallowed: nothing of it can be kept, so let such an error through',
-    ),
+    error: new TransactionAbortedError(),
     retry: (unit.handlers[0] as Handler).retry,
     isPermanent: false,
     contention: undefined,

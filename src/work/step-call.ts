@@ -13,6 +13,7 @@
 import { HookonceError, rejectUnknownKeys, requireInteger } from '../errors.ts'
 import type { StepRecord } from '../model/step.ts'
 import type { CallEntry, CallWritten } from '../store/steps-contract.ts'
+import { insist } from './insist.ts'
 import type { CallOptions, Reconciled, StepCallContext } from './step-context.ts'
 import type { StepTurn } from './step-history.ts'
 import { parseStepResult, stringifyStepResult } from './step-result.ts'
@@ -88,14 +89,18 @@ async function write<Tx>(
   change: CallEntry['change'],
   result?: string,
 ): Promise<CallWritten> {
-  const written = await context.calls.add({
-    lease: leased.lease,
-    handler: handler.name,
-    position,
-    name,
-    change,
-    result,
-  })
+  const add = () =>
+    context.calls.add({
+      lease: leased.lease,
+      handler: handler.name,
+      position,
+      name,
+      change,
+      result,
+    })
+  // What is about to be done need not be done now. What was done is in doubt for as long as it is not written.
+  const isFact = change === 'done' || change === 'refused'
+  const written = isFact ? (await insist(add)).answer : await add()
   if (written === undefined) throw life.lose()
   return written
 }

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { asError } from '../errors.ts'
 import type { Store } from '../store/contract.ts'
 import type {
@@ -17,6 +16,7 @@ import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { Combiner } from './combiner.ts'
 import type { HandlerUnit } from './handlers.ts'
+import { insist } from './insist.ts'
 import type { Interruption } from './interruption.ts'
 import type { HandlerOutbox } from './outgoing.ts'
 import type { Permits } from './permits.ts'
@@ -42,9 +42,6 @@ export interface StepRunnerContext<Tx> {
 
 /** How many writes under leases go in one statement. */
 const BATCH_MAX = 200
-/** A settlement is tried again while the database is away; after that the lease is given up. */
-const SETTLE_TRIES = 4
-const SETTLE_PAUSE_MS = 250
 
 export class StepRunner<Tx> {
   readonly #context: StepRunnerContext<Tx>
@@ -110,7 +107,7 @@ export class StepRunner<Tx> {
         this.#report(leased, end)
       else this.#reportLost(leased)
     } catch (error) {
-      // Its lease is no longer known here, so that it is released when the database is back.
+      // Its lease is no longer known here: if it is not settled, it is released when the database is back.
       this.#context.happenings.emit('worker.error', {
         workerId: this.#context.workerId,
         doing: 'settle a leased event',
@@ -119,15 +116,11 @@ export class StepRunner<Tx> {
     }
   }
 
+  /** @throws CommitUnknownError when the lease is gone, and maybe because it was settled unheard */
   async #settle(settlement: LeasedSettlement): Promise<boolean> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#settlements.add(settlement)
-      } catch (error) {
-        if (tries >= SETTLE_TRIES) throw error
-        await sleep(SETTLE_PAUSE_MS * 2 ** tries)
-      }
-    }
+    const { answer, unheard } = await insist(() => this.#settlements.add(settlement))
+    if (!answer && unheard !== undefined) throw unheard
+    return answer
   }
 
   #report(leased: LeasedEvent, { settlement, error }: StepsEnd): void {

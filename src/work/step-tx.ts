@@ -10,6 +10,7 @@ import {
   HookonceError,
   SettingRefusedError,
   StoreUnavailableError,
+  TransactionAbortedError,
 } from '../errors.ts'
 import { findContention } from '../store/contention.ts'
 import type { Store } from '../store/contract.ts'
@@ -192,10 +193,7 @@ function requireOpen<Tx>(transaction: StepTransaction<Tx>, step: string): void {
     case 'open':
       return
     case 'failed':
-      throw new HookonceError(
-        'TRANSACTION_ABORTED',
-        `The transaction of step ${JSON.stringify(step)} was aborted by an earlier error that the step swallowed: nothing of it can be kept, so let such an error through`,
-      )
+      throw new TransactionAbortedError(`The transaction of step ${JSON.stringify(step)}`)
     case 'lost':
       throw new StoreUnavailableError(
         `The connection was lost in step ${JSON.stringify(step)}. If it waited for something outside, that belongs in a step.call or in the outbox`,

@@ -109,7 +109,7 @@ export function outboxClaimContract(underTest: StoreUnderTest): void {
         expect(await store.settleMessages([settlement])).toEqual(new Set())
       expect((await store.findMessage(held.id))?.state).toBe('sending')
 
-      expect(await store.settleMessages([sent(held)])).toEqual(new Set([held.id]))
+      expect(await store.settleMessages([sent(held)])).toEqual(new Set([held.token]))
       expect(await store.settleMessages([sent(held)])).toEqual(new Set())
     })
 
@@ -122,7 +122,19 @@ export function outboxClaimContract(underTest: StoreUnderTest): void {
 
       const settled = await store.settleMessages([sent(lost), ...held.map(sent)])
 
-      expect([...settled].sort()).toEqual(held.map(({ id }) => id).sort())
+      expect([...settled].sort()).toEqual(held.map(({ token }) => token).sort())
+    })
+
+    // A relay that was slow to write may have claimed the message again itself.
+    test('of two that speak of one message in a batch, the one with the lease counts', async () => {
+      const { store } = await openStore(underTest)
+      await enqueue(store, {})
+      const lost = await claimOne(store, { leaseMs: 0 })
+      const held = await claimOne(store)
+
+      expect(await store.settleMessages([sent(lost), again(held)])).toEqual(new Set([held.token]))
+
+      expect(await store.findMessage(held.id)).toMatchObject({ state: 'ready', attempts: 2 })
     })
 
     test('doubt begins with the claim, stays through other failures, and is cleared when asked', async () => {

@@ -96,6 +96,18 @@ export function outboxOperatorsContract(underTest: StoreUnderTest): void {
       expect(await store.retryMessage(onItsWay.id)).toBe(false)
     })
 
+    test('a message whose lease has ended can be discarded, and may have been sent', async () => {
+      const { store } = await openStore(underTest)
+      await enqueue(store, {})
+      const { id } = await claimOne(store, { leaseMs: 0 })
+
+      expect(await store.discardMessage(id)).toBe(true)
+
+      const message = await store.findMessage(id)
+      expect(message?.state).toBe('discarded')
+      expect(message?.uncertainSince).toBeInstanceOf(Date)
+    })
+
     test('messages are listed by state and destination, latest first', async () => {
       const { store } = await openStore(underTest)
       await enqueue(store, { key: 'a' }, { key: 'b' }, { key: 'c', destination: 'mail' })

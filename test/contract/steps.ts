@@ -182,8 +182,43 @@ export function stepsContract(underTest: StoreUnderTest): void {
       await store.writeCalls([aCall(leased)])
       await store.writeCalls([aCall(leased, { change: 'done', result: '1' })])
 
-      expect(await store.writeCalls([aCall(leased)])).toEqual([undefined])
+      for (const change of ['started', 'restarted', 'refused'] as const)
+        expect(await store.writeCalls([aCall(leased, { change })])).toEqual([undefined])
+      expect(await store.writeCalls([aCall(leased, { change: 'done', result: '2' })])).toEqual([
+        undefined,
+      ])
       expect(await store.listSteps(leased.eventId)).toMatchObject([{ state: 'done', result: '1' }])
+    })
+
+    test.each(['1', undefined])(
+      'a result (%j) may be written again, by one who has not heard that it was',
+      async (result) => {
+        const { store, leased } = await openLeased()
+        await store.writeCalls([aCall(leased)])
+        const [first] = await store.writeCalls([aCall(leased, { change: 'done', result })])
+        const [again] = await store.writeCalls([aCall(leased, { change: 'done', result })])
+
+        expect([first, again].map((each) => each !== undefined)).toEqual([true, true])
+        expect(await store.listSteps(leased.eventId)).toMatchObject([
+          { state: 'done', result, starts: 1 },
+        ])
+      },
+    )
+
+    // A worker that stood still may have the event twice: from before, and leased again by itself.
+    test('of two attempts that ask together for the same step, only the one with the lease has it', async () => {
+      const { store, leased: before } = await openLeased()
+      await takeOver(store)
+      const leased = await leaseOne(store)
+
+      const written = await store.writeCalls([aCall(before), aCall(leased)])
+      const place = { position: 2 }
+      const opened = await store.openSteps([aStep(before, place), aStep(leased, place)], LIMITS)
+
+      expect(written.map((each) => each !== undefined)).toEqual([false, true])
+      expect(opened?.held).toEqual([false, true])
+      await opened?.abandon()
+      expect(await store.listSteps(leased.eventId)).toMatchObject([{ state: 'started', starts: 1 }])
     })
 
     test('how long a call is uncertain counts from its first start, and from anew once it is known not to have happened', async () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import pg from 'pg'
 import {
@@ -6,13 +7,18 @@ import {
   requireTransaction,
 } from '../../src/store/postgres/index.ts'
 import type { PgPool } from '../../src/store/postgres/index.ts'
+import { anEventDraft } from '../support/builders.ts'
+import { leaseOne } from '../support/lease-steps.ts'
+import { claimOne, enqueue, sent } from '../support/outbox-steps.ts'
 import {
   createPostgresDatabase,
   hasNoPostgres,
   newPool,
   openPostgres,
+  openStoreOn,
 } from '../support/postgres/open-postgres.ts'
 import { startPostgres } from '../support/postgres/start-postgres.ts'
+import { done, recordOne } from '../support/store-steps.ts'
 
 describe('a store is not made of', () => {
   test.each([
@@ -97,6 +103,29 @@ describe.skipIf(hasNoPostgres)('opening', () => {
     expect(await query('select to_regclass($1) as made', [week?.['name']])).toEqual([
       { made: null },
     ])
+    await store.close()
+    await query(`drop owned by ${role}`)
+    await query(`drop role ${role}`)
+  })
+
+  test('a role with the rights that the guide gives it leases events and claims messages', async () => {
+    const { config, query, store: owner } = await openPostgres()
+    const role = `app_${config.database}`
+    await query(`create role ${role} login`)
+    const guide = readFileSync(new URL('../../docs/guides/postgres.md', import.meta.url), 'utf8')
+    const grants = guide.match(/^grant .+ to app;$/gm) ?? []
+    for (const grant of grants) await query(grant.replace(' to app;', ` to ${role}`))
+    await enqueue(owner, {})
+    await recordOne(owner, anEventDraft())
+    const store = await openStoreOn({ ...config, user: role })
+
+    const leased = await leaseOne(store)
+    const message = await claimOne(store)
+
+    expect(await store.settleLeased([{ lease: leased.lease, settlement: done(leased) }])).toEqual([
+      true,
+    ])
+    expect(await store.settleMessages([sent(message)])).toEqual(new Set([message.token]))
     await store.close()
     await query(`drop owned by ${role}`)
     await query(`drop role ${role}`)

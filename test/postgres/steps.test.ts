@@ -6,11 +6,17 @@ import { createFaultDatabase } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import { forSteps } from '../support/faults/fault-sources.ts'
 import { until } from '../support/faults/until.ts'
-import { leaseOne } from '../support/lease-steps.ts'
-import { hasNoPostgres, openPostgres } from '../support/postgres/open-postgres.ts'
+import { leaseOne, makeLeasable } from '../support/lease-steps.ts'
+import {
+  hasNoPostgres,
+  newPool,
+  openPostgres,
+  openStoreOn,
+} from '../support/postgres/open-postgres.ts'
+import type { OpenedPostgres } from '../support/postgres/open-postgres.ts'
 import type { QueryTx } from '../support/store-under-test.ts'
 import type { Store } from '../../src/store/contract.ts'
-import { done } from '../support/store-steps.ts'
+import { done, recordOne } from '../support/store-steps.ts'
 
 const LIMITS = { idleTimeoutMs: 60_000, lockTimeoutMs: 0 }
 const WRITE = 'insert into effects values ($1, $2)'
@@ -77,6 +83,75 @@ describe.skipIf(hasNoPostgres)('the token of a lease on PostgreSQL', () => {
     expect(settled).toEqual([false, true, true])
     expect(await store.findEvent(a.eventId)).toMatchObject({ state: 'ready' })
   })
+})
+
+describe.skipIf(hasNoPostgres)('a lease on PostgreSQL', () => {
+  const LEASE = { workerId: 'worker-1', limit: 9, leaseMs: 600_000, aloneFrom: 1 }
+
+  test('of an event that has to run alone is not taken beside one that was taken meanwhile', async () => {
+    const { config, store, query } = await openPostgres()
+    for (const key of ['a', 'b']) await recordOne(store, anEventDraft({ key }))
+    await makeLeasable(store)
+    await query('update hookonce.queue set crashes = 1')
+    // Stands between the look for a suspect and the lock, for as long as the test holds the gate.
+    await query('create schema slow')
+    await query(`
+      create function slow.pg_try_advisory_xact_lock(number bigint) returns boolean language plpgsql as $$
+      begin
+        perform pg_advisory_xact_lock(4711);
+        return pg_catalog.pg_try_advisory_xact_lock(number);
+      end $$`)
+    const options = '-c search_path=slow,pg_catalog'
+    const slow = await openStoreOn({ ...config, options })
+    const gate = await newPool(config).connect()
+    await gate.query('select pg_advisory_lock(4711)')
+
+    const late = slow.leaseDue(LEASE)
+    await untilWaiting(query)
+    const first = await store.leaseDue(LEASE)
+    await gate.query('select pg_advisory_unlock(4711)')
+
+    expect(first.map(({ key }) => key)).toEqual(['b'])
+    expect(await late).toEqual([])
+    gate.release()
+  })
+
+  test('that is being taken keeps an operator from deciding about its calls', async () => {
+    const { config, store, query } = await openPostgres()
+    await recordOne(store, anEventDraft())
+    const { lease } = await leaseOne(store)
+    const { eventId } = lease
+    const place = { lease, handler: 'h', position: 1, name: 'charge', result: undefined }
+    await store.writeCalls([{ ...place, change: 'started' }])
+    await store.settleLeased([{ lease, settlement: { state: 'released' } }])
+    const worker = await newPool(config).connect()
+    await worker.query('begin')
+    const { workerId, limit, leaseMs, aloneFrom } = LEASE
+    await worker.query('select * from hookonce.lease_due($1, $2, $3, $4, 0, 1000)', [
+      ...[workerId, limit, leaseMs, aloneFrom],
+    ])
+
+    const deciding = store.resolveStep({
+      ...{ eventId, handler: undefined, name: 'charge' },
+      decision: { happened: true, result: '1' },
+    })
+    await untilWaiting(query)
+    await worker.query('commit')
+
+    expect(await deciding).toBe(false)
+    expect(await store.listSteps(eventId)).toMatchObject([{ state: 'started' }])
+    worker.release()
+  })
+
+  /** Until a statement of a store waits for a lock. */
+  async function untilWaiting(query: OpenedPostgres['query']): Promise<void> {
+    await until('it waits', async () => {
+      const rows = await query(
+        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return rows.length > 0
+    })
+  }
 })
 
 describe.skipIf(hasNoPostgres)('steps that share a transaction on PostgreSQL', () => {

@@ -120,9 +120,9 @@ export class Connection {
     const answer = await judgeCommit(this, async () => this.query<Names>(sql, values))
     if (answer.status !== 'committed') throw answer.error
     if (this.transactionStatus === 'I') return answer.result
-    // The pool lent a client whose transaction somebody had left open: what was written is in there.
+    // What was written is in somebody else's transaction.
     this.destroy()
-    throw new StoreUnavailableError('The pool lent a connection that was inside a transaction')
+    throw leftOpen()
   }
 
   /** Runs statements without parameters in one round trip; the results in their order. */
@@ -209,7 +209,11 @@ export function createSchemaBinding(quotedSchema: string): BindSchema {
   }
 }
 
-/** Takes a client from the pool. One that comes too late goes straight back. */
+/**
+ * Takes a client from the pool. One that comes too late goes straight back, and one whose transaction
+ * somebody has left open is closed: we would read its old snapshot, and our COMMIT would be its own as
+ * well. A driver that cannot tell yet is asked again where it matters most, in `commitQuery`.
+ */
 export async function checkOut(
   pool: PgPool,
   bind: BindSchema,
@@ -229,11 +233,18 @@ export async function checkOut(
       isLate = true
       return new StoreUnavailableError('The pool had no connection to PostgreSQL in time')
     })
-    return new Connection(client, bind, deadlineAt)
+    const connection = new Connection(client, bind, deadlineAt)
+    if ((connection.transactionStatus ?? 'I') === 'I') return connection
+    connection.destroy()
+    throw leftOpen()
   } catch (error) {
     if (error instanceof StoreUnavailableError) throw error
     throw new StoreUnavailableError('Cannot connect to PostgreSQL', { cause: error })
   }
+}
+
+function leftOpen(): StoreUnavailableError {
+  return new StoreUnavailableError('The pool lent a connection that was inside a transaction')
 }
 
 /** Ends a transaction that came to nothing. Bounded, never throws. */

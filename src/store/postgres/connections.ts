@@ -5,13 +5,18 @@
  * @module
  */
 
-import { StoreUnavailableError } from '../../errors.ts'
+import { HookonceError, StoreUnavailableError } from '../../errors.ts'
 import { checkOut, createSchemaBinding } from './connection.ts'
 import type { Connection, TextRow } from './connection.ts'
 import { ControlConnection } from './control-connection.ts'
 import type { PgPool } from './driver.ts'
 import { describeDatabase } from './options.ts'
-import { asStoreError, DEFAULTS_REFUSED, findSqlState } from './store-error.ts'
+import {
+  asStoreError,
+  findSqlState,
+  ISOLATION_REFUSED,
+  isRefusedByDefaults,
+} from './store-error.ts'
 import { inTransaction, transact } from './transaction.ts'
 import type { TransactionSettings } from './transaction.ts'
 
@@ -27,6 +32,7 @@ export class Connections {
   readonly #bind
   readonly #control: ControlConnection
   #isClosed = false
+  #mayCommitAtOnce = true
 
   constructor(pool: PgPool, schema: string) {
     this.#pool = pool
@@ -50,16 +56,21 @@ export class Connections {
     return checkOut(this.#pool, this.#bind, timeoutMs)
   }
 
-  /** Lends a connection, outside any transaction. */
+  /**
+   * Lends a connection for one statement, outside any transaction. Where the role's defaults refuse it,
+   * it is run in a transaction that has ours: a read after a short `statement_timeout`, a write under
+   * `default_transaction_read_only`.
+   */
   async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.checkOut()
     try {
       return await work(connection)
     } catch (error) {
-      throw asStoreError(error)
+      if (!isRefusedByDefaults(error)) throw asStoreError(error)
     } finally {
       connection.release()
     }
+    return this.transact(work)
   }
 
   async transact<T>(
@@ -81,21 +92,47 @@ export class Connections {
    *
    * @throws CommitUnknownError when nobody can tell whether it was committed
    */
-  async commitQuery(sql: string, values: unknown[]): Promise<readonly TextRow[]> {
+  async commitQuery<Names extends string>(
+    sql: string,
+    values: unknown[],
+  ): Promise<readonly TextRow<Names>[]> {
+    return (
+      (await this.#commitAtOnce<Names>(sql, values)) ??
+      this.transact(async (own) => (await own.query<Names>(sql, values)).rows)
+    )
+  }
+
+  /** `undefined` where nothing could be done this way. */
+  async #commitAtOnce<Names extends string>(
+    sql: string,
+    values: unknown[],
+  ): Promise<readonly TextRow<Names>[] | undefined> {
+    if (!this.#mayCommitAtOnce) return undefined
     const connection = await this.checkOut()
     try {
-      if (connection.tellsStatus) return (await connection.commitQuery(sql, values)).rows
+      if (!connection.tellsStatus) return undefined
+      return (await connection.commitQuery<Names>(sql, values)).rows
     } catch (error) {
-      if (!DEFAULTS_REFUSED.has(findSqlState(error) ?? '')) throw asStoreError(error)
+      if (!isRefusedByDefaults(error)) throw asStoreError(error)
+      // The word of our own function: it would be the same for the next call, and a line in the server's log each time.
+      if (findSqlState(error) === ISOLATION_REFUSED) this.#mayCommitAtOnce = false
+      return undefined
     } finally {
       connection.release()
     }
-    return this.transact(async (own) => (await own.query(sql, values)).rows)
   }
 
-  /** Lends the kept connection, so that it need not wait behind handlers for a place in the pool. */
+  /**
+   * Lends the kept connection for one statement, so that it need not wait behind handlers for a place in
+   * the pool. As in `use`, the role's defaults do not count.
+   */
   async useControl<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#control.run(work)
+    try {
+      return await this.#control.run(work)
+    } catch (error) {
+      if (!(error instanceof HookonceError) || !isRefusedByDefaults(error.cause)) throw error
+    }
+    return this.transactOnControl(work)
   }
 
   async transactOnControl<T>(work: (connection: Connection) => Promise<T>): Promise<T> {

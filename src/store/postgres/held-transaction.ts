@@ -4,7 +4,7 @@
  * @module
  */
 
-import { HookonceError } from '../../errors.ts'
+import { HookonceError, TransactionAbortedError } from '../../errors.ts'
 import type { CommitResult, LentTx } from '../contract.ts'
 import { rollBack, sendCommit } from './connection.ts'
 import type { Connection } from './connection.ts'
@@ -104,12 +104,7 @@ export class HeldTransaction {
     if (!this.writes.isEmpty) throw new Error('What a handler wrote has not been sent')
     const status = this.status()
     if (status === 'open') return
-    if (status === 'failed') {
-      throw new HookonceError(
-        'TRANSACTION_ABORTED',
-        'A statement of a handler failed and the handler went on: nothing in the transaction can be kept',
-      )
-    }
+    if (status === 'failed') throw new TransactionAbortedError()
     throw new HookonceError(
       'TRANSACTION_ENDED',
       status === 'lost'

@@ -1,3 +1,4 @@
+import { TransactionAbortedError } from '../../errors.ts'
 import type { MessageDraft, MessageId, MessageRecord } from '../../model/message.ts'
 import { createUuidV7Generator } from '../../model/uuid-v7.ts'
 import type {
@@ -12,6 +13,7 @@ import type { OwnTx } from '../lent-transaction.ts'
 import type { PostgresTx } from './driver.ts'
 import { isEventId } from './is-event-id.ts'
 import { requireTransaction } from './require-transaction.ts'
+import { findSqlState } from './store-error.ts'
 import { asClaimedMessage, CLAIM_MESSAGES, claimValues } from './sql/claim-messages.ts'
 import { confirmMessage, discardMessage, retryMessage } from './sql/decide-message.ts'
 import { ENQUEUE_MESSAGES, enqueueMessages } from './sql/enqueue-messages.ts'
@@ -23,6 +25,8 @@ import {
   resumeDestination,
 } from './sql/paused-destinations.ts'
 import { SETTLE_MESSAGES, settleMessageValues } from './sql/settle-messages.ts'
+
+const IN_FAILED_TRANSACTION = '25P02'
 
 /** The part of the store that keeps messages. */
 export class PostgresOutbox implements OutboxStore<PostgresTx> {
@@ -39,7 +43,14 @@ export class PostgresOutbox implements OutboxStore<PostgresTx> {
   async enqueueMessages(tx: OwnTx<PostgresTx>, messages: readonly MessageDraft[]): Promise<void> {
     if (messages.length === 0) return
     const numbered = messages.map((draft) => ({ id: this.#newId(), draft }))
-    await enqueueMessages(tx, this.#enqueueText, numbered)
+    try {
+      await enqueueMessages(tx, this.#enqueueText, numbered)
+    } catch (error) {
+      // Not what is wrong with the messages: what is wrong was said before, to somebody who did not listen.
+      if (findSqlState(error) === IN_FAILED_TRANSACTION)
+        throw new TransactionAbortedError(undefined, { cause: error })
+      throw error
+    }
   }
 
   async requireTransaction(tx: OwnTx<PostgresTx>): Promise<void> {
@@ -55,11 +66,11 @@ export class PostgresOutbox implements OutboxStore<PostgresTx> {
     return (await this.#connections.commitQuery(CLAIM_MESSAGES, values)).map(asClaimedMessage)
   }
 
-  async settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<MessageId>> {
+  async settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<string>> {
     if (settlements.length === 0) return new Set()
     const values = settleMessageValues(settlements)
-    const rows = await this.#connections.commitQuery(SETTLE_MESSAGES, values)
-    return new Set(rows.map((row) => row['id'] ?? ''))
+    const rows = await this.#connections.commitQuery<'token'>(SETTLE_MESSAGES, values)
+    return new Set(rows.map(({ token }) => token ?? ''))
   }
 
   async nextMessageDueInMs(destinations: readonly string[]): Promise<number | undefined> {

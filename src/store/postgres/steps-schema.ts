@@ -53,29 +53,18 @@ create constraint trigger guard_step
  deferrable initially deferred
  for each row when (new.state = 'open') execute function {schema}.guard_commit();
 
--- For calls that are transactions of their own: they must not depend on what the role has as defaults.
-create function {schema}.begin_alone(durable boolean) returns void
-language plpgsql as $begin_alone$
-begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    raise 'this needs READ COMMITTED' using errcode = 'active_sql_transaction';
-  end if;
-  perform set_config('synchronous_commit', case when durable then 'on' else 'off' end, true),
-          set_config('lock_timeout', '10000', true);
-end
-$begin_alone$;
-
 -- Leases due events. Durable: a crash of the server that took the lease back would take the token back as well,
 -- and give it to another worker while the first one still runs under it.
 create function {schema}.lease_due(
   worker text, most integer, lease_ms float8, alone_from integer, suspect_lock bigint, bytes_max bigint)
-returns table (event_id uuid, run integer, token bigint)
+returns table (event_id uuid, token bigint)
 language plpgsql as $lease_due$
 #variable_conflict use_column
 declare
-  suspect record;
+  suspect  record;
+  is_alone boolean;
 begin
-  perform {schema}.begin_alone(true);
+  perform {schema}.require_settings();
   -- A worker without a record, or whose heart has stopped, would lose the lease at once.
   perform 1 from {schema}.workers
     where worker_id = worker and beat_at > clock_timestamp() - lease_ms * interval '1 millisecond';
@@ -88,14 +77,18 @@ begin
    order by q.run_at, q.event_id
    limit 1
      for update skip locked;
-  if found and pg_try_advisory_xact_lock(suspect_lock) and not exists (
-       select from {schema}.queue q where q.lease_token is not null and q.crashes >= alone_from) then
+  -- Whether one runs is asked after the lock is held, in a statement of its own: a snapshot from before would
+  -- not see what the last holder of the lock has committed.
+  is_alone := found and pg_try_advisory_xact_lock(suspect_lock);
+  is_alone := is_alone and not exists (
+    select from {schema}.queue q where q.lease_token is not null and q.crashes >= alone_from);
+  if is_alone then
     return query
     update {schema}.queue q
        set attempts = q.attempts + 1, lease_token = nextval('{schema}.lease_tokens'), lease_worker = worker,
            lease_until = clock_timestamp() + lease_ms * interval '1 millisecond'
      where q.event_id = suspect.event_id and q.run = suspect.run
-    returning q.event_id, q.run, q.lease_token;
+    returning q.event_id, q.lease_token;
     return;
   end if;
 
@@ -121,7 +114,7 @@ begin
          lease_until = clock_timestamp() + lease_ms * interval '1 millisecond'
     from chosen
    where q.event_id = chosen.event_id and q.run = chosen.run
-  returning q.event_id, q.run, q.lease_token;
+  returning q.event_id, q.lease_token;
 end
 $lease_due$;
 
@@ -133,26 +126,30 @@ returns table (ord bigint, uncertain_ms float8)
 language plpgsql as $write_calls$
 #variable_conflict use_column
 begin
-  perform {schema}.begin_alone(true);
+  perform {schema}.require_settings();
   return query
   with entry as materialized (
          select * from unnest(events, runs, tokens, handlers, positions, names, changes, results)
            with ordinality as e (event_id, run, token, handler, position, name, change, result, ord)),
-       held as materialized (
+       locked as materialized (
          select q.event_id, q.run, q.lease_token
            from {schema}.queue q
           where q.event_id = any(events) and q.lease_token = any(tokens)
           order by q.event_id
             for share),
+       -- An attempt that has lost its lease may ask beside the one that has it, of the same step.
+       held as materialized (
+         select entry.*
+           from entry
+           join locked on locked.event_id = entry.event_id and locked.run = entry.run
+            and locked.lease_token = entry.token),
        written as (
          insert into {schema}.steps as s
                 (event_id, run, handler, position, kind, name, state, starts, started_at, result)
-         select entry.event_id, entry.run, entry.handler, entry.position, 'call', entry.name,
-                case entry.change when 'restarted' then 'started' else entry.change end,
-                case entry.change when 'restarted' then 0 else 1 end, clock_timestamp(), entry.result
-           from entry
-           join held on held.event_id = entry.event_id and held.run = entry.run
-            and held.lease_token = entry.token
+         select event_id, run, handler, position, 'call', name,
+                case change when 'restarted' then 'started' else change end,
+                case change when 'restarted' then 0 else 1 end, clock_timestamp(), result
+           from held
              on conflict (event_id, run, handler, position) do update
             set state = excluded.state,
                 starts = s.starts + (excluded.state = 'started')::integer,
@@ -160,13 +157,13 @@ begin
                 started_at = case when excluded.state = 'started' and (s.state = 'refused' or excluded.starts = 0)
                                   then excluded.started_at else s.started_at end,
                 result = excluded.result
-          where s.state <> 'done'
+          where s.state <> 'done' or (excluded.state = 'done' and s.result is not distinct from excluded.result)
          returning s.event_id, s.run, s.handler, s.position,
                    (extract(epoch from clock_timestamp() - s.started_at) * 1000)::float8 as uncertain_ms)
-  select entry.ord, written.uncertain_ms
-    from entry
-    join written on written.event_id = entry.event_id and written.run = entry.run
-     and written.handler = entry.handler and written.position = entry.position;
+  select held.ord, written.uncertain_ms
+    from held
+    join written on written.event_id = held.event_id and written.run = held.run
+     and written.handler = held.handler and written.position = held.position;
 end
 $write_calls$;
 
@@ -181,24 +178,26 @@ begin
   with entry as materialized (
          select * from unnest(events, runs, tokens, handlers, positions, kinds, names)
            with ordinality as e (event_id, run, token, handler, position, kind, name, ord)),
-       held as materialized (
+       locked as materialized (
          select q.event_id, q.run, q.lease_token
            from {schema}.queue q
           where q.event_id = any(events) and q.lease_token = any(tokens)
           order by q.event_id
             for share),
+       held as materialized (
+         select entry.*
+           from entry
+           join locked on locked.event_id = entry.event_id and locked.run = entry.run
+            and locked.lease_token = entry.token),
        opened as (
          insert into {schema}.steps (event_id, run, handler, position, kind, name, state, started_at)
-         select entry.event_id, entry.run, entry.handler, entry.position, entry.kind, entry.name, 'open',
-                clock_timestamp()
-           from entry
-           join held on held.event_id = entry.event_id and held.run = entry.run
-            and held.lease_token = entry.token
+         select event_id, run, handler, position, kind, name, 'open', clock_timestamp()
+           from held
          returning event_id, run, handler, position)
-  select entry.ord, pg_backend_pid(), pg_current_xact_id()
-    from entry
-    join opened on opened.event_id = entry.event_id and opened.run = entry.run
-     and opened.handler = entry.handler and opened.position = entry.position;
+  select held.ord, pg_backend_pid(), pg_current_xact_id()
+    from held
+    join opened on opened.event_id = held.event_id and opened.run = held.run
+     and opened.handler = held.handler and opened.position = held.position;
 end
 $open_steps$;
 
@@ -239,7 +238,7 @@ returns table (ord bigint)
 language plpgsql as $settle_leased$
 #variable_conflict use_column
 begin
-  perform {schema}.begin_alone(true);
+  perform {schema}.require_settings();
   return query
   with s as materialized (
          select * from unnest(events, runs, tokens, states, tries, durations, reasons, results, retries,

@@ -43,9 +43,7 @@ export class PostgresSteps extends PostgresOutbox implements StepsStore<Postgres
   }
 
   async leaseDue(request: LeaseRequest): Promise<readonly LeasedEvent[]> {
-    return this.connections.use(async (connection) =>
-      leaseDue(connection, request, this.suspectLock),
-    )
+    return leaseDue(this.connections, request, this.suspectLock)
   }
 
   async releaseForgotten(workerId: string, known: readonly number[]): Promise<number> {
@@ -67,7 +65,7 @@ export class PostgresSteps extends PostgresOutbox implements StepsStore<Postgres
 
   async writeCalls(entries: readonly CallEntry[]): Promise<readonly (CallWritten | undefined)[]> {
     if (entries.length === 0) return []
-    return this.connections.use(async (connection) => writeCalls(connection, entries))
+    return writeCalls(this.connections, entries)
   }
 
   async openSteps(
@@ -90,7 +88,7 @@ export class PostgresSteps extends PostgresOutbox implements StepsStore<Postgres
 
   async settleLeased(settlements: readonly LeasedSettlement[]): Promise<readonly boolean[]> {
     if (settlements.length === 0) return []
-    return this.connections.use(async (connection) => settleLeased(connection, settlements))
+    return settleLeased(this.connections, settlements)
   }
 
   async resolveStep(resolution: StepResolution): Promise<boolean> {

@@ -33,9 +33,20 @@ export function isRetryable(error: unknown): boolean {
   return state === '40P01' || state === '40001'
 }
 
+/** What our functions raise where a call that commits by itself is not under READ COMMITTED. */
+export const ISOLATION_REFUSED = '25001'
+
 /**
  * A statement that is its own transaction has the defaults of its role: a stricter isolation (25001,
  * raised by the function), read only (25006), a short statement_timeout (57014). A transaction that we
  * open ourselves has ours.
  */
-export const DEFAULTS_REFUSED: ReadonlySet<string> = new Set(['25001', '25006', '57014'])
+export const DEFAULTS_REFUSED: ReadonlySet<string> = new Set([ISOLATION_REFUSED, '25006', '57014'])
+
+/**
+ * Whether a statement that was its own transaction, and did nothing, may succeed in one of ours. A
+ * serialization failure counts, since READ COMMITTED knows none; and for a deadlock it is another try.
+ */
+export function isRefusedByDefaults(error: unknown): boolean {
+  return DEFAULTS_REFUSED.has(findSqlState(error) ?? '') || isRetryable(error)
+}

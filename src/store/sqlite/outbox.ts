@@ -54,7 +54,7 @@ export class SqliteOutbox implements OutboxStore<SqliteTx> {
     return this.connections.write('durably', (connection) => claimMessages(connection, claim))
   }
 
-  async settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<MessageId>> {
+  async settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<string>> {
     if (settlements.length === 0) return new Set()
     return this.connections.write('durably', (connection) =>
       settleMessages(connection, settlements),

@@ -31,11 +31,13 @@ const DISCARD_STOPPED = `
    where message_id = $1 and state in ('dead', 'unknown')`
 
 // $1 message
+//
+// One whose lease has ended may have been sent by the relay that had it.
 const DISCARD_QUEUED = `
   with gone as (
          delete from {schema}.message_queue
           where message_id = $1 and (lease_token is null or send_at <= clock_timestamp())
-         returning message_id, attempts, uncertain_since)
+         returning message_id, attempts, coalesce(uncertain_since, claimed_at) as uncertain_since)
   insert into {schema}.message_outcomes (message_id, state, attempts, reason, uncertain_since, settled_at)
   select message_id, 'discarded', attempts, 'discarded by an operator', uncertain_since, clock_timestamp()
     from gone`

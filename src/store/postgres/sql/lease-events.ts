@@ -7,6 +7,7 @@
 import type { ClaimedEvent } from '../../contract.ts'
 import type { GroupLeaseRequest, LeasedEvent, LeaseRequest } from '../../steps-contract.ts'
 import type { Connection } from '../connection.ts'
+import type { Connections } from '../connections.ts'
 import { plainArray } from '../binary-array.ts'
 import { asClaimedEvent, CLAIM_BYTES_MAX, CLAIMED_COLUMNS } from './claim-group.ts'
 
@@ -61,7 +62,7 @@ export async function leaseClaimed(
 
 // $1 worker  $2 limit  $3 lease in ms  $4 alone from  $5 suspect lock
 const LEASE_DUE = `
-  select event_id, run, token
+  select event_id, token
     from {schema}.lease_due($1, $2, $3, $4, $5, ${CLAIM_BYTES_MAX})`
 
 // $1 events
@@ -74,13 +75,16 @@ const EVENTS = `
    where q.event_id = any($1::uuid[])
    order by q.run_at, q.event_id`
 
-/** A transaction of its own; then reads what was leased. */
+/**
+ * A transaction of its own; then reads what was leased. If that fails, or the answer is lost, the leases
+ * are nobody's until `releaseForgotten`.
+ */
 export async function leaseDue(
-  connection: Connection,
+  connections: Connections,
   { workerId, limit, leaseMs, aloneFrom }: LeaseRequest,
   suspectLock: string,
 ): Promise<readonly LeasedEvent[]> {
-  const { rows: taken } = await connection.commitQuery<'event_id' | 'run' | 'token'>(LEASE_DUE, [
+  const taken = await connections.commitQuery<'event_id' | 'token'>(LEASE_DUE, [
     workerId,
     limit,
     leaseMs,
@@ -89,9 +93,8 @@ export async function leaseDue(
   ])
   if (taken.length === 0) return []
   const tokens = new Set(taken.map(({ token }) => token))
-  const { rows } = await connection.query(EVENTS, [
-    plainArray(taken.map(({ event_id }) => event_id ?? '')),
-  ])
+  const events = plainArray(taken.map(({ event_id }) => event_id ?? ''))
+  const { rows } = await connections.use(async (connection) => connection.query(EVENTS, [events]))
   // Taken from us between the two statements is taken.
   return rows
     .filter((row) => tokens.has(row['lease_token'] ?? ''))

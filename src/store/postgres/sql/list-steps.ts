@@ -30,6 +30,16 @@ export async function listSteps(
   }))
 }
 
+// $1 event
+//
+// From here on nobody leases it: whether it is leased is looked at in a statement of its own, which sees
+// the lease that this one may have waited for.
+const KEEP_FROM_LEASES = `
+  select 1
+    from {schema}.queue
+   where event_id = $1 and lease_token is null
+     for update`
+
 // $1 event  $2 handler, or null for any  $3 name  $4 state  $5 result
 //
 // Whoever works on the event has its own idea of the step, so that a leased one is left alone.
@@ -46,6 +56,7 @@ export async function resolveStep(
   connection: Connection,
   { eventId, handler, name, decision }: StepResolution,
 ): Promise<boolean> {
+  await connection.query(KEEP_FROM_LEASES, [eventId])
   const { rowCount } = await connection.query(RESOLVE, [
     eventId,
     handler ?? null,

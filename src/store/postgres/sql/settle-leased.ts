@@ -1,6 +1,6 @@
 import type { Settlement } from '../../../model/outcome.ts'
 import type { LeasedSettlement } from '../../steps-contract.ts'
-import type { Connection } from '../connection.ts'
+import type { Connections } from '../connections.ts'
 import { byteaArray, plainArray, textArray } from '../binary-array.ts'
 import { wakeKey } from '../wake-key.ts'
 import { wholeMs } from './settle.ts'
@@ -15,12 +15,12 @@ type Row = LeasedSettlement['settlement']
 
 /** A transaction of its own, in one round trip. */
 export async function settleLeased(
-  connection: Connection,
+  connections: Connections,
   settlements: readonly LeasedSettlement[],
 ): Promise<readonly boolean[]> {
   const rows = settlements.map(({ settlement }) => settlement)
   const failures = rows.map((row) => ('failure' in row ? row.failure : undefined))
-  const { rows: written } = await connection.commitQuery<'ord'>(SETTLE, [
+  const written = await connections.commitQuery<'ord'>(SETTLE, [
     plainArray(settlements.map(({ lease }) => lease.eventId)),
     plainArray(settlements.map(({ lease }) => lease.run)),
     plainArray(settlements.map(({ lease }) => lease.token)),

@@ -17,7 +17,7 @@ create function {schema}.settle_messages(
   ids uuid[], tokens bigint[], states text[], reasons text[], doubts text[], retries_ms bigint[], answers text[],
   equals integer[], failure_reasons text[], failure_messages text[], durations_ms integer[], statuses integer[],
   heads text[], bodies bytea[])
-returns setof uuid
+returns setof bigint
 language plpgsql as $settle_messages$
 #variable_conflict use_column
 begin
@@ -70,13 +70,14 @@ begin
          select id, attempts, failure_reason, failure_message, status, head, body, duration_ms, clock_timestamp()
            from held
           where failure_reason is not null)
-  select id from held;
+  select token from held;
 end
 $settle_messages$;`
 
 // $1 to $14: see settleMessageValues
 export const SETTLE_MESSAGES = `
-  select id from {schema}.settle_messages($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as id`
+  select token
+    from {schema}.settle_messages($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as token`
 
 export function settleMessageValues(settlements: readonly MessageSettlement[]): unknown[] {
   const failures = settlements.map(findFailure)

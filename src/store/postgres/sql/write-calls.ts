@@ -1,5 +1,5 @@
 import type { CallEntry, CallWritten } from '../../steps-contract.ts'
-import type { Connection } from '../connection.ts'
+import type { Connections } from '../connections.ts'
 import { plainArray, textArray } from '../binary-array.ts'
 
 // $1 events  $2 runs  $3 tokens  $4 handlers  $5 positions  $6 names  $7 changes  $8 results
@@ -9,10 +9,10 @@ const WRITE = `
 
 /** A transaction of its own, in one round trip. */
 export async function writeCalls(
-  connection: Connection,
+  connections: Connections,
   entries: readonly CallEntry[],
 ): Promise<readonly (CallWritten | undefined)[]> {
-  const { rows } = await connection.commitQuery<'ord' | 'uncertain_ms'>(WRITE, [
+  const rows = await connections.commitQuery<'ord' | 'uncertain_ms'>(WRITE, [
     plainArray(entries.map(({ lease }) => lease.eventId)),
     plainArray(entries.map(({ lease }) => lease.run)),
     plainArray(entries.map(({ lease }) => lease.token)),

@@ -38,10 +38,12 @@ const DISCARD_STOPPED = `
      and state in ('dead', 'unknown')`
 
 // 1 message
+//
+// One whose lease has ended may have been sent by the relay that had it.
 const DISCARD_QUEUED = `
   insert into {prefix}message_outcomes
          (message_id, state, attempts, reason, uncertain_since, settled_at)
-  select message_id, 'discarded', attempts, 'discarded by an operator', uncertain_since,
+  select message_id, 'discarded', attempts, 'discarded by an operator', coalesce(uncertain_since, claimed_at),
          cast(unixepoch('subsec') * 1000 as integer)
     from {prefix}message_queue
    where message_id = ?

@@ -52,13 +52,13 @@ const INSERT_ATTEMPT = `
          (message_id, attempt, reason, message, status, response_head, response_body, duration_ms, failed_at)
   values (?, ?, ?, ?, ?, ?, ?, ?, cast(unixepoch('subsec') * 1000 as integer))`
 
-/** Returns the ids of those whose lease was still held. */
+/** Returns the tokens of those whose lease was still held. */
 export function settleMessages(
   connection: Connection,
   settlements: readonly MessageSettlement[],
-): ReadonlySet<MessageId> {
+): ReadonlySet<string> {
   const settled = settlements.filter((settlement) => settleMessage(connection, settlement))
-  return new Set(settled.map(({ id }) => id))
+  return new Set(settled.map(({ token }) => token))
 }
 
 function settleMessage(connection: Connection, settlement: MessageSettlement): boolean {

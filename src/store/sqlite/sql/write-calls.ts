@@ -24,7 +24,7 @@ const WRITE = `
          started_at = iif(excluded.state = 'started' and (s.state = 'refused' or excluded.starts = 0),
                           excluded.started_at, s.started_at),
          result = excluded.result
-   where s.state <> 'done'
+   where s.state <> 'done' or (excluded.state = 'done' and s.result is excluded.result)
   returning ${NOW} - started_at as uncertain_ms`
 
 /** Whether the lease is still the event's. Inside a write transaction, which keeps it so. */
