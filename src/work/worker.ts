@@ -21,6 +21,7 @@ import type {
 import type { GroupLeaseRequest } from '../store/steps-contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { ClaimOrder } from './claim-order.ts'
 import { chooseGroup, GroupSizes } from './group-sizes.ts'
 import type { HandlerRegistry, HandlerUnit } from './handlers.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
@@ -50,10 +51,6 @@ export interface WorkerContext<Tx> {
 const GROUP_LOCK_TIMEOUT_MS = 50
 /** The database ends a transaction that has been idle for the handler's time and this much more. */
 const IDLE_MARGIN_MS = 1_000
-/** Every so many claims another kind goes first, so that a flood of one cannot starve the others. */
-const OTHERS_FIRST_EVERY = 8
-/** For how long a kind that had nothing due comes last. */
-const EMPTY_MS = 50
 /** What is due and could not be claimed a moment ago is in somebody else's hands. */
 const LOOK_AGAIN_MS = 20
 
@@ -63,6 +60,7 @@ export class Worker<Tx> {
   readonly #context: WorkerContext<Tx>
   readonly #sizes: GroupSizes
   readonly #turns = new Turns()
+  readonly #order = new ClaimOrder()
   readonly #wakeUp = new WakeUp()
   readonly #interruption = new Interruption()
   readonly #upkeep: Upkeep
@@ -70,7 +68,6 @@ export class Worker<Tx> {
   readonly #permits: Permits
   readonly #steps: StepRunner<Tx>
   readonly #runsAlone = new Set<string>()
-  readonly #emptyAt = new Map<Kind, number>()
   /** The slots whose record lists events. */
   readonly #announced = new Set<number>()
   #slots: Promise<void>[] = []
@@ -163,15 +160,15 @@ export class Worker<Tx> {
   async #claim(slot: WorkerSlot, turn: number): Promise<Group<Tx> | 'leased' | undefined> {
     // Without a handler it could only park what another process may know how to run.
     if (this.#context.handlers.isEmpty || this.#isFull()) return undefined
-    for (const kind of this.#orderKinds(turn)) {
+    for (const kind of this.#order.listKinds(turn)) {
       if (kind === 'leasable') {
         if (await this.#lease()) return 'leased'
-        this.#emptyAt.set(kind, performance.now())
+        this.#order.noteEmpty(kind)
         continue
       }
       const group = await this.#context.store.claimGroup(this.#createRequest(slot, kind))
       if (group === undefined) {
-        if (kind !== 'fresh') this.#emptyAt.set(kind, performance.now())
+        this.#order.noteEmpty(kind)
         continue
       }
       const [first] = group.events
@@ -180,14 +177,6 @@ export class Worker<Tx> {
       return 'leased'
     }
     return undefined
-  }
-
-  /** By turn, and last of all what had nothing a moment ago: each look is a transaction. */
-  #orderKinds(turn: number): readonly Kind[] {
-    const kinds = KINDS[turn % OTHERS_FIRST_EVERY] ?? FRESH_FIRST
-    const since = performance.now() - EMPTY_MS
-    const wasEmpty = (kind: Kind): boolean => (this.#emptyAt.get(kind) ?? -Infinity) > since
-    return [...kinds.filter((kind) => !wasEmpty(kind)), ...kinds.filter(wasEmpty)]
   }
 
   /** Whether nothing that could be found could be run now. */
@@ -301,20 +290,3 @@ export class Worker<Tx> {
     })
   }
 }
-
-type Kind = ClaimRequest['kind'] | 'leasable'
-
-const FRESH_FIRST = ['fresh', 'leasable', 'again', 'suspect'] as const
-const AGAIN_FIRST = ['again', 'suspect', 'leasable', 'fresh'] as const
-const LEASABLE_FIRST = ['leasable', 'fresh', 'again', 'suspect'] as const
-const SUSPECT_FIRST = ['suspect', 'again', 'leasable', 'fresh'] as const
-/** By turn. */
-const KINDS = [
-  AGAIN_FIRST,
-  FRESH_FIRST,
-  LEASABLE_FIRST,
-  FRESH_FIRST,
-  SUSPECT_FIRST,
-  FRESH_FIRST,
-  LEASABLE_FIRST,
-] as const

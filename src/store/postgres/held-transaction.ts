@@ -6,7 +6,8 @@
 
 import { HookonceError, TransactionAbortedError } from '../../errors.ts'
 import type { CommitResult, LentTx } from '../contract.ts'
-import { rollBack, sendCommit } from './connection.ts'
+import { sendCommit } from './commit.ts'
+import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'
 import type { PostgresTx } from './driver.ts'
 import { LentPostgresTx } from './lent-tx.ts'

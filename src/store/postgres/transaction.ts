@@ -1,5 +1,6 @@
 import { StoreRejectedError } from '../../errors.ts'
-import { rollBack, sendCommit } from './connection.ts'
+import { sendCommit } from './commit.ts'
+import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'
 
 /**
