@@ -62,8 +62,11 @@ export abstract class SqliteOutbox implements OutboxStore<SqliteTx> {
     return this.write('durably', (connection) => settleMessages(connection, settlements))
   }
 
-  nextMessageDueInMs(destinations: readonly string[]): Promise<number | undefined> {
-    return this.read((reader) => findNextMessageDueInMs(reader, destinations))
+  nextMessageDueInMs(
+    destinations: readonly string[],
+    withinMs: number,
+  ): Promise<number | undefined> {
+    return this.read((reader) => findNextMessageDueInMs(reader, destinations, withinMs))
   }
 
   pauseDestination(name: string, reason: string): Promise<boolean> {
