@@ -5,62 +5,12 @@ import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import { anEventDraft } from '../support/builders.ts'
-import { startCallSink } from '../support/faults/call-sink.ts'
-import type { CallSink } from '../support/faults/call-sink.ts'
 import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
-import type { Engine, FaultDatabase } from '../support/faults/fault-database.ts'
-import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
-import type { FaultInbox } from '../support/faults/fault-inbox.ts'
+import { accept } from '../support/faults/fault-inbox.ts'
 import { forSteps, fromPartner } from '../support/faults/fault-sources.ts'
-import { createScriptedSteps } from '../support/faults/scripted-steps.ts'
 import { startSubject } from '../support/faults/start-subjects.ts'
-import type { SpawnOptions, Subject } from '../support/faults/subject.ts'
-import type { SubjectConfig } from '../support/faults/subject-messages.ts'
+import { HASTY, openScene, PATIENT, SOON } from '../support/faults/steps-scene.ts'
 import { until } from '../support/faults/until.ts'
-
-/** A worker that never takes another one for dead. */
-const PATIENT = { concurrency: 2, deadAfterMs: 600_000, pollMs: 50 }
-/** One that does so soon. */
-const HASTY = { concurrency: 2, deadAfterMs: 500, pollMs: 50 }
-const SOON = { retry: { firstMs: 1, factor: 1 } }
-
-interface Scene {
-  readonly database: FaultDatabase
-  readonly sink: CallSink
-  /** The test's own inbox: it stores, and takes over when its handler is added and it is started. */
-  readonly other: FaultInbox
-  /** A worker in a process of its own. */
-  start(config?: Partial<SubjectConfig>, options?: SpawnOptions): Promise<Subject>
-  takeOver(options?: object): Promise<void>
-}
-
-async function openScene(engine: Engine): Promise<Scene> {
-  const database = await createFaultDatabase(engine)
-  const sink = await startCallSink()
-  const other = createFaultInbox(database, { worker: { ...HASTY, crashesMax: 3 } })
-  await other.inbox.admin.countEvents()
-  return {
-    database,
-    sink,
-    other,
-    start: (config, options) =>
-      startSubject(
-        'worker',
-        {
-          store: database.store,
-          worker: PATIENT,
-          steps: { sink: sink.url, options: SOON },
-          ...config,
-        },
-        options,
-      ),
-    takeOver: async (options = SOON) => {
-      const host = { reach: () => Promise.resolve() }
-      other.inbox.steps('partner', '*', options, createScriptedSteps(host, sink.url))
-      await other.inbox.start()
-    },
-  }
-}
 
 describe.each(ENGINES)('leases on %s', (engine) => {
   test('C01, C11: a worker killed after its claim is replaced by the next one, in a second attempt', async () => {
@@ -106,7 +56,7 @@ describe.each(ENGINES)('leases on %s', (engine) => {
 
     expect(await database.listWrongEffects(['evt_1:a', 'evt_1:c'])).toEqual([])
     // Not even the call: that it starts could not be written.
-    expect(sink.listCalls()).toHaveLength(1)
+    expect(sink.list()).toHaveLength(1)
     expect((await other.getEvent('evt_1')).outcome).toMatchObject({ state: 'done', attempts: 2 })
   })
 
@@ -138,35 +88,6 @@ describe.each(ENGINES)('leases on %s', (engine) => {
     await blocked.untilHappened('worker.late')
 
     expect(await database.listWrongEffects(['evt_1:a', 'evt_1:b'])).toEqual([])
-  })
-
-  test('C08: workers whose clocks are ten minutes off take no lease early, and none late', async () => {
-    const { database, other, start } = await openScene(engine)
-    const ahead = await start({ worker: HASTY }, withClock(600_000))
-    await accept(
-      other,
-      forSteps({
-        key: 'held',
-        first: [['reach', 'inside']],
-        steps: [['tx', 'a']],
-      }),
-    )
-    await ahead.untilReached('inside held')
-    const behind = await start({ worker: HASTY }, withClock(-600_000))
-    // It has looked for the dead when it started, and looks again while it runs these.
-    for (let i = 0; i < 5; i += 1) {
-      await accept(other, forSteps({ key: `evt_${i}`, steps: [['tx', 'a']] }))
-      await Promise.race([
-        ahead.untilHappened('event.done', `evt_${i}`),
-        behind.untilHappened('event.done', `evt_${i}`),
-      ])
-    }
-    expect(behind.countHappened('event.crashed')).toBe(0)
-
-    await ahead.kill()
-    await behind.untilHappened('event.done', 'held')
-    expect(behind.countHappened('event.crashed')).toBe(1)
-    expect(await database.listWrongEffects(['held:a'])).toEqual([])
   })
 
   test('C12: a worker without a handler for a type leaves its events to one that has it', async () => {
@@ -335,14 +256,4 @@ function createSignal(): { readonly path: string; give(): void } {
     rmSync(dir, { recursive: true, force: true })
   })
   return { path, give: () => writeFileSync(path, '') }
-}
-
-/** A process whose every clock reading is off by so much. */
-function withClock(offMs: number): SpawnOptions {
-  const code = `const Real = Date
-    globalThis.Date = class extends Real {
-      constructor(...args) { if (args.length === 0) super(Real.now() + ${offMs}); else super(...args) }
-      static now() { return Real.now() + ${offMs} }
-    }`
-  return { nodeOptions: ['--import', `data:text/javascript,${encodeURIComponent(code)}`] }
 }

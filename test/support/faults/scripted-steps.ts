@@ -7,7 +7,7 @@
 
 import { existsSync } from 'node:fs'
 import type { WebhookEvent } from '../../../src/model/event.ts'
-import type { StepContext } from '../../../src/work/step-context.ts'
+import type { CallOptions, StepContext } from '../../../src/work/step-context.ts'
 import type { ScriptHost, ScriptTx } from './scripted-handler.ts'
 import { WRITE_EFFECT } from './scripted-handler.ts'
 
@@ -17,7 +17,7 @@ export type ScriptedStep =
   /** A `step.tx` that does the same, reaches a point of its name, and then commits. */
   | readonly ['open tx', string]
   /** A `step.call` to the sink. */
-  | readonly ['call', string]
+  | readonly ['call', string, CallOptions?]
   /** Tells the test that this point is reached, and waits to be told to go on. */
   | readonly ['reach', string]
   /** Blocks the event loop until there is such a file. */
@@ -64,7 +64,7 @@ async function run(scripted: ScriptedStep, { event, step, host, sink }: Scene): 
         await host.reach(`${scripted[1]} ${event.key}`)
       })
     case 'call':
-      return step.call(scripted[1], async ({ idempotencyKey, signal }) => {
+      return step.call(scripted[1], scripted[2] ?? {}, async ({ idempotencyKey, signal }) => {
         const response = await fetch(sink, {
           method: 'POST',
           body: `${event.key}:${scripted[1]}`,
