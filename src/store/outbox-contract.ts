@@ -51,7 +51,7 @@ export interface OutboxStore<Tx> {
 
   /**
    * Milliseconds until the earliest message of these destinations is due, of those that are due within so
-   * long; `undefined` when none is. Paused destinations do not count.
+   * long, or until it is worth asking again; `undefined` when neither is. Paused destinations do not count.
    */
   nextMessageDueInMs(destinations: readonly string[], withinMs: number): Promise<number | undefined>
 

@@ -5,6 +5,7 @@ import { startPostgres } from '../support/postgres/start-postgres.ts'
 import type { PostgresServer } from '../support/postgres/start-postgres.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { claimContract } from './claim.ts'
+import { clocksContract } from './clocks.ts'
 import { crashSweepContract } from './crash-sweep.ts'
 import { leasesContract } from './leases.ts'
 import { migrateContract } from './migrate.ts'
@@ -14,6 +15,7 @@ import { outboxEnqueueContract } from './outbox-enqueue.ts'
 import { outboxOperatorsContract } from './outbox-operators.ts'
 import { recordContract } from './record.ts'
 import { settleContract } from './settle.ts'
+import { settleLeasedContract } from './settle-leased.ts'
 import { stepsContract } from './steps.ts'
 import { unhandledContract } from './unhandled.ts'
 
@@ -46,6 +48,8 @@ function everyContract(underTest: StoreUnderTest): void {
   settleContract(underTest)
   crashSweepContract(underTest)
   leasesContract(underTest)
+  settleLeasedContract(underTest)
+  clocksContract(underTest)
   stepsContract(underTest)
   unhandledContract(underTest)
   operatorsContract(underTest)

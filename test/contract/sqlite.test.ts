@@ -1,6 +1,7 @@
 import { describe } from 'vitest'
 import { hasNodeSqlite, sqliteUnderTest } from '../support/sqlite-under-test.ts'
 import { claimContract } from './claim.ts'
+import { clocksContract } from './clocks.ts'
 import { crashSweepContract } from './crash-sweep.ts'
 import { leasesContract } from './leases.ts'
 import { migrateContract } from './migrate.ts'
@@ -10,6 +11,7 @@ import { outboxEnqueueContract } from './outbox-enqueue.ts'
 import { outboxOperatorsContract } from './outbox-operators.ts'
 import { recordContract } from './record.ts'
 import { settleContract } from './settle.ts'
+import { settleLeasedContract } from './settle-leased.ts'
 import { stepsContract } from './steps.ts'
 import { unhandledContract } from './unhandled.ts'
 
@@ -23,6 +25,8 @@ for (const driver of ['libsql', 'node:sqlite'] as const) {
       settleContract(underTest)
       crashSweepContract(underTest)
       leasesContract(underTest)
+      settleLeasedContract(underTest)
+      clocksContract(underTest)
       stepsContract(underTest)
       unhandledContract(underTest)
       operatorsContract(underTest)

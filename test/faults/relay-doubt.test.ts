@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { destination, notSent } from '../../src/outbox/destination.ts'
 import { httpDestination } from '../../src/outbox/http-destination.ts'
 import type { HttpDestinationOptions } from '../../src/outbox/http-destination.ts'
@@ -104,25 +104,6 @@ describe.each(ENGINES)('a message that may have arrived, on %s', (engine) => {
     await outbox.relay([toSink(sink)])
 
     expect((await outbox.untilIn('sent'))[0]?.attempts).toBe(2)
-  })
-
-  test('X19: is due by the clock of the database, whatever the relay thinks', async () => {
-    const outbox = await openOutbox(engine)
-    const sink = await startSink({ answer: () => ({ status: 503, body: 'later' }) })
-    await outbox.write(1)
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 })
-    try {
-      const later = { ...AT_ONCE, firstMs: 600_000, maxMs: 600_000 }
-      const relay = await outbox.relay([toSink(sink, { retry: later })])
-      const { retryInMs } = await relay.untilHappened('message.failed')
-      const [waiting] = await outbox.untilIn('ready')
-
-      const waitsMs = waiting!.sendAt!.getTime() - waiting!.createdAt.getTime()
-      expect(waitsMs).toBeGreaterThanOrEqual(retryInMs)
-      expect(waitsMs).toBeLessThan(retryInMs + 600_000)
-    } finally {
-      vi.useRealTimers()
-    }
   })
 })
 
