@@ -22,8 +22,8 @@ export type ScriptedStep =
   | readonly ['reach', string]
   /** Blocks the event loop until there is such a file. */
   | readonly ['spin', string]
-  /** Blocks the event loop for so many milliseconds. */
-  | readonly ['busy', number]
+  /** Blocks the event loop for so many milliseconds, once for all the events of the process that are here by then. */
+  | readonly ['busy together', number]
   | readonly ['throw', string]
   /** SIGKILL to itself. */
   | readonly ['kill']
@@ -78,15 +78,28 @@ async function run(scripted: ScriptedStep, { event, step, host, sink }: Scene): 
     case 'spin':
       while (!existsSync(scripted[1]));
       return
-    case 'busy': {
-      const until = performance.now() + scripted[1]
-      while (performance.now() < until);
-      return
-    }
+    case 'busy together':
+      return blockTogether(scripted[1])
     case 'throw':
       throw new Error(scripted[1])
     case 'kill':
       process.kill(process.pid, 'SIGKILL')
       return new Promise(() => undefined)
   }
+}
+
+/** How long others may still come, before the event loop is blocked. */
+const GATHER_MS = 100
+let blocking: Promise<void> | undefined
+
+function blockTogether(ms: number): Promise<void> {
+  blocking ??= new Promise((resolve) => {
+    setTimeout(() => {
+      blocking = undefined
+      const until = performance.now() + ms
+      while (performance.now() < until);
+      resolve()
+    }, GATHER_MS)
+  })
+  return blocking
 }
