@@ -1,6 +1,6 @@
 /**
- * Programs that some tests need and npm does not bring: `faketime` for processes with a wrong clock,
- * `openssl` for certificates, `nats-server` for an example of the documentation.
+ * Programs that some tests need and npm does not bring: `faketime` for processes with a wrong clock, and
+ * `nats-server` for an example of the documentation.
  *
  * As root on Debian they are installed. Where one is missing the tests that need it are skipped, loudly;
  * under `CI=true` the run fails instead.
@@ -15,7 +15,6 @@ import { findOrInstall } from './find-or-install.ts'
 export interface Tools {
   /** What to preload into a process whose clock is to be wrong. */
   readonly faketime: string | null
-  readonly openssl: string | null
   readonly natsServer: string | null
 }
 
@@ -29,7 +28,6 @@ export function setup(project: TestProject): void {
   const faketime = findOrInstall('faketime')
   const tools: Tools = {
     faketime: faketime === undefined ? null : findPreload(faketime),
-    openssl: findOrInstall('openssl') ?? null,
     natsServer: findOrInstall('nats-server') ?? null,
   }
   const missing = Object.entries(tools).flatMap(([name, found]) => (found === null ? [name] : []))
