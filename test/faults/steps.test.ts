@@ -173,6 +173,27 @@ describe.each(ENGINES)('leases on %s', (engine) => {
     expect(count('worker.late')).toBeGreaterThan(0)
     expect(count('event.crashed')).toBeGreaterThan(0)
   }, 120_000)
+
+  test('H21: what a step handler writes on a connection of its own happens twice when it is killed before its end, as documented', async () => {
+    const { database, other, start } = await openScene(engine)
+    const steps = [
+      ['tx', 'a'],
+      ['outside', 'own connection'],
+      ['reach', 'written'],
+    ] as const
+    const victim = await start()
+    await accept(other, forSteps({ key: 'evt_1', steps }))
+    await victim.untilReached('written evt_1')
+    await victim.kill()
+
+    const survivor = await start({ worker: HASTY })
+    await survivor.untilReached('written evt_1')
+    survivor.goOn('written evt_1')
+    await survivor.untilHappened('event.done', 'evt_1')
+
+    expect(await database.countEffects('evt_1')).toBe(2)
+    expect(await database.countEffects('evt_1:a')).toBe(1)
+  })
 })
 
 describe('leases on PostgreSQL', () => {
@@ -233,6 +254,7 @@ describe('leases on PostgreSQL', () => {
     ])
   })
 
+  // On SQLite a handler that is in a transaction has the file's one write lock: another connection gets nowhere.
   test('H21: what a handler writes on a connection of its own happens twice when it is killed before its end, as documented', async () => {
     const { database, other } = await openScene('postgres')
     const handler = { retry: { firstMs: 1 } }

@@ -2,6 +2,7 @@ import { describe, inject } from 'vitest'
 import { postgresUnderTest } from '../support/postgres/postgres-under-test.ts'
 import { outboxContract } from './outbox.ts'
 import { receiveContract } from './receive.ts'
+import { stepRulesContract } from './step-rules.ts'
 import { stepsContract } from './steps.ts'
 import { workContract } from './work.ts'
 
@@ -14,4 +15,5 @@ describe.skipIf(shared === null)('PostgreSQL', () => {
   workContract(underTest)
   outboxContract(underTest)
   stepsContract(underTest)
+  stepRulesContract(underTest)
 })

@@ -18,6 +18,8 @@ export type ScriptedStep =
   | readonly ['open tx', string]
   /** A `step.call` to the sink. */
   | readonly ['call', string, CallOptions?]
+  /** Writes a row of the effects ledger on a connection of the handler's own, between steps. */
+  | readonly ['outside', string]
   /** Tells the test that this point is reached, and waits to be told to go on. */
   | readonly ['reach', string]
   /** Blocks the event loop until there is such a file. */
@@ -73,6 +75,8 @@ async function run(scripted: ScriptedStep, { event, step, host, sink }: Scene): 
         })
         if (!response.ok) throw new Error(`The sink answered ${response.status}`)
       })
+    case 'outside':
+      return host.queryOutside?.(WRITE_EFFECT, [event.key, scripted[1]])
     case 'reach':
       return host.reach(`${scripted[1]} ${event.key}`)
     case 'spin':
