@@ -5,7 +5,11 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // The oracles need packages that `npm run test:sdks` installs.
     exclude: ['**/node_modules/**', 'bench/**', 'test/sdk-oracles/**'],
-    globalSetup: ['test/support/postgres/global-setup.ts', 'test/support/redis/global-setup.ts'],
+    globalSetup: [
+      'test/support/tools/global-setup.ts',
+      'test/support/postgres/global-setup.ts',
+      'test/support/redis/global-setup.ts',
+    ],
     // Real databases and real processes on a busy machine; a test waits for conditions, not for this.
     testTimeout: 60_000,
     hookTimeout: 60_000,

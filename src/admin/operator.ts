@@ -10,6 +10,7 @@ import type { EventRecord } from '../model/outcome.ts'
 import type { StepRecord } from '../model/step.ts'
 import type { Store } from '../store/contract.ts'
 import type { MessageQuery, PausedDestination } from '../store/outbox-contract.ts'
+import { stringifyStepResult } from '../store/step-result.ts'
 
 /**
  * What an operator can do: `inbox.admin`. Every action opens the store if nobody has, and rejects
@@ -33,6 +34,8 @@ export interface Operator {
    * or that it did not, so that it is made when the event runs again. Run the event again with `retry`.
    *
    * `false` when there is no such call, its outcome is known, or the event is being worked on.
+   *
+   * @throws HookonceError RESULT_INVALID for a result that a step could not have returned either
    */
   resolveStep(eventId: EventId, step: string, decision: StepDecision): Promise<boolean>
   /**
@@ -122,8 +125,9 @@ function createEventOperator(
     listSteps: (eventId) => act((store) => store.listSteps(eventId)),
     resolveStep: async (eventId, name, { happened, result, handler }) =>
       act((store) => {
-        const text = result === undefined ? undefined : JSON.stringify(result)
-        const decision = happened ? { happened, result: text } : { happened }
+        const decision = happened
+          ? { happened, result: stringifyStepResult(name, result) }
+          : { happened }
         return store.resolveStep({ eventId, handler, name, decision })
       }),
     forget: (eventId) =>

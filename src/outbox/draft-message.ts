@@ -72,12 +72,33 @@ function writeBody(payload: unknown): { body: Uint8Array; contentType: string } 
 function writeJson(payload: unknown): string {
   let text: string | undefined
   try {
-    text = JSON.stringify(payload)
+    text = JSON.stringify(payload, refuseSilentLoss)
   } catch (error) {
+    if (error instanceof HookonceError) throw error
     throw invalid('Its payload cannot be written as JSON', error)
   }
   if (text === undefined) throw invalid('Its payload cannot be written as JSON')
   return text
+}
+
+/**
+ * What JSON would make `null` or `{}` of without a word. A Date is left alone, and whatever else says itself
+ * how it is written: unlike the result of a step, a message need not come back as it was.
+ */
+function refuseSilentLoss(this: unknown, key: string, value: unknown): unknown {
+  const lost = findLost((this as Record<string, unknown>)[key], value, Array.isArray(this))
+  if (lost === undefined) return value
+  const where = key === '' ? 'Its payload' : `${JSON.stringify(key)} in its payload`
+  throw invalid(`${where} is ${lost}, which JSON would lose`)
+}
+
+function findLost(given: unknown, value: unknown, isInList: boolean): string | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : String(value)
+  if (value instanceof Map) return 'a Map'
+  if (value instanceof Set) return 'a Set'
+  if (value === null && given instanceof Date) return 'a Date that is none'
+  const isNothing = ['undefined', 'function', 'symbol'].includes(typeof value)
+  return isInList && isNothing ? `${typeof value} in a list` : undefined
 }
 
 function readHeaders(given: Readonly<Record<string, string>>): Record<string, string> {

@@ -35,13 +35,15 @@ export interface DestinationOptions {
   /** Looks whether a message has arrived. Needed for `onUncertain: 'check'`, and left out otherwise. */
   readonly check?: CheckMessage
   /**
-   * How many messages one relay sends to it at once.
+   * How many messages one relay sends to it at once. Every process has a relay of its own, so that all of
+   * them together send as many times that.
    *
    * @defaultValue 10
    */
   readonly concurrency?: number
   /**
-   * How many messages a second one relay sends to it; 0 for as many as it can.
+   * How many messages a second one relay sends to it; 0 for as many as it can. As with `concurrency`, it is
+   * for each process, and not for all of them together.
    *
    * @defaultValue 0
    */
@@ -62,7 +64,8 @@ export interface DestinationOptions {
    */
   readonly sameAnswersMax?: number
   /**
-   * How many attempts in a row may find nobody who answers before the destination is left alone.
+   * How many attempts in a row may find nobody who answers before the destination is left alone, by this
+   * relay: those of other processes find out by themselves.
    *
    * @defaultValue 10
    */

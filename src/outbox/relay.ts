@@ -132,8 +132,9 @@ export class Relay {
     const withRoom = lanes.filter((lane) => lane.room(now) > 0).map(({ name }) => name)
     const waits = lanes.map((lane) => lane.waitMs(now) ?? Infinity)
     const { store, options } = this.#context
-    const due = withRoom.length === 0 ? undefined : await store.nextMessageDueInMs(withRoom)
-    return Math.min(Math.max(due ?? Infinity, LOOK_AGAIN_MS), options.pollMs, ...waits)
+    const { pollMs } = options
+    const due = withRoom.length === 0 ? undefined : await store.nextMessageDueInMs(withRoom, pollMs)
+    return Math.min(Math.max(due ?? Infinity, LOOK_AGAIN_MS), pollMs, ...waits)
   }
 
   #createLane(destination: Destination): Lane {

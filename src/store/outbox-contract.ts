@@ -51,8 +51,11 @@ export interface OutboxStore<Tx> {
    */
   settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<string>>
 
-  /** Milliseconds until the earliest message of these destinations is due; `undefined` when none waits. Paused ones do not count. */
-  nextMessageDueInMs(destinations: readonly string[]): Promise<number | undefined>
+  /**
+   * Milliseconds until the earliest message of these destinations is due, of those that are due within so
+   * long, or until it is worth asking again; `undefined` when neither is. Paused destinations do not count.
+   */
+  nextMessageDueInMs(destinations: readonly string[], withinMs: number): Promise<number | undefined>
 
   /** Sends nothing more to a destination, in no process. `false` when it is paused already. */
   pauseDestination(name: string, reason: string): Promise<boolean>

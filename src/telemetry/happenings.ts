@@ -164,7 +164,7 @@ export interface Happenings {
   /** The work is done and marked, but its result is not kept. */
   'guard.result-dropped': AboutGuarded & { readonly reason: string }
 
-  /** The database's clock was set back: hearts that beat in its future were corrected. */
+  /** The database's clock was set back: hearts, and times that are due in its future, were corrected. */
   'clock.went-back': { readonly workerId: string }
   'source.warning': { readonly source: string; readonly warning: string }
 }

@@ -17,7 +17,7 @@ import type { Store } from '../store/contract.ts'
 import type { OpenStep, StepResult, StepTransaction } from '../store/steps-contract.ts'
 import { HandlerTimeoutError } from './run-event.ts'
 import { StepRefusedError } from './step-errors.ts'
-import { parseStepResult, stringifyStepResult } from './step-result.ts'
+import { parseStepResult, stringifyStepResult } from '../store/step-result.ts'
 import type { StepScope, TxStep, WaitingStep } from './step-scope.ts'
 
 /** The database's own time-out comes later than ours, which says better what is wrong. */

@@ -1,5 +1,6 @@
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { claimContract } from './claim.ts'
+import { clocksContract } from './clocks.ts'
 import { crashSweepContract } from './crash-sweep.ts'
 import { leasesContract } from './leases.ts'
 import { migrateContract } from './migrate.ts'
@@ -9,6 +10,7 @@ import { outboxEnqueueContract } from './outbox-enqueue.ts'
 import { outboxOperatorsContract } from './outbox-operators.ts'
 import { recordContract } from './record.ts'
 import { settleContract } from './settle.ts'
+import { settleLeasedContract } from './settle-leased.ts'
 import { stepsContract } from './steps.ts'
 import { unhandledContract } from './unhandled.ts'
 
@@ -19,6 +21,8 @@ export function everyContract(store: StoreUnderTest): void {
   settleContract(store)
   crashSweepContract(store)
   leasesContract(store)
+  settleLeasedContract(store)
+  clocksContract(store)
   stepsContract(store)
   unhandledContract(store)
   operatorsContract(store)

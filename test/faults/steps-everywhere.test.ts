@@ -7,8 +7,6 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startCallSink } from '../support/faults/call-sink.ts'
-import type { CallSink } from '../support/faults/call-sink.ts'
 import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
 import type { FaultDatabase } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
@@ -17,6 +15,8 @@ import { createScriptedSteps } from '../support/faults/scripted-steps.ts'
 import type { ScriptedStep } from '../support/faults/scripted-steps.ts'
 import { SubjectGoneError, SubjectPool } from '../support/faults/subject.ts'
 import { until } from '../support/faults/until.ts'
+import { startSink } from '../support/sink.ts'
+import type { Sink } from '../support/sink.ts'
 
 const LIMIT_MS = 290_000
 /** Statements that come by the clock and not with an event: a beat, a look for the dead. */
@@ -43,7 +43,7 @@ describe.each(ENGINES)('a five-step handler on %s', (engine) => {
     { timeout: LIMIT_MS },
     async () => {
       const database = await createFaultDatabase(engine)
-      const sink = await startCallSink()
+      const sink = await startSink()
       const receiver = createFaultInbox(database)
       await receiver.inbox.admin.countEvents()
       const keys: string[] = []
@@ -69,18 +69,19 @@ describe.each(ENGINES)('a five-step handler on %s', (engine) => {
       const writes = keys.flatMap((key) => ['order', 'pay', 'ship'].map((name) => `${key}:${name}`))
       const calls = keys.flatMap((key) => ['charge', 'label'].map((name) => `${key}:${name}`))
       expect(await database.listWrongEffects(writes)).toEqual([])
-      expect(new Set(sink.listCalls().map(({ of }) => of))).toEqual(new Set(calls))
+      expect(new Set(sink.list().map(({ body }) => body))).toEqual(new Set(calls))
       expect(sink.listMixedKeys()).toEqual([])
+      expect([...sink.countEffects().values()]).toEqual(calls.map(() => 1))
       expect(await database.count('outcomes', `state = 'done'`)).toBe(keys.length)
       // Some calls were made twice, or the kills did not reach the moment between a call and its result.
-      expect(sink.listCalls().length).toBeGreaterThan(calls.length)
+      expect(sink.list().length).toBeGreaterThan(calls.length)
       expect(at).toBeGreaterThan(engine === 'postgres' ? 30 : 15)
     },
   )
 })
 
 /** Somebody else does what is left. */
-async function finishAll(database: FaultDatabase, sink: CallSink): Promise<void> {
+async function finishAll(database: FaultDatabase, sink: Sink): Promise<void> {
   const { inbox } = createFaultInbox(database, {
     worker: { concurrency: 4, deadAfterMs: 500, crashesMax: 100 },
   })

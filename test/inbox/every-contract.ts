@@ -1,6 +1,7 @@
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { outboxContract } from './outbox.ts'
 import { receiveContract } from './receive.ts'
+import { stepRulesContract } from './step-rules.ts'
 import { stepsContract } from './steps.ts'
 import { workContract } from './work.ts'
 
@@ -10,4 +11,5 @@ export function everyContract(store: StoreUnderTest): void {
   workContract(store)
   outboxContract(store)
   stepsContract(store)
+  stepRulesContract(store)
 }

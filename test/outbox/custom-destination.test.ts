@@ -113,6 +113,19 @@ describe('a function as a destination', () => {
     expect(calls).toBe(200)
   })
 
+  // As docs/guides/outbox.md says: nothing is counted across processes.
+  test('is called by every relay as often at once as its concurrency says', async () => {
+    let running = 0
+    const hang = () => {
+      running += 1
+      return new Promise<void>(() => undefined)
+    }
+    const { outbox } = await relayTo(hang, { concurrency: 2 }, 20)
+    await outbox.relay([destination('sink', { concurrency: 2 }, hang)], { stopGraceMs: 100 })
+
+    await until('both send two', () => running === 4)
+  })
+
   test('with a rate is called no more often than that', async () => {
     const at: number[] = []
     const { outbox } = await relayTo(

@@ -24,6 +24,23 @@ describe('a message', () => {
     })
   })
 
+  test('H17: has in its JSON all that JSON can hold: NUL, lone surrogates, dates as text, nothing where nothing is', () => {
+    const payload = {
+      nul: 'a\u0000b',
+      lone: '\ud800',
+      at: new Date(0),
+      none: null,
+      left: undefined,
+    }
+
+    expect(JSON.parse(Buffer.from(draft(payload).body).toString())).toEqual({
+      nul: 'a\u0000b',
+      lone: '\ud800',
+      at: '1970-01-01T00:00:00.000Z',
+      none: null,
+    })
+  })
+
   test('has the key it is given, up to 255 characters', () => {
     expect(draft(1, { key: 'k'.repeat(255) }).key).toHaveLength(255)
     expect(draft(1).key).toBe('by-default')
@@ -47,6 +64,11 @@ describe('a message', () => {
     ['a payload that is nothing', undefined, {}],
     ['a payload that JSON cannot write', { n: 1n }, {}],
     ['a payload that is a function', () => 1, {}],
+    ['a payload that JSON would make null', Number.NaN, {}],
+    ['a number in it that JSON would make null', { amount: Infinity }, {}],
+    ['nothing in a list, which JSON would make null', { list: [1, undefined] }, {}],
+    ['a Date that is none, which JSON would make null', { at: new Date(Number.NaN) }, {}],
+    ['a Map, which JSON would empty', { rows: new Map([[1, 2]]) }, {}],
     ['a payload too large', Buffer.alloc(8 * 1_048_576 + 1), {}],
   ])('X14: with %s is refused where it is sent', (_what, payload, options) => {
     expect(() => draft(payload, { key: 'k', ...options })).toThrow(

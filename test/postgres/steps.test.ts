@@ -223,23 +223,4 @@ describe.skipIf(hasNoPostgres)('steps that share a transaction on PostgreSQL', (
     expect(worker.count('event.done')).toBe(30)
     expect(await database.listWrongEffects(KEYS)).toEqual([])
   })
-
-  test('H18: a step that waits for something outside is ended, with advice', async () => {
-    const database = await createFaultDatabase('postgres')
-    const worker = createFaultInbox(database, { worker: { concurrency: 1 } })
-    const options = { retry: { attemptsMax: 1 }, txTimeoutMs: 50 }
-    worker.inbox.steps('partner', '*', options, async (event, step) => {
-      await step.tx('wait', async (tx) => {
-        await tx.query(WRITE, [event.key, 'not kept'])
-        await new Promise(() => undefined)
-      })
-    })
-    await worker.inbox.start()
-
-    await accept(worker, forSteps({ key: 'evt_1' }))
-    const { reason } = await worker.untilHappened('event.dead', 'evt_1')
-
-    expect(reason).toContain('belongs in the outbox (send) or in a step.call')
-    expect(await database.countEffects()).toBe(0)
-  })
 })

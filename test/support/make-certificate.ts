@@ -21,6 +21,8 @@ export interface CertificateDraft {
   readonly isAuthority?: boolean
   /** DNS names beside the common name. */
   readonly names?: readonly string[]
+  /** IPv4 addresses. */
+  readonly addresses?: readonly string[]
 }
 
 /** The certificate as PEM. */
@@ -41,11 +43,18 @@ export function makeCertificate(draft: CertificateDraft): string {
   return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
 }
 
-function listExtensions({ isAuthority = false, names = [] }: CertificateDraft): readonly Buffer[] {
+function listExtensions({
+  isAuthority = false,
+  names = [],
+  addresses = [],
+}: CertificateDraft): readonly Buffer[] {
   const constraints = extension('551d13', sequence(...(isAuthority ? [TRUE] : [])))
-  if (names.length === 0) return [constraints]
-  const dns = names.map((name) => tagged(0x82, Buffer.from(name, 'latin1')))
-  return [constraints, extension('551d11', sequence(...dns))]
+  const alternatives = [
+    ...names.map((name) => tagged(0x82, Buffer.from(name, 'latin1'))),
+    ...addresses.map((address) => tagged(0x87, Buffer.from(address.split('.').map(Number)))),
+  ]
+  if (alternatives.length === 0) return [constraints]
+  return [constraints, extension('551d11', sequence(...alternatives))]
 }
 
 function extension(oid: string, value: Buffer): Buffer {

@@ -24,6 +24,7 @@ export async function moveStarts(
   )
 }
 
+/** Makes everything that waits due now. */
 export async function makeDue({ query }: InboxUnderTest['database']): Promise<void> {
   await eitherWay(
     query,
@@ -32,7 +33,8 @@ export async function makeDue({ query }: InboxUnderTest['database']): Promise<vo
   )
 }
 
-async function eitherWay(
+/** The same in the words of either engine. */
+export async function eitherWay(
   query: InboxUnderTest['database']['query'],
   postgres: string,
   sqlite: string,

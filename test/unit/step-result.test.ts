@@ -4,7 +4,7 @@ import {
   parseStepResult,
   STEP_RESULT_LENGTH_MAX,
   stringifyStepResult,
-} from '../../src/work/step-result.ts'
+} from '../../src/store/step-result.ts'
 
 describe('the result of a step', () => {
   test('comes back as it was, whatever JSON can hold', () => {

@@ -12,9 +12,15 @@ import type { Connections } from './connections.ts'
 import type { OwnTx } from '../lent-transaction.ts'
 import type { PostgresTx } from './driver.ts'
 import { isEventId } from './is-event-id.ts'
+import { MessageMarks } from './message-marks.ts'
 import { requireTransaction } from './require-transaction.ts'
 import { findSqlState } from './store-error.ts'
-import { asClaimedMessage, CLAIM_MESSAGES, claimValues } from './sql/claim-messages.ts'
+import {
+  asClaimedMessage,
+  CLAIM_MESSAGES,
+  claimValues,
+  readDueForMs,
+} from './sql/claim-messages.ts'
 import { confirmMessage, discardMessage, retryMessage } from './sql/decide-message.ts'
 import { ENQUEUE_MESSAGES, enqueueMessages } from './sql/enqueue-messages.ts'
 import { findMessage, listMessages } from './sql/message-record.ts'
@@ -34,6 +40,7 @@ export class PostgresOutbox implements OutboxStore<PostgresTx> {
   // Nothing is decided by the time in a message's id, so this process's clock will do.
   readonly #newId = createUuidV7Generator(Date.now)
   readonly #enqueueText: string
+  readonly #marks = new MessageMarks()
 
   constructor(connections: Connections, schema: string) {
     this.#connections = connections
@@ -62,8 +69,12 @@ export class PostgresOutbox implements OutboxStore<PostgresTx> {
     leaseMs,
   }: Parameters<OutboxStore<PostgresTx>['claimMessages']>[0]): Promise<readonly ClaimedMessage[]> {
     if (wanted.length === 0) return []
-    const values = claimValues(wanted, leaseMs)
-    return (await this.#connections.commitQuery(CLAIM_MESSAGES, values)).map(asClaimedMessage)
+    const marked = wanted.map((each) => this.#marks.begin(each))
+    const values = claimValues(marked, leaseMs)
+    const rows = await this.#connections.commitQuery(CLAIM_MESSAGES, values)
+    const dueForMs = readDueForMs(rows)
+    for (const each of marked) this.#marks.end(each, dueForMs.get(each.destination))
+    return rows.map(asClaimedMessage)
   }
 
   async settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<string>> {
@@ -73,10 +84,18 @@ export class PostgresOutbox implements OutboxStore<PostgresTx> {
     return new Set(rows.map(({ token }) => token ?? ''))
   }
 
-  async nextMessageDueInMs(destinations: readonly string[]): Promise<number | undefined> {
-    return this.#connections.use(async (connection) =>
-      findNextMessageDueInMs(connection, destinations),
+  async nextMessageDueInMs(
+    destinations: readonly string[],
+    withinMs: number,
+  ): Promise<number | undefined> {
+    const marked = destinations.map((destination) => this.#marks.find(destination))
+    const dueInMs = await this.#connections.use(async (connection) =>
+      findNextMessageDueInMs(connection, marked, withinMs),
     )
+    const known = [dueInMs, ...marked.map(({ wholeInMs }) => wholeInMs)].filter(
+      (ms) => ms !== undefined,
+    )
+    return known.length === 0 ? undefined : Math.min(...known)
   }
 
   async pauseDestination(name: string, reason: string): Promise<boolean> {

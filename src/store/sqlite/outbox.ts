@@ -61,8 +61,11 @@ export class SqliteOutbox implements OutboxStore<SqliteTx> {
     )
   }
 
-  nextMessageDueInMs(destinations: readonly string[]): Promise<number | undefined> {
-    return this.connections.read((reader) => findNextMessageDueInMs(reader, destinations))
+  nextMessageDueInMs(
+    destinations: readonly string[],
+    withinMs: number,
+  ): Promise<number | undefined> {
+    return this.connections.read((reader) => findNextMessageDueInMs(reader, destinations, withinMs))
   }
 
   pauseDestination(name: string, reason: string): Promise<boolean> {

@@ -7,7 +7,7 @@
 
 import { existsSync } from 'node:fs'
 import type { WebhookEvent } from '../../../src/model/event.ts'
-import type { StepContext } from '../../../src/work/step-context.ts'
+import type { CallOptions, StepContext } from '../../../src/work/step-context.ts'
 import type { ScriptHost, ScriptTx } from './scripted-handler.ts'
 import { WRITE_EFFECT } from './scripted-handler.ts'
 
@@ -17,13 +17,15 @@ export type ScriptedStep =
   /** A `step.tx` that does the same, reaches a point of its name, and then commits. */
   | readonly ['open tx', string]
   /** A `step.call` to the sink. */
-  | readonly ['call', string]
+  | readonly ['call', string, CallOptions?]
+  /** Writes a row of the effects ledger on a connection of the handler's own, between steps. */
+  | readonly ['outside', string]
   /** Tells the test that this point is reached, and waits to be told to go on. */
   | readonly ['reach', string]
   /** Blocks the event loop until there is such a file. */
   | readonly ['spin', string]
-  /** Blocks the event loop for so many milliseconds. */
-  | readonly ['busy', number]
+  /** Blocks the event loop for so many milliseconds, once for all the events of the process that are here by then. */
+  | readonly ['busy together', number]
   | readonly ['throw', string]
   /** SIGKILL to itself. */
   | readonly ['kill']
@@ -64,7 +66,7 @@ async function run(scripted: ScriptedStep, { event, step, host, sink }: Scene): 
         await host.reach(`${scripted[1]} ${event.key}`)
       })
     case 'call':
-      return step.call(scripted[1], async ({ idempotencyKey, signal }) => {
+      return step.call(scripted[1], scripted[2] ?? {}, async ({ idempotencyKey, signal }) => {
         const response = await fetch(sink, {
           method: 'POST',
           body: `${event.key}:${scripted[1]}`,
@@ -73,20 +75,35 @@ async function run(scripted: ScriptedStep, { event, step, host, sink }: Scene): 
         })
         if (!response.ok) throw new Error(`The sink answered ${response.status}`)
       })
+    case 'outside':
+      return host.queryOutside?.(WRITE_EFFECT, [event.key, scripted[1]])
     case 'reach':
       return host.reach(`${scripted[1]} ${event.key}`)
     case 'spin':
       while (!existsSync(scripted[1]));
       return
-    case 'busy': {
-      const until = performance.now() + scripted[1]
-      while (performance.now() < until);
-      return
-    }
+    case 'busy together':
+      return blockTogether(scripted[1])
     case 'throw':
       throw new Error(scripted[1])
     case 'kill':
       process.kill(process.pid, 'SIGKILL')
       return new Promise(() => undefined)
   }
+}
+
+/** How long others may still come, before the event loop is blocked. */
+const GATHER_MS = 100
+let blocking: Promise<void> | undefined
+
+function blockTogether(ms: number): Promise<void> {
+  blocking ??= new Promise((resolve) => {
+    setTimeout(() => {
+      blocking = undefined
+      const until = performance.now() + ms
+      while (performance.now() < until);
+      resolve()
+    }, GATHER_MS)
+  })
+  return blocking
 }

@@ -11,7 +11,9 @@ import type { Inbox } from '../../../src/inbox.ts'
 import { httpDestination } from '../../../src/outbox/http-destination.ts'
 import type { Store } from '../../../src/store/contract.ts'
 import { postgresStore } from '../../../src/store/postgres/index.ts'
+import { toSqlValue } from '../../../src/store/sqlite/driver.ts'
 import { sqliteStore } from '../../../src/store/sqlite/index.ts'
+import { openDriver } from '../../../src/store/sqlite/open-driver.ts'
 import { createFaultSources } from './fault-sources.ts'
 import { createProbedClients } from './probed-client.ts'
 import type { Boundary } from './probed-client.ts'
@@ -106,19 +108,24 @@ function addHandler(
   { handler = {}, steps, store }: SubjectConfig,
   reach: (point: string) => Promise<void>,
 ): void {
+  const host = { reach, queryOutside: queryOutside(store) }
   if (steps === undefined) {
-    const host = { reach, queryOutside: queryOutside(store) }
     return void inbox.on('partner', '*', handler, createScriptedHandler(host))
   }
   const { sink, options = {}, types = '*' } = steps
-  inbox.steps('partner', types, options, createScriptedSteps({ reach }, sink))
+  inbox.steps('partner', types, options, createScriptedSteps(host, sink))
 }
 
 function queryOutside(
   config: StoreConfig,
 ): (sql: string, params: readonly unknown[]) => Promise<void> {
   return async (sql, params) => {
-    if (config.engine !== 'postgres') throw new Error('There is no connection beside ours')
+    if (config.engine === 'sqlite') {
+      const handle = (await openDriver('libsql')).open(config.file)
+      handle.execute('pragma busy_timeout = 5000')
+      handle.prepare(sql.replaceAll('$', '?')).query(params.map(toSqlValue))
+      return handle.close()
+    }
     const client = new pg.Client(config.connection)
     await client.connect()
     await client.query(sql, [...params])

@@ -37,6 +37,8 @@ export interface StartOptions {
   /** Listen on 127.0.0.1 as well, on a free port. */
   readonly tcp?: boolean
   readonly version?: ServerVersion
+  /** Added to the environment of the server. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 export interface ConnectionConfig {
@@ -166,6 +168,7 @@ class LocalServer implements PostgresServer {
       ...this.#user,
       cwd: this.socketDir,
       stdio: ['ignore', log, log],
+      env: { ...process.env, ...this.#options.env },
       detached: true,
     })
     this.#process.unref()

@@ -9,7 +9,7 @@
  */
 
 import type { TestProject } from 'vitest/node'
-import { findOrInstallRedisServer } from './find-redis-server.ts'
+import { findOrInstall } from '../tools/find-or-install.ts'
 import { RedisServer } from './start-redis.ts'
 import type { RedisAddress } from './start-redis.ts'
 
@@ -24,7 +24,7 @@ declare module 'vitest' {
 
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const url = process.env['HOOKONCE_TEST_REDIS_URL'] ?? ''
-  const binary = findOrInstallRedisServer()
+  const binary = findOrInstall('redis-server')
   project.provide('hasRedisServer', binary !== undefined)
   if (binary === undefined) {
     const message = 'There is no redis-server on the PATH'

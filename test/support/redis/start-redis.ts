@@ -6,7 +6,7 @@ import { connect, createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findRedisServer } from './find-redis-server.ts'
+import { findProgram } from '../tools/find-or-install.ts'
 
 /** How to reach a server: by a socket in a folder of its own, or by the URL that was given. */
 export type RedisAddress = { readonly path: string } | { readonly url: string }
@@ -71,7 +71,7 @@ async function launch(
   args: readonly string[],
   target: { path: string } | { port: number; host: string },
 ): Promise<ChildProcess> {
-  const binary = findRedisServer()
+  const binary = findProgram('redis-server')
   if (binary === undefined) throw new Error('There is no redis-server')
   const lasting = ['--save', '', '--appendonly', 'no', '--dir', dir, '--daemonize', 'no']
   const server = spawn(binary, [...args, ...lasting], { stdio: ['ignore', 'pipe', 'pipe'] })

@@ -6,6 +6,11 @@
  * queue does not stand in front of the others. The messages are locked first and updated by their ids then:
  * a join with what a limited, locking query gives could be planned to lock more than it gives.
  *
+ * Each from a low-water mark of its own on, as with events (`../message-marks.ts`): while an old snapshot is
+ * held somewhere, the dead entries of what was sent stay at the head of the index, and each claim would walk
+ * over all of them. Measured on PostgreSQL 18 behind 100,000 sent messages: 25 to 34 ms and 6,402 buffers for
+ * a claim that finds nothing, 1 ms from the mark; and sending the 100,000 took 11.9 s without and 5.0 s with it.
+ *
  * Whoever claims what was leased to another takes over from a relay that is gone, frozen or cut off.
  * That one may have sent the message, so it is uncertain from when it was claimed.
  *
@@ -18,28 +23,35 @@ import type { TextRow } from '../connection.ts'
 
 /** Part of migration 2: once that is released, a change needs a migration of its own. */
 export const CREATE_CLAIM_MESSAGES = `
-create function {schema}.claim_messages(names text[], limits integer[], lease_ms bigint)
+create function {schema}.claim_messages(names text[], limits integer[], ages_ms bigint[], lease_ms bigint)
 returns table (
   id uuid, destination text, key text, event_id uuid, content_type text, headers text, body text,
-  created_at bigint, attempts integer, token bigint, uncertain_for_ms bigint, answer text, same_answers integer)
+  created_at bigint, attempts integer, token bigint, uncertain_for_ms bigint, answer text, same_answers integer,
+  due_for_ms bigint)
 language plpgsql as $claim_messages$
 #variable_conflict use_column
 declare
   -- A variable, since PostgreSQL uses no index for a comparison with a function that changes as it runs.
-  due_by timestamptz := clock_timestamp();
-  taken  uuid[];
+  due_by    timestamptz := clock_timestamp();
+  mark      timestamptz;
+  taken     uuid[];
+  first_due timestamptz;
 begin
   perform {schema}.require_settings();
   for i in 1 .. cardinality(names) loop
     continue when exists (select from {schema}.paused_destinations p where p.name = names[i]);
-    taken := array(select q.message_id
-                     from {schema}.message_queue q
-                    where q.destination = names[i]
-                      and q.send_at <= due_by
-                    order by q.send_at, q.message_id
-                    limit limits[i]
-                      for update skip locked);
-    continue when cardinality(taken) = 0;
+    mark := coalesce(due_by - ages_ms[i] * interval '1 millisecond', '-infinity');
+    select array_agg(due.message_id), min(due.send_at)
+      into taken, first_due
+      from (select q.message_id, q.send_at
+              from {schema}.message_queue q
+             where q.destination = names[i]
+               and q.send_at >= mark
+               and q.send_at <= due_by
+             order by q.send_at, q.message_id
+             limit limits[i]
+               for update skip locked) due;
+    continue when taken is null;
     return query
     with claimed as (
            update {schema}.message_queue q
@@ -53,7 +65,8 @@ begin
            returning q.*)
     select m.id, m.destination, m.key, m.event_id, m.content_type, m.headers, encode(m.body, 'hex'),
            (extract(epoch from m.created_at) * 1000)::bigint, c.attempts, c.lease_token,
-           (extract(epoch from c.claimed_at - c.uncertain_since) * 1000)::bigint, c.answer, c.same_answers
+           (extract(epoch from c.claimed_at - c.uncertain_since) * 1000)::bigint, c.answer, c.same_answers,
+           (extract(epoch from due_by - first_due) * 1000)::bigint
       from claimed c
       join {schema}.messages m on m.id = c.message_id
      where m.id = any(taken)
@@ -62,19 +75,29 @@ begin
 end
 $claim_messages$;`
 
-// $1 destinations  $2 how many of each  $3 lease in ms
+// $1 destinations  $2 how many of each  $3 from how long ago on, in ms  $4 lease in ms
 export const CLAIM_MESSAGES = `
-  select * from {schema}.claim_messages($1, $2, $3)`
+  select * from {schema}.claim_messages($1, $2, $3, $4)`
 
-export function claimValues(
-  wanted: readonly { readonly destination: string; readonly limit: number }[],
-  leaseMs: number,
-): unknown[] {
+export interface WantedMessages {
+  readonly destination: string
+  readonly limit: number
+  /** How long ago the low-water mark is; `undefined` looks at the whole queue. */
+  readonly ageMs: number | undefined
+}
+
+export function claimValues(wanted: readonly WantedMessages[], leaseMs: number): unknown[] {
   return [
     textArray(wanted.map(({ destination }) => destination)),
     plainArray(wanted.map(({ limit }) => limit)),
+    plainArray(wanted.map(({ ageMs }) => ageMs ?? 'NULL')),
     leaseMs,
   ]
+}
+
+/** For how long the first of the claimed messages was due, for each destination. */
+export function readDueForMs(rows: readonly TextRow[]): ReadonlyMap<string, number> {
+  return new Map(rows.map((row) => [row['destination'] ?? '', Number(row['due_for_ms'])]))
 }
 
 export function asClaimedMessage(row: TextRow): ClaimedMessage {

@@ -5,9 +5,9 @@
  * - Dead is whose heart has not beaten for a while by the database's clock, or who has no record at all.
  * - A row that a step's transaction holds is skipped: that transaction may still commit, and the next sweep
  *   finds what it left.
- * - The worker is looked up in a subquery of its own, not in a join: a row that was leased anew between the
- *   statement's snapshot and its lock is looked at again, and a join would then compare it with the
- *   worker it had before.
+ * - What is locked must have the token that was read. A row that was leased anew between the statement's
+ *   snapshot and its lock is looked at again, but everything else of the statement still sees the snapshot:
+ *   a worker that has started since would seem to have no heart (`test/postgres/lease-races.test.ts`).
  *
  * @module
  */
@@ -17,15 +17,19 @@ import type { Connection } from '../connection.ts'
 
 // $1 dead after ms  $2 this worker  $3 crashes max
 const SWEEP = `
-  with held as materialized (
-         select q.event_id, q.run, q.attempts, q.crashes + 1 as crashes, q.lease_worker
+  with orphans as materialized (
+         select q.event_id, q.lease_token
            from {schema}.queue q
           where q.lease_token is not null
             and q.lease_worker <> $2
             and coalesce((select max(w.beat_at) from {schema}.workers w where w.worker_id = q.lease_worker),
-                         '-infinity') < clock_timestamp() - $1::float8 * interval '1 millisecond'
+                         '-infinity') < clock_timestamp() - $1::float8 * interval '1 millisecond'),
+       held as materialized (
+         select q.event_id, q.run, q.attempts, q.crashes + 1 as crashes, q.lease_worker
+           from orphans o
+           join {schema}.queue q on q.event_id = o.event_id and q.lease_token = o.lease_token
           order by q.event_id
-            for update skip locked),
+            for update of q skip locked),
        freed as (
          update {schema}.queue q
             set crashes = held.crashes, lease_token = null, lease_worker = null, lease_until = null,

@@ -4,6 +4,9 @@
  * A retry gets what was kept, so that what cannot be kept whole is refused when it is returned, with the path
  * of what is wrong: JSON would make `null` of a NaN, text of a Date and nothing of a Map, without a word.
  *
+ * What survives is kept, however awkward to a database: a step need not return anything, and NUL and lone
+ * surrogates, which PostgreSQL's text cannot hold, are escapes in JSON's.
+ *
  * @module
  */
 

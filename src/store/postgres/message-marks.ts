@@ -1,0 +1,78 @@
+/**
+ * From where on the queue of each destination is worth looking at.
+ *
+ * Before the first message of a claim there was nothing to send, but perhaps many dead entries of the index
+ * (`sql/claim-messages.ts` has the measurement). What becomes visible there later, because its transaction
+ * took long, its destination was resumed or a clock was set, is found by a look at the whole queue: once a
+ * second while there is work, and a relay that goes to sleep is told to come back for it.
+ *
+ * A mark is kept as how long ago it is and counted on by a clock that nobody sets: this process and the
+ * database need not agree on the time.
+ *
+ * @module
+ */
+
+export class MessageMarks {
+  readonly #marks = new Map<string, Mark>()
+
+  /** Before a claim: how long ago it begins to look; `undefined` for the whole queue. */
+  begin<Wanted extends { readonly destination: string }>(wanted: Wanted): Wanted & Look {
+    const now = performance.now()
+    const mark = this.#marks.get(wanted.destination)
+    const isGood = mark !== undefined && now - mark.wholeAt < WHOLE_EVERY_MS
+    return { ...wanted, ageMs: isGood ? ageOf(mark, now) : undefined, at: now }
+  }
+
+  /** After it, with for how long the first of the claimed messages was due. */
+  end({ destination, ageMs, at }: Look, dueForMs: number | undefined): void {
+    const known = this.#marks.get(destination)
+    const wasWhole = ageMs === undefined
+    if (dueForMs === undefined && !wasWhole) {
+      if (known !== undefined) known.wasWhole = false
+      return
+    }
+    this.#marks.set(destination, {
+      lowWaterAt: at - (dueForMs ?? 0),
+      wholeAt: wasWhole ? at : (known?.wholeAt ?? at),
+      wasWhole,
+    })
+  }
+
+  /** For a look that claims nothing: in how long the whole queue is to be looked at, if the last claim did not. */
+  find(destination: string): {
+    readonly destination: string
+    readonly ageMs: number | undefined
+    readonly wholeInMs: number | undefined
+  } {
+    const now = performance.now()
+    const mark = this.#marks.get(destination)
+    if (mark === undefined) return { destination, ageMs: undefined, wholeInMs: undefined }
+    const wholeInMs = Math.max(0, Math.ceil(mark.wholeAt + WHOLE_EVERY_MS - now))
+    return {
+      destination,
+      ageMs: ageOf(mark, now),
+      wholeInMs: mark.wasWhole ? undefined : wholeInMs,
+    }
+  }
+}
+
+interface Look {
+  readonly destination: string
+  readonly ageMs: number | undefined
+  readonly at: number
+}
+
+interface Mark {
+  lowWaterAt: number
+  wholeAt: number
+  /** Whether the last claim looked at the whole queue. */
+  wasWhole: boolean
+}
+
+function ageOf({ lowWaterAt }: Mark, now: number): number {
+  return Math.ceil(now - lowWaterAt) + SLACK_MS
+}
+
+/** A message may become visible later than one that is due after it, by as long as its transaction took. */
+const SLACK_MS = 1_000
+const WHOLE_EVERY_MS = 1_000

@@ -1,0 +1,229 @@
+/**
+ * Clocks that are wrong, and clocks that jump. Leases, hearts and what is due go by the database's clock alone.
+ *
+ * On PostgreSQL that is the server's, whatever the machines of the workers think: here they are processes with
+ * another time than the server's. SQLite has no clock but its process's, and its processes share one machine
+ * and so one clock: there it is only our own code's reading of the time that can be wrong by itself.
+ */
+
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createPostgres, createSqlite } from '../support/faults/make-database.ts'
+import { ENGINES } from '../support/faults/fault-database.ts'
+import type { Engine, FaultDatabase } from '../support/faults/fault-database.ts'
+import { accept } from '../support/faults/fault-inbox.ts'
+import { forSteps } from '../support/faults/fault-sources.ts'
+import { AT_ONCE, openOutbox } from '../support/faults/outbox-under-fault.ts'
+import { post } from '../support/faults/post.ts'
+import type { ScriptedStep, StepScript } from '../support/faults/scripted-steps.ts'
+import { startSubject } from '../support/faults/start-subjects.ts'
+import { HASTY, openScene, SOON } from '../support/faults/steps-scene.ts'
+import type { SpawnOptions, Subject } from '../support/faults/subject.ts'
+import type { SubjectConfig } from '../support/faults/subject-messages.ts'
+import { startPostgres } from '../support/postgres/start-postgres.ts'
+import { startSink } from '../support/sink.ts'
+import { createSettableClock, hasNoFaketime, withClockOff } from '../support/tools/wrong-clock.ts'
+import type { SettableClock } from '../support/tools/wrong-clock.ts'
+
+const TEN_MINUTES_MS = 600_000
+const HOUR_MS = 3_600_000
+
+/** A process whose clock is off by so much, as far as it can be on this engine. */
+function wrongBy(engine: Engine, offMs: number): SpawnOptions {
+  return engine === 'postgres' ? { env: withClockOff(offMs) } : withDateOff(offMs)
+}
+
+describe.each(ENGINES)('with the wrong time, on %s', (engine) => {
+  test.skipIf(hasNoFaketime)(
+    'C08: workers whose clocks are ten minutes off take no lease early, and none late',
+    async () => {
+      const { database, other, start } = await openScene(engine)
+      const ahead = await start({ worker: HASTY }, wrongBy(engine, TEN_MINUTES_MS))
+      await accept(
+        other,
+        forSteps({ key: 'held', first: [['reach', 'inside']], steps: [['tx', 'a']] }),
+      )
+      await ahead.untilReached('inside held')
+      const behind = await start({ worker: HASTY }, wrongBy(engine, -TEN_MINUTES_MS))
+      // It has looked for the dead when it started, and looks again while it runs these.
+      for (let i = 0; i < 5; i += 1) {
+        await accept(other, forSteps({ key: `evt_${i}`, steps: [['tx', 'a']] }))
+        await Promise.race([
+          ahead.untilHappened('event.done', `evt_${i}`),
+          behind.untilHappened('event.done', `evt_${i}`),
+        ])
+      }
+      expect(behind.countHappened('event.crashed')).toBe(0)
+
+      await ahead.kill()
+      await behind.untilHappened('event.done', 'held')
+      expect(behind.countHappened('event.crashed')).toBe(1)
+      expect(await database.listWrongEffects(['held:a'])).toEqual([])
+    },
+  )
+
+  test.skipIf(hasNoFaketime)(
+    'X19: a relay whose clock is an hour behind sends by the clock of the database',
+    async () => {
+      const outbox = await openOutbox(engine)
+      const sink = await startSink({ answer: () => ({ status: 503, body: 'later' }) })
+      await outbox.write(1)
+
+      const retry = { ...AT_ONCE, firstMs: TEN_MINUTES_MS, maxMs: TEN_MINUTES_MS }
+      const relay = await startSubject(
+        'relay',
+        {
+          store: outbox.database.store,
+          sink: { url: sink.url, allow: ['127.0.0.1'], retry },
+          relay: {},
+        },
+        wrongBy(engine, -HOUR_MS),
+      )
+      await relay.untilHappened('message.failed')
+      const [waiting] = await outbox.untilIn('ready')
+
+      // The wait is up to a tenth longer or shorter than the policy says.
+      const waitsMs = waiting!.sendAt!.getTime() - waiting!.createdAt.getTime()
+      expect(waitsMs).toBeGreaterThan(TEN_MINUTES_MS / 2)
+      expect(waitsMs).toBeLessThan(2 * TEN_MINUTES_MS)
+    },
+  )
+})
+
+describe.each(ENGINES)('a clock that is set while they work, on %s', (engine) => {
+  test.skipIf(hasNoFaketime)(
+    'C10: an hour back: nothing stands still for that long, and somebody says so',
+    async () => {
+      const { clock, database, deliver, start } = await openClocked(engine)
+      // It has room for one, so that the other waits; a second worker comes when the clock has been set.
+      const first = await start({ worker: { ...STEADY, stepsMax: 1 } })
+      await deliver('held', { first: [['reach', 'inside']], steps: [['tx', 'a']] })
+      await first.untilReached('inside held')
+      await deliver('waiting', { steps: [['tx', 'a']] })
+
+      clock.set(-HOUR_MS)
+      const second = await start({ worker: STEADY })
+      await second.untilHappened('event.done', 'waiting')
+      await deliver('after', { steps: [['tx', 'a']] })
+      await second.untilHappened('event.done', 'after')
+      await Promise.race([
+        first.untilHappened('clock.went-back'),
+        second.untilHappened('clock.went-back'),
+      ])
+      expect(second.countHappened('event.crashed')).toBe(0)
+
+      await first.kill()
+      await second.untilHappened('event.done', 'held')
+      expect(second.countHappened('event.crashed')).toBe(1)
+      expect(await database.listWrongEffects(['held:a', 'waiting:a', 'after:a'])).toEqual([])
+    },
+  )
+
+  test.skipIf(hasNoFaketime)(
+    'C10: an hour back while nobody is at work: what was stored before runs all the same',
+    async () => {
+      const { clock, database, deliver, start } = await openClocked(engine)
+      await deliver('before', { steps: [['tx', 'a']] })
+
+      clock.set(-HOUR_MS)
+      const worker = await start({ worker: STEADY })
+      await worker.untilHappened('event.done', 'before')
+
+      await worker.untilHappened('clock.went-back')
+      expect(await database.listWrongEffects(['before:a'])).toEqual([])
+    },
+  )
+
+  test.skipIf(hasNoFaketime)(
+    'C10: an hour ahead: what runs is taken over once at most, and its effects happen once',
+    async () => {
+      const { clock, database, deliver, start } = await openClocked(engine)
+      const keys = Array.from({ length: 10 }, (_, i) => `evt_${i}`)
+      const steps: readonly ScriptedStep[] = [
+        ['tx', 'a'],
+        ['reach', 'inside'],
+        ['tx', 'b'],
+      ]
+      const first = await start({ worker: { ...STEADY, deadAfterMs: 60_000 } })
+      for (const key of keys) await deliver(key, { first: steps, steps: [steps[0]!, steps[2]!] })
+      await Promise.all(keys.map((key) => first.untilReached(`inside ${key}`)))
+
+      // Between two of its heartbeats, so that whoever looks sees one that is an hour old.
+      first.signal('SIGSTOP')
+      clock.set(HOUR_MS)
+      const second = await start({ worker: { ...STEADY, deadAfterMs: 60_000 } })
+      for (const key of keys) await second.untilHappened('event.done', key)
+      first.signal('SIGCONT')
+      for (const key of keys) first.goOn(`inside ${key}`)
+      for (const key of keys) await first.untilHappened('lease.lost', key)
+      await deliver('after', { steps: [['tx', 'a']] })
+      await Promise.race([
+        first.untilHappened('event.done', 'after'),
+        second.untilHappened('event.done', 'after'),
+      ])
+
+      expect(second.countHappened('event.crashed')).toBe(keys.length)
+      expect(first.countHappened('event.crashed')).toBe(0)
+      const effects = keys.flatMap((key) => [`${key}:a`, `${key}:b`])
+      expect(await database.listWrongEffects([...effects, 'after:a'])).toEqual([])
+    },
+  )
+})
+
+/** Longer than any pause of a busy machine, and short enough to wait for. */
+const STEADY = { concurrency: 2, deadAfterMs: 3_000, pollMs: 50, stepsMax: 32 }
+
+interface Clocked {
+  readonly clock: SettableClock
+  readonly database: FaultDatabase
+  deliver(key: string, script: StepScript): Promise<void>
+  start(config: Partial<SubjectConfig>): Promise<Subject>
+}
+
+/** A database whose clock can be set: the server's own, or that of all the processes of a file. */
+async function openClocked(engine: Engine): Promise<Clocked> {
+  const clock = createSettableClock()
+  const { database, options } = await createClocked(engine, clock)
+  const sink = await startSink()
+  const { store } = database
+  const receiver = await startSubject('receiver', { store }, options)
+  return {
+    clock,
+    database,
+    deliver: async (key, script) => {
+      const { status } = await post(receiver.url, forSteps({ key, ...script }))
+      expect(status).toBe(200)
+    },
+    start: (config) =>
+      startSubject(
+        'worker',
+        { store, steps: { sink: sink.url, options: SOON }, ...config },
+        options,
+      ),
+  }
+}
+
+async function createClocked(
+  engine: Engine,
+  { env }: SettableClock,
+): Promise<{ database: FaultDatabase; options: SpawnOptions }> {
+  if (engine === 'sqlite') {
+    const { database, drop } = await createSqlite()
+    onTestFinished(drop)
+    return { database, options: { env } }
+  }
+  const server = await startPostgres({ env })
+  onTestFinished(() => server.dispose())
+  const { database, drop } = await createPostgres(server.config)
+  onTestFinished(drop)
+  return { database, options: {} }
+}
+
+/** A process that reads another time than its machine has, in JavaScript. */
+function withDateOff(offMs: number): SpawnOptions {
+  const code = `const Real = Date
+    globalThis.Date = class extends Real {
+      constructor(...args) { if (args.length === 0) super(Real.now() + ${offMs}); else super(...args) }
+      static now() { return Real.now() + ${offMs} }
+    }`
+  return { nodeOptions: ['--import', `data:text/javascript,${encodeURIComponent(code)}`] }
+}

@@ -1,0 +1,101 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import https from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { ENGINES } from '../support/faults/fault-database.ts'
+import { openOutbox } from '../support/faults/outbox-under-fault.ts'
+import { startSubject } from '../support/faults/start-subjects.ts'
+import { makeCertificate } from '../support/make-certificate.ts'
+
+const HERE = '127.0.0.1'
+const DAY_MS = 86_400_000
+
+describe.each(ENGINES)('X15: on %s, a receiver whose certificate', (engine) => {
+  test.each([
+    ['holds', 'sent', {}, ''],
+    ['is signed by itself', 'failed', { issuer: 'itself' }, 'self-signed'],
+    ['is signed by a stranger', 'failed', { issuer: 'stranger' }, 'unable to verify'],
+    ['has expired', 'failed', { until: new Date(Date.now() - DAY_MS) }, 'expired'],
+    ['is not valid yet', 'failed', { from: new Date(Date.now() + DAY_MS) }, 'not yet valid'],
+    ['is for another host', 'failed', { address: '127.0.0.9' }, 'altnames'],
+  ] as const)('%s: a message is %s', async (_what, expected, flaw, why) => {
+    const outbox = await openOutbox(engine)
+    const { tls, authority } = issue(flaw)
+    let requests = 0
+    const server = https.createServer(tls, (_request, response) => {
+      requests += 1
+      response.end('ok')
+    })
+    await new Promise<void>((resolve) => server.listen(0, HERE, resolve))
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    await outbox.write(1)
+
+    // A process of its own, since it is when it starts that Node reads whom to trust.
+    const relay = await startSubject(
+      'relay',
+      {
+        store: outbox.database.store,
+        sink: { url: `https://${HERE}:${port}/`, allow: [HERE], retry: { firstMs: 600_000 } },
+        relay: {},
+      },
+      { env: { NODE_EXTRA_CA_CERTS: authority } },
+    )
+    await relay.untilHappened(`message.${expected}`)
+
+    expect(requests).toBe(expected === 'sent' ? 1 : 0)
+    if (expected === 'sent') return
+    const [waiting] = await outbox.untilIn('ready')
+    expect(waiting?.failures).toMatchObject([
+      { reason: 'unreachable', message: expect.stringContaining(why) as string },
+    ])
+    expect(waiting?.uncertainSince).toBeUndefined()
+  })
+})
+
+interface Flaw {
+  readonly issuer?: 'authority' | 'itself' | 'stranger'
+  readonly from?: Date
+  readonly until?: Date
+  readonly address?: string
+}
+
+const AUTHORITY = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+const OWN = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+
+/** A certificate with at most one thing wrong, and the file of the authority that is trusted. */
+function issue({ issuer = 'authority', address = HERE, ...times }: Flaw): {
+  readonly tls: { readonly key: string; readonly cert: string }
+  readonly authority: string
+} {
+  const folder = mkdtempSync(join(tmpdir(), 'hookonce-tls-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const valid = { from: new Date(Date.now() - DAY_MS), until: new Date(Date.now() + 2 * DAY_MS) }
+  const authority = join(folder, 'authority.pem')
+  writeFileSync(
+    authority,
+    makeCertificate({
+      ...valid,
+      subject: 'authority',
+      publicKey: AUTHORITY.publicKey,
+      issuer: 'authority',
+      issuerKey: AUTHORITY.privateKey,
+      isAuthority: true,
+    }),
+  )
+  const cert = makeCertificate({
+    ...valid,
+    ...(times.until === undefined ? {} : { from: new Date(Date.now() - 2 * DAY_MS) }),
+    ...times,
+    subject: 'receiver',
+    publicKey: OWN.publicKey,
+    issuer: issuer === 'itself' ? 'receiver' : issuer,
+    issuerKey: issuer === 'authority' ? AUTHORITY.privateKey : OWN.privateKey,
+    addresses: [address],
+  })
+  const key = OWN.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
+  return { tls: { key, cert }, authority }
+}
