@@ -44,10 +44,14 @@ export function setup(project: TestProject): void {
  * signal to the child must reach the child, and not a parent in between.
  */
 function findPreload(faketime: string): string | null {
-  const preload = execFileSync(faketime, ['-m', '-f', '+0s', 'printenv', 'LD_PRELOAD'])
-    .toString()
-    .trim()
-  const env = { ...process.env, LD_PRELOAD: preload, FAKETIME: '+86400s' }
-  const shifted = Number(execFileSync(process.execPath, ['-p', 'Date.now()'], { env }).toString())
-  return shifted - Date.now() > 43_200_000 ? preload : null
+  try {
+    const asked = execFileSync(faketime, ['-m', '-f', '+0s', 'printenv', 'LD_PRELOAD'])
+    const preload = asked.toString().trim()
+    const env = { ...process.env, LD_PRELOAD: preload, FAKETIME: '+86400s' }
+    const shifted = execFileSync(process.execPath, ['-p', 'Date.now()'], { env })
+    return Number(shifted.toString()) - Date.now() > 43_200_000 ? preload : null
+  } catch {
+    // Installed, and of no use to this Node.
+    return null
+  }
 }
