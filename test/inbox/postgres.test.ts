@@ -4,6 +4,7 @@ import { outboxContract } from './outbox.ts'
 import { receiveContract } from './receive.ts'
 import { stepsContract } from './steps.ts'
 import { workContract } from './work.ts'
+import { writesContract } from './writes.ts'
 
 const shared = inject('postgres')
 
@@ -12,6 +13,7 @@ describe.skipIf(shared === null)('PostgreSQL', () => {
   const underTest = postgresUnderTest('PostgreSQL', () => shared)
   receiveContract(underTest)
   workContract(underTest)
+  writesContract(underTest)
   outboxContract(underTest)
   stepsContract(underTest)
 })
