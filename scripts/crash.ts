@@ -143,7 +143,8 @@ async function sendOnce(run: Run, random: Random, event: ScriptedEvent): Promise
 
 function createEvent(random: Random, key: string): ScriptedEvent {
   const chance = random.next()
-  if (chance < 0.75) return { key }
+  if (chance < 0.4) return { key }
+  if (chance < 0.75) return { key, steps: [['note', 'done']] }
   if (chance < 0.85)
     return {
       key,

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { OptionInvalidError } from '../errors.ts'
+
 export type CommitResult =
   | { readonly status: 'committed' }
   /** The database said no, and why. */
@@ -23,4 +25,18 @@ export interface LentTx<Tx> {
   flush(): Promise<void>
   /** Refuses every further statement now, without waiting. For timeouts. */
   revokeNow(): void
+}
+
+/** A statement whose answer its handler does not need. */
+export interface Write {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+/** What `tx.write` was given. */
+export function requireWrite(text: unknown, values: unknown): Write {
+  if (typeof text !== 'string') throw new OptionInvalidError('tx.write text', 'a string', text)
+  if (values !== undefined && !Array.isArray(values))
+    throw new OptionInvalidError('tx.write values', 'a list', values)
+  return { text, values: values ?? [] }
 }

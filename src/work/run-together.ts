@@ -13,6 +13,7 @@ import { asError, HookonceError, SettingRefusedError } from '../errors.ts'
 import { findContention } from '../store/contention.ts'
 import type { ClaimedEvent, Group } from '../store/contract.ts'
 import { InterruptedError } from './interruption.ts'
+import { GroupEndedError, GroupLostError } from './let-go.ts'
 import { endOf } from './run-event.ts'
 import { noteContention, runInGroup, unhandled } from './run-in-group.ts'
 import type { RunInGroupContext } from './run-in-group.ts'
@@ -47,7 +48,12 @@ export async function runTogether<Tx>(
       settled.push(unhandled(event))
       continue
     }
-    const result = await runInGroup(context, group, event, unit, { defersWrites: true })
+    const hadWrites = group.hasWrites()
+    const result = await runInGroup(context, group, event, unit, { defersWrites: true }).catch(
+      (error: unknown) => {
+        throw hadWrites ? excuse(context, error, [...settled.slice(answered), { event }]) : error
+      },
+    )
     if (result.status === 'failed') {
       if (result.error instanceof SettingRefusedError) {
         context.sizes.neverGroup(unit)
@@ -55,7 +61,8 @@ export async function runTogether<Tx>(
       }
       const isContended = result.contention !== undefined
       if (isContended) noteContention(context, unit)
-      return { status: 'spoiled', cause: result.error, isContended, ranBefore: settled.length }
+      const ranBefore = hadWrites ? answered : settled.length
+      return { status: 'spoiled', cause: result.error, isContended, ranBefore }
     }
     settled.push({ event, unit, settlement: settlementOf(event, unit, result), error: undefined })
     if (settled.length < 2 * answered || !group.hasWrites()) continue
@@ -82,7 +89,10 @@ async function sendWrites<Tx>(
   const timeoutMs = Math.max(...[...units].map((unit) => unit.timeoutMs))
   const end = await endOf(group.flush(), timeoutMs, context.interruption)
   const eachMs = (performance.now() - startedAt) / senders.length
-  for (const { unit } of senders) if (unit !== undefined) context.sizes.measured(unit, eachMs)
+  for (const { unit, settlement } of senders) {
+    const ranMs = 'durationMs' in settlement ? settlement.durationMs : 0
+    if (unit !== undefined) context.sizes.measured(unit, ranMs + eachMs)
+  }
   if (end.status === 'ended' && !('error' in end)) {
     if (group.status() === 'open') return undefined
     throw new HookonceError('TRANSACTION_ENDED', 'What a handler wrote ended the transaction')
@@ -98,4 +108,18 @@ async function sendWrites<Tx>(
   const isContended = findContention(cause) !== undefined
   if (isContended) for (const unit of units) noteContention(context, unit)
   return { status: 'spoiled', cause, isContended, ranBefore: answered }
+}
+
+/**
+ * A statement that an event waits for is sent after what those before it wrote: what ended the connection or the
+ * transaction may have been theirs, and who is blamed for it loses an attempt. Alone it shows.
+ */
+function excuse(
+  context: RunInGroupContext,
+  error: unknown,
+  senders: readonly { readonly event: ClaimedEvent }[],
+): unknown {
+  if (!(error instanceof GroupLostError || error instanceof GroupEndedError)) return error
+  context.runAlone(senders.map(({ event }) => event))
+  return new HookonceError('TRANSACTION_ENDED', error.message, { cause: error })
 }

@@ -4,6 +4,7 @@ import { openStore } from '../support/store-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { claim, DEADLINE_MS, done, recordOne, retryIn, runOne } from '../support/store-steps.ts'
 import { lentTransactionContract } from './lent-transaction.ts'
+import { lentWritesContract } from './lent-writes.ts'
 
 const OTHER_SLOT = { workerId: 'worker-2', slot: 0 }
 
@@ -188,4 +189,5 @@ export function claimContract(underTest: StoreUnderTest): void {
   })
 
   lentTransactionContract(underTest)
+  lentWritesContract(underTest)
 }

@@ -90,6 +90,18 @@ describe.each(ENGINES)('kill -9 at every statement on %s', (engine) => {
       expect(killed).toBeGreaterThan(engine === 'postgres' ? 30 : 12)
     },
   )
+
+  test(
+    'H01: of a group that writes without waiting: each takes effect once',
+    { timeout: LIMIT_MS },
+    async () => {
+      const steps = [['note', 'done']] as const
+      const killed = await killWorkers(engine, workers, (at) =>
+        ['a', 'b', 'c'].map((name) => ({ key: `evt_${at}_${name}`, steps })),
+      )
+      expect(killed).toBeGreaterThan(engine === 'postgres' ? 20 : 10)
+    },
+  )
 })
 
 /** Kills worker n at its n-th boundary until one gets through; then somebody else does what is left. */

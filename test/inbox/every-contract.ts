@@ -4,11 +4,13 @@ import { receiveContract } from './receive.ts'
 import { stepRulesContract } from './step-rules.ts'
 import { stepsContract } from './steps.ts'
 import { workContract } from './work.ts'
+import { writesContract } from './writes.ts'
 
 /** All that an inbox must do on a store. Run by `test/inbox/<store>.test.ts`. */
 export function everyContract(store: StoreUnderTest): void {
   receiveContract(store)
   workContract(store)
+  writesContract(store)
   outboxContract(store)
   stepsContract(store)
   stepRulesContract(store)

@@ -31,6 +31,7 @@ export interface QueryTx {
     sql: string,
     params?: readonly unknown[],
   ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
+  write(sql: string, params?: readonly unknown[]): void
 }
 
 export interface DatabaseUnderTest {

@@ -44,6 +44,8 @@ export interface PgQueryConfig {
   readonly values?: unknown[]
   readonly name?: string
   readonly rowMode?: 'array'
+  /** One statement and no more, also without values. Drivers that do not know it take no notice. */
+  readonly queryMode?: 'extended'
   readonly types?: { getTypeParser(): (value: string) => unknown }
 }
 
@@ -62,8 +64,17 @@ export interface PostgresTx {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as above
   query<Row = any>(config: PostgresTxQuery): Promise<PgResult<Row>>
   /**
-   * Runs one statement whose answer the handler does not need: it is sent together with others, in their
-   * order, and answered before anything is committed. If it fails, the handler has failed.
+   * Runs one statement whose answer the handler does not need, and returns at once. It is sent together with
+   * others, also with those of other events of the group, and costs a fraction of a round trip.
+   *
+   * - Statements run in the order in which they were called, those of `query` among them: a `query` sees what
+   *   was written before it.
+   * - The values are taken as they are at the call.
+   * - What can be known at the call is thrown there: transaction control, a `tx` that is over, values that
+   *   cannot be sent, COPY. What the database refuses fails the handler after it has returned, as if it had
+   *   thrown: nothing of it is kept, and it cannot catch that error.
+   * - Time that it takes counts towards `timeoutMs`.
+   * - A text of several statements is refused by the database, also without values.
    */
   write(text: string, values?: readonly unknown[]): void
 }

@@ -11,11 +11,11 @@
 
 import { HookonceError, OptionInvalidError, SettingRefusedError } from '../../errors.ts'
 import type { LentTx } from '../contract.ts'
-import { findTransactionControl } from '../transaction-control.ts'
+import { requireWrite } from '../lent-transaction.ts'
+import { findTransactionControl, listStatementKeywords } from '../transaction-control.ts'
 import type { Connection } from './connection.ts'
 import type { PgResult, PostgresTx, PostgresTxQuery } from './driver.ts'
 import { listSettingChanges } from './setting-change.ts'
-import { requireWrite } from './pending-writes.ts'
 import type { PendingWrites } from './pending-writes.ts'
 import type { StatementNames } from './statement-names.ts'
 
@@ -73,6 +73,8 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
 
   async flush(): Promise<void> {
     await this.#last
+    // What waits by now belongs to whoever has the transaction.
+    if (!this.#mayStart) throw revoked()
     await this.#writes.send()
   }
 
@@ -80,7 +82,11 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
   #write(text: unknown, values: unknown): void {
     if (this.#isRevoked) throw revoked()
     const write = requireWrite(text, values)
-    refuseUnsafe(inspect(write.text), this.#isAlone)
+    const found = inspect(write.text)
+    refuseUnsafe(found, this.#isAlone)
+    // It takes what is sent after it for its rows, and ends the connection when they are none.
+    if (found.isCopy)
+      throw new OptionInvalidError('tx.write text', 'a statement other than COPY', text)
     this.#writes.add(write)
   }
 
@@ -98,9 +104,14 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     if (this.#isRevoked) throw revoked()
     const query = readQuery(config, values)
     refuseUnsafe(inspect(query.text), this.#isAlone)
+    const writesBefore = this.#writes.added
     await this.#last
     if (!this.#mayStart) throw revoked()
-    if (!this.#writes.isEmpty) await this.#writes.send()
+    if (!this.#writes.isEmpty) {
+      await this.#writes.send(writesBefore)
+      // Time may have run out meanwhile, and the transaction may have gone back to a mark.
+      if (!this.#mayStart) throw revoked()
+    }
     const { text, values: given, rowMode } = query
     // Without values there may be several statements in the text, which cannot have a name.
     const name = given === undefined ? undefined : this.#names?.find(text)
@@ -121,6 +132,7 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
 
 interface Inspected {
   readonly control: string | undefined
+  readonly isCopy: boolean
   readonly settings: ReturnType<typeof listSettingChanges>
 }
 
@@ -133,6 +145,7 @@ function inspect(text: string): Inspected {
   if (found === undefined) {
     found = {
       control: findTransactionControl(text, REFUSED, 'postgres'),
+      isCopy: listStatementKeywords(text, 'postgres').includes('COPY'),
       settings: listSettingChanges(text),
     }
     // Texts that are put together anew each time would fill it: starting over is enough then.

@@ -7,24 +7,22 @@
  * it and the handlers before it have written.
  *
  * It speaks the protocol through what `pg` gives to its own extensions (a cursor, say): an object with
- * `submit`. The text is parsed into the unnamed statement, which lives as long as the connection's next
- * one and is therefore safe behind a pooler. With a client that has none of this, each is sent by itself.
+ * `submit`. The text is parsed into the unnamed statement, which lives until the connection's next one and is
+ * therefore safe behind a pooler. With a client that has none of this, each is sent by itself.
  *
  * @module
  */
 
-import { OptionInvalidError } from '../../errors.ts'
+import type { Write } from '../lent-transaction.ts'
 import type { Connection } from './connection.ts'
 import type { PgPoolClient } from './driver.ts'
-
-export interface Write {
-  readonly text: string
-  readonly values: readonly unknown[]
-}
 
 export class PendingWrites {
   readonly #connection: Connection
   #waiting: Write[] = []
+  /** How many have left, sent or dropped. */
+  #gone = 0
+  #drops = 0
 
   constructor(connection: Connection) {
     this.#connection = connection
@@ -34,35 +32,51 @@ export class PendingWrites {
     return this.#waiting.length === 0
   }
 
+  /** How many there were so far. What is called now comes after these, and before all others. */
+  get added(): number {
+    return this.#gone + this.#waiting.length
+  }
+
   /** The values are taken as they are now: whoever changes them later changes nothing here. */
   add({ text, values }: Write): void {
-    const toText = findValueMapper(this.#connection.client)
-    this.#waiting.push({ text, values: toText === undefined ? [...values] : values.map(toText) })
+    const toSent = findValueMapper(this.#connection.client) ?? copyOf
+    this.#waiting.push({ text, values: values.map((value) => toSent(value)) })
   }
 
   /** What it was for is rolled back. */
   drop(): void {
-    this.#waiting = []
+    this.#take(this.added)
+    this.#drops += 1
   }
 
   /** Throws what the first of them that failed was told. */
-  async send(): Promise<void> {
-    const writes = this.#waiting
+  async send(until = this.added): Promise<void> {
+    const writes = this.#take(until)
     if (writes.length === 0) return
-    this.#waiting = []
     const connection = this.#connection
-    if (findValueMapper(connection.client) === undefined) {
-      for (const { text, values } of writes) await connection.passOn({ text, values: [...values] })
-      return
+    if (takesSubmittables(connection.client))
+      return connection.submit((client) => submitAll(client, writes))
+    const drops = this.#drops
+    for (const { text, values } of writes) {
+      // Its transaction has gone on without the rest.
+      if (this.#drops !== drops) return
+      await connection.passOn({ text, values: [...values], queryMode: 'extended' })
     }
-    await connection.submit((client) => submitAll(client, writes))
+  }
+
+  #take(until: number): readonly Write[] {
+    const taken = this.#waiting.splice(0, until - this.#gone)
+    this.#gone += taken.length
+    return taken
   }
 }
 
 function submitAll(client: PgPoolClient, writes: readonly Write[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const batch = new WriteBatch(writes, (error) => (error == null ? resolve() : reject(error)))
-    ;(client as unknown as { query(submittable: WriteBatch): void }).query(batch)
+    const driver = client as unknown as { query(submittable: WriteBatch): unknown }
+    // It gives back what it was given; what is around it may give a promise, and that may fail.
+    Promise.resolve(driver.query(batch)).catch(reject)
   })
 }
 
@@ -79,15 +93,20 @@ class WriteBatch {
 
   submit(protocol: Protocol): null {
     let parsed: string | undefined
-    protocol.stream.cork()
-    for (const { text, values } of this.#writes) {
-      if (text !== parsed) protocol.parse({ text, name: '' })
-      parsed = text
-      protocol.bind({ values })
-      protocol.execute({})
+    // Not every stream that a driver may be given has it.
+    protocol.stream.cork?.()
+    try {
+      for (const { text, values } of this.#writes) {
+        if (text !== parsed) protocol.parse({ text, name: '' })
+        parsed = text
+        protocol.bind({ values })
+        protocol.execute({})
+      }
+    } finally {
+      // Without an end the server would wait for one, and the client with it.
+      protocol.sync()
+      protocol.stream.uncork?.()
     }
-    protocol.sync()
-    protocol.stream.uncork()
     return null
   }
 
@@ -99,8 +118,10 @@ class WriteBatch {
     this.callback(null)
   }
 
+  /** `tx.write` refuses COPY. The server drops a Sync that comes while it waits for rows, and needs another. */
   handleCopyInResponse(protocol: Protocol): void {
     protocol.sendCopyFail('Not for a write')
+    protocol.sync()
   }
 
   // Of no interest, and called all the same.
@@ -113,12 +134,18 @@ class WriteBatch {
 }
 
 interface Protocol {
-  readonly stream: { cork(): void; uncork(): void }
+  readonly stream: { cork?(): void; uncork?(): void }
   parse(message: { text: string; name: string }): void
   bind(message: { values: readonly unknown[] }): void
   execute(message: object): void
   sync(): void
   sendCopyFail(reason: string): void
+}
+
+/** In its own pipeline mode the driver takes no queries but its own. */
+function takesSubmittables(client: PgPoolClient): boolean {
+  const { pipeline, connection } = client as { pipeline?: boolean; connection?: object }
+  return pipeline !== true && connection !== undefined && findValueMapper(client) !== undefined
 }
 
 type ValueMapper = (value: unknown) => unknown
@@ -128,12 +155,9 @@ const mappers = new WeakMap<object, ValueMapper | null>()
 
 /**
  * How the driver turns values into what is sent, which only its own queries know: one of them is shown a
- * protocol that remembers. `undefined` when the client is not one that can be used like this.
+ * protocol that remembers. `undefined` when the client is not one that can be asked like this.
  */
 function findValueMapper(client: PgPoolClient): ValueMapper | undefined {
-  const { pipeline, connection } = client as { pipeline?: boolean; connection?: object }
-  // In its own pipeline mode the driver takes no queries but its own.
-  if (pipeline === true || connection === undefined) return undefined
   const { Query } = client.constructor as { Query?: QueryClass }
   if (typeof Query !== 'function') return undefined
   let found = mappers.get(Query)
@@ -168,12 +192,23 @@ function askForValueMapper(Query: QueryClass): ValueMapper | undefined {
   } catch {
     return undefined
   }
-  return typeof mapper === 'function' ? (value) => (mapper as ValueMapper)(value) : undefined
+  if (typeof mapper !== 'function') return undefined
+  const map = mapper as ValueMapper
+  // Bytes are sent as they are, and may be changed until then.
+  return (value) => copyOf(map(value))
 }
 
-export function requireWrite(text: unknown, values: unknown): Write {
-  if (typeof text !== 'string') throw new OptionInvalidError('tx.write text', 'a string', text)
-  if (values !== undefined && !Array.isArray(values))
-    throw new OptionInvalidError('tx.write values', 'a list', values)
-  return { text, values: values ?? [] }
+/**
+ * For a driver that cannot be asked: what is plain is copied, and what has a way of its own to become a value
+ * is left to the driver.
+ */
+function copyOf(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (ArrayBuffer.isView(value))
+    return Buffer.from(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
+  if (value instanceof Date) return new Date(value)
+  if (Array.isArray(value)) return value.map(copyOf)
+  const isPlain = [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null)
+  if (!isPlain || 'toPostgres' in value || 'toJSON' in value) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, copyOf(each)]))
 }

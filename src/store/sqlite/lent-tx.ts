@@ -1,6 +1,7 @@
 import { HookonceError } from '../../errors.ts'
 import { findTransactionControl, listStatementKeywords } from '../transaction-control.ts'
 import type { LentTx } from '../contract.ts'
+import { requireWrite } from '../lent-transaction.ts'
 import type { SqlRow } from './driver.ts'
 import { numberPlaceholders } from './placeholders.ts'
 
@@ -16,7 +17,11 @@ export interface SqliteTx {
     sql: string,
     params?: readonly unknown[],
   ): Promise<{ rows: Row[]; rowCount: number }>
-  /** Runs a statement whose answer the handler does not need. Here that is the same as `query`. */
+  /**
+   * Runs a statement whose answer the handler does not need. Here it has run when the call returns, and throws
+   * there what is wrong with it. On PostgreSQL it is sent later, and what the database refuses cannot be caught:
+   * a handler for both stores does not catch it here either.
+   */
   write(sql: string, params?: readonly unknown[]): void
 }
 
@@ -57,7 +62,10 @@ export function lendTx(lender: Lender): LentTx<SqliteTx> {
       // PostgreSQL's, so nothing is ever left to wait for when the handler has returned.
       query: async <Row>(sql: string, params: readonly unknown[] = []) =>
         query(sql, params) as { rows: Row[]; rowCount: number },
-      write: (sql, params = []) => void query(sql, params),
+      write: (sql, params) => {
+        const { text, values } = requireWrite(sql, params)
+        query(text, values)
+      },
     },
     flush: async () => {},
     revoke: async () => {

@@ -1,6 +1,7 @@
 /**
  * A `pg` client whose every statement passes a probe: before it is sent, when it is sent, and when
- * its answer has come. Given to a pool as its `Client`, so that nothing in `src/` knows of it.
+ * its answer has come. Writes that are sent together are one to it. Given to a pool as its `Client`, so
+ * that nothing in `src/` knows of it.
  *
  * @module
  */
@@ -39,6 +40,7 @@ export function createProbedClients(probe: Probe): ProbedClients {
     override query(...args: unknown[]): never {
       const text = textOf(args[0])
       const send = (...sent: unknown[]) => (super.query as (...all: unknown[]) => unknown)(...sent)
+      if (isBatch(args[0])) return sendBatch(probe, args[0], send) as never
       if (text === undefined) return send(...args) as never
       const callback = args.at(-1)
       if (typeof callback === 'function') return sendWithCallback(probe, text, args, send) as never
@@ -84,6 +86,38 @@ function sendWithCallback(
   })
   void probe({ text, phase: 'sent' })
   return sending
+}
+
+/** What a statement's text is where there are many. */
+export const WRITES = 'what was written without waiting'
+
+/** What `tx.write` collected, which tells the driver itself what to send. */
+interface Batch {
+  submit(protocol: unknown): unknown
+  callback: (error: unknown) => void
+}
+
+function isBatch(query: unknown): query is Batch {
+  return typeof query === 'object' && query !== null && 'submit' in query && !('text' in query)
+}
+
+function sendBatch(probe: Probe, batch: Batch, send: (sent: unknown) => unknown): unknown {
+  const { callback } = batch
+  let passed: Promise<void> | undefined
+  batch.callback = (error) => {
+    const answered = async () => {
+      await passed
+      await probe({ text: WRITES, phase: 'after' })
+    }
+    void answered().then(() => callback(error))
+  }
+  const submit = () => {
+    const sending = send(batch)
+    passed = probe({ text: WRITES, phase: 'sent' })
+    return sending
+  }
+  const waiting = probe({ text: WRITES, phase: 'before', isInTransaction: true })
+  return waiting === undefined ? submit() : waiting.then(submit)
 }
 
 /** `I` outside a transaction, `T` in one, `E` in one that failed. */

@@ -11,6 +11,8 @@ import type { HandlerContext } from '../../../src/work/handler-context.ts'
 export type Step =
   /** Writes a row of the effects ledger through `tx`. */
   | readonly ['write', string]
+  /** The same without waiting for it. */
+  | readonly ['note', string]
   /** Sends a message to the destination `sink`. */
   | readonly ['send']
   /** Writes a row of the effects ledger on a connection of the handler's own. */
@@ -42,6 +44,7 @@ export interface Script {
 
 export interface ScriptTx {
   query(sql: string, params?: readonly unknown[]): Promise<unknown>
+  write(sql: string, params?: readonly unknown[]): void
 }
 
 export interface ScriptHost {
@@ -74,6 +77,8 @@ async function runStep(step: Step, { event, tx, send, host }: StepContext): Prom
     case 'write':
       await tx.query(WRITE_EFFECT, [event.key, step[1]])
       return
+    case 'note':
+      return tx.write(WRITE_EFFECT, [event.key, step[1]])
     case 'send':
       await send('sink', { event: event.key })
       return

@@ -30,15 +30,20 @@ const DUE = {
 /** Of bodies that one claim hands over; twice that on the wire, as hex. One event may have more, and comes alone. */
 export const CLAIM_BYTES_MAX = 16 * 1024 * 1024
 
+// A database of another encoding cannot hold every text, and one body would make every claim fail.
+const KNOWS_UTF8 = `getdatabaseencoding() = 'UTF8'`
+
 // Whole numbers of seconds' fractions through float8, which is exact here and not done digit by digit.
 export const CLAIMED_COLUMNS = `
          e.source, encode(e.event_key, 'hex') as event_key, encode(e.key_hash, 'hex') as key_hash, e.type,
-         case when e.is_text then convert_from(e.body, 'UTF8') else encode(e.body, 'hex') end as body,
-         e.is_text, e.headers,
+         case when e.is_text and ${KNOWS_UTF8} then convert_from(e.body, 'UTF8')
+              else encode(e.body, 'hex') end as body,
+         e.is_text and ${KNOWS_UTF8} as is_text, e.headers,
          (date_part('epoch', e.received_at) * 1000)::bigint as received_at,
          (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at`
 
-// The sizes are in the queue, so that bodies beyond the budget are never read. No order: the caller has one.
+// The sizes are in the queue, so that bodies beyond the budget are never read. The order is that of the window:
+// what is joined to it row by row changes nothing about it.
 const claimDue = (due: string): string => `
   with c as materialized (
          select q.event_id, q.run, q.run_at, q.attempts, q.crashes, q.bytes
