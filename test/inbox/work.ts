@@ -63,6 +63,29 @@ export function workContract(store: StoreUnderTest): void {
       expect(await countEffects('evt_13')).toBe(0)
     })
 
+    test('an event that runs again does not wait for all the new ones', async () => {
+      const { inbox, another } = await openInbox(store, {
+        worker: { concurrency: 1, groupMax: 2 },
+      })
+      const receiver = another({ worker: false })
+      await Promise.all(Array.from({ length: 400 }, (_, i) => deliver(receiver, `evt_${i}`)))
+      const ran: string[] = []
+      let culprit = ''
+      inbox.on('stripe', 'invoice.paid', { retry: { firstMs: 0 } }, (event, { attempt }) => {
+        ran.push(event.key)
+        // By then the worker has looked for what runs again, and found nothing.
+        if (ran.length === 40) culprit = event.key
+        if (event.key === culprit && attempt === 1) throw new Error('not yet')
+      })
+      const done = untilDone(inbox, 400)
+
+      await inbox.start()
+      await done
+
+      expect(culprit).not.toBe('')
+      expect(ran.at(-1)).not.toBe(culprit)
+    })
+
     test('permanent(reason) makes the event dead at once, with the reason', async () => {
       const { inbox, deliverUntil } = await openInbox(store)
       inbox.on('stripe', 'invoice.paid', () => {
@@ -195,6 +218,33 @@ export function workContract(store: StoreUnderTest): void {
 
       const event = await inbox.admin.findEvent(eventId as string)
       expect(event?.failures).toMatchObject([{ attempt: 1, reason: 'payload' }])
+    })
+
+    test('a byte order mark is in the bytes and no part of the payload', async () => {
+      const { inbox, deliverBytes, next } = await openInbox(store)
+      const seen: unknown[] = []
+      inbox.on('pings', '*', (event) => {
+        seen.push(event.payload, Buffer.from(event.body).toString('hex'))
+      })
+      await inbox.start()
+      const done = next('event.done')
+      const body = Buffer.from('\ufeff{"a":"é\ufeff"}')
+
+      await deliverBytes('p1', body)
+      await done
+
+      expect(seen).toEqual([{ a: 'é\ufeff' }, body.toString('hex')])
+    })
+
+    test('a body that is not UTF-8 is said to be that', async () => {
+      const { inbox, deliverBytes, next } = await openInbox(store)
+      inbox.on('pings', '*', (event) => event.payload)
+      await inbox.start()
+      const dead = next('event.dead')
+
+      await deliverBytes('p1', Buffer.from([0x22, 0xc3, 0x28, 0x22]))
+
+      expect((await dead).error?.message).toContain('not UTF-8')
     })
 
     test('a handler that reads the bytes is not bothered by a body that is not JSON', async () => {

@@ -51,6 +51,17 @@ describe.skipIf(hasNoPostgres)('writes on PostgreSQL', () => {
     expect(await notes()).toEqual(expected)
   })
 
+  test('come after what was asked before them, also when nobody waited for it', async () => {
+    const { tx, end, notes } = await openGroup()
+
+    const asked = tx.query(NOTE, ['asked'])
+    tx.write(NOTE, ['written'])
+    await asked
+
+    expect(await end()).toEqual({ status: 'committed' })
+    expect(await notes()).toEqual(['asked', 'written'])
+  })
+
   test('may return rows, which nobody gets, and may be no statement at all', async () => {
     const { tx, end, notes } = await openGroup()
     tx.write('insert into notes (note) values ($1) returning id, note', ['returned'])

@@ -89,10 +89,8 @@ export class GroupClaimer {
 
     if (marks?.ahead !== undefined && now - marks.lookedBackAt < LOOK_BACK_EVERY_MS) {
       const claimed = await claimDueEvents(connection, request, marks.ahead)
-      // Fewer than asked for: whoever is behind the mark comes first.
-      if (claimed.events.length === request.limit) return claimed
-      marks.ahead = undefined
       if (claimed.events.length > 0) return claimed
+      marks.ahead = undefined
     }
     if (marks !== undefined && now - marks.lowFoundAt < FULL_SCAN_EVERY_MS) {
       const claimed = await claimDueEvents(connection, request, marks.low)
