@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { deliver, openInbox } from '../support/inbox-under-test.ts'
+import { deliver, openInbox, untilDone } from '../support/inbox-under-test.ts'
 import type { InboxUnderTest, TestInbox } from '../support/inbox-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
 
@@ -185,16 +185,6 @@ export function writesContract(store: StoreUnderTest): void {
 
 async function deliverMany(receiver: TestInbox, count: number): Promise<void> {
   await Promise.all(Array.from({ length: count }, (_, n) => deliver(receiver, `evt_${n}`)))
-}
-
-function untilDone(inbox: InboxUnderTest['inbox'], count: number): Promise<void> {
-  return new Promise((resolve) => {
-    let seen = 0
-    inbox.events.on('event.done', () => {
-      seen += 1
-      if (seen === count) resolve()
-    })
-  })
 }
 
 function hearDead(inbox: TestInbox): Promise<{ key: string; error: Error | undefined }> {
