@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { deliver, openInbox, untilDone } from '../support/inbox-under-test.ts'
-import type { InboxUnderTest, TestInbox } from '../support/inbox-under-test.ts'
+import type { TestInbox } from '../support/inbox-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
 
 const WRITE = 'insert into effects (event_key, note) values ($1, $2)'
