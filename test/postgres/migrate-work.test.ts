@@ -1,7 +1,7 @@
 /** A database of the version before `work-schema.ts`, with events in it. */
 
 import { describe, expect, inject, test } from 'vitest'
-import pg from 'pg'
+import type pg from 'pg'
 import { bytesOf } from '../../src/store/contract.ts'
 import { MIGRATIONS } from '../../src/store/postgres/migrations.ts'
 import { anEventDraft } from '../support/builders.ts'
