@@ -3,7 +3,12 @@ import type { PostgresStore } from '../../src/store/postgres/index.ts'
 import type { ClaimedEvent } from '../../src/store/contract.ts'
 import type { Settlement } from '../../src/model/outcome.ts'
 import { aClaim, anEventDraft } from '../support/builders.ts'
-import { hasNoPostgres, openPostgres, openStoreOn } from '../support/postgres/open-postgres.ts'
+import {
+  hasNoPostgres,
+  newPool,
+  openPostgres,
+  openStoreOn,
+} from '../support/postgres/open-postgres.ts'
 
 const DEADLINE = { deadlineMs: 20_000 }
 const done = ({ eventId, run, attempt }: ClaimedEvent): Settlement => ({
@@ -42,6 +47,35 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
     const free = await query('select event_id from hookonce.queue for update skip locked')
     expect(free).toHaveLength(490)
     await group?.abandon()
+  })
+
+  test('a plan that was made for a small queue is one that will do for a large one', async () => {
+    const { store, config, query } = await openPostgres()
+    await recordMany(store, 5)
+    // From now on the planner knows that the table is small.
+    await query('analyze hookonce.queue')
+    const client = await newPool(config).connect()
+    const scans: unknown[] = []
+    for (let turn = 0; turn < 8; turn += 1) {
+      await client.query('begin')
+      const { rows } = await client.query<{ event_id: string }>(
+        `select event_id from hookonce.claim_fresh('worker-1', 0, 5, '-infinity')`,
+      )
+      const ids = rows.map(({ event_id }) => event_id)
+      const each = (value: unknown) => ids.map(() => value)
+      const nothing = each(null)
+      await client.query('select hookonce.settle_resting($1, $2, $3, $4, $5, $6, $7)', [
+        ...[ids, each(0), each('done'), each(1), each(1), nothing, nothing],
+      ])
+      const seen = await client.query<{ seq_scan: string }>(
+        `select seq_scan from pg_stat_xact_user_tables where schemaname = 'hookonce' and relname = 'queue'`,
+      )
+      scans.push([ids.length, Number(seen.rows[0]?.seq_scan)])
+      await client.query('rollback')
+    }
+    client.release()
+
+    expect(scans).toEqual(Array.from({ length: 8 }, () => [5, 0]))
   })
 
   test('a COMMIT behind our back fails, and with it everything in the group', async () => {
