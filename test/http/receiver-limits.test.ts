@@ -89,14 +89,14 @@ describe('R35: a body without end', () => {
 describe('R38: senders that take their time', () => {
   // Node by itself looks for slow headers every 30 s only; the limit of this test is below that.
   test(
-    'slow bodies and slow headers are closed with 408, and honest requests are answered meanwhile',
-    { timeout: 20_000 },
+    '500 slow bodies and 500 slow headers are closed with 408, and honest requests are answered meanwhile',
+    { timeout: 25_000 },
     async () => {
       const inbox = recordingInbox({ bodyTimeoutMs: 400 })
       await using receiver = createReceiver(inbox, { headersTimeoutMs: 400 })
       const { port } = await receiver.listen()
-      const slowBodies = await senders(port, 50, `${HEAD}content-length: 1000\r\n\r\n`)
-      const slowHeaders = await senders(port, 50, HEAD)
+      const slowBodies = await senders(port, 500, `${HEAD}content-length: 1000\r\n\r\n`)
+      const slowHeaders = await senders(port, 500, HEAD)
       const dripping = [...slowBodies, ...slowHeaders].map((sender) => drip(sender, 'x'))
 
       const honest = await Promise.all(
