@@ -178,7 +178,7 @@ function askForValueMapper(Query: QueryClass): ValueMapper | undefined {
   const protocol = {
     parsedStatements: {},
     submittedNamedStatements: {},
-    stream: {},
+    stream: { cork: nothing, uncork: nothing },
     parse: nothing,
     bind: (message: { valueMapper?: unknown }) => (mapper = message.valueMapper),
     describe: nothing,
