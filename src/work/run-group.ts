@@ -18,8 +18,8 @@
  *   claimed (`test/faults/handler.test.ts`, H08).
  *
  * What it leaves to others: which events run together (`group-sizes.ts`), how they do (`run-together.ts`), what
- * an ended handler means (`run-event.ts`, `settlement.ts`), what becomes of a group that cannot be committed (`let-go.ts`), and
- * all SQL (`store/`).
+ * an ended handler means (`run-event.ts`, `settlement.ts`), what becomes of a group that cannot be
+ * committed (`let-go.ts`), and all SQL (`store/`).
  *
  * @module
  */
