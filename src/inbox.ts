@@ -79,7 +79,8 @@ export class Inbox<Sources extends SourceMap, Tx>
   #worker: Worker<Tx> | undefined
   #stopListening: (() => Promise<void>) | undefined
   #state: 'made' | 'started' | 'stopping' | 'stopped' = 'made'
-  readonly #receiving = new Set<Promise<Acknowledgement>>()
+  #receiving = 0
+  #onAllReceived: (() => void) | undefined
 
   constructor(options: InboxOptions<Sources, Tx>) {
     const resolved = resolveInboxOptions(options)
@@ -129,12 +130,12 @@ export class Inbox<Sources extends SourceMap, Tx>
   /** Takes one delivery and says what to answer. Never throws. */
   async receive(sourceName: string, delivery: Delivery): Promise<Acknowledgement> {
     if (this.#state === 'stopping' || this.#state === 'stopped') return unavailable()
-    const receiving = receive(this.#context, sourceName, delivery)
-    this.#receiving.add(receiving)
+    this.#receiving += 1
     try {
-      return await receiving
+      return await receive(this.#context, sourceName, delivery)
     } finally {
-      this.#receiving.delete(receiving)
+      this.#receiving -= 1
+      if (this.#receiving === 0) this.#onAllReceived?.()
     }
   }
 
@@ -221,7 +222,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.#state = 'stopping'
     // What is only half started could not be stopped.
     await this.#starting?.catch(() => undefined)
-    await Promise.allSettled(this.#receiving)
+    if (this.#receiving > 0) await new Promise<void>((resolve) => (this.#onAllReceived = resolve))
     await this.#context.batcher.drain()
     // In this order: until its last handler has returned, a worker may give the relay something to send.
     await this.#worker?.stop()

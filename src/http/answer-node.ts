@@ -7,8 +7,10 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
+import type { Delivery } from '../model/delivery.ts'
+import { unavailable } from '../receive/acknowledge.ts'
 import { acknowledgeRead } from './acknowledge-read.ts'
-import type { BodyFound, Mount, RequestHead } from './acknowledge-read.ts'
+import type { BodyFound, Mount } from './acknowledge-read.ts'
 import { headersFromRaw } from './delivery-headers.ts'
 import { readNodeBody } from './read-body.ts'
 
@@ -35,9 +37,15 @@ export async function answerNode(
   response: ServerResponse,
   parsed: ParsedRequest = request,
 ): Promise<void> {
+  let acknowledgement: Acknowledgement | undefined
   try {
     const found = await findBody(mount, request, parsed)
-    const acknowledgement = await acknowledgeRead(mount, found, () => headOf(request))
+    acknowledgement = await acknowledgeRead(mount, found, (body) => deliver(request, body))
+  } catch {
+    // The inbox reports its own failures. Whatever it was, the sender must try again.
+    acknowledgement = unavailable()
+  }
+  try {
     if (acknowledgement !== undefined) writeAnswer(response, acknowledgement)
   } catch {
     // Only a response that somebody else has broken gets here. The sender sees a lost connection.
@@ -72,11 +80,11 @@ export function writeAnswer(
  * What counts is the stream and not `request.body`: the parsers of Express 4 leave an empty object
  * there for content types they do not touch.
  */
-async function findBody(
+function findBody(
   mount: NodeMount,
   request: IncomingMessage,
   parsed: ParsedRequest,
-): Promise<BodyFound> {
+): Promise<BodyFound> | BodyFound {
   if (isUntouched(request)) {
     return readNodeBody(request, request.headers['content-length'], mount.inbox.receiveOptions)
   }
@@ -96,11 +104,16 @@ function findKeptBytes({ rawBody, body }: ParsedRequest): Uint8Array | undefined
   return undefined
 }
 
-function headOf(request: IncomingMessage & { readonly originalUrl?: string }): RequestHead {
+function deliver(
+  request: IncomingMessage & { readonly originalUrl?: string },
+  body: Uint8Array,
+): Delivery {
   return {
     method: request.method ?? '',
     // Express takes the mount path off `url` and keeps the whole in `originalUrl`.
     url: request.originalUrl ?? request.url ?? '',
     headers: headersFromRaw(request.rawHeaders),
+    body,
+    receivedAt: new Date(),
   }
 }

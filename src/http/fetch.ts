@@ -46,24 +46,39 @@ export interface FetchExtras {
 export async function answerFetch(
   mount: FetchMount,
   request: Request,
-  { keptBytes, headers }: FetchExtras = {},
+  extras: FetchExtras = {},
 ): Promise<Response> {
-  const found = await findBody(mount, request, keptBytes)
-  const acknowledgement = await acknowledgeRead(mount, found, () => ({
-    method: request.method,
-    url: request.url,
-    headers: headers ?? headersFromFetch(request.headers),
-  }))
-  // A response must be given even when nobody waits for it. If the stream broke on our side of the
-  // connection after all, a 503 makes the sender try again.
-  return toResponse(acknowledgement ?? unavailable())
+  return toResponse(await acknowledge(mount, request, extras))
 }
 
-async function findBody(
+async function acknowledge(
+  mount: FetchMount,
+  request: Request,
+  { keptBytes, headers }: FetchExtras,
+): Promise<Acknowledgement> {
+  try {
+    const found = await findBody(mount, request, keptBytes)
+    const acknowledgement = await acknowledgeRead(mount, found, (body) => ({
+      method: request.method,
+      url: request.url,
+      headers: headers ?? headersFromFetch(request.headers),
+      body,
+      receivedAt: new Date(),
+    }))
+    // A response must be given even when nobody waits for it. If the stream broke on our side of the
+    // connection after all, a 503 makes the sender try again.
+    return acknowledgement ?? unavailable()
+  } catch {
+    // The inbox reports its own failures. Whatever it was, the sender must try again.
+    return unavailable()
+  }
+}
+
+function findBody(
   { inbox, hint }: FetchMount,
   request: Request,
   keptBytes: Uint8Array | undefined,
-): Promise<BodyFound> {
+): Promise<BodyFound> | BodyFound {
   if (keptBytes !== undefined) return { status: 'complete', bytes: keptBytes }
   if (request.bodyUsed || request.body?.locked === true) return { status: 'parsed', hint }
   return readWebBody(

@@ -14,6 +14,8 @@
 import { CommitUnknownError, StoreRejectedError, StoreUnavailableError } from '../errors.ts'
 import type { EventDraft, Recorded } from '../model/event.ts'
 import type { Store } from '../store/contract.ts'
+import { Patience } from './patience.ts'
+import type { Waiting } from './patience.ts'
 
 export type RecordingStore = Pick<
   Store<unknown>,
@@ -33,13 +35,11 @@ const BATCH_BYTES_MAX = 8_388_608
 const LONG_MS = 25
 
 /** One delivery's drafts on their way to the store. */
-interface Parcel {
+interface Parcel extends Waiting {
   readonly drafts: readonly EventDraft[]
   /** What makes each of the drafts the same as another. */
   readonly identities: readonly string[]
-  readonly expiresAt: number
   readonly resolve: (recorded: readonly RecordedDraft[]) => void
-  readonly reject: (error: Error) => void
 }
 
 /** A batch that is on its way, and where in it a draft is. */
@@ -56,6 +56,7 @@ export interface RecordedDraft extends Recorded {
 export class Batcher {
   readonly #store: RecordingStore
   readonly #options: BatcherOptions
+  readonly #patience: Patience
   readonly #flights = new Map<string, Flight>()
   #waiting: Parcel[] = []
   #batchesInFlight = 0
@@ -65,25 +66,53 @@ export class Batcher {
   constructor(store: RecordingStore, options: BatcherOptions) {
     this.#store = store
     this.#options = options
+    this.#patience = new Patience(options.answerTimeoutMs)
   }
 
   /**
-   * Resolves when the drafts are durable.
+   * Resolves when the drafts are durable, and rejects when the sender would wait no longer.
    *
    * @throws StoreUnavailableError, CommitUnknownError, StoreRejectedError
    */
   record(drafts: readonly EventDraft[]): Promise<readonly RecordedDraft[]> {
-    const identities = drafts.map(identityOf)
-    const flights = this.#findFlights(identities)
-    if (flights !== undefined) return shareFlights(flights)
+    return new Promise((resolve, reject) => {
+      const expiresAt = performance.now() + this.#patience.ms
+      const parcel = { drafts, identities: drafts.map(identityOf), expiresAt, resolve, reject }
+      this.#patience.begin(parcel)
+      this.#dispatch(parcel)
+    })
+  }
+
+  #dispatch(parcel: Parcel): void {
+    const flights = this.#findFlights(parcel.identities)
+    if (flights !== undefined) return this.#answerFrom(parcel, shareFlights(flights))
     const { findKnown } = this.#store
-    if (findKnown === undefined || !this.#mayWaitLong()) return this.#enqueue(drafts, identities)
+    if (findKnown === undefined || !this.#mayWaitLong()) return this.#enqueue(parcel)
     // A duplicate need not wait for a handler to end.
-    return findKnown(drafts).then((known) =>
-      known.every((recorded) => recorded !== undefined)
-        ? known.map((recorded) => ({ ...recorded, shared: false }))
-        : this.#enqueue(drafts, identities),
+    findKnown(parcel.drafts).then(
+      (known) =>
+        known.every((recorded) => recorded !== undefined)
+          ? this.#resolve(parcel, known.map(asOwn))
+          : this.#enqueue(parcel),
+      (error: unknown) => this.#reject(parcel, error),
     )
+  }
+
+  #answerFrom(parcel: Parcel, recording: Promise<readonly RecordedDraft[]>): void {
+    recording.then(
+      (recorded) => this.#resolve(parcel, recorded),
+      (error: unknown) => this.#reject(parcel, error),
+    )
+  }
+
+  #resolve(parcel: Parcel, recorded: readonly RecordedDraft[]): void {
+    this.#patience.end(parcel)
+    parcel.resolve(recorded)
+  }
+
+  #reject(parcel: Parcel, error: unknown): void {
+    this.#patience.end(parcel)
+    parcel.reject(asStoreError(error))
   }
 
   /** A handler of this process holds the store, or one of another process seems to. */
@@ -92,22 +121,14 @@ export class Batcher {
     return this.#batchesInFlight > 0 && performance.now() - this.#lastSentAt > LONG_MS
   }
 
-  #enqueue(
-    drafts: readonly EventDraft[],
-    identities: readonly string[],
-  ): Promise<readonly RecordedDraft[]> {
-    if (this.#waiting.length >= this.#options.waitingMax) {
-      return Promise.reject(
-        new StoreUnavailableError(
-          `${this.#options.waitingMax} deliveries wait for the store already`,
-        ),
-      )
+  #enqueue(parcel: Parcel): void {
+    const { waitingMax } = this.#options
+    if (this.#waiting.length >= waitingMax) {
+      const error = new StoreUnavailableError(`${waitingMax} deliveries wait for the store already`)
+      return this.#reject(parcel, error)
     }
-    return new Promise((resolve, reject) => {
-      const expiresAt = performance.now() + this.#options.answerTimeoutMs
-      this.#waiting.push({ drafts, identities, expiresAt, resolve, reject })
-      this.#scheduleFlush()
-    })
+    this.#waiting.push(parcel)
+    this.#scheduleFlush()
   }
 
   /** Resolves when nothing is on its way any more. */
@@ -152,10 +173,8 @@ export class Batcher {
       if (batch.length > 0 && size + parcel.drafts.length > this.#options.batchMax) break
       if (bytes > BATCH_BYTES_MAX) break
       taken += 1
-      if (parcel.expiresAt <= now) {
-        parcel.reject(new StoreUnavailableError('The store did not take the delivery in time'))
-        continue
-      }
+      // Nobody waits for it any more.
+      if (parcel.expiresAt <= now) continue
       batch.push(parcel)
       size += parcel.drafts.length
       for (const draft of parcel.drafts) bytes += draft.body.byteLength
@@ -172,7 +191,7 @@ export class Batcher {
     } catch (error) {
       if (error instanceof StoreRejectedError && parcels.length > 1)
         await this.#sendOneByOne(parcels)
-      else for (const parcel of parcels) parcel.reject(asStoreError(error))
+      else for (const parcel of parcels) this.#reject(parcel, error)
     } finally {
       this.#batchesInFlight -= 1
       this.#scheduleFlush()
@@ -185,7 +204,7 @@ export class Batcher {
       try {
         await this.#sendTogether([parcel])
       } catch (error) {
-        parcel.reject(asStoreError(error))
+        this.#reject(parcel, error)
       }
     }
   }
@@ -195,11 +214,29 @@ export class Batcher {
     const sending = this.#store.recordEvents(drafts, { deadlineMs: findTimeLeftMs(parcels) })
     for (const [identity, index] of places) this.#flights.set(identity, { sending, index })
     try {
-      answer(parcels, places, await sending)
+      this.#answer(parcels, places, await sending)
     } finally {
       for (const identity of places.keys()) {
         if (this.#flights.get(identity)?.sending === sending) this.#flights.delete(identity)
       }
+    }
+  }
+
+  /** The first parcel with an identity gets the store's answer; later ones are its duplicates. */
+  #answer(
+    parcels: readonly Parcel[],
+    places: ReadonlyMap<string, number>,
+    recorded: readonly Recorded[],
+  ): void {
+    const answered = new Set<string>()
+    for (const parcel of parcels) {
+      const own = parcel.identities.map((identity) => {
+        const one = recorded[places.get(identity) as number] as Recorded
+        if (answered.has(identity)) return asShared(one)
+        answered.add(identity)
+        return asOwn(one)
+      })
+      this.#resolve(parcel, own)
     }
   }
 }
@@ -232,23 +269,8 @@ function collapse(parcels: readonly Parcel[]): {
   return { drafts, places }
 }
 
-/** The first parcel with an identity gets the store's answer; later ones are its duplicates. */
-function answer(
-  parcels: readonly Parcel[],
-  places: ReadonlyMap<string, number>,
-  recorded: readonly Recorded[],
-): void {
-  const answered = new Set<string>()
-  for (const { identities, resolve } of parcels) {
-    resolve(
-      identities.map((identity) => {
-        const own = recorded[places.get(identity) as number] as Recorded
-        if (answered.has(identity)) return asShared(own)
-        answered.add(identity)
-        return { ...own, shared: false }
-      }),
-    )
-  }
+function asOwn(recorded: Recorded): RecordedDraft {
+  return { ...recorded, shared: false }
 }
 
 function asShared(recorded: Recorded): RecordedDraft {

@@ -7,6 +7,9 @@
  * can die, after which its redelivery is a wish to try again, so the heartbeat names the dead; and the
  * heartbeat itself can stop, after which nothing remembered is used.
  *
+ * Two halves instead of a list in order of use: what is new goes into the younger, and when that is
+ * full, the older is dropped whole. Nothing is taken out one by one.
+ *
  * @module
  */
 
@@ -14,11 +17,17 @@ import type { Beat } from '../store/contract.ts'
 import type { Digest } from '../model/digest.ts'
 import type { EventDraft, EventId } from '../model/event.ts'
 
+interface Known {
+  readonly fingerprint: Digest
+  readonly eventId: EventId
+}
+
 export class CommittedKeys {
   readonly #max: number
-  readonly #entries = new Map<Digest, { readonly fingerprint: Digest; readonly eventId: EventId }>()
-  /** Several keys may stand for one event, where a sender gives it several ids. */
-  readonly #keysByEvent = new Map<EventId, Digest | Set<Digest>>()
+  #younger = new Map<Digest, Known>()
+  #older = new Map<Digest, Known>()
+  /** Events whose keys are not to be used, of which there may be several. Looking for the keys would be a walk over all. */
+  readonly #forgotten = new Set<EventId>()
   #epoch: string | undefined
   #validUntil = 0
 
@@ -29,26 +38,20 @@ export class CommittedKeys {
   /** The event of a draft that is known to be committed with the same content. */
   find(draft: EventDraft): EventId | undefined {
     if (performance.now() >= this.#validUntil) return undefined
-    const entry = this.#entries.get(draft.keyHash)
-    if (entry?.fingerprint !== draft.fingerprint) return undefined
-    // Back in at the end: a Map iterates in order of insertion, so its first entry is the oldest used.
-    this.#entries.delete(draft.keyHash)
-    this.#entries.set(draft.keyHash, entry)
-    return entry.eventId
+    const key = draft.keyHash
+    const young = this.#younger.get(key)
+    const known = young ?? this.#older.get(key)
+    if (known?.fingerprint !== draft.fingerprint) return undefined
+    if (this.#forgotten.has(known.eventId)) return undefined
+    if (young === undefined) this.#keep(key, known)
+    return known.eventId
   }
 
   /** `epoch` is the one that held before the event was stored: if it has changed since, nothing is kept. */
   remember(draft: EventDraft, eventId: EventId, epoch: string | undefined): void {
     if (this.#max === 0 || epoch === undefined || epoch !== this.#epoch) return
-    const key = draft.keyHash
-    this.#drop(key)
-    this.#entries.set(key, { fingerprint: draft.fingerprint, eventId })
-    const keys = this.#keysByEvent.get(eventId)
-    // Nearly every event has one key, and a Set of one takes ten times its memory.
-    if (keys === undefined) this.#keysByEvent.set(eventId, key)
-    else if (typeof keys === 'string') this.#keysByEvent.set(eventId, new Set([keys, key]))
-    else keys.add(key)
-    if (this.#entries.size > this.#max) this.#drop(this.#entries.keys().next().value)
+    this.#forgotten.delete(eventId)
+    this.#keep(draft.keyHash, { fingerprint: draft.fingerprint, eventId })
   }
 
   get epoch(): string | undefined {
@@ -64,22 +67,21 @@ export class CommittedKeys {
   }
 
   forget(eventId: EventId): void {
-    const keys = this.#keysByEvent.get(eventId) ?? []
-    for (const key of typeof keys === 'string' ? [keys] : keys) this.#entries.delete(key)
-    this.#keysByEvent.delete(eventId)
+    this.#forgotten.add(eventId)
+    // More dead events than keys: nothing that is remembered is worth the list of them.
+    if (this.#forgotten.size > this.#max) this.#clear()
   }
 
-  #drop(key: Digest | undefined): void {
-    const entry = key === undefined ? undefined : this.#entries.get(key)
-    if (key === undefined || entry === undefined) return
-    this.#entries.delete(key)
-    const keys = this.#keysByEvent.get(entry.eventId)
-    if (keys instanceof Set && keys.delete(key) && keys.size > 0) return
-    this.#keysByEvent.delete(entry.eventId)
+  #keep(key: Digest, known: Known): void {
+    this.#younger.set(key, known)
+    if (this.#younger.size * 2 <= this.#max) return
+    this.#older = this.#younger
+    this.#younger = new Map()
   }
 
   #clear(): void {
-    this.#entries.clear()
-    this.#keysByEvent.clear()
+    this.#younger.clear()
+    this.#older.clear()
+    this.#forgotten.clear()
   }
 }

@@ -52,13 +52,14 @@ export async function passDoor(
     const breach = findBreach(source, delivery, context.options)
     if (breach !== undefined) return reportBreach(context, sourceName, breach)
 
-    const greeting = await source.handshake?.(delivery, 'unverified')
+    const greeting = source.handshake && (await source.handshake(delivery, 'unverified'))
     if (greeting !== undefined) return greet(context, sourceName, source, greeting)
 
-    const verdict = await source.verify(delivery)
+    const verifying = source.verify(delivery)
+    const verdict = 'ok' in verifying ? verifying : await verifying
     if (!verdict.ok) return refuse(context, sourceName, source, verdict.reason)
 
-    const signedGreeting = await source.handshake?.(delivery, 'verified')
+    const signedGreeting = source.handshake && (await source.handshake(delivery, 'verified'))
     if (signedGreeting !== undefined) return greet(context, sourceName, source, signedGreeting)
 
     return await take({ source, events: source.identify(delivery), secret: verdict.secret })

@@ -41,7 +41,7 @@ export interface ReceiveOptions {
    */
   readonly waitingMax?: number
   /**
-   * How many committed keys are remembered, to answer a storm of duplicates without the database.
+   * How many committed keys are remembered at most, and half of them at least, to answer a storm of duplicates without the database.
    * 0 turns it off.
    *
    * @defaultValue 50_000

@@ -19,7 +19,6 @@
  * @module
  */
 
-import { StoreUnavailableError } from '../errors.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { EventDraft } from '../model/event.ts'
@@ -30,7 +29,7 @@ import type { Batcher, RecordedDraft } from './batcher.ts'
 import type { CommittedKeys } from './committed-keys.ts'
 import type { DeliveryCounter } from './delivery-counter.ts'
 import { passDoor } from './door.ts'
-import type { DoorContext } from './door.ts'
+import type { Admitted, DoorContext } from './door.ts'
 import { draftEvent } from './identity.ts'
 import type { ResolvedReceiveOptions } from './options.ts'
 
@@ -49,38 +48,45 @@ export function receive(
   sourceName: string,
   delivery: Delivery,
 ): Promise<Acknowledgement> {
-  return passDoor(context, sourceName, delivery, async ({ source, events, secret }) => {
-    const drafts = events.map((event) =>
-      draftEvent({ sourceName, source, delivery, secret }, event),
-    )
-    const recorded = await record(context, drafts)
-    return acknowledge(context, source, drafts, recorded)
-  })
+  return passDoor(context, sourceName, delivery, (admitted) =>
+    take(context, sourceName, delivery, admitted),
+  )
 }
 
-/** From memory where it is certain, else from the store, and never later than the deadline. */
-async function record(
+/** From memory where it is certain, else from the store. */
+async function take(
   context: ReceiveContext,
-  drafts: readonly EventDraft[],
-): Promise<readonly RecordedDraft[]> {
+  sourceName: string,
+  delivery: Delivery,
+  { source, events, secret }: Admitted,
+): Promise<Acknowledgement> {
+  const about = { sourceName, source, delivery, secret }
+  const drafts = events.map((event) => draftEvent(about, event))
   const remembered = findRemembered(context, drafts)
-  if (remembered !== undefined) return remembered
+  if (remembered !== undefined) return acknowledge(context, source, remembered)
 
   const { epoch } = context.committedKeys
-  const recorded = await withinDeadline(
-    context.batcher.record(drafts),
-    context.options.answerTimeoutMs,
-  )
-  recorded.forEach(({ status, eventId, shared }, index) => {
+  const recorded = await context.batcher.record(drafts)
+  notice(context, drafts, recorded, epoch)
+  return acknowledge(context, source, recorded)
+}
+
+function notice(
+  context: ReceiveContext,
+  drafts: readonly EventDraft[],
+  recorded: readonly RecordedDraft[],
+  epoch: string | undefined,
+): void {
+  let isWork = false
+  for (const [index, one] of recorded.entries()) {
     const draft = drafts[index] as EventDraft
-    report(context, draft, recorded[index] as RecordedDraft, shared ? 'flight' : 'store')
-    if (!shared && (status === 'accepted' || status === 'duplicate')) {
+    const { status, eventId, shared } = one
+    report(context, draft, one, shared ? 'flight' : 'store')
+    if (!shared && (status === 'accepted' || status === 'duplicate'))
       context.committedKeys.remember(draft, eventId, epoch)
-    }
-  })
-  if (recorded.some(({ status }) => status === 'accepted' || status === 'revived'))
-    context.onStored()
-  return recorded
+    isWork ||= status === 'accepted' || status === 'revived'
+  }
+  if (isWork) context.onStored()
 }
 
 function findRemembered(
@@ -99,16 +105,14 @@ function findRemembered(
   return found
 }
 
-async function acknowledge(
+function acknowledge(
   context: ReceiveContext,
   source: Source,
-  drafts: readonly EventDraft[],
   recorded: readonly RecordedDraft[],
-): Promise<Acknowledgement> {
+): Acknowledgement | Promise<Acknowledgement> {
   const first = recorded[0]
   // A verified request may carry no event at all: an empty batch is a success that leaves nothing.
-  if (first === undefined || drafts.length === 0)
-    return stored(source.success, { outcome: 'accepted', eventId: '' })
+  if (first === undefined) return stored(source.success, { outcome: 'accepted', eventId: '' })
   const outcome = first.status === 'revived' ? 'duplicate' : first.status
   const willRun =
     first.status === 'accepted' || first.status === 'duplicate' || first.status === 'revived'
@@ -146,28 +150,4 @@ function report(
     case 'quarantined':
       return happenings.emit('delivery.quarantined', { ...about, reason: recorded.reason ?? '' })
   }
-}
-
-/** The sender's patience is the limit, whatever the database does. What is on its way may still arrive. */
-function withinDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new StoreUnavailableError(`The store did not answer within ${deadlineMs} ms`)),
-      deadlineMs,
-    )
-    work.then(
-      (value) => {
-        clearTimeout(timer)
-        resolve(value)
-      },
-      (error: unknown) => {
-        clearTimeout(timer)
-        reject(
-          error instanceof Error
-            ? error
-            : new StoreUnavailableError('The store failed', { cause: error }),
-        )
-      },
-    )
-  })
 }

@@ -191,6 +191,23 @@ describe('the batcher', () => {
     await Promise.all(waiting)
   })
 
+  test('nobody waits longer than a sender does, while a batch is on its way or before it', async () => {
+    const { store, batcher } = await open({ answerTimeoutMs: 20 })
+    const first = batcher.record([anEventDraft({ key: 'a' })])
+    await store.arrived()
+    const waiting = batcher.record([anEventDraft({ key: 'b' })])
+    const sharing = batcher.record([anEventDraft({ key: 'a' })])
+
+    for (const recording of [first, waiting, sharing])
+      await expect(recording).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+
+    const late = batcher.record([anEventDraft({ key: 'c' })])
+    await expect(late).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await store.pass()
+    await batcher.drain()
+    expect(store.batches.map((batch) => batch.map(({ key }) => key))).toEqual([['a']])
+  })
+
   test('drain waits for what is on its way', async () => {
     const { store, batcher } = await open()
     const recording = batcher.record([anEventDraft()])

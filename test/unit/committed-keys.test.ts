@@ -80,6 +80,25 @@ describe('the memory of committed keys', () => {
     ])
   })
 
+  test('knows an event again that died, was revived and came once more', () => {
+    const { keys, beat } = open()
+    keys.remember(anEventDraft(), 'id-1', '1')
+    beat({ died: ['id-1'] })
+
+    keys.remember(anEventDraft(), 'id-1', '1')
+
+    expect(keys.find(anEventDraft())).toBe('id-1')
+  })
+
+  test('does not use a key of a dead event, however many have died', () => {
+    const { keys, beat } = open({ max: 4 })
+    keys.remember(anEventDraft(), 'id-1', '1')
+
+    beat({ died: ['id-1', 'id-2', 'id-3', 'id-4', 'id-5', 'id-6'] })
+
+    expect(keys.find(anEventDraft())).toBeUndefined()
+  })
+
   test('drops what was used longest ago when it is full', () => {
     const { keys } = open({ max: 2 })
     keys.remember(anEventDraft({ key: 'a' }), 'a', '1')
