@@ -12,6 +12,8 @@
  */
 
 import type { Readable } from 'node:stream'
+import { Patience } from '../receive/patience.ts'
+import type { Waiting } from '../receive/patience.ts'
 
 /** What became of a body. */
 export type BodyRead =
@@ -37,10 +39,15 @@ export function readNodeBody(
 
   return new Promise((resolve) => {
     const collected = new ByteCollector(bodyBytesMax)
-    const timer = setTimeout(() => settle({ status: 'too-slow' }), bodyTimeoutMs)
+    const patience = patienceOf(bodyTimeoutMs)
+    const reading: Reading = {
+      expiresAt: performance.now() + bodyTimeoutMs,
+      giveUp: () => settle({ status: 'too-slow' }),
+    }
+    patience.begin(reading)
 
     function settle(read: BodyRead): void {
-      clearTimeout(timer)
+      patience.end(reading)
       stream.off('data', onData).off('end', onEnd).off('close', onGone)
       if (read.status !== 'complete') stream.pause()
       resolve(read)
@@ -59,6 +66,22 @@ export function readNodeBody(
     // raise an error that nobody listens to, and end the process.
     stream.on('error', onGone).on('data', onData).on('end', onEnd).on('close', onGone)
   })
+}
+
+interface Reading extends Waiting {
+  readonly giveUp: () => void
+}
+
+const PATIENCE = new Map<number, Patience<Reading>>()
+
+/** One for all bodies that may take equally long. */
+function patienceOf(ms: number): Patience<Reading> {
+  let patience = PATIENCE.get(ms)
+  if (patience === undefined) {
+    patience = new Patience(ms, ({ giveUp }) => giveUp())
+    PATIENCE.set(ms, patience)
+  }
+  return patience
 }
 
 /** Reads a web stream. After anything but `complete` it is cancelled. */

@@ -17,6 +17,7 @@ const RANDOM_BYTES = 10
 /** Makes a function that gives a fresh id at every call. `now` is in milliseconds, the database's by choice. */
 export function createUuidV7Generator(now: () => number): () => string {
   const bytes = Buffer.alloc(16)
+  const text = Buffer.alloc(36, '-')
   // Many ids' worth at once: a call for ten random bytes takes 3 µs, and one for 2,560 hardly more.
   const random = Buffer.alloc(RANDOM_BYTES * 256)
   let randomAt = random.length
@@ -39,7 +40,24 @@ export function createUuidV7Generator(now: () => number): () => string {
     bytes.writeUIntBE(lastMs, 0, 6)
     bytes.writeUInt16BE(0x7000 | counter, 6)
     bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8)
-    const hex = bytes.toString('hex')
-    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+    return write(bytes, text)
   }
+}
+
+const DIGITS = Buffer.from('0123456789abcdef', 'latin1')
+
+/**
+ * Written digit by digit, so that the text is one piece of memory. Put together from slices of the
+ * hexadecimal it would hold on to all of them, and ids are kept in memory by the thousand.
+ */
+function write(bytes: Buffer, text: Buffer): string {
+  let at = 0
+  for (let i = 0; i < 16; i += 1) {
+    if (i === 4 || i === 6 || i === 8 || i === 10) at += 1
+    const byte = bytes[i] as number
+    text[at] = DIGITS[byte >> 4] as number
+    text[at + 1] = DIGITS[byte & 0xf] as number
+    at += 2
+  }
+  return text.toString('latin1')
 }

@@ -82,8 +82,9 @@ export function compileIdentification(provider: string, spec: IdentitySpec): Ide
         const whole = new Reading(delivery, undefined, options)
         const parts = cut?.(whole)
         if (parts === undefined) {
+          const event = identifyOne(places, contentOf, whole)
           const body = storedOf(whole)
-          return [{ ...identifyOne(places, contentOf, whole), ...(body && { body }) }]
+          return [body === undefined ? event : { ...event, body }]
         }
         return parts.map(({ bytes, bodyType }, index) => {
           const part = new Reading(delivery, { bytes, index, root: whole }, options)

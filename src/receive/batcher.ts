@@ -40,12 +40,14 @@ interface Parcel extends Waiting {
   /** What makes each of the drafts the same as another. */
   readonly identities: readonly string[]
   readonly resolve: (recorded: readonly RecordedDraft[]) => void
+  readonly reject: (error: Error) => void
 }
 
-/** A batch that is on its way, and where in it a draft is. */
+/** A batch that is on its way. */
 interface Flight {
   readonly sending: Promise<readonly Recorded[]>
-  readonly index: number
+  /** Where in it each draft is, by what makes it the same as another. */
+  readonly places: ReadonlyMap<string, number>
 }
 
 export interface RecordedDraft extends Recorded {
@@ -56,8 +58,10 @@ export interface RecordedDraft extends Recorded {
 export class Batcher {
   readonly #store: RecordingStore
   readonly #options: BatcherOptions
-  readonly #patience: Patience
-  readonly #flights = new Map<string, Flight>()
+  readonly #patience: Patience<Parcel>
+  // A few, each with a table of its own. One table for all, with drafts coming and going, is what the garbage
+  // collector carries along (`patience.ts` has the reason and the measurement).
+  #flights: readonly Flight[] = []
   #waiting: Parcel[] = []
   #batchesInFlight = 0
   #lastSentAt = 0
@@ -66,7 +70,11 @@ export class Batcher {
   constructor(store: RecordingStore, options: BatcherOptions) {
     this.#store = store
     this.#options = options
-    this.#patience = new Patience(options.answerTimeoutMs)
+    const { answerTimeoutMs } = options
+    // The sender's patience is the limit, whatever the database does. What is on its way may still arrive.
+    this.#patience = new Patience(answerTimeoutMs, ({ reject }) =>
+      reject(new StoreUnavailableError(`The store did not answer within ${answerTimeoutMs} ms`)),
+    )
   }
 
   /**
@@ -85,7 +93,9 @@ export class Batcher {
 
   #dispatch(parcel: Parcel): void {
     const flights = this.#findFlights(parcel.identities)
-    if (flights !== undefined) return this.#answerFrom(parcel, shareFlights(flights))
+    if (flights !== undefined) {
+      return this.#answerFrom(parcel, shareFlights(parcel.identities, flights))
+    }
     const { findKnown } = this.#store
     if (findKnown === undefined || !this.#mayWaitLong()) return this.#enqueue(parcel)
     // A duplicate need not wait for a handler to end.
@@ -134,7 +144,7 @@ export class Batcher {
   /** Resolves when nothing is on its way any more. */
   async drain(): Promise<void> {
     while (this.#waiting.length > 0 || this.#batchesInFlight > 0) {
-      await Promise.allSettled([...this.#flights.values()].map(({ sending }) => sending))
+      await Promise.allSettled(this.#flights.map(({ sending }) => sending))
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
@@ -143,7 +153,7 @@ export class Batcher {
   #findFlights(identities: readonly string[]): readonly Flight[] | undefined {
     const flights: Flight[] = []
     for (const identity of identities) {
-      const flight = this.#flights.get(identity)
+      const flight = this.#flights.find(({ places }) => places.has(identity))
       if (flight === undefined) return undefined
       flights.push(flight)
     }
@@ -212,13 +222,12 @@ export class Batcher {
   async #sendTogether(parcels: readonly Parcel[]): Promise<void> {
     const { drafts, places } = collapse(parcels)
     const sending = this.#store.recordEvents(drafts, { deadlineMs: findTimeLeftMs(parcels) })
-    for (const [identity, index] of places) this.#flights.set(identity, { sending, index })
+    const flight: Flight = { sending, places }
+    this.#flights = [...this.#flights, flight]
     try {
       this.#answer(parcels, places, await sending)
     } finally {
-      for (const identity of places.keys()) {
-        if (this.#flights.get(identity)?.sending === sending) this.#flights.delete(identity)
-      }
+      this.#flights = this.#flights.filter((one) => one !== flight)
     }
   }
 
@@ -247,9 +256,15 @@ function findTimeLeftMs(parcels: readonly Parcel[]): number {
   return Math.max(1, lastExpiresAt - performance.now())
 }
 
-async function shareFlights(flights: readonly Flight[]): Promise<readonly RecordedDraft[]> {
+async function shareFlights(
+  identities: readonly string[],
+  flights: readonly Flight[],
+): Promise<readonly RecordedDraft[]> {
   const batches = await Promise.all(flights.map(({ sending }) => sending))
-  return flights.map(({ index }, at) => asShared(batches[at]?.[index] as Recorded))
+  return identities.map((identity, at) => {
+    const place = flights[at]?.places.get(identity) as number
+    return asShared(batches[at]?.[place] as Recorded)
+  })
 }
 
 /** Equal keys with equal content are sent once. Equal keys with other content are a conflict and both sent. */

@@ -86,7 +86,8 @@ export class JsonBody {
     for (const { start, end } of tokens) {
       // Inside of one that is gone already.
       if (start < from) continue
-      kept.push(this.#bytes.subarray(from, start), Buffer.from(instead, 'utf8'))
+      kept.push(this.#bytes.subarray(from, start))
+      if (instead !== '') kept.push(Buffer.from(instead, 'utf8'))
       from = end
     }
     kept.push(this.#bytes.subarray(from))

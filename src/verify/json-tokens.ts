@@ -56,10 +56,11 @@ export class OutermostMembers {
   listValues(name: string): readonly JsonToken[] {
     const bytes = this.#bytes
     this.#members ??= listMembers(bytes)
-    const wanted = Buffer.from(name, 'utf8')
-    return this.#members
-      .filter(({ nameStart, nameEnd }) => isName(bytes, nameStart, nameEnd, wanted))
-      .map(({ value }) => value)
+    const values: JsonToken[] = []
+    for (const { nameStart, nameEnd, value } of this.#members) {
+      if (isName(bytes, nameStart, nameEnd, name)) values.push(value)
+    }
+    return values
   }
 }
 
@@ -122,18 +123,16 @@ function listStep(
     const element = findElement(bytes, start, step)
     return element === undefined ? [] : [element]
   }
-  const wanted = Buffer.from(step, 'utf8')
   walkMembers(bytes, start, (nameStart, nameEnd, value) => {
-    if (isName(bytes, nameStart, nameEnd, wanted)) found.push(value)
+    if (isName(bytes, nameStart, nameEnd, step)) found.push(value)
   })
   return members === 'all' ? found : found.slice(-1)
 }
 
 function findLastMember(bytes: Uint8Array, start: number, name: string): JsonToken | undefined {
-  const wanted = Buffer.from(name, 'utf8')
   let found: JsonToken | undefined
   walkMembers(bytes, start, (nameStart, nameEnd, value) => {
-    if (isName(bytes, nameStart, nameEnd, wanted)) found = value
+    if (isName(bytes, nameStart, nameEnd, name)) found = value
   })
   return found
 }
@@ -183,21 +182,20 @@ function walkElements(
   }
 }
 
-/** Whether the quoted name at this place is the wanted one. Escapes are rare and cost a parse. */
-function isName(bytes: Uint8Array, start: number, end: number, wanted: Buffer): boolean {
+/** Whether the quoted name at this place is the wanted one. What is not plain ASCII is rare and costs a parse. */
+function isName(bytes: Uint8Array, start: number, end: number, wanted: string): boolean {
   const length = end - start - 2
   for (let i = 0; i < length; i++) {
-    const byte = bytes[start + 1 + i]
-    if (byte === BACKSLASH) return isEscapedName(bytes, start, end, wanted)
-    if (byte !== wanted[i]) return false
+    const byte = bytes[start + 1 + i] as number
+    if (byte === BACKSLASH || byte > 0x7f) return isParsedName(bytes, start, end, wanted)
+    if (byte !== wanted.charCodeAt(i)) return false
   }
   return length === wanted.length
 }
 
-function isEscapedName(bytes: Uint8Array, start: number, end: number, wanted: Buffer): boolean {
+function isParsedName(bytes: Uint8Array, start: number, end: number, wanted: string): boolean {
   try {
-    const text: unknown = JSON.parse(Buffer.from(bytes.subarray(start, end)).toString('utf8'))
-    return text === wanted.toString('utf8')
+    return JSON.parse(Buffer.from(bytes.subarray(start, end)).toString('utf8')) === wanted
   } catch {
     return false
   }

@@ -127,10 +127,17 @@ function compileClaim(spec: SignatureSpec): (delivery: Delivery) => Claim | Verd
     spec.timestamp?.at === undefined ? undefined : compileLocator('timestamp', spec.timestamp.at)
   return (delivery) => {
     const reading = new Reading(delivery)
-    const values = places.flatMap((place) => place.find(reading) ?? [])
-    if (values.length === 0) return 'missing-header'
-    const entries = values.flatMap((value) => splitEntries(value, spec.list))
-    const signatures = entries.flatMap((entry) => stripPrefix(entry, prefixes))
+    const entries: string[] = []
+    for (const place of places) {
+      const value = place.find(reading)
+      if (value !== undefined) entries.push(...splitEntries(value, spec.list))
+    }
+    if (entries.length === 0) return 'missing-header'
+    const signatures: string[] = []
+    for (const entry of entries) {
+      const prefix = prefixes.find((one) => entry.startsWith(one))
+      if (prefix !== undefined) signatures.push(entry.slice(prefix.length))
+    }
     if (spec.timestamp === undefined) return { signatures }
     if (time !== undefined) {
       const timestamp = time.find(reading)
@@ -163,9 +170,4 @@ function splitEntries(value: string, list: SignatureList | undefined): readonly 
   if (list === undefined) return [value]
   // Some write a space after the comma. What stands behind an entry is part of it.
   return value.split(list.separator, ENTRIES_MAX).map((entry) => entry.trimStart())
-}
-
-function stripPrefix(entry: string, prefixes: readonly string[]): readonly string[] {
-  const prefix = prefixes.find((one) => entry.startsWith(one))
-  return prefix === undefined ? [] : [entry.slice(prefix.length)]
 }
