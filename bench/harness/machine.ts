@@ -25,7 +25,7 @@ export async function describeMachine(postgres: Pool): Promise<Machine> {
     system: `${os.type()} ${os.release()} ${os.arch()}`,
     versions: {
       node: process.version.slice(1),
-      'node of the newest peers': execFileSync(findNewestNode(), ['--version'], {
+      'node where a peer asks for it': execFileSync(findNewestNode(), ['--version'], {
         encoding: 'utf8',
       })
         .trim()

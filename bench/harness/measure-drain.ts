@@ -16,19 +16,11 @@ export type DrainScript =
   | 'steps-hookonce'
   | 'steps-dbos'
 
-/** Which Node each of them asks for. */
-const RUNTIMES: Readonly<Record<DrainScript, Runtime>> = {
-  'drain-hookonce': 'ours',
-  'drain-pg-boss': 'newest',
-  'drain-graphile': 'newest',
-  'drain-textbook': 'ours',
-  'steps-hookonce': 'ours',
-  'steps-dbos': 'newest',
-}
-
 export interface DrainTask {
   readonly shape: Shape
   readonly events: number
+  /** Of all who are compared: where one asks for the newest Node, the others run on it as well. */
+  readonly runtime: Runtime
 }
 
 export function drainContestant(
@@ -38,7 +30,7 @@ export function drainContestant(
 ): Contestant {
   return {
     name,
-    runtime: RUNTIMES[script],
+    runtime: task.runtime,
     isOurs: script.endsWith('hookonce'),
     settings,
     measure: (setting) =>
@@ -47,7 +39,7 @@ export function drainContestant(
         const subject = new Subject(
           script,
           { poolMax: 20, ...setting, ...task, postgres },
-          RUNTIMES[script],
+          task.runtime,
         )
         return measure(subject, task, {
           settle: () => context.settle(pool),
@@ -64,7 +56,7 @@ export function sqliteDrainContestant(
 ): Contestant {
   return {
     name,
-    runtime: 'ours',
+    runtime: task.runtime,
     isOurs: true,
     settings,
     measure: async (setting) => {
@@ -75,7 +67,7 @@ export function sqliteDrainContestant(
       const subject = new Subject(
         'drain-hookonce',
         { poolMax: 0, ...setting, ...task, sqlite },
-        'ours',
+        task.runtime,
       )
       return measure(subject, task, {
         settle: async () => {},

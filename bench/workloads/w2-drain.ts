@@ -22,7 +22,8 @@ export const drainStored: Workload = {
   id: 'W2',
   title: 'Drain 50,000 stored events whose handler writes one row',
   async run(context) {
-    const task = { shape: 'row', events: context.options.quick ? 10_000 : 50_000 } as const
+    const events = context.options.quick ? 10_000 : 50_000
+    const task = { shape: 'row', events, runtime: 'newest' } as const
     return compare({
       ...context.options,
       say: context.say,

@@ -17,7 +17,8 @@ export const onSqlite: Workload = {
       ],
       goals: [{ of: 'receive: hookonce on SQLite', against: 'receive: no store', atLeast: 0.7 }],
     })
-    const task = { shape: 'row', events: context.options.quick ? 10_000 : 50_000 } as const
+    const events = context.options.quick ? 10_000 : 50_000
+    const task = { shape: 'row', events, runtime: 'ours' } as const
     const settings = [{ concurrency: 4, groupMax: 200 }]
     const drained = await compare({
       ...context.options,
