@@ -180,7 +180,7 @@ export class Inbox<Sources extends SourceMap, Tx>
    * can then be called again.
    *
    * @throws HookonceError with the code INBOX_STOPPED when it was started or stopped before
-   * @throws OptionInvalidError when the pool is too small for `worker.concurrency`
+   * @throws OptionInvalidError when the pool is too small for `worker.concurrency`, or for a relay
    */
   async start(): Promise<void> {
     if (this.#state !== 'made') {
@@ -203,6 +203,8 @@ export class Inbox<Sources extends SourceMap, Tx>
 
   async #startParts(): Promise<void> {
     try {
+      const groups = this.#workerOptions?.concurrency ?? (this.#outbox.hasRelay ? 0 : undefined)
+      if (groups !== undefined) this.#store.requireCapacity(groups)
       await this.#open()
       await this.#heartbeat.start()
       if (this.#workerOptions !== undefined || this.#outbox.hasRelay) await this.#listen()
@@ -258,7 +260,6 @@ export class Inbox<Sources extends SourceMap, Tx>
   }
 
   async #startWorker(options: ResolvedWorkerOptions): Promise<void> {
-    this.#store.requireCapacity(options.concurrency)
     const worker = new Worker<Tx>({
       store: this.#store,
       handlers: this.#handlers,

@@ -29,6 +29,11 @@ export class ControlConnection {
     this.#statementTimeoutMs = statementTimeoutMs
   }
 
+  /** Whether it has its connection, which it does not give back before it is closed. */
+  get isMade(): boolean {
+    return this.#connection !== undefined
+  }
+
   /**
    * Runs `work` after what was asked for before. Again if the connection turns out to be gone or
    * somebody was in the way, so that what is run here must bear being run twice. A server that was
