@@ -31,6 +31,7 @@ import type { Store } from './store/contract.ts'
 import { HappeningEmitter } from './telemetry/emitter.ts'
 import { logHappenings } from './telemetry/logger.ts'
 import type { Logger } from './telemetry/logger.ts'
+import { atMost, GOODBYE_MS } from './work/at-most.ts'
 import { HandlerRegistry, requireSource } from './work/handlers.ts'
 import { createNotifier } from './work/notifier.ts'
 import type { ResolvedWorkerOptions } from './work/options.ts'
@@ -229,12 +230,10 @@ export class Inbox<Sources extends SourceMap, Tx>
     await this.#worker?.stop()
     await this.#outbox.stop()
     this.#heartbeat.stop()
-    await this.#notifier.stop()
-    await this.#stopListening?.()
-    if (this.#opening !== undefined) {
-      await this.#context.counter.flush()
-      await this.#store.close()
-    }
+    const goodbyes = [this.#notifier.stop(), this.#context.counter.flush()]
+    if (this.#stopListening !== undefined) goodbyes.push(this.#stopListening())
+    await atMost(GOODBYE_MS, Promise.allSettled(goodbyes))
+    if (this.#opening !== undefined) await this.#store.close()
     this.#state = 'stopped'
   }
 
