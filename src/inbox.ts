@@ -78,7 +78,7 @@ export class Inbox<Sources extends SourceMap, Tx>
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
   #worker: Worker<Tx> | undefined
-  #stopListening: (() => Promise<void>) | undefined
+  #stopListening = async (): Promise<void> => {}
   #state: 'made' | 'started' | 'stopping' | 'stopped' = 'made'
   readonly #receiving = new Set<Promise<Acknowledgement>>()
 
@@ -169,6 +169,10 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.#happenings.emit('delivery.body-parsed', { source: sourceName, hint })
   }
 
+  reportUnread(sourceName: string, reason: 'too-large' | 'too-slow'): void {
+    this.#happenings.emit('delivery.malformed', { source: sourceName, reason })
+  }
+
   /** Whether a delivery would be taken now: started, not stopping, and the store answered its last heartbeat. */
   isReady(): boolean {
     return this.#state === 'started' && this.#heartbeat.storeIsUp
@@ -213,8 +217,7 @@ export class Inbox<Sources extends SourceMap, Tx>
       this.#outbox.start()
     } catch (error) {
       this.#heartbeat.stop()
-      await this.#stopListening?.()
-      this.#stopListening = undefined
+      await this.#stopListening()
       if (this.#state === 'started') this.#state = 'made'
       throw error
     }
@@ -230,8 +233,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     await this.#worker?.stop()
     await this.#outbox.stop()
     this.#heartbeat.stop()
-    const goodbyes = [this.#notifier.stop(), this.#context.counter.flush()]
-    if (this.#stopListening !== undefined) goodbyes.push(this.#stopListening())
+    const goodbyes = [this.#notifier.stop(), this.#stopListening(), this.#context.counter.flush()]
     await atMost(GOODBYE_MS, Promise.allSettled(goodbyes))
     if (this.#opening !== undefined) await this.#store.close()
     this.#state = 'stopped'

@@ -44,8 +44,10 @@ export async function acknowledgeRead(
         return unavailable()
       }
     case 'too-large':
+      inbox.reportUnread?.(sourceName, found.status)
       return tooLarge(inbox.receiveOptions.bodyBytesMax)
     case 'too-slow':
+      inbox.reportUnread?.(sourceName, found.status)
       return tooSlow()
     case 'parsed':
       inbox.reportBodyParsed(sourceName, found.hint)
