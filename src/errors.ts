@@ -208,9 +208,35 @@ export function requireOneOf(option: string, value: unknown, allowed: readonly u
   )
 }
 
-/** Anything may be thrown; what is passed on is an error. */
+/**
+ * Anything may be thrown; what is passed on is an error, with a name and a message that are text.
+ *
+ * Total: whoever writes down how a handler ended must not fail because of what it threw.
+ */
 export function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown))
+  return isPlainError(thrown) ? thrown : new Error(describeThrown(thrown), { cause: thrown })
+}
+
+function isPlainError(thrown: unknown): thrown is Error {
+  try {
+    if (!(thrown instanceof Error)) return false
+    return typeof thrown.message === 'string' && typeof thrown.name === 'string'
+  } catch {
+    return false
+  }
+}
+
+/** Of an object that is no error its message, or else the names in it: what they hold may be a secret. */
+function describeThrown(thrown: unknown): string {
+  try {
+    if (typeof thrown !== 'object' || thrown === null) return String(thrown)
+    const { message } = thrown as { message?: unknown }
+    if (typeof message === 'string' && message !== '') return message
+    const names = Object.keys(thrown).slice(0, 10)
+    return `An object that is no error was thrown, with ${names.join(', ') || 'nothing in it'}`
+  } catch {
+    return 'Something was thrown that cannot be read'
+  }
 }
 
 /** Never the value of a string: it may be a secret that ended up in the wrong place. */

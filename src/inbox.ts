@@ -31,6 +31,7 @@ import type { Store } from './store/contract.ts'
 import { HappeningEmitter } from './telemetry/emitter.ts'
 import { logHappenings } from './telemetry/logger.ts'
 import type { Logger } from './telemetry/logger.ts'
+import { atMost, GOODBYE_MS } from './work/at-most.ts'
 import { HandlerRegistry, requireSource } from './work/handlers.ts'
 import { createNotifier } from './work/notifier.ts'
 import type { ResolvedWorkerOptions } from './work/options.ts'
@@ -77,7 +78,7 @@ export class Inbox<Sources extends SourceMap, Tx>
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
   #worker: Worker<Tx> | undefined
-  #stopListening: (() => Promise<void>) | undefined
+  #stopListening = async (): Promise<void> => {}
   #state: 'made' | 'started' | 'stopping' | 'stopped' = 'made'
   #receiving = 0
   #onAllReceived: (() => void) | undefined
@@ -169,6 +170,10 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.#happenings.emit('delivery.body-parsed', { source: sourceName, hint })
   }
 
+  reportUnread(sourceName: string, reason: 'too-large' | 'too-slow'): void {
+    this.#happenings.emit('delivery.malformed', { source: sourceName, reason })
+  }
+
   /** Whether a delivery would be taken now: started, not stopping, and the store answered its last heartbeat. */
   isReady(): boolean {
     return this.#state === 'started' && this.#heartbeat.storeIsUp
@@ -181,7 +186,7 @@ export class Inbox<Sources extends SourceMap, Tx>
    * can then be called again.
    *
    * @throws HookonceError with the code INBOX_STOPPED when it was started or stopped before
-   * @throws OptionInvalidError when the pool is too small for `worker.concurrency`
+   * @throws OptionInvalidError when the pool is too small for `worker.concurrency`, or for a relay
    */
   async start(): Promise<void> {
     if (this.#state !== 'made') {
@@ -204,6 +209,8 @@ export class Inbox<Sources extends SourceMap, Tx>
 
   async #startParts(): Promise<void> {
     try {
+      const groups = this.#workerOptions?.concurrency ?? (this.#outbox.hasRelay ? 0 : undefined)
+      if (groups !== undefined) this.#store.requireCapacity(groups)
       await this.#open()
       await this.#heartbeat.start()
       if (this.#workerOptions !== undefined || this.#outbox.hasRelay) await this.#listen()
@@ -211,8 +218,7 @@ export class Inbox<Sources extends SourceMap, Tx>
       this.#outbox.start()
     } catch (error) {
       this.#heartbeat.stop()
-      await this.#stopListening?.()
-      this.#stopListening = undefined
+      await this.#stopListening()
       if (this.#state === 'started') this.#state = 'made'
       throw error
     }
@@ -228,12 +234,9 @@ export class Inbox<Sources extends SourceMap, Tx>
     await this.#worker?.stop()
     await this.#outbox.stop()
     this.#heartbeat.stop()
-    await this.#notifier.stop()
-    await this.#stopListening?.()
-    if (this.#opening !== undefined) {
-      await this.#context.counter.flush()
-      await this.#store.close()
-    }
+    const goodbyes = [this.#notifier.stop(), this.#stopListening(), this.#context.counter.flush()]
+    await atMost(GOODBYE_MS, Promise.allSettled(goodbyes))
+    if (this.#opening !== undefined) await this.#store.close()
     this.#state = 'stopped'
   }
 
@@ -259,7 +262,6 @@ export class Inbox<Sources extends SourceMap, Tx>
   }
 
   async #startWorker(options: ResolvedWorkerOptions): Promise<void> {
-    this.#store.requireCapacity(options.concurrency)
     const worker = new Worker<Tx>({
       store: this.#store,
       handlers: this.#handlers,

@@ -195,6 +195,10 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
     this.#happenings.emit('delivery.body-parsed', { source: sourceName, hint })
   }
 
+  reportUnread(sourceName: string, reason: 'too-large' | 'too-slow'): void {
+    this.#happenings.emit('delivery.malformed', { source: sourceName, reason })
+  }
+
   /** Whether Redis answered the last command. */
   isReady(): boolean {
     return this.#entries.isUp

@@ -62,6 +62,7 @@ export function createMiddleware(context: MiddlewareContext, sourceName: string)
       receive: (name, delivery) => receiveGuarded(context.receive, name, delivery, answer),
       requireSource: (name) => context.guard.requireSource(name),
       reportBodyParsed: (name, hint) => context.guard.reportBodyParsed(name, hint),
+      reportUnread: (name, reason) => context.guard.reportUnread?.(name, reason),
       isReady: () => context.guard.isReady(),
     }
     const mount: NodeMount = { inbox, sourceName, hint: middlewareHint }

@@ -28,8 +28,10 @@ export function acknowledgeRead(
     case 'complete':
       return inbox.receive(sourceName, deliver(found.bytes))
     case 'too-large':
+      inbox.reportUnread?.(sourceName, found.status)
       return tooLarge(inbox.receiveOptions.bodyBytesMax)
     case 'too-slow':
+      inbox.reportUnread?.(sourceName, found.status)
       return tooSlow()
     case 'parsed':
       inbox.reportBodyParsed(sourceName, found.hint)

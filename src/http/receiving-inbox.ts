@@ -14,6 +14,8 @@ export interface ReceivingInbox {
   listMethods?(sourceName: string): readonly string[]
   /** Says in the log that something parsed the body before we could read its bytes. */
   reportBodyParsed(sourceName: string, hint: string): void
+  /** Says in the log that a body was refused before it was read to its end. */
+  reportUnread?(sourceName: string, reason: 'too-large' | 'too-slow'): void
   /** Whether the inbox takes deliveries now: the store answers and nobody has called `stop`. */
   isReady(): boolean
 }

@@ -63,7 +63,8 @@ export interface ProviderDefinition extends IdentitySpec {
   /**
    * What to do with known bytes under a new key.
    *
-   * @defaultValue 'quarantine' where the body is signed and the key is in a header that is not, else 'run'
+   * @defaultValue 'quarantine' where the body is signed and the key is in a header that is not, or in the
+   * query, else 'run'
    */
   readonly sameBytes?: SameBytesPolicy
   /** @defaultValue 200 with a JSON body */
@@ -169,15 +170,16 @@ function makeSource(
   })
 }
 
-/** A key in signed bytes can be believed; one in a header that nobody signs can be made up. */
+/** A key in signed bytes can be believed; one in the query, or in a header that nobody signs, can be made up. */
 export function sameBytesOf(
   { provider, verify: { signsBody, signedHeaders }, sameBytes, ...identity }: ProviderDefinition,
-  { keyHeaders }: Identification = compileIdentification(provider, identity),
+  { keyHeaders, keyReadsQuery }: Identification = compileIdentification(provider, identity),
 ): SameBytesPolicy {
   if (sameBytes !== undefined) return sameBytes
   // Where not even the body is signed, whoever can send the same bytes again can send others as well.
   if (!signsBody) return 'run'
-  return keyHeaders.every((name) => signedHeaders.includes(name)) ? 'run' : 'quarantine'
+  const isSigned = !keyReadsQuery && keyHeaders.every((name) => signedHeaders.includes(name))
+  return isSigned ? 'run' : 'quarantine'
 }
 
 function requireProviderOptions(

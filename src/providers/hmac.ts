@@ -71,7 +71,8 @@ export interface HmacOptions extends SourceOptions {
    */
   readonly signed?: string
   /**
-   * Where the event key is: `json:$.path`, `header:<name>`, or a list of them tried in order. For a
+   * Where the event key is: `json:$.path`, `header:<name>`, `form:<field>`, `query:<name>`, or a list of
+   * them tried in order. What nobody signs, a query above all, can be made up: see `sameBytes`. For a
    * sender without any id `body` takes the hash of the body, which makes two equal bodies one event.
    */
   readonly key: string | readonly string[]
@@ -186,9 +187,12 @@ export function listHeaders(locators: readonly Locator[]): readonly string[] {
   return locators.flatMap(({ header }) => header ?? [])
 }
 
-/** A key from signed bytes can be believed; one from a header that nobody signs can be made up. */
+/** A key from signed bytes can be believed; one from the query, or a header that nobody signs, can be made up. */
 function defaultSameBytes(keys: readonly Locator[], { headers }: SignedTemplate): SameBytesPolicy {
-  return listHeaders(keys).every((header) => headers.includes(header)) ? 'run' : 'quarantine'
+  const isSigned =
+    keys.every(({ readsQuery }) => readsQuery !== true) &&
+    listHeaders(keys).every((header) => headers.includes(header))
+  return isSigned ? 'run' : 'quarantine'
 }
 
 function resolveTimestamp(options: HmacTimestampOptions): { header: string; rule: TimestampRule } {

@@ -57,6 +57,8 @@ export interface Identification {
   readonly headers: readonly string[]
   /** The headers that the key and the scope are read from. */
   readonly keyHeaders: readonly string[]
+  /** Whether the key or the scope is read from the URL's query. */
+  readonly keyReadsQuery: boolean
   identify(delivery: Delivery, options?: Readonly<Record<string, unknown>>): Identified
 }
 
@@ -77,6 +79,7 @@ export function compileIdentification(provider: string, spec: IdentitySpec): Ide
   return {
     headers: Object.values(places).flatMap((one: CompiledPlace | undefined) => one?.headers ?? []),
     keyHeaders: [...places.key.headers, ...(places.scope?.headers ?? [])],
+    keyReadsQuery: places.key.readsQuery || places.scope?.readsQuery === true,
     identify(delivery, options) {
       try {
         const whole = new Reading(delivery, undefined, options)

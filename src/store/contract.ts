@@ -89,7 +89,8 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
   // ── work ─────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Refuses to run that many groups at once when it would leave too little for everything else.
+   * Refuses to run that many groups at once when it would leave too little for everything else. None: the
+   * process only receives and sends messages.
    * @throws OptionInvalidError saying how many connections are needed
    */
   requireCapacity(concurrency: number): void

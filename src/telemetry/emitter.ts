@@ -1,6 +1,6 @@
 import type { HappeningName, Happenings } from './happenings.ts'
 
-/** Hears of one kind of happening. What it throws harms nobody but itself. */
+/** Hears of one kind of happening. What it throws, or rejects with, harms nobody but itself. */
 export type HappeningListener<Name extends HappeningName> = (happening: Happenings[Name]) => void
 /** Hears of everything, by its name. */
 export type AnyHappeningListener = <Name extends HappeningName>(
@@ -8,7 +8,7 @@ export type AnyHappeningListener = <Name extends HappeningName>(
   happening: Happenings[Name],
 ) => void
 
-/** Tells listeners what happens. A listener that throws harms nobody but itself. */
+/** Tells listeners what happens. A listener that throws or rejects harms nobody but itself. */
 export class HappeningEmitter {
   readonly #listeners = new Map<HappeningName, Set<(happening: never) => void>>()
   readonly #anyListeners = new Set<AnyHappeningListener>()
@@ -35,10 +35,13 @@ export class HappeningEmitter {
   }
 }
 
-function shield(call: () => void): void {
+/** A listener watches; what it does wrong must not change what happens to a webhook. */
+function shield(call: () => unknown): void {
   try {
-    call()
+    const returned = call()
+    // Of an async listener nobody waits for the end, and Node ends the process for a rejection that nobody hears.
+    if (returned instanceof Promise) returned.catch(() => undefined)
   } catch {
-    // A listener watches; what it does wrong must not change what happens to a webhook.
+    // Nothing to do.
   }
 }

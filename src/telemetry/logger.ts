@@ -134,8 +134,9 @@ function writeLine(fields: LogFields): string {
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 
-/** An unsigned handshake is a stranger's as well. */
+/** An unsigned handshake is a stranger's as well, and so is whatever comes to a route whose body was parsed. */
 const SAMPLED: readonly HappeningName[] = [
+  'delivery.body-parsed',
   'delivery.refused',
   'delivery.malformed',
   'delivery.handshake',

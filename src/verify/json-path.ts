@@ -31,6 +31,8 @@ import type { JsonPath, JsonPattern } from './json-tokens.ts'
 export interface Locator {
   /** The header it reads, in lower case, if it reads one. */
   readonly header: string | undefined
+  /** Whether it reads the URL's query, which whoever has a signed request can write anew. */
+  readonly readsQuery?: true
   find(reading: Reading): string | undefined
 }
 
@@ -115,13 +117,20 @@ export function compileLocator(option: string, text: unknown): Locator {
 
 function fieldLocator(text: string): Locator {
   const name = text.slice(text.indexOf(':') + 1)
-  const find = text.startsWith('form:')
-    ? ({ delivery }: Reading) => findFormField(delivery.body, name) || undefined
-    : ({ query }: Reading) => {
-        const values = query.getAll(name)
-        return (values.length === 1 && values[0]) || undefined
-      }
-  return { header: undefined, find }
+  if (text.startsWith('form:')) {
+    return {
+      header: undefined,
+      find: ({ delivery }) => findFormField(delivery.body, name) || undefined,
+    }
+  }
+  return {
+    header: undefined,
+    readsQuery: true,
+    find({ query }) {
+      const values = query.getAll(name)
+      return (values.length === 1 && values[0]) || undefined
+    },
+  }
 }
 
 /** One locator, or several to be tried in order. */

@@ -29,17 +29,20 @@ export type Place =
 export interface CompiledPlace {
   /** The headers it reads, in lower case. */
   readonly headers: readonly string[]
+  /** Whether any part of it is read from the URL's query. */
+  readonly readsQuery: boolean
   /** Never an empty text. */
   find(reading: Reading): string | undefined
 }
 
 export function compilePlace(option: string, place: Place): CompiledPlace {
   if (typeof place === 'function')
-    return { headers: [], find: (reading) => place(reading) || undefined }
+    return { headers: [], readsQuery: false, find: (reading) => place(reading) || undefined }
   if (typeof place === 'string') {
     const locator = compileLocator(option, place)
     const headers = locator.header === undefined ? [] : [locator.header]
-    return { headers, find: (reading) => locator.find(reading) }
+    const readsQuery = locator.readsQuery === true
+    return { headers, readsQuery, find: (reading) => locator.find(reading) }
   }
   if (isList(place)) return firstOf(compileAll(option, place))
   if ('all' in place) return allOf(option, place.all)
@@ -59,6 +62,7 @@ function compileAll(option: string, places: readonly Place[]): readonly Compiled
 function firstOf(places: readonly CompiledPlace[]): CompiledPlace {
   return {
     headers: places.flatMap(({ headers }) => headers),
+    readsQuery: places.some(({ readsQuery }) => readsQuery),
     find(reading) {
       for (const place of places) {
         const text = place.find(reading)
@@ -82,6 +86,7 @@ function allOf(
   })
   return {
     headers: parts.flatMap(({ place }) => place.headers),
+    readsQuery: parts.some(({ place }) => place.readsQuery),
     find(reading) {
       const texts: string[] = []
       for (const { place, isOptional } of parts) {
@@ -98,6 +103,7 @@ function allOf(
 function joined(places: readonly CompiledPlace[], separator: string): CompiledPlace {
   return {
     headers: places.flatMap(({ headers }) => headers),
+    readsQuery: places.some(({ readsQuery }) => readsQuery),
     find: (reading) =>
       places
         .map((place) => place.find(reading))

@@ -21,7 +21,7 @@ import type { Interruption } from './interruption.ts'
 import type { HandlerOutbox } from './outgoing.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { RunningContext } from './running-context.ts'
-import { PermanentError, Skip } from './verdicts.ts'
+import { heed, PermanentError, Skip } from './verdicts.ts'
 
 export type RunResult = RunDone | RunSkipped | RunFailed
 
@@ -143,7 +143,7 @@ async function runHandler<Tx>(
   const running = new RunningContext({ logger, outbox, event, handler, lent, abortion })
   try {
     const envelope = await createEnvelope(event, handler.schema)
-    const value: unknown = await handler.run(envelope, running)
+    const value = heed(await handler.run(envelope, running))
     if (running.hasMessages) await running.writeMessages()
     if (!call.defersWrites) await lent?.flush()
     return value

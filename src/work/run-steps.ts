@@ -34,7 +34,7 @@ import { StepLife } from './step-life.ts'
 import { runCallStep } from './step-call.ts'
 import type { StepRunContext, StepScope } from './step-scope.ts'
 import { runTxStep } from './step-tx.ts'
-import { Skip } from './verdicts.ts'
+import { heed, Skip } from './verdicts.ts'
 
 export interface RunStepsContext<Tx> extends StepRunContext<Tx> {
   readonly logger: Logger
@@ -159,10 +159,10 @@ async function runInside<Tx>(
     life,
   }
   try {
-    const value: unknown =
+    const value =
       handler.steps === undefined
         ? await runAsStep(scope, context.logger)
-        : await handler.run(envelope, createStepContext(scope, context.logger))
+        : heed(await handler.run(envelope, createStepContext(scope, context.logger)))
     await life.finish()
     scope.history.requireAllTaken()
     return value
@@ -182,7 +182,7 @@ async function runAsStep<Tx>(scope: StepScope<Tx>, logger: Logger): Promise<unkn
     const parts = { logger, outbox, event: leased, handler, lent, abortion: life }
     const running = new RunningContext<Tx>(parts)
     try {
-      const value: unknown = await handler.run(envelope, running)
+      const value = heed(await handler.run(envelope, running))
       await running.writeMessages()
       return value instanceof Skip ? { skipped: value.reason } : { value }
     } finally {

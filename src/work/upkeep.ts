@@ -2,6 +2,7 @@ import { asError } from '../errors.ts'
 import type { Store } from '../store/contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { HandlerRegistry } from './handlers.ts'
+import { atMost, GOODBYE_MS } from './at-most.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 
 export interface UpkeepContext {
@@ -68,9 +69,13 @@ export class Upkeep {
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const timer of this.#timers) clearInterval(timer)
+    await atMost(GOODBYE_MS, this.#sayGoodbye())
+  }
+
+  /** A worker that says goodbye needs not be found dead. */
+  async #sayGoodbye(): Promise<void> {
     await Promise.all(this.#running)
-    // A worker that says goodbye needs not be found dead.
-    await this.#context.store.removeWorker(this.#context.workerId).catch(() => undefined)
+    await this.#context.store.removeWorker(this.#context.workerId)
   }
 
   #repeat(doing: string, everyMs: number, action: () => Promise<void>): void {

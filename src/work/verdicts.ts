@@ -10,8 +10,9 @@ import { requireInteger } from '../errors.ts'
 export class Skip {
   readonly reason: string
 
-  constructor(reason: string) {
-    this.reason = reason
+  /** What came out of a payload may be anything, whatever its type says. */
+  constructor(reason: unknown) {
+    this.reason = String(reason)
   }
 }
 
@@ -34,6 +35,15 @@ export class RetryAfterError extends Error {
 /** What `notDone` returns. A `step.call` throws it. */
 export class NotDoneError extends Error {
   override readonly name = 'NotDoneError'
+}
+
+/**
+ * What a handler returned. `permanent` and `retryAfter` are to be thrown: one that is returned means the
+ * same, since "done" is what its handler cannot have meant.
+ */
+export function heed(returned: unknown): unknown {
+  if (returned instanceof PermanentError || returned instanceof RetryAfterError) throw returned
+  return returned
 }
 
 /**

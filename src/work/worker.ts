@@ -21,6 +21,7 @@ import type {
 import type { GroupLeaseRequest } from '../store/steps-contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { atMost } from './at-most.ts'
 import { ClaimOrder } from './claim-order.ts'
 import { chooseGroup, GroupSizes } from './group-sizes.ts'
 import type { HandlerRegistry, HandlerUnit } from './handlers.ts'
@@ -53,6 +54,8 @@ const GROUP_LOCK_TIMEOUT_MS = 50
 const IDLE_MARGIN_MS = 1_000
 /** What is due and could not be claimed a moment ago is in somebody else's hands. */
 const LOOK_AGAIN_MS = 20
+/** Whoever has not let go by then waits for a database that does not answer: what it holds ends with the connection. */
+const LET_GO_MS = 5_000
 
 export class Worker<Tx> {
   /** Random per start: a worker that comes back with the same host and pid is another worker. */
@@ -63,6 +66,8 @@ export class Worker<Tx> {
   readonly #order = new ClaimOrder()
   readonly #wakeUp = new WakeUp()
   readonly #interruption = new Interruption()
+  /** Ends what only waits. */
+  readonly #stopping = new Interruption()
   readonly #upkeep: Upkeep
   /** One for each connection that handlers may hold at once. */
   readonly #permits: Permits
@@ -119,10 +124,11 @@ export class Worker<Tx> {
   /** Takes nothing more, waits for what runs, and after the grace period lets go of the rest. */
   async stop(): Promise<void> {
     this.#isStopping = true
+    this.#stopping.interrupt()
     this.#wakeUp.close()
     const { stopGraceMs } = this.#context.options
     const grace = setTimeout(() => this.#interruption.interrupt(), stopGraceMs)
-    await Promise.all(this.#slots)
+    await atMost(stopGraceMs + LET_GO_MS, Promise.all(this.#slots))
     await this.#steps.idle()
     clearTimeout(grace)
     await this.#upkeep.stop()
@@ -278,7 +284,7 @@ export class Worker<Tx> {
         resolve()
       }
       const timer = setTimeout(end, pauseMs)
-      const stopListening = this.#interruption.onInterrupt(end)
+      const stopListening = this.#stopping.onInterrupt(end)
     })
   }
 

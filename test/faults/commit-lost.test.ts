@@ -61,7 +61,7 @@ describe('a connection to PostgreSQL that is lost when an event is stored', () =
       const connectionsBefore = proxy.connections
 
       expect(silent).toMatchObject({ status: 503, outcome: 'unavailable' })
-      // The pool has one place left: an answer now shows that the silent connection has left it.
+      // The pool has one place: an answer now shows that the silent connection has left it.
       // A retry that is faster than the end of that connection still joins its answer.
       const retry = () => receiver.inbox.receive(source, delivery)
       await expect
@@ -93,7 +93,7 @@ describe('a connection to PostgreSQL that is lost when an event is stored', () =
   test('R08: with every connection taken, deliveries are 503 and none of them waits without end', async () => {
     const database = await createFaultDatabase('postgres')
     const receiver = createFaultInbox(database, {
-      poolMax: 2,
+      poolMax: 1,
       receive: { answerTimeoutMs: 1_500, waitingMax: 5 },
     })
     await warmUp(receiver)
@@ -153,18 +153,15 @@ describe('a connection to PostgreSQL that is lost when handlers commit', () => {
   })
 })
 
-/** A receiver behind a proxy, with one event stored and a pool of two, of which one is left. */
+/** A receiver behind a proxy, with one event stored and a pool of one. */
 async function startReceiver(receive: ReceiveOptions = {}) {
   const { database, proxy } = await startProxy()
-  const receiver = createFaultInbox(database, { connection: proxy.config, poolMax: 2, receive })
+  const receiver = createFaultInbox(database, { connection: proxy.config, poolMax: 1, receive })
   await warmUp(receiver)
   return { database, proxy, receiver }
 }
 
-/**
- * Opens the store, which may take longer than a sender waits, and stores a first event. The store keeps
- * one connection for itself as soon as it has told others of an event: of two, one is left.
- */
+/** Opens the store, which may take longer than a sender waits, stores a first event and tells others of it. */
 async function warmUp(receiver: FaultInbox): Promise<void> {
   await receiver.inbox.admin.countEvents()
   await accept(receiver, fromPartner({ key: 'evt_warm' }))

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { createReceiver } from '../../src/http/node.ts'
 import { createInbox } from '../../src/inbox.ts'
 import { standardWebhooks } from '../../src/providers/index.ts'
+import type { ReceiveOptions } from '../../src/receive/options.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { rawExchange, rawSender, statuses } from '../support/raw-exchange.ts'
 
@@ -34,6 +35,25 @@ describe('a receiver in front of a real inbox', () => {
     expect(await rawExchange(door.port, signed('msg_1'))).toContain('{"status":"accepted"')
   })
 
+  test('a body that is too large, or does not come, leaves a line that says so', async () => {
+    await using door = await openDoor({ bodyBytesMax: 100, bodyTimeoutMs: 50 })
+    const reasons: string[] = []
+    door.inbox.events.on('delivery.malformed', ({ source, reason }) =>
+      reasons.push(`${source} ${reason}`),
+    )
+    const head = 'POST /in/partner HTTP/1.1\r\nhost: x\r\n'
+
+    const declared = await rawExchange(door.port, `${head}content-length: 101\r\n\r\n`)
+    const chunked = await rawExchange(
+      door.port,
+      `${head}transfer-encoding: chunked\r\n\r\n65\r\n${'a'.repeat(101)}\r\n`,
+    )
+    const late = await rawExchange(door.port, `${head}content-length: 10\r\n\r\nabc`)
+
+    expect([declared, chunked, late].map(statuses)).toEqual([[413], [413], [408]])
+    expect(reasons).toEqual(['partner too-large', 'partner too-large', 'partner too-slow'])
+  })
+
   test('a stopped inbox is not ready, and tells senders to come again', async () => {
     await using door = await openDoor()
 
@@ -44,12 +64,13 @@ describe('a receiver in front of a real inbox', () => {
   })
 })
 
-async function openDoor() {
+async function openDoor(receive: ReceiveOptions = {}) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hookonce-http-'))
   const inbox = createInbox({
     store: sqliteStore(path.join(folder, 'hooks.db')),
     sources: { partner: standardWebhooks({ secrets: [`whsec_${KEY.toString('base64')}`] }) },
     worker: false,
+    receive,
     logger: { debug() {}, info() {}, warn() {}, error() {} },
   })
   await inbox.start()

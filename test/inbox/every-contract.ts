@@ -1,4 +1,5 @@
 import type { StoreUnderTest } from '../support/store-under-test.ts'
+import { oddEndsContract } from './odd-ends.ts'
 import { outboxContract } from './outbox.ts'
 import { receiveContract } from './receive.ts'
 import { stepRulesContract } from './step-rules.ts'
@@ -10,6 +11,7 @@ import { writesContract } from './writes.ts'
 export function everyContract(store: StoreUnderTest): void {
   receiveContract(store)
   workContract(store)
+  oddEndsContract(store)
   writesContract(store)
   outboxContract(store)
   stepsContract(store)

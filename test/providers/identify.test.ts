@@ -9,6 +9,10 @@ import {
   stripe,
   unsigned,
 } from '../../src/providers/index.ts'
+import { defineProvider } from '../../src/providers/define-provider.ts'
+import type { ProviderDefinition } from '../../src/providers/define-provider.ts'
+import type { SecretOptions } from '../../src/providers/define-source.ts'
+import { hmacSignature } from '../../src/providers/schemes/hmac-signature.ts'
 import { sign } from '../../src/testing/index.ts'
 import { delivery, HMAC_OPTIONS, NOW, SECRET, withHeaders } from './signed-sources.ts'
 import { only } from './bare-delivery.ts'
@@ -213,6 +217,18 @@ describe('hmac', () => {
 })
 
 describe('the same bytes under another key', () => {
+  const declared = (identity: Pick<ProviderDefinition, 'key' | 'scope'>): Source =>
+    defineProvider<SecretOptions>({
+      provider: 'declared',
+      verify: hmacSignature({
+        signature: 'header:x-signature',
+        algorithm: 'sha256',
+        encoding: 'hex',
+        signed: '{body}',
+      }),
+      retryWindowHours: null,
+      ...identity,
+    })({ secrets })
   const plain = { header: 'x-signature', algorithm: 'sha256', encoding: 'hex', secrets } as const
 
   test.each<[string, Source, string]>([
@@ -230,6 +246,23 @@ describe('the same bytes under another key', () => {
     [
       'hmac that may fall back to an unsigned header',
       hmac({ ...plain, key: ['json:$.id', 'header:x-id'] }),
+      'quarantine',
+    ],
+    ['hmac with a key in the query', hmac({ ...plain, key: 'query:id' }), 'quarantine'],
+    [
+      'hmac that may fall back to the query',
+      hmac({ ...plain, key: ['json:$.id', 'query:id'] }),
+      'quarantine',
+    ],
+    ['hmac with a key in a signed form', hmac({ ...plain, key: 'form:id' }), 'run'],
+    [
+      'a provider with a part of its key in the query',
+      declared({ key: { all: ['json:$.id', { optional: 'query:version' }] } }),
+      'quarantine',
+    ],
+    [
+      'a provider with its scope in the query',
+      declared({ key: 'json:$.id', scope: 'query:account' }),
       'quarantine',
     ],
     ['a caller who decides', github({ secrets, sameBytes: 'duplicate' }), 'duplicate'],

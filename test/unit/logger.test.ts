@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { HappeningEmitter } from '../../src/telemetry/emitter.ts'
 import { escapeText } from '../../src/telemetry/escape-text.ts'
 import { consoleLogger, HAPPENING_LEVELS, logHappenings } from '../../src/telemetry/logger.ts'
@@ -31,6 +31,24 @@ describe('happenings', () => {
     emitter.emit('worker.stopped', { workerId: 'w1' })
 
     expect(heard).toEqual(['w1'])
+  })
+
+  test('a listener that rejects harms nobody: the process goes on', async () => {
+    const rejected: unknown[] = []
+    const note = (reason: unknown) => void rejected.push(reason)
+    process.on('unhandledRejection', note)
+    onTestFinished(() => void process.off('unhandledRejection', note))
+    const emitter = new HappeningEmitter()
+    // As an async function, which the types of a listener let through for most people.
+    const fail = (() => Promise.reject(new Error('the pager is down'))) as () => void
+    emitter.on('worker.stopped', fail)
+    emitter.onAny(fail)
+
+    emitter.emit('worker.stopped', { workerId: 'w1' })
+
+    // Node tells of such a rejection before the next turn of the event loop.
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(rejected).toEqual([])
   })
 
   test('a listener that stopped hears nothing', () => {

@@ -135,6 +135,14 @@ export class Connections {
     return this.transactOnControl(work)
   }
 
+  /**
+   * On the kept connection if there is one. A process that runs no handlers has none, and must not keep one
+   * for this: its pool may have no other.
+   */
+  async useMade<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#control.isMade ? this.useControl(work) : this.use(work)
+  }
+
   async transactOnControl<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     return this.#control.run(async (connection) =>
       transact(connection, SHORT, async () => work(connection)),

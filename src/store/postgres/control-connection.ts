@@ -15,6 +15,7 @@ import { asStoreError, isRetryable } from './store-error.ts'
 const PAUSE_MIN_MS = 50
 const PAUSE_MAX_MS = 2_000
 const ATTEMPTS_MAX = 3
+const CLOSE_WAIT_MS = 2_000
 
 export class ControlConnection {
   readonly #connect: () => Promise<Connection>
@@ -27,6 +28,11 @@ export class ControlConnection {
   constructor(connect: () => Promise<Connection>, statementTimeoutMs: number) {
     this.#connect = connect
     this.#statementTimeoutMs = statementTimeoutMs
+  }
+
+  /** Whether it has its connection, which it does not give back before it is closed. */
+  get isMade(): boolean {
+    return this.#connection !== undefined
   }
 
   /**
@@ -51,10 +57,17 @@ export class ControlConnection {
     })
   }
 
+  /** Ends what it is doing, if that goes on for longer than anything does on a database that answers. */
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#tail
-    this.#connection?.release()
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), CLOSE_WAIT_MS)
+    })
+    const isIdle = await Promise.race([this.#tail.then(() => true), late])
+    clearTimeout(timer)
+    if (isIdle) this.#connection?.release()
+    else this.#connection?.destroy()
     this.#connection = undefined
   }
 
@@ -69,7 +82,7 @@ export class ControlConnection {
   }
 
   async #getConnection(): Promise<Connection> {
-    if (this.#isClosed) throw new StoreUnavailableError('The store is closed')
+    if (this.#hasClosed()) throw closedError()
     if (this.#connection !== undefined && !this.#connection.isLost) return this.#connection
     this.#connection?.destroy()
     this.#connection = undefined
@@ -79,10 +92,18 @@ export class ControlConnection {
       })
     this.#failures += 1
     const connection = await this.#connect()
+    if (this.#hasClosed()) {
+      connection.release()
+      throw closedError()
+    }
     this.#failures = 0
     connection.limitEachTo(this.#statementTimeoutMs)
     this.#connection = connection
     return connection
+  }
+
+  #hasClosed(): boolean {
+    return this.#isClosed
   }
 
   async #tidy(connection: Connection): Promise<void> {
@@ -96,4 +117,8 @@ export class ControlConnection {
     connection.destroy()
     this.#connection = undefined
   }
+}
+
+function closedError(): StoreUnavailableError {
+  return new StoreUnavailableError('The store is closed')
 }

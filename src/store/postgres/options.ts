@@ -100,6 +100,8 @@ function readUrl(text: string | undefined): { host?: string; port?: string; data
 
 /** One for the worker's own records, one to listen for wake-ups, one at least to store deliveries, one for all else. */
 const CONNECTIONS_BESIDE_GROUPS = 4
+/** A relay alone: one to listen, one for its messages, one to store deliveries. */
+const CONNECTIONS_FOR_RELAY = 3
 
 /**
  * A pool that the running groups can empty would make deliveries wait for handlers, and a handler's
@@ -107,11 +109,12 @@ const CONNECTIONS_BESIDE_GROUPS = 4
  */
 export function requirePoolSize(pool: PgPool, concurrency: number): void {
   const max = pool.options?.max
-  const needed = concurrency + CONNECTIONS_BESIDE_GROUPS
+  const needed = concurrency === 0 ? CONNECTIONS_FOR_RELAY : concurrency + CONNECTIONS_BESIDE_GROUPS
   if (max === undefined || max === null || max >= needed) return
+  const purpose = concurrency === 0 ? 'to send messages' : `for worker.concurrency ${concurrency}`
   throw new OptionInvalidError(
     'postgresStore.pool',
-    `a pool of at least ${needed} connections for worker.concurrency ${concurrency} (its max is ${max})`,
+    `a pool of at least ${needed} connections ${purpose} (its max is ${max})`,
     max,
   )
 }

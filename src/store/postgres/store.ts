@@ -233,7 +233,7 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
   }
 
   async notify(): Promise<void> {
-    await this.connections.useControl(async (connection) =>
+    await this.connections.useMade(async (connection) =>
       connection.query("select pg_notify($1, '')", [this.#channel]),
     )
   }

@@ -44,6 +44,7 @@ export class WireProxy {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #rules: ActiveRule[] = []
+  #isSilent = false
   /** How many connections were ever made through it. */
   connections = 0
 
@@ -72,6 +73,11 @@ export class WireProxy {
     return { fired }
   }
 
+  /** From now on no client hears anything, on old connections and on new ones. */
+  silence(): void {
+    this.#isSilent = true
+  }
+
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy()
     await new Promise<void>((resolve) => this.#server.close(() => resolve()))
@@ -93,7 +99,9 @@ export class WireProxy {
         pair.onClosed(socket)
       })
     }
-    server.on('data', (chunk: Buffer) => pair.fromServer(chunk))
+    server.on('data', (chunk: Buffer) => {
+      if (!this.#isSilent) pair.fromServer(chunk)
+    })
     const splitter = new FrontendSplitter()
     client.on('data', (chunk: Buffer) => {
       for (const message of splitter.push(chunk)) this.#forward(pair, message)
