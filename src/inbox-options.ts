@@ -7,6 +7,7 @@ import type { RelayOptions } from './outbox/options.ts'
 import { resolveReceiveOptions } from './receive/options.ts'
 import type { ReceiveOptions, ResolvedReceiveOptions } from './receive/options.ts'
 import type { Store } from './store/contract.ts'
+import type { HappeningEmitter } from './telemetry/emitter.ts'
 import { resolveLogger } from './telemetry/logger.ts'
 import type { Logger } from './telemetry/logger.ts'
 import { resolveWorkerOptions } from './work/options.ts'
@@ -96,4 +97,14 @@ function requireSources(sources: SourceMap): ReadonlyMap<string, Source> {
   if (entries.length === 0)
     throw new OptionInvalidError('createInbox.sources', 'at least one source', sources)
   return new Map(entries)
+}
+
+/** What the sources have to say against what they were given. */
+export function reportWarnings(
+  sources: ReadonlyMap<string, Source>,
+  happenings: HappeningEmitter,
+): void {
+  for (const [name, { warnings }] of sources) {
+    for (const warning of warnings) happenings.emit('source.warning', { source: name, warning })
+  }
 }

@@ -13,7 +13,7 @@ import { fetchHandler } from './http/fetch.ts'
 import { nodeHandler } from './http/node.ts'
 import type { ReceivingInbox } from './http/receiving-inbox.ts'
 import { InboxHandlers } from './inbox-handlers.ts'
-import { resolveInboxOptions } from './inbox-options.ts'
+import { reportWarnings, resolveInboxOptions } from './inbox-options.ts'
 import type { InboxOptions } from './inbox-options.ts'
 import type { Acknowledgement } from './model/acknowledgement.ts'
 import type { Delivery } from './model/delivery.ts'
@@ -193,7 +193,7 @@ export class Inbox<Sources extends SourceMap, Tx>
       throw new HookonceError('INBOX_STOPPED', `An inbox starts once; this one is ${this.#state}`)
     }
     this.#state = 'started'
-    this.#reportWarnings()
+    reportWarnings(this.#sources, this.#happenings)
     this.#starting = this.#startParts()
     await this.#starting
   }
@@ -291,12 +291,5 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.#hasEnqueued = false
     this.#outbox.wake()
     this.#notifier.notifySoon()
-  }
-
-  #reportWarnings(): void {
-    for (const [name, source] of this.#sources) {
-      for (const warning of source.warnings)
-        this.#happenings.emit('source.warning', { source: name, warning })
-    }
   }
 }

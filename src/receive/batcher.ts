@@ -14,6 +14,8 @@
 import { CommitUnknownError, StoreRejectedError, StoreUnavailableError } from '../errors.ts'
 import type { EventDraft, Recorded } from '../model/event.ts'
 import type { Store } from '../store/contract.ts'
+import { collapse } from './collapse.ts'
+import type { Bundle } from './collapse.ts'
 import { Patience } from './patience.ts'
 import type { Waiting } from './patience.ts'
 
@@ -35,10 +37,7 @@ const BATCH_BYTES_MAX = 8_388_608
 const LONG_MS = 25
 
 /** One delivery's drafts on their way to the store. */
-interface Parcel extends Waiting {
-  readonly drafts: readonly EventDraft[]
-  /** What makes each of the drafts the same as another. */
-  readonly identities: readonly string[]
+interface Parcel extends Waiting, Bundle {
   readonly resolve: (recorded: readonly RecordedDraft[]) => void
   readonly reject: (error: Error) => void
 }
@@ -265,23 +264,6 @@ async function shareFlights(
     const place = flights[at]?.places.get(identity) as number
     return asShared(batches[at]?.[place] as Recorded)
   })
-}
-
-/** Equal keys with equal content are sent once. Equal keys with other content are a conflict and both sent. */
-function collapse(parcels: readonly Parcel[]): {
-  drafts: readonly EventDraft[]
-  places: ReadonlyMap<string, number>
-} {
-  const drafts: EventDraft[] = []
-  const places = new Map<string, number>()
-  for (const parcel of parcels) {
-    parcel.identities.forEach((identity, at) => {
-      if (places.has(identity)) return
-      places.set(identity, drafts.length)
-      drafts.push(parcel.drafts[at] as EventDraft)
-    })
-  }
-  return { drafts, places }
 }
 
 function asOwn(recorded: Recorded): RecordedDraft {

@@ -1,21 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { anEventDraft } from '../support/builders.ts'
-import { openStore } from '../support/store-under-test.ts'
+import { done } from '../support/store-steps.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
-import { claim, done, recordOne } from '../support/store-steps.ts'
+import { openLentGroup, WRITE_EFFECT } from './lent-group.ts'
 
 /** What every store must do with the transaction it lends to a handler. Part of `claimContract`. */
 export function lentTransactionContract(underTest: StoreUnderTest): void {
   describe(`${underTest.name}: the lent transaction`, () => {
     async function openGroup() {
-      const opened = await openStore(underTest)
-      await opened.createEffects()
-      await recordOne(opened.store, anEventDraft())
-      const group = await claim(opened.store)
-      const lent = group.lend()
-      const write = (note: string) =>
-        lent.tx.query('insert into effects (event_key, note) values ($1, $2)', ['evt_1', note])
-      return { ...opened, group, lent, write }
+      const opened = await openLentGroup(underTest)
+      const write = (note: string) => opened.lent.tx.query(WRITE_EFFECT, ['evt_1', note])
+      return { ...opened, write }
     }
 
     test('what it writes becomes visible with the commit', async () => {

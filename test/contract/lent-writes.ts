@@ -1,29 +1,24 @@
 import { describe, expect, test } from 'vitest'
-import { anEventDraft } from '../support/builders.ts'
-import { openStore } from '../support/store-under-test.ts'
+import { done } from '../support/store-steps.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
-import { claim, done, recordOne } from '../support/store-steps.ts'
+import { openLentGroup, WRITE_EFFECT } from './lent-group.ts'
 
-const WRITE = 'insert into effects (event_key, note) values ($1, $2)'
 const COUNT = 'select count(*) as found from effects'
 
 /** What every store must do with what a handler writes without waiting for it. Part of `claimContract`. */
 export function lentWritesContract(underTest: StoreUnderTest): void {
   describe(`${underTest.name}: writes that nobody waits for`, () => {
     async function openGroup() {
-      const opened = await openStore(underTest)
-      await opened.createEffects()
-      await recordOne(opened.store, anEventDraft())
-      const group = await claim(opened.store)
-      const lent = group.lend()
-      const write = (note: string) => lent.tx.write(WRITE, ['evt_1', note])
+      const opened = await openLentGroup(underTest)
+      const { group, lent } = opened
+      const write = (note: string) => lent.tx.write(WRITE_EFFECT, ['evt_1', note])
       const count = async () => Number((await lent.tx.query(COUNT)).rows[0]?.['found'])
       const end = async () => {
         await group.flush()
         await group.settle(group.events.map(done))
         return group.commit()
       }
-      return { ...opened, group, lent, write, count, end }
+      return { ...opened, write, count, end }
     }
 
     test('become visible with the commit', async () => {
@@ -107,7 +102,7 @@ export function lentWritesContract(underTest: StoreUnderTest): void {
       const { lent, end, database } = await openGroup()
       const params = ['evt_1', 'as it was']
 
-      lent.tx.write(WRITE, params)
+      lent.tx.write(WRITE_EFFECT, params)
       params[1] = 'changed'
       params.push('one more')
 

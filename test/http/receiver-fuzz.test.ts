@@ -3,7 +3,7 @@ import { createReceiver } from '../../src/http/node.ts'
 import { rawSender, statuses } from '../support/raw-exchange.ts'
 import { recordingInbox } from '../support/recording-inbox.ts'
 
-/** For more of them, with another seed: `HOOKONCE_FUZZ_REQUESTS=1000000 HOOKONCE_FUZZ_SEED=1 npx vitest run test/http/receiver-fuzz.test.ts`. */
+/** For more of them, with another seed; CONTRIBUTING.md has the command. */
 const REQUESTS = Number(process.env['HOOKONCE_FUZZ_REQUESTS'] ?? 3_000)
 const PARALLEL = 50
 const SEED = Number(process.env['HOOKONCE_FUZZ_SEED'] ?? 20_240_607)
@@ -33,17 +33,27 @@ describe('R44: requests that nobody would send', () => {
       })
       const { port } = await receiver.listen()
       const random = generator(SEED)
-      const seen = new Set<number>()
+      const answers: Record<string, number> = {}
+      let recorded = 0
 
       let left = REQUESTS
       const keepSending = async (): Promise<void> => {
-        while (left-- > 0) for (const status of statuses(await fuzz(port, random))) seen.add(status)
+        while (left-- > 0) {
+          const seen = statuses(await fuzz(port, random))
+          for (const status of seen.length === 0 ? ['none'] : seen)
+            answers[status] = (answers[status] ?? 0) + 1
+          // A million deliveries would be a gigabyte; that they came is all that is asked.
+          recorded += inbox.received.splice(0).length
+        }
       }
       await Promise.all(Array.from({ length: PARALLEL }, keepSending))
+      if ('HOOKONCE_FUZZ_REQUESTS' in process.env) console.log('answers:', answers)
 
       // The mix is worth something only while it reaches every corner of the door.
-      expect([...seen].sort()).toEqual(expect.arrayContaining([200, 400, 404, 405, 408, 413, 415]))
-      expect(inbox.received.length).toBeGreaterThan(0)
+      expect(Object.keys(answers)).toEqual(
+        expect.arrayContaining(['200', '400', '404', '405', '408', '413', '415']),
+      )
+      expect(recorded).toBeGreaterThan(0)
       expect(escaped).toEqual([])
       expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
     },

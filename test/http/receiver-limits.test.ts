@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { createReceiver } from '../../src/http/node.ts'
 import type { Receiver } from '../../src/http/node.ts'
+import { chunkOf, writeUntilClosed } from '../support/endless-body.ts'
 import { rawSender, statuses } from '../support/raw-exchange.ts'
 import type { RawSender } from '../support/raw-exchange.ts'
 import { recordingInbox } from '../support/recording-inbox.ts'
@@ -159,30 +160,4 @@ async function senders(port: number, count: number, bytes: string): Promise<RawS
 
 function drip(sender: RawSender, bytes: string): NodeJS.Timeout {
   return setInterval(() => sender.socket.writable && sender.write(bytes), 50)
-}
-
-function chunkOf(size: number): Buffer {
-  return Buffer.concat([
-    Buffer.from(`${size.toString(16)}\r\n`),
-    Buffer.alloc(size, 'x'),
-    Buffer.from('\r\n'),
-  ])
-}
-
-async function writeUntilClosed(
-  { socket }: RawSender,
-  chunk: Buffer,
-  bytesMax: number,
-): Promise<number> {
-  let written = 0
-  while (written < bytesMax && socket.writable) {
-    written += chunk.length
-    if (!socket.write(chunk)) {
-      await new Promise<void>((resolve) => {
-        socket.once('drain', resolve)
-        socket.once('close', () => resolve())
-      })
-    }
-  }
-  return written
 }

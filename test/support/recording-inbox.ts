@@ -9,8 +9,8 @@ import { resolveReceiveOptions } from '../../src/receive/options.ts'
 import type { ReceiveOptions } from '../../src/receive/options.ts'
 
 export interface RecordingInbox extends ReceivingInbox {
-  /** What arrived, in order, whatever the limits said of it. */
-  readonly received: readonly { readonly source: string; readonly delivery: Delivery }[]
+  /** What arrived, in order, whatever the limits said of it. A test that lets in many may empty it. */
+  readonly received: { readonly source: string; readonly delivery: Delivery }[]
   readonly hints: readonly { readonly source: string; readonly hint: string }[]
   /** Holds every delivery inside `receive` until `release` is called. */
   hold(): { release(): void }

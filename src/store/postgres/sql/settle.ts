@@ -21,7 +21,7 @@ export const CREATE_SETTLE_RESTING = `
 create function {schema}.settle_resting(
   events uuid[], runs integer[], states text[], all_attempts integer[], durations integer[], reasons text[],
   results text[])
-returns bigint language plpgsql set enable_seqscan = off as $settle_resting$
+returns bigint language plpgsql set enable_seqscan = off set jit = off as $settle_resting$
 declare
   found_all bigint;
 begin
