@@ -1,22 +1,17 @@
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createInbox } from '../../src/inbox.ts'
 import { stripe } from '../../src/providers/stripe.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
-import { createDatabaseOn, dropDatabaseOn } from '../support/postgres/start-postgres.ts'
-import pg from 'pg'
+import {
+  createPostgresDatabase,
+  hasNoPostgres,
+  newPool,
+} from '../support/postgres/open-postgres.ts'
 
-const shared = inject('postgres')
-
-test.skipIf(shared === null)(
+test.skipIf(hasNoPostgres)(
   'a pool that the running groups could empty is refused at boot, with the size it needs',
   async () => {
-    if (shared === null) return
-    const config = await createDatabaseOn(shared)
-    const pool = new pg.Pool({ ...config, max: 5 })
-    onTestFinished(async () => {
-      await pool.end()
-      await dropDatabaseOn(shared, config.database)
-    })
+    const pool = newPool({ ...(await createPostgresDatabase()), max: 5 })
     const inbox = createInbox({
       store: postgresStore({ pool }),
       sources: { stripe: stripe({ secrets: ['whsec_test_secret_of_some_length'] }) },
