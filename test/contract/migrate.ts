@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { anEventDraft } from '../support/builders.ts'
-import { createDatabase } from '../support/store-under-test.ts'
+import { createEmptyDatabase } from '../support/store-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { recordOne } from '../support/store-steps.ts'
 
@@ -8,7 +8,7 @@ import { recordOne } from '../support/store-steps.ts'
 export function migrateContract(underTest: StoreUnderTest): void {
   describe(`${underTest.name}: migrate`, () => {
     test('ten stores that open an empty database at once all find the schema', async () => {
-      const database = await createDatabase(underTest)
+      const database = await createEmptyDatabase(underTest)
       const stores = Array.from({ length: 10 }, () => database.newStore())
 
       await Promise.all(stores.map((store) => store.open()))
@@ -18,7 +18,7 @@ export function migrateContract(underTest: StoreUnderTest): void {
     })
 
     test('opening a database again keeps what is in it', async () => {
-      const database = await createDatabase(underTest)
+      const database = await createEmptyDatabase(underTest)
       const before = database.newStore()
       await before.open()
       const { eventId } = await recordOne(before, anEventDraft())
@@ -31,7 +31,7 @@ export function migrateContract(underTest: StoreUnderTest): void {
     })
 
     test('a schema from a later version is refused, also when only checking', async () => {
-      const database = await createDatabase(underTest)
+      const database = await createEmptyDatabase(underTest)
       await database.newStore().open()
       await database.migrateBeyond()
 
@@ -42,7 +42,7 @@ export function migrateContract(underTest: StoreUnderTest): void {
     })
 
     test('checking an empty database says what is missing and makes nothing', async () => {
-      const database = await createDatabase(underTest)
+      const database = await createEmptyDatabase(underTest)
 
       for (const _ of ['once', 'twice']) {
         await expect(database.newStore({ migrate: 'check' }).open()).rejects.toMatchObject({
@@ -53,7 +53,7 @@ export function migrateContract(underTest: StoreUnderTest): void {
     })
 
     test('checking an outdated schema says so', async () => {
-      const database = await createDatabase(underTest)
+      const database = await createEmptyDatabase(underTest)
       await database.newStore().open()
       await database.migrateBack()
 
@@ -63,7 +63,7 @@ export function migrateContract(underTest: StoreUnderTest): void {
     })
 
     test('checking a migrated database opens it', async () => {
-      const database = await createDatabase(underTest)
+      const database = await createEmptyDatabase(underTest)
       await database.newStore().open()
 
       const store = database.newStore({ migrate: 'check' })

@@ -6,7 +6,7 @@ import { bytesOf } from '../../src/store/contract.ts'
 import { MIGRATIONS } from '../../src/store/postgres/migrations.ts'
 import { anEventDraft } from '../support/builders.ts'
 import {
-  createPostgresDatabase,
+  createEmptyPostgresDatabase,
   hasNoPostgres,
   newPool,
   openStoreOn,
@@ -63,7 +63,7 @@ const BODIES = [
 
 describe.skipIf(hasNoPostgres)('the migration to version 4', () => {
   test('hands over what was stored before it, byte for byte, beside what is stored after it', async () => {
-    const config = await createPostgresDatabase(inject('postgres'))
+    const config = await createEmptyPostgresDatabase(inject('postgres'))
     const pool = newPool(config)
     await migrateToThree(pool)
     for (const [n, body] of BODIES.entries()) await storeAsThree(pool, n, body)
@@ -94,7 +94,7 @@ describe.skipIf(hasNoPostgres)('the migration to version 4', () => {
   })
 
   test('leaves one function that stores, and retries what died before it', async () => {
-    const config = await createPostgresDatabase(inject('postgres'))
+    const config = await createEmptyPostgresDatabase(inject('postgres'))
     const pool = newPool(config)
     await migrateToThree(pool)
     await storeAsThree(pool, 1, Buffer.from('{"amount":1}'))
@@ -115,7 +115,7 @@ describe.skipIf(hasNoPostgres)('the migration to version 4', () => {
 
 describe.skipIf(hasNoPostgres)('a database whose encoding cannot hold every text', () => {
   test('hands bodies over all the same', async () => {
-    const utf8 = await createPostgresDatabase(inject('postgres'))
+    const utf8 = await createEmptyPostgresDatabase(inject('postgres'))
     const admin = newPool(utf8)
     const database = `${utf8.database}_latin1`
     await admin.query(

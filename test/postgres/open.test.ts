@@ -11,6 +11,7 @@ import { anEventDraft } from '../support/builders.ts'
 import { leaseOne } from '../support/lease-steps.ts'
 import { claimOne, enqueue, sent } from '../support/outbox-steps.ts'
 import {
+  createEmptyPostgresDatabase,
   createPostgresDatabase,
   hasNoPostgres,
   newPool,
@@ -72,7 +73,7 @@ describe.skipIf(hasNoPostgres)('opening', () => {
   })
 
   test('the printed migrations make a schema that checking accepts', async () => {
-    const pool = newPool(await createPostgresDatabase())
+    const pool = newPool(await createEmptyPostgresDatabase())
     await pool.query(printMigrations('hooks'))
 
     const store = postgresStore({ pool, schema: 'hooks', migrate: 'check' })

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { aClaim, anEventDraft } from '../support/builders.ts'
 import { DEFAULT_DRIVER, sqliteUnderTest } from '../support/sqlite-under-test.ts'
 import { claim, DEADLINE_MS, done, recordOne } from '../support/store-steps.ts'
-import { createDatabase, openStore } from '../support/store-under-test.ts'
+import { createEmptyDatabase, openStore } from '../support/store-under-test.ts'
 
 const underTest = sqliteUnderTest(DEFAULT_DRIVER)
 const SLOT = { workerId: 'worker-1', slot: 0 }
@@ -141,7 +141,7 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
   })
 
   test('a list that was to be emptied does not bring a removed worker back', async () => {
-    const database = await createDatabase(underTest)
+    const database = await createEmptyDatabase(underTest)
     const store = database.newStore({ writeWaitMs: 1 })
     await store.open()
     await recordOne(store, anEventDraft())

@@ -7,7 +7,7 @@ import { openDriver } from '../../src/store/sqlite/open-driver.ts'
 import { aClaim, anEventDraft } from '../support/builders.ts'
 import { DEFAULT_DRIVER, hasNodeSqlite, sqliteUnderTest } from '../support/sqlite-under-test.ts'
 import { claim, recordOne } from '../support/store-steps.ts'
-import { createDatabase, openStore } from '../support/store-under-test.ts'
+import { createEmptyDatabase, openStore } from '../support/store-under-test.ts'
 
 const underTest = sqliteUnderTest(DEFAULT_DRIVER)
 
@@ -45,7 +45,7 @@ describe('sqlite: the store', () => {
   })
 
   test('the printed migrations make a schema that passes the check', async () => {
-    const database = await createDatabase(underTest)
+    const database = await createEmptyDatabase(underTest)
     await database.execute(printMigrations())
 
     const store = database.newStore({ migrate: 'check' })
@@ -55,7 +55,7 @@ describe('sqlite: the store', () => {
   })
 
   test('two inboxes live in one file under two prefixes', async () => {
-    const database = await createDatabase(underTest)
+    const database = await createEmptyDatabase(underTest)
     const one = database.newStore()
     const other = database.newStore({ prefix: 'other_' })
     await one.open()

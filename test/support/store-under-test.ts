@@ -1,6 +1,6 @@
 /**
  * What the contract suite needs to know of a store. An engine gives it a `StoreUnderTest`; every
- * test makes its own empty database with `openStore` and loses it when it ends.
+ * test has a database of its own with `openStore` and loses it when it ends.
  *
  * @module
  */
@@ -11,8 +11,10 @@ import type { Store } from '../../src/store/contract.ts'
 export interface StoreUnderTest<Database extends DatabaseUnderTest = DatabaseUnderTest> {
   readonly name: string
   readonly capabilities: StoreCapabilities
-  /** Makes a database without any of our tables. */
+  /** A database with our tables and nothing in them. */
   create(): Promise<Database>
+  /** One without any of our tables. */
+  createEmpty(): Promise<Database>
 }
 
 /** Where engines differ. Each false one is a reason to skip a test, and says why. */
@@ -43,7 +45,7 @@ export interface DatabaseUnderTest {
   migrateBeyond(): Promise<void>
   /** Makes the database look as if the newest migration had not run. */
   migrateBack(): Promise<void>
-  /** Closes every store made here and drops the database. */
+  /** Closes every store made here and gives the database up. */
   close(): Promise<void>
 }
 
@@ -62,7 +64,8 @@ export interface OpenedStore<Database extends DatabaseUnderTest = DatabaseUnderT
 export async function openStore<Database extends DatabaseUnderTest>(
   underTest: StoreUnderTest<Database>,
 ): Promise<OpenedStore<Database>> {
-  const database = await createDatabase(underTest)
+  const database = await underTest.create()
+  onTestFinished(() => database.close())
   const store = database.newStore()
   await store.open()
 
@@ -89,11 +92,11 @@ export async function openStore<Database extends DatabaseUnderTest>(
   }
 }
 
-/** Makes an empty database for the length of the running test. */
-export async function createDatabase<Database extends DatabaseUnderTest>(
+/** A database without any of our tables, for the length of the running test. */
+export async function createEmptyDatabase<Database extends DatabaseUnderTest>(
   underTest: StoreUnderTest<Database>,
 ): Promise<Database> {
-  const database = await underTest.create()
+  const database = await underTest.createEmpty()
   onTestFinished(() => database.close())
   return database
 }

@@ -1,6 +1,6 @@
 import { inject, onTestFinished } from 'vitest'
 import type { ConnectionConfig } from '../postgres/start-postgres.ts'
-import { createPostgres, createSqlite } from './make-database.ts'
+import { createSqlite, lendPostgres } from './make-database.ts'
 import type { Engine, FaultDatabase } from './make-database.ts'
 
 export type { Engine, FaultDatabase } from './make-database.ts'
@@ -9,8 +9,7 @@ export const ENGINES: readonly Engine[] = ['postgres', 'sqlite']
 
 /** Makes one for the length of the running test. */
 export async function createFaultDatabase(engine: Engine): Promise<FaultDatabase> {
-  const made =
-    engine === 'postgres' ? await createPostgres(requirePostgres()) : await createSqlite()
+  const made = engine === 'postgres' ? await lendPostgres(requirePostgres()) : await createSqlite()
   onTestFinished(made.drop)
   return made.database
 }

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { openDriver } from '../../../src/store/sqlite/open-driver.ts'
 import { toSqlValue } from '../../../src/store/sqlite/driver.ts'
+import { lendDatabase } from '../postgres/lend-database.ts'
 import { createDatabaseOn, dropDatabaseOn } from '../postgres/start-postgres.ts'
 import type { ConnectionConfig } from '../postgres/start-postgres.ts'
 import type { StoreConfig } from './subject-messages.ts'
@@ -37,9 +38,23 @@ export interface MadeDatabase {
   drop(): Promise<void>
 }
 
-/** A database on a given server. The pool answers an interrupted connection with an error, not with an exit. */
+/** An empty one, on a server that may be stopped meanwhile. */
 export async function createPostgres(server: ConnectionConfig): Promise<MadeDatabase> {
   const connection = await createDatabaseOn(server)
+  return addLedger(connection, () => dropDatabaseOn(server, connection.database))
+}
+
+/** One with our tables, on a server that stays. */
+export async function lendPostgres(server: ConnectionConfig): Promise<MadeDatabase> {
+  const { config, giveBack } = await lendDatabase(server)
+  return addLedger(config, giveBack)
+}
+
+/** The pool answers an interrupted connection with an error, not with an exit. */
+async function addLedger(
+  connection: ConnectionConfig,
+  giveUp: () => Promise<void>,
+): Promise<MadeDatabase> {
   const pool = new pg.Pool({ ...connection, max: 3 })
   pool.on('error', () => undefined)
   const query = async (sql: string, params: readonly unknown[] = []) =>
@@ -52,7 +67,7 @@ export async function createPostgres(server: ConnectionConfig): Promise<MadeData
     ),
     drop: async () => {
       await pool.end()
-      await dropDatabaseOn(server, connection.database)
+      await giveUp()
     },
   }
 }

@@ -1,5 +1,5 @@
 /**
- * One PostgreSQL server per run of the test suite; each test makes databases of its own on it.
+ * One PostgreSQL server per run of the test suite; each test has databases of its own on it.
  *
  * `HOOKONCE_TEST_DATABASE_URL` uses a server that is already there; its user must be allowed to
  * create databases. Without that and without binaries for this platform the PostgreSQL suites are
@@ -10,6 +10,7 @@
 
 import type { TestProject } from 'vitest/node'
 import { findBinaries } from './find-binaries.ts'
+import { dropLentDatabases } from './lend-database.ts'
 import { startPostgres } from './start-postgres.ts'
 import type { ConnectionConfig } from './start-postgres.ts'
 
@@ -23,8 +24,9 @@ declare module 'vitest' {
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const url = process.env['HOOKONCE_TEST_DATABASE_URL']
   if (url !== undefined && url !== '') {
-    project.provide('postgres', parseUrl(url))
-    return undefined
+    const server = parseUrl(url)
+    project.provide('postgres', server)
+    return () => dropLentDatabases(server)
   }
   if (findBinaries('embedded') === undefined) {
     const message = `No PostgreSQL binaries for ${process.platform}-${process.arch} and no HOOKONCE_TEST_DATABASE_URL.`

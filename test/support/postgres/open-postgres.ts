@@ -2,6 +2,7 @@ import { inject, onTestFinished } from 'vitest'
 import pg from 'pg'
 import { postgresStore } from '../../../src/store/postgres/index.ts'
 import type { PostgresStore } from '../../../src/store/postgres/index.ts'
+import { lendDatabase } from './lend-database.ts'
 import { createDatabaseOn, dropDatabaseOn } from './start-postgres.ts'
 import type { ConnectionConfig } from './start-postgres.ts'
 
@@ -32,7 +33,7 @@ export class RecordingPool extends pg.Pool {
   }
 }
 
-/** A fresh database and an opened store on it, for the length of the running test. */
+/** A database with nothing in it and an opened store on it, for the length of the running test. */
 export async function openPostgres(
   admin: ConnectionConfig | null = inject('postgres'),
 ): Promise<OpenedPostgres> {
@@ -58,8 +59,18 @@ export async function openPostgres(
   }
 }
 
-/** A fresh, empty database, dropped when the running test ends. */
+/** A database with our tables and nothing in them, for the length of the running test. */
 export async function createPostgresDatabase(
+  admin: ConnectionConfig | null = inject('postgres'),
+): Promise<ConnectionConfig> {
+  if (admin === null) throw new Error('This run has no PostgreSQL')
+  const { config, giveBack } = await lendDatabase(admin)
+  onTestFinished(giveBack)
+  return config
+}
+
+/** One without our tables, dropped when the running test ends. */
+export async function createEmptyPostgresDatabase(
   admin: ConnectionConfig | null = inject('postgres'),
 ): Promise<ConnectionConfig> {
   if (admin === null) throw new Error('This run has no PostgreSQL')

@@ -3,6 +3,7 @@ import { MIGRATIONS, SCHEMA_VERSION } from '../../../src/store/postgres/migratio
 import { postgresStore } from '../../../src/store/postgres/index.ts'
 import type { Store } from '../../../src/store/contract.ts'
 import type { DatabaseUnderTest, QueryTx, StoreUnderTest } from '../store-under-test.ts'
+import { lendDatabase } from './lend-database.ts'
 import { createDatabaseOn, dropDatabaseOn } from './start-postgres.ts'
 import type { ConnectionConfig } from './start-postgres.ts'
 
@@ -11,12 +12,18 @@ export function postgresUnderTest(name: string, admin: () => ConnectionConfig): 
   return {
     name,
     capabilities: { parallelGroups: true, recordsBesideGroup: true, failedStatementAborts: true },
-    create: async () => createPostgresDatabase(admin()),
+    create: async () => {
+      const { config, giveBack } = await lendDatabase(admin())
+      return useDatabase(config, giveBack)
+    },
+    createEmpty: async () => {
+      const config = await createDatabaseOn(admin())
+      return useDatabase(config, () => dropDatabaseOn(admin(), config.database))
+    },
   }
 }
 
-async function createPostgresDatabase(admin: ConnectionConfig): Promise<DatabaseUnderTest> {
-  const config = await createDatabaseOn(admin)
+function useDatabase(config: ConnectionConfig, giveUp: () => Promise<void>): DatabaseUnderTest {
   const stores: Store<QueryTx>[] = []
   const pools: pg.Pool[] = []
   const newPool = (): pg.Pool => {
@@ -50,7 +57,7 @@ async function createPostgresDatabase(admin: ConnectionConfig): Promise<Database
     close: async () => {
       await Promise.all(stores.map((store) => store.close()))
       await Promise.all(pools.map((pool) => pool.end()))
-      await dropDatabaseOn(admin, config.database)
+      await giveUp()
     },
   }
 }
