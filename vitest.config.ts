@@ -14,6 +14,8 @@ export default defineConfig({
     // Real databases and real processes on a busy machine; a test waits for conditions, not for this.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A condition that is waited for has as long; by default it would be a second.
+    expect: { poll: { timeout: 30_000 } },
     maxWorkers: 2,
     sequence: { sequencer: LongFilesFirst },
   },

@@ -8,6 +8,7 @@
 
 import { openSync, readSync } from 'node:fs'
 import { connect } from 'node:net'
+import type { Socket } from 'node:net'
 import { CONNECTIONS } from './generate.ts'
 
 const [port, seconds, file, requestBytes, count, first] = process.argv.slice(2)
@@ -22,10 +23,10 @@ const startedAt = performance.now()
 const endsAt = startedAt + Number(seconds) * 1_000
 
 await Promise.all(Array.from({ length: CONNECTIONS }, () => runConnection()))
+const durationUs = Math.round((performance.now() - startedAt) * 1_000)
 latenciesUs.sort((a, b) => a - b)
 const percentile = (part: number) =>
   Math.round(latenciesUs[Math.floor(latenciesUs.length * part)] ?? 0)
-const durationUs = Math.round((performance.now() - startedAt) * 1_000)
 const report = {
   requests,
   durationUs,
@@ -36,22 +37,31 @@ const report = {
 }
 console.log(`RESULT ${JSON.stringify(report)}`)
 
-function runConnection(): Promise<void> {
+/** One that is closed on us, or not answered for as long as wrk would wait, is an error, and made anew. */
+async function runConnection(): Promise<void> {
+  while (performance.now() < endsAt) {
+    if (await keepSending(connect(Number(port), '127.0.0.1'))) return
+    socketErrors += 1
+  }
+}
+
+/** Whether it lasted until the end. */
+function keepSending(socket: Socket): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(Number(port), '127.0.0.1')
     let received = ''
     let sentAt = 0
+    let hasEnded = false
     const send = () => {
-      if (performance.now() >= endsAt) return void socket.end(resolve)
+      hasEnded = performance.now() >= endsAt
+      if (hasEnded) return void socket.destroy()
       sentAt = performance.now()
       socket.write(readRequest())
     }
-    socket.setNoDelay(true).setEncoding('latin1')
+    socket.setNoDelay(true).setEncoding('latin1').setTimeout(10_000)
     socket.on('connect', send)
-    socket.on('error', () => {
-      socketErrors += 1
-      resolve()
-    })
+    socket.on('timeout', () => socket.destroy())
+    socket.on('error', () => undefined)
+    socket.on('close', () => resolve(hasEnded))
     socket.on('data', (text: string) => {
       received += text
       const headEnd = received.indexOf('\r\n\r\n')

@@ -9,156 +9,143 @@ import { createPostgres } from '../support/faults/make-database.ts'
 import type { FaultDatabase } from '../support/faults/make-database.ts'
 import { startAgain } from '../support/faults/start-again.ts'
 import { until } from '../support/faults/until.ts'
-import { findBinaries } from '../support/postgres/find-binaries.ts'
+import { hasNoBinaries } from '../support/postgres/find-binaries.ts'
 import { startPostgres } from '../support/postgres/start-postgres.ts'
 import type { PostgresServer } from '../support/postgres/start-postgres.ts'
 
 const WRITE = 'insert into effects values ($1, $2)'
 
 // These stop and kill the server itself, so that it must be one of their own.
-describe.skipIf(findBinaries('embedded') === undefined)(
-  'a PostgreSQL server that goes away',
-  () => {
-    let server: PostgresServer
-    beforeAll(async () => {
-      // A long delay keeps what was committed asynchronously in memory, where a crash loses it for certain.
-      server = await startPostgres({ settings: { wal_writer_delay: '10s' } })
+describe.skipIf(hasNoBinaries)('a PostgreSQL server that goes away', () => {
+  let server: PostgresServer
+  beforeAll(async () => {
+    // A long delay keeps what was committed asynchronously in memory, where a crash loses it for certain.
+    server = await startPostgres({ settings: { wal_writer_delay: '10s' } })
+  })
+  afterAll(() => server.dispose())
+
+  test('R07: while it is stopped deliveries are 503 and the receiver is not ready; afterwards every retry is stored', async () => {
+    const { database } = await createOn(server)
+    const receiver = createFaultInbox(database, { receive: { answerTimeoutMs: 2_000 } })
+    await receiver.inbox.start()
+    const keys = Array.from({ length: 60 }, (_, i) => `evt_${i}`)
+    const seen = new Map<string, number[]>()
+    const sending = Promise.all(keys.map((key, i) => sendUntilStored(receiver, key, i * 10, seen)))
+    await until('some are stored', () => receiver.count('delivery.accepted') >= 5)
+
+    await server.stop('immediate')
+    await until(
+      'it is noticed',
+      () => !receiver.inbox.isReady() && receiver.count('delivery.unavailable') >= 20,
+    )
+    const accepted = receiver.count('delivery.accepted')
+    await until('more are refused', () => receiver.count('delivery.unavailable') >= 40)
+    expect(receiver.count('delivery.accepted')).toBe(accepted)
+    await startAgain(server)
+    await sending
+
+    expect([...new Set([...seen.values()].flat())].sort()).toEqual([200, 503])
+    expect([...seen.values()].map((statuses) => statuses.at(-1))).toEqual(keys.map(() => 200))
+    expect(await database.count('events')).toBe(60)
+    await until('it is ready again', () => receiver.inbox.isReady())
+    expect(receiver.count('store.unavailable')).toBe(1)
+    expect(receiver.count('store.available')).toBe(1)
+  })
+
+  test('R11: a crash right after the answers loses none of them, though the role commits asynchronously', async () => {
+    const { database, connection } = await createOn(server)
+    await database.query(`create role hasty login`)
+    await database.query(`alter role hasty set synchronous_commit = off`)
+    await database.query(`alter database ${connection.database} owner to hasty`)
+    const receiver = createFaultInbox(database, { connection: { ...connection, user: 'hasty' } })
+    await receiver.inbox.admin.countEvents()
+    const acknowledged: string[] = []
+    let isOver = false
+    const sending = Promise.all(
+      Array.from({ length: 8 }, async (_, sender) => {
+        for (let i = 0; !isOver; i += 1) {
+          const key = `evt_${sender}_${i}`
+          const { status } = await receiver.inbox.receive('partner', fromPartner({ key }))
+          if (status === 200) acknowledged.push(key)
+        }
+      }),
+    )
+    await until('300 are acknowledged', () => acknowledged.length >= 300, { everyMs: 1 })
+
+    await server.killAll()
+    isOver = true
+    await sending
+    await startAgain(server)
+
+    const rows = await database.query(
+      `select convert_from(event_key, 'UTF8') as key from hookonce.events`,
+    )
+    const stored = new Set(rows.map(({ key }) => String(key)))
+    expect(acknowledged.filter((key) => !stored.has(key))).toEqual([])
+    expect(rows.length).toBe(stored.size)
+  })
+
+  test('C18: a restart in the middle of claims ends no process and doubles no effect', async () => {
+    const { database } = await createOn(server)
+    const keys = Array.from({ length: 100 }, (_, i) => `evt_${i}`)
+    const worker = createFaultInbox(database, {
+      worker: { concurrency: 4, groupMax: 5, deadAfterMs: 1_000 },
     })
-    afterAll(() => server.dispose())
-
-    test('R07: while it is stopped deliveries are 503 and the receiver is not ready; afterwards every retry is stored', async () => {
-      const { database } = await createOn(server)
-      const receiver = createFaultInbox(database, { receive: { answerTimeoutMs: 2_000 } })
-      await receiver.inbox.start()
-      const keys = Array.from({ length: 60 }, (_, i) => `evt_${i}`)
-      const seen = new Map<string, number[]>()
-      const sending = Promise.all(
-        keys.map((key, i) => sendUntilStored(receiver, key, i * 10, seen)),
-      )
-      await until('some are stored', () => receiver.count('delivery.accepted') >= 5)
-
-      await server.stop('immediate')
-      await until(
-        'it is noticed',
-        () => !receiver.inbox.isReady() && receiver.count('delivery.unavailable') >= 20,
-      )
-      const accepted = receiver.count('delivery.accepted')
-      await until('more are refused', () => receiver.count('delivery.unavailable') >= 40)
-      expect(receiver.count('delivery.accepted')).toBe(accepted)
-      await startAgain(server)
-      await sending
-
-      expect([...new Set([...seen.values()].flat())].sort()).toEqual([200, 503])
-      expect([...seen.values()].map((statuses) => statuses.at(-1))).toEqual(keys.map(() => 200))
-      expect(await database.count('events')).toBe(60)
-      await until('it is ready again', () => receiver.inbox.isReady())
-      expect(receiver.count('store.unavailable')).toBe(1)
-      expect(receiver.count('store.available')).toBe(1)
+    await Promise.all(keys.map((key) => accept(worker, fromPartner({ key }))))
+    worker.inbox.on('partner', '*', { retry: { firstMs: 1, factor: 1 } }, async (event, { tx }) => {
+      await tx.query(WRITE, [event.key, 'ran'])
+      await tx.query('select pg_sleep(0.005)')
     })
+    await worker.inbox.start()
+    await until('some are done', () => worker.count('event.done') >= 10, { everyMs: 1 })
 
-    test('R11: a crash right after the answers loses none of them, though the role commits asynchronously', async () => {
-      const { database, connection } = await createOn(server)
-      await database.query(`create role hasty login`)
-      await database.query(`alter role hasty set synchronous_commit = off`)
-      await database.query(`alter database ${connection.database} owner to hasty`)
-      const receiver = createFaultInbox(database, { connection: { ...connection, user: 'hasty' } })
-      await receiver.inbox.admin.countEvents()
-      const acknowledged: string[] = []
-      let isOver = false
-      const sending = Promise.all(
-        Array.from({ length: 8 }, async (_, sender) => {
-          for (let i = 0; !isOver; i += 1) {
-            const key = `evt_${sender}_${i}`
-            const { status } = await receiver.inbox.receive('partner', fromPartner({ key }))
-            if (status === 200) acknowledged.push(key)
-          }
-        }),
-      )
-      await until('300 are acknowledged', () => acknowledged.length >= 300, { everyMs: 1 })
+    await server.stop('immediate')
+    await startAgain(server)
+    await until(
+      'nothing is left to do',
+      async () => (await database.count('queue').catch(() => 1)) === 0,
+    )
 
-      await server.killAll()
-      isOver = true
-      await sending
-      await startAgain(server)
+    expect(await database.listWrongEffects(keys)).toEqual([])
+    expect(await database.count('outcomes', `state = 'done'`)).toBe(100)
+    expect(
+      worker.count('worker.error') + worker.count('group.released') + worker.count('event.failed'),
+    ).toBeGreaterThan(0)
+  })
 
-      const rows = await database.query(
-        `select convert_from(event_key, 'UTF8') as key from hookonce.events`,
-      )
-      const stored = new Set(rows.map(({ key }) => String(key)))
-      expect(acknowledged.filter((key) => !stored.has(key))).toEqual([])
-      expect(rows.length).toBe(stored.size)
+  test('C20: a server in recovery takes nothing, and costs no event an attempt', async () => {
+    const { database } = await createOn(server)
+    const receiver = createFaultInbox(database)
+    const eventId = await accept(receiver, fromPartner({ key: 'evt_1' }))
+    const worker = createFaultInbox(database, { worker: { concurrency: 1, deadAfterMs: 1_000 } })
+    worker.inbox.on('partner', '*', (event, { tx }) => tx.query(WRITE, [event.key, 'ran']))
+    await worker.inbox.start()
+    await worker.untilHappened('event.done', 'evt_1')
+
+    const signal = join(server.socketDir, 'data', 'standby.signal')
+    writeFileSync(signal, '')
+    onTestFinished(() => rmSync(signal, { force: true }))
+    await server.stop('fast')
+    await startAgain(server)
+    const errors = worker.count('worker.error')
+    expect(await receiver.inbox.receive('partner', fromPartner({ key: 'evt_2' }))).toMatchObject({
+      status: 503,
     })
-
-    test('C18: a restart in the middle of claims ends no process and doubles no effect', async () => {
-      const { database } = await createOn(server)
-      const keys = Array.from({ length: 100 }, (_, i) => `evt_${i}`)
-      const worker = createFaultInbox(database, {
-        worker: { concurrency: 4, groupMax: 5, deadAfterMs: 1_000 },
-      })
-      await Promise.all(keys.map((key) => accept(worker, fromPartner({ key }))))
-      worker.inbox.on(
-        'partner',
-        '*',
-        { retry: { firstMs: 1, factor: 1 } },
-        async (event, { tx }) => {
-          await tx.query(WRITE, [event.key, 'ran'])
-          await tx.query('select pg_sleep(0.005)')
-        },
+    await until('the worker has tried', () => worker.count('worker.error') > errors)
+    await promote(server, signal)
+    await expect
+      .poll(
+        async () => (await receiver.inbox.receive('partner', fromPartner({ key: 'evt_2' }))).status,
+        { timeout: 20_000 },
       )
-      await worker.inbox.start()
-      await until('some are done', () => worker.count('event.done') >= 10, { everyMs: 1 })
+      .toBe(200)
+    await worker.untilHappened('event.done', 'evt_2')
 
-      await server.stop('immediate')
-      await startAgain(server)
-      await until(
-        'nothing is left to do',
-        async () => (await database.count('queue').catch(() => 1)) === 0,
-      )
-
-      expect(await database.listWrongEffects(keys)).toEqual([])
-      expect(await database.count('outcomes', `state = 'done'`)).toBe(100)
-      expect(
-        worker.count('worker.error') +
-          worker.count('group.released') +
-          worker.count('event.failed'),
-      ).toBeGreaterThan(0)
-    })
-
-    test('C20: a server in recovery takes nothing, and costs no event an attempt', async () => {
-      const { database } = await createOn(server)
-      const receiver = createFaultInbox(database)
-      const eventId = await accept(receiver, fromPartner({ key: 'evt_1' }))
-      const worker = createFaultInbox(database, { worker: { concurrency: 1, deadAfterMs: 1_000 } })
-      worker.inbox.on('partner', '*', (event, { tx }) => tx.query(WRITE, [event.key, 'ran']))
-      await worker.inbox.start()
-      await worker.untilHappened('event.done', 'evt_1')
-
-      const signal = join(server.socketDir, 'data', 'standby.signal')
-      writeFileSync(signal, '')
-      onTestFinished(() => rmSync(signal, { force: true }))
-      await server.stop('fast')
-      await startAgain(server)
-      const errors = worker.count('worker.error')
-      expect(await receiver.inbox.receive('partner', fromPartner({ key: 'evt_2' }))).toMatchObject({
-        status: 503,
-      })
-      await until('the worker has tried', () => worker.count('worker.error') > errors)
-      await promote(server, signal)
-      await expect
-        .poll(
-          async () =>
-            (await receiver.inbox.receive('partner', fromPartner({ key: 'evt_2' }))).status,
-          { timeout: 20_000 },
-        )
-        .toBe(200)
-      await worker.untilHappened('event.done', 'evt_2')
-
-      expect(await database.countEffects()).toBe(2)
-      expect((await worker.getEvent('evt_2')).outcome).toMatchObject({ attempts: 1 })
-      expect((await worker.inbox.admin.findEvent(eventId))?.failures).toEqual([])
-    })
-  },
-)
+    expect(await database.countEffects()).toBe(2)
+    expect((await worker.getEvent('evt_2')).outcome).toMatchObject({ attempts: 1 })
+    expect((await worker.inbox.admin.findEvent(eventId))?.failures).toEqual([])
+  })
+})
 
 async function createOn(
   server: PostgresServer,

@@ -10,9 +10,11 @@ import type { PgPool } from '../../src/store/postgres/index.ts'
 import { anEventDraft } from '../support/builders.ts'
 import { leaseOne } from '../support/lease-steps.ts'
 import { claimOne, enqueue, sent } from '../support/outbox-steps.ts'
+import { hasNoBinaries } from '../support/postgres/find-binaries.ts'
 import {
   createEmptyPostgresDatabase,
   createPostgresDatabase,
+  createRole,
   hasNoPostgres,
   newPool,
   openPostgres,
@@ -59,18 +61,21 @@ describe.skipIf(hasNoPostgres)('opening', () => {
     expect(JSON.stringify([String(error), error])).not.toContain('hunter2')
   })
 
-  test('a server that may lose what it committed is refused, unless asked for', async () => {
-    await using server = await startPostgres({ settings: { fsync: 'off' } })
-    const pool = newPool(server.config)
+  test.skipIf(hasNoBinaries)(
+    'a server that may lose what it committed is refused, unless asked for',
+    async () => {
+      await using server = await startPostgres({ settings: { fsync: 'off' } })
+      const pool = newPool(server.config)
 
-    await expect(postgresStore({ pool }).open()).rejects.toMatchObject({
-      code: 'STORE_UNSAFE',
-      message: expect.stringContaining('fsync is off') as string,
-    })
-    const store = postgresStore({ pool, allowUnsafe: true })
-    await store.open()
-    await store.close()
-  })
+      await expect(postgresStore({ pool }).open()).rejects.toMatchObject({
+        code: 'STORE_UNSAFE',
+        message: expect.stringContaining('fsync is off') as string,
+      })
+      const store = postgresStore({ pool, allowUnsafe: true })
+      await store.open()
+      await store.close()
+    },
+  )
 
   test('the printed migrations make a schema that checking accepts', async () => {
     const pool = newPool(await createEmptyPostgresDatabase())
@@ -84,18 +89,20 @@ describe.skipIf(hasNoPostgres)('opening', () => {
   })
 
   test('a role without the right to create anything opens a schema made for it, and keeps it up', async () => {
-    const { config, query } = await openPostgres()
-    const role = `limited_${config.database}`
-    await query(`create role ${role} login`)
-    await query(`grant usage on schema hookonce to ${role}`)
-    await query(`grant select, insert, update, delete on all tables in schema hookonce to ${role}`)
+    const opened = await openPostgres()
+    const { query } = opened
+    const role = await createRole(opened)
+    await query(`grant usage on schema hookonce to ${role.user}`)
+    await query(
+      `grant select, insert, update, delete on all tables in schema hookonce to ${role.user}`,
+    )
     const [week] = await query(
       `select max(inhrelid::regclass::text) as name
          from pg_inherits
         where inhparent = 'hookonce.events'::regclass and inhrelid <> 'hookonce.events_default'::regclass`,
     )
     await query(`drop table ${String(week?.['name'])}`)
-    const store = postgresStore({ pool: newPool({ ...config, user: role }) })
+    const store = postgresStore({ pool: newPool(role) })
 
     await store.open()
     await store.maintain()
@@ -105,20 +112,18 @@ describe.skipIf(hasNoPostgres)('opening', () => {
       { made: null },
     ])
     await store.close()
-    await query(`drop owned by ${role}`)
-    await query(`drop role ${role}`)
   })
 
   test('a role with the rights that the guide gives it leases events and claims messages', async () => {
-    const { config, query, store: owner } = await openPostgres()
-    const role = `app_${config.database}`
-    await query(`create role ${role} login`)
+    const opened = await openPostgres()
+    const { query, store: owner } = opened
+    const role = await createRole(opened)
     const guide = readFileSync(new URL('../../docs/guides/postgres.md', import.meta.url), 'utf8')
     const grants = guide.match(/^grant .+ to app;$/gm) ?? []
-    for (const grant of grants) await query(grant.replace(' to app;', ` to ${role}`))
+    for (const grant of grants) await query(grant.replace(' to app;', ` to ${role.user}`))
     await enqueue(owner, {})
     await recordOne(owner, anEventDraft())
-    const store = await openStoreOn({ ...config, user: role })
+    const store = await openStoreOn(role)
 
     const leased = await leaseOne(store)
     const message = await claimOne(store)
@@ -128,8 +133,6 @@ describe.skipIf(hasNoPostgres)('opening', () => {
     ])
     expect(await store.settleMessages([sent(message)])).toEqual(new Set([message.token]))
     await store.close()
-    await query(`drop owned by ${role}`)
-    await query(`drop role ${role}`)
   })
 })
 

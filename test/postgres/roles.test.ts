@@ -4,24 +4,24 @@ import { stripe } from '../../src/providers/index.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import { listBlocks, readPage } from '../docs/markdown.ts'
 import { deliver, SECRET } from '../support/inbox-under-test.ts'
-import { hasNoPostgres, newPool, openPostgres } from '../support/postgres/open-postgres.ts'
+import {
+  createRole,
+  hasNoPostgres,
+  newPool,
+  openPostgres,
+} from '../support/postgres/open-postgres.ts'
 
 describe.skipIf(hasNoPostgres)('a role with the rights that the guide names', () => {
   test('can receive, run handlers, take steps, send and operate', async () => {
-    const { config, query } = await openPostgres()
-    const role = `app_${config.database}`
-    await query(`create role ${role} login`)
-    await query(grantsOfTheGuide(role))
+    const opened = await openPostgres()
+    const role = await createRole(opened)
+    await opened.query(grantsOfTheGuide(role.user))
     const inbox = createInbox({
-      store: postgresStore({ pool: newPool({ ...config, user: role }), migrate: 'check' }),
+      store: postgresStore({ pool: newPool(role), migrate: 'check' }),
       sources: { stripe: stripe({ secrets: [SECRET] }) },
       destinations: [destination('mail', () => undefined)],
     })
-    onTestFinished(async () => {
-      await inbox.stop()
-      await query(`drop owned by ${role}`)
-      await query(`drop role ${role}`)
-    })
+    onTestFinished(() => inbox.stop())
     const happened: string[] = []
     const seen = new Promise<void>((resolve, reject) => {
       inbox.events.onAny((name, about) => {

@@ -10,9 +10,10 @@
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import type { Server, Socket } from 'node:net'
 import { join } from 'node:path'
+import { connectRaw } from '../postgres/connect-raw.ts'
 import type { ConnectionConfig } from '../postgres/start-postgres.ts'
 
 /**
@@ -86,10 +87,7 @@ export class WireProxy {
 
   #accept(client: Socket): void {
     this.connections += 1
-    const { host, port } = this.#upstream
-    const server = host.startsWith('/')
-      ? connect(join(host, `.s.PGSQL.${port}`))
-      : connect(port, host)
+    const server = connectRaw(this.#upstream)
     const pair = new Pair(client, server)
     for (const socket of [client, server]) {
       this.#sockets.add(socket)

@@ -21,6 +21,9 @@ export function findBinaries(version: ServerVersion): string | undefined {
   return native === undefined ? undefined : join(native, 'bin')
 }
 
+/** Whether no server can be started here. Where the run has another one, only tests that need their own are skipped. */
+export const hasNoBinaries = findBinaries('embedded') === undefined
+
 /**
  * The same folder, or a temporary copy where it cannot be used as it is: the server runs as
  * another user who may not read it, or the symbolic links of its libraries are missing because the

@@ -79,6 +79,20 @@ export async function createEmptyPostgresDatabase(
   return config
 }
 
+/** A role that may connect to an opened database and nothing else, dropped when the running test ends. */
+export async function createRole({ config, query }: OpenedPostgres): Promise<ConnectionConfig> {
+  const user = `role_of_${config.database}`
+  // A server that asks us for a password asks every role for one.
+  const { password } = config
+  const clause = password === undefined ? '' : `password ${pg.escapeLiteral(password)}`
+  await query(`create role ${user} login ${clause}`)
+  onTestFinished(async () => {
+    await query(`drop owned by ${user}`)
+    await query(`drop role ${user}`)
+  })
+  return { ...config, user }
+}
+
 /** A pool that is ended when the running test ends. */
 export function newPool(config: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool(config)

@@ -19,10 +19,12 @@ export async function startPgBouncer(
 ): Promise<ConnectionConfig> {
   const dir = makeServerDir()
   const port = 6432
+  const password =
+    server.password === undefined ? '' : ` password='${server.password.replaceAll("'", "''")}'`
   writeFileSync(
     join(dir, 'pgbouncer.ini'),
     `[databases]
-* = host=${server.host} port=${server.port} user=${server.user}
+* = host=${server.host} port=${server.port} user=${server.user}${password}
 [pgbouncer]
 listen_addr =
 listen_port = ${port}

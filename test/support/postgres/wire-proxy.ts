@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createConnection, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { connectRaw } from './connect-raw.ts'
 import type { ConnectionConfig } from './start-postgres.ts'
 
 export interface WireProxy {
@@ -27,7 +28,7 @@ export async function startWireProxy(server: ConnectionConfig): Promise<WireProx
   const proxy: WireProxy = { config: { ...server, host: dir, port: 5432 }, onSent: () => 'pass' }
 
   const listener = createServer((client) => {
-    const upstream = createConnection(join(server.host, `.s.PGSQL.${server.port}`))
+    const upstream = connectRaw(server)
     relay(client, upstream, (bytes) => proxy.onSent(bytes))
     for (const socket of [client, upstream]) {
       sockets.add(socket)
