@@ -222,14 +222,15 @@ export async function checkOut(
 ): Promise<Connection> {
   const deadlineAt = performance.now() + timeoutMs
   let isLate = false
-  const connecting = pool.connect()
-  connecting.then(
-    (client) => {
-      if (isLate) client.release()
-    },
-    () => undefined,
-  )
   try {
+    // Of options that it cannot read, a URL above all, the driver may throw before there is a promise.
+    const connecting = pool.connect()
+    connecting.then(
+      (client) => {
+        if (isLate) client.release()
+      },
+      () => undefined,
+    )
     const client = await withTimeout(connecting, timeoutMs, () => {
       isLate = true
       return new StoreUnavailableError('The pool had no connection to PostgreSQL in time')
