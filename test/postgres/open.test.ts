@@ -62,6 +62,20 @@ describe.skipIf(hasNoPostgres)('opening', () => {
     },
   )
 
+  test('a database that refuses at all addresses of its name is told with the reason, then and later', async () => {
+    // What Node rejects with, for a name with two addresses.
+    const refused = new AggregateError(
+      ['::1', '127.0.0.1'].map((address) => new Error(`connect ECONNREFUSED ${address}:1`)),
+    )
+    const store = postgresStore({
+      pool: { connect: () => Promise.reject(refused), query: () => Promise.reject(refused) },
+    })
+    const reason = 'connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1'
+
+    await expect(store.open()).rejects.toThrow(reason)
+    await expect(store.countEvents()).rejects.toThrow(`Cannot connect to PostgreSQL: ${reason}`)
+  })
+
   test('a server that may lose what it committed is refused, unless asked for', async () => {
     await using server = await startPostgres({ settings: { fsync: 'off' } })
     const pool = newPool(server.config)

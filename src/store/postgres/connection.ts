@@ -15,7 +15,7 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import { judgeCommit } from './commit.ts'
 import type { PgPool, PgPoolClient, PgQueryConfig, PgResult } from './driver.ts'
-import { findSqlState } from './store-error.ts'
+import { describeCause, findSqlState } from './store-error.ts'
 
 /** Every column as text, or `null`. */
 export type TextRow<Names extends string = string> = Readonly<Record<Names, string | null>>
@@ -241,7 +241,8 @@ export async function checkOut(
     throw leftOpen()
   } catch (error) {
     if (error instanceof StoreUnavailableError) throw error
-    throw new StoreUnavailableError('Cannot connect to PostgreSQL', { cause: error })
+    const reason = describeCause(error)
+    throw new StoreUnavailableError(`Cannot connect to PostgreSQL: ${reason}`, { cause: error })
   }
 }
 
