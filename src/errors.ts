@@ -181,13 +181,18 @@ export class DestinationBlockedError extends HookonceError {
   }
 }
 
-/** Options have a known set of names; a misspelt one must not be a silent default. */
-export function rejectUnknownKeys(path: string, given: object, known: readonly string[]): void {
+/** Options have a known set of names; a misspelt one must not be a silent default, nor what is no object of options. */
+export function rejectUnknownKeys(path: string, given: unknown, known: readonly string[]): void {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw new OptionInvalidError(path, `an object with any of ${known.join(', ')}`, given)
   for (const key of Object.keys(given)) {
     if (known.includes(key)) continue
     throw new OptionInvalidError(`${path}.${key}`, `one of ${known.join(', ')}`, key)
   }
 }
+
+/** The longest time-out that is taken. Node's timers end at 24 days: one that is set to more fires at once. */
+export const HOUR_MS = 3_600_000
 
 export function requireInteger(
   option: string,

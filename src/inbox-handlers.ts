@@ -101,13 +101,13 @@ export abstract class InboxHandlers<Sources extends SourceMap, Tx> {
 type Patterns<Sources extends SourceMap, Name extends keyof Sources> =
   TypePattern<EventsOf<Sources[Name]>> | readonly TypePattern<EventsOf<Sources[Name]>>[]
 
-/** What comes after source and types: options are left out by most. */
+/** What comes after source and types: options are left out by most, and the handler is the last. */
 type Rest<Options> = [handler: AnyHandler] | [options: Options, handler: AnyHandler]
 
 function separate<Options extends object>(
   rest: Rest<Options>,
 ): { readonly options: Options | Record<string, never>; readonly handler: AnyHandler } {
-  const [optionsOrHandler, handler] = rest
-  if (typeof optionsOrHandler === 'function') return { options: {}, handler: optionsOrHandler }
-  return { options: optionsOrHandler, handler: handler as AnyHandler }
+  return rest.length === 2
+    ? { options: rest[0], handler: rest[1] }
+    : { options: {}, handler: rest[0] }
 }

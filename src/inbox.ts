@@ -32,9 +32,10 @@ import { HappeningEmitter } from './telemetry/emitter.ts'
 import { logHappenings } from './telemetry/logger.ts'
 import type { Logger } from './telemetry/logger.ts'
 import { atMost, GOODBYE_MS } from './work/at-most.ts'
-import { HandlerRegistry, requireSource } from './work/handlers.ts'
+import { HandlerRegistry } from './work/handlers.ts'
 import { createNotifier } from './work/notifier.ts'
 import type { ResolvedWorkerOptions } from './work/options.ts'
+import { requireSource } from './work/require-source.ts'
 import { Worker } from './work/worker.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { OptionInvalidError, rejectUnknownKeys, requireInteger } from '../errors.ts'
+import { HOUR_MS, OptionInvalidError, rejectUnknownKeys, requireInteger } from '../errors.ts'
 
 /** How a receiver listens. Sizes and times of bodies are the inbox's own (`receive.bodyBytesMax`, `receive.bodyTimeoutMs`). */
 export interface ReceiverOptions {
@@ -49,8 +49,11 @@ export function resolveReceiverOptions(options: ReceiverOptions): ResolvedReceiv
   rejectUnknownKeys('receiver', options, Object.keys(RECEIVER_DEFAULTS))
   const resolved = Object.freeze({ ...RECEIVER_DEFAULTS, ...options })
   requirePath('receiver.path', resolved.path)
-  requireInteger('receiver.headersTimeoutMs', resolved.headersTimeoutMs, { min: 1 })
-  requireInteger('receiver.keepAliveTimeoutMs', resolved.keepAliveTimeoutMs, { min: 1 })
+  requireInteger('receiver.headersTimeoutMs', resolved.headersTimeoutMs, { min: 1, max: HOUR_MS })
+  requireInteger('receiver.keepAliveTimeoutMs', resolved.keepAliveTimeoutMs, {
+    min: 1,
+    max: HOUR_MS,
+  })
   requireInteger('receiver.headerBytesMax', resolved.headerBytesMax, { min: 1_024, max: 1_048_576 })
   requireInteger('receiver.connectionsMax', resolved.connectionsMax, { min: 1 })
   return resolved

@@ -15,7 +15,7 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { HookonceError, rejectUnknownKeys, requireInteger } from '../errors.ts'
+import { HookonceError, HOUR_MS, rejectUnknownKeys, requireInteger } from '../errors.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import { unavailable, unknownSource, wrongMethod } from '../receive/acknowledge.ts'
 import { DEFAULT_METHODS } from '../receive/limits.ts'
@@ -67,8 +67,14 @@ export class Receiver implements AsyncDisposable {
     })
   }
 
-  /** Begins to listen, and says where. Rejects with Node's error when it cannot. */
-  listen({ port = 0, host = '127.0.0.1' }: ListenOptions = {}): Promise<AddressInfo> {
+  /**
+   * Begins to listen, and says where. Rejects with Node's error when it cannot.
+   *
+   * @throws OptionInvalidError for an option that is unknown
+   */
+  async listen(options: ListenOptions = {}): Promise<AddressInfo> {
+    rejectUnknownKeys('listen', options, ['port', 'host'])
+    const { port = 0, host = '127.0.0.1' } = options
     return new Promise((resolve, reject) => {
       this.server.once('error', reject)
       this.server.listen({ port, host }, () => {
@@ -93,7 +99,7 @@ export class Receiver implements AsyncDisposable {
   drain(options: DrainOptions = {}): Promise<void> {
     rejectUnknownKeys('drain', options, ['graceMs'])
     const { graceMs = 10_000 } = options
-    requireInteger('drain.graceMs', graceMs, { min: 0 })
+    requireInteger('drain.graceMs', graceMs, { min: 0, max: HOUR_MS })
     this.#drained ??= this.#drain(graceMs)
     return this.#drained
   }

@@ -1,4 +1,4 @@
-import { rejectUnknownKeys, requireInteger } from '../errors.ts'
+import { HOUR_MS, rejectUnknownKeys, requireInteger } from '../errors.ts'
 
 /** What the door lets in, and how long it waits. */
 export interface ReceiveOptions {
@@ -65,9 +65,12 @@ export function resolveReceiveOptions(options: ReceiveOptions): ResolvedReceiveO
   rejectUnknownKeys('receive', options, Object.keys(RECEIVE_DEFAULTS))
   const resolved = Object.freeze({ ...RECEIVE_DEFAULTS, ...options })
   requireInteger('receive.bodyBytesMax', resolved.bodyBytesMax, { min: 1, max: 134_217_728 })
-  requireInteger('receive.bodyTimeoutMs', resolved.bodyTimeoutMs, { min: 1 })
-  requireInteger('receive.answerTimeoutMs', resolved.answerTimeoutMs, { min: 1 })
-  requireInteger('receive.processedTimeoutMs', resolved.processedTimeoutMs, { min: 1 })
+  requireInteger('receive.bodyTimeoutMs', resolved.bodyTimeoutMs, { min: 1, max: HOUR_MS })
+  requireInteger('receive.answerTimeoutMs', resolved.answerTimeoutMs, { min: 1, max: HOUR_MS })
+  requireInteger('receive.processedTimeoutMs', resolved.processedTimeoutMs, {
+    min: 1,
+    max: HOUR_MS,
+  })
   requireInteger('receive.batchMax', resolved.batchMax, { min: 1, max: 5_000 })
   requireInteger('receive.waitingMax', resolved.waitingMax, { min: 1 })
   requireInteger('receive.rememberMax', resolved.rememberMax, { min: 0 })

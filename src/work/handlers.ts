@@ -7,15 +7,10 @@
  * @module
  */
 
-import {
-  HookonceError,
-  OptionInvalidError,
-  rejectUnknownKeys,
-  requireInteger,
-  requireOneOf,
-} from '../errors.ts'
+import { OptionInvalidError, rejectUnknownKeys, requireInteger, requireOneOf } from '../errors.ts'
 import type { WebhookEvent } from '../model/event.ts'
 import type { Reconcile } from './step-context.ts'
+import { requireSource } from './require-source.ts'
 import { resolveRetryPolicy } from './retry-policy.ts'
 import type { RetryOptions, RetryPolicy } from './retry-policy.ts'
 import type { StandardSchema } from './standard-schema.ts'
@@ -254,7 +249,10 @@ function resolveCommon({ source, types, options, run }: HandlerInput, path: stri
   requireOneOf(`${path}.guarantee`, guarantee, ['exactly-once', 'at-least-once'])
   requireInteger(`${path}.timeoutMs`, timeoutMs, { min: 1, max: 3_600_000 })
   requireInteger(`${path}.groupMax`, groupMax, { min: 1, max: 1_000 })
-  if (options.schema !== undefined && typeof options.schema['~standard']?.validate !== 'function') {
+  if (options.name !== undefined && (typeof options.name !== 'string' || options.name === ''))
+    throw new OptionInvalidError(`${path}.name`, 'a text that is not empty', options.name)
+  const { schema } = options as { readonly schema?: Partial<StandardSchema> | null }
+  if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function') {
     throw new OptionInvalidError(
       `${path}.schema`,
       'a Standard Schema (Zod, Valibot, ArkType, …)',
@@ -273,17 +271,6 @@ function resolveCommon({ source, types, options, run }: HandlerInput, path: stri
     run,
     steps: undefined,
   }
-}
-
-export function requireSource(
-  sources: Pick<ReadonlyMap<string, unknown>, 'has' | 'keys'>,
-  source: string,
-): void {
-  if (sources.has(source)) return
-  throw new HookonceError(
-    'SOURCE_UNKNOWN',
-    `There is no source "${source}". Configured: ${[...sources.keys()].join(', ') || 'none'}`,
-  )
 }
 
 function createUnit(source: string, handlers: readonly Handler[]): HandlerUnit {

@@ -1,4 +1,4 @@
-import { rejectUnknownKeys, requireInteger } from '../errors.ts'
+import { HOUR_MS, rejectUnknownKeys, requireInteger } from '../errors.ts'
 
 /** How this process runs events. Every duration is in milliseconds and says so. */
 export interface WorkerOptions {
@@ -93,12 +93,12 @@ export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOpti
   const resolved = Object.freeze({ ...WORKER_DEFAULTS, ...options })
   requireInteger('worker.concurrency', resolved.concurrency, { min: 1, max: 1_000 })
   requireInteger('worker.groupMax', resolved.groupMax, { min: 1, max: 1_000 })
-  requireInteger('worker.groupBudgetMs', resolved.groupBudgetMs, { min: 1 })
-  requireInteger('worker.pollMs', resolved.pollMs, { min: 10 })
+  requireInteger('worker.groupBudgetMs', resolved.groupBudgetMs, { min: 1, max: HOUR_MS })
+  requireInteger('worker.pollMs', resolved.pollMs, { min: 10, max: HOUR_MS })
   requireInteger('worker.stepsMax', resolved.stepsMax, { min: 1, max: 10_000 })
-  requireInteger('worker.deadAfterMs', resolved.deadAfterMs, { min: 500 })
+  requireInteger('worker.deadAfterMs', resolved.deadAfterMs, { min: 500, max: 24 * HOUR_MS })
   requireInteger('worker.crashesMax', resolved.crashesMax, { min: 1, max: 100 })
-  requireInteger('worker.stopGraceMs', resolved.stopGraceMs, { min: 0 })
-  requireInteger('worker.blockedMs', resolved.blockedMs, { min: 0 })
+  requireInteger('worker.stopGraceMs', resolved.stopGraceMs, { min: 0, max: HOUR_MS })
+  requireInteger('worker.blockedMs', resolved.blockedMs, { min: 0, max: 24 * HOUR_MS })
   return resolved
 }

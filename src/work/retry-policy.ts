@@ -45,7 +45,7 @@ export function resolveRetryPolicy(options: RetryOptions): RetryPolicy {
   requireInteger('retry.attemptsMax', policy.attemptsMax, { min: 1, max: 1_000 })
   requireInteger('retry.firstMs', policy.firstMs, { min: 0 })
   requireInteger('retry.maxMs', policy.maxMs, { min: 0, max: 2_592_000_000 })
-  if (!(policy.factor >= 1 && policy.factor <= 100)) {
+  if (typeof policy.factor !== 'number' || !(policy.factor >= 1 && policy.factor <= 100)) {
     throw new OptionInvalidError('retry.factor', 'a number from 1 to 100', policy.factor)
   }
   return policy

@@ -79,6 +79,16 @@ describe('R42: methods and paths', () => {
     expect(() => createReceiver(recordingInbox(), options)).toThrow(name)
   })
 
+  test('an unknown option of listen is refused by name, and nothing listens', async () => {
+    await using receiver = createReceiver(recordingInbox())
+
+    await expect(receiver.listen({ prt: 4400 } as object)).rejects.toMatchObject({
+      code: 'OPTION_INVALID',
+      option: 'listen.prt',
+    })
+    expect(receiver.server.listening).toBe(false)
+  })
+
   test('a body that nobody wants closes its connection instead of being read', async () => {
     await using receiver = createReceiver(recordingInbox())
     const { port } = await listening(receiver)

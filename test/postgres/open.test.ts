@@ -49,16 +49,34 @@ describe('a store is not made of', () => {
 })
 
 describe.skipIf(hasNoPostgres)('opening', () => {
-  test('an unreachable database is named, its password is not', async () => {
-    const pool = newPool({ connectionString: 'postgres://app:hunter2@127.0.0.1:1/orders' })
+  // The second is no text that is escaped for a URL, and taken as it is.
+  test.each(['orders', 'orders%'])(
+    'the unreachable database %s is named, its password is not',
+    async (name) => {
+      const pool = newPool({ connectionString: `postgres://app:hunter2@127.0.0.1:1/${name}` })
 
-    const error: unknown = await postgresStore({ pool })
-      .open()
-      .catch((reason: unknown) => reason)
+      const error: unknown = await postgresStore({ pool })
+        .open()
+        .catch((reason: unknown) => reason)
 
-    expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: true })
-    expect(String(error)).toContain('database orders at 127.0.0.1, port 1')
-    expect(JSON.stringify([String(error), error])).not.toContain('hunter2')
+      expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: true })
+      expect(String(error)).toContain(`database ${name} at 127.0.0.1, port 1`)
+      expect(JSON.stringify([String(error), error])).not.toContain('hunter2')
+    },
+  )
+
+  test('a database that refuses at all addresses of its name is told with the reason, then and later', async () => {
+    // What Node rejects with, for a name with two addresses.
+    const refused = new AggregateError(
+      ['::1', '127.0.0.1'].map((address) => new Error(`connect ECONNREFUSED ${address}:1`)),
+    )
+    const store = postgresStore({
+      pool: { connect: () => Promise.reject(refused), query: () => Promise.reject(refused) },
+    })
+    const reason = 'connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1'
+
+    await expect(store.open()).rejects.toThrow(reason)
+    await expect(store.countEvents()).rejects.toThrow(`Cannot connect to PostgreSQL: ${reason}`)
   })
 
   test.skipIf(hasNoBinaries)(

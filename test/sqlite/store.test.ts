@@ -12,12 +12,16 @@ import { createEmptyDatabase, openStore } from '../support/store-under-test.ts'
 const underTest = sqliteUnderTest(DEFAULT_DRIVER)
 
 describe('sqlite: the store', () => {
-  test.each(['', ':memory:', 'file:a.db', 'libsql://example.com', 'https://example.com/a'])(
-    'takes a path and not %j',
-    (file) => {
-      expect(() => sqliteStore(file)).toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
-    },
-  )
+  test.each([
+    '',
+    ':memory:',
+    'a\0.db',
+    'file:a.db',
+    'libsql://example.com',
+    'https://example.com/a',
+  ])('takes a path and not %j', (file) => {
+    expect(() => sqliteStore(file)).toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
+  })
 
   test.each([
     { migrat: 'auto' },

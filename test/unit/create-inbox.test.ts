@@ -27,6 +27,12 @@ describe('createInbox refuses', () => {
     ['R36: a negative size', { receive: { bodyBytesMax: -1 } }, 'receive.bodyBytesMax'],
     ['an unknown worker option', { worker: { threads: 2 } }, 'worker.threads'],
     ['a concurrency of zero', { worker: { concurrency: 0 } }, 'worker.concurrency'],
+    ['options that are no object', { worker: true }, 'worker'],
+    ['a list of options', { receive: [] }, 'receive'],
+    // Node's timers take them for 1 ms.
+    ['more than a timer takes', { worker: { stopGraceMs: 2 ** 31 } }, 'worker.stopGraceMs'],
+    ['an endless answer', { receive: { answerTimeoutMs: 2 ** 31 } }, 'receive.answerTimeoutMs'],
+    ['an endless watch', { worker: { blockedMs: 2 ** 31 } }, 'worker.blockedMs'],
     ['no sources', { sources: {} }, 'createInbox.sources'],
     [
       'a source that is none',

@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { createInbox } from '../../src/inbox.ts'
+import { stripe } from '../../src/providers/stripe.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { HandlerRegistry } from '../../src/work/handlers.ts'
 import type { HandlerOptions } from '../../src/work/handlers.ts'
 
@@ -83,9 +86,32 @@ describe('the handler registry', () => {
     [{ groupMax: 2_000 }, 'on("stripe", …).groupMax'],
     [{ guarantee: 'once' }, 'on("stripe", …).guarantee'],
     [{ schema: {} }, 'on("stripe", …).schema'],
+    [{ schema: null }, 'on("stripe", …).schema'],
+    [{ name: '' }, 'on("stripe", …).name'],
+    [{ name: 5 }, 'on("stripe", …).name'],
     [{ retry: { attemptsMax: 'many' } }, 'retry.attemptsMax'],
+    [{ retry: { factor: '3' } }, 'retry.factor'],
+    [{ retry: 5 }, 'retry'],
   ])('%j is refused by name', (options, option) => {
     expect(() => registry().add('stripe', 'a', options, () => undefined)).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID', option }),
+    )
+  })
+
+  test.each<[string, readonly unknown[], string]>([
+    ['no handler', [], 'on("stripe", …).handler'],
+    ['options that are nothing', [undefined, () => 1], 'on("stripe", …)'],
+    ['options that are null', [null, () => 1], 'on("stripe", …)'],
+    ['options behind the handler', [() => 1, { groupMax: 1 }], 'on("stripe", …)'],
+    ['a handler that is none', [{ groupMax: 1 }, 'run'], 'on("stripe", …).handler'],
+  ])('%s: refused by name', (_what, rest, option) => {
+    const inbox = createInbox({
+      store: sqliteStore('never-opened.db'),
+      sources: { stripe: stripe({ secrets: ['whsec_test_secret_of_some_length'] }) },
+    })
+    const on = inbox.on.bind(inbox) as (...given: readonly unknown[]) => unknown
+
+    expect(() => on('stripe', 'a', ...rest)).toThrow(
       expect.objectContaining({ code: 'OPTION_INVALID', option }),
     )
   })

@@ -15,7 +15,7 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import { judgeCommit } from './commit.ts'
 import type { PgPool, PgPoolClient, PgQueryConfig, PgResult } from './driver.ts'
-import { findSqlState } from './store-error.ts'
+import { describeCause, findSqlState } from './store-error.ts'
 
 /** Every column as text, or `null`. */
 export type TextRow<Names extends string = string> = Readonly<Record<Names, string | null>>
@@ -222,14 +222,15 @@ export async function checkOut(
 ): Promise<Connection> {
   const deadlineAt = performance.now() + timeoutMs
   let isLate = false
-  const connecting = pool.connect()
-  connecting.then(
-    (client) => {
-      if (isLate) client.release()
-    },
-    () => undefined,
-  )
   try {
+    // Of options that it cannot read, a URL above all, the driver may throw before there is a promise.
+    const connecting = pool.connect()
+    connecting.then(
+      (client) => {
+        if (isLate) client.release()
+      },
+      () => undefined,
+    )
     const client = await withTimeout(connecting, timeoutMs, () => {
       isLate = true
       return new StoreUnavailableError('The pool had no connection to PostgreSQL in time')
@@ -240,7 +241,8 @@ export async function checkOut(
     throw leftOpen()
   } catch (error) {
     if (error instanceof StoreUnavailableError) throw error
-    throw new StoreUnavailableError('Cannot connect to PostgreSQL', { cause: error })
+    const reason = describeCause(error)
+    throw new StoreUnavailableError(`Cannot connect to PostgreSQL: ${reason}`, { cause: error })
   }
 }
 

@@ -13,6 +13,7 @@ import type { PgPool } from './driver.ts'
 import { describeDatabase } from './options.ts'
 import {
   asStoreError,
+  describeCause,
   findSqlState,
   ISOLATION_REFUSED,
   isRefusedByDefaults,
@@ -156,9 +157,9 @@ export class Connections {
       await this.use(work)
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error
-      const cause = error.cause instanceof Error ? error.cause.message : error.message
+      const reason = error.cause === undefined ? error.message : describeCause(error.cause)
       const where = describeDatabase(this.#pool)
-      throw new StoreUnavailableError(`Cannot use PostgreSQL (database ${where}): ${cause}`, {
+      throw new StoreUnavailableError(`Cannot use PostgreSQL (database ${where}): ${reason}`, {
         cause: error,
       })
     }

@@ -94,7 +94,16 @@ function readUrl(text: string | undefined): { host?: string; port?: string; data
   return {
     ...(host === '' ? {} : { host }),
     ...(url.port === '' ? {} : { port: url.port }),
-    ...(url.pathname.length < 2 ? {} : { database: decodeURIComponent(url.pathname.slice(1)) }),
+    ...(url.pathname.length < 2 ? {} : { database: decoded(url.pathname.slice(1)) }),
+  }
+}
+
+/** What is no such text, the driver has taken as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
   }
 }
 

@@ -1,4 +1,4 @@
-import { HookonceError, StoreRejectedError, StoreUnavailableError } from '../../errors.ts'
+import { asError, HookonceError, StoreRejectedError, StoreUnavailableError } from '../../errors.ts'
 
 /**
  * What an error from a statement means: the row is at fault, or the database is.
@@ -17,6 +17,15 @@ export function asStoreError(error: unknown): HookonceError {
   }
   const code = state === undefined ? '' : ` (${state})`
   return new StoreUnavailableError(`PostgreSQL failed${code}: ${message}`, { cause: error })
+}
+
+/** Why there is no connection, in words. For a name with several addresses Node gives one error for each, and no text. */
+export function describeCause(cause: unknown): string {
+  if (cause instanceof AggregateError && cause.message === '')
+    return cause.errors.map(describeCause).join('; ')
+  const { message } = asError(cause)
+  const code = typeof cause === 'object' && cause !== null && 'code' in cause ? cause.code : ''
+  return message === '' ? String(code) : message
 }
 
 /** The five characters by which PostgreSQL names an error; `undefined` for one that did not come from it. */

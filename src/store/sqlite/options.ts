@@ -1,4 +1,5 @@
 import {
+  HOUR_MS,
   OptionInvalidError,
   rejectUnknownKeys,
   requireInteger,
@@ -49,7 +50,7 @@ export function resolveSqliteStoreOptions(options: SqliteStoreOptions): Resolved
   const resolved = Object.freeze({ ...SQLITE_STORE_DEFAULTS, ...options })
   requireOneOf('sqliteStore.migrate', resolved.migrate, ['auto', 'check'])
   requireOneOf('sqliteStore.driver', resolved.driver, ['auto', 'node:sqlite', 'libsql'])
-  requireInteger('sqliteStore.writeWaitMs', resolved.writeWaitMs, { min: 1 })
+  requireInteger('sqliteStore.writeWaitMs', resolved.writeWaitMs, { min: 1, max: HOUR_MS })
   requirePrefix(resolved.prefix)
   return resolved
 }
@@ -59,8 +60,9 @@ export function resolveSqliteStoreOptions(options: SqliteStoreOptions): Resolved
  * connections, and a URL would send libsql to a server.
  */
 export function requireDatabaseFile(file: unknown): asserts file is string {
-  if (typeof file === 'string' && file !== '' && file !== ':memory:' && !/^file:|:\/\//i.test(file))
-    return
+  // A NUL, where the path would end for SQLite, makes libsql end the process.
+  const isPath = typeof file === 'string' && file !== '' && !file.includes('\0')
+  if (isPath && file !== ':memory:' && !/^file:|:\/\//i.test(file)) return
   throw new OptionInvalidError('sqliteStore.file', 'the path of a file', file)
 }
 
