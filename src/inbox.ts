@@ -13,7 +13,7 @@ import { fetchHandler } from './http/fetch.ts'
 import { nodeHandler } from './http/node.ts'
 import type { ReceivingInbox } from './http/receiving-inbox.ts'
 import { InboxHandlers } from './inbox-handlers.ts'
-import { resolveInboxOptions } from './inbox-options.ts'
+import { resolveInboxOptions, takeStore } from './inbox-options.ts'
 import type { InboxOptions } from './inbox-options.ts'
 import type { Acknowledgement } from './model/acknowledgement.ts'
 import type { Delivery } from './model/delivery.ts'
@@ -124,6 +124,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     happenings.on('event.dead', ({ eventId }) => this.#committedKeys.forget(eventId))
     happenings.on('event.done', () => this.#callRelays())
     happenings.on('event.skipped', () => this.#callRelays())
+    takeStore(store)
   }
 
   // ── receive ──────────────────────────────────────────────────────────────────────────────────
@@ -193,7 +194,8 @@ export class Inbox<Sources extends SourceMap, Tx>
       throw new HookonceError('INBOX_STOPPED', `An inbox starts once; this one is ${this.#state}`)
     }
     this.#state = 'started'
-    this.#reportWarnings()
+    for (const [source, { warnings }] of this.#sources)
+      for (const warning of warnings) this.#happenings.emit('source.warning', { source, warning })
     this.#starting = this.#startParts()
     await this.#starting
   }
@@ -291,12 +293,5 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.#hasEnqueued = false
     this.#outbox.wake()
     this.#notifier.notifySoon()
-  }
-
-  #reportWarnings(): void {
-    for (const [name, source] of this.#sources) {
-      for (const warning of source.warnings)
-        this.#happenings.emit('source.warning', { source: name, warning })
-    }
   }
 }
