@@ -15,7 +15,7 @@ import type { ResolvedWorkerOptions, WorkerOptions } from './work/options.ts'
 
 /** What an inbox is made of. Only `store` and `sources` are needed. */
 export interface InboxOptions<Sources extends SourceMap, Tx> {
-  /** Where events are kept: `sqliteStore(file)` or `postgresStore({ pool })`. */
+  /** Where events are kept: `sqliteStore(file)` or `postgresStore({ pool })`. One for each inbox, which closes it. */
   readonly store: Store<Tx>
   /** The senders, by the name their deliveries are routed with. */
   readonly sources: Sources
@@ -71,6 +71,24 @@ function requireStore<Tx>(store: Store<Tx>): Store<Tx> {
     'a store: sqliteStore(file) or postgresStore({ pool })',
     store,
   )
+}
+
+const taken = new WeakSet<object>()
+
+/**
+ * An inbox closes its store when it stops: another one that had it as well would be left without.
+ *
+ * @throws OptionInvalidError when another inbox has it
+ */
+export function takeStore(store: object): void {
+  if (taken.has(store)) {
+    throw new OptionInvalidError(
+      'createInbox.store',
+      'a store of its own, since an inbox closes its store: make another one, on the same pool or file',
+      store,
+    )
+  }
+  taken.add(store)
 }
 
 function requireSources(sources: SourceMap): ReadonlyMap<string, Source> {

@@ -13,7 +13,7 @@ import { fetchHandler } from './http/fetch.ts'
 import { nodeHandler } from './http/node.ts'
 import type { ReceivingInbox } from './http/receiving-inbox.ts'
 import { InboxHandlers } from './inbox-handlers.ts'
-import { reportWarnings, resolveInboxOptions } from './inbox-options.ts'
+import { reportWarnings, resolveInboxOptions, takeStore } from './inbox-options.ts'
 import type { InboxOptions } from './inbox-options.ts'
 import type { Acknowledgement } from './model/acknowledgement.ts'
 import type { Delivery } from './model/delivery.ts'
@@ -125,6 +125,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     happenings.on('event.dead', ({ eventId }) => this.#committedKeys.forget(eventId))
     happenings.on('event.done', () => this.#callRelays())
     happenings.on('event.skipped', () => this.#callRelays())
+    takeStore(store)
   }
 
   // ── receive ──────────────────────────────────────────────────────────────────────────────────

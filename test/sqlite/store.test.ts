@@ -1,6 +1,8 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { rename, writeFile } from 'node:fs/promises'
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { printMigrations, sqliteStore } from '../../src/store/sqlite/index.ts'
 import { openDriver } from '../../src/store/sqlite/open-driver.ts'
@@ -39,6 +41,20 @@ describe('sqlite: the store', () => {
     const store = sqliteStore('no/such/folder/a.db', { driver: DEFAULT_DRIVER })
 
     await expect(store.open()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  })
+
+  test('says which file it is that is no database', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'hookonce-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const file = join(folder, 'notes.db')
+    await writeFile(file, 'No database, but a text of some length. '.repeat(100))
+
+    const store = sqliteStore(file, { driver: DEFAULT_DRIVER })
+
+    await expect(store.open()).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining(file) as string,
+    })
   })
 
   test.skipIf(hasNodeSqlite)('says what to install when there is no binding', async () => {

@@ -75,6 +75,16 @@ describe('an inbox', () => {
     await expect(inbox.start()).rejects.toMatchObject({ code: 'INBOX_STOPPED' })
   })
 
+  test('has a store of its own: a second one would lose it when the first stops', () => {
+    const store = sqliteStore('never-opened.db')
+    expect(make({ store, worker: { threads: 2 } })).toThrow()
+    make({ store })()
+
+    expect(make({ store })).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID', option: 'createInbox.store' }),
+    )
+  })
+
   test('refuses to mount an unknown source, naming the known ones', () => {
     const inbox = make({})() as unknown as {
       fetch(source: string): unknown

@@ -42,6 +42,14 @@ export class Connections {
   async open(): Promise<void> {
     if (this.#opened !== undefined) return
     const driver = await openDriver(this.#options.driver)
+    try {
+      await this.#openWith(driver)
+    } catch (error) {
+      throw this.#named(error)
+    }
+  }
+
+  async #openWith(driver: SqliteDriver): Promise<void> {
     const writer = new Writer(await this.#connect(driver))
     try {
       await this.#prepareSchema(writer)
@@ -100,6 +108,13 @@ export class Connections {
         if (reader.inTransaction()) reader.execute('commit')
       }
     })
+  }
+
+  /** What cannot be opened is said with its name: "file is not a database" alone says nothing. */
+  #named(error: unknown): unknown {
+    if (!(error instanceof StoreUnavailableError) || error.message.includes(this.#file))
+      return error
+    return new StoreUnavailableError(`Cannot use ${this.#file}: ${error.message}`, { cause: error })
   }
 
   async #connect(driver: SqliteDriver): Promise<Connection> {

@@ -28,7 +28,7 @@ function openHandle(driver: SqliteDriver, file: string): SqliteHandle {
     return driver.open(resolve(file))
   } catch (error) {
     throw new StoreUnavailableError(
-      `The database file ${file} cannot be opened. Does its folder exist?`,
+      `The database file ${file} cannot be opened. Does its folder exist, and may this process write there?`,
       {
         cause: error,
       },
