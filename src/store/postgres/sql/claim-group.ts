@@ -74,7 +74,7 @@ returns table (
   event_id uuid, run integer, attempts smallint, crashes smallint, run_at bigint, source text, event_key text,
   key_hash text, type text, body text, is_text boolean, headers text, received_at bigint, occurred_at bigint,
   locked bigint)
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $claim$
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
 #variable_conflict use_column
 begin
   return query${claimDue(due)};
