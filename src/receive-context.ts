@@ -30,7 +30,12 @@ export function createReceiveContext(parts: ReceivingParts): ReceiveContext {
     batcher: new Batcher(createRecordingStore(store, open), options),
     committedKeys,
     counter: new DeliveryCounter(store),
-    outcomes: new OutcomeWaiter(store, happenings, options.processedTimeoutMs),
+    outcomes: new OutcomeWaiter({
+      store,
+      happenings,
+      deadlineMs: options.processedTimeoutMs,
+      onDue: onStored,
+    }),
     happenings,
     onStored,
   }

@@ -16,17 +16,27 @@ import { failed, processed, stored, unavailable } from './acknowledge.ts'
 
 type OutcomeStore = Pick<Store<unknown>, 'findOutcome' | 'nudgeEvent'>
 
+export interface OutcomeWaiterParts {
+  readonly store: OutcomeStore
+  readonly happenings: HappeningEmitter
+  readonly deadlineMs: number
+  /** There is something to run. */
+  readonly onDue: () => void
+}
+
 export class OutcomeWaiter {
   readonly #store: OutcomeStore
   readonly #happenings: HappeningEmitter
   readonly #deadlineMs: number
+  readonly #onDue: () => void
   readonly #waiters = new Map<EventId, Set<() => void>>()
   #stops: (() => void)[] | undefined
 
-  constructor(store: OutcomeStore, happenings: HappeningEmitter, deadlineMs: number) {
+  constructor({ store, happenings, deadlineMs, onDue }: OutcomeWaiterParts) {
     this.#store = store
     this.#happenings = happenings
     this.#deadlineMs = deadlineMs
+    this.#onDue = onDue
   }
 
   async answer(success: SuccessAnswer, recorded: Recorded): Promise<Acknowledgement> {
@@ -57,8 +67,10 @@ export class OutcomeWaiter {
     if (status !== 'duplicate') return 0
     const view = await this.#store.findOutcome(eventId)
     const failures = view?.attempts ?? 0
-    if (view !== undefined && view.outcome === undefined && failures > 0)
+    if (view !== undefined && view.outcome === undefined && failures > 0) {
       await this.#store.nudgeEvent(eventId)
+      this.#onDue()
+    }
     return failures
   }
 

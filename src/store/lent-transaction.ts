@@ -33,10 +33,10 @@ export interface Write {
   readonly values: readonly unknown[]
 }
 
-/** What `tx.write` was given. */
-export function requireWrite(text: unknown, values: unknown): Write {
-  if (typeof text !== 'string') throw new OptionInvalidError('tx.write text', 'a string', text)
+/** What `tx.write`, or another call that takes a text with a list of values, was given. */
+export function requireWrite(text: unknown, values: unknown, call = 'tx.write'): Write {
+  if (typeof text !== 'string') throw new OptionInvalidError(`${call} text`, 'a string', text)
   if (values !== undefined && !Array.isArray(values))
-    throw new OptionInvalidError('tx.write values', 'a list', values)
+    throw new OptionInvalidError(`${call} values`, 'a list', values)
   return { text, values: values ?? [] }
 }

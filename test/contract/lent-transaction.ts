@@ -24,6 +24,22 @@ export function lentTransactionContract(underTest: StoreUnderTest): void {
       expect(await store.nextDueInMs()).toBeUndefined()
     })
 
+    test.each<[string, readonly unknown[]]>([
+      ['nothing', []],
+      ['a text that is none', [5]],
+      ['values that are no list', ['select 1', 'one']],
+      ['values by name', ['select 1', { one: 1 }]],
+    ])('%s is refused by name, and the transaction goes on', async (_what, given) => {
+      const { group, lent, write } = await openGroup()
+      const query = lent.tx.query.bind(lent.tx) as (...args: readonly unknown[]) => Promise<unknown>
+
+      await expect(query(...given)).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+
+      await write('one')
+      await group.settle(group.events.map(done))
+      expect(await group.commit()).toEqual({ status: 'committed' })
+    })
+
     test('what it wrote vanishes when the group is abandoned', async () => {
       const { group, write, countEffects, store } = await openGroup()
       await write('one')

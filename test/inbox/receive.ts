@@ -268,7 +268,11 @@ export function receiveContract(store: StoreUnderTest): void {
     })
 
     test('a failed attempt is answered 500, and the redelivery tries again at once', async () => {
-      const { inbox, deliver } = await openInbox(store, { source: { acknowledge: 'processed' } })
+      const { inbox, deliver } = await openInbox(store, {
+        source: { acknowledge: 'processed' },
+        // The worker is called, and does not have to look by itself.
+        worker: { pollMs: 600_000 },
+      })
       inbox.on(
         'stripe',
         'invoice.paid',

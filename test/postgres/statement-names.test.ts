@@ -13,13 +13,16 @@ import type { ConnectionConfig } from '../support/postgres/start-postgres.ts'
 const COUNT_NAMES = `select count(*)::integer as names from pg_prepared_statements where name like 'hookonce%'`
 const store = postgresUnderTest('PostgreSQL', () => inject('postgres') as ConnectionConfig)
 
-async function countNamesIn(config: ConnectionConfig): Promise<unknown> {
+async function countNamesIn(
+  config: ConnectionConfig,
+  said = 'select $1::integer',
+): Promise<unknown> {
   const opened = await openStoreOn({ ...config, max: 8 })
   const drafts = Array.from({ length: 2 }, (_, n) => anEventDraft({ key: `evt_${n}` }))
   await opened.recordEvents(drafts, { deadlineMs: 20_000 })
   const group = await opened.claimGroup(aClaim())
   const { tx } = group!.lend()
-  for (let i = 0; i < 10; i += 1) await tx.query('select $1::integer', [i])
+  for (let i = 0; i < 10; i += 1) await tx.query(said, [i])
   const { rows } = await tx.query<{ names: number }>(COUNT_NAMES)
   await group!.abandon()
   return rows[0]?.names
@@ -28,6 +31,12 @@ async function countNamesIn(config: ConnectionConfig): Promise<unknown> {
 describe.skipIf(hasNoPostgres)('what handlers say again and again', () => {
   test('is prepared once for a connection that stays with its backend', async () => {
     expect(await countNamesIn(await createPostgresDatabase())).toBe(1)
+  })
+
+  test('is not kept, here or there, where the text is as long as one with its values in it', async () => {
+    const long = `select $1::integer, '${'a'.repeat(10_000)}'`
+
+    expect(await countNamesIn(await createPostgresDatabase(), long)).toBe(0)
   })
 
   const binary = findPgBouncer()

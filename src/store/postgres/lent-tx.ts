@@ -17,6 +17,7 @@ import type { Connection } from './connection.ts'
 import type { PgResult, PostgresTx, PostgresTxQuery } from './driver.ts'
 import { listSettingChanges } from './setting-change.ts'
 import type { PendingWrites } from './pending-writes.ts'
+import { TEXT_LENGTH_MAX } from './statement-names.ts'
 import type { StatementNames } from './statement-names.ts'
 
 const REFUSED: ReadonlySet<string> = new Set([
@@ -150,7 +151,7 @@ function inspect(text: string): Inspected {
     }
     // Texts that are put together anew each time would fill it: starting over is enough then.
     if (inspected.size >= INSPECTED_MAX) inspected.clear()
-    inspected.set(text, found)
+    if (text.length <= TEXT_LENGTH_MAX) inspected.set(text, found)
   }
   return found
 }

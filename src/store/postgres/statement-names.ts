@@ -21,6 +21,8 @@ const USES_MIN = 5
 /** The server keeps each of them for every connection. */
 const NAMES_MAX = 100
 const TEXTS_MAX = 1_000
+/** A text with its values in it is said once; a thousand of a megabyte each are not to be kept for that. */
+export const TEXT_LENGTH_MAX = 10_000
 
 export class StatementNames {
   readonly #uses = new Map<string, number>()
@@ -30,7 +32,7 @@ export class StatementNames {
 
   /** The name of a statement that is said often enough to have one. Counts this use. */
   find(text: string): string | undefined {
-    if (this.#isOff) return undefined
+    if (this.#isOff || text.length > TEXT_LENGTH_MAX) return undefined
     const name = this.#names.get(text)
     if (name !== undefined) return name
     if (this.#names.size >= NAMES_MAX || this.#refused.has(text)) return undefined

@@ -60,8 +60,10 @@ export function lendTx(lender: Lender): LentTx<SqliteTx> {
     tx: {
       // SQLite runs a statement before the call returns; the promise is there for the same shape as
       // PostgreSQL's, so nothing is ever left to wait for when the handler has returned.
-      query: async <Row>(sql: string, params: readonly unknown[] = []) =>
-        query(sql, params) as { rows: Row[]; rowCount: number },
+      query: async <Row>(sql: string, params?: readonly unknown[]) => {
+        const { text, values } = requireWrite(sql, params, 'tx.query')
+        return query(text, values) as { rows: Row[]; rowCount: number }
+      },
       write: (sql, params) => {
         const { text, values } = requireWrite(sql, params)
         query(text, values)
