@@ -214,6 +214,8 @@ export class Inbox<Sources extends SourceMap, Tx>
       const groups = this.#workerOptions?.concurrency ?? (this.#outbox.hasRelay ? 0 : undefined)
       if (groups !== undefined) this.#store.requireCapacity(groups)
       await this.#open()
+      for (const warning of this.#store.warnings ?? [])
+        this.#happenings.emit('store.warning', { warning })
       await this.#heartbeat.start()
       if (this.#workerOptions !== undefined || this.#outbox.hasRelay) await this.#listen()
       if (this.#workerOptions !== undefined) await this.#startWorker(this.#workerOptions)

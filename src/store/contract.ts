@@ -39,6 +39,8 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
    * Called once, before anything else. Safe to call from many processes at once.
    */
   open(): Promise<void>
+  /** Known once it is open: what breaks no promise of ours and may surprise the user all the same. */
+  readonly warnings?: readonly string[]
   /** Lets go of every connection it opened itself. The user's pool stays open. */
   close(): Promise<void>
 

@@ -143,6 +143,8 @@ export interface Happenings {
   'store.commit-unknown': { readonly error: Error }
   'store.unavailable': { readonly error: Error }
   'store.available': { readonly downMs: number }
+  /** Something about the database, said at start. */
+  'store.warning': { readonly warning: string }
   /** This process's clock and the database's differ: signatures with timestamps will look stale. */
   'clock.skewed': { readonly skewMs: number }
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import pg from 'pg'
+import { createInbox } from '../../src/inbox.ts'
+import { unsigned } from '../../src/providers/unsigned.ts'
 import {
   postgresStore,
   printMigrations,
@@ -94,6 +96,28 @@ describe.skipIf(hasNoPostgres)('opening', () => {
       await store.close()
     },
   )
+
+  test('R11: a role that commits asynchronously is warned of at start, and one that does not is not', async () => {
+    const config = await createPostgresDatabase()
+    const hasty = { ...config, options: '-c synchronous_commit=off' }
+
+    const warnings = await Promise.all(
+      [hasty, config].map(async (connection) => {
+        const inbox = createInbox({
+          store: postgresStore({ pool: newPool({ ...connection, max: 8 }) }),
+          sources: { pings: unsigned({ verify: 'none', key: 'body' }) },
+          logger: { debug() {}, info() {}, warn() {}, error() {} },
+        })
+        onTestFinished(() => inbox.stop())
+        const heard: string[] = []
+        inbox.events.on('store.warning', ({ warning }) => heard.push(warning))
+        await inbox.start()
+        return heard
+      }),
+    )
+
+    expect(warnings).toEqual([[expect.stringContaining('synchronous_commit is off')], []])
+  })
 
   test('the printed migrations make a schema that checking accepts', async () => {
     const pool = newPool(await createEmptyPostgresDatabase())

@@ -4,13 +4,14 @@ import type { Connection } from './connection.ts'
 const LOOK = `
   select current_setting('server_version_num')::integer as version, current_setting('server_version') as name,
          current_setting('fsync') as fsync, current_setting('full_page_writes') as full_page_writes,
+         current_setting('synchronous_commit') as synchronous_commit,
          pg_is_in_recovery() as is_standby`
 
-/** Refuses a server on which a promise would not hold. */
+/** Refuses a server on which a promise would not hold, and says what is to be warned of on one where all do. */
 export async function checkServer(
   connection: Connection,
   { allowUnsafe }: { allowUnsafe: boolean },
-): Promise<void> {
+): Promise<readonly string[]> {
   const { rows } = await connection.query(LOOK)
   const row = rows[0] ?? {}
   if (Number(row['version']) < 140_000) {
@@ -25,10 +26,21 @@ export async function checkServer(
     )
   }
   const off = ['fsync', 'full_page_writes'].filter((name) => row[name] === 'off')
-  if (off.length === 0 || allowUnsafe) return
-  throw new HookonceError(
-    'STORE_UNSAFE',
+  const danger =
     `${off.join(' and ')} ${off.length === 1 ? 'is' : 'are'} off on this PostgreSQL: a crash of the machine ` +
-      'would lose events that were answered with a success. Turn it on, or say allowUnsafe: true for tests.',
-  )
+    'would lose events that were answered with a success.'
+  if (off.length > 0 && !allowUnsafe)
+    throw new HookonceError(
+      'STORE_UNSAFE',
+      `${danger} Turn it on, or say allowUnsafe: true for tests.`,
+    )
+  return [
+    ...(off.length > 0 ? [danger] : []),
+    ...(row['synchronous_commit'] === 'off' ? [HASTY] : []),
+  ]
 }
+
+/** No promise of ours rests on it: every transaction sets its own. */
+const HASTY =
+  'synchronous_commit is off by default here. Hookonce turns it on for its own transactions; what your code ' +
+  'commits outside of handlers may be lost when the server crashes.'

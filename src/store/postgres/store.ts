@@ -57,6 +57,7 @@ const MIGRATE_TIMEOUT_MS = 120_000
 export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
   readonly engine = 'postgres'
   readonly recordConcurrency = 3
+  warnings: readonly string[] = []
   readonly #options: ResolvedPostgresOptions
   readonly #claimer: GroupClaimer
   readonly #recorder: BatchRecorder
@@ -79,7 +80,9 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
 
   async open(): Promise<void> {
     const { schema, migrate: mode, allowUnsafe } = this.#options
-    await this.connections.reach(async (connection) => checkServer(connection, { allowUnsafe }))
+    await this.connections.reach(async (connection) => {
+      this.warnings = await checkServer(connection, { allowUnsafe })
+    })
     try {
       await migrate(await this.connections.checkOut(MIGRATE_TIMEOUT_MS), schema, mode)
     } catch (error) {
