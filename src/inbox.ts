@@ -110,7 +110,11 @@ export class Inbox<Sources extends SourceMap, Tx>
       options: this.receiveOptions,
       committedKeys: this.#committedKeys,
       happenings,
-      onStored: () => {
+      onStored: (drafts) => {
+        this.#worker?.eventsStored(drafts)
+        this.#notifier.notifySoon()
+      },
+      onDue: () => {
         this.#worker?.wake()
         this.#notifier.notifySoon()
       },

@@ -1,3 +1,4 @@
+import type { EventDraft } from './model/event.ts'
 import type { Source } from './model/source.ts'
 import { OutcomeWaiter } from './receive/await-outcome.ts'
 import { Batcher } from './receive/batcher.ts'
@@ -17,13 +18,15 @@ export interface ReceivingParts {
   readonly options: ResolvedReceiveOptions
   readonly committedKeys: CommittedKeys
   readonly happenings: HappeningEmitter
-  /** There is something to run. */
-  readonly onStored: () => void
+  /** These were stored, and can run. */
+  readonly onStored: (drafts: readonly EventDraft[]) => void
+  /** Something that was stored before can run now. */
+  readonly onDue: () => void
 }
 
 /** What `receive` works with, for the lifetime of an inbox. */
 export function createReceiveContext(parts: ReceivingParts): ReceiveContext {
-  const { store, open, sources, options, committedKeys, happenings, onStored } = parts
+  const { store, open, sources, options, committedKeys, happenings, onStored, onDue } = parts
   return {
     sources,
     options,
@@ -34,7 +37,7 @@ export function createReceiveContext(parts: ReceivingParts): ReceiveContext {
       store,
       happenings,
       deadlineMs: options.processedTimeoutMs,
-      onDue: onStored,
+      onDue,
     }),
     happenings,
     onStored,

@@ -72,8 +72,6 @@ export type Settlement =
       readonly state: 'unhandled'
       readonly eventId: EventId
       readonly run: number
-      readonly source: string
-      readonly type: string
     }
 
 /** What is written once an event has come to rest. */

@@ -40,7 +40,7 @@ export interface ReceiveContext extends DoorContext {
   readonly counter: DeliveryCounter
   readonly outcomes: OutcomeWaiter
   /** Told after new events were committed, so that a worker can start at once. */
-  readonly onStored: () => void
+  readonly onStored: (drafts: readonly EventDraft[]) => void
 }
 
 export function receive(
@@ -77,16 +77,16 @@ function notice(
   recorded: readonly RecordedDraft[],
   epoch: string | undefined,
 ): void {
-  let isWork = false
+  const toRun: EventDraft[] = []
   for (const [index, one] of recorded.entries()) {
     const draft = drafts[index] as EventDraft
     const { status, eventId, shared } = one
     report(context, draft, one, shared ? 'flight' : 'store')
     if (!shared && (status === 'accepted' || status === 'duplicate'))
       context.committedKeys.remember(draft, eventId, epoch)
-    isWork ||= status === 'accepted' || status === 'revived'
+    if (status === 'accepted' || status === 'revived') toRun.push(draft)
   }
-  if (isWork) context.onStored()
+  if (toRun.length > 0) context.onStored(toRun)
 }
 
 function findRemembered(

@@ -1,5 +1,6 @@
 import type { DeliveryHeaders } from '../model/delivery.ts'
 import type { EventId } from '../model/event.ts'
+import type { Topic } from '../model/topic.ts'
 
 /** A body as the store hands it over. As text only where it is the bytes' UTF-8, and has every one of them. */
 export type StoredBody = { readonly bytes: Uint8Array } | { readonly text: string }
@@ -20,8 +21,15 @@ export interface ClaimedEvent {
   /** The hash by which the store knows the event, as hex: source, scope and key. Idempotency keys follow from it. */
   readonly keyHash: string
   readonly type: string
+  readonly topic: Topic
   readonly body: StoredBody
   readonly headers: DeliveryHeaders
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined
+}
+
+/** How many events of a topic are asked for. */
+export interface TopicShare {
+  readonly topic: Topic
+  readonly limit: number
 }

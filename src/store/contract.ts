@@ -17,13 +17,14 @@
 
 import type { EventDraft, EventId, Recorded } from '../model/event.ts'
 import type { EventRecord, Outcome, Settlement } from '../model/outcome.ts'
-import type { ClaimedEvent } from './claimed-event.ts'
+import type { Topic } from '../model/topic.ts'
+import type { ClaimedEvent, TopicShare } from './claimed-event.ts'
 import type { CommitResult, LentTx } from './lent-transaction.ts'
 import type { OutboxStore } from './outbox-contract.ts'
 import type { GroupLeaseRequest, LeasedEvent, StepsStore } from './steps-contract.ts'
 
 export { bytesOf } from './claimed-event.ts'
-export type { ClaimedEvent, StoredBody } from './claimed-event.ts'
+export type { ClaimedEvent, StoredBody, TopicShare } from './claimed-event.ts'
 export type { CommitResult, LentTx } from './lent-transaction.ts'
 
 /**
@@ -103,11 +104,8 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
    */
   claimGroup(request: ClaimRequest): Promise<Group<Tx> | undefined>
 
-  /**
-   * Milliseconds until the earliest event that is not parked becomes due; `undefined` when none waits.
-   * `exceptLeasable` for a worker that has no room for events of step handlers.
-   */
-  nextDueInMs(options?: { exceptLeasable: boolean }): Promise<number | undefined>
+  /** Which topics have something due, a page of them, and when the next event of any topic will be. */
+  look(request: LookRequest): Promise<Look>
 
   /**
    * Writes a failed attempt from outside the transaction that failed, for when that transaction is
@@ -119,8 +117,8 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
 
   /** Says which events a slot is about to run, on a connection of its own. Not durable against a crash of the machine. */
   announce(slot: WorkerSlot, running: readonly RunningEvent[]): Promise<void>
-  /** Shows that the worker lives, for all its slots at once. Makes the records that are missing. */
-  beatWorker(workerId: string, slots: number): Promise<void>
+  /** Shows that the worker lives, for all its slots at once, and what it has handlers for. */
+  beatWorker(beat: WorkerBeat): Promise<void>
   /** Removes the worker's records. Leases that it still has are then a dead worker's. */
   removeWorker(workerId: string): Promise<void>
   /**
@@ -134,10 +132,18 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
     me: string
   }): Promise<readonly SweptEvent[]>
 
-  /** The (source, type) pairs of events parked as `unhandled`, a page of at most `limit`, in an order of the store's. */
-  listUnhandled(page: { limit: number; after: string | undefined }): Promise<UnhandledPage>
-  /** Makes the unhandled events of these pairs ready; returns how many, at most `limit`. */
-  wakeUnhandled(pairs: readonly { source: string; type: string }[], limit: number): Promise<number>
+  /** What the workers have handlers for whose hearts have beaten since. */
+  listHandled(deadAfterMs: number): Promise<readonly HandledPattern[]>
+  /** Parks events of these topics as `unhandled`, at most `limit` of them, and says which. */
+  parkUnhandled(request: {
+    kind: DueKind
+    topics: readonly Topic[]
+    limit: number
+  }): Promise<readonly ParkedEvent[]>
+  /** The topics of events that are parked as `unhandled`, in their order, from `after` on. */
+  listUnhandled(page: { limit: number; after: Topic }): Promise<readonly UnhandledTopic[]>
+  /** Makes the unhandled events of these topics ready; returns how many, at most `limit`. */
+  wakeUnhandled(topics: readonly Topic[], limit: number): Promise<number>
 
   /** Calls `wake` when another process has stored something, if the engine can tell. Returns how to stop. */
   listen(wake: () => void): Promise<() => Promise<void>>
@@ -190,10 +196,50 @@ export interface OutcomeView {
   readonly parked: string | undefined
 }
 
-export interface UnhandledPage {
-  readonly pairs: readonly { readonly source: string; readonly type: string }[]
+/** As in `ClaimRequest`; `leasable`: events of step handlers. */
+export type DueKind = 'fresh' | 'again' | 'suspect' | 'leasable'
+
+export interface LookRequest {
+  /** The topic after which to begin; -1 for the first. */
+  readonly after: Topic
+  /** Of each kind, how many topics at most. */
+  readonly limit: number
+}
+
+export interface Look {
+  /** What may be claimed or leased now. What a worker's record lists as running is left out. */
+  readonly due: readonly DueTopic[]
+  /** Until the next event that is not due yet; `undefined` when none waits. */
+  readonly nextDueInMs: number | undefined
   /** Where the next page begins; `undefined` when this was the last. */
-  readonly next: string | undefined
+  readonly next: Topic | undefined
+}
+
+export interface UnhandledTopic {
+  readonly topic: Topic
+  readonly source: string
+  readonly type: string
+}
+
+export interface DueTopic extends UnhandledTopic {
+  readonly kind: DueKind
+}
+
+/** A source and a type of event, or a pattern such as `invoice.*`, that a worker has a handler for. */
+export type HandledPattern = readonly [source: string, pattern: string]
+
+export interface WorkerBeat {
+  readonly workerId: string
+  readonly slots: number
+  readonly handles: readonly HandledPattern[]
+}
+
+export interface ParkedEvent {
+  readonly eventId: EventId
+  readonly source: string
+  readonly key: string
+  readonly type: string
+  readonly attempt: number
 }
 
 export interface WorkerSlot {
@@ -221,20 +267,18 @@ export interface ClaimRequest {
    * - `again`: one event that has failed before.
    * - `suspect`: one event that was running when its worker died; at most one in the whole fleet.
    */
-  readonly kind: 'fresh' | 'again' | 'suspect'
-  readonly limit: number
-  /** Picks from the candidates, in their order, what shall run together. The rest is let go at once. */
-  readonly choose: (candidates: readonly ClaimedEvent[]) => readonly ClaimedEvent[]
-  /**
-   * How long a handler in this group may wait for a row that somebody else holds; 0 for as long as its
-   * timeout. Asked for after `choose`: one that runs alone holds nobody up.
-   */
-  readonly lockTimeoutMs: (chosen: readonly ClaimedEvent[]) => number
+  readonly kind: Exclude<DueKind, 'leasable'>
+  /** Whose events to take, in this order, and how many of each at most. */
+  readonly topics: readonly TopicShare[]
+  /** With so many the claim goes on to no further topic. */
+  readonly enough: number
+  /** How long a handler in a group of several may wait for a row that another transaction holds. */
+  readonly lockTimeoutMs: number
   /**
    * How long the transaction may sit idle before the database ends it, so that a frozen worker cannot
-   * hold an event for ever. Asked for after `choose`, since it follows from the chosen handlers.
+   * hold an event for ever.
    */
-  readonly idleTimeoutMs: (chosen: readonly ClaimedEvent[]) => number
+  readonly idleTimeoutMs: number
 }
 
 /** Claimed events and the open transaction that holds them. Ends with `commit` or `abandon`, exactly once. */

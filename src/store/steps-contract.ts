@@ -16,7 +16,7 @@
 import type { EventId } from '../model/event.ts'
 import type { Settlement } from '../model/outcome.ts'
 import type { StepKind, StepRecord } from '../model/step.ts'
-import type { ClaimedEvent } from './claimed-event.ts'
+import type { ClaimedEvent, TopicShare } from './claimed-event.ts'
 import type { CommitResult, LentTx } from './lent-transaction.ts'
 
 /** The right to run an event, until somebody else takes it. */
@@ -42,13 +42,15 @@ export interface GroupLeaseRequest {
   readonly leaseMs: number
 }
 
-export interface LeaseRequest extends GroupLeaseRequest {
+export interface LeaseRequest extends Omit<GroupLeaseRequest, 'limit'> {
+  /** Whose events to lease, and how many of each at most. */
+  readonly topics: readonly TopicShare[]
   /** With so many crashes an event runs alone: no other such event is leased at the same time, by anybody. */
   readonly aloneFrom: number
 }
 
 export interface StepsStore<Tx> {
-  /** Leases due events of step handlers, oldest first, if the worker's heart beats. One commit for all. */
+  /** Leases due events of step handlers, oldest of each topic first, if the worker's heart beats. One commit for all. */
   leaseDue(request: LeaseRequest): Promise<readonly LeasedEvent[]>
 
   /**

@@ -1,22 +1,23 @@
 /**
- * How many events of a handler share a transaction.
+ * How many events of a topic share a transaction.
  *
  * Grouping is what makes running fast: one commit for many events. But a group holds its locks until it
  * commits, so on rows that many events share, groups wait for and deadlock with each other (measured:
- * fixed groups of 50 on shared rows fell to 120 events/s). So each unit of handlers finds its own size:
+ * fixed groups of 50 on shared rows fell to 120 events/s). So each topic finds its own size:
  * contention halves it, success lets it grow, and there are never more than fit into the group's time, so
  * that a slow handler is not grouped at all.
  *
  * @module
  */
 
-import type { ClaimedEvent } from '../store/contract.ts'
+import type { Topic } from '../model/topic.ts'
 import type { HandlerUnit } from './handlers.ts'
 
-/** Where a unit starts: large enough to pay, small enough to be rerun without regret. */
+/** After the first event has shown that it can: large enough to pay, small enough to be rerun without regret. */
 const START = 50
+const REMEMBERED_MAX = 10_000
 
-interface UnitSize {
+interface TopicSize {
   limit: number
   /** A moving average of how long one event takes. */
   averageMs: number
@@ -25,7 +26,7 @@ interface UnitSize {
 export class GroupSizes {
   readonly #groupMax: number
   readonly #groupBudgetMs: number
-  readonly #sizes = new Map<string, UnitSize>()
+  readonly #sizes = new Map<Topic, TopicSize>()
   readonly #alone = new Set<string>()
 
   constructor({ groupMax, groupBudgetMs }: { groupMax: number; groupBudgetMs: number }) {
@@ -33,15 +34,14 @@ export class GroupSizes {
     this.#groupBudgetMs = groupBudgetMs
   }
 
-  limitFor(unit: HandlerUnit): number {
-    // They leave the group's transaction at once.
-    if (unit.isSteps) return this.#groupMax
+  limitFor(unit: HandlerUnit, topic: Topic): number {
     const ceiling = Math.min(unit.groupMax, this.#groupMax)
     // Nothing is rolled back or locked for these, so neither slowness nor contention matters.
     if (unit.guarantee === 'at-least-once') return ceiling
     if (this.#alone.has(unit.name)) return 1
-    const size = this.#sizes.get(unit.name)
-    if (size === undefined) return Math.min(START, ceiling)
+    const size = this.#sizes.get(topic)
+    // The first runs alone: what it may do to others of its kind is not known yet.
+    if (size === undefined) return 1
     return Math.min(Math.max(1, Math.floor(this.#current(size))), ceiling)
   }
 
@@ -49,32 +49,27 @@ export class GroupSizes {
    * By the budget rather than a fixed mark for "slow": a busy machine makes every handler slow, and
    * without groups it would only get busier.
    */
-  #current({ limit, averageMs }: UnitSize): number {
+  #current({ limit, averageMs }: TopicSize): number {
     return averageMs === 0 ? limit : Math.min(limit, this.#groupBudgetMs / averageMs)
   }
 
-  /** How many events a claim should ask for, given what has been seen so far. */
-  claimLimit(): number {
-    if (this.#sizes.size === 0) return Math.min(START, this.#groupMax)
-    // No more than some unit may have: what is claimed beyond it is only let go of again.
-    let limit = 1
-    for (const size of this.#sizes.values())
-      limit = Math.max(limit, Math.floor(this.#current(size)))
-    return Math.min(limit, this.#groupMax)
-  }
-
-  /** A group that held `count` events of this unit committed. */
-  succeeded(unit: HandlerUnit, count: number): void {
-    const size = this.#get(unit)
+  /** A group that held `count` events of this topic committed. */
+  succeeded(topic: Topic, count: number): void {
+    const size = this.#get(topic)
     // Only a group that was as large as allowed says that a larger one would do.
     if (count >= Math.floor(this.#current(size)))
       size.limit = Math.min(size.limit * 1.25 + 1, this.#groupMax)
   }
 
-  /** A group met a lock time-out or a deadlock in this unit. */
-  contended(unit: HandlerUnit): void {
-    const size = this.#get(unit)
+  /** A group met a lock time-out or a deadlock in this topic. */
+  contended(topic: Topic): void {
+    const size = this.#get(topic)
     size.limit = Math.max(1, size.limit / 2)
+  }
+
+  /** A handler took the connection with it: one at a time until it has shown again that it can. */
+  lost(topic: Topic): void {
+    this.#get(topic).limit = 1
   }
 
   /** The unit changes settings of its transaction, which must not reach other events. */
@@ -82,59 +77,18 @@ export class GroupSizes {
     this.#alone.add(unit.name)
   }
 
-  measured(unit: HandlerUnit, durationMs: number): void {
-    const size = this.#get(unit)
+  measured(topic: Topic, durationMs: number): void {
+    const size = this.#get(topic)
     size.averageMs += (durationMs - size.averageMs) * 0.1
   }
 
-  #get(unit: HandlerUnit): UnitSize {
-    let size = this.#sizes.get(unit.name)
+  #get(topic: Topic): TopicSize {
+    let size = this.#sizes.get(topic)
     if (size === undefined) {
+      if (this.#sizes.size >= REMEMBERED_MAX) this.#sizes.clear()
       size = { limit: Math.min(START, this.#groupMax), averageMs: 0 }
-      this.#sizes.set(unit.name, size)
+      this.#sizes.set(topic, size)
     }
     return size
   }
-}
-
-/**
- * Picks from the candidates, oldest first, what runs together.
- *
- * The oldest decides: if its unit runs alone, it is the whole group, so nothing overtakes it for ever.
- * Else everything groupable of the same kind joins, each unit up to its own size. Events of step handlers
- * are a group only to be leased, and nothing else is in it.
- */
-export function chooseGroup(
-  candidates: readonly ClaimedEvent[],
-  { sizes, findUnit, runsAlone }: ChooseContext,
-): readonly ClaimedEvent[] {
-  const head = candidates[0]
-  if (head === undefined) return []
-  const headUnit = findUnit(head)
-  const isAlone = headUnit !== undefined && !headUnit.isSteps && sizes.limitFor(headUnit) === 1
-  if (runsAlone(head) || isAlone) return [head]
-
-  const counts = new Map<string, number>()
-  return candidates.filter((candidate) => {
-    const unit = findUnit(candidate)
-    // An event without handlers is only parked: it fits into any group that settles.
-    if (unit === undefined) return headUnit?.isSteps !== true
-    if (unit.isSteps !== (headUnit?.isSteps ?? false)) return false
-    if (unit.isSteps) return true
-    if (headUnit !== undefined && unit.guarantee !== headUnit.guarantee) return false
-    if (headUnit === undefined && unit.guarantee === 'at-least-once') return false
-    if (runsAlone(candidate)) return false
-    const count = counts.get(unit.name) ?? 0
-    const limit = sizes.limitFor(unit)
-    if (limit === 1 || count >= limit) return false
-    counts.set(unit.name, count + 1)
-    return true
-  })
-}
-
-export interface ChooseContext {
-  readonly sizes: GroupSizes
-  readonly findUnit: (event: ClaimedEvent) => HandlerUnit | undefined
-  /** Events whose group was refused at COMMIT: alone they show which of them it is. */
-  readonly runsAlone: (event: ClaimedEvent) => boolean
 }

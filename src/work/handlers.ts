@@ -9,6 +9,8 @@
 
 import { OptionInvalidError, rejectUnknownKeys, requireInteger, requireOneOf } from '../errors.ts'
 import type { WebhookEvent } from '../model/event.ts'
+import type { HandledPattern } from '../store/contract.ts'
+import { WEIGHT_MAX } from './options.ts'
 import type { Reconcile } from './step-context.ts'
 import { requireSource } from './require-source.ts'
 import { resolveRetryPolicy } from './retry-policy.ts'
@@ -53,12 +55,19 @@ export interface HandlerOptions<Output = unknown> {
    * @defaultValue 200
    */
   readonly groupMax?: number
+  /**
+   * How much of the worker's time this handler has, against the other handlers of its source, while all of them
+   * have events waiting: one of weight 3 has three times as much as one of weight 1.
+   *
+   * @defaultValue 1
+   */
+  readonly weight?: number
 }
 
 /** How a handler of `steps` runs. */
 export interface StepHandlerOptions<Output = unknown> extends Pick<
   HandlerOptions<Output>,
-  'name' | 'schema' | 'retry'
+  'name' | 'schema' | 'retry' | 'weight'
 > {
   /**
    * How long one run of the handler may take, all its steps together. Its lease is renewed for as long as the
@@ -83,12 +92,14 @@ export interface StepHandlerOptions<Output = unknown> extends Pick<
 export const STEP_HANDLER_DEFAULTS = Object.freeze({
   timeoutMs: 300_000,
   txTimeoutMs: 10_000,
+  weight: 1,
 } as const)
 
 export const HANDLER_DEFAULTS = Object.freeze({
   guarantee: 'exactly-once',
   timeoutMs: 10_000,
   groupMax: 200,
+  weight: 1,
 } as const)
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- handlers of every payload and transaction type live in one list
@@ -97,12 +108,14 @@ export type AnyHandler = (event: WebhookEvent<any>, context: any) => unknown
 export interface Handler {
   readonly name: string
   readonly source: string
+  readonly patterns: readonly string[]
   readonly matches: (type: string) => boolean
   readonly guarantee: 'exactly-once' | 'at-least-once'
   readonly schema: StandardSchema | undefined
   readonly retry: RetryPolicy
   readonly timeoutMs: number
   readonly groupMax: number
+  readonly weight: number
   readonly run: AnyHandler
   /** For a step handler. */
   readonly steps: StepSettings | undefined
@@ -122,6 +135,7 @@ export interface HandlerUnit {
   readonly attemptsMax: number
   readonly timeoutMs: number
   readonly groupMax: number
+  readonly weight: number
   /** Whether one of them is a step handler. The others then run as a step each. */
   readonly isSteps: boolean
 }
@@ -171,8 +185,11 @@ export class HandlerRegistry {
     return this.#handlers.length === 0
   }
 
-  get hasOnlySteps(): boolean {
-    return this.#handlers.every(({ steps }) => steps !== undefined)
+  /** What there are handlers for, so that other workers know. */
+  get handles(): readonly HandledPattern[] {
+    return this.#handlers.flatMap(({ source, patterns }) =>
+      patterns.map((pattern): HandledPattern => [source, pattern]),
+    )
   }
 
   findUnit(source: string, type: string): HandlerUnit | undefined {
@@ -200,7 +217,7 @@ interface HandlerInput {
   readonly run: AnyHandler
 }
 
-const OPTION_NAMES = ['name', 'guarantee', 'schema', 'retry', 'timeoutMs', 'groupMax']
+const OPTION_NAMES = ['name', 'guarantee', 'schema', 'retry', 'timeoutMs', 'groupMax', 'weight']
 
 function resolveHandler(
   sources: ReadonlySet<string>,
@@ -212,7 +229,15 @@ function resolveHandler(
   return resolveCommon({ source, types, options, run }, path)
 }
 
-const STEP_OPTION_NAMES = ['name', 'schema', 'retry', 'timeoutMs', 'txTimeoutMs', 'reconcile']
+const STEP_OPTION_NAMES = [
+  'name',
+  'schema',
+  'retry',
+  'timeoutMs',
+  'txTimeoutMs',
+  'reconcile',
+  'weight',
+]
 
 function resolveStepHandler(
   sources: ReadonlySet<string>,
@@ -249,6 +274,8 @@ function resolveCommon({ source, types, options, run }: HandlerInput, path: stri
   requireOneOf(`${path}.guarantee`, guarantee, ['exactly-once', 'at-least-once'])
   requireInteger(`${path}.timeoutMs`, timeoutMs, { min: 1, max: 3_600_000 })
   requireInteger(`${path}.groupMax`, groupMax, { min: 1, max: 1_000 })
+  const weight = options.weight ?? HANDLER_DEFAULTS.weight
+  requireInteger(`${path}.weight`, weight, { min: 1, max: WEIGHT_MAX })
   if (options.name !== undefined && (typeof options.name !== 'string' || options.name === ''))
     throw new OptionInvalidError(`${path}.name`, 'a text that is not empty', options.name)
   const { schema } = options as { readonly schema?: Partial<StandardSchema> | null }
@@ -262,12 +289,14 @@ function resolveCommon({ source, types, options, run }: HandlerInput, path: stri
   return {
     name: options.name ?? patterns.join(','),
     source,
+    patterns,
     matches: createMatcher(patterns),
     guarantee,
     schema: options.schema,
     retry: resolveRetryPolicy(options.retry ?? {}),
     timeoutMs,
     groupMax,
+    weight,
     run,
     steps: undefined,
   }
@@ -282,6 +311,7 @@ function createUnit(source: string, handlers: readonly Handler[]): HandlerUnit {
     attemptsMax: Math.min(...handlers.map(({ retry }) => retry.attemptsMax)),
     timeoutMs: handlers.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0),
     groupMax: Math.min(...handlers.map(({ groupMax }) => groupMax)),
+    weight: Math.max(...handlers.map(({ weight }) => weight)),
     isSteps: handlers.some(({ steps }) => steps !== undefined),
   }
 }

@@ -61,7 +61,7 @@ export class GroupLostError extends Error {
 export async function letGo<Tx>(
   context: LetGoContext,
   group: Group<Tx>,
-  error: unknown,
+  { events, error }: { events: readonly ClaimedEvent[]; error: unknown },
 ): Promise<void> {
   const isLost = group.status() === 'lost'
   const isGone = isEnded(group, error)
@@ -76,9 +76,9 @@ export async function letGo<Tx>(
     })
   }
   // Lost between two handlers, a connection says nothing about either.
-  if (isLost || isNobodysFault(error)) return release(context, group, error)
-  if (isGone) return await suspect(context, group, ENDED)
-  await suspect(context, group, { reason: 'commit', error: asError(error), isPermanent: false })
+  if (isLost || isNobodysFault(error)) return release(context, events, error)
+  if (isGone) return await suspect(context, events, ENDED)
+  await suspect(context, events, { reason: 'commit', error: asError(error), isPermanent: false })
 }
 
 /** For a COMMIT that the database refused, for example by a deferred constraint. */
@@ -88,7 +88,7 @@ export async function blameForRefusal(
   error: Error,
 ): Promise<void> {
   const events = settled.map(({ event }) => event)
-  await suspect(context, { events }, { reason: 'commit', error, isPermanent: false })
+  await suspect(context, events, { reason: 'commit', error, isPermanent: false })
 }
 
 /** Whether the error says that our transaction is gone although the connection is not. */
@@ -118,13 +118,13 @@ const ENDED: Blame = {
 
 async function suspect(
   context: LetGoContext,
-  group: { readonly events: readonly ClaimedEvent[] },
+  events: readonly ClaimedEvent[],
   reason: Blame,
 ): Promise<void> {
-  const [only] = group.events
-  if (group.events.length === 1 && only !== undefined) return await blame(context, only, reason)
-  context.runAlone(group.events)
-  context.happenings.emit('group.rerun', { size: group.events.length, cause: reason.error })
+  const [only] = events
+  if (events.length === 1 && only !== undefined) return await blame(context, only, reason)
+  context.runAlone(events)
+  context.happenings.emit('group.rerun', { size: events.length, cause: reason.error })
 }
 
 /** Best effort: if it cannot be written, the event simply runs again. */
@@ -147,10 +147,10 @@ async function blame(
   else context.happenings.emit('group.released', { size: 1, cause: error.message })
 }
 
-function release<Tx>(context: LetGoContext, group: Group<Tx>, error: unknown): void {
+function release(context: LetGoContext, events: readonly ClaimedEvent[], error: unknown): void {
   const cause =
     error instanceof InterruptedError ? 'the worker was stopped' : asError(error).message
-  context.happenings.emit('group.released', { size: group.events.length, cause })
+  context.happenings.emit('group.released', { size: events.length, cause })
 }
 
 /** The worker is stopped, the database is away, a failover goes on, or a handler was not to be grouped. */

@@ -8,9 +8,25 @@ export interface WorkerOptions {
    * Each holds one database connection for its transaction, so the pool needs at least this many plus
    * four: two for storing deliveries, one for the worker's own records, one to listen for wake-ups.
    *
-   * @defaultValue 4
+   * @defaultValue 5
    */
   readonly concurrency?: number
+  /**
+   * How many of them are kept free for events that would else wait: no type of event can have them while it has
+   * others, and none that has lately failed, hung or been slow. So an event of a quiet source starts at once,
+   * beside a flood, a type that only fails, or a handler that hangs.
+   *
+   * @defaultValue a quarter of `concurrency`, rounded down
+   */
+  readonly reserved?: number
+  /**
+   * How much of the worker's time a source has, against the other sources, while all of them have events waiting:
+   * one of weight 3 has three times as much as one of weight 1. A handler's own `weight` divides the time of its
+   * source.
+   *
+   * @defaultValue {}
+   */
+  readonly weights?: Readonly<Record<string, number>>
   /**
    * The most events that run in one transaction. A handler that is slow, or that meets locks, gets
    * smaller groups by itself; 1 turns grouping off.
@@ -36,9 +52,10 @@ export interface WorkerOptions {
   readonly pollMs?: number
   /**
    * How many events of step handlers run at once, beside the groups. They hold a connection only while they
-   * write, and then one of those that `concurrency` allows for.
+   * write, and then one of those that `concurrency` allows for. The last fifth is kept for types of events that
+   * have none running, as `reserved` does for groups.
    *
-   * @defaultValue 32
+   * @defaultValue 40
    */
   readonly stepsMax?: number
   /**
@@ -74,14 +91,19 @@ export interface WorkerOptions {
   readonly blockedMs?: number
 }
 
+/** Of a source or a handler: more would starve the others. */
+export const WEIGHT_MAX = 100
+
 export type ResolvedWorkerOptions = Readonly<Required<WorkerOptions>>
 
 export const WORKER_DEFAULTS: ResolvedWorkerOptions = Object.freeze({
-  concurrency: 4,
+  concurrency: 5,
+  reserved: 1,
+  weights: {},
   groupMax: 200,
   groupBudgetMs: 100,
   pollMs: 1_000,
-  stepsMax: 32,
+  stepsMax: 40,
   deadAfterMs: 10_000,
   crashesMax: 3,
   stopGraceMs: 10_000,
@@ -90,8 +112,13 @@ export const WORKER_DEFAULTS: ResolvedWorkerOptions = Object.freeze({
 
 export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOptions {
   rejectUnknownKeys('worker', options, Object.keys(WORKER_DEFAULTS))
-  const resolved = Object.freeze({ ...WORKER_DEFAULTS, ...options })
+  const given = { ...WORKER_DEFAULTS, ...options }
+  const reserved = options.reserved ?? Math.floor(given.concurrency / 4)
+  const resolved = Object.freeze({ ...given, reserved })
   requireInteger('worker.concurrency', resolved.concurrency, { min: 1, max: 1_000 })
+  requireInteger('worker.reserved', reserved, { min: 0, max: resolved.concurrency - 1 })
+  for (const [source, weight] of Object.entries(resolved.weights))
+    requireInteger(`worker.weights.${source}`, weight, { min: 1, max: WEIGHT_MAX })
   requireInteger('worker.groupMax', resolved.groupMax, { min: 1, max: 1_000 })
   requireInteger('worker.groupBudgetMs', resolved.groupBudgetMs, { min: 1, max: HOUR_MS })
   requireInteger('worker.pollMs', resolved.pollMs, { min: 10, max: HOUR_MS })

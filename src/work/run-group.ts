@@ -24,19 +24,22 @@
  * @module
  */
 
+import type { Topic } from '../model/topic.ts'
 import type { ClaimedEvent, Group, RunningEvent } from '../store/contract.ts'
 import type { HandlerUnit } from './handlers.ts'
 import { blameForRefusal, GroupEndedError, GroupLostError, isEnded, letGo } from './let-go.ts'
 import { reportSettlement } from './report-settlement.ts'
 import { runEvent } from './run-event.ts'
 import type { RunResult } from './run-event.ts'
-import { noteContention, runInGroup, unhandled } from './run-in-group.ts'
+import { noteContention, noteRun, runInGroup, unhandled } from './run-in-group.ts'
 import type { RunInGroupContext } from './run-in-group.ts'
 import { runTogether } from './run-together.ts'
 import { settlementOf } from './settlement.ts'
 import type { SettledEvent } from './settlement.ts'
 
 export interface RunGroupContext extends RunInGroupContext {
+  /** Whether its group was refused at COMMIT, so that it must not be grouped again. */
+  readonly runsAlone: (event: ClaimedEvent) => boolean
   readonly announce: (running: readonly RunningEvent[]) => Promise<void>
 }
 
@@ -49,16 +52,33 @@ export async function runGroup<Tx>(
   context: RunGroupContext,
   group: Group<Tx>,
 ): Promise<'settled' | 'let-go'> {
-  const endTurn = await takeTurn(context, group)
+  const events = chooseEvents(context, group.events)
+  const endTurn = await takeTurn(context, events)
   try {
-    return await runInTurn(context, group)
+    return await runInTurn(context, group, events)
   } finally {
     endTurn()
   }
 }
 
+/**
+ * One whose group was refused at COMMIT runs alone, where it shows whether it is the one. What does not run now
+ * goes back to the queue as it was, when the group ends.
+ */
+function chooseEvents(
+  { runsAlone }: RunGroupContext,
+  events: readonly ClaimedEvent[],
+): readonly ClaimedEvent[] {
+  const [first] = events
+  if (first !== undefined && runsAlone(first)) return [first]
+  return events.filter((event) => !runsAlone(event))
+}
+
 /** Before the group is announced: what waits is not running yet. Who runs alone is in nobody's way for long. */
-async function takeTurn<Tx>(context: RunGroupContext, { events }: Group<Tx>): Promise<() => void> {
+async function takeTurn(
+  context: RunGroupContext,
+  events: readonly ClaimedEvent[],
+): Promise<() => void> {
   if (events.length === 1) return () => undefined
   return context.turns.take(events.flatMap((event) => context.findUnit(event) ?? []))
 }
@@ -66,20 +86,21 @@ async function takeTurn<Tx>(context: RunGroupContext, { events }: Group<Tx>): Pr
 async function runInTurn<Tx>(
   context: RunGroupContext,
   group: Group<Tx>,
+  events: readonly ClaimedEvent[],
 ): Promise<'settled' | 'let-go'> {
   let settled: readonly SettledEvent[]
   try {
-    await context.announce(group.events.map(({ eventId, attempt }) => ({ eventId, attempt })))
-    settled = await runEvents(context, group)
+    await context.announce(events.map(({ eventId, attempt }) => ({ eventId, attempt })))
+    settled = await runEvents(context, group, events)
     if (settled.length > 0) await group.settle(settled.map(({ settlement }) => settlement))
   } catch (error) {
-    await letGo(context, group, error)
+    await letGo(context, group, { events, error })
     return 'let-go'
   }
   if (settled.length === 0) {
     await group.abandon()
     context.happenings.emit('group.released', {
-      size: group.events.length,
+      size: events.length,
       cause: 'none of them could run now',
     })
     return 'let-go'
@@ -105,13 +126,14 @@ async function runInTurn<Tx>(
 async function runEvents<Tx>(
   context: RunGroupContext,
   group: Group<Tx>,
+  events: readonly ClaimedEvent[],
 ): Promise<readonly SettledEvent[]> {
-  if (group.events.length === 1) return runOneByOne(context, group, group.events)
-  if (group.events.some((event) => context.findUnit(event)?.guarantee === 'at-least-once')) {
-    return runSideBySide(context, group)
+  if (events.length === 1) return runOneByOne(context, group, events)
+  if (events.some((event) => context.findUnit(event)?.guarantee === 'at-least-once')) {
+    return runSideBySide(context, group, events)
   }
   await group.mark(GROUP_MARK)
-  const settled = await runMarked(context, group)
+  const settled = await runMarked(context, group, events)
   // Not left open, since `settle` would run inside it: PostgreSQL then writes down two owners for every
   // queue row, the lock's and the deletion's, and what has two owners no claim can clear out of its way.
   // Measured while 50,000 events were drained: claims cost the database 51 µs an event and more with each,
@@ -123,8 +145,9 @@ async function runEvents<Tx>(
 async function runMarked<Tx>(
   context: RunGroupContext,
   group: Group<Tx>,
+  all: readonly ClaimedEvent[],
 ): Promise<readonly SettledEvent[]> {
-  for (let events = group.events; ;) {
+  for (let events = all; ;) {
     const together = await runTogether(context, group, events)
     if (together.status === 'ran') return together.settled
 
@@ -157,8 +180,11 @@ async function runOneByOne<Tx>(
   events: readonly ClaimedEvent[],
 ): Promise<readonly SettledEvent[]> {
   const settled: SettledEvent[] = []
+  const startedAt = performance.now()
   for (const event of events) {
-    if (settled.length > 0 && context.isStopping()) break
+    // Each of them may take all its time and fail, and those behind would wait for all of it.
+    const isOverdue = performance.now() - startedAt > context.groupBudgetMs
+    if (settled.length > 0 && (isOverdue || context.isStopping())) break
     const unit = context.findUnit(event)
     if (unit === undefined) {
       settled.push(unhandled(event))
@@ -167,8 +193,7 @@ async function runOneByOne<Tx>(
     const result = await runBehindMark(context, group, event, unit)
     // Somebody else is in the way. What ran so far is committed, which lets go of its locks; the rest
     // goes back as it was.
-    if (result.status === 'failed' && result.contention !== undefined && group.events.length > 1)
-      break
+    if (result.status === 'failed' && result.contention !== undefined && events.length > 1) break
     const error = result.status === 'failed' ? result.error : undefined
     settled.push({ event, unit, settlement: settlementOf(event, unit, result), error })
   }
@@ -195,7 +220,7 @@ async function runBehindMark<Tx>(
       throw error
     }
     if (result.status !== 'failed' || result.contention === undefined) return result
-    noteContention(context, unit)
+    noteContention(context, event, unit)
     if (tries >= IN_PLACE_MAX) return result
   }
 }
@@ -204,18 +229,20 @@ async function runBehindMark<Tx>(
 async function runSideBySide<Tx>(
   context: RunGroupContext,
   group: Group<Tx>,
+  events: readonly ClaimedEvent[],
 ): Promise<readonly SettledEvent[]> {
   const settled = await Promise.all(
-    group.events.map(async (event) => {
+    events.map(async (event) => {
       const unit = context.findUnit(event)
       if (unit === undefined) return unhandled(event)
       const result = await runEvent(context, { event, unit, lender: undefined })
+      noteRun(context, event, result)
       const error = result.status === 'failed' ? result.error : undefined
       return { event, unit, settlement: settlementOf(event, unit, result), error }
     }),
   )
   // A handler that outlasts every connection would otherwise run for ever without a counted attempt.
-  if (group.status() === 'lost') context.runAlone(group.events)
+  if (group.status() === 'lost') context.runAlone(events)
   return settled
 }
 
@@ -223,10 +250,11 @@ function reportCommitted(
   { happenings, sizes }: RunGroupContext,
   settled: readonly SettledEvent[],
 ): void {
-  const counts = new Map<HandlerUnit, number>()
+  const counts = new Map<Topic, number>()
   for (const each of settled) {
     reportSettlement(happenings, each)
-    if (each.unit !== undefined) counts.set(each.unit, (counts.get(each.unit) ?? 0) + 1)
+    const { topic } = each.event
+    counts.set(topic, (counts.get(topic) ?? 0) + 1)
   }
-  for (const [unit, count] of counts) sizes.succeeded(unit, count)
+  for (const [topic, count] of counts) sizes.succeeded(topic, count)
 }

@@ -7,10 +7,12 @@ import type { LetGoContext } from './let-go.ts'
 import { runEvent } from './run-event.ts'
 import type { RunEventContext, RunFailed, RunResult } from './run-event.ts'
 import type { SettledEvent } from './settlement.ts'
+import type { TopicHealth } from './topic-health.ts'
 import type { Turns } from './turns.ts'
 
 export interface RunInGroupContext extends RunEventContext, LetGoContext {
   readonly sizes: GroupSizes
+  readonly health: TopicHealth
   readonly turns: Turns
   readonly groupBudgetMs: number
   /** Whether the worker is being stopped: handlers that have not started are let go. */
@@ -26,10 +28,12 @@ export async function runInGroup<Tx>(
   { defersWrites } = { defersWrites: false },
 ): Promise<RunResult> {
   const result = await runEvent(context, { event, unit, lender: group, defersWrites })
+  noteRun(context, event, result)
   switch (group.status()) {
     case 'open':
       // What it wrote takes its time when it is sent.
-      if (!defersWrites || !group.hasWrites()) context.sizes.measured(unit, result.durationMs)
+      if (!defersWrites || !group.hasWrites())
+        context.sizes.measured(event.topic, result.durationMs)
       return result
     case 'failed':
       if (result.status === 'failed') return result
@@ -37,22 +41,37 @@ export async function runInGroup<Tx>(
     case 'ended':
       throw new GroupEndedError(event)
     case 'lost':
+      context.sizes.lost(event.topic)
       throw new GroupLostError(event, result)
   }
 }
 
 /** Smaller groups, and one at a time: against those of other processes, and against our own. */
-export function noteContention({ sizes, turns }: RunInGroupContext, unit: HandlerUnit): void {
-  sizes.contended(unit)
+export function noteContention(
+  { sizes, turns }: RunInGroupContext,
+  event: ClaimedEvent,
+  unit: HandlerUnit,
+): void {
+  sizes.contended(event.topic)
   turns.contended(unit)
 }
 
+/** Contention says nothing about the handler. */
+export function noteRun(
+  { health }: RunInGroupContext,
+  { topic }: ClaimedEvent,
+  result: RunResult,
+): void {
+  const failed = result.status === 'failed' && result.contention === undefined
+  health.ran(topic, { durationMs: result.durationMs, failed })
+}
+
 export function unhandled(event: ClaimedEvent): SettledEvent {
-  const { eventId, run, source, type } = event
+  const { eventId, run } = event
   return {
     event,
     unit: undefined,
-    settlement: { state: 'unhandled', eventId, run, source, type },
+    settlement: { state: 'unhandled', eventId, run },
     error: undefined,
   }
 }

@@ -54,11 +54,11 @@ export async function runSteps<Tx>(
   context: RunStepsContext<Tx>,
   leased: LeasedEvent,
 ): Promise<StepsEnd | undefined> {
-  const { eventId, run, source, type } = leased
+  const { eventId, run } = leased
   const unit = context.findUnit(leased)
   if (unit === undefined)
     return {
-      settlement: { state: 'unhandled', eventId, run, source, type },
+      settlement: { state: 'unhandled', eventId, run },
       error: undefined,
     }
   // The code was changed since it was marked as one for steps.

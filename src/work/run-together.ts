@@ -60,7 +60,7 @@ export async function runTogether<Tx>(
         throw result.error
       }
       const isContended = result.contention !== undefined
-      if (isContended) noteContention(context, unit)
+      if (isContended) noteContention(context, event, unit)
       const ranBefore = hadWrites ? answered : settled.length
       return { status: 'spoiled', cause: result.error, isContended, ranBefore }
     }
@@ -89,9 +89,9 @@ async function sendWrites<Tx>(
   const timeoutMs = Math.max(...[...units].map((unit) => unit.timeoutMs))
   const end = await endOf(group.flush(), timeoutMs, context.interruption)
   const eachMs = (performance.now() - startedAt) / senders.length
-  for (const { unit, settlement } of senders) {
+  for (const { event, settlement } of senders) {
     const ranMs = 'durationMs' in settlement ? settlement.durationMs : 0
-    if (unit !== undefined) context.sizes.measured(unit, ranMs + eachMs)
+    context.sizes.measured(event.topic, ranMs + eachMs)
   }
   if (end.status === 'ended' && !('error' in end)) {
     if (group.status() === 'open') return undefined
@@ -106,7 +106,10 @@ async function sendWrites<Tx>(
     throw cause
   }
   const isContended = findContention(cause) !== undefined
-  if (isContended) for (const unit of units) noteContention(context, unit)
+  if (isContended) {
+    for (const { event, unit } of senders)
+      if (unit !== undefined && units.delete(unit)) noteContention(context, event, unit)
+  }
   return { status: 'spoiled', cause, isContended, ranBefore: answered }
 }
 

@@ -14,6 +14,7 @@ import type {
 } from '../store/steps-contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import type { Topic } from '../model/topic.ts'
 import { Combiner } from './combiner.ts'
 import type { HandlerUnit } from './handlers.ts'
 import { insist } from './insist.ts'
@@ -24,6 +25,7 @@ import { reportSettlement } from './report-settlement.ts'
 import { runSteps } from './run-steps.ts'
 import type { RunStepsContext, StepsEnd } from './run-steps.ts'
 import { StepTransactions } from './step-transactions.ts'
+import type { TopicHealth } from './topic-health.ts'
 
 export interface StepRunnerContext<Tx> {
   readonly store: Store<Tx>
@@ -36,10 +38,13 @@ export interface StepRunnerContext<Tx> {
   readonly keepsResult: (source: string) => boolean
   readonly workerId: string
   readonly stepsMax: number
+  readonly health: TopicHealth
   /** There is room for more. */
   readonly onRoom: () => void
 }
 
+/** How many of the places that are kept free one topic may have. */
+const RESERVED_EACH = 2
 /** How many writes under leases go in one statement. */
 const BATCH_MAX = 200
 
@@ -48,6 +53,8 @@ export class StepRunner<Tx> {
   readonly #runContext: RunStepsContext<Tx>
   readonly #settlements: Combiner<LeasedSettlement, boolean>
   readonly #running = new Map<number, Promise<void>>()
+  /** How many of each topic run. */
+  readonly #topics = new Map<Topic, number>()
 
   constructor(context: StepRunnerContext<Tx>) {
     this.#context = context
@@ -69,13 +76,17 @@ export class StepRunner<Tx> {
   }
 
   /**
-   * How many more to lease now. None until a quarter of the room is free: leasing one at a time, as each ends,
-   * would cost a commit for each.
+   * How many more of a topic to lease now. None until a quarter of the room is free: leasing one at a time, as each
+   * ends, would cost a commit for each. The last fifth is kept for topics that have none running and run well: a
+   * call that hangs holds up no other.
    */
-  get room(): number {
-    const { stepsMax } = this.#context
+  roomFor(topic: Topic): number {
+    const { stepsMax, health } = this.#context
     const free = stepsMax - this.#running.size
-    return free >= Math.ceil(stepsMax / 4) ? free : 0
+    const shared = stepsMax - Math.floor(stepsMax / 5)
+    const room = free - (stepsMax - shared)
+    if (room >= Math.ceil(shared / 4)) return room
+    return this.#topics.has(topic) || health.isTroubled(topic) ? 0 : Math.min(free, RESERVED_EACH)
   }
 
   /** The tokens of the leases that are being worked on. */
@@ -85,10 +96,15 @@ export class StepRunner<Tx> {
 
   start(leased: readonly LeasedEvent[]): void {
     for (const event of leased) {
-      const { token } = event.lease
+      const { topic, lease } = event
+      const { token } = lease
+      this.#topics.set(topic, (this.#topics.get(topic) ?? 0) + 1)
       const running = this.#run(event).finally(() => {
         this.#running.delete(token)
-        if (this.room > 0) this.#context.onRoom()
+        const left = (this.#topics.get(topic) ?? 1) - 1
+        if (left > 0) this.#topics.set(topic, left)
+        else this.#topics.delete(topic)
+        this.#context.onRoom()
       })
       this.#running.set(token, running)
     }
@@ -100,7 +116,12 @@ export class StepRunner<Tx> {
   }
 
   async #run(leased: LeasedEvent): Promise<void> {
+    const startedAt = performance.now()
     const end = await runSteps(this.#runContext, leased)
+    // How long steps take says nothing: they wait for the world, and hold nothing meanwhile.
+    const failed = end?.error !== undefined
+    const durationMs = failed ? performance.now() - startedAt : 0
+    this.#context.health.ran(leased.topic, { durationMs, failed })
     if (end === undefined) return this.#reportLost(leased)
     try {
       if (await this.#settle({ lease: leased.lease, settlement: end.settlement }))

@@ -1,9 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { asError } from '../errors.ts'
-import type { Store } from '../store/contract.ts'
+import type { Topic } from '../model/topic.ts'
+import type { DueKind, DueTopic, HandledPattern, Store } from '../store/contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { HandlerRegistry } from './handlers.ts'
 import { atMost, GOODBYE_MS } from './at-most.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
+import { createMatcher } from './type-matcher.ts'
 
 export interface UpkeepContext {
   readonly store: Pick<
@@ -13,6 +16,8 @@ export interface UpkeepContext {
     | 'sweepWorkers'
     | 'correctClock'
     | 'releaseForgotten'
+    | 'listHandled'
+    | 'parkUnhandled'
     | 'listUnhandled'
     | 'wakeUnhandled'
     | 'maintain'
@@ -22,13 +27,17 @@ export interface UpkeepContext {
   readonly happenings: HappeningEmitter
   readonly workerId: string
   readonly onWoken: () => void
+  /** Topics with something due that this worker has no handler for. */
+  readonly takeForeign: () => readonly DueTopic[]
   /** The tokens of the leases that this worker works on. */
   readonly tokens: () => readonly number[]
 }
 
 const UNHANDLED_MS = 5_000
+const PARK_MS = 1_000
 const MAINTAIN_MS = 3_600_000
 const WAKE_BATCH = 1_000
+const PARK_BATCH = 500
 
 /**
  * What a worker does beside running events: it shows that it lives, counts the crashes of those that do
@@ -41,6 +50,7 @@ export class Upkeep {
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #running = new Set<Promise<void>>()
   #isStopped = false
+  #isParking = false
   #beatAt = performance.now()
 
   constructor(context: UpkeepContext) {
@@ -56,14 +66,23 @@ export class Upkeep {
     this.#repeat('show that it lives', beatMs, () => this.#beat())
     this.#repeat('look for dead workers', Math.floor(options.deadAfterMs / 2), () => this.#sweep())
     this.#repeat('wake unhandled events', UNHANDLED_MS, () => this.#wakeUnhandled())
+    this.#repeat('park unhandled events', PARK_MS, () => this.#parkUnhandled())
     this.#repeat('keep the tables in shape', MAINTAIN_MS, () => store.maintain())
     this.#run('look for dead workers', () => this.#sweep())
     this.#run('wake unhandled events', () => this.#wakeUnhandled())
     this.#run('keep the tables in shape', () => store.maintain())
   }
 
-  wakeUnhandledSoon(): void {
+  /** There are other handlers: events may have one that had none, and the other workers are told. */
+  handlersChanged(): void {
+    this.#run('show that it lives', () => this.#beat())
     this.#run('wake unhandled events', () => this.#wakeUnhandled())
+  }
+
+  /** Something is due that this worker has no handler for. */
+  parkUnhandledSoon(): void {
+    if (this.#isParking) return
+    this.#run('park unhandled events', () => this.#parkUnhandled())
   }
 
   async stop(): Promise<void> {
@@ -103,9 +122,9 @@ export class Upkeep {
   }
 
   async #beat(): Promise<void> {
-    const { store, options, workerId, happenings } = this.#context
+    const { store, handlers, options, workerId, happenings } = this.#context
     const { deadAfterMs, concurrency } = options
-    await store.beatWorker(workerId, concurrency)
+    await store.beatWorker({ workerId, slots: concurrency, handles: handlers.handles })
     // By a clock that nobody sets, and that goes on while the process is stopped.
     const stoodStillMs = Math.round(performance.now() - this.#beatAt)
     this.#beatAt = performance.now()
@@ -126,26 +145,70 @@ export class Upkeep {
     if (swept.length > 0) onWoken()
   }
 
+  /**
+   * Parks what no living worker can run, so that it is seen, and is in the way of no claim. What another worker has
+   * a handler for is left to that worker.
+   */
+  async #parkUnhandled(): Promise<void> {
+    const { store, options, takeForeign, handlers } = this.#context
+    if (this.#isParking || handlers.isEmpty) return
+    this.#isParking = true
+    try {
+      const foreign = takeForeign()
+      if (foreign.length === 0) return
+      const handled = await store.listHandled(options.deadAfterMs)
+      const isHandled = createHandledMatcher(handled)
+      const nobodys = foreign.filter(({ source, type }) => !isHandled(source, type))
+      for (const kind of new Set(nobodys.map((due) => due.kind))) {
+        const topics = nobodys.filter((due) => due.kind === kind).map(({ topic }) => topic)
+        await this.#park(kind, topics)
+      }
+    } finally {
+      this.#isParking = false
+    }
+  }
+
+  /** A batch at a time, with a pause as long as the batch took: others have the database meanwhile. */
+  async #park(kind: DueKind, topics: readonly Topic[]): Promise<void> {
+    const { store, happenings } = this.#context
+    for (;;) {
+      const startedAt = performance.now()
+      const parked = await store.parkUnhandled({ kind, topics, limit: PARK_BATCH })
+      for (const event of parked) happenings.emit('event.unhandled', event)
+      if (parked.length < PARK_BATCH || this.#isStopped) return
+      await pause(performance.now() - startedAt)
+    }
+  }
+
   /** Matching is done here, by the same rule as for running, so that the two cannot disagree. */
   async #wakeUnhandled(): Promise<void> {
     const { store, handlers } = this.#context
     if (handlers.isEmpty) return
-    let after: string | undefined
-    do {
-      const { pairs, next } = await store.listUnhandled({ limit: WAKE_BATCH, after })
-      const known = pairs.filter(
-        ({ source, type }) => handlers.findUnit(source, type) !== undefined,
-      )
-      if (known.length > 0) await this.#wake(known)
-      after = next
-    } while (after !== undefined && !this.#isStopped)
+    for (let after = -1; !this.#isStopped;) {
+      const page = await store.listUnhandled({ limit: WAKE_BATCH, after })
+      const known = page.filter(({ source, type }) => handlers.findUnit(source, type) !== undefined)
+      if (known.length > 0) await this.#wake(known.map(({ topic }) => topic))
+      const last = page.at(-1)
+      if (last === undefined || page.length < WAKE_BATCH) return
+      after = last.topic
+    }
   }
 
-  async #wake(pairs: readonly { source: string; type: string }[]): Promise<void> {
+  async #wake(topics: readonly Topic[]): Promise<void> {
     let woken: number
     do {
-      woken = await this.#context.store.wakeUnhandled(pairs, WAKE_BATCH)
+      woken = await this.#context.store.wakeUnhandled(topics, WAKE_BATCH)
       if (woken > 0) this.#context.onWoken()
     } while (woken === WAKE_BATCH && !this.#isStopped)
   }
+}
+
+function createHandledMatcher(
+  handled: readonly HandledPattern[],
+): (source: string, type: string) => boolean {
+  const patterns = new Map<string, string[]>()
+  for (const [source, pattern] of handled)
+    patterns.set(source, [...(patterns.get(source) ?? []), pattern])
+  const matchers = new Map([...patterns].map(([source, list]) => [source, createMatcher(list)]))
+  return (source, type) => matchers.get(source)?.(type) ?? false
 }

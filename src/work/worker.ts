@@ -1,29 +1,30 @@
 /**
  * The worker: takes due events and runs them until it is stopped.
  *
- * A number of slots each claim a group, run it and claim again; idle ones wait to be called
- * (`wake-up.ts`). Beside them the worker shows that it lives, looks for workers that do not, and wakes
- * events that waited for a handler which this process has.
+ * A number of slots each ask what is next (`agenda.ts`), claim it, run it and ask again; idle ones wait to be
+ * called (`wake-up.ts`). Beside them the worker shows that it lives, looks for workers that do not, and parks and
+ * wakes events without a handler (`upkeep.ts`).
  *
  * @module
  */
 
 import { randomUUID } from 'node:crypto'
 import { asError } from '../errors.ts'
+import type { EventDraft } from '../model/event.ts'
+import { Topics } from '../model/topic.ts'
 import type {
   ClaimedEvent,
   ClaimRequest,
-  Group,
   RunningEvent,
   Store,
   WorkerSlot,
 } from '../store/contract.ts'
-import type { GroupLeaseRequest } from '../store/steps-contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { atMost } from './at-most.ts'
-import { ClaimOrder } from './claim-order.ts'
-import { chooseGroup, GroupSizes } from './group-sizes.ts'
+import { Agenda, ENOUGH } from './agenda.ts'
+import type { Plan } from './agenda.ts'
+import { atMost, GOODBYE_MS } from './at-most.ts'
+import { GroupSizes } from './group-sizes.ts'
 import type { HandlerRegistry, HandlerUnit } from './handlers.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { Interruption } from './interruption.ts'
@@ -32,6 +33,7 @@ import { Permits } from './permits.ts'
 import { runGroup } from './run-group.ts'
 import type { RunGroupContext } from './run-group.ts'
 import { StepRunner } from './step-runner.ts'
+import { TopicHealth } from './topic-health.ts'
 import { Turns } from './turns.ts'
 import { Upkeep } from './upkeep.ts'
 import { WakeUp } from './wake-up.ts'
@@ -52,7 +54,7 @@ export interface WorkerContext<Tx> {
 const GROUP_LOCK_TIMEOUT_MS = 50
 /** The database ends a transaction that has been idle for the handler's time and this much more. */
 const IDLE_MARGIN_MS = 1_000
-/** What is due and could not be claimed a moment ago is in somebody else's hands. */
+/** How soon an idle worker looks again after a claim that found nothing of what a look had seen. */
 const LOOK_AGAIN_MS = 20
 /** Whoever has not let go by then waits for a database that does not answer: what it holds ends with the connection. */
 const LET_GO_MS = 5_000
@@ -62,8 +64,10 @@ export class Worker<Tx> {
   readonly id = randomUUID()
   readonly #context: WorkerContext<Tx>
   readonly #sizes: GroupSizes
+  readonly #health: TopicHealth
+  readonly #agenda: Agenda
+  readonly #topics = new Topics()
   readonly #turns = new Turns()
-  readonly #order = new ClaimOrder()
   readonly #wakeUp = new WakeUp()
   readonly #interruption = new Interruption()
   /** Ends what only waits. */
@@ -82,6 +86,7 @@ export class Worker<Tx> {
   constructor(context: WorkerContext<Tx>) {
     this.#context = context
     this.#sizes = new GroupSizes(context.options)
+    this.#health = new TopicHealth({ slowMs: context.options.groupBudgetMs })
     this.#permits = new Permits(context.options.concurrency)
     this.#steps = new StepRunner({
       ...context,
@@ -89,14 +94,28 @@ export class Worker<Tx> {
       stepsMax: context.options.stepsMax,
       interruption: this.#interruption,
       permits: this.#permits,
+      health: this.#health,
       findUnit: (event) => this.#findUnit(event),
-      onRoom: () => this.wake(),
+      onRoom: () => this.#wakeUp.call(),
     })
     this.#upkeep = new Upkeep({
       ...context,
       workerId: this.id,
       onWoken: () => this.wake(),
+      takeForeign: () => this.#agenda.takeForeign(),
       tokens: () => this.#steps.tokens,
+    })
+    this.#agenda = new Agenda({
+      ...context,
+      sizes: this.#sizes,
+      health: this.#health,
+      look: (request) => context.store.look(request),
+      stepRoom: (topic) => this.#steps.roomFor(topic),
+      onFound: () => this.#wakeUp.call(),
+      onForeign: () => this.#upkeep.parkUnhandledSoon(),
+      onError: (error) => {
+        if (!this.#isStopping) this.#reportError('look for events', error)
+      },
     })
   }
 
@@ -110,14 +129,27 @@ export class Worker<Tx> {
     happenings.emit('worker.started', { workerId: this.id, concurrency: options.concurrency })
   }
 
-  /** There may be something to do. */
+  /** There may be something to do; what it is, a look at the queue tells. */
   wake(): void {
+    this.#agenda.lookSoon()
     this.#wakeUp.call()
+  }
+
+  /** This process has stored events: what they are is known without a look. */
+  eventsStored(drafts: readonly EventDraft[]): void {
+    let isNews = false
+    for (const { source, type } of drafts) {
+      const topic = this.#topics.of(source, type)
+      isNews = this.#agenda.add({ kind: 'fresh', topic, source, type }) || isNews
+    }
+    // A topic that is known to have something due has been told of, or is being claimed.
+    if (isNews) this.#wakeUp.call()
   }
 
   /** Handlers were added: events that waited for one may be ready. */
   handlersChanged(): void {
-    this.#upkeep.wakeUnhandledSoon()
+    this.#agenda.handlersChanged()
+    this.#upkeep.handlersChanged()
     this.wake()
   }
 
@@ -131,6 +163,7 @@ export class Worker<Tx> {
     await atMost(stopGraceMs + LET_GO_MS, Promise.all(this.#slots))
     await this.#steps.idle()
     clearTimeout(grace)
+    await atMost(GOODBYE_MS, this.#agenda.idle())
     await this.#upkeep.stop()
     await this.#watchdog?.stop()
     this.#context.happenings.emit('worker.stopped', { workerId: this.id })
@@ -142,15 +175,15 @@ export class Worker<Tx> {
     for (let turn = 1; !this.#isStopping; turn += 1) {
       const giveBack = await this.#permits.take()
       try {
-        const claimed = await this.#claim(slot, turn)
-        if (claimed === undefined) {
+        const plan = this.#agenda.next(turn) ?? (await this.#agenda.nextAfterLook(turn))
+        if (plan === undefined) {
           giveBack()
           await this.#idle(slot)
           continue
         }
-        // There may be more; whoever is idle looks.
+        // There may be more; an idle slot asks.
         this.#wakeUp.call()
-        const end = claimed === 'leased' ? 'settled' : await runGroup(context, claimed)
+        const end = await this.#carryOut(context, slot, plan)
         troubles = end === 'settled' ? 0 : troubles + 1
       } catch (error) {
         troubles += 1
@@ -162,69 +195,53 @@ export class Worker<Tx> {
     }
   }
 
-  /** A group to run, or `leased` when what was found is running already. */
-  async #claim(slot: WorkerSlot, turn: number): Promise<Group<Tx> | 'leased' | undefined> {
-    // Without a handler it could only park what another process may know how to run.
-    if (this.#context.handlers.isEmpty || this.#isFull()) return undefined
-    for (const kind of this.#order.listKinds(turn)) {
-      if (kind === 'leasable') {
-        if (await this.#lease()) return 'leased'
-        this.#order.noteEmpty(kind)
-        continue
+  async #carryOut(
+    context: RunGroupContext,
+    slot: WorkerSlot,
+    plan: Plan,
+  ): Promise<'settled' | 'let-go'> {
+    const startedAt = performance.now()
+    let events: readonly ClaimedEvent[] = []
+    try {
+      if (plan.kind === 'leasable') {
+        events = await this.#lease(plan)
+        return 'settled'
       }
-      const group = await this.#context.store.claimGroup(this.#createRequest(slot, kind))
-      if (group === undefined) {
-        this.#order.noteEmpty(kind)
-        continue
-      }
-      const [first] = group.events
-      if (first === undefined || this.#findUnit(first)?.isSteps !== true) return group
-      this.#steps.start(await group.lease(this.#leaseRequest()))
-      return 'leased'
+      const group = await this.#context.store.claimGroup(this.#createRequest(slot, plan.kind, plan))
+      if (group === undefined) return 'settled'
+      events = group.events
+      this.#agenda.claimed(plan, events)
+      if (plan.topics[0]?.due.unit.isSteps !== true) return await runGroup(context, group)
+      const limit = plan.topics[0].limit
+      this.#steps.start(await group.lease({ ...this.#leaseTerms(), limit }))
+      return 'settled'
+    } finally {
+      this.#agenda.ended(plan, { events, ranMs: performance.now() - startedAt })
     }
-    return undefined
   }
 
-  /** Whether nothing that could be found could be run now. */
-  #isFull(): boolean {
-    return this.#steps.room === 0 && this.#context.handlers.hasOnlySteps
-  }
-
-  async #lease(): Promise<boolean> {
+  async #lease({ topics }: Plan): Promise<readonly ClaimedEvent[]> {
     const { store, options } = this.#context
-    const request = this.#leaseRequest()
-    if (request.limit === 0) return false
     // A crash may have been a deploy, and costs nothing; before the one that would be its last, it runs alone.
     const aloneFrom = Math.max(1, options.crashesMax - 1)
-    const leased = await store.leaseDue({ ...request, aloneFrom })
+    const leased = await store.leaseDue({ ...this.#leaseTerms(), topics, aloneFrom })
     this.#steps.start(leased)
-    return leased.length > 0
+    return leased
   }
 
-  #leaseRequest(): GroupLeaseRequest {
-    return {
-      workerId: this.id,
-      limit: this.#steps.room,
-      leaseMs: this.#context.options.deadAfterMs,
-    }
+  #leaseTerms(): { workerId: string; leaseMs: number } {
+    return { workerId: this.id, leaseMs: this.#context.options.deadAfterMs }
   }
 
-  #createRequest(slot: WorkerSlot, kind: ClaimRequest['kind']): ClaimRequest {
-    const isGroup = kind === 'fresh' && this.#context.options.groupMax > 1
+  #createRequest(slot: WorkerSlot, kind: ClaimRequest['kind'], { topics }: Plan): ClaimRequest {
+    const timeouts = topics.map(({ due }) => due.unit.timeoutMs)
     return {
       slot,
       kind,
-      limit: isGroup ? this.#sizes.claimLimit() : 1,
-      lockTimeoutMs: (chosen) => (chosen.length > 1 ? GROUP_LOCK_TIMEOUT_MS : 0),
-      choose: (candidates) =>
-        chooseGroup(candidates, {
-          sizes: this.#sizes,
-          findUnit: (event) => this.#findUnit(event),
-          runsAlone: (event) => this.#runsAlone.has(event.eventId),
-        }),
-      idleTimeoutMs: (chosen) =>
-        Math.max(1, ...chosen.map((event) => this.#findUnit(event)?.timeoutMs ?? 0)) +
-        IDLE_MARGIN_MS,
+      topics: topics.map(({ topic, limit }) => ({ topic, limit })),
+      enough: ENOUGH,
+      lockTimeoutMs: GROUP_LOCK_TIMEOUT_MS,
+      idleTimeoutMs: Math.max(1, ...timeouts) + IDLE_MARGIN_MS,
     }
   }
 
@@ -237,10 +254,12 @@ export class Worker<Tx> {
       keepsResult,
       outbox,
       sizes: this.#sizes,
+      health: this.#health,
       turns: this.#turns,
       interruption: this.#interruption,
       findUnit: (event) => this.#findUnit(event),
       runAlone: (events) => this.#keepAlone(events),
+      runsAlone: (event) => this.#runsAlone.has(event.eventId),
       announce: (running) => this.#announce(slot, running),
       groupBudgetMs: options.groupBudgetMs,
       isStopping: () => this.#isStopping,
@@ -267,9 +286,12 @@ export class Worker<Tx> {
     this.#announced.delete(slot.slot)
     await this.#wakeUp.wait(async () => {
       const { pollMs } = this.#context.options
-      if (this.#isFull()) return pollMs
-      const exceptLeasable = this.#steps.room === 0
-      const dueInMs = await this.#context.store.nextDueInMs({ exceptLeasable })
+      // Without a handler there is nothing that it could do.
+      if (this.#context.handlers.isEmpty) return pollMs
+      const dueInMs = await this.#agenda.lookAround()
+      // What is due and could not be claimed a moment ago is in other hands.
+      const isVain = performance.now() - this.#agenda.emptyAt < LOOK_AGAIN_MS
+      if (dueInMs === 0 && !isVain) return 0
       return Math.min(Math.max(dueInMs ?? Infinity, LOOK_AGAIN_MS), pollMs)
     })
   }

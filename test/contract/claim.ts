@@ -2,7 +2,15 @@ import { describe, expect, test, vi } from 'vitest'
 import { aClaim, anEventDraft } from '../support/builders.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
-import { claim, DEADLINE_MS, done, recordOne, retryIn, runOne } from '../support/store-steps.ts'
+import {
+  claim,
+  DEADLINE_MS,
+  done,
+  nextDueInMs,
+  recordOne,
+  retryIn,
+  runOne,
+} from '../support/store-steps.ts'
 import { lentTransactionContract } from './lent-transaction.ts'
 import { lentWritesContract } from './lent-writes.ts'
 
@@ -15,7 +23,7 @@ export function claimContract(underTest: StoreUnderTest): void {
       const { store } = await openStore(underTest)
 
       expect(await store.claimGroup(aClaim())).toBeUndefined()
-      expect(await store.nextDueInMs()).toBeUndefined()
+      expect(await nextDueInMs(store)).toBeUndefined()
     })
 
     test('events are claimed oldest first, no more than asked for', async () => {
@@ -44,41 +52,70 @@ export function claimContract(underTest: StoreUnderTest): void {
       await group.abandon()
     })
 
-    test('only what was chosen is claimed, and the rest is claimable afterwards', async () => {
+    test('only the topics that were asked for are claimed, and the others are claimable', async () => {
       const { store, second } = await openStore(underTest)
       const other = await second()
-      for (const key of ['a', 'b', 'c']) await recordOne(store, anEventDraft({ key }))
+      for (const type of ['a', 'b', 'c']) await recordOne(store, anEventDraft({ key: type, type }))
 
-      const group = await claim(store, {
-        choose: (events) => events.filter(({ key }) => key === 'b'),
-      })
+      const group = await claim(store, { of: [['stripe', 'b']] })
       await group.settle(group.events.map(done))
       await group.commit()
 
       expect(group.events.map(({ key }) => key)).toEqual(['b'])
-      const rest = await claim(other, { slot: OTHER_SLOT })
-      expect(rest.events.map(({ key }) => key)).toEqual(['a', 'c'])
+      const rest = await claim(other, {
+        slot: OTHER_SLOT,
+        of: [
+          ['stripe', 'c'],
+          ['stripe', 'a'],
+        ],
+      })
+      // In the order in which they were asked for, since it is whose turn it is.
+      expect(rest.events.map(({ key }) => key)).toEqual(['c', 'a'])
       await rest.abandon()
     })
 
-    test('choosing nothing claims nothing', async () => {
-      const { store, second } = await openStore(underTest)
-      await recordOne(store, anEventDraft())
+    test('with enough of one topic a claim goes on to no other', async () => {
+      const { store } = await openStore(underTest)
+      for (const key of ['a1', 'a2', 'b1', 'b2', 'c1'])
+        await recordOne(store, anEventDraft({ key, type: key.slice(0, 1) }))
 
-      expect(await store.claimGroup(aClaim({ choose: () => [] }))).toBeUndefined()
+      const group = await claim(store, {
+        enough: 3,
+        of: [
+          ['stripe', 'a'],
+          ['stripe', 'b'],
+          ['stripe', 'c'],
+        ],
+      })
 
-      const group = await claim(await second(), { slot: OTHER_SLOT })
-      expect(group.events).toHaveLength(1)
+      expect(group.events.map(({ key }) => key)).toEqual(['a1', 'a2', 'b1', 'b2'])
+      await group.abandon()
+    })
+
+    test('of each topic no more is claimed than was asked for', async () => {
+      const { store } = await openStore(underTest)
+      for (const key of ['a1', 'a2', 'a3', 'b1', 'b2', 'b3'])
+        await recordOne(store, anEventDraft({ key, type: key.slice(0, 1) }))
+
+      const group = await claim(store, {
+        limit: 2,
+        of: [
+          ['stripe', 'a'],
+          ['stripe', 'b'],
+        ],
+      })
+
+      expect(group.events.map(({ key }) => key)).toEqual(['a1', 'a2', 'b1', 'b2'])
       await group.abandon()
     })
 
     if (underTest.capabilities.parallelGroups) {
-      test('what was not chosen is claimable while the group is open', async () => {
+      test('what was not asked for is claimable while the group is open', async () => {
         const { store, second } = await openStore(underTest)
         const other = await second()
         for (const key of ['a', 'b']) await recordOne(store, anEventDraft({ key }))
 
-        const group = await claim(store, { choose: (events) => events.slice(0, 1) })
+        const group = await claim(store, { limit: 1 })
         const beside = await claim(other, { slot: OTHER_SLOT })
 
         expect(group.events.map(({ key }) => key)).toEqual(['a'])
@@ -143,11 +180,11 @@ export function claimContract(underTest: StoreUnderTest): void {
     test('an event that waits for its retry is not due, and the wait is known', async () => {
       const { store } = await openStore(underTest)
       await recordOne(store, anEventDraft())
-      expect(await store.nextDueInMs()).toBe(0)
+      expect(await nextDueInMs(store)).toBe(0)
       await runOne(store, retryIn(3_600_000))
 
       expect(await store.claimGroup(aClaim({ kind: 'again' }))).toBeUndefined()
-      const dueInMs = await store.nextDueInMs()
+      const dueInMs = await nextDueInMs(store)
       expect(dueInMs).toBeGreaterThan(0)
       expect(dueInMs).toBeLessThanOrEqual(3_600_000)
     })
@@ -172,7 +209,7 @@ export function claimContract(underTest: StoreUnderTest): void {
       const { store, second } = await openStore(underTest)
       const other = await second()
       await recordOne(store, anEventDraft())
-      const group = await claim(store, { idleTimeoutMs: () => 1 })
+      const group = await claim(store, { idleTimeoutMs: 1 })
 
       const again = await vi.waitFor(() => claim(other, { slot: OTHER_SLOT }), {
         timeout: DEADLINE_MS,

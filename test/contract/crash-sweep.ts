@@ -2,7 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { aClaim, anEventDraft } from '../support/builders.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
-import { claim, dead, done, recordOne, retryIn, runOne } from '../support/store-steps.ts'
+import {
+  claim,
+  dead,
+  done,
+  nextDueInMs,
+  recordOne,
+  retryIn,
+  runOne,
+} from '../support/store-steps.ts'
 
 const CRASHED = { workerId: 'worker-1', slot: 0 }
 const LIVING = { workerId: 'worker-2', slot: 0 }
@@ -26,7 +34,7 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       expect(await store.claimGroup(aClaim({ slot: { ...CRASHED, slot: 1 } }))).toBeUndefined()
       expect(await other.findEvent(eventId)).toMatchObject({ state: 'running' })
       // Counted as due, it would have idle slots ask again and again for as long as it runs.
-      expect(await other.nextDueInMs()).toBeUndefined()
+      expect(await nextDueInMs(other)).toBeUndefined()
     })
 
     test('the slot that is listed may claim it again', async () => {
@@ -165,12 +173,12 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
         outcome: { state: 'dead', reason: 'crashed' },
       })
       expect((await other.findEvent(eventId))?.failures.at(-1)).toMatchObject({ reason: 'crashed' })
-      expect(await other.nextDueInMs()).toBeUndefined()
+      expect(await nextDueInMs(other)).toBeUndefined()
     })
 
     test('a worker whose heart beats is left alone', async () => {
       const { other, store, eventId } = await openWithCrash()
-      await store.beatWorker(CRASHED.workerId, 1)
+      await store.beatWorker({ workerId: CRASHED.workerId, slots: 1, handles: [] })
 
       expect(await other.sweepWorkers({ ...SWEEP, deadAfterMs: 3_600_000 })).toEqual([])
       expect(await other.findEvent(eventId)).toMatchObject({ state: 'running' })
@@ -217,7 +225,7 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       const { store, other, eventId } = await openWithCrash()
       await other.sweepWorkers(SWEEP)
 
-      await store.beatWorker(CRASHED.workerId, 2)
+      await store.beatWorker({ workerId: CRASHED.workerId, slots: 2, handles: [] })
       const group = await claim(store, { slot: { ...CRASHED, slot: 1 }, kind: 'suspect' })
 
       expect(group.events).toMatchObject([{ eventId, crashes: 1 }])

@@ -1,11 +1,17 @@
 import { bytesOf } from '../../src/store/contract.ts'
 import { describe, expect, test } from 'vitest'
 import type { LeaseRequest } from '../../src/store/steps-contract.ts'
-import { anEventDraft } from '../support/builders.ts'
-import { leaseAll, leaseOne, LEASE_MS, makeLeasable } from '../support/lease-steps.ts'
+import { aClaim, anEventDraft } from '../support/builders.ts'
+import {
+  aLeaseRequest,
+  leaseAll,
+  leaseOne,
+  LEASE_MS,
+  makeLeasable,
+} from '../support/lease-steps.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
-import { claim, done, recordOne } from '../support/store-steps.ts'
+import { claim, done, nextDueInMs, recordOne } from '../support/store-steps.ts'
 
 const ME = 'worker-1'
 const OTHER = 'worker-2'
@@ -18,7 +24,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
     test('a group of events is leased in its order, up to the limit, and the attempt is counted', async () => {
       const { store } = await openStore(underTest)
       for (const key of ['a', 'b', 'c']) await recordOne(store, anEventDraft({ key }))
-      await store.beatWorker(ME, 1)
+      await store.beatWorker({ workerId: ME, slots: 1, handles: [] })
 
       const group = await claim(store)
       const leased = await group.lease({ workerId: ME, limit: 2, leaseMs: LEASE_MS })
@@ -42,11 +48,11 @@ export function leasesContract(underTest: StoreUnderTest): void {
       await makeLeasable(store)
 
       for (const kind of ['fresh', 'again', 'suspect'] as const)
-        expect(await store.claimGroup({ ...request(), kind, ...CLAIM })).toBeUndefined()
-      expect(await store.nextDueInMs()).toBe(0)
-      expect(await store.nextDueInMs({ exceptLeasable: true })).toBeUndefined()
+        expect(await store.claimGroup(aClaim({ kind }))).toBeUndefined()
+      expect(await nextDueInMs(store)).toBe(0)
+      expect(await nextDueInMs(store, { exceptLeasable: true })).toBeUndefined()
       expect((await leaseAll(store)).map(({ key }) => key)).toEqual(['a', 'b'])
-      expect(await store.nextDueInMs()).toBeUndefined()
+      expect(await nextDueInMs(store)).toBeUndefined()
       expect(await leaseAll(store)).toEqual([])
     })
 
@@ -76,7 +82,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       const other = await second()
       await recordOne(store, anEventDraft())
       await makeLeasable(store)
-      await other.beatWorker(OTHER, 1)
+      await other.beatWorker({ workerId: OTHER, slots: 1, handles: [] })
 
       const both = await Promise.all([
         store.leaseDue(request()),
@@ -101,7 +107,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       const { eventId } = await recordOne(store, anEventDraft())
       const first = await leaseOne(store)
       const other = await second()
-      await other.beatWorker(OTHER, 1)
+      await other.beatWorker({ workerId: OTHER, slots: 1, handles: [] })
 
       expect(await other.sweepWorkers(SWEEP)).toEqual([
         { eventId, crashes: 1, dead: false, workerId: ME },
@@ -150,7 +156,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       await recordOne(store, anEventDraft())
       const first = await leaseOne(store)
       const other = await second()
-      await other.beatWorker(OTHER, 1)
+      await other.beatWorker({ workerId: OTHER, slots: 1, handles: [] })
       await store.settleLeased([{ lease: first.lease, settlement: { state: 'released' } }])
       const [again] = await other.leaseDue(request({ workerId: OTHER }))
 
@@ -186,7 +192,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       await other.sweepWorkers(SWEEP)
       await recordOne(store, anEventDraft({ key: 'fresh' }))
       await makeLeasable(store)
-      await other.beatWorker(OTHER, 1)
+      await other.beatWorker({ workerId: OTHER, slots: 1, handles: [] })
       const suspects = { aloneFrom: 1 }
 
       const [first] = await other.leaseDue(request({ workerId: OTHER, ...suspects }))
@@ -201,14 +207,14 @@ export function leasesContract(underTest: StoreUnderTest): void {
     test('C13: an orphan is found behind 10,000 leases that are alive, in one sweep', async () => {
       const { store, second } = await openStore(underTest)
       const other = await second()
-      await other.beatWorker('alive', 1)
+      await other.beatWorker({ workerId: 'alive', slots: 1, handles: [] })
       for (let batch = 0; batch < 10; batch += 1) {
         const drafts = Array.from({ length: 1_000 }, (_, i) =>
           anEventDraft({ key: `evt_${batch}_${i}` }),
         )
         await store.recordEvents(drafts, { deadlineMs: 30_000 })
         await makeLeasable(store, 1_000)
-        const leased = await store.leaseDue(request({ workerId: 'alive', limit: 1_000 }))
+        const leased = await store.leaseDue(request({ workerId: 'alive' }, 1_000))
         expect(leased).toHaveLength(1_000)
       }
       const { eventId } = await recordOne(store, anEventDraft({ key: 'orphan' }))
@@ -224,12 +230,12 @@ export function leasesContract(underTest: StoreUnderTest): void {
       const { store, database } = await openStore(underTest)
       for (const key of ['known', 'lost', 'young']) await recordOne(store, anEventDraft({ key }))
       await makeLeasable(store)
-      const [known, lost] = await store.leaseDue(request({ limit: 2 }))
+      const [known, lost] = await store.leaseDue(request({}, 2))
       expect(await store.releaseForgotten(ME, [known!.lease.token])).toBe(0)
       await database
         .query(`update hookonce.queue set lease_until = clock_timestamp() - interval '1 second'`)
         .catch(() => database.query('update hookonce_queue set lease_until = 1'))
-      await store.leaseDue(request({ limit: 1 }))
+      await store.leaseDue(request({}, 1))
 
       expect(await store.releaseForgotten(ME, [known!.lease.token])).toBe(1)
 
@@ -240,13 +246,6 @@ export function leasesContract(underTest: StoreUnderTest): void {
   })
 }
 
-const CLAIM = {
-  slot: { workerId: ME, slot: 0 },
-  choose: <T>(all: readonly T[]) => all,
-  lockTimeoutMs: () => 0,
-  idleTimeoutMs: () => 1_000,
-}
-
-function request(input: Partial<LeaseRequest> = {}): LeaseRequest {
-  return { workerId: ME, limit: 10, leaseMs: LEASE_MS, aloneFrom: 2, ...input }
+function request(input: Partial<LeaseRequest> = {}, limit = 10): LeaseRequest {
+  return { ...aLeaseRequest(limit), workerId: ME, ...input }
 }

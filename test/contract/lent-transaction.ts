@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { done } from '../support/store-steps.ts'
+import { done, nextDueInMs } from '../support/store-steps.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { openLentGroup, WRITE_EFFECT } from './lent-group.ts'
 
@@ -21,7 +21,7 @@ export function lentTransactionContract(underTest: StoreUnderTest): void {
       expect(await group.commit()).toEqual({ status: 'committed' })
 
       expect(await countEffects('evt_1')).toBe(1)
-      expect(await store.nextDueInMs()).toBeUndefined()
+      expect(await nextDueInMs(store)).toBeUndefined()
     })
 
     test.each<[string, readonly unknown[]]>([
@@ -48,7 +48,7 @@ export function lentTransactionContract(underTest: StoreUnderTest): void {
       await group.abandon()
 
       expect(await countEffects()).toBe(0)
-      expect(await store.nextDueInMs()).toBe(0)
+      expect(await nextDueInMs(store)).toBe(0)
     })
 
     test('what it wrote after a mark vanishes with a rollback to it', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { done } from '../support/store-steps.ts'
+import { done, nextDueInMs } from '../support/store-steps.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { openLentGroup, WRITE_EFFECT } from './lent-group.ts'
 
@@ -54,7 +54,7 @@ export function lentWritesContract(underTest: StoreUnderTest): void {
       await group.abandon()
 
       expect(await countEffects()).toBe(0)
-      expect(await store.nextDueInMs()).toBe(0)
+      expect(await nextDueInMs(store)).toBe(0)
     })
 
     test.each(['never sent', 'sent'])('vanish with a rollback to a mark, %s', async (how) => {

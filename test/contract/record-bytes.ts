@@ -1,5 +1,6 @@
 import { bytesOf } from '../../src/store/contract.ts'
 import { describe, expect, test } from 'vitest'
+import { topicOf } from '../../src/model/topic.ts'
 import { anEventDraft } from '../support/builders.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
@@ -78,14 +79,19 @@ export function recordBytesContract(underTest: StoreUnderTest): void {
 
       const type = 'invoice.paid\ufffd'
       expect(await store.findEvent(eventId)).toMatchObject({ type })
-      await runOne(store, (event) => {
-        expect(event.type).toBe(type)
-        return unhandled(event)
-      })
-      expect(await store.listUnhandled({ limit: 10, after: undefined })).toMatchObject({
-        pairs: [{ source: 'stripe', type }],
-      })
-      expect(await store.wakeUnhandled([{ source: 'stripe', type }], 10)).toBe(1)
+      await runOne(
+        store,
+        (event) => {
+          expect(event.type).toBe(type)
+          return unhandled(event)
+        },
+        { of: [['stripe', type]] },
+      )
+      const topic = topicOf('stripe', type)
+      expect(await store.listUnhandled({ limit: 10, after: -1 })).toEqual([
+        { topic, source: 'stripe', type },
+      ])
+      expect(await store.wakeUnhandled([topic], 10)).toBe(1)
     })
   })
 }

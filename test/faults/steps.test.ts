@@ -3,6 +3,7 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { aLeaseRequest } from '../support/lease-steps.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import { anEventDraft } from '../support/builders.ts'
 import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
@@ -211,12 +212,12 @@ describe('leases on PostgreSQL', () => {
       await pool.end()
     })
     await store.recordEvents([anEventDraft()], { deadlineMs: 30_000 })
-    await store.beatWorker('worker-1', 1)
+    await store.beatWorker({ workerId: 'worker-1', slots: 1, handles: [] })
     await database.query('update hookonce.queue set leasable = true')
     await locker.query('begin; lock table hookonce.queue in access exclusive mode')
 
     const leasing = store.leaseDue({
-      ...{ workerId: 'worker-1', limit: 1, leaseMs: 60_000, aloneFrom: 2 },
+      ...{ ...aLeaseRequest(1), leaseMs: 60_000 },
     })
     await until('the claim waits', async () => {
       const waiting = await database.query(

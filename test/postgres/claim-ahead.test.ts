@@ -111,26 +111,4 @@ describe.skipIf(hasNoPostgres)('claims that begin where the last one ended', () 
 
     expect(keys).toEqual(['evt_5', 'evt_6', 'evt_7', 'evt_8', 'evt_9', 'far_0'])
   })
-
-  test('go back to what was not chosen before they take anything newer', async () => {
-    const { store } = await openPostgres()
-    await recordMany(store, 'evt', 20)
-    const keys: string[] = []
-
-    // Everything is chosen, then only the first, and again.
-    for (const [limit, most] of [
-      [4, 4],
-      [4, 1],
-      [4, 4],
-      [4, 2],
-      [4, 4],
-    ] as const) {
-      const group = await claim(store, { limit, choose: (events) => events.slice(0, most) })
-      keys.push(...group.events.map(({ key }) => key))
-      await group.settle(group.events.map(done))
-      await group.commit()
-    }
-
-    expect(keys).toEqual(Array.from({ length: 15 }, (_, n) => `evt_${n}`))
-  })
 })

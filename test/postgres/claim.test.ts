@@ -1,8 +1,9 @@
+import { topicOf } from '../../src/model/topic.ts'
 import { describe, expect, test } from 'vitest'
 import type { PostgresStore } from '../../src/store/postgres/index.ts'
 import type { ClaimedEvent } from '../../src/store/contract.ts'
 import type { Settlement } from '../../src/model/outcome.ts'
-import { aClaim, anEventDraft } from '../support/builders.ts'
+import { aClaim, anEventDraft, DRAFTED } from '../support/builders.ts'
 import {
   hasNoPostgres,
   newPool,
@@ -59,7 +60,8 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
     for (let turn = 0; turn < 8; turn += 1) {
       await client.query('begin')
       const { rows } = await client.query<{ event_id: string }>(
-        `select event_id from hookonce.claim_fresh('worker-1', 0, 5, '-infinity')`,
+        `select event_id from hookonce.claim_fresh('worker-1', 0, array[$1::bigint], '{5}', '{-infinity}', 5)`,
+        [topicOf(...DRAFTED)],
       )
       const ids = rows.map(({ event_id }) => event_id)
       const each = (value: unknown) => ids.map(() => value)

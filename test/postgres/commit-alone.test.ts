@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { anEventDraft } from '../support/builders.ts'
-import { LEASE_MS, leaseOne, makeLeasable } from '../support/lease-steps.ts'
+import { aLeaseRequest, LEASE_MS, leaseOne, makeLeasable } from '../support/lease-steps.ts'
 import { claimMessages, claimOne, enqueue, sent } from '../support/outbox-steps.ts'
 import { hasNoPostgres, newPool, openPostgres } from '../support/postgres/open-postgres.ts'
 import type { OpenedPostgres } from '../support/postgres/open-postgres.ts'
@@ -32,7 +32,7 @@ const CALLS: readonly Call[] = [
     prepare: async (store) => {
       await recordOne(store, anEventDraft())
       await makeLeasable(store)
-      const request = { workerId: 'worker-1', limit: 9, leaseMs: LEASE_MS, aloneFrom: 2 }
+      const request = aLeaseRequest(9)
       return async (other) => (await other.leaseDue(request)).length === 1
     },
   },

@@ -6,7 +6,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import pg from 'pg'
 import { anEventDraft } from '../support/builders.ts'
-import { leaseOne, LEASE_MS } from '../support/lease-steps.ts'
+import { aLeaseRequest, LEASE_MS, leaseOne } from '../support/lease-steps.ts'
 import { hasNoPostgres, openPostgres, openStoreOn } from '../support/postgres/open-postgres.ts'
 import type { QueryTx } from '../support/store-under-test.ts'
 import { done } from '../support/store-steps.ts'
@@ -71,13 +71,13 @@ describe.skipIf(hasNoPostgres)('a sweep that is late on PostgreSQL', () => {
   test('C07: leaves a lease alone that was given up and taken anew by somebody who lives', async () => {
     const { store, leased, eventId, query, goOn } = await openRace()
     await store.settleLeased([{ lease: leased.lease, settlement: { state: 'released' } }])
-    await store.beatWorker('alive', 1)
+    await store.beatWorker({ workerId: 'alive', slots: 1, handles: [] })
     // Nobody is as alive as this one.
     await query(
       `update hookonce.real_workers set beat_at = now() + interval '1 hour' where worker_id = 'alive'`,
     )
     const [again] = await store.leaseDue({
-      ...{ workerId: 'alive', limit: 1, leaseMs: LEASE_MS, aloneFrom: 2 },
+      ...{ ...aLeaseRequest(1), workerId: 'alive' },
     })
 
     expect(await goOn()).toEqual([])

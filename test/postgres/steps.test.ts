@@ -6,7 +6,7 @@ import { createFaultDatabase } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import { forSteps } from '../support/faults/fault-sources.ts'
 import { until } from '../support/faults/until.ts'
-import { leaseOne, makeLeasable } from '../support/lease-steps.ts'
+import { aLeaseRequest, leaseOne, makeLeasable } from '../support/lease-steps.ts'
 import {
   hasNoPostgres,
   newPool,
@@ -86,7 +86,7 @@ describe.skipIf(hasNoPostgres)('the token of a lease on PostgreSQL', () => {
 })
 
 describe.skipIf(hasNoPostgres)('a lease on PostgreSQL', () => {
-  const LEASE = { workerId: 'worker-1', limit: 9, leaseMs: 600_000, aloneFrom: 1 }
+  const LEASE = { ...aLeaseRequest(9), aloneFrom: 1 }
 
   test('of an event that has to run alone is not taken beside one that was taken meanwhile', async () => {
     const { config, store, query } = await openPostgres()
@@ -126,9 +126,13 @@ describe.skipIf(hasNoPostgres)('a lease on PostgreSQL', () => {
     await store.settleLeased([{ lease, settlement: { state: 'released' } }])
     const worker = await newPool(config).connect()
     await worker.query('begin')
-    const { workerId, limit, leaseMs, aloneFrom } = LEASE
-    await worker.query('select * from hookonce.lease_due($1, $2, $3, $4, 0, 1000)', [
-      ...[workerId, limit, leaseMs, aloneFrom],
+    const { workerId, topics, leaseMs, aloneFrom } = LEASE
+    await worker.query('select * from hookonce.lease_due($1, $2, $3, $4, $5, 0, 1000)', [
+      workerId,
+      topics.map(({ topic }) => topic),
+      topics.map(({ limit }) => limit),
+      leaseMs,
+      aloneFrom,
     ])
 
     const deciding = store.resolveStep({

@@ -48,12 +48,12 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
 
   test('the control connection comes back after it was lost', async () => {
     const { store, query } = await openPostgres()
-    await store.beatWorker('worker-1', 2)
+    await store.beatWorker({ workerId: 'worker-1', slots: 2, handles: [] })
     await query(
       'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     )
 
-    await store.beatWorker('worker-1', 2)
+    await store.beatWorker({ workerId: 'worker-1', slots: 2, handles: [] })
 
     expect(await query('select count(*)::integer as slots from hookonce.workers')).toEqual([
       { slots: 2 },

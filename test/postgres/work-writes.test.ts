@@ -154,7 +154,7 @@ function noteLimits(limits: number[]): StoreUnderTest {
       const made = database.newStore(options)
       const claimGroup = made.claimGroup.bind(made)
       made.claimGroup = (request) => {
-        if (request.kind === 'fresh') limits.push(request.limit)
+        if (request.kind === 'fresh') limits.push(request.topics[0]?.limit ?? 0)
         return claimGroup(request)
       }
       return made

@@ -14,7 +14,7 @@ async function race(meanwhile: string) {
   await leaseOne(store)
   await store.removeWorker('worker-1')
   const sweeper = await second()
-  await sweeper.beatWorker('alive', 1)
+  await sweeper.beatWorker({ workerId: 'alive', slots: 1, handles: [] })
   await database.execute('begin immediate')
 
   const sweeping = sweeper.sweepWorkers({ deadAfterMs: 60_000, crashesMax: 3, me: 'sweeper' })

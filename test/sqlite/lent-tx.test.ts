@@ -3,7 +3,7 @@ import type { SqliteTx } from '../../src/store/sqlite/index.ts'
 import { anEventDraft } from '../support/builders.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
 import { DEFAULT_DRIVER, sqliteUnderTest } from '../support/sqlite-under-test.ts'
-import { claim, done, recordOne } from '../support/store-steps.ts'
+import { claim, done, nextDueInMs, recordOne } from '../support/store-steps.ts'
 import { openStore } from '../support/store-under-test.ts'
 
 const underTest = sqliteUnderTest(DEFAULT_DRIVER)
@@ -93,7 +93,7 @@ describe('sqlite: the lent transaction', () => {
     })
     expect(await group.commit()).toMatchObject({ status: 'refused' })
     expect(await countEffects()).toBe(0)
-    expect(await store.nextDueInMs()).toBe(0)
+    expect(await nextDueInMs(store)).toBe(0)
   })
 
   // As on a full disk. Had it counted as the handler's own ROLLBACK, the event would be dead.

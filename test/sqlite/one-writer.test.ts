@@ -57,16 +57,14 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
     await impatient.open()
     const { eventId } = await recordOne(store, anEventDraft())
 
-    const lost = await impatient.claimGroup(
-      aClaim({
-        slot: SLOT,
-        choose: (candidates) => {
-          // Runs when the first transaction has ended and the second has not begun.
-          queueMicrotask(() => void database.execute('begin immediate'))
-          return candidates
-        },
-      }),
-    )
+    const lost = await impatient.claimGroup({
+      ...aClaim({ slot: SLOT }),
+      get enough() {
+        // Runs when the first transaction has ended and the second has not begun.
+        queueMicrotask(() => void database.execute('begin immediate'))
+        return 10
+      },
+    })
 
     expect(lost).toBeUndefined()
     expect(await store.findEvent(eventId)).toMatchObject({ state: 'running' })

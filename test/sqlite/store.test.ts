@@ -118,15 +118,14 @@ describe('sqlite: the store', () => {
         "update hookonce_queue set parked = 'paused', parked_reason = 'by an operator'",
       )
 
-    const group = await store.claimGroup(
-      aClaim({
-        choose: (candidates) => {
-          // Runs when the first transaction has ended and the second has not begun.
-          queueMicrotask(() => void park())
-          return candidates
-        },
-      }),
-    )
+    const group = await store.claimGroup({
+      ...aClaim(),
+      get enough() {
+        // Runs when the first transaction has ended and the second has not begun.
+        queueMicrotask(() => void park())
+        return 10
+      },
+    })
 
     expect(group).toBeUndefined()
     expect(await store.findEvent(eventId)).toMatchObject({ state: 'paused' })

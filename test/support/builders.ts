@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Digest } from '../../src/model/digest.ts'
 import type { EventDraft } from '../../src/model/event.ts'
 import type { MessageDraft } from '../../src/model/message.ts'
+import { topicOf } from '../../src/model/topic.ts'
 import type { ClaimRequest } from '../../src/store/contract.ts'
 
 export interface EventDraftInput extends Partial<Omit<EventDraft, 'body'>> {
@@ -36,18 +37,28 @@ export function anEventDraft(input: EventDraftInput = {}): EventDraft {
   }
 }
 
-/** A request for one worker's slot that takes what it is offered. */
-export function aClaim(input: Partial<ClaimRequest> = {}): ClaimRequest {
+export interface ClaimInput extends Partial<Omit<ClaimRequest, 'topics'>> {
+  /** Of each topic. */
+  readonly limit?: number
+  /** Sources and types; those of a draft unless given. */
+  readonly of?: readonly (readonly [source: string, type: string])[]
+}
+
+/** A request for one worker's slot, for what `anEventDraft` makes unless it says for what. */
+export function aClaim({ limit = 10, of = [DRAFTED], ...input }: ClaimInput = {}): ClaimRequest {
   return {
     slot: { workerId: 'worker-1', slot: 0 },
     kind: 'fresh',
-    limit: 10,
-    choose: (candidates) => candidates,
-    lockTimeoutMs: () => 0,
-    idleTimeoutMs: () => 60_000,
+    topics: of.map(([source, type]) => ({ topic: topicOf(source, type), limit })),
+    enough: 1_000,
+    lockTimeoutMs: 0,
+    idleTimeoutMs: 60_000,
     ...input,
   }
 }
+
+/** What `anEventDraft` makes. */
+export const DRAFTED = ['stripe', 'invoice.paid'] as const
 
 function sha256(...parts: readonly (string | Uint8Array)[]): Digest {
   const hash = createHash('sha256')

@@ -5,13 +5,19 @@
  */
 
 import assert from 'node:assert/strict'
-import type { Store } from '../../src/store/contract.ts'
-import type { LeasedEvent } from '../../src/store/steps-contract.ts'
+import type { Store, TopicShare } from '../../src/store/contract.ts'
+import type { LeasedEvent, LeaseRequest } from '../../src/store/steps-contract.ts'
 import { aClaim } from './builders.ts'
 import type { QueryTx } from './store-under-test.ts'
 
 /** Generous, because nothing here tests how long it is. */
 export const LEASE_MS = 600_000
+
+/** For what `anEventDraft` makes. */
+export function aLeaseRequest(limit = 10): LeaseRequest {
+  const [{ topic }] = aClaim().topics as readonly [TopicShare]
+  return { workerId: 'worker-1', topics: [{ topic, limit }], leaseMs: LEASE_MS, aloneFrom: 2 }
+}
 
 /** Marks what is queued as events of step handlers. */
 export async function makeLeasable(
@@ -19,7 +25,7 @@ export async function makeLeasable(
   limit = 10,
   workerId = 'worker-1',
 ): Promise<void> {
-  await store.beatWorker(workerId, 1)
+  await store.beatWorker({ workerId, slots: 1, handles: [] })
   const slot = { workerId, slot: 0 }
   const group = await store.claimGroup(aClaim({ slot, limit }))
   await group?.lease({ workerId, limit: 0, leaseMs: LEASE_MS })
@@ -29,8 +35,8 @@ export async function leaseAll(
   store: Store<QueryTx>,
   workerId = 'worker-1',
 ): Promise<readonly LeasedEvent[]> {
-  await store.beatWorker(workerId, 1)
-  return store.leaseDue({ workerId, limit: 100, leaseMs: LEASE_MS, aloneFrom: 2 })
+  await store.beatWorker({ workerId, slots: 1, handles: [] })
+  return store.leaseDue({ ...aLeaseRequest(100), workerId })
 }
 
 /** Leases the one event that is queued. */

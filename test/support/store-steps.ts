@@ -7,8 +7,9 @@
 import assert from 'node:assert/strict'
 import type { EventDraft, EventId, Recorded } from '../../src/model/event.ts'
 import type { FailedAttempt, Settlement } from '../../src/model/outcome.ts'
-import type { ClaimedEvent, ClaimRequest, Group, Store } from '../../src/store/contract.ts'
+import type { ClaimedEvent, Group, Store } from '../../src/store/contract.ts'
 import { aClaim } from './builders.ts'
+import type { ClaimInput } from './builders.ts'
 import type { QueryTx } from './store-under-test.ts'
 
 /** Generous, because nothing here tests how long it is. */
@@ -22,7 +23,7 @@ export async function recordOne(store: Store<QueryTx>, draft: EventDraft): Promi
 
 export async function claim(
   store: Store<QueryTx>,
-  request: Partial<ClaimRequest> = {},
+  request: ClaimInput = {},
 ): Promise<Group<QueryTx>> {
   const group = await store.claimGroup(aClaim(request))
   assert(group, 'something should have been due')
@@ -33,7 +34,7 @@ export async function claim(
 export async function runOne(
   store: Store<QueryTx>,
   becomes: (event: ClaimedEvent) => Settlement,
-  request: Partial<ClaimRequest> = {},
+  request: ClaimInput = {},
 ): Promise<EventId> {
   const group = await claim(store, { limit: 1, ...request })
   const [event] = group.events
@@ -51,8 +52,8 @@ export function skipped({ eventId, run, attempt }: ClaimedEvent): Settlement {
   return { state: 'skipped', eventId, run, attempt, durationMs: 5, reason: 'not ours' }
 }
 
-export function unhandled({ eventId, run, source, type }: ClaimedEvent): Settlement {
-  return { state: 'unhandled', eventId, run, source, type }
+export function unhandled({ eventId, run }: ClaimedEvent): Settlement {
+  return { state: 'unhandled', eventId, run }
 }
 
 export function dead({
@@ -86,4 +87,13 @@ export function retryIn(
 
 function failure(attempt: number): FailedAttempt {
   return { attempt, reason: 'error', message: 'Error: no luck', durationMs: 5 }
+}
+
+/** Until the earliest event is due that is neither parked nor running; `undefined` when there is none. */
+export async function nextDueInMs(
+  store: Store<QueryTx>,
+  { exceptLeasable } = { exceptLeasable: false },
+): Promise<number | undefined> {
+  const { due, nextDueInMs } = await store.look({ after: -1, limit: 100 })
+  return due.some(({ kind }) => kind !== 'leasable' || !exceptLeasable) ? 0 : nextDueInMs
 }

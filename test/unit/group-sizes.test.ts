@@ -1,118 +1,98 @@
 import { describe, expect, test } from 'vitest'
-import type { ClaimedEvent } from '../../src/store/contract.ts'
-import { chooseGroup, GroupSizes } from '../../src/work/group-sizes.ts'
+import { GroupSizes } from '../../src/work/group-sizes.ts'
 import { HandlerRegistry } from '../../src/work/handlers.ts'
 import type { HandlerOptions, HandlerUnit } from '../../src/work/handlers.ts'
 
-function units(types: Readonly<Record<string, HandlerOptions>>): (type: string) => HandlerUnit {
+function unitOf(options: HandlerOptions = {}): HandlerUnit {
   const handlers = new HandlerRegistry(new Set(['stripe']))
-  for (const [type, options] of Object.entries(types))
-    handlers.add('stripe', type, options, () => undefined)
-  return (type) => handlers.findUnit('stripe', type) as HandlerUnit
+  handlers.add('stripe', '*', options, () => undefined)
+  return handlers.findUnit('stripe', 'a') as HandlerUnit
 }
 
+const A = 1
+const B = 2
+
 describe('group sizes', () => {
+  test('the first event of a topic runs alone, and what it took decides how many are next', () => {
+    const unit = unitOf()
+    const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
+    expect(sizes.limitFor(unit, A)).toBe(1)
+
+    sizes.measured(A, 1)
+    sizes.measured(B, 10_000)
+
+    expect(sizes.limitFor(unit, A)).toBe(50)
+    expect(sizes.limitFor(unit, B)).toBe(1)
+  })
+
   test('success lets a group grow up to the most', () => {
-    const unit = units({ a: {} })('a')
+    const unit = unitOf()
     const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
 
-    expect(sizes.limitFor(unit)).toBe(50)
-    for (let i = 0; i < 20; i += 1) sizes.succeeded(unit, sizes.limitFor(unit))
+    sizes.succeeded(A, 1)
+    expect(sizes.limitFor(unit, A)).toBe(50)
+    for (let i = 0; i < 20; i += 1) sizes.succeeded(A, sizes.limitFor(unit, A))
 
-    expect(sizes.limitFor(unit)).toBe(200)
-    expect(sizes.claimLimit()).toBe(200)
+    expect(sizes.limitFor(unit, A)).toBe(200)
   })
 
   test('a small group says nothing about a larger one', () => {
-    const unit = units({ a: {} })('a')
     const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
 
-    for (let i = 0; i < 20; i += 1) sizes.succeeded(unit, 3)
+    for (let i = 0; i < 20; i += 1) sizes.succeeded(A, 3)
 
-    expect(sizes.limitFor(unit)).toBe(50)
+    expect(sizes.limitFor(unitOf(), A)).toBe(50)
   })
 
-  test('contention halves the group, down to one, for its own handler only', () => {
-    const find = units({ a: {}, b: {} })
+  test('contention halves the group, down to one, for its own topic only', () => {
+    const unit = unitOf()
     const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
+    sizes.measured(B, 1)
 
-    sizes.contended(find('a'))
-    expect(sizes.limitFor(find('a'))).toBe(25)
-    for (let i = 0; i < 10; i += 1) sizes.contended(find('a'))
+    sizes.contended(A)
+    expect(sizes.limitFor(unit, A)).toBe(25)
+    for (let i = 0; i < 10; i += 1) sizes.contended(A)
 
-    expect(sizes.limitFor(find('a'))).toBe(1)
-    expect(sizes.limitFor(find('b'))).toBe(50)
+    expect(sizes.limitFor(unit, A)).toBe(1)
+    expect(sizes.limitFor(unit, B)).toBe(50)
   })
 
   test('a handler that turns out slow is not grouped, and grouped again once it is fast', () => {
-    const unit = units({ a: {} })('a')
+    const unit = unitOf()
     const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
 
-    for (let i = 0; i < 5; i += 1) sizes.measured(unit, 200)
-    expect(sizes.limitFor(unit)).toBe(1)
-    for (let i = 0; i < 50; i += 1) sizes.measured(unit, 1)
+    for (let i = 0; i < 5; i += 1) sizes.measured(A, 200)
+    expect(sizes.limitFor(unit, A)).toBe(1)
+    for (let i = 0; i < 50; i += 1) sizes.measured(A, 1)
 
-    expect(sizes.limitFor(unit)).toBe(50)
+    expect(sizes.limitFor(unit, A)).toBe(50)
   })
 
   test('a group holds no more events than fit into its time', () => {
-    const unit = units({ a: {} })('a')
     const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
 
-    for (let i = 0; i < 100; i += 1) sizes.measured(unit, 10)
+    for (let i = 0; i < 100; i += 1) sizes.measured(A, 10)
 
-    expect(sizes.limitFor(unit)).toBe(10)
-    expect(sizes.claimLimit()).toBe(10)
+    expect(sizes.limitFor(unitOf(), A)).toBe(10)
+  })
+
+  test('a topic whose handler took its connection along runs one at a time, until that went well', () => {
+    const unit = unitOf()
+    const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
+    sizes.measured(A, 1)
+
+    sizes.lost(A)
+    expect(sizes.limitFor(unit, A)).toBe(1)
+    sizes.succeeded(A, 1)
+
+    expect(sizes.limitFor(unit, A)).toBeGreaterThan(1)
   })
 
   test('a handler never gets more than its own groupMax', () => {
-    expect(
-      new GroupSizes({ groupMax: 200, groupBudgetMs: 100 }).limitFor(
-        units({ a: { groupMax: 3 } })('a'),
-      ),
-    ).toBe(3)
-  })
-})
+    const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
+    sizes.measured(A, 1)
 
-describe('what runs together', () => {
-  const find = units({
-    fast: {},
-    few: { groupMax: 2 },
-    alone: { groupMax: 1 },
-    ping: { guarantee: 'at-least-once' },
-  })
-  const choose = (types: readonly string[], runsAlone: readonly number[] = []) =>
-    chooseGroup(
-      types.map((type, index) => ({ type, eventId: String(index) }) as ClaimedEvent),
-      {
-        sizes: new GroupSizes({ groupMax: 200, groupBudgetMs: 100 }),
-        findUnit: (event) => (event.type === 'unknown' ? undefined : find(event.type)),
-        runsAlone: (event) => runsAlone.includes(Number(event.eventId)),
-      },
-    ).map(({ eventId }) => Number(eventId))
-
-  test('everything groupable joins the oldest', () => {
-    expect(choose(['fast', 'fast', 'few', 'unknown'])).toEqual([0, 1, 2, 3])
-  })
-
-  test('each handler joins up to its own size', () => {
-    expect(choose(['few', 'few', 'few', 'fast'])).toEqual([0, 1, 3])
-  })
-
-  test('an event that runs alone waits until it is the oldest, and is then the whole group', () => {
-    expect(choose(['fast', 'alone', 'fast'])).toEqual([0, 2])
-    expect(choose(['alone', 'fast', 'fast'])).toEqual([0])
-    expect(choose(['fast', 'fast'], [0])).toEqual([0])
-    expect(choose(['fast', 'fast', 'fast'], [1])).toEqual([0, 2])
-  })
-
-  test('the two guarantees never share a group', () => {
-    expect(choose(['fast', 'ping', 'fast'])).toEqual([0, 2])
-    expect(choose(['ping', 'fast', 'ping'])).toEqual([0, 2])
-    expect(choose(['unknown', 'ping', 'fast'])).toEqual([0, 2])
-  })
-
-  test('nothing due is nothing chosen', () => {
-    expect(choose([])).toEqual([])
+    expect(sizes.limitFor(unitOf({ groupMax: 3 }), A)).toBe(3)
+    expect(sizes.limitFor(unitOf({ guarantee: 'at-least-once', groupMax: 3 }), A)).toBe(3)
   })
 })

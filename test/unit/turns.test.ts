@@ -10,6 +10,7 @@ const unit = (name: string): HandlerUnit => ({
   attemptsMax: 1,
   timeoutMs: 1_000,
   groupMax: 200,
+  weight: 1,
 })
 
 function open() {

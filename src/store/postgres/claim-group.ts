@@ -1,9 +1,10 @@
+import type { Topic } from '../../model/topic.ts'
 import type { ClaimRequest, ClaimedEvent } from '../contract.ts'
 import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'
-import { claimChosenEvents, claimDueEvents, lockSuspects, openGuard } from './sql/claim-group.ts'
+import { claimDueEvents, lockSuspects, openGuard } from './sql/claim-group.ts'
 import type { Claimed } from './sql/claim-group.ts'
-import { begin, beginText, milliseconds } from './transaction.ts'
+import { begin, milliseconds } from './transaction.ts'
 import type { TransactionSettings } from './transaction.ts'
 
 export interface ClaimedTransaction {
@@ -12,7 +13,7 @@ export interface ClaimedTransaction {
   readonly xid: string
 }
 
-/** Where a kind of claim begins to look, in microseconds since 1970. */
+/** Where claims of a kind and topic begin to look, in microseconds since 1970. */
 interface Marks {
   /** Nothing is due below it. */
   low: number
@@ -22,10 +23,17 @@ interface Marks {
   lookedBackAt: number
 }
 
+/** Where a claim begins to look at a topic; without `at`, at its first event. */
+interface Start {
+  readonly topic: Topic
+  readonly at: number | undefined
+  readonly isAhead: boolean
+}
+
 /** Claims groups, and remembers from where on the queue is worth looking at. */
 export class GroupClaimer {
   readonly #suspectLock: string
-  readonly #marks = new Map<ClaimRequest['kind'], Marks>()
+  readonly #marks = new Map<string, Marks>()
 
   constructor(suspectLock: string) {
     this.#suspectLock = suspectLock
@@ -37,11 +45,12 @@ export class GroupClaimer {
     request: ClaimRequest,
   ): Promise<ClaimedTransaction | undefined> {
     try {
-      const events = await this.#claimChosen(connection, request)
+      const events = await this.#claimEvents(connection, request)
       if (events.length > 0) {
         const limits = {
-          idleTimeoutMs: milliseconds(request.idleTimeoutMs(events)),
-          lockTimeoutMs: milliseconds(request.lockTimeoutMs(events)),
+          idleTimeoutMs: milliseconds(request.idleTimeoutMs),
+          // One that runs alone holds up no other: it waits for a lock as long as its own time allows.
+          lockTimeoutMs: events.length > 1 ? milliseconds(request.lockTimeoutMs) : 0,
         }
         return { events, ...(await openGuard(connection, request.slot, limits)) }
       }
@@ -53,7 +62,7 @@ export class GroupClaimer {
     return undefined
   }
 
-  async #claimChosen(
+  async #claimEvents(
     connection: Connection,
     request: ClaimRequest,
   ): Promise<readonly ClaimedEvent[]> {
@@ -67,53 +76,67 @@ export class GroupClaimer {
     if (request.kind === 'suspect' && !(await lockSuspects(connection, this.#suspectLock)))
       return []
 
-    const { events: candidates, runAts, hasMore } = await this.#claimDue(connection, request)
-    if (candidates.length === 0) return []
-    const chosen = request.choose(candidates)
-    const isAll = chosen.length === candidates.length && !hasMore
-    const marks = this.#marks.get(request.kind)
-    // What is let go of is the oldest that is due, and nothing shall overtake it.
-    if (marks !== undefined && request.kind === 'fresh')
-      marks.ahead = isAll ? runAts.at(-1) : undefined
-    if (isAll || chosen.length === 0) return chosen
-
-    // Row locks go with their transaction or savepoint. Beginning anew costs the same one round trip as
-    // going back to a savepoint, and spares every other group from running inside a subtransaction.
-    await connection.run(`rollback; ${beginText(settings)}`)
-    return claimChosenEvents(connection, request.slot, chosen)
+    for (;;) {
+      const now = performance.now()
+      const starts = request.topics.map(({ topic }) => this.#findStart(request.kind, topic, now))
+      const lowWaters = starts.map(({ at }) => at)
+      const claimed = await claimDueEvents(connection, request, lowWaters)
+      for (const start of starts) this.#noteClaim(request.kind, { ...start, claimed, now })
+      // Something may be due below the marks. Without any mark there is nothing.
+      const hadMarks = lowWaters.some((at) => at !== undefined)
+      if (claimed.length > 0 || !hadMarks) return claimed.map(({ event }) => event)
+    }
   }
 
-  async #claimDue(connection: Connection, request: ClaimRequest): Promise<Claimed> {
-    const now = performance.now()
-    const marks = this.#marks.get(request.kind)
+  #findStart(kind: ClaimRequest['kind'], topic: Topic, now: number): Start {
+    const marks = this.#marks.get(nameOf(kind, topic))
+    if (marks === undefined) return { topic, at: undefined, isAhead: false }
+    if (marks.ahead !== undefined && now - marks.lookedBackAt < LOOK_BACK_EVERY_MS)
+      return { topic, at: marks.ahead, isAhead: true }
+    const isKnown = now - marks.lowFoundAt < FULL_SCAN_EVERY_MS
+    return { topic, at: isKnown ? marks.low : undefined, isAhead: false }
+  }
 
-    if (marks?.ahead !== undefined && now - marks.lookedBackAt < LOOK_BACK_EVERY_MS) {
-      const claimed = await claimDueEvents(connection, request, marks.ahead)
-      if (claimed.events.length > 0) return claimed
-      marks.ahead = undefined
+  #noteClaim(
+    kind: ClaimRequest['kind'],
+    { topic, at, isAhead, claimed, now }: Start & { claimed: readonly Claimed[]; now: number },
+  ): void {
+    const name = nameOf(kind, topic)
+    const marks = this.#marks.get(name)
+    const ofTopic = claimed.filter(({ event }) => event.topic === topic)
+    const first = ofTopic[0]?.runAt
+    const last = ofTopic.at(-1)?.runAt
+    if (first === undefined || last === undefined) {
+      // A topic that was not asked, because others had enough, keeps its marks.
+      if (claimed.length > 0 || marks === undefined) return
+      if (isAhead) marks.ahead = undefined
+      else this.#marks.delete(name)
+      return
     }
-    if (marks !== undefined && now - marks.lowFoundAt < FULL_SCAN_EVERY_MS) {
-      const claimed = await claimDueEvents(connection, request, marks.low)
-      const [first] = claimed.runAts
-      if (first !== undefined) {
-        marks.low = first - MARK_SLACK_US
-        marks.lookedBackAt = now
-        return claimed
-      }
+    const ahead = kind === 'fresh' ? last : undefined
+    if (marks === undefined || at === undefined) {
+      if (this.#marks.size >= MARKS_MAX) this.#marks.clear()
+      this.#marks.set(name, {
+        low: first - MARK_SLACK_US,
+        lowFoundAt: now,
+        ahead,
+        lookedBackAt: now,
+      })
+      return
     }
-    const claimed = await claimDueEvents(connection, request, undefined)
-    const [first] = claimed.runAts
-    if (first === undefined) this.#marks.delete(request.kind)
-    else {
-      // Below the first and not the last: most of them may be let go, and are the next ones due.
-      const low = first - MARK_SLACK_US
-      this.#marks.set(request.kind, { low, lowFoundAt: now, ahead: undefined, lookedBackAt: now })
+    if (!isAhead) {
+      marks.low = first - MARK_SLACK_US
+      marks.lookedBackAt = now
     }
-    return claimed
+    marks.ahead = ahead
   }
 }
 
-/** Until the chosen handlers say how long they may take. */
+function nameOf(kind: ClaimRequest['kind'], topic: Topic): string {
+  return `${kind} ${topic}`
+}
+
+/** Until the claimed handlers say how long they may take. */
 const CLAIM_IDLE_TIMEOUT_MS = 30_000
 /** A row may become visible later than one that is due after it, by as long as its transaction took. */
 const MARK_SLACK_US = 10_000_000
@@ -123,3 +146,5 @@ const FULL_SCAN_EVERY_MS = 5_000
  * the other groups of this process or has just been deleted, and each claim would walk over all of it.
  */
 const LOOK_BACK_EVERY_MS = 50
+/** Topics come and go; forgetting a mark costs one claim that looks from the beginning. */
+const MARKS_MAX = 10_000

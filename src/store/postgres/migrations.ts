@@ -6,8 +6,8 @@
  * - `keys` rows are never updated once committed. `insert … on conflict do nothing` waits for any
  *   open transaction that has updated the row it conflicts with, so a handler that touched it would
  *   make every duplicate delivery hang until the handler ends.
- * - `queue` is the only churned table: small rows, deleted on completion. Its partial indexes are
- *   what the three kinds of claim see; a parked event is in none of them.
+ * - `queue` is the only churned table: small rows, deleted on completion. Its partial indexes, made with the
+ *   leases in `steps-schema.ts`, are what the kinds of claim see; a parked event is in none of them.
  * - `events`, `outcomes` and `attempts` are partitioned by the id, which begins with its time.
  *
  * @module
@@ -46,6 +46,7 @@ create table {schema}.events (
   source       text        not null,
   event_key    bytea,
   type         text        not null,
+  topic        bigint      not null,
   key_hash     bytea       not null,
   body         bytea       not null,
   headers      text        not null,
@@ -58,6 +59,7 @@ create index events_by_key on {schema}.events (source, sha256(event_key));
 
 create table {schema}.queue (
   event_id    uuid        not null,
+  topic       bigint      not null,
   run         integer     not null default 0,
   run_at      timestamptz not null,
   attempts    smallint    not null default 0,
@@ -65,7 +67,6 @@ create table {schema}.queue (
   parked      text
               check (parked in ('waiting', 'unhandled', 'paused', 'conflict', 'quarantined')),
   reason      text,
-  wake_key    bytea,
   lane        bytea,
   lease_token bigint,
   lease_until timestamptz,
@@ -76,13 +77,7 @@ create table {schema}.queue (
   autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000
 );
-create index queue_fresh on {schema}.queue (run_at, event_id)
- where parked is null and attempts = 0 and crashes = 0;
-create index queue_again on {schema}.queue (run_at, event_id)
- where parked is null and attempts > 0 and crashes = 0;
-create index queue_suspect on {schema}.queue (run_at, event_id)
- where parked is null and crashes > 0;
-create index queue_unhandled on {schema}.queue (wake_key)
+create index queue_unhandled on {schema}.queue (topic)
  where parked = 'unhandled';
 
 create table {schema}.outcomes (
@@ -126,6 +121,7 @@ create table {schema}.workers (
   beat_at          timestamptz not null,
   running          uuid[]      not null default '{}',
   running_attempts integer[]   not null default '{}',
+  handles          text        not null default '[]',
   primary key (worker_id, slot)
 ) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 

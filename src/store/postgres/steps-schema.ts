@@ -20,15 +20,18 @@ alter table {schema}.queue
   add column lease_worker text;
 create sequence {schema}.lease_tokens;
 
-drop index {schema}.queue_fresh, {schema}.queue_again, {schema}.queue_suspect;
-create index queue_fresh on {schema}.queue (run_at, event_id)
+-- By topic first: a claim takes from the topics whose turn it is, and walks over no other's events.
+create index queue_fresh on {schema}.queue (topic, run_at, event_id)
  where parked is null and attempts = 0 and crashes = 0 and not leasable;
-create index queue_again on {schema}.queue (run_at, event_id)
+create index queue_again on {schema}.queue (topic, run_at, event_id)
  where parked is null and attempts > 0 and crashes = 0 and not leasable;
 create index queue_suspect on {schema}.queue (run_at, event_id)
  where parked is null and crashes > 0 and not leasable;
-create index queue_leasable on {schema}.queue (run_at, event_id)
+create index queue_leasable on {schema}.queue (topic, run_at, event_id)
  where parked is null and leasable and lease_token is null;
+-- When the next retry of any topic is due.
+create index queue_later on {schema}.queue (run_at)
+ where parked is null and attempts > 0 and lease_token is null;
 create index queue_leased on {schema}.queue (lease_worker)
  where lease_token is not null;
 
@@ -56,7 +59,8 @@ create constraint trigger guard_step
 -- Leases due events. Durable: a crash of the server that took the lease back would take the token back as well,
 -- and give it to another worker while the first one still runs under it.
 create function {schema}.lease_due(
-  worker text, most integer, lease_ms float8, alone_from integer, suspect_lock bigint, bytes_max bigint)
+  worker text, topics bigint[], mosts integer[], lease_ms float8, alone_from integer, suspect_lock bigint,
+  bytes_max bigint)
 returns table (event_id uuid, token bigint)
 language plpgsql as $lease_due$
 #variable_conflict use_column
@@ -73,7 +77,7 @@ begin
   select q.event_id, q.run into suspect
     from {schema}.queue q
    where q.parked is null and q.leasable and q.lease_token is null
-     and q.run_at <= (select clock_timestamp()) and q.crashes >= alone_from
+     and q.topic = any(topics) and q.run_at <= (select clock_timestamp()) and q.crashes >= alone_from
    order by q.run_at, q.event_id
    limit 1
      for update skip locked;
@@ -92,29 +96,31 @@ begin
     return;
   end if;
 
-  return query
-  with c as materialized (
-         select q.event_id, q.run, q.run_at
-           from {schema}.queue q
-          where q.parked is null and q.leasable and q.lease_token is null
-            and q.run_at <= (select clock_timestamp()) and q.crashes < alone_from
-          order by q.run_at, q.event_id
-          limit most
-            for update skip locked),
-       sized as materialized (
-         select c.event_id, c.run,
-                sum(octet_length(e.body)) over so_far as bytes, row_number() over so_far as place
-           from c
-          cross join lateral (select body from {schema}.events where id = c.event_id limit 1) e
-         window so_far as (order by c.run_at, c.event_id rows unbounded preceding)),
-       chosen as materialized (
-         select event_id, run, place from sized where bytes <= bytes_max or place = 1 order by place)
-  update {schema}.queue q
-     set attempts = q.attempts + 1, lease_token = nextval('{schema}.lease_tokens'), lease_worker = worker,
-         lease_until = clock_timestamp() + lease_ms * interval '1 millisecond'
-    from chosen
-   where q.event_id = chosen.event_id and q.run = chosen.run
-  returning q.event_id, q.lease_token;
+  for i in 1 .. cardinality(topics) loop
+    return query
+    with c as materialized (
+           select q.event_id, q.run, q.run_at
+             from {schema}.queue q
+            where q.parked is null and q.leasable and q.lease_token is null
+              and q.topic = topics[i] and q.run_at <= (select clock_timestamp()) and q.crashes < alone_from
+            order by q.run_at, q.event_id
+            limit mosts[i]
+              for update skip locked),
+         sized as materialized (
+           select c.event_id, c.run,
+                  sum(octet_length(e.body)) over so_far as bytes, row_number() over so_far as place
+             from c
+            cross join lateral (select body from {schema}.events where id = c.event_id limit 1) e
+           window so_far as (order by c.run_at, c.event_id rows unbounded preceding)),
+         chosen as materialized (
+           select event_id, run, place from sized where bytes <= bytes_max or place = 1 order by place)
+    update {schema}.queue q
+       set attempts = q.attempts + 1, lease_token = nextval('{schema}.lease_tokens'), lease_worker = worker,
+           lease_until = clock_timestamp() + lease_ms * interval '1 millisecond'
+      from chosen
+     where q.event_id = chosen.event_id and q.run = chosen.run
+    returning q.event_id, q.lease_token;
+  end loop;
 end
 $lease_due$;
 
@@ -232,7 +238,7 @@ $finish_steps$;
 -- Writes what became of leased events. Returns those whose lease held.
 create function {schema}.settle_leased(
   events uuid[], runs integer[], tokens bigint[], states text[], tries integer[], durations integer[],
-  reasons text[], results text[], retries float8[], wake_keys bytea[], failures text[], messages text[],
+  reasons text[], results text[], retries float8[], failures text[], messages text[],
   failure_durations integer[])
 returns table (ord bigint)
 language plpgsql as $settle_leased$
@@ -242,9 +248,9 @@ begin
   return query
   with s as materialized (
          select * from unnest(events, runs, tokens, states, tries, durations, reasons, results, retries,
-                              wake_keys, failures, messages, failure_durations)
+                              failures, messages, failure_durations)
            with ordinality as s (event_id, run, token, state, attempt, duration_ms, reason, result, retry_in_ms,
-                                 wake_key, failure, message, failure_ms, ord)),
+                                 failure, message, failure_ms, ord)),
        locked as materialized (
          select q.event_id, q.run, q.lease_token
            from {schema}.queue q
@@ -272,8 +278,7 @@ begin
                 leasable = held.state in ('ready', 'released'),
                 run_at = clock_timestamp() + coalesce(held.retry_in_ms, 0) * interval '1 millisecond',
                 parked = case held.state when 'unhandled' then 'unhandled' end,
-                reason = case held.state when 'unhandled' then 'no handler for its type' end,
-                wake_key = held.wake_key
+                reason = case held.state when 'unhandled' then 'no handler for its type' end
            from held
           where q.event_id = any(events) and q.event_id = held.event_id and q.run = held.run
             and held.state in ('ready', 'released', 'regrouped', 'unhandled')),

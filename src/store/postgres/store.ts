@@ -1,17 +1,25 @@
 import { HookonceError } from '../../errors.ts'
 import type { EventDraft, EventId, Recorded } from '../../model/event.ts'
 import type { EventRecord, Settlement } from '../../model/outcome.ts'
+import { Topics } from '../../model/topic.ts'
+import type { Topic } from '../../model/topic.ts'
 import { createUuidV7Generator } from '../../model/uuid-v7.ts'
 import type {
   Beat,
   ClaimRequest,
   DeliveryCount,
+  DueKind,
   Group,
   OutcomeView,
   RunningEvent,
   Store,
   SweptEvent,
-  UnhandledPage,
+  HandledPattern,
+  Look,
+  LookRequest,
+  ParkedEvent,
+  UnhandledTopic,
+  WorkerBeat,
   WorkerSlot,
 } from '../contract.ts'
 import { checkServer } from './check-server.ts'
@@ -36,13 +44,15 @@ import { countDeliveries } from './sql/count-deliveries.ts'
 import { countEvents } from './sql/count-events.ts'
 import { ensurePartitions } from './sql/ensure-partitions.ts'
 import { findEvent } from './sql/find-event.ts'
-import { findNextDueInMs } from './sql/next-due.ts'
 import { findOutcome } from './sql/find-outcome.ts'
 import { forgetEvent } from './sql/forget-event.ts'
 import { listDead } from './sql/list-dead.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
+import { listHandled } from './sql/list-handled.ts'
 import { listUnhandled } from './sql/list-unhandled.ts'
+import { look } from './sql/look.ts'
 import { nudgeEvent } from './sql/nudge-event.ts'
+import { parkUnhandled } from './sql/park-unhandled.ts'
 import { removeWorker } from './sql/remove-worker.ts'
 import { retryEvent } from './sql/retry-event.ts'
 import { SETTLE_LOST, settleLost } from './sql/settle-lost.ts'
@@ -65,6 +75,7 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
   readonly #listeners = new Set<Listener>()
   readonly #channel: string
   readonly #nextId: () => EventId
+  readonly #topics = new Topics()
   #skewMs = 0
   #canReadControl = false
 
@@ -111,7 +122,11 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
     { deadlineMs }: { deadlineMs: number },
   ): Promise<readonly Recorded[]> {
     if (drafts.length === 0) return []
-    const numbered = drafts.map((draft) => ({ id: this.#nextId(), draft }))
+    const numbered = drafts.map((draft) => ({
+      id: this.#nextId(),
+      topic: this.#topics.of(draft.source, draft.type),
+      draft,
+    }))
     return this.#recorder.record(numbered, deadlineMs)
   }
 
@@ -171,10 +186,8 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
     }
   }
 
-  async nextDueInMs({ exceptLeasable } = { exceptLeasable: false }): Promise<number | undefined> {
-    return this.connections.use(async (connection) =>
-      findNextDueInMs(connection, { suspectLock: this.suspectLock, exceptLeasable }),
-    )
+  async look(request: LookRequest): Promise<Look> {
+    return this.connections.use(async (connection) => look(connection, request, this.suspectLock))
   }
 
   async settleLost(settlement: Extract<Settlement, { state: 'ready' | 'dead' }>): Promise<boolean> {
@@ -194,8 +207,8 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
     await this.connections.useControl(async (connection) => announce(connection, slot, running))
   }
 
-  async beatWorker(workerId: string, slots: number): Promise<void> {
-    await this.connections.useControl(async (connection) => beatWorker(connection, workerId, slots))
+  async beatWorker(beat: WorkerBeat): Promise<void> {
+    await this.connections.useControl(async (connection) => beatWorker(connection, beat))
   }
 
   async removeWorker(workerId: string): Promise<void> {
@@ -213,16 +226,25 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
     ])
   }
 
-  async listUnhandled(page: { limit: number; after: string | undefined }): Promise<UnhandledPage> {
+  async listHandled(deadAfterMs: number): Promise<readonly HandledPattern[]> {
+    return this.connections.use(async (connection) => listHandled(connection, deadAfterMs))
+  }
+
+  async parkUnhandled(request: {
+    kind: DueKind
+    topics: readonly Topic[]
+    limit: number
+  }): Promise<readonly ParkedEvent[]> {
+    return this.connections.transact(async (connection) => parkUnhandled(connection, request))
+  }
+
+  async listUnhandled(page: { limit: number; after: Topic }): Promise<readonly UnhandledTopic[]> {
     return this.connections.use(async (connection) => listUnhandled(connection, page))
   }
 
-  async wakeUnhandled(
-    pairs: readonly { source: string; type: string }[],
-    limit: number,
-  ): Promise<number> {
-    if (pairs.length === 0) return 0
-    return this.connections.transact(async (connection) => wakeUnhandled(connection, pairs, limit))
+  async wakeUnhandled(topics: readonly Topic[], limit: number): Promise<number> {
+    if (topics.length === 0) return 0
+    return this.connections.transact(async (connection) => wakeUnhandled(connection, topics, limit))
   }
 
   async listen(wake: () => void): Promise<() => Promise<void>> {

@@ -18,6 +18,7 @@
 
 import { CREATE_ANNOUNCE } from './sql/announce.ts'
 import { CREATE_CLAIMS, CREATE_OPEN_GUARD } from './sql/claim-group.ts'
+import { CREATE_LOOK } from './sql/look.ts'
 import { CREATE_RECORD_NEW } from './sql/record-new.ts'
 import { CREATE_SETTLE_RESTING } from './sql/settle.ts'
 
@@ -32,6 +33,7 @@ drop function if exists {schema}.record_new(
   text[], integer);
 ${CREATE_RECORD_NEW}
 ${CREATE_CLAIMS}
+${CREATE_LOOK}
 ${CREATE_OPEN_GUARD}
 ${CREATE_ANNOUNCE}
 ${CREATE_SETTLE_RESTING}`

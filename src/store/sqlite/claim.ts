@@ -36,7 +36,7 @@ export async function claimGroup(
       return undefined
     }
     const { slot } = request
-    const idleTimeoutMs = request.idleTimeoutMs(events)
+    const { idleTimeoutMs } = request
     return new SqliteGroup({
       writer,
       lists,
@@ -62,8 +62,7 @@ async function openTransaction(
 ): Promise<readonly ClaimedEvent[]> {
   const { slot } = request
   const chosen = await writer.transactHeld({ deadline, durable: false }, (connection) => {
-    const candidates = listCandidates(connection, request)
-    const events = candidates.length === 0 ? [] : request.choose(candidates)
+    const events = listCandidates(connection, request)
     const running = events.map(({ eventId, attempt }) => ({ eventId, attempt }))
     announce(connection, { slot, running, process: getOwnProcess() })
     return events

@@ -31,7 +31,7 @@ const CREATE_MIGRATIONS = `
  * Times are milliseconds since 1970. Text that a sender chose may hold a NUL, which libsql cuts a
  * text at when it reads one, so such columns are read through a cast to blob.
  *
- * The queue has one partial index for each kind of claim. They do not see what is parked.
+ * The queue has one partial index for each kind of claim (`steps-schema.ts`). They do not see what is parked.
  */
 export const MIGRATIONS: readonly Migration[] = [
   {
@@ -50,6 +50,7 @@ export const MIGRATIONS: readonly Migration[] = [
     source text not null,
     event_key blob,
     type text not null,
+    topic integer not null,
     key_hash blob not null,
     body blob not null,
     headers text not null,
@@ -61,6 +62,7 @@ export const MIGRATIONS: readonly Migration[] = [
 
   create table {prefix}queue (
     event_id text not null primary key,
+    topic integer not null,
     run integer not null default 0,
     run_at integer not null,
     attempts integer not null default 0,
@@ -68,13 +70,7 @@ export const MIGRATIONS: readonly Migration[] = [
     parked text check (parked in ('waiting', 'unhandled', 'paused', 'conflict', 'quarantined')),
     parked_reason text
   ) strict, without rowid;
-  create index {prefix}queue_fresh on {prefix}queue (run_at, event_id)
-   where parked is null and attempts = 0 and crashes = 0;
-  create index {prefix}queue_again on {prefix}queue (run_at, event_id)
-   where parked is null and attempts > 0 and crashes = 0;
-  create index {prefix}queue_suspect on {prefix}queue (run_at, event_id)
-   where parked is null and crashes > 0;
-  create index {prefix}queue_parked on {prefix}queue (parked) where parked is not null;
+  create index {prefix}queue_parked on {prefix}queue (parked, topic) where parked is not null;
 
   create table {prefix}outcomes (
     event_id text not null,
@@ -116,6 +112,7 @@ export const MIGRATIONS: readonly Migration[] = [
     pid integer not null,
     heart_at integer not null,
     running text not null default '[]',
+    handles text not null default '[]',
     primary key (worker_id, slot)
   ) strict, without rowid;
 

@@ -1,16 +1,24 @@
 import type { EventDraft, EventId, Recorded } from '../../model/event.ts'
 import type { EventRecord, Settlement } from '../../model/outcome.ts'
+import { Topics } from '../../model/topic.ts'
+import type { Topic } from '../../model/topic.ts'
 import { createUuidV7Generator } from '../../model/uuid-v7.ts'
 import type {
   Beat,
   ClaimRequest,
   DeliveryCount,
+  DueKind,
   Group,
+  HandledPattern,
+  Look,
+  LookRequest,
   OutcomeView,
+  ParkedEvent,
   RunningEvent,
   Store,
   SweptEvent,
-  UnhandledPage,
+  UnhandledTopic,
+  WorkerBeat,
   WorkerSlot,
 } from '../contract.ts'
 import { claimGroup } from './claim.ts'
@@ -31,9 +39,11 @@ import { findOutcome } from './sql/find-outcome.ts'
 import { forgetEvent } from './sql/forget-event.ts'
 import { listDead } from './sql/list-dead.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
+import { listHandled } from './sql/list-handled.ts'
 import { listUnhandled } from './sql/list-unhandled.ts'
-import { findNextDueInMs } from './sql/next-due.ts'
+import { look } from './sql/look.ts'
 import { isWaiting, nudgeEvent } from './sql/nudge-event.ts'
+import { parkUnhandled } from './sql/park-unhandled.ts'
 import { findKnown, recordEvents } from './sql/record-events.ts'
 import { removeWorker } from './sql/remove-worker.ts'
 import { retryEvent } from './sql/retry-event.ts'
@@ -51,6 +61,7 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
 
   readonly #options: ResolvedSqliteStoreOptions
   readonly #newId = createUuidV7Generator(Date.now)
+  readonly #topics = new Topics()
   #group: { readonly group: Group<SqliteTx>; readonly slot: WorkerSlot } | undefined
 
   constructor(file: string, options: SqliteStoreOptions = {}) {
@@ -78,12 +89,18 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
     { deadlineMs }: { deadlineMs: number },
   ): Promise<readonly Recorded[]> {
     const known = await this.findKnown(drafts)
-    const rest = drafts.filter((_, index) => known[index] === undefined)
+    const rest = drafts
+      .filter((_, index) => known[index] === undefined)
+      .map((draft) => ({
+        id: this.#newId(),
+        topic: this.#topics.of(draft.source, draft.type),
+        draft,
+      }))
     if (rest.length === 0) return known.filter((recorded) => recorded !== undefined)
 
     const { identity, writer } = this.connections.getOpen()
     const stored = await writer.transact({ waitMs: deadlineMs, durable: true }, (connection) =>
-      recordEvents(connection, { drafts: rest, newId: this.#newId }),
+      recordEvents(connection, rest),
     )
     // No answer for what went into a file that nobody can open again.
     identity.check()
@@ -140,8 +157,8 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
     return group
   }
 
-  nextDueInMs(options = { exceptLeasable: false }): Promise<number | undefined> {
-    return this.connections.read((reader) => findNextDueInMs(reader, options))
+  look(request: LookRequest): Promise<Look> {
+    return this.connections.read((reader) => look(reader, request))
   }
 
   settleLost(settlement: Extract<Settlement, { state: 'ready' | 'dead' }>): Promise<boolean> {
@@ -164,10 +181,10 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   }
 
   /** While a group of ours is open nobody can sweep, and its end moves the heart of its slot. */
-  async beatWorker(workerId: string, slots: number): Promise<void> {
+  async beatWorker(beat: WorkerBeat): Promise<void> {
     if (this.#group !== undefined) return
     await this.connections.write('lazily', (connection) =>
-      beatWorker(connection, { workerId, slots, process: getOwnProcess() }),
+      beatWorker(connection, beat, getOwnProcess()),
     )
   }
 
@@ -190,16 +207,26 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
     ])
   }
 
-  listUnhandled(page: { limit: number; after: string | undefined }): Promise<UnhandledPage> {
+  listHandled(deadAfterMs: number): Promise<readonly HandledPattern[]> {
+    return this.connections.read((reader) => listHandled(reader, deadAfterMs))
+  }
+
+  parkUnhandled(request: {
+    kind: DueKind
+    topics: readonly Topic[]
+    limit: number
+  }): Promise<readonly ParkedEvent[]> {
+    return this.connections.write('durably', (connection) => parkUnhandled(connection, request))
+  }
+
+  listUnhandled(page: { limit: number; after: Topic }): Promise<readonly UnhandledTopic[]> {
     return this.connections.read((reader) => listUnhandled(reader, page))
   }
 
-  wakeUnhandled(
-    pairs: readonly { source: string; type: string }[],
-    limit: number,
-  ): Promise<number> {
+  async wakeUnhandled(topics: readonly Topic[], limit: number): Promise<number> {
+    if (topics.length === 0) return 0
     return this.connections.write('durably', (connection) =>
-      wakeUnhandled(connection, { pairs, limit }),
+      wakeUnhandled(connection, topics, limit),
     )
   }
 

@@ -10,17 +10,16 @@ export const STEPS_SCHEMA = `
   alter table {prefix}queue add column lease_worker text;
   alter table {prefix}queue add column lease_until integer;
 
-  drop index {prefix}queue_fresh;
-  drop index {prefix}queue_again;
-  drop index {prefix}queue_suspect;
-  create index {prefix}queue_fresh on {prefix}queue (run_at, event_id)
+  create index {prefix}queue_fresh on {prefix}queue (topic, run_at, event_id)
    where parked is null and attempts = 0 and crashes = 0 and leasable = 0;
-  create index {prefix}queue_again on {prefix}queue (run_at, event_id)
+  create index {prefix}queue_again on {prefix}queue (topic, run_at, event_id)
    where parked is null and attempts > 0 and crashes = 0 and leasable = 0;
   create index {prefix}queue_suspect on {prefix}queue (run_at, event_id)
    where parked is null and crashes > 0 and leasable = 0;
-  create index {prefix}queue_leasable on {prefix}queue (run_at, event_id)
+  create index {prefix}queue_leasable on {prefix}queue (topic, run_at, event_id)
    where parked is null and leasable = 1 and lease_token is null;
+  create index {prefix}queue_later on {prefix}queue (run_at)
+   where parked is null and attempts > 0 and lease_token is null;
   create index {prefix}queue_leased on {prefix}queue (lease_worker)
    where lease_token is not null;
 

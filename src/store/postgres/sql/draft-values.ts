@@ -1,26 +1,29 @@
 import { isUtf8 } from 'node:buffer'
 import type { Digest } from '../../../model/digest.ts'
 import type { EventDraft, EventId } from '../../../model/event.ts'
+import type { Topic } from '../../../model/topic.ts'
 import { byteaArray, digestArray, plainArray, textArray, timestampArray } from '../binary-array.ts'
 
 /** A draft with the id it will have if it turns out to be new. */
 export interface NumberedDraft {
   readonly id: EventId
+  readonly topic: Topic
   readonly draft: EventDraft
 }
 
 // $1 id  $2 source  $3 event key  $4 type  $5 key hash  $6 fingerprint  $7 content hash
-// $8 body  $9 headers  $10 received at  $11 occurred at  $12 secret  $13 is text
+// $8 body  $9 headers  $10 received at  $11 occurred at  $12 secret  $13 is text  $14 topic
 export const DRAFTS = `
          unnest($1::uuid[], $2::text[], $3::bytea[], $4::text[], $5::bytea[], $6::bytea[], $7::bytea[],
                 $8::bytea[], $9::text[], $10::timestamptz[], $11::timestamptz[], $12::text[],
-                $13::boolean[])
+                $13::boolean[], $14::bigint[])
            with ordinality
            as draft (id, source, event_key, type, key_hash, fingerprint, content_hash,
-                     body, headers, received_at, occurred_at, secret, is_text, ord)`
+                     body, headers, received_at, occurred_at, secret, is_text, topic, ord)`
 
 export const EVENT_COLUMNS = `
-         id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text`
+         id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text,
+         topic`
 
 /** The parameters of `DRAFTS`. */
 export function draftValues(drafts: readonly NumberedDraft[]): unknown[] {
@@ -39,6 +42,7 @@ export function draftValues(drafts: readonly NumberedDraft[]): unknown[] {
     timestampArray(list.map(({ occurredAt }) => storableTime(occurredAt))),
     textArray(list.map(({ secret }) => secret)),
     plainArray(list.map(({ body }) => (isText(body) ? 't' : 'f'))),
+    plainArray(drafts.map(({ topic }) => topic)),
   ]
 }
 

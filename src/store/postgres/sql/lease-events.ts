@@ -60,14 +60,14 @@ export async function leaseClaimed(
   })
 }
 
-// $1 worker  $2 limit  $3 lease in ms  $4 alone from  $5 suspect lock
+// $1 worker  $2 topics  $3 limits  $4 lease in ms  $5 alone from  $6 suspect lock
 const LEASE_DUE = `
   select event_id, token
-    from {schema}.lease_due($1, $2, $3, $4, $5, ${CLAIM_BYTES_MAX})`
+    from {schema}.lease_due($1, $2, $3, $4, $5, $6, ${CLAIM_BYTES_MAX})`
 
 // $1 events
 const EVENTS = `
-  select e.id as event_id, q.run, q.attempts - 1 as attempts, q.crashes, q.lease_token,
+  select e.id as event_id, q.topic, q.run, q.attempts - 1 as attempts, q.crashes, q.lease_token,
          ${CLAIMED_COLUMNS},
          exists (select from {schema}.steps s where s.event_id = q.event_id) as has_steps
     from {schema}.queue q
@@ -81,12 +81,13 @@ const EVENTS = `
  */
 export async function leaseDue(
   connections: Connections,
-  { workerId, limit, leaseMs, aloneFrom }: LeaseRequest,
+  { workerId, topics, leaseMs, aloneFrom }: LeaseRequest,
   suspectLock: string,
 ): Promise<readonly LeasedEvent[]> {
   const taken = await connections.commitQuery<'event_id' | 'token'>(LEASE_DUE, [
     workerId,
-    limit,
+    plainArray(topics.map(({ topic }) => topic)),
+    plainArray(topics.map(({ limit }) => limit)),
     leaseMs,
     aloneFrom,
     suspectLock,

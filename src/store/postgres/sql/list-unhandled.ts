@@ -1,44 +1,39 @@
-import type { UnhandledPage } from '../../contract.ts'
+import type { UnhandledTopic } from '../../contract.ts'
 import type { Connection } from '../connection.ts'
 
-// $1 limit  $2 the hash after which the page begins
+// $1 limit  $2 the topic after which the page begins
 //
-// Steps from one hash to the next: `distinct` would read every parked event, of which one pair may have
-// any number. The pair itself stands in any event that has the hash.
+// Steps from one topic to the next: `distinct` would read every parked event, of which one topic may have any
+// number. Its source and type stand in any event of it.
 const LIST = `
-  with recursive pair as (
-         (select wake_key, event_id
+  with recursive found as (
+         (select topic, event_id
             from {schema}.queue
-           where parked = 'unhandled' and wake_key > decode($2, 'hex')
-           order by wake_key
+           where parked = 'unhandled' and topic > $2::bigint
+           order by topic
            limit 1)
           union all
-         select next.wake_key, next.event_id
-           from pair
-          cross join lateral (select wake_key, event_id
+         select next.topic, next.event_id
+           from found
+          cross join lateral (select topic, event_id
                                 from {schema}.queue
-                               where parked = 'unhandled' and wake_key > pair.wake_key
-                               order by wake_key
+                               where parked = 'unhandled' and topic > found.topic
+                               order by topic
                                limit 1) next)
-  select encode(page.wake_key, 'hex') as wake_key, e.source, e.type
-    from (select * from pair limit $1::integer) page
-    left join lateral (select source, type from {schema}.events where id = page.event_id limit 1) e on true
-   order by page.wake_key`
+  select page.topic, e.source, e.type
+    from (select * from found limit $1::integer) page
+    join lateral (select source, type from {schema}.events where id = page.event_id limit 1) e on true
+   order by page.topic`
 
-/** The (source, type) pairs of events that no handler was found for, in the order of their hashes. */
+/** The topics of events that are parked because no handler was found for them. */
 export async function listUnhandled(
   connection: Connection,
-  { limit, after }: { limit: number; after: string | undefined },
-): Promise<UnhandledPage> {
-  const { rows } = await connection.query<'wake_key' | 'source' | 'type'>(LIST, [
-    limit + 1,
-    after ?? '',
-  ])
-  const page = rows.slice(0, limit)
-  return {
-    pairs: page.flatMap(({ source, type }) =>
-      source === null || type === null ? [] : [{ source, type }],
-    ),
-    next: rows.length > limit ? (page.at(-1)?.wake_key ?? undefined) : undefined,
-  }
+  { limit, after }: { limit: number; after: number },
+): Promise<readonly UnhandledTopic[]> {
+  const { rows } = await connection.query<'topic' | 'source' | 'type'>(LIST, [limit, after])
+  return rows.map(({ topic, source, type }) => ({
+    topic: Number(topic),
+    source: source ?? '',
+    type: type ?? '',
+  }))
 }

@@ -46,17 +46,17 @@ const CLAIM_VARIANTS = `
       on conflict do nothing
   returning event_id`
 
-// $1 to $13 drafts  $14 states  $15 reasons
+// $1 to $14 drafts  $15 states  $16 reasons
 const STORE_PARKED = `
   with draft as materialized (
          select * from ${DRAFTS}),
        stored as (
          insert into {schema}.events (${EVENT_COLUMNS})
          select ${EVENT_COLUMNS} from draft)
-  insert into {schema}.queue (event_id, run_at, parked, reason, bytes)
-  select draft.id, clock_timestamp(), state.parked, state.reason, octet_length(draft.body)
+  insert into {schema}.queue (event_id, topic, run_at, parked, reason, bytes)
+  select draft.id, draft.topic, clock_timestamp(), state.parked, state.reason, octet_length(draft.body)
     from draft
-    join unnest($14::text[], $15::text[]) with ordinality as state (parked, reason, ord) using (ord)`
+    join unnest($15::text[], $16::text[]) with ordinality as state (parked, reason, ord) using (ord)`
 
 // $1 hashes, all claimed by this transaction  $2 the events they shall stand for
 const MOVE_KEYS = `
@@ -71,8 +71,8 @@ const REVIVE = `
          delete from {schema}.outcomes
           where event_id = any($1::uuid[]) and state = 'dead'
          returning event_id, run)
-  insert into {schema}.queue (event_id, run, run_at, bytes)
-  select gone.event_id, gone.run, clock_timestamp(), octet_length(e.body)
+  insert into {schema}.queue (event_id, topic, run, run_at, bytes)
+  select gone.event_id, e.topic, gone.run, clock_timestamp(), octet_length(e.body)
     from gone
     join {schema}.events e on e.id = gone.event_id
       on conflict do nothing

@@ -27,7 +27,7 @@ export const CREATE_RECORD_NEW = `
 create function {schema}.record_new(
   ids uuid[], sources text[], event_keys bytea[], types text[], key_hashes bytea[], fingerprints bytea[],
   content_hashes bytea[], bodies bytea[], header_texts text[], received timestamptz[], occurred timestamptz[],
-  secrets text[], are_text boolean[], lock_timeout_ms integer)
+  secrets text[], are_text boolean[], topics bigint[], lock_timeout_ms integer)
 returns table (ord bigint, has_key boolean, has_content boolean)
 language plpgsql as $record_new$
 #variable_conflict use_column
@@ -57,15 +57,16 @@ begin
   -- Nearly always: everything in the batch is new.
   if claimed = cardinality(ids) + watched then
     insert into {schema}.events
-           (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text)
+           (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text,
+            topic)
     select * from unnest(ids, sources, event_keys, types, key_hashes, bodies, header_texts, received, occurred,
-                         secrets, are_text);
-    insert into {schema}.queue (event_id, run_at, parked, reason, bytes)
-    select id, clock_timestamp(),
+                         secrets, are_text, topics);
+    insert into {schema}.queue (event_id, topic, run_at, parked, reason, bytes)
+    select id, topic, clock_timestamp(),
            case when event_key is null then 'quarantined' end,
            case when event_key is null then 'no key' end,
            octet_length(body)
-      from unnest(ids, event_keys, bodies) as draft (id, event_key, body);
+      from unnest(ids, topics, event_keys, bodies) as draft (id, topic, event_key, body);
     return;
   end if;
 
@@ -77,20 +78,22 @@ begin
                 exists (select from {schema}.keys k
                          where k.hash = content_hash and k.event_id = id) as has_content
            from unnest(ids, sources, event_keys, types, key_hashes, content_hashes, bodies, header_texts,
-                       received, occurred, secrets, are_text)
+                       received, occurred, secrets, are_text, topics)
            with ordinality
            as draft (id, source, event_key, type, key_hash, content_hash, body, headers,
-                     received_at, occurred_at, secret, is_text, ord)),
+                     received_at, occurred_at, secret, is_text, topic, ord)),
        stored as (
          insert into {schema}.events
-                (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text)
-         select id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text
+                (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text,
+                 topic)
+         select id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text,
+                topic
            from draft
           where has_key and (content_hash is null or has_content)
-         returning id, event_key, body),
+         returning id, topic, event_key, body),
        queued as (
-         insert into {schema}.queue (event_id, run_at, parked, reason, bytes)
-         select id, clock_timestamp(),
+         insert into {schema}.queue (event_id, topic, run_at, parked, reason, bytes)
+         select id, topic, clock_timestamp(),
                 case when event_key is null then 'quarantined' end,
                 case when event_key is null then 'no key' end,
                 octet_length(body)
@@ -102,10 +105,10 @@ begin
 end
 $record_new$;`
 
-// $1 to $13 drafts  $14 lock timeout in ms, where the call is a transaction of its own
+// $1 to $14 drafts  $15 lock timeout in ms, where the call is a transaction of its own
 const RECORD_NEW = `
   select ord, has_key, has_content
-    from {schema}.record_new($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+    from {schema}.record_new($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 
 /** A draft that is known already, or whose content is. */
 export interface UnsettledDraft extends NumberedDraft {

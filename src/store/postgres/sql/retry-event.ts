@@ -7,8 +7,8 @@ const RETRY = `
          delete from {schema}.outcomes
           where event_id = $1 and state = 'dead'
          returning event_id, run)
-  insert into {schema}.queue (event_id, run, run_at, bytes)
-  select gone.event_id, gone.run, clock_timestamp(), octet_length(e.body)
+  insert into {schema}.queue (event_id, topic, run, run_at, bytes)
+  select gone.event_id, e.topic, gone.run, clock_timestamp(), octet_length(e.body)
     from gone
     join {schema}.events e on e.id = gone.event_id`
 

@@ -1,17 +1,13 @@
-import type { Settlement } from '../../../model/outcome.ts'
 import type { LeasedSettlement } from '../../steps-contract.ts'
 import type { Connections } from '../connections.ts'
-import { byteaArray, plainArray, textArray } from '../binary-array.ts'
-import { wakeKey } from '../wake-key.ts'
+import { plainArray, textArray } from '../binary-array.ts'
 import { wholeMs } from './settle.ts'
 
 // $1 events  $2 runs  $3 tokens  $4 states  $5 attempts  $6 durations  $7 reasons  $8 results
-// $9 retry in ms  $10 wake keys  $11 failures  $12 messages  $13 durations of failures
+// $9 retry in ms  $10 failures  $11 messages  $12 durations of failures
 const SETTLE = `
   select ord
-    from {schema}.settle_leased($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
-
-type Row = LeasedSettlement['settlement']
+    from {schema}.settle_leased($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 
 /** A transaction of its own, in one round trip. */
 export async function settleLeased(
@@ -30,15 +26,10 @@ export async function settleLeased(
     textArray(rows.map((row) => ('reason' in row ? row.reason : null))),
     textArray(rows.map((row) => (row.state === 'done' ? (row.result ?? null) : null))),
     plainArray(rows.map((row) => (row.state === 'ready' ? row.retryInMs : 0))),
-    byteaArray(rows.map((row) => (isUnhandled(row) ? wakeKey(row) : null))),
     textArray(failures.map((failure) => failure?.reason ?? null)),
     textArray(failures.map((failure) => failure?.message ?? null)),
     plainArray(failures.map((failure) => wholeMs(failure?.durationMs ?? 0))),
   ])
   const found = new Set(written.map((row) => Number(row.ord)))
   return settlements.map((_, at) => found.has(at + 1))
-}
-
-function isUnhandled(row: Row): row is Extract<Settlement, { state: 'unhandled' }> {
-  return row.state === 'unhandled'
 }

@@ -14,8 +14,7 @@
 import { HookonceError } from '../../../errors.ts'
 import type { FailedAttempt, Settlement } from '../../../model/outcome.ts'
 import type { Connection } from '../connection.ts'
-import { byteaArray, plainArray, textArray } from '../binary-array.ts'
-import { wakeKey } from '../wake-key.ts'
+import { plainArray, textArray } from '../binary-array.ts'
 
 export const CREATE_SETTLE_RESTING = `
 create function {schema}.settle_resting(
@@ -63,13 +62,13 @@ const RUN_AGAIN = `
          returning 1)
   select (select count(*) from changed) as found, pg_current_xact_id() as xid`
 
-// $1 events  $2 runs  $3 wake keys
+// $1 events  $2 runs
 const PARK_UNHANDLED = `
   with s as materialized (
-         select * from unnest($1::uuid[], $2::integer[], $3::bytea[]) as s (event_id, run, wake_key)),
+         select * from unnest($1::uuid[], $2::integer[]) as s (event_id, run)),
        changed as (
          update {schema}.queue q
-            set parked = 'unhandled', reason = 'no handler for its type', wake_key = s.wake_key
+            set parked = 'unhandled', reason = 'no handler for its type'
            from s
           where q.event_id = any($1::uuid[])
             and q.event_id = s.event_id and q.run = s.run
@@ -101,7 +100,7 @@ export async function settle(
   if (resting.length > 0) await expectAll(connection, xid, resting, REST, restValues(resting))
   if (again.length > 0) await expectAll(connection, xid, again, RUN_AGAIN, againValues(again))
   if (unhandled.length > 0)
-    await expectAll(connection, xid, unhandled, PARK_UNHANDLED, unhandledValues(unhandled))
+    await expectAll(connection, xid, unhandled, PARK_UNHANDLED, idsOf(unhandled))
   if (failed.length > 0) await addAttempts(connection, failed)
 }
 
@@ -158,10 +157,6 @@ function againValues(settlements: readonly Settled<'ready'>[]): unknown[] {
     plainArray(settlements.map(({ attempt }) => attempt)),
     plainArray(settlements.map(({ retryInMs }) => retryInMs)),
   ]
-}
-
-function unhandledValues(settlements: readonly Settled<'unhandled'>[]): unknown[] {
-  return [...idsOf(settlements), byteaArray(settlements.map(wakeKey))]
 }
 
 function idsOf(settlements: readonly { eventId: string; run: number }[]): [string, string] {

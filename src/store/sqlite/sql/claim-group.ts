@@ -17,26 +17,27 @@
  * @module
  */
 
-import type { ClaimedEvent, ClaimRequest } from '../../contract.ts'
+import type { ClaimedEvent, ClaimRequest, DueKind } from '../../contract.ts'
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
 
-const KINDS: Readonly<Record<ClaimRequest['kind'], string>> = {
+export const DUE: Readonly<Record<DueKind, string>> = {
   fresh: 'q.parked is null and q.attempts = 0 and q.crashes = 0 and q.leasable = 0',
   again: 'q.parked is null and q.attempts > 0 and q.crashes = 0 and q.leasable = 0',
   suspect: 'q.parked is null and q.crashes > 0 and q.leasable = 0',
+  leasable: 'q.parked is null and q.leasable = 1 and q.lease_token is null',
 }
 
-export const CANDIDATE_COLUMNS = `q.event_id, q.run, q.attempts, q.crashes,
+export const CANDIDATE_COLUMNS = `q.event_id, q.topic, q.run, q.attempts, q.crashes,
          e.source, e.event_key, e.key_hash, cast(e.type as blob) as type, e.body, e.headers,
          e.received_at, e.occurred_at`
 
-// 1 worker id  2 slot  3 limit
+// 1 topic  2 worker id  3 slot  4 limit
 const LIST: Readonly<Record<ClaimRequest['kind'], string>> = {
-  fresh: selectDue(KINDS.fresh),
-  again: selectDue(KINDS.again),
-  suspect: selectDue(KINDS.suspect),
+  fresh: selectDue(DUE.fresh),
+  again: selectDue(DUE.again),
+  suspect: selectDue(DUE.suspect),
 }
 
 function selectDue(kind: string): string {
@@ -45,6 +46,7 @@ function selectDue(kind: string): string {
     from {prefix}queue q
     join {prefix}events e on e.id = q.event_id
    where ${kind}
+     and q.topic = ?
      and q.run_at <= cast(unixepoch('subsec') * 1000 as integer)
      and (q.event_id, q.attempts + 1) not in
          (select r.value ->> 'eventId', r.value ->> 'attempt'
@@ -65,24 +67,29 @@ const RECHECK = `
      and parked is null
      and leasable = 0`
 
-/** Due events of a kind that no other slot is listed as running, oldest first. */
+/** Due events of a kind that no other slot is listed as running, topic by topic as asked, each oldest first. */
 export function listCandidates(
   connection: Connection,
-  { slot, kind, limit }: Pick<ClaimRequest, 'slot' | 'kind' | 'limit'>,
+  { slot, kind, topics, enough }: Pick<ClaimRequest, 'slot' | 'kind' | 'topics' | 'enough'>,
 ): ClaimedEvent[] {
-  // What failed or crashed before runs alone, so that it can take nothing else down.
-  const most = kind === 'fresh' ? limit : Math.min(limit, 1)
-  return connection
-    .all<CandidateRow>(LIST[kind], [slot.workerId, slot.slot, most])
-    .map(toClaimedEvent)
+  const candidates: ClaimedEvent[] = []
+  for (const { topic, limit } of topics) {
+    // What failed or crashed before runs alone, so that it can take nothing else down.
+    const most = kind === 'fresh' ? limit : 1
+    const rows = connection.all<CandidateRow>(LIST[kind], [topic, slot.workerId, slot.slot, most])
+    candidates.push(...rows.map(toClaimedEvent))
+    if (candidates.length >= (kind === 'fresh' ? enough : 1)) break
+  }
+  return candidates
 }
 
 /** Whether a claim would find anything, asked without the write lock. */
 export function hasCandidates(
   connection: Connection,
-  { slot, kind }: Pick<ClaimRequest, 'slot' | 'kind'>,
+  { slot, kind, topics }: Pick<ClaimRequest, 'slot' | 'kind' | 'topics'>,
 ): boolean {
-  return listCandidates(connection, { slot, kind, limit: 1 }).length > 0
+  const each = topics.map(({ topic }) => ({ topic, limit: 1 }))
+  return listCandidates(connection, { slot, kind, topics: each, enough: 1 }).length > 0
 }
 
 /** Whether the event is queued as it was when it was chosen. */
@@ -93,6 +100,7 @@ export function isStillClaimable(connection: Connection, event: ClaimedEvent): b
 
 export type CandidateRow = {
   event_id: string
+  topic: number
   run: number
   attempts: number
   crashes: number
@@ -117,6 +125,7 @@ export function toClaimedEvent(row: CandidateRow): ClaimedEvent {
     key: row.event_key === null ? '' : decodeText(row.event_key),
     keyHash: Buffer.from(row.key_hash).toString('hex'),
     type: decodeText(row.type),
+    topic: row.topic,
     body: { bytes: row.body },
     headers: JSON.parse(row.headers) as DeliveryHeaders,
     receivedAt: new Date(row.received_at),

@@ -5,10 +5,10 @@
  * @module
  */
 
-import type { ClaimedEvent } from '../../contract.ts'
+import type { ClaimedEvent, TopicShare } from '../../contract.ts'
 import type { GroupLeaseRequest, LeasedEvent, LeaseRequest } from '../../steps-contract.ts'
 import type { Connection } from '../connection.ts'
-import { CANDIDATE_COLUMNS, toClaimedEvent } from './claim-group.ts'
+import { CANDIDATE_COLUMNS, DUE, toClaimedEvent } from './claim-group.ts'
 import type { CandidateRow } from './claim-group.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
@@ -80,23 +80,23 @@ const HEART_BEATS = `
      and heart_at > ${NOW} - ?
    limit 1`
 
-const DUE = `
+const LEASABLE = `
   select ${CANDIDATE_COLUMNS}
     from {prefix}queue q
     join {prefix}events e on e.id = q.event_id
-   where q.parked is null
-     and q.leasable = 1
-     and q.lease_token is null
+   where ${DUE.leasable}
      and q.run_at <= ${NOW}`
 
-// 1 crashes  2 limit
-const LIST_DUE = `${DUE}
+// 1 topic  2 crashes  3 limit
+const LIST_DUE = `${LEASABLE}
+     and q.topic = ?
      and q.crashes < ?
    order by q.run_at, q.event_id
    limit ?`
 
-// 1 crashes
-const FIND_SUSPECT = `${DUE}
+// 1 topics as JSON  2 crashes
+const FIND_SUSPECT = `${LEASABLE}
+     and q.topic in (select value from json_each(?))
      and q.crashes >= ?
    order by q.run_at, q.event_id
    limit 1`
@@ -111,24 +111,31 @@ const SUSPECT_RUNS = `
 
 /** Whether `leaseDue` would find anything, asked without the write lock. */
 export function hasLeasable(connection: Connection): boolean {
-  return connection.all(`${DUE} limit 1`).length > 0
+  return connection.all(`${LEASABLE} limit 1`).length > 0
 }
 
 export function leaseDue(
   connection: Connection,
-  { workerId, limit, leaseMs, aloneFrom }: LeaseRequest,
+  { workerId, topics, leaseMs, aloneFrom }: LeaseRequest,
 ): LeasedEvent[] {
   // A worker without a record, or whose heart has stopped, would lose the lease at once.
   if (connection.all(HEART_BEATS, [workerId, leaseMs]).length === 0) return []
-  return listDue(connection, limit, aloneFrom).map((row) =>
+  return listDue(connection, topics, aloneFrom).map((row) =>
     lease(connection, toClaimedEvent(row), workerId, leaseMs),
   )
 }
 
-function listDue(connection: Connection, limit: number, aloneFrom: number): CandidateRow[] {
-  const suspects = connection.all<CandidateRow>(FIND_SUSPECT, [aloneFrom])
+function listDue(
+  connection: Connection,
+  topics: readonly TopicShare[],
+  aloneFrom: number,
+): CandidateRow[] {
+  const list = JSON.stringify(topics.map(({ topic }) => topic))
+  const suspects = connection.all<CandidateRow>(FIND_SUSPECT, [list, aloneFrom])
   if (suspects.length > 0 && connection.all(SUSPECT_RUNS, [aloneFrom]).length === 0) return suspects
-  return connection.all<CandidateRow>(LIST_DUE, [aloneFrom, limit])
+  return topics.flatMap(({ topic, limit }) =>
+    connection.all<CandidateRow>(LIST_DUE, [topic, aloneFrom, limit]),
+  )
 }
 
 // 1 worker id  2 known tokens as JSON

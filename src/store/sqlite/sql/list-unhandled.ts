@@ -1,29 +1,34 @@
-import type { UnhandledPage } from '../../contract.ts'
+import type { UnhandledTopic } from '../../contract.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
 
-// 1 source and 2 type of the last pair of the page before  3 limit
+// 1 the topic after which the page begins  2 limit
+//
+// Steps from one topic to the next: `distinct` would read every parked event, of which one topic may have any
+// number. Its source and type stand in any event of it.
 const LIST = `
-  select distinct e.source, cast(e.type as blob) as type
-    from {prefix}queue q
-    join {prefix}events e on e.id = q.event_id
-   where q.parked = 'unhandled'
-     and (e.source, e.type) > (?, ?)
-   order by e.source, e.type
-   limit ?`
+  with recursive found (topic) as (
+         select min(topic)
+           from {prefix}queue
+          where parked = 'unhandled' and topic > ?
+          union all
+         select (select min(topic)
+                   from {prefix}queue
+                  where parked = 'unhandled' and topic > found.topic)
+           from found
+          where found.topic is not null)
+  select page.topic, e.source, cast(e.type as blob) as type
+    from (select topic from found where topic is not null limit ?) page
+    join {prefix}events e
+      on e.id = (select event_id from {prefix}queue where parked = 'unhandled' and topic = page.topic limit 1)
+   order by page.topic`
 
-/** Sorts before every pair, since a source has a name. */
-const BEFORE_ALL = ['', '']
-
+/** The topics of events that are parked because no handler was found for them. */
 export function listUnhandled(
   connection: Connection,
-  { limit, after }: { limit: number; after: string | undefined },
-): UnhandledPage {
-  const [source, type] = after === undefined ? BEFORE_ALL : (JSON.parse(after) as string[])
-  const pairs = connection
-    .all<{ source: string; type: Uint8Array }>(LIST, [source, type, limit])
-    .map((row) => ({ source: row.source, type: decodeText(row.type) }))
-  const last = pairs.at(-1)
-  const isFull = pairs.length === limit && last !== undefined
-  return { pairs, next: isFull ? JSON.stringify([last.source, last.type]) : undefined }
+  { limit, after }: { limit: number; after: number },
+): readonly UnhandledTopic[] {
+  return connection
+    .all<{ topic: number; source: string; type: Uint8Array }>(LIST, [after, limit])
+    .map(({ topic, source, type }) => ({ topic, source, type: decodeText(type) }))
 }

@@ -15,6 +15,7 @@ import type { Digest } from '../../../model/digest.ts'
 import type { EventDraft, EventId, Recorded } from '../../../model/event.ts'
 import type { Connection } from '../connection.ts'
 import { eventValues, recordNew } from './record-new.ts'
+import type { NumberedDraft } from './record-new.ts'
 import { retryEvent } from './retry-event.ts'
 
 // 1 hash
@@ -36,22 +37,18 @@ const INSERT_KEY = `
 
 const INSERT_EVENT = `
   insert into {prefix}events
-         (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+         (id, source, event_key, type, topic, key_hash, body, headers, received_at, occurred_at, secret)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-// 1 event id  2 parked  3 parked reason
+// 1 event id  2 topic  3 parked  4 parked reason
 const INSERT_QUEUE = `
-  insert into {prefix}queue (event_id, run_at, parked, parked_reason)
-  values (?, cast(unixepoch('subsec') * 1000 as integer), ?, ?)`
+  insert into {prefix}queue (event_id, topic, run_at, parked, parked_reason)
+  values (?, ?, cast(unixepoch('subsec') * 1000 as integer), ?, ?)`
 
 /** One answer per draft, in their order. Inside a write transaction. */
-export function recordEvents(
-  connection: Connection,
-  { drafts, newId }: { drafts: readonly EventDraft[]; newId: () => EventId },
-): Recorded[] {
-  const numbered = drafts.map((draft) => ({ id: newId(), draft }))
-  if (recordNew(connection, numbered)) return numbered.map(({ id }) => accepted(id))
-  return drafts.map((draft) => recordEvent(connection, draft, newId))
+export function recordEvents(connection: Connection, drafts: readonly NumberedDraft[]): Recorded[] {
+  if (recordNew(connection, drafts)) return drafts.map(({ id }) => accepted(id))
+  return drafts.map((numbered) => recordEvent(connection, numbered))
 }
 
 function accepted(eventId: EventId): Recorded {
@@ -66,12 +63,13 @@ export function findKnown(connection: Connection, draft: EventDraft): Recorded |
   return { status: 'duplicate', eventId: found.eventId }
 }
 
-function recordEvent(connection: Connection, draft: EventDraft, newId: () => EventId): Recorded {
+function recordEvent(connection: Connection, numbered: NumberedDraft): Recorded {
+  const { draft } = numbered
   const known = findKey(connection, draft.keyHash)
   if (known !== undefined) {
     const same = findSame(connection, draft, known)
     if (same !== undefined) return recordSame(connection, draft, same)
-    return recordConflict(connection, draft, newId())
+    return recordConflict(connection, numbered)
   }
 
   const first = draft.contentHash === undefined ? undefined : findKey(connection, draft.contentHash)
@@ -80,7 +78,7 @@ function recordEvent(connection: Connection, draft: EventDraft, newId: () => Eve
     insertKey(connection, draft.keyHash, draft, first.eventId)
     return recordSame(connection, draft, first)
   }
-  return recordOneNew(connection, draft, { eventId: newId(), seenBefore: first !== undefined })
+  return recordOneNew(connection, numbered, { seenBefore: first !== undefined })
 }
 
 /** Of a key that is known: the event with this draft's content, the first one or a conflict kept beside it. */
@@ -100,29 +98,31 @@ function recordSame(connection: Connection, draft: EventDraft, known: KnownKey):
   return { status: 'duplicate', eventId }
 }
 
-function recordConflict(connection: Connection, draft: EventDraft, eventId: EventId): Recorded {
+function recordConflict(connection: Connection, numbered: NumberedDraft): Recorded {
+  const { id: eventId, topic, draft } = numbered
   insertKey(connection, variantDigestOf(draft), draft, eventId)
   if (draft.contentHash !== undefined) insertKey(connection, draft.contentHash, draft, eventId)
-  insertEvent(connection, draft, eventId)
-  connection.run(INSERT_QUEUE, [eventId, 'conflict', 'same key, other content'])
+  connection.run(INSERT_EVENT, eventValues(numbered))
+  connection.run(INSERT_QUEUE, [eventId, topic, 'conflict', 'same key, other content'])
   return { status: 'conflict', eventId }
 }
 
 function recordOneNew(
   connection: Connection,
-  draft: EventDraft,
-  { eventId, seenBefore }: { eventId: EventId; seenBefore: boolean },
+  numbered: NumberedDraft,
+  { seenBefore }: { seenBefore: boolean },
 ): Recorded {
+  const { id: eventId, topic, draft } = numbered
   insertKey(connection, draft.keyHash, draft, eventId)
   if (draft.contentHash !== undefined) insertKey(connection, draft.contentHash, draft, eventId)
-  insertEvent(connection, draft, eventId)
+  connection.run(INSERT_EVENT, eventValues(numbered))
 
   const reason = findQuarantineReason(draft, seenBefore)
   if (reason === undefined) {
-    connection.run(INSERT_QUEUE, [eventId, null, null])
+    connection.run(INSERT_QUEUE, [eventId, topic, null, null])
     return accepted(eventId)
   }
-  connection.run(INSERT_QUEUE, [eventId, 'quarantined', reason])
+  connection.run(INSERT_QUEUE, [eventId, topic, 'quarantined', reason])
   return { status: 'quarantined', eventId, reason }
 }
 
@@ -162,8 +162,4 @@ function insertKey(
   eventId: EventId,
 ): void {
   connection.run(INSERT_KEY, [digestBytes(hash), eventId, digestBytes(draft.fingerprint)])
-}
-
-function insertEvent(connection: Connection, draft: EventDraft, eventId: EventId): void {
-  connection.run(INSERT_EVENT, eventValues({ id: eventId, draft }))
 }

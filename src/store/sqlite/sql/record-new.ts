@@ -11,6 +11,7 @@
 import { digestBytes } from '../../../model/digest.ts'
 import type { Digest } from '../../../model/digest.ts'
 import type { EventDraft, EventId } from '../../../model/event.ts'
+import type { Topic } from '../../../model/topic.ts'
 import type { Connection } from '../connection.ts'
 
 /** Rows in one statement, largest first. Each is a text of its own, prepared once. */
@@ -23,12 +24,12 @@ const INSERT_KEYS = textsOf(
 )
 const INSERT_EVENTS = textsOf(
   `insert into {prefix}events
-          (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret) values`,
-  '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+          (id, source, event_key, type, topic, key_hash, body, headers, received_at, occurred_at, secret) values`,
+  '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
 )
 const INSERT_QUEUED = textsOf(
-  'insert into {prefix}queue (event_id, run_at) values',
-  "(?, cast(unixepoch('subsec') * 1000 as integer))",
+  'insert into {prefix}queue (event_id, topic, run_at) values',
+  "(?, ?, cast(unixepoch('subsec') * 1000 as integer))",
 )
 
 // 1 hash  2 event id
@@ -38,6 +39,7 @@ const DELETE_KEY = `
 /** A draft with the id it will have if it turns out to be new. */
 export interface NumberedDraft {
   readonly id: EventId
+  readonly topic: Topic
   readonly draft: EventDraft
 }
 
@@ -53,7 +55,7 @@ export function recordNew(connection: Connection, drafts: readonly NumberedDraft
   insertAll(
     connection,
     INSERT_QUEUED,
-    drafts.map(({ id }) => [id]),
+    drafts.map(({ id, topic }) => [id, topic]),
   )
   return true
 }
@@ -67,13 +69,14 @@ function keysOf({ id, draft }: NumberedDraft): readonly (readonly unknown[])[] {
 }
 
 /** What a row of the table of events holds, in the order of its columns. */
-export function eventValues({ id, draft }: NumberedDraft): readonly unknown[] {
+export function eventValues({ id, topic, draft }: NumberedDraft): readonly unknown[] {
   return [
     id,
     draft.source,
     draft.key === undefined ? null : Buffer.from(draft.key),
     // As on PostgreSQL, whose text cannot hold a NUL: a handler is found by the same name on both.
     draft.type.replaceAll('\0', '\ufffd'),
+    topic,
     digestBytes(draft.keyHash),
     draft.body,
     JSON.stringify(draft.headers),

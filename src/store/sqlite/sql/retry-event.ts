@@ -8,10 +8,12 @@ const DELETE_OUTCOME = `
      and state = 'dead'
   returning run`
 
-// 1 event id  2 run
+// 1 run  2 event id
 const INSERT_QUEUE = `
-  insert into {prefix}queue (event_id, run, run_at)
-  values (?, ?, cast(unixepoch('subsec') * 1000 as integer))
+  insert into {prefix}queue (event_id, topic, run, run_at)
+  select id, topic, ?, cast(unixepoch('subsec') * 1000 as integer)
+    from {prefix}events
+   where id = ?
       on conflict do nothing`
 
 /**
@@ -21,6 +23,6 @@ const INSERT_QUEUE = `
 export function retryEvent(connection: Connection, eventId: EventId): boolean {
   const [outcome] = connection.all<{ run: number }>(DELETE_OUTCOME, [eventId])
   if (outcome === undefined) return false
-  connection.run(INSERT_QUEUE, [eventId, outcome.run])
+  connection.run(INSERT_QUEUE, [outcome.run, eventId])
   return true
 }

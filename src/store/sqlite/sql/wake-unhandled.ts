@@ -1,26 +1,24 @@
+import type { Topic } from '../../../model/topic.ts'
 import type { Connection } from '../connection.ts'
 
-// 1 source  2 type  3 limit
+// 1 topics as JSON  2 limit
 const WAKE = `
   update {prefix}queue
      set parked = null,
          parked_reason = null,
          run_at = cast(unixepoch('subsec') * 1000 as integer)
    where event_id in
-         (select q.event_id
-            from {prefix}queue q
-            join {prefix}events e on e.id = q.event_id
-           where q.parked = 'unhandled'
-             and e.source = ?
-             and e.type = ?
+         (select event_id
+            from {prefix}queue
+           where parked = 'unhandled'
+             and topic in (select value from json_each(?))
            limit ?)`
 
-/** Returns how many were woken, at most `limit`. */
+/** Makes the unhandled events of these topics ready; returns how many. Inside a write transaction. */
 export function wakeUnhandled(
   connection: Connection,
-  { pairs, limit }: { pairs: readonly { source: string; type: string }[]; limit: number },
+  topics: readonly Topic[],
+  limit: number,
 ): number {
-  let woken = 0
-  for (const { source, type } of pairs) woken += connection.run(WAKE, [source, type, limit - woken])
-  return woken
+  return connection.run(WAKE, [JSON.stringify(topics), limit])
 }

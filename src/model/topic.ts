@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto'
+
+/**
+ * A source and a type of event, as one number. Handlers are found by the two, and events take turns by them: the
+ * queue is claimed topic by topic, so that a flood of one cannot hold up another.
+ *
+ * 48 bits of a SHA-256, since every engine and JavaScript itself hold these exactly. Two pairs that share a number
+ * would only share their turns: which handlers an event has is decided by its source and type themselves.
+ */
+export type Topic = number
+
+/** A sender may invent types without end, and what is remembered of them may not grow for ever. */
+const REMEMBERED_MAX = 10_000
+
+/** Remembers what it has computed. */
+export class Topics {
+  readonly #known = new Map<string, Map<string, Topic>>()
+  #size = 0
+
+  of(source: string, type: string): Topic {
+    const known = this.#known.get(source)?.get(type)
+    if (known !== undefined) return known
+    const topic = topicOf(source, type)
+    if (this.#size >= REMEMBERED_MAX) {
+      this.#known.clear()
+      this.#size = 0
+    }
+    const types = this.#known.get(source) ?? new Map<string, Topic>()
+    types.set(type, topic)
+    this.#known.set(source, types)
+    this.#size += 1
+    return topic
+  }
+}
+
+/**
+ * The type as the stores keep it: neither of them can hold a NUL, and both replace it.
+ * A source's name has no control characters, so that no two pairs read the same.
+ */
+export function topicOf(source: string, type: string): Topic {
+  const text = `${source}\u001f${type.replaceAll('\0', '\ufffd')}`
+  return createHash('sha256').update(text).digest().readUIntBE(0, 6)
+}

@@ -1,0 +1,268 @@
+/**
+ * What a slot does next: which kind of claim, from which topics, how many events of each.
+ *
+ * - Topics take turns (`fair-order.ts`), so that a flood of one holds up no other.
+ * - What is fresh comes before what has failed, except now and then (`claim-order.ts`).
+ * - The last free slots are kept for a topic that has none and runs well. A flood, a type that only fails and a
+ *   handler that hangs can each have all the others, and an event of a quiet source still starts at once.
+ *
+ * What it knows of the queue comes from looks, which run beside the claims, and from what this process stores.
+ *
+ * @module
+ */
+
+import type { Topic } from '../model/topic.ts'
+import type { DueKind, DueTopic, Look, LookRequest, TopicShare } from '../store/contract.ts'
+import { listKinds } from './claim-order.ts'
+import { DueTopics } from './due-topics.ts'
+import type { OwnTopic } from './due-topics.ts'
+import { FairOrder } from './fair-order.ts'
+import type { Branch } from './fair-order.ts'
+import type { GroupSizes } from './group-sizes.ts'
+import type { HandlerRegistry, HandlerUnit } from './handlers.ts'
+import type { ResolvedWorkerOptions } from './options.ts'
+import type { TopicHealth } from './topic-health.ts'
+
+export interface AgendaContext {
+  readonly handlers: HandlerRegistry
+  readonly options: ResolvedWorkerOptions
+  readonly sizes: GroupSizes
+  readonly health: TopicHealth
+  readonly look: (request: LookRequest) => Promise<Look>
+  /** How many more events of a topic with step handlers may be leased now. */
+  readonly stepRoom: (topic: Topic) => number
+  /** A look beside the claims has found something. */
+  readonly onFound: () => void
+  /** Something is due that this worker has no handler for. */
+  readonly onForeign: () => void
+  readonly onError: (error: unknown) => void
+}
+
+/** A claim to make. Ends with `ended`, exactly once. */
+export interface Plan {
+  readonly kind: DueKind
+  readonly topics: readonly PlannedTopic[]
+}
+
+export interface PlannedTopic extends TopicShare {
+  readonly due: OwnTopic
+  readonly branch: Branch
+}
+
+/** How many topics a look returns at most, of each kind. */
+const LOOK_LIMIT = 256
+/** How often a busy worker looks at the queue beside its claims. */
+const LOOK_EVERY_MS = 100
+/** The same after word of a change, which may come with every delivery. */
+const LOOK_SOON_MS = 20
+/** A look that is slow, because the queue's index is full of what is dead, is made so much more rarely. */
+const LOOK_SHARE = 20
+/** So many topics share a group at most, beside the first, */
+const SIDE_TOPICS = 7
+/** each with so few events that the first does not wait for them; and only if it has not as many itself. */
+const SIDE_EVENTS = 10
+/** What a turn costs before it is known how long it takes, so that slots that begin together spread out. */
+const TURN_MS = 1
+
+export class Agenda {
+  readonly #context: AgendaContext
+  readonly #due: DueTopics
+  readonly #order = new FairOrder()
+  readonly #held = new Map<Topic, number>()
+  #busy = 0
+  #looking: Promise<number | undefined> | undefined
+  #after: Topic = -1
+  #emptyAt = -Infinity
+  #isLookWanted = false
+  #lookedAt = 0
+  #lookAgainAt = 0
+
+  constructor(context: AgendaContext) {
+    this.#context = context
+    this.#due = new DueTopics(context.handlers)
+  }
+
+  /** This process has stored or found an event that is due. Whether that is news. */
+  add(due: DueTopic): boolean {
+    const isNew = this.#due.add(due)
+    if (this.#due.hasForeign) this.#context.onForeign()
+    return isNew
+  }
+
+  /** When a claim last found nothing, on the clock of `performance.now()`. */
+  get emptyAt(): number {
+    return this.#emptyAt
+  }
+
+  /** Waits for a look that is under way. */
+  async idle(): Promise<void> {
+    await this.#looking?.catch(() => undefined)
+  }
+
+  handlersChanged(): void {
+    this.#due.handlersChanged()
+  }
+
+  /** The queue has changed: a slot that has nothing to do looks at once, a busy one soon. */
+  lookSoon(): void {
+    this.#isLookWanted = true
+    this.#lookAgainAt = Math.min(this.#lookAgainAt, this.#lookedAt + LOOK_SOON_MS)
+  }
+
+  /** The same as `next`, for a slot that has nothing else to do: after a look, if the queue has changed since the last. */
+  async nextAfterLook(turn: number): Promise<Plan | undefined> {
+    if (!this.#isLookWanted) return undefined
+    await this.lookAround()
+    return this.next(turn)
+  }
+
+  /** Topics that were found and that this worker has no handler for. */
+  takeForeign(): readonly DueTopic[] {
+    return this.#due.takeForeign()
+  }
+
+  /** What to do in the given turn of a slot, if there is anything that may be done now. */
+  next(turn: number): Plan | undefined {
+    if (performance.now() >= this.#lookAgainAt) this.#lookBeside()
+    for (const kind of listKinds(turn)) {
+      const plan = this.#plan(kind)
+      if (plan === undefined) continue
+      this.#busy += 1
+      for (const { topic, branch } of plan.topics) {
+        this.#held.set(topic, (this.#held.get(topic) ?? 0) + 1)
+        this.#order.charge(branch, TURN_MS)
+      }
+      return plan
+    }
+    return undefined
+  }
+
+  /** A topic of which fewer came than were asked for has nothing more for another slot. */
+  claimed({ kind, topics }: Plan, events: readonly { readonly topic: Topic }[]): void {
+    for (const { topic, limit } of topics) {
+      const count = events.filter((event) => event.topic === topic).length
+      if (count > 0 && count < limit) this.#due.remove({ kind, topic })
+    }
+  }
+
+  /** With how many events there were, and how long they took. Without any, the topics have nothing due. */
+  ended(
+    { kind, topics }: Plan,
+    { events, ranMs }: { events: readonly { topic: Topic }[]; ranMs: number },
+  ): void {
+    this.#busy -= 1
+    if (events.length === 0) this.#emptyAt = performance.now()
+    for (const { topic, due, branch } of topics) {
+      const held = (this.#held.get(topic) ?? 1) - 1
+      if (held === 0) this.#held.delete(topic)
+      else this.#held.set(topic, held)
+      const count = events.filter((event) => event.topic === topic).length
+      if (count > 0) {
+        this.#order.charge(branch, (ranMs * count) / events.length)
+        // Some may not have run, and others may have come.
+        this.#due.add(due)
+      } else if (events.length === 0) this.#due.remove({ kind, topic })
+    }
+  }
+
+  /**
+   * Looks until something is found that may be done now, or all was looked at. Returns how long until the next
+   * event is due; 0 when there is something to do.
+   */
+  async lookAround(): Promise<number | undefined> {
+    let nextDueInMs: number | undefined
+    do {
+      nextDueInMs = await (this.#looking ??= this.#look())
+      if (this.#hasPlan()) return 0
+    } while (this.#after !== -1)
+    return nextDueInMs
+  }
+
+  #lookBeside(): void {
+    if (this.#looking !== undefined) return
+    this.#looking = this.#look()
+    this.#looking.then(
+      () => this.#hasPlan() && this.#context.onFound(),
+      (error: unknown) => this.#context.onError(error),
+    )
+  }
+
+  async #look(): Promise<number | undefined> {
+    const startedAt = performance.now()
+    this.#isLookWanted = false
+    try {
+      const { due, nextDueInMs, next } = await this.#context.look({
+        after: this.#after,
+        limit: LOOK_LIMIT,
+      })
+      this.#after = next ?? -1
+      for (const each of due) this.add(each)
+      return nextDueInMs
+    } finally {
+      const now = performance.now()
+      this.#lookedAt = now
+      this.#lookAgainAt = now + Math.max(LOOK_EVERY_MS, (now - startedAt) * LOOK_SHARE)
+      this.#looking = undefined
+    }
+  }
+
+  #hasPlan(): boolean {
+    return listKinds(0).some((kind) => this.#plan(kind) !== undefined)
+  }
+
+  #plan(kind: DueKind): Plan | undefined {
+    const candidates = this.#due.list(kind).flatMap((due) => this.#consider(due))
+    if (candidates.length === 0) return undefined
+    const first = this.#order.pick(candidates)
+    return { kind, topics: [first, ...this.#listSide(first, candidates)] }
+  }
+
+  #consider(due: OwnTopic): readonly PlannedTopic[] {
+    const { kind, topic, source, unit } = due
+    // One that was leased before its step handler was removed is leased once more, and goes back to the groups.
+    const limit =
+      unit.isSteps || kind === 'leasable'
+        ? this.#context.stepRoom(topic)
+        : this.#mayHaveSlot(kind, topic)
+          ? this.#context.sizes.limitFor(unit, topic)
+          : 0
+    if (limit === 0) return []
+    const weight = this.#context.options.weights[source] ?? 1
+    const branch = [
+      { name: `source ${source}`, weight },
+      { name: `handler ${unit.name}`, weight: unit.weight },
+      { name: `topic ${topic}`, weight: 1 },
+    ]
+    return [{ topic, limit, due, branch }]
+  }
+
+  /** The slot that asks is free itself. */
+  #mayHaveSlot(kind: DueKind, topic: Topic): boolean {
+    const { concurrency, reserved } = this.#context.options
+    if (concurrency - this.#busy > reserved) return true
+    return kind === 'fresh' && !this.#held.has(topic) && !this.#context.health.isTroubled(topic)
+  }
+
+  /** Topics with few events share a transaction. */
+  #listSide(first: PlannedTopic, candidates: readonly PlannedTopic[]): readonly PlannedTopic[] {
+    if (first.due.kind !== 'fresh' || !isGroupable(first)) return []
+    return candidates
+      .filter(
+        (each) => each !== first && isGroupable(each) && isAlike(each.due.unit, first.due.unit),
+      )
+      .filter(({ topic }) => !this.#context.health.isTroubled(topic))
+      .slice(0, SIDE_TOPICS)
+      .map((each) => ({ ...each, limit: Math.min(each.limit, SIDE_EVENTS) }))
+  }
+}
+
+/** With so many of the first topic a claim goes on to no further one. */
+export const ENOUGH = SIDE_EVENTS
+
+function isGroupable({ due, limit }: PlannedTopic): boolean {
+  return !due.unit.isSteps && limit > 1
+}
+
+function isAlike(one: HandlerUnit, other: HandlerUnit): boolean {
+  return one.guarantee === other.guarantee
+}
