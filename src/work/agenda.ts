@@ -29,8 +29,8 @@ export interface AgendaContext {
   readonly sizes: GroupSizes
   readonly health: TopicHealth
   readonly look: (request: LookRequest) => Promise<Look>
-  /** How many more events of a topic with step handlers may be leased now. */
-  readonly stepRoom: (topic: Topic) => number
+  /** How many more events of a topic with step handlers may be leased now, beside those that are promised. */
+  readonly stepRoom: (topic: Topic, promised: number) => number
   /** A look beside the claims has found something. */
   readonly onFound: () => void
   /** Something is due that this worker has no handler for. */
@@ -70,6 +70,8 @@ export class Agenda {
   readonly #order = new FairOrder()
   readonly #held = new Map<Topic, number>()
   #busy = 0
+  /** Of leases that slots are about to take. */
+  #promised = 0
   #looking: Promise<number | undefined> | undefined
   #after: Topic = -1
   #emptyAt = -Infinity
@@ -128,6 +130,7 @@ export class Agenda {
       const plan = this.#plan(kind)
       if (plan === undefined) continue
       this.#busy += 1
+      this.#promised += promiseOf(plan)
       for (const { topic, branch } of plan.topics) {
         this.#held.set(topic, (this.#held.get(topic) ?? 0) + 1)
         this.#order.charge(branch, TURN_MS)
@@ -147,11 +150,13 @@ export class Agenda {
 
   /** With how many events there were, and how long they took. Without any, the topics have nothing due. */
   ended(
-    { kind, topics }: Plan,
+    plan: Plan,
     { events, ranMs }: { events: readonly { topic: Topic }[]; ranMs: number },
   ): void {
     this.#busy -= 1
+    this.#promised -= promiseOf(plan)
     if (events.length === 0) this.#emptyAt = performance.now()
+    const { kind, topics } = plan
     for (const { topic, due, branch } of topics) {
       const held = (this.#held.get(topic) ?? 1) - 1
       if (held === 0) this.#held.delete(topic)
@@ -222,7 +227,7 @@ export class Agenda {
     // One that was leased before its step handler was removed is leased once more, and goes back to the groups.
     const limit =
       unit.isSteps || kind === 'leasable'
-        ? this.#context.stepRoom(topic)
+        ? this.#stepRoom(topic)
         : this.#mayHaveSlot(kind, topic)
           ? this.#context.sizes.limitFor(unit, topic)
           : 0
@@ -234,6 +239,11 @@ export class Agenda {
       { name: `topic ${topic}`, weight: 1 },
     ]
     return [{ topic, limit, due, branch }]
+  }
+
+  /** One slot at a time leases events of a topic: how many there is room for depends on what the other takes. */
+  #stepRoom(topic: Topic): number {
+    return this.#held.has(topic) ? 0 : this.#context.stepRoom(topic, this.#promised)
   }
 
   /** The slot that asks is free itself. */
@@ -258,6 +268,12 @@ export class Agenda {
 
 /** With so many of the first topic a claim goes on to no further one. */
 export const ENOUGH = SIDE_EVENTS
+
+/** Step events run beside the slots, in places of their own. */
+function promiseOf({ kind, topics }: Plan): number {
+  const [first] = topics
+  return first !== undefined && (kind === 'leasable' || first.due.unit.isSteps) ? first.limit : 0
+}
 
 function isGroupable({ due, limit }: PlannedTopic): boolean {
   return !due.unit.isSteps && limit > 1

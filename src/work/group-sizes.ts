@@ -79,7 +79,8 @@ export class GroupSizes {
 
   measured(topic: Topic, durationMs: number): void {
     const size = this.#get(topic)
-    size.averageMs += (durationMs - size.averageMs) * 0.1
+    size.averageMs =
+      size.averageMs === 0 ? durationMs : size.averageMs + (durationMs - size.averageMs) * 0.1
   }
 
   #get(topic: Topic): TopicSize {

@@ -8,7 +8,7 @@ export interface WorkerOptions {
    * Each holds one database connection for its transaction, so the pool needs at least this many plus
    * four: two for storing deliveries, one for the worker's own records, one to listen for wake-ups.
    *
-   * @defaultValue 5
+   * @defaultValue 4
    */
   readonly concurrency?: number
   /**
@@ -97,7 +97,7 @@ export const WEIGHT_MAX = 100
 export type ResolvedWorkerOptions = Readonly<Required<WorkerOptions>>
 
 export const WORKER_DEFAULTS: ResolvedWorkerOptions = Object.freeze({
-  concurrency: 5,
+  concurrency: 4,
   reserved: 1,
   weights: {},
   groupMax: 200,

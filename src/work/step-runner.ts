@@ -78,15 +78,16 @@ export class StepRunner<Tx> {
   /**
    * How many more of a topic to lease now. None until a quarter of the room is free: leasing one at a time, as each
    * ends, would cost a commit for each. The last fifth is kept for topics that have none running and run well: a
-   * call that hangs holds up no other.
+   * call that hangs holds up no other. `promised` is what other slots are about to lease.
    */
-  roomFor(topic: Topic): number {
+  roomFor(topic: Topic, promised: number): number {
     const { stepsMax, health } = this.#context
-    const free = stepsMax - this.#running.size
+    const free = stepsMax - this.#running.size - promised
     const shared = stepsMax - Math.floor(stepsMax / 5)
     const room = free - (stepsMax - shared)
     if (room >= Math.ceil(shared / 4)) return room
-    return this.#topics.has(topic) || health.isTroubled(topic) ? 0 : Math.min(free, RESERVED_EACH)
+    if (this.#topics.has(topic) || health.isTroubled(topic)) return 0
+    return Math.max(0, Math.min(free, RESERVED_EACH))
   }
 
   /** The tokens of the leases that are being worked on. */

@@ -110,7 +110,7 @@ export class Worker<Tx> {
       sizes: this.#sizes,
       health: this.#health,
       look: (request) => context.store.look(request),
-      stepRoom: (topic) => this.#steps.roomFor(topic),
+      stepRoom: (topic, promised) => this.#steps.roomFor(topic, promised),
       onFound: () => this.#wakeUp.call(),
       onForeign: () => this.#upkeep.parkUnhandledSoon(),
       onError: (error) => {

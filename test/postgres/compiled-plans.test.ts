@@ -66,6 +66,7 @@ describe.skipIf(hasNoPostgres)('on any server', () => {
       { proname: 'claim_again', is_told: true },
       { proname: 'claim_fresh', is_told: true },
       { proname: 'claim_suspect', is_told: true },
+      { proname: 'look', is_told: true },
       { proname: 'settle_resting', is_told: true },
     ])
   })

@@ -2,9 +2,10 @@
 
 import { describe, expect, inject, test } from 'vitest'
 import type pg from 'pg'
+import { topicOf } from '../../src/model/topic.ts'
 import { bytesOf } from '../../src/store/contract.ts'
 import { MIGRATIONS } from '../../src/store/postgres/migrations.ts'
-import { anEventDraft } from '../support/builders.ts'
+import { anEventDraft, DRAFTED } from '../support/builders.ts'
 import {
   createEmptyPostgresDatabase,
   hasNoPostgres,
@@ -45,13 +46,14 @@ async function storeAsThree(pool: pg.Pool, n: number, body: Uint8Array): Promise
     Buffer.from(fingerprint, 'latin1'),
   ])
   await pool.query(
-    `insert into hookonce.events (id, source, event_key, type, key_hash, body, headers, received_at, secret)
-     values ($1, 'stripe', $2, 'invoice.paid', $3, $4, '{}', now(), 'secret-1')`,
-    [id, Buffer.from(key), hash, Buffer.from(body)],
+    `insert into hookonce.events (id, source, event_key, type, topic, key_hash, body, headers, received_at, secret)
+     values ($1, 'stripe', $2, 'invoice.paid', $5, $3, $4, '{}', now(), 'secret-1')`,
+    [id, Buffer.from(key), hash, Buffer.from(body), topicOf(...DRAFTED)],
   )
-  await pool.query('insert into hookonce.queue (event_id, run_at) values ($1, clock_timestamp())', [
-    id,
-  ])
+  await pool.query(
+    'insert into hookonce.queue (event_id, topic, run_at) values ($1, $2, clock_timestamp())',
+    [id, topicOf(...DRAFTED)],
+  )
 }
 
 const BODIES = [

@@ -63,7 +63,7 @@ describe('group sizes', () => {
 
     for (let i = 0; i < 5; i += 1) sizes.measured(A, 200)
     expect(sizes.limitFor(unit, A)).toBe(1)
-    for (let i = 0; i < 50; i += 1) sizes.measured(A, 1)
+    for (let i = 0; i < 100; i += 1) sizes.measured(A, 1)
 
     expect(sizes.limitFor(unit, A)).toBe(50)
   })
