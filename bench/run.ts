@@ -27,6 +27,7 @@ import { drainSharedRows } from './workloads/w2b-shared-rows.ts'
 import { onSqlite } from './workloads/w8-sqlite.ts'
 import { duplicateWhileRunning } from './workloads/w9-duplicate-while-running.ts'
 import { stepHandlers } from './workloads/w10-steps.ts'
+import { fairness } from './workloads/w13-fairness.ts'
 
 const WORKLOADS = [
   receiveOverHttp,
@@ -36,6 +37,7 @@ const WORKLOADS = [
   duplicateWhileRunning,
   relayMessages,
   stepHandlers,
+  fairness,
 ]
 
 const { values, positionals } = parseArgs({

@@ -135,6 +135,31 @@ export function fairnessContract(underTest: StoreUnderTest): void {
       await expect.poll(find).toBe('done')
     })
 
+    test('H34: a group whose events all take long and fail is not rerun to its end in one go', async () => {
+      const { inbox, store, next } = await openInbox(underTest, { worker: { groupBudgetMs: 1 } })
+      let isBad = false
+      let ran = 0
+      inbox.on('stripe', 'invoice.paid', async () => {
+        if (!isBad) return
+        ran += 1
+        await new Promise((resolve) => setTimeout(resolve, 20))
+        throw new Error('no luck')
+      })
+      // The first runs alone; quick as it is, those after it are grouped.
+      const first = next('event.done')
+      await inbox.start()
+      await storeMany(store, 'invoice.paid', 1)
+      await first
+      isBad = true
+      const ranBefore = next('event.failed').then(() => ran)
+
+      const drafts = Array.from({ length: 50 }, (_, n) => anEventDraft({ key: `bad_${n}` }))
+      await store.recordEvents(drafts, { deadlineMs: 60_000 })
+
+      // One in the group and one alone in each slot, not fifty.
+      expect(await ranBefore).toBeLessThan(25)
+    })
+
     test('a retry does not wait for a flood of retries of another type', async () => {
       const { inbox, store, next } = await openInbox(underTest)
       await storeMany(store, 'charge.flood', 500)
