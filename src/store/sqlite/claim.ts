@@ -11,7 +11,8 @@ import { getOwnProcess } from './process-identity.ts'
 import type { RunningLists } from './running-lists.ts'
 import { announce } from './sql/announce.ts'
 import { isStillClaimable, listCandidates } from './sql/claim-group.ts'
-import type { Release, Writer } from './writer.ts'
+import type { Turn } from './turn.ts'
+import type { Writer } from './writer.ts'
 
 export interface ClaimContext {
   readonly writer: Writer
@@ -25,43 +26,46 @@ export async function claimGroup(
   request: ClaimRequest,
   onEnd: () => void,
 ): Promise<SqliteGroup | undefined> {
-  const { writer, lists, waitMs } = context
-  const deadline = performance.now() + waitMs
-  let release: Release | undefined
+  const deadline = performance.now() + context.waitMs
   try {
-    release = await writer.acquire(deadline)
-    const events = await openTransaction(context, request, deadline)
-    if (events.length === 0) {
-      release()
-      return undefined
-    }
-    const { slot } = request
-    const idleTimeoutMs = request.idleTimeoutMs(events)
-    return new SqliteGroup({
-      writer,
-      lists,
-      slot,
-      events,
-      idleTimeoutMs,
-      release: endWith(release, onEnd),
-    })
+    return await claimWithin(context, request, { deadline, onEnd })
   } catch (error) {
-    writer.rollback()
-    release?.()
-    // Another process is at work. There is nothing wrong, and nothing to claim either.
+    // Another slot or another process is at work. There is nothing wrong, and nothing to claim either.
     if (error instanceof StoreUnavailableError && isWaitOver(deadline)) return undefined
+    throw error
+  }
+}
+
+async function claimWithin(
+  { writer, lists }: ClaimContext,
+  request: ClaimRequest,
+  { deadline, onEnd }: { deadline: number; onEnd: () => void },
+): Promise<SqliteGroup | undefined> {
+  const turn = await writer.acquire(deadline)
+  try {
+    const events = await openTransaction(turn, lists, request, deadline)
+    if (events.length > 0) {
+      const { slot } = request
+      const idleTimeoutMs = request.idleTimeoutMs(events)
+      return new SqliteGroup({ turn, lists, slot, events, idleTimeoutMs, onEnd })
+    }
+    turn.release()
+    return undefined
+  } catch (error) {
+    turn.release()
     throw error
   }
 }
 
 /** Leaves the transaction open if, and only if, it returns events. */
 async function openTransaction(
-  { writer, lists }: ClaimContext,
+  turn: Turn,
+  lists: RunningLists,
   request: ClaimRequest,
   deadline: number,
 ): Promise<readonly ClaimedEvent[]> {
   const { slot } = request
-  const chosen = await writer.transactHeld({ deadline, durable: false }, (connection) => {
+  const chosen = await turn.transact({ deadline, durable: false }, (connection) => {
     const candidates = listCandidates(connection, request)
     const events = candidates.length === 0 ? [] : request.choose(candidates)
     const running = events.map(({ eventId, attempt }) => ({ eventId, attempt }))
@@ -71,28 +75,21 @@ async function openTransaction(
   if (chosen.length === 0) return []
 
   try {
-    await writer.begin(deadline)
+    await turn.begin(deadline)
   } catch (error) {
     // Another process came between the two. None of the listed events will run.
     lists.emptyLater(slot)
     throw error
   }
-  const events = chosen.filter((event) => isStillClaimable(writer.connection, event))
+  const events = chosen.filter((event) => isStillClaimable(turn.connection, event))
   if (events.length === 0) {
     // None of them will run, and a list that said so would be taken for a crash one day.
-    announce(writer.connection, { slot, running: [], process: getOwnProcess() })
-    writer.commit()
+    announce(turn.connection, { slot, running: [], process: getOwnProcess() })
+    turn.commit()
   }
   return events
 }
 
 function isWaitOver(deadline: number): boolean {
   return performance.now() >= deadline
-}
-
-function endWith(release: Release, onEnd: () => void): Release {
-  return () => {
-    onEnd()
-    release()
-  }
 }

@@ -21,7 +21,7 @@ import type { RunningLists } from './running-lists.ts'
 import { announce } from './sql/announce.ts'
 import { leaseClaimed } from './sql/lease-events.ts'
 import { settle } from './sql/settle.ts'
-import type { Release, Writer } from './writer.ts'
+import type { Turn } from './turn.ts'
 
 /** How much longer than asked for a group may sit idle: nobody but this process waits for it. */
 const IDLE_FACTOR = 2
@@ -30,32 +30,32 @@ const IDLE_FACTOR = 2
 const CLEAR_WAIT_MS = 1_000
 
 export interface GroupInput {
-  readonly writer: Writer
+  readonly turn: Turn
   readonly lists: RunningLists
   readonly slot: WorkerSlot
   readonly events: readonly ClaimedEvent[]
   readonly idleTimeoutMs: number
   /** Called once, when the transaction has ended. */
-  readonly release: Release
+  readonly onEnd: () => void
 }
 
 export class SqliteGroup implements Group<SqliteTx>, Lender {
   readonly events: readonly ClaimedEvent[]
-  readonly #writer: Writer
+  readonly #turn: Turn
   readonly #lists: RunningLists
   readonly #slot: WorkerSlot
-  readonly #release: Release
+  readonly #onEnd: () => void
   readonly #idleTimer: NodeJS.Timeout
   #ended = false
   /** Ended by SQLite or by the clock, neither of which is the handler's doing. */
   #lost = false
 
-  constructor({ writer, lists, slot, events, idleTimeoutMs, release }: GroupInput) {
+  constructor({ turn, lists, slot, events, idleTimeoutMs, onEnd }: GroupInput) {
     this.events = events
-    this.#writer = writer
+    this.#turn = turn
     this.#lists = lists
     this.#slot = slot
-    this.#release = release
+    this.#onEnd = onEnd
     this.#idleTimer = setTimeout(() => {
       this.#lost = true
       void this.abandon()
@@ -92,7 +92,7 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
   /** A failed statement undoes itself in SQLite and leaves the transaction usable, so `failed` never comes. */
   status(): 'open' | 'ended' | 'lost' {
     if (this.#lost) return 'lost'
-    return this.#ended || !this.#writer.connection.inTransaction() ? 'ended' : 'open'
+    return this.#ended || !this.#turn.connection.inTransaction() ? 'ended' : 'open'
   }
 
   /** A statement has ended before anything else in this process can run. */
@@ -127,7 +127,7 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
     try {
       this.assertOpen()
       this.#clearList()
-      this.#writer.commit()
+      this.#turn.commit()
       this.#end()
       return { status: 'committed' }
     } catch (error) {
@@ -149,14 +149,14 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
     if (this.#ended) return
     this.#ended = true
     clearTimeout(this.#idleTimer)
-    this.#writer.rollback()
+    this.#turn.rollback()
     try {
       const deadline = performance.now() + CLEAR_WAIT_MS
-      await this.#writer.transactHeld({ deadline, durable: false }, () => this.#clearList())
+      await this.#turn.transact({ deadline, durable: false }, () => this.#clearList())
     } catch {
       this.#lists.emptyLater(this.#slot)
     } finally {
-      this.#release()
+      this.#giveBack()
     }
   }
 
@@ -170,7 +170,7 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
    * A statement that throws and leaves no transaction behind has met one of them.
    */
   #attempt<Result>(work: (connection: Connection) => Result): Result {
-    const { connection } = this.#writer
+    const { connection } = this.#turn
     try {
       return work(connection)
     } catch (error) {
@@ -181,13 +181,18 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
 
   /** Moves the heart as well: a beat cannot be written while a group has the writer. */
   #clearList(): void {
-    announce(this.#writer.connection, { slot: this.#slot, running: [], process: getOwnProcess() })
+    announce(this.#turn.connection, { slot: this.#slot, running: [], process: getOwnProcess() })
   }
 
   #end(): void {
     this.#ended = true
     clearTimeout(this.#idleTimer)
-    this.#release()
+    this.#giveBack()
+  }
+
+  #giveBack(): void {
+    this.#onEnd()
+    this.#turn.release()
   }
 }
 

@@ -14,6 +14,7 @@ import type { WorkerSlot } from '../contract.ts'
 import type { Connection } from './connection.ts'
 import { getOwnProcess } from './process-identity.ts'
 import { announce } from './sql/announce.ts'
+import type { Turn } from './turn.ts'
 import type { Writer } from './writer.ts'
 
 const RETRY_MS = 100
@@ -42,13 +43,11 @@ export class RunningLists {
     }
   }
 
-  /** One last try, by whoever has closed the writer. */
-  async close(): Promise<void> {
+  /** One last try, with the last turn there is. */
+  async close(turn: Turn): Promise<void> {
     if (this.#stale.size === 0) return
     try {
-      await this.#writer.transactHeld({ deadline: 0, durable: false }, (connection) =>
-        this.#empty(connection),
-      )
+      await turn.transact({ deadline: 0, durable: false }, (connection) => this.#empty(connection))
     } catch {
       // Somebody else has the lock. The worker's heart has stopped, so a sweep will find the list.
     }

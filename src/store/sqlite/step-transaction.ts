@@ -14,7 +14,7 @@ import type { Connection } from './connection.ts'
 import { lendTx } from './lent-tx.ts'
 import type { Lender, SqliteTx } from './lent-tx.ts'
 import { insertDone } from './sql/write-calls.ts'
-import type { Release, Writer } from './writer.ts'
+import type { Turn } from './turn.ts'
 
 /** How much longer than asked for it may sit idle: nobody but this process waits for it. */
 const IDLE_FACTOR = 2
@@ -26,29 +26,29 @@ const MOVE_HEART = `
    where worker_id = (select lease_worker from {prefix}queue where event_id = ?)`
 
 export interface OpenStepTransaction {
-  readonly writer: Writer
+  readonly turn: Turn
   readonly steps: readonly OpenStep[]
   readonly held: readonly boolean[]
   readonly limits: StepLimits
   /** Called once, when the transaction has ended. */
-  readonly release: Release
+  readonly onEnd: () => void
 }
 
 export class SqliteStepTransaction implements StepTransaction<SqliteTx>, Lender {
-  readonly #writer: Writer
+  readonly #turn: Turn
   readonly #steps: readonly OpenStep[]
   readonly held: readonly boolean[]
-  readonly #release: Release
+  readonly #onEnd: () => void
   readonly #idleTimer: NodeJS.Timeout
   #ended = false
   /** Ended by SQLite or by the clock, neither of which is the handler's doing. */
   #lost = false
 
-  constructor({ writer, steps, held, limits, release }: OpenStepTransaction) {
-    this.#writer = writer
+  constructor({ turn, steps, held, limits, onEnd }: OpenStepTransaction) {
+    this.#turn = turn
     this.#steps = steps
     this.held = held
-    this.#release = release
+    this.#onEnd = onEnd
     this.#idleTimer = setTimeout(() => {
       this.#lost = true
       void this.abandon()
@@ -61,7 +61,7 @@ export class SqliteStepTransaction implements StepTransaction<SqliteTx>, Lender 
 
   status(): 'open' | 'ended' | 'lost' {
     if (this.#lost) return 'lost'
-    return this.#ended || !this.#writer.connection.inTransaction() ? 'ended' : 'open'
+    return this.#ended || !this.#turn.connection.inTransaction() ? 'ended' : 'open'
   }
 
   /** A statement has ended before anything else in this process can run. */
@@ -87,10 +87,10 @@ export class SqliteStepTransaction implements StepTransaction<SqliteTx>, Lender 
       this.#steps.forEach((step, at) => {
         const result = results[at]
         if (result === undefined) return
-        insertDone(this.#writer.connection, step, result.text)
-        this.#writer.connection.run(MOVE_HEART, [step.lease.eventId])
+        insertDone(this.#turn.connection, step, result.text)
+        this.#turn.connection.run(MOVE_HEART, [step.lease.eventId])
       })
-      this.#writer.commit()
+      this.#turn.commit()
       this.#end()
       return { status: 'committed' }
     } catch (error) {
@@ -102,13 +102,13 @@ export class SqliteStepTransaction implements StepTransaction<SqliteTx>, Lender 
 
   async abandon(): Promise<void> {
     if (this.#ended) return
-    this.#writer.rollback()
+    this.#turn.rollback()
     this.#end()
   }
 
   /** What throws and leaves no transaction behind has met a full disk or worse. */
   #attempt<Result>(work: (connection: Connection) => Result): Result {
-    const { connection } = this.#writer
+    const { connection } = this.#turn
     try {
       return work(connection)
     } catch (error) {
@@ -120,6 +120,7 @@ export class SqliteStepTransaction implements StepTransaction<SqliteTx>, Lender 
   #end(): void {
     this.#ended = true
     clearTimeout(this.#idleTimer)
-    this.#release()
+    this.#onEnd()
+    this.#turn.release()
   }
 }
