@@ -28,6 +28,7 @@ import type { HandlerRegistry, HandlerUnit } from './handlers.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { Interruption } from './interruption.ts'
 import type { HandlerOutbox } from './outgoing.ts'
+import { opensLate } from './opens-late.ts'
 import { Permits } from './permits.ts'
 import { runGroup } from './run-group.ts'
 import type { RunGroupContext } from './run-group.ts'
@@ -225,6 +226,7 @@ export class Worker<Tx> {
       idleTimeoutMs: (chosen) =>
         Math.max(1, ...chosen.map((event) => this.#findUnit(event)?.timeoutMs ?? 0)) +
         IDLE_MARGIN_MS,
+      opensLate: (chosen) => opensLate(chosen, (event) => this.#findUnit(event)),
     }
   }
 

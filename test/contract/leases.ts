@@ -245,6 +245,7 @@ const CLAIM = {
   choose: <T>(all: readonly T[]) => all,
   lockTimeoutMs: () => 0,
   idleTimeoutMs: () => 1_000,
+  opensLate: () => false,
 }
 
 function request(input: Partial<LeaseRequest> = {}): LeaseRequest {

@@ -64,6 +64,124 @@ describe('sqlite: a handler that is slower than others wait', () => {
   })
 })
 
+describe('sqlite: a handler that hangs before it writes', () => {
+  test('H25: keeps no other slot from running, and deliveries are taken meanwhile', async () => {
+    const { inbox, deliver, countEffects } = await openInbox(sqliteUnderTest(DEFAULT_DRIVER))
+    const begun = signal()
+    const released = signal()
+    inbox.on('stripe', 'invoice.*', async (event, { tx }) => {
+      if (event.key === 'evt_hangs') {
+        begun.give()
+        await released.given
+      }
+      await tx.query('insert into effects (event_key) values ($1)', [event.key])
+    })
+    await inbox.start()
+    await deliver('evt_hangs')
+    await begun.given
+    const good = Array.from({ length: 50 }, (_, n) => `evt_${n}`)
+
+    const done = untilDone(inbox, good.length)
+    await Promise.all(good.map((key) => deliver(key)))
+    await done
+
+    expect(await countEffects()).toBe(good.length)
+    expect(await countEffects('evt_hangs')).toBe(0)
+    const last = untilDone(inbox, 1)
+    released.give()
+    await last
+    await expectUnharmed(inbox, ['evt_hangs', ...good])
+    expect(await countEffects('evt_hangs')).toBe(1)
+  })
+
+  test('H25: at-least-once ones of a group keep no other slot from running, and call once', async () => {
+    const { inbox, deliver, countEffects } = await openInbox(sqliteUnderTest(DEFAULT_DRIVER))
+    const calls: string[] = []
+    const begun = signal()
+    const released = signal()
+    inbox.on('stripe', 'charge.failed', { guarantee: 'at-least-once' }, async (event) => {
+      calls.push(event.key)
+      if (calls.length === 2) begun.give()
+      await released.given
+    })
+    inbox.on('stripe', 'invoice.paid', async (event, { tx }) => {
+      await tx.query('insert into effects (event_key) values ($1)', [event.key])
+    })
+    for (const key of ['evt_a', 'evt_b']) await deliver(key, { type: 'charge.failed' })
+    await inbox.start()
+    await begun.given
+    const good = Array.from({ length: 20 }, (_, n) => `evt_${n}`)
+
+    const done = untilDone(inbox, good.length)
+    await Promise.all(good.map((key) => deliver(key)))
+    await done
+    const last = untilDone(inbox, 2)
+    released.give()
+    await last
+
+    expect(calls.toSorted()).toEqual(['evt_a', 'evt_b'])
+    expect(await countEffects()).toBe(good.length)
+    await expectUnharmed(inbox, ['evt_a', 'evt_b', ...good])
+  })
+
+  test('H25: is failed by its own time-out, and runs again', async () => {
+    const { inbox, deliver, next, countEffects } = await openInbox(sqliteUnderTest(DEFAULT_DRIVER))
+    const options = { timeoutMs: 50, retry: { firstMs: 0 } }
+    inbox.on('stripe', 'invoice.paid', options, async (event, { tx, attempt, signal }) => {
+      if (attempt === 1) {
+        await new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason as Error)),
+        )
+      }
+      await tx.query('insert into effects (event_key) values ($1)', [event.key])
+    })
+    await inbox.start()
+    const done = next('event.done')
+
+    const { eventId = '' } = await deliver('evt_1')
+    await done
+
+    expect(await inbox.admin.findEvent(eventId)).toMatchObject({
+      state: 'done',
+      failures: [{ attempt: 1, reason: 'timeout' }],
+    })
+    expect(await countEffects('evt_1')).toBe(1)
+  })
+
+  test('H25: the wait for the writer is not its own time', async () => {
+    const { inbox, countEffects, ...rest } = await openInbox(sqliteUnderTest(DEFAULT_DRIVER))
+    const timeoutMs = 1_000
+    const begun = signal()
+    const held = signal()
+    inbox.on('stripe', 'invoice.paid', { groupMax: 1 }, async (event, { tx }) => {
+      await begun.given
+      await tx.query('insert into effects (event_key) values ($1)', [event.key])
+      held.give()
+      await sleep(2 * timeoutMs)
+    })
+    inbox.on('stripe', 'charge.failed', { timeoutMs }, async (event, { tx }) => {
+      begun.give()
+      await held.given
+      await tx.query('insert into effects (event_key) values ($1)', [event.key])
+    })
+    const done = untilDone(inbox, 2)
+    await rest.deliver('evt_slow')
+    await rest.deliver('evt_waits', { type: 'charge.failed' })
+
+    await inbox.start()
+    await done
+
+    expect(await countEffects()).toBe(2)
+    await expectUnharmed(inbox, ['evt_slow', 'evt_waits'])
+  })
+})
+
+function signal(): { readonly given: Promise<void>; readonly give: () => void } {
+  let give: () => void = () => undefined
+  const given = new Promise<void>((resolve) => (give = resolve))
+  return { given, give: () => give() }
+}
+
 type Running = Pick<InboxUnderTest, 'inbox' | 'deliver'>
 
 /** Delivered before the worker starts: a delivery would wait for the writer as well. */
@@ -90,7 +208,6 @@ async function expectUnharmed(
     expect(event).toMatchObject({
       state: 'done',
       outcome: { attempts: 1 },
-      crashes: 0,
       failures: [],
     })
   }

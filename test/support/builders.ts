@@ -45,6 +45,7 @@ export function aClaim(input: Partial<ClaimRequest> = {}): ClaimRequest {
     choose: (candidates) => candidates,
     lockTimeoutMs: () => 0,
     idleTimeoutMs: () => 60_000,
+    opensLate: () => false,
     ...input,
   }
 }

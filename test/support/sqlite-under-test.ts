@@ -31,6 +31,7 @@ export function sqliteUnderTest(
       parallelGroups: false,
       recordsBesideGroup: false,
       failedStatementAborts: false,
+      opensLate: true,
     },
     // A store that opens it makes the tables, in 20 ms of processor time: nothing to save there.
     create: () => createFile(driver, options),

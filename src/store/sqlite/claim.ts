@@ -6,7 +6,7 @@
 
 import { StoreUnavailableError } from '../../errors.ts'
 import type { ClaimedEvent, ClaimRequest } from '../contract.ts'
-import { SqliteGroup } from './group.ts'
+import type { SqliteGroup } from './group.ts'
 import { getOwnProcess } from './process-identity.ts'
 import type { RunningLists } from './running-lists.ts'
 import { announce } from './sql/announce.ts'
@@ -18,17 +18,19 @@ export interface ClaimContext {
   readonly writer: Writer
   readonly lists: RunningLists
   readonly waitMs: number
+  /** With the turn whose transaction holds the events, or without one for a group that opens late. */
+  readonly createGroup: (events: readonly ClaimedEvent[], turn?: Turn) => SqliteGroup
 }
 
-/** Opens a group, or returns `undefined` when nothing is due or the writer is not to be had in time. */
+/** Returns a group, or `undefined` when nothing is due or the writer is not to be had in time. */
 export async function claimGroup(
   context: ClaimContext,
   request: ClaimRequest,
-  onEnd: () => void,
 ): Promise<SqliteGroup | undefined> {
   const deadline = performance.now() + context.waitMs
   try {
-    return await claimWithin(context, request, { deadline, onEnd })
+    const turn = await context.writer.acquire(deadline)
+    return await claimInTurn(context, request, { turn, deadline })
   } catch (error) {
     // Another slot or another process is at work. There is nothing wrong, and nothing to claim either.
     if (error instanceof StoreUnavailableError && isWaitOver(deadline)) return undefined
@@ -36,19 +38,26 @@ export async function claimGroup(
   }
 }
 
-async function claimWithin(
-  { writer, lists }: ClaimContext,
+interface Claim {
+  readonly turn: Turn
+  readonly deadline: number
+}
+
+/** The turn is kept by a group that is open, and given back otherwise. */
+async function claimInTurn(
+  context: ClaimContext,
   request: ClaimRequest,
-  { deadline, onEnd }: { deadline: number; onEnd: () => void },
+  claim: Claim,
 ): Promise<SqliteGroup | undefined> {
-  const turn = await writer.acquire(deadline)
+  const { turn } = claim
   try {
-    const events = await openTransaction(turn, lists, request, deadline)
-    if (events.length > 0) {
-      const { slot } = request
-      const idleTimeoutMs = request.idleTimeoutMs(events)
-      return new SqliteGroup({ turn, lists, slot, events, idleTimeoutMs, onEnd })
+    const chosen = await listChosen(context, request, claim)
+    if (chosen.length > 0 && request.opensLate(chosen)) {
+      turn.release()
+      return context.createGroup(chosen)
     }
+    const events = chosen.length > 0 ? await openTransaction(context, request, claim, chosen) : []
+    if (events.length > 0) return context.createGroup(events, turn)
     turn.release()
     return undefined
   } catch (error) {
@@ -57,23 +66,30 @@ async function claimWithin(
   }
 }
 
-/** Leaves the transaction open if, and only if, it returns events. */
-async function openTransaction(
-  turn: Turn,
-  lists: RunningLists,
+/** The first transaction: chooses from what is due, and writes the slot's list. */
+function listChosen(
+  { lists }: ClaimContext,
   request: ClaimRequest,
-  deadline: number,
+  { turn, deadline }: Claim,
 ): Promise<readonly ClaimedEvent[]> {
   const { slot } = request
-  const chosen = await turn.transact({ deadline, durable: false }, (connection) => {
+  return turn.transact({ deadline, durable: false }, (connection) => {
     const candidates = listCandidates(connection, request)
     const events = candidates.length === 0 ? [] : request.choose(candidates)
     const running = events.map(({ eventId, attempt }) => ({ eventId, attempt }))
     announce(connection, { slot, running, process: getOwnProcess() })
+    lists.written(slot)
     return events
   })
-  if (chosen.length === 0) return []
+}
 
+/** The second: leaves the transaction open if, and only if, it returns events. */
+async function openTransaction(
+  { lists }: ClaimContext,
+  { slot }: ClaimRequest,
+  { turn, deadline }: Claim,
+  chosen: readonly ClaimedEvent[],
+): Promise<readonly ClaimedEvent[]> {
   try {
     await turn.begin(deadline)
   } catch (error) {

@@ -4,8 +4,7 @@
  * A slot's list is committed before its group opens. Where another process then takes the lock, the
  * list stays behind, and a living worker's list is never swept: its events would wait for the slot to
  * claim again, and count as crashed should the worker die first. So the slot is remembered here until
- * its list has been emptied. That takes the writer's turn, which a claim keeps until its group has
- * ended: no list is emptied under a group that runs.
+ * its list has been emptied, or written anew: no list is emptied under a group that runs.
  *
  * @module
  */
@@ -32,8 +31,18 @@ export class RunningLists {
 
   /** Returns at once; the list is emptied as soon as the writer is to be had. */
   emptyLater({ workerId, slot }: WorkerSlot): void {
-    this.#stale.set(`${workerId} ${slot}`, { workerId, slot })
+    this.#stale.set(nameOf({ workerId, slot }), { workerId, slot })
     if (!this.#isEmptying) void this.#emptyAll()
+  }
+
+  /** The list is another one now, in a transaction of whoever has the turn: there is nothing to be emptied. */
+  written(slot: WorkerSlot): void {
+    this.#stale.delete(nameOf(slot))
+  }
+
+  /** Whether the slot's list names events that do not run. */
+  isStale(slot: WorkerSlot): boolean {
+    return this.#stale.has(nameOf(slot))
   }
 
   /** The worker's records are gone, and must not come back. */
@@ -83,4 +92,8 @@ export class RunningLists {
       announce(connection, { slot, running: [], process: getOwnProcess() })
     return stale
   }
+}
+
+function nameOf({ workerId, slot }: WorkerSlot): string {
+  return `${workerId} ${slot}`
 }

@@ -61,21 +61,26 @@ export class Turn {
 
   /** Takes SQLite's write lock, asking again while another process has it. */
   async begin(deadline: number): Promise<void> {
-    const { courtesy, isClosed } = this.#parts
-    for (let delayMs = 1; ; delayMs = Math.min(delayMs * 1.5, RETRY_MS_MAX)) {
-      try {
-        this.connection.execute('begin immediate')
-        courtesy.saw(this.#readDataVersion())
-        return
-      } catch (error) {
-        if (!isBusy(error)) throw toStoreError(error)
-        courtesy.met()
-        if (performance.now() >= deadline) throw busyError(error)
-      }
+    for (let delayMs = 1; !this.tryBegin(); delayMs = Math.min(delayMs * 1.5, RETRY_MS_MAX)) {
+      if (performance.now() >= deadline) throw busyError()
       // The jitter keeps processes that wait for the same lock from asking in step for ever.
       const waitMs = delayMs * (0.5 + Math.random())
       await new Promise((resolve) => setTimeout(resolve, waitMs))
-      if (isClosed()) throw closedError()
+      if (this.#parts.isClosed()) throw closedError()
+    }
+  }
+
+  /** Takes SQLite's write lock if it is free, and says whether it has. */
+  tryBegin(): boolean {
+    const { courtesy } = this.#parts
+    try {
+      this.connection.execute('begin immediate')
+      courtesy.saw(this.#readDataVersion())
+      return true
+    } catch (error) {
+      if (!isBusy(error)) throw toStoreError(error)
+      courtesy.met()
+      return false
     }
   }
 
@@ -128,10 +133,8 @@ export class Turn {
   }
 }
 
-export function busyError(cause?: unknown): StoreUnavailableError {
-  return new StoreUnavailableError('The database was busy with other writes for too long', {
-    cause,
-  })
+export function busyError(): StoreUnavailableError {
+  return new StoreUnavailableError('The database was busy with other writes for too long')
 }
 
 export function closedError(): StoreUnavailableError {

@@ -84,6 +84,11 @@ export class Writer {
     })
   }
 
+  /** The turn, if nothing is in the way of it. */
+  tryAcquire(): Turn | undefined {
+    return this.#closed || this.#held ? undefined : this.#take()
+  }
+
   isClosed(): boolean {
     return this.#closed
   }
