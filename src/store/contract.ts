@@ -19,13 +19,13 @@ import type { EventDraft, EventId, Recorded } from '../model/event.ts'
 import type { EventRecord, Outcome, Settlement } from '../model/outcome.ts'
 import type { Topic } from '../model/topic.ts'
 import type { ClaimedEvent, TopicShare } from './claimed-event.ts'
-import type { CommitResult, LentTx } from './lent-transaction.ts'
+import type { CommitResult, HandlerClock, LentTx } from './lent-transaction.ts'
 import type { OutboxStore } from './outbox-contract.ts'
 import type { GroupLeaseRequest, LeasedEvent, StepsStore } from './steps-contract.ts'
 
 export { bytesOf } from './claimed-event.ts'
 export type { ClaimedEvent, StoredBody, TopicShare } from './claimed-event.ts'
-export type { CommitResult, LentTx } from './lent-transaction.ts'
+export type { CommitResult, HandlerClock, LentTx } from './lent-transaction.ts'
 
 /**
  * Where events, steps and messages are kept. Made by `sqliteStore` or `postgresStore`, and handed to
@@ -99,8 +99,8 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
   requireCapacity(concurrency: number): void
 
   /**
-   * Opens a transaction, claims due events in it and returns it open; `undefined` when nothing is due.
-   * Never claims an event that another worker's record lists as running.
+   * Claims due events; `undefined` when nothing is due. Never claims an event that another worker's record
+   * lists as running. The transaction is open when it returns, unless the request lets it open late.
    */
   claimGroup(request: ClaimRequest): Promise<Group<Tx> | undefined>
 
@@ -279,34 +279,50 @@ export interface ClaimRequest {
    * hold an event for ever.
    */
   readonly idleTimeoutMs: number
+  /**
+   * Whether a store with one writer may open the transaction when it is first needed, by a handler's
+   * statement or by `settle`, so that handlers that wait for the outside keep the writer from no other: `alone`
+   * for a group of one event. Until then the worker's record is the claim. A store whose claim is the
+   * transaction opens it at once all the same.
+   */
+  readonly opensLate: 'never' | 'alone' | 'always'
 }
 
-/** Claimed events and the open transaction that holds them. Ends with `commit` or `abandon`, exactly once. */
+/**
+ * Claimed events and the transaction that holds them. Ends with `commit` or `abandon`, exactly once.
+ *
+ * One that opens late looks then whether the events are still as they were claimed: a sweep, or an operator,
+ * may have come between. Of an event that is not, nothing is kept.
+ */
 export interface Group<Tx> {
   readonly events: readonly ClaimedEvent[]
-  /** Lends the transaction to one handler run. */
-  lend(): LentTx<Tx>
+  /** Lends the transaction to one handler run, whose clock stands still while it waits for the writer. */
+  lend(clock?: HandlerClock): LentTx<Tx>
   /** Whether something was written through `tx.write` that was not sent yet. */
   hasWrites(): boolean
   /** Sends it and waits for the answers; throws if any of it failed. `rollbackTo` forgets what was not sent. */
   flush(): Promise<void>
-  /** Sets a savepoint. Marks nest; `name` is one of ours, a plain word. */
+  /** Sets a savepoint. Marks nest; `name` is one of ours, a plain word. Opens nothing that is not open yet. */
   mark(name: string): Promise<void>
   rollbackTo(name: string): Promise<void>
   releaseMark(name: string): Promise<void>
   /** From now on, how long a statement may wait for a lock. 0: no limit of its own. */
   setLockTimeout(lockTimeoutMs: number): Promise<void>
   /**
-   * - `open`: fine.
+   * - `open`: fine, or not opened yet.
    * - `failed`: a statement failed and the transaction can only be rolled back to a mark.
    * - `ended`: somebody else ended the transaction. Nothing in it can be trusted.
    * - `lost`: the connection is gone.
+   * - `taken`: when it was to be opened, the events were no longer this worker's.
    */
-  status(): 'open' | 'failed' | 'ended' | 'lost'
+  status(): 'open' | 'failed' | 'ended' | 'lost' | 'taken'
   /** Stops the statement that is running, from another connection. For timeouts. */
   cancel(): Promise<void>
-  /** Writes what became of the events. Throws if this is no longer the transaction that claimed them. */
-  settle(settlements: readonly Settlement[]): Promise<void>
+  /**
+   * Writes what became of the events. Throws if this is no longer the transaction that claimed them. Returns
+   * those for which nothing was written, because they were taken before the transaction was opened.
+   */
+  settle(settlements: readonly Settlement[]): Promise<ReadonlySet<EventId>>
   commit(): Promise<CommitResult>
   /**
    * Leases the events, in their order, and ends the group: they run outside any transaction. What is

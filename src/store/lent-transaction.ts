@@ -16,6 +16,15 @@ export type CommitResult =
 /** What a transaction must have to be written to: the user's own has no more of ours than this. */
 export type OwnTx<Tx> = Pick<Tx, Extract<keyof Tx, 'query'>>
 
+/**
+ * What measures how long a handler runs. It stands still while the store makes the handler wait for its
+ * transaction, which is no doing of the handler's.
+ */
+export interface HandlerClock {
+  pause(): void
+  resume(): void
+}
+
 export interface LentTx<Tx> {
   /** What the handler gets as `ctx.tx`. */
   readonly tx: Tx

@@ -57,6 +57,13 @@ export class GroupLostError extends Error {
   }
 }
 
+/** The event was no longer this worker's when its handler wanted to write. */
+export class GroupTakenError extends Error {
+  constructor() {
+    super('The event was taken from this worker while its handler ran')
+  }
+}
+
 /** For an error before COMMIT. */
 export async function letGo<Tx>(
   context: LetGoContext,
@@ -153,14 +160,18 @@ function release(context: LetGoContext, events: readonly ClaimedEvent[], error: 
   context.happenings.emit('group.released', { size: events.length, cause })
 }
 
-/** The worker is stopped, the database is away, a failover goes on, or a handler was not to be grouped. */
+/**
+ * The worker is stopped, the database is away, a failover goes on, another has the event, or a handler was not to
+ * be grouped.
+ */
 function isNobodysFault(error: unknown): boolean {
   return (
     error instanceof InterruptedError ||
     error instanceof StoreUnavailableError ||
     error instanceof CommitUnknownError ||
     error instanceof SettingRefusedError ||
-    error instanceof GroupLostError
+    error instanceof GroupLostError ||
+    error instanceof GroupTakenError
   )
 }
 

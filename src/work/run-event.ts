@@ -12,7 +12,7 @@ import type { ErrorCode } from '../errors.ts'
 import type { FailureReason } from '../model/outcome.ts'
 import { findContention } from '../store/contention.ts'
 import type { ContentionKind } from '../store/contention.ts'
-import type { ClaimedEvent, LentTx } from '../store/contract.ts'
+import type { ClaimedEvent, HandlerClock, LentTx } from '../store/contract.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createEnvelope } from './envelope.ts'
 import type { Handler, HandlerUnit } from './handlers.ts'
@@ -20,6 +20,7 @@ import { Abortion, InterruptedError } from './interruption.ts'
 import type { Interruption } from './interruption.ts'
 import type { HandlerOutbox } from './outgoing.ts'
 import type { RetryPolicy } from './retry-policy.ts'
+import { RunClock } from './run-clock.ts'
 import { RunningContext } from './running-context.ts'
 import { heed, PermanentError, Skip } from './verdicts.ts'
 
@@ -60,7 +61,7 @@ export interface RunEventContext {
 
 /** Lends the transaction, stops what is running in it. */
 export interface TxLender<Tx> {
-  lend(): LentTx<Tx>
+  lend(clock?: HandlerClock): LentTx<Tx>
   cancel(): Promise<void>
 }
 
@@ -79,13 +80,15 @@ export async function runEvent<Tx>(
     defersWrites?: boolean
   },
 ): Promise<RunResult> {
-  const startedAt = performance.now()
-  const elapsed = () => performance.now() - startedAt
+  const clocks: RunClock[] = []
+  const elapsed = () => clocks.reduce((sum, { elapsedMs }) => sum + elapsedMs, 0)
   const values: unknown[] = []
   let skipped: Skip | undefined
   for (const handler of unit.handlers) {
+    const clock = new RunClock(handler.timeoutMs)
+    clocks.push(clock)
     try {
-      const value = await callHandler(context, { event, handler, lender, defersWrites })
+      const value = await callHandler(context, { event, handler, lender, defersWrites, clock })
       if (value instanceof Skip) skipped ??= value
       values.push(value)
     } catch (error) {
@@ -110,14 +113,15 @@ interface HandlerCall<Tx> {
   readonly handler: Handler
   readonly lender: TxLender<Tx> | undefined
   readonly defersWrites: boolean
+  readonly clock: RunClock
 }
 
 async function callHandler<Tx>(context: RunEventContext, call: HandlerCall<Tx>): Promise<unknown> {
   const lender = call.handler.guarantee === 'at-least-once' ? undefined : call.lender
-  const lent = lender?.lend()
+  const lent = lender?.lend(call.clock)
   const abortion = new Abortion()
   const running = runHandler(context, call, lent, abortion)
-  const end = await endOf(running, call.handler.timeoutMs, context.interruption)
+  const end = await endOf(running, call.clock, context.interruption)
   if (end.status === 'ended') {
     if ('error' in end) throw end.error
     return end.value
@@ -160,18 +164,17 @@ type CallEnd =
 
 export function endOf(
   running: Promise<unknown>,
-  timeoutMs: number,
+  clock: RunClock,
   interruption: Interruption,
 ): Promise<CallEnd> {
   return new Promise((resolve) => {
     const finish = (end: CallEnd) => {
-      clearTimeout(timer)
+      clock.stop()
       stopListening()
       resolve(end)
     }
-    const timer = setTimeout(
-      () => finish({ status: 'overdue', error: new HandlerTimeoutError(timeoutMs) }),
-      timeoutMs,
+    clock.start(() =>
+      finish({ status: 'overdue', error: new HandlerTimeoutError(clock.timeoutMs) }),
     )
     const stopListening = interruption.onInterrupt(() =>
       finish({ status: 'overdue', error: new InterruptedError() }),

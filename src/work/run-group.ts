@@ -91,8 +91,7 @@ async function runInTurn<Tx>(
   let settled: readonly SettledEvent[]
   try {
     await context.announce(events.map(({ eventId, attempt }) => ({ eventId, attempt })))
-    settled = await runEvents(context, group, events)
-    if (settled.length > 0) await group.settle(settled.map(({ settlement }) => settlement))
+    settled = await settleOurs(group, await runEvents(context, group, events))
   } catch (error) {
     await letGo(context, group, { events, error })
     return 'let-go'
@@ -121,6 +120,16 @@ async function runInTurn<Tx>(
       })
       return 'let-go'
   }
+}
+
+/** Returns those that were settled: one that was taken from this worker while it ran is another's to settle. */
+async function settleOurs<Tx>(
+  group: Group<Tx>,
+  ran: readonly SettledEvent[],
+): Promise<readonly SettledEvent[]> {
+  if (ran.length === 0) return ran
+  const taken = await group.settle(ran.map(({ settlement }) => settlement))
+  return taken.size === 0 ? ran : ran.filter(({ event }) => !taken.has(event.eventId))
 }
 
 async function runEvents<Tx>(

@@ -2,7 +2,7 @@ import { TransactionAbortedError } from '../errors.ts'
 import type { ClaimedEvent, Group } from '../store/contract.ts'
 import type { GroupSizes } from './group-sizes.ts'
 import type { Handler, HandlerUnit } from './handlers.ts'
-import { GroupEndedError, GroupLostError } from './let-go.ts'
+import { GroupEndedError, GroupLostError, GroupTakenError } from './let-go.ts'
 import type { LetGoContext } from './let-go.ts'
 import { runEvent } from './run-event.ts'
 import type { RunEventContext, RunFailed, RunResult } from './run-event.ts'
@@ -43,6 +43,8 @@ export async function runInGroup<Tx>(
     case 'lost':
       context.sizes.lost(event.topic)
       throw new GroupLostError(event, result)
+    case 'taken':
+      throw new GroupTakenError()
   }
 }
 

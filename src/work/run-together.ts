@@ -14,6 +14,7 @@ import { findContention } from '../store/contention.ts'
 import type { ClaimedEvent, Group } from '../store/contract.ts'
 import { InterruptedError } from './interruption.ts'
 import { GroupEndedError, GroupLostError } from './let-go.ts'
+import { RunClock } from './run-clock.ts'
 import { endOf } from './run-event.ts'
 import { noteContention, runInGroup, unhandled } from './run-in-group.ts'
 import type { RunInGroupContext } from './run-in-group.ts'
@@ -87,7 +88,7 @@ async function sendWrites<Tx>(
   const units = new Set(senders.flatMap(({ unit }) => unit ?? []))
   const startedAt = performance.now()
   const timeoutMs = Math.max(...[...units].map((unit) => unit.timeoutMs))
-  const end = await endOf(group.flush(), timeoutMs, context.interruption)
+  const end = await endOf(group.flush(), new RunClock(timeoutMs), context.interruption)
   const eachMs = (performance.now() - startedAt) / senders.length
   for (const { event, settlement } of senders) {
     const ranMs = 'durationMs' in settlement ? settlement.durationMs : 0

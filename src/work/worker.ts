@@ -242,6 +242,7 @@ export class Worker<Tx> {
       enough: ENOUGH,
       lockTimeoutMs: GROUP_LOCK_TIMEOUT_MS,
       idleTimeoutMs: Math.max(1, ...timeouts) + IDLE_MARGIN_MS,
+      opensLate: opensLate(topics[0]?.due.unit),
     }
   }
 
@@ -317,4 +318,13 @@ export class Worker<Tx> {
       error: asError(error),
     })
   }
+}
+
+/**
+ * A handler that runs alone, and one that promises nothing, may wait for the outside world before it needs the
+ * database. In a group each is quick, and the next one waits for it.
+ */
+function opensLate(unit: HandlerUnit | undefined): ClaimRequest['opensLate'] {
+  if (unit === undefined || unit.isSteps) return 'never'
+  return unit.guarantee === 'at-least-once' ? 'always' : 'alone'
 }

@@ -227,4 +227,8 @@ export function claimContract(underTest: StoreUnderTest): void {
 
   lentTransactionContract(underTest)
   lentWritesContract(underTest)
+  if (underTest.capabilities.opensLate) {
+    lentTransactionContract(underTest, { opensLate: true })
+    lentWritesContract(underTest, { opensLate: true })
+  }
 }

@@ -2,12 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { done, nextDueInMs } from '../support/store-steps.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { openLentGroup, WRITE_EFFECT } from './lent-group.ts'
+import type { LentContractOptions } from './lent-group.ts'
 
 /** What every store must do with the transaction it lends to a handler. Part of `claimContract`. */
-export function lentTransactionContract(underTest: StoreUnderTest): void {
-  describe(`${underTest.name}: the lent transaction`, () => {
+export function lentTransactionContract(
+  underTest: StoreUnderTest,
+  options: LentContractOptions = { opensLate: false },
+): void {
+  const how = options.opensLate ? ', opened late' : ''
+  describe(`${underTest.name}: the lent transaction${how}`, () => {
     async function openGroup() {
-      const opened = await openLentGroup(underTest)
+      const opened = await openLentGroup(underTest, options)
       const write = (note: string) => opened.lent.tx.query(WRITE_EFFECT, ['evt_1', note])
       return { ...opened, write }
     }

@@ -2,14 +2,19 @@ import { describe, expect, test } from 'vitest'
 import { done, nextDueInMs } from '../support/store-steps.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { openLentGroup, WRITE_EFFECT } from './lent-group.ts'
+import type { LentContractOptions } from './lent-group.ts'
 
 const COUNT = 'select count(*) as found from effects'
 
 /** What every store must do with what a handler writes without waiting for it. Part of `claimContract`. */
-export function lentWritesContract(underTest: StoreUnderTest): void {
-  describe(`${underTest.name}: writes that nobody waits for`, () => {
+export function lentWritesContract(
+  underTest: StoreUnderTest,
+  options: LentContractOptions = { opensLate: false },
+): void {
+  const how = options.opensLate ? ', opened late' : ''
+  describe(`${underTest.name}: writes that nobody waits for${how}`, () => {
     async function openGroup() {
-      const opened = await openLentGroup(underTest)
+      const opened = await openLentGroup(underTest, options)
       const { group, lent } = opened
       const write = (note: string) => lent.tx.write(WRITE_EFFECT, ['evt_1', note])
       const count = async () => Number((await lent.tx.query(COUNT)).rows[0]?.['found'])

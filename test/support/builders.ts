@@ -53,6 +53,7 @@ export function aClaim({ limit = 10, of = [DRAFTED], ...input }: ClaimInput = {}
     enough: 1_000,
     lockTimeoutMs: 0,
     idleTimeoutMs: 60_000,
+    opensLate: 'never',
     ...input,
   }
 }

@@ -25,6 +25,8 @@ export interface StoreCapabilities {
   readonly recordsBesideGroup: boolean
   /** Whether a failed statement leaves the transaction usable only from a mark on, as PostgreSQL's does. */
   readonly failedStatementAborts: boolean
+  /** Whether a group may be without a transaction until it needs one. PostgreSQL's claim is the transaction. */
+  readonly opensLate: boolean
 }
 
 /** What both engines lend to a handler, as far as this suite uses it. `$1` is a placeholder in both. */

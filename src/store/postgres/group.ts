@@ -5,6 +5,7 @@
  */
 
 import { HookonceError } from '../../errors.ts'
+import type { EventId } from '../../model/event.ts'
 import type { Settlement } from '../../model/outcome.ts'
 import type { ClaimedEvent, CommitResult, Group } from '../contract.ts'
 import type { GroupLeaseRequest, LeasedEvent } from '../steps-contract.ts'
@@ -72,11 +73,13 @@ export class PostgresGroup extends HeldTransaction implements Group<PostgresTx> 
     await this.connection.run(`set local lock_timeout = ${milliseconds(lockTimeoutMs)}`)
   }
 
-  async settle(settlements: readonly Settlement[]): Promise<void> {
+  async settle(settlements: readonly Settlement[]): Promise<ReadonlySet<EventId>> {
     // Outside our transaction every statement would commit by itself.
     this.requireOpen()
     try {
       await settle(this.connection, this.xid, settlements)
+      // The transaction has held them since they were claimed.
+      return new Set()
     } catch (error) {
       if (error instanceof HookonceError && error.code === 'TRANSACTION_ENDED')
         this.isForeign = true

@@ -50,30 +50,31 @@ export class Connections {
   }
 
   async #openWith(driver: SqliteDriver): Promise<void> {
-    const writer = new Writer(await this.#connect(driver))
+    const reader = await this.#connect(driver)
     try {
-      await this.#prepareSchema(writer)
-      const identity = FileIdentity.of(this.#file)
-      const reader = await this.#connect(driver)
+      const writer = new Writer(await this.#connect(driver))
       const lists = new RunningLists(writer, this.#options.writeWaitMs)
-      this.#opened = { identity, writer, lists, reader }
+      const opened = { identity: FileIdentity.of(this.#file), writer, lists, reader }
+      await this.#prepareSchema(opened).catch(async (error: unknown) => {
+        await writer.close(async () => {})
+        throw error
+      })
+      this.#opened = opened
     } catch (error) {
-      writer.connection.close()
+      reader.close()
       throw error
     }
   }
 
-  /** Lets nobody in any more, has `abandonHeld` end the transaction that is open, and closes. */
+  /** Refuses further writes, has `abandonHeld` end the transaction that is open, and closes. */
   async close(abandonHeld: () => Promise<void>): Promise<void> {
     const opened = this.#opened
     if (opened === undefined) return
     this.#opened = undefined
-    const turnOver = opened.writer.close()
+    opened.writer.refuseAll()
     await abandonHeld()
-    await turnOver
-    await opened.lists.close()
+    await opened.writer.close((turn) => opened.lists.close(turn))
     opened.reader.close()
-    opened.writer.connection.close()
   }
 
   /** @throws StoreUnavailableError when the store is not open, or its file was seen to be another one */
@@ -129,9 +130,10 @@ export class Connections {
     }
   }
 
-  async #prepareSchema(writer: Writer): Promise<void> {
-    if (this.#options.migrate === 'auto') await migrate(writer, this.#options.writeWaitMs)
-    await this.#patiently(() => checkSchema(writer.connection))
+  async #prepareSchema({ reader, writer }: OpenFile): Promise<void> {
+    const { writeWaitMs } = this.#options
+    if (this.#options.migrate === 'auto') await migrate(reader, writer, writeWaitMs)
+    await this.#patiently(() => checkSchema(reader))
   }
 
   /** Readers do not wait in WAL mode, except for the moments in which the log is set up or recovered. */

@@ -1,32 +1,43 @@
 /**
  * Claimed events and the write transaction that holds them.
  *
- * SQLite has no server that could end a forgotten transaction, so the group does it itself: a timer
- * that every statement winds again rolls it back and frees the writer. The slot's list of running
- * events, written before the group opened, is emptied with the commit; after a rollback it is emptied
- * on its own, since the rollback cannot.
+ * A group that opens late has no transaction until a handler uses `tx` or the events are settled. What
+ * holds its events until then is the slot's list of running events, which was written before the group
+ * was made: no claim offers what a list names. When the transaction opens, the events must still be
+ * queued as they were claimed; of one that is not, nothing is kept.
+ *
+ * The list is emptied with the commit; after a rollback it is emptied on its own, since the rollback
+ * cannot.
  *
  * @module
  */
 
 import { asError, CommitUnknownError, HookonceError } from '../../errors.ts'
+import type { EventId } from '../../model/event.ts'
 import type { Settlement } from '../../model/outcome.ts'
-import type { ClaimedEvent, CommitResult, Group, LentTx, WorkerSlot } from '../contract.ts'
+import type {
+  ClaimedEvent,
+  CommitResult,
+  Group,
+  HandlerClock,
+  LentTx,
+  WorkerSlot,
+} from '../contract.ts'
 import type { GroupLeaseRequest, LeasedEvent } from '../steps-contract.ts'
 import type { Connection } from './connection.ts'
+import { GroupTransaction } from './group-transaction.ts'
 import { lendTx } from './lent-tx.ts'
 import type { Lender, SqliteTx } from './lent-tx.ts'
 import { getOwnProcess } from './process-identity.ts'
 import type { RunningLists } from './running-lists.ts'
 import { announce } from './sql/announce.ts'
+import { isStillClaimable } from './sql/claim-group.ts'
 import { leaseClaimed } from './sql/lease-events.ts'
 import { settle } from './sql/settle.ts'
-import type { Release, Writer } from './writer.ts'
+import type { Turn } from './turn.ts'
+import type { Writer } from './writer.ts'
 
-/** How much longer than asked for a group may sit idle: nobody but this process waits for it. */
-const IDLE_FACTOR = 2
-
-/** How long a rollback waits for the lock in order to empty the slot's list, before it leaves that for later. */
+/** How long a rollback waits for the writer in order to empty the slot's list, before it leaves that for later. */
 const CLEAR_WAIT_MS = 1_000
 
 export interface GroupInput {
@@ -35,39 +46,42 @@ export interface GroupInput {
   readonly slot: WorkerSlot
   readonly events: readonly ClaimedEvent[]
   readonly idleTimeoutMs: number
-  /** Called once, when the transaction has ended. */
-  readonly release: Release
+  /** Called once, when the group's transaction is open. */
+  readonly onOpen: () => void
+  /** Called once, when the group has ended. */
+  readonly onEnd: () => void
 }
 
 export class SqliteGroup implements Group<SqliteTx>, Lender {
   readonly events: readonly ClaimedEvent[]
-  readonly #writer: Writer
-  readonly #lists: RunningLists
-  readonly #slot: WorkerSlot
-  readonly #release: Release
-  readonly #idleTimer: NodeJS.Timeout
-  #ended = false
-  /** Ended by SQLite or by the clock, neither of which is the handler's doing. */
-  #lost = false
+  readonly #input: GroupInput
+  readonly #transaction: GroupTransaction
+  /** Events that were no longer as they were claimed when the transaction was opened. */
+  readonly #taken = new Set<EventId>()
+  #hasEnded = false
 
-  constructor({ writer, lists, slot, events, idleTimeoutMs, release }: GroupInput) {
+  /** With a turn whose transaction is open and has checked the events; without one it opens late. */
+  constructor(input: GroupInput, turn?: Turn) {
+    const { events, writer, idleTimeoutMs, onOpen } = input
     this.events = events
-    this.#writer = writer
-    this.#lists = lists
-    this.#slot = slot
-    this.#release = release
-    this.#idleTimer = setTimeout(() => {
-      this.#lost = true
-      void this.abandon()
-    }, idleTimeoutMs * IDLE_FACTOR)
-    this.#idleTimer.unref()
+    this.#input = input
+    this.#transaction = new GroupTransaction(
+      {
+        writer,
+        idleTimeoutMs,
+        check: (connection) => this.#checkClaim(connection),
+        onOpen,
+        onIdle: () => void this.abandon(),
+      },
+      turn,
+    )
   }
 
-  lend(): LentTx<SqliteTx> {
-    return lendTx(this)
+  lend(clock?: HandlerClock): LentTx<SqliteTx> {
+    return lendTx(this, clock)
   }
 
-  /** A statement has run when the call returns. */
+  /** What waits for the transaction to open is flushed by the end of its handler. */
   hasWrites(): boolean {
     return false
   }
@@ -75,60 +89,58 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
   async flush(): Promise<void> {}
 
   async mark(name: string): Promise<void> {
-    this.#execute(`savepoint ${requireMark(name)}`)
+    this.#transaction.setMark(quoteMark(name))
   }
 
   async rollbackTo(name: string): Promise<void> {
-    this.#execute(`rollback to ${requireMark(name)}`)
+    this.#transaction.rollbackTo(quoteMark(name))
   }
 
   async releaseMark(name: string): Promise<void> {
-    this.#execute(`release ${requireMark(name)}`)
+    this.#transaction.releaseMark(quoteMark(name))
   }
 
   /** With one writer there is no lock to wait for. */
   async setLockTimeout(): Promise<void> {}
 
   /** A failed statement undoes itself in SQLite and leaves the transaction usable, so `failed` never comes. */
-  status(): 'open' | 'ended' | 'lost' {
-    if (this.#lost) return 'lost'
-    return this.#ended || !this.#writer.connection.inTransaction() ? 'ended' : 'open'
+  status(): 'open' | 'ended' | 'lost' | 'taken' {
+    return this.#isTaken() ? 'taken' : this.#transaction.status()
   }
 
   /** A statement has ended before anything else in this process can run. */
   async cancel(): Promise<void> {}
 
-  assertOpen(): void {
-    if (this.status() !== 'open') {
-      throw new HookonceError(
-        'TRANSACTION_ENDED',
-        'The transaction that claimed these events has ended',
-      )
-    }
-    this.#idleTimer.refresh()
+  openNow(): boolean {
+    if (this.#isTaken()) throw claimLost()
+    return this.#transaction.openNow()
+  }
+
+  open(): Promise<void> {
+    return this.#transaction.open()
   }
 
   query(sql: string, params: readonly unknown[]): ReturnType<Lender['query']> {
-    return this.#attempt((connection) => connection.query(sql, params))
+    return this.#transaction.use((connection) => connection.query(sql, params))
   }
 
   execute(sql: string): void {
-    this.#attempt((connection) => connection.executeLent(sql))
+    this.#transaction.use((connection) => connection.executeLent(sql))
   }
 
-  async settle(settlements: readonly Settlement[]): Promise<void> {
-    this.assertOpen()
-    this.#attempt((connection) => {
-      for (const settlement of settlements) settle(connection, settlement)
+  async settle(settlements: readonly Settlement[]): Promise<ReadonlySet<EventId>> {
+    if (!(await this.#openForUs())) return this.#taken
+    this.#transaction.use((connection) => {
+      for (const settlement of settlements)
+        if (!this.#taken.has(settlement.eventId)) settle(connection, settlement)
     })
+    return this.#taken
   }
 
   async commit(): Promise<CommitResult> {
     try {
-      this.assertOpen()
-      this.#clearList()
-      this.#writer.commit()
-      this.#end()
+      if (!(await this.#openForUs())) throw claimLost()
+      this.#end(this.#transaction.commit((connection) => this.#clearList(connection)))
       return { status: 'committed' }
     } catch (error) {
       await this.abandon()
@@ -138,61 +150,82 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
   }
 
   async lease(request: GroupLeaseRequest): Promise<readonly LeasedEvent[]> {
-    this.assertOpen()
-    const leased = this.#attempt((connection) => leaseClaimed(connection, this.events, request))
+    if (!(await this.#openForUs())) {
+      await this.abandon()
+      return []
+    }
+    const events = this.events.filter(({ eventId }) => !this.#taken.has(eventId))
+    const leased = this.#transaction.use((connection) => leaseClaimed(connection, events, request))
     const committed = await this.commit()
     if (committed.status === 'committed') return leased
     throw committed.error
   }
 
   async abandon(): Promise<void> {
-    if (this.#ended) return
-    this.#ended = true
-    clearTimeout(this.#idleTimer)
-    this.#writer.rollback()
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    const turn = this.#transaction.rollback()
     try {
-      const deadline = performance.now() + CLEAR_WAIT_MS
-      await this.#writer.transactHeld({ deadline, durable: false }, () => this.#clearList())
+      await this.#clearListAlone(turn)
     } catch {
-      this.#lists.emptyLater(this.#slot)
+      this.#input.lists.emptyLater(this.#input.slot)
     } finally {
-      this.#release()
+      this.#end(turn)
     }
   }
 
-  #execute(sql: string): void {
-    this.assertOpen()
-    this.#attempt((connection) => connection.execute(sql))
-  }
-
-  /**
-   * A full disk, an error of the disk or a lack of memory make SQLite roll everything back by itself.
-   * A statement that throws and leaves no transaction behind has met one of them.
-   */
-  #attempt<Result>(work: (connection: Connection) => Result): Result {
-    const { connection } = this.#writer
+  /** Opens what is not open yet; `false` when the events are no longer this worker's. */
+  async #openForUs(): Promise<boolean> {
+    if (this.#isTaken()) return false
     try {
-      return work(connection)
+      await this.open()
+      return true
     } catch (error) {
-      if (!connection.inTransaction()) this.#lost = true
+      if (this.#isTaken()) return false
       throw error
     }
   }
 
-  /** Moves the heart as well: a beat cannot be written while a group has the writer. */
-  #clearList(): void {
-    announce(this.#writer.connection, { slot: this.#slot, running: [], process: getOwnProcess() })
+  /** In the transaction, which keeps true from here on what it finds. */
+  #checkClaim(connection: Connection): void {
+    for (const event of this.events)
+      if (!isStillClaimable(connection, event)) this.#taken.add(event.eventId)
+    if (this.#isTaken()) throw claimLost()
   }
 
-  #end(): void {
-    this.#ended = true
-    clearTimeout(this.#idleTimer)
-    this.#release()
+  #isTaken(): boolean {
+    return this.#taken.size === this.events.length
+  }
+
+  async #clearListAlone(turn: Turn | undefined): Promise<void> {
+    const clear = (connection: Connection): void => this.#clearList(connection)
+    if (turn === undefined)
+      return this.#input.writer.transact({ waitMs: CLEAR_WAIT_MS, durable: false }, clear)
+    const deadline = performance.now() + CLEAR_WAIT_MS
+    return turn.transact({ deadline, durable: false }, clear)
+  }
+
+  #clearList(connection: Connection): void {
+    announce(connection, { slot: this.#input.slot, running: [], process: getOwnProcess() })
+  }
+
+  #end(turn: Turn | undefined): void {
+    this.#hasEnded = true
+    this.#input.onEnd()
+    turn?.release()
   }
 }
 
+function claimLost(): HookonceError {
+  return new HookonceError(
+    'CLAIM_LOST',
+    'The event was taken from this worker while its handler ran: nothing that the handler does for it is kept',
+    { retryable: true },
+  )
+}
+
 /** A mark becomes part of SQL text, where a plain word may be a word of SQL. */
-function requireMark(name: string): string {
+function quoteMark(name: string): string {
   if (/^[a-z][a-z0-9_]*$/.test(name)) return `"hookonce_${name}"`
   throw new TypeError(`A mark must be a plain word, received ${JSON.stringify(name)}`)
 }

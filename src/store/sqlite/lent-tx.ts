@@ -1,8 +1,10 @@
 import { HookonceError } from '../../errors.ts'
 import { findTransactionControl, listStatementKeywords } from '../transaction-control.ts'
-import type { LentTx } from '../contract.ts'
+import type { HandlerClock, LentTx } from '../contract.ts'
 import { requireWrite } from '../lent-transaction.ts'
-import type { SqlRow } from './driver.ts'
+import type { Write } from '../lent-transaction.ts'
+import { toSqlValue } from './driver.ts'
+import type { SqlRow, SqlValue } from './driver.ts'
 import { numberPlaceholders } from './placeholders.ts'
 
 /** What a handler gets as `ctx.tx`: its writes and the event's completion commit together. */
@@ -19,8 +21,9 @@ export interface SqliteTx {
   ): Promise<{ rows: Row[]; rowCount: number }>
   /**
    * Runs a statement whose answer the handler does not need. Here it has run when the call returns, and throws
-   * there what is wrong with it. On PostgreSQL it is sent later, and what the database refuses cannot be caught:
-   * a handler for both stores does not catch it here either.
+   * there what is wrong with it, unless the handler has to wait for SQLite's one writer: then it runs when that is
+   * free, and what the database refuses fails the handler. On PostgreSQL it is always sent later. So do not catch
+   * what it throws.
    */
   write(sql: string, params?: readonly unknown[]): void
 }
@@ -39,64 +42,157 @@ const REFUSED: ReadonlySet<string> = new Set([
   'VACUUM',
 ])
 
-/** The group behind a lent transaction, as far as it is needed here. */
+/** The transaction behind a lent one, as far as it is needed here. */
 export interface Lender {
-  /** Throws if the transaction is no longer the group's. */
-  assertOpen(): void
+  /** Opens it if nothing is in the way, and says whether it is open. Throws if it has ended. */
+  openNow(): boolean
+  /** Opens it as soon as the writer is free. */
+  open(): Promise<void>
   query(sql: string, params: readonly unknown[]): { rows: SqlRow[]; rowCount: number }
   execute(sql: string): void
 }
 
-export function lendTx(lender: Lender): LentTx<SqliteTx> {
-  let revoked = false
-  const query = (sql: string, params: readonly unknown[]) => {
-    if (revoked) {
-      throw new HookonceError('TX_REVOKED', 'This transaction was lent to a handler that has ended')
-    }
-    lender.assertOpen()
-    return runLent(lender, sql, params)
+export function lendTx(lender: Lender, clock?: HandlerClock): LentTx<SqliteTx> {
+  return new LentSqliteTx(lender, clock)
+}
+
+type Result = ReturnType<Lender['query']>
+
+interface Statement {
+  readonly sql: string
+  readonly values: readonly SqlValue[]
+  readonly hasSeveral: boolean
+}
+
+/** A statement that was called before the transaction was open. */
+interface Waiting {
+  readonly statement: Statement
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * A statement runs before the call returns, also one that nobody waits for. Only one that is called before the
+ * transaction is open waits, with all that are called after it, and then they run in their order.
+ */
+class LentSqliteTx implements LentTx<SqliteTx> {
+  readonly tx: SqliteTx = Object.freeze({
+    query: <Row>(sql: string, params?: readonly unknown[]) =>
+      this.#query(sql, params) as Promise<{ rows: Row[]; rowCount: number }>,
+    write: (sql: string, params?: readonly unknown[]) => this.#write(sql, params),
+  })
+  readonly #lender: Lender
+  readonly #clock: HandlerClock | undefined
+  #isRevoked = false
+  #waiting: Waiting[] = []
+  /** Until what waits has run. Never rejects. */
+  #opening: Promise<void> | undefined
+  /** What the first write that had to wait, and failed, was told. */
+  #failure: { readonly error: unknown } | undefined
+
+  constructor(lender: Lender, clock: HandlerClock | undefined) {
+    this.#lender = lender
+    this.#clock = clock
   }
-  return {
-    tx: {
-      // SQLite runs a statement before the call returns; the promise is there for the same shape as
-      // PostgreSQL's, so nothing is ever left to wait for when the handler has returned.
-      query: async <Row>(sql: string, params?: readonly unknown[]) => {
-        const { text, values } = requireWrite(sql, params, 'tx.query')
-        return query(text, values) as { rows: Row[]; rowCount: number }
-      },
-      write: (sql, params) => {
-        const { text, values } = requireWrite(sql, params)
-        query(text, values)
-      },
-    },
-    flush: async () => {},
-    revoke: async () => {
-      revoked = true
-    },
-    revokeNow: () => {
-      revoked = true
-    },
+
+  async flush(): Promise<void> {
+    await this.#opening
+    if (this.#failure !== undefined) throw this.#failure.error
+  }
+
+  async revoke(): Promise<void> {
+    this.#isRevoked = true
+    await this.#opening
+  }
+
+  revokeNow(): void {
+    this.#isRevoked = true
+    for (const { reject } of this.#waiting.splice(0)) reject(revoked())
+  }
+
+  /** The promise is there for the same shape as PostgreSQL's. */
+  #query(sql: string, params?: readonly unknown[]): Promise<Result> {
+    const answer = new Promise<Result>((resolve, reject) => {
+      const statement = this.#prepare(requireWrite(sql, params, 'tx.query'))
+      if (this.#isOpen()) resolve(this.#run(statement))
+      else this.#wait({ statement, resolve, reject })
+    })
+    // One that fails and that the handler does not wait for must not end the process.
+    answer.catch(() => undefined)
+    return answer
+  }
+
+  #write(sql: string, params?: readonly unknown[]): void {
+    const statement = this.#prepare(requireWrite(sql, params))
+    if (this.#isOpen()) return void this.#run(statement)
+    const reject = (error: unknown): void => void (this.#failure ??= { error })
+    this.#wait({ statement, resolve: () => undefined, reject })
+  }
+
+  /** Throws what is wrong with the call itself. */
+  #prepare({ text, values }: Write): Statement {
+    if (this.#isRevoked) throw revoked()
+    refuseControl(text)
+    // A binding prepares the first statement of a text and drops the others without a word.
+    const hasSeveral = listStatementKeywords(text, 'sqlite').length > 1
+    if (hasSeveral && values.length > 0)
+      throw new TypeError('A text of several statements cannot have parameters')
+    const sql = hasSeveral ? text : numberPlaceholders(text)
+    return { sql, values: values.map(toSqlValue), hasSeveral }
+  }
+
+  #run({ sql, values, hasSeveral }: Statement): Result {
+    if (!hasSeveral) return this.#lender.query(sql, values)
+    this.#lender.execute(sql)
+    return { rows: [], rowCount: 0 }
+  }
+
+  #isOpen(): boolean {
+    return this.#opening === undefined && this.#lender.openNow()
+  }
+
+  /** Bytes are copied: the handler may change them before the statement runs. */
+  #wait({ statement, resolve, reject }: Waiting): void {
+    const values = statement.values.map(copyOf)
+    this.#waiting.push({ statement: { ...statement, values }, resolve, reject })
+    this.#opening ??= this.#open()
+  }
+
+  async #open(): Promise<void> {
+    this.#clock?.pause()
+    try {
+      await this.#lender.open()
+      for (const waiting of this.#waiting.splice(0)) this.#runWaiting(waiting)
+    } catch (error) {
+      for (const { reject } of this.#waiting.splice(0)) reject(error)
+    } finally {
+      this.#opening = undefined
+      this.#clock?.resume()
+    }
+  }
+
+  #runWaiting({ statement, resolve, reject }: Waiting): void {
+    try {
+      resolve(this.#run(statement))
+    } catch (error) {
+      reject(error)
+    }
   }
 }
 
-function runLent(
-  lender: Lender,
-  sql: string,
-  params: readonly unknown[],
-): { rows: SqlRow[]; rowCount: number } {
+function copyOf(value: SqlValue): SqlValue {
+  return value instanceof Uint8Array ? value.slice() : value
+}
+
+function refuseControl(sql: string): void {
   const keyword = findTransactionControl(sql, REFUSED, 'sqlite')
-  if (keyword !== undefined) {
-    throw new HookonceError(
-      'TRANSACTION_CONTROL',
-      `${keyword} is not for a handler: its transaction is ours to end`,
-    )
-  }
-  // A binding prepares the first statement of a text and drops the others without a word.
-  if (listStatementKeywords(sql, 'sqlite').length > 1) {
-    if (params.length > 0)
-      throw new TypeError('A text of several statements cannot have parameters')
-    lender.execute(sql)
-    return { rows: [], rowCount: 0 }
-  }
-  return lender.query(numberPlaceholders(sql), params)
+  if (keyword === undefined) return
+  throw new HookonceError(
+    'TRANSACTION_CONTROL',
+    `${keyword} is not for a handler: its transaction is ours to end`,
+  )
+}
+
+function revoked(): HookonceError {
+  return new HookonceError('TX_REVOKED', 'This transaction was lent to a handler that has ended')
 }

@@ -141,9 +141,9 @@ const INSERT = `
   values (?, ?, cast(unixepoch('subsec') * 1000 as integer))`
 
 /** Brings the schema up to date. */
-export async function migrate(writer: Writer, waitMs: number): Promise<void> {
-  // Most starts find nothing to do, and need not wait for whoever is writing.
-  if (readVersion(writer.connection) === newestVersion()) return
+export async function migrate(reader: Connection, writer: Writer, waitMs: number): Promise<void> {
+  // Most starts find nothing to do, and need not wait for a process that is writing.
+  if (readVersion(reader) === newestVersion()) return
   await writer.transact({ waitMs, durable: true }, (connection) => {
     const version = readVersion(connection)
     refuseNewer(version)

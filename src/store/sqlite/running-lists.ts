@@ -4,8 +4,7 @@
  * A slot's list is committed before its group opens. Where another process then takes the lock, the
  * list stays behind, and a living worker's list is never swept: its events would wait for the slot to
  * claim again, and count as crashed should the worker die first. So the slot is remembered here until
- * its list has been emptied. That takes the writer's turn, which a claim keeps until its group has
- * ended: no list is emptied under a group that runs.
+ * its list has been emptied, or written anew: no list is emptied under a group that runs.
  *
  * @module
  */
@@ -14,6 +13,7 @@ import type { WorkerSlot } from '../contract.ts'
 import type { Connection } from './connection.ts'
 import { getOwnProcess } from './process-identity.ts'
 import { announce } from './sql/announce.ts'
+import type { Turn } from './turn.ts'
 import type { Writer } from './writer.ts'
 
 const RETRY_MS = 100
@@ -31,8 +31,18 @@ export class RunningLists {
 
   /** Returns at once; the list is emptied as soon as the writer is to be had. */
   emptyLater({ workerId, slot }: WorkerSlot): void {
-    this.#stale.set(`${workerId} ${slot}`, { workerId, slot })
+    this.#stale.set(nameOf({ workerId, slot }), { workerId, slot })
     if (!this.#isEmptying) void this.#emptyAll()
+  }
+
+  /** The list is another one now, in a transaction of whoever has the turn: there is nothing to be emptied. */
+  written(slot: WorkerSlot): void {
+    this.#stale.delete(nameOf(slot))
+  }
+
+  /** Whether the slot's list names events that do not run. */
+  isStale(slot: WorkerSlot): boolean {
+    return this.#stale.has(nameOf(slot))
   }
 
   /** The worker's records are gone, and must not come back. */
@@ -42,13 +52,11 @@ export class RunningLists {
     }
   }
 
-  /** One last try, by whoever has closed the writer. */
-  async close(): Promise<void> {
+  /** One last try, with the last turn there is. */
+  async close(turn: Turn): Promise<void> {
     if (this.#stale.size === 0) return
     try {
-      await this.#writer.transactHeld({ deadline: 0, durable: false }, (connection) =>
-        this.#empty(connection),
-      )
+      await turn.transact({ deadline: 0, durable: false }, (connection) => this.#empty(connection))
     } catch {
       // Somebody else has the lock. The worker's heart has stopped, so a sweep will find the list.
     }
@@ -84,4 +92,8 @@ export class RunningLists {
       announce(connection, { slot, running: [], process: getOwnProcess() })
     return stale
   }
+}
+
+function nameOf({ workerId, slot }: WorkerSlot): string {
+  return `${workerId} ${slot}`
 }

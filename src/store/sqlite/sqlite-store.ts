@@ -22,11 +22,15 @@ import type {
   WorkerSlot,
 } from '../contract.ts'
 import { claimGroup } from './claim.ts'
+import type { ClaimContext } from './claim.ts'
 import { Connections } from './connections.ts'
+import { SqliteGroup } from './group.ts'
+import type { GroupInput } from './group.ts'
 import type { SqliteTx } from './lent-tx.ts'
 import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
 import type { ResolvedSqliteStoreOptions, SqliteStoreOptions } from './options.ts'
 import { getOwnProcess } from './process-identity.ts'
+import { StandingHearts } from './standing-hearts.ts'
 import { SqliteSteps } from './steps.ts'
 import { announce } from './sql/announce.ts'
 import { beat } from './sql/beat.ts'
@@ -38,6 +42,8 @@ import { findEvent } from './sql/find-event.ts'
 import { findOutcome } from './sql/find-outcome.ts'
 import { forgetEvent } from './sql/forget-event.ts'
 import { listDead } from './sql/list-dead.ts'
+import { listDeadWorkers } from './sql/list-dead-workers.ts'
+import type { SweepOptions } from './sql/list-dead-workers.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
 import { listHandled } from './sql/list-handled.ts'
 import { listUnhandled } from './sql/list-unhandled.ts'
@@ -49,9 +55,9 @@ import { removeWorker } from './sql/remove-worker.ts'
 import { retryEvent } from './sql/retry-event.ts'
 import { settleLost } from './sql/settle-lost.ts'
 import { hasOrphans, sweepLeases } from './sql/sweep-leases.ts'
-import { hasDeadWorkers, sweepWorkers } from './sql/sweep-workers.ts'
-import type { SweepOptions } from './sql/sweep-workers.ts'
+import { sweepWorkers } from './sql/sweep-workers.ts'
 import { wakeUnhandled } from './sql/wake-unhandled.ts'
+import type { Turn } from './turn.ts'
 
 /** The store on one SQLite file. */
 export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
@@ -62,7 +68,11 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   readonly #options: ResolvedSqliteStoreOptions
   readonly #newId = createUuidV7Generator(Date.now)
   readonly #topics = new Topics()
-  #group: { readonly group: Group<SqliteTx>; readonly slot: WorkerSlot } | undefined
+  readonly #hearts = new StandingHearts()
+  /** By slot; one that opens late may have no transaction yet. */
+  readonly #groups = new Map<string, SqliteGroup>()
+  /** The slot whose group has its transaction open. */
+  #openSlot: string | undefined
 
   constructor(file: string, options: SqliteStoreOptions = {}) {
     requireDatabaseFile(file)
@@ -77,7 +87,7 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
 
   async close(): Promise<void> {
     await this.connections.close(async () => {
-      await this.#group?.group.abandon()
+      await Promise.all([...this.#groups.values()].map((group) => group.abandon()))
       await this.step?.abandon()
     })
   }
@@ -109,7 +119,7 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   }
 
   isHeld(): boolean {
-    return this.#group !== undefined || this.step !== undefined
+    return this.#openSlot !== undefined || this.step !== undefined
   }
 
   async findKnown(drafts: readonly EventDraft[]): Promise<readonly (Recorded | undefined)[]> {
@@ -149,11 +159,23 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   async claimGroup(request: ClaimRequest): Promise<Group<SqliteTx> | undefined> {
     if (!(await this.connections.read((reader) => hasCandidates(reader, request)))) return undefined
     const { writer, lists } = this.connections.getOpen()
-    const context = { writer, lists, waitMs: this.#options.writeWaitMs }
-    const group = await claimGroup(context, request, () => {
-      this.#group = undefined
-    })
-    if (group !== undefined) this.#group = { group, slot: request.slot }
+    const waitMs = this.#options.writeWaitMs
+    const createGroup: ClaimContext['createGroup'] = (events, turn) => {
+      const { slot, idleTimeoutMs } = request
+      return this.#createGroup({ writer, lists, slot, events, idleTimeoutMs }, turn)
+    }
+    return claimGroup({ writer, lists, waitMs, createGroup }, request)
+  }
+
+  #createGroup(input: Omit<GroupInput, 'onOpen' | 'onEnd'>, turn: Turn | undefined): SqliteGroup {
+    const name = nameOf(input.slot)
+    const onOpen = (): void => void (this.#openSlot = name)
+    const onEnd = (): void => {
+      this.#groups.delete(name)
+      if (this.#openSlot === name) this.#openSlot = undefined
+    }
+    const group = new SqliteGroup({ ...input, onOpen, onEnd }, turn)
+    this.#groups.set(name, group)
     return group
   }
 
@@ -162,27 +184,30 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   }
 
   settleLost(settlement: Extract<Settlement, { state: 'ready' | 'dead' }>): Promise<boolean> {
-    return this.connections.write('durably', (connection) => settleLost(connection, settlement))
+    const { lists } = this.connections.getOpen()
+    return this.connections.write('durably', (connection) =>
+      settleLost(connection, settlement, (slot) => lists.isStale(slot)),
+    )
   }
 
   /**
-   * `claimGroup` has written the list of a group before the group opened, and the group empties it
-   * when it ends (see `sql/claim-group.ts`). While it is open nothing can be written here, so that the
+   * `claimGroup` has written the list of a group before the group was made, and the group empties it
+   * when it ends (see `sql/claim-group.ts`). While one is open nothing can be written here, so that the
    * list of another slot that has nothing to run any more is emptied when the group has ended.
    */
   async announce(slot: WorkerSlot, running: readonly RunningEvent[]): Promise<void> {
     const { lists } = this.connections.getOpen()
-    const open = this.#group?.slot
-    if (open?.workerId === slot.workerId && open.slot === slot.slot) return
-    if (open !== undefined && running.length === 0) return lists.emptyLater(slot)
-    await this.connections.write('lazily', (connection) =>
-      announce(connection, { slot, running, process: getOwnProcess() }),
-    )
+    if (this.#groups.has(nameOf(slot))) return
+    if (this.isHeld() && running.length === 0) return lists.emptyLater(slot)
+    await this.connections.write('lazily', (connection) => {
+      announce(connection, { slot, running, process: getOwnProcess() })
+      lists.written(slot)
+    })
   }
 
-  /** While a group of ours is open nobody can sweep, and its end moves the heart of its slot. */
+  /** Nothing can be written while a transaction of ours is open. It is a moment of a heart that beats on. */
   async beatWorker(beat: WorkerBeat): Promise<void> {
-    if (this.#group !== undefined) return
+    if (this.isHeld()) return
     await this.connections.write('lazily', (connection) =>
       beatWorker(connection, beat, getOwnProcess()),
     )
@@ -197,14 +222,19 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   }
 
   async sweepWorkers(options: SweepOptions): Promise<readonly SweptEvent[]> {
-    const isAny = await this.connections.read(
-      (reader) => hasDeadWorkers(reader, options) || hasOrphans(reader, options),
-    )
+    const sweep = { ...options, hearts: this.#hearts }
+    const isAny = await this.connections.read((reader) => {
+      const dead = listDeadWorkers(reader, sweep)
+      return dead.size > 0 || hasOrphans(reader, { me: options.me, dead })
+    })
     if (!isAny) return []
-    return this.connections.write('durably', (connection) => [
-      ...sweepLeases(connection, options),
-      ...sweepWorkers(connection, options),
-    ])
+    return this.connections.write('durably', (connection) => {
+      const dead = listDeadWorkers(connection, sweep)
+      return [
+        ...sweepLeases(connection, { ...options, dead }),
+        ...sweepWorkers(connection, { ...options, dead }),
+      ]
+    })
   }
 
   listHandled(deadAfterMs: number): Promise<readonly HandledPattern[]> {
@@ -267,4 +297,8 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   retryEvent(eventId: EventId): Promise<boolean> {
     return this.connections.write('durably', (connection) => retryEvent(connection, eventId))
   }
+}
+
+function nameOf({ workerId, slot }: WorkerSlot): string {
+  return `${workerId} ${slot}`
 }

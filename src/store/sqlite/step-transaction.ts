@@ -7,17 +7,14 @@
  * @module
  */
 
-import { asError, CommitUnknownError, HookonceError } from '../../errors.ts'
+import { asError, CommitUnknownError } from '../../errors.ts'
 import type { CommitResult, LentTx } from '../contract.ts'
 import type { OpenStep, StepLimits, StepResult, StepTransaction } from '../steps-contract.ts'
-import type { Connection } from './connection.ts'
+import { HeldTransaction } from './held-transaction.ts'
 import { lendTx } from './lent-tx.ts'
 import type { Lender, SqliteTx } from './lent-tx.ts'
 import { insertDone } from './sql/write-calls.ts'
-import type { Release, Writer } from './writer.ts'
-
-/** How much longer than asked for it may sit idle: nobody but this process waits for it. */
-const IDLE_FACTOR = 2
+import type { Turn } from './turn.ts'
 
 // 1 event id
 const MOVE_HEART = `
@@ -26,33 +23,30 @@ const MOVE_HEART = `
    where worker_id = (select lease_worker from {prefix}queue where event_id = ?)`
 
 export interface OpenStepTransaction {
-  readonly writer: Writer
+  readonly turn: Turn
   readonly steps: readonly OpenStep[]
   readonly held: readonly boolean[]
   readonly limits: StepLimits
   /** Called once, when the transaction has ended. */
-  readonly release: Release
+  readonly onEnd: () => void
 }
 
 export class SqliteStepTransaction implements StepTransaction<SqliteTx>, Lender {
-  readonly #writer: Writer
-  readonly #steps: readonly OpenStep[]
   readonly held: readonly boolean[]
-  readonly #release: Release
-  readonly #idleTimer: NodeJS.Timeout
-  #ended = false
-  /** Ended by SQLite or by the clock, neither of which is the handler's doing. */
-  #lost = false
+  readonly #steps: readonly OpenStep[]
+  readonly #transaction: HeldTransaction
+  readonly #onEnd: () => void
+  #hasEnded = false
 
-  constructor({ writer, steps, held, limits, release }: OpenStepTransaction) {
-    this.#writer = writer
+  constructor({ turn, steps, held, limits, onEnd }: OpenStepTransaction) {
     this.#steps = steps
     this.held = held
-    this.#release = release
-    this.#idleTimer = setTimeout(() => {
-      this.#lost = true
-      void this.abandon()
-    }, limits.idleTimeoutMs * IDLE_FACTOR).unref()
+    this.#onEnd = onEnd
+    const { idleTimeoutMs } = limits
+    this.#transaction = new HeldTransaction(turn, {
+      idleTimeoutMs,
+      onIdle: () => void this.abandon(),
+    })
   }
 
   lend(): LentTx<SqliteTx> {
@@ -60,38 +54,38 @@ export class SqliteStepTransaction implements StepTransaction<SqliteTx>, Lender 
   }
 
   status(): 'open' | 'ended' | 'lost' {
-    if (this.#lost) return 'lost'
-    return this.#ended || !this.#writer.connection.inTransaction() ? 'ended' : 'open'
+    return this.#transaction.status()
   }
 
   /** A statement has ended before anything else in this process can run. */
   async cancel(): Promise<void> {}
 
-  assertOpen(): void {
-    if (this.status() !== 'open')
-      throw new HookonceError('TRANSACTION_ENDED', 'The transaction of this step has ended')
-    this.#idleTimer.refresh()
+  openNow(): boolean {
+    return true
   }
 
+  async open(): Promise<void> {}
+
   query(sql: string, params: readonly unknown[]): ReturnType<Lender['query']> {
-    return this.#attempt((connection) => connection.query(sql, params))
+    return this.#transaction.use((connection) => connection.query(sql, params))
   }
 
   execute(sql: string): void {
-    this.#attempt((connection) => connection.executeLent(sql))
+    this.#transaction.use((connection) => connection.executeLent(sql))
   }
 
   async commit(results: readonly (StepResult | undefined)[]): Promise<CommitResult> {
     try {
-      this.assertOpen()
-      this.#steps.forEach((step, at) => {
-        const result = results[at]
-        if (result === undefined) return
-        insertDone(this.#writer.connection, step, result.text)
-        this.#writer.connection.run(MOVE_HEART, [step.lease.eventId])
-      })
-      this.#writer.commit()
-      this.#end()
+      this.#end(
+        this.#transaction.commit((connection) => {
+          this.#steps.forEach((step, at) => {
+            const result = results[at]
+            if (result === undefined) return
+            insertDone(connection, step, result.text)
+            connection.run(MOVE_HEART, [step.lease.eventId])
+          })
+        }),
+      )
       return { status: 'committed' }
     } catch (error) {
       await this.abandon()
@@ -101,25 +95,12 @@ export class SqliteStepTransaction implements StepTransaction<SqliteTx>, Lender 
   }
 
   async abandon(): Promise<void> {
-    if (this.#ended) return
-    this.#writer.rollback()
-    this.#end()
+    if (!this.#hasEnded) this.#end(this.#transaction.rollback())
   }
 
-  /** What throws and leaves no transaction behind has met a full disk or worse. */
-  #attempt<Result>(work: (connection: Connection) => Result): Result {
-    const { connection } = this.#writer
-    try {
-      return work(connection)
-    } catch (error) {
-      if (!connection.inTransaction()) this.#lost = true
-      throw error
-    }
-  }
-
-  #end(): void {
-    this.#ended = true
-    clearTimeout(this.#idleTimer)
-    this.#release()
+  #end(turn: Turn): void {
+    this.#hasEnded = true
+    this.#onEnd()
+    turn.release()
   }
 }

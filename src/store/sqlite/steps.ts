@@ -60,24 +60,19 @@ export class SqliteSteps extends SqliteOutbox implements StepsStore<SqliteTx> {
     limits: StepLimits,
   ): Promise<StepTransaction<SqliteTx> | undefined> {
     const { writer, deadline } = this.connections.getWriter()
-    const release = await writer.acquire(deadline)
+    const turn = await writer.acquire(deadline)
     try {
-      await writer.begin(deadline)
-      const held = steps.map(({ lease }) => holdsLease(writer.connection, lease))
+      await turn.begin(deadline)
+      const held = steps.map(({ lease }) => holdsLease(turn.connection, lease))
       if (held.includes(true)) {
-        const end = () => {
-          this.step = undefined
-          release()
-        }
-        this.step = new SqliteStepTransaction({ writer, steps, held, limits, release: end })
+        const onEnd = () => (this.step = undefined)
+        this.step = new SqliteStepTransaction({ turn, steps, held, limits, onEnd })
         return this.step
       }
-      writer.rollback()
-      release()
+      turn.release()
       return undefined
     } catch (error) {
-      writer.rollback()
-      release()
+      turn.release()
       throw error
     }
   }

@@ -11,7 +11,12 @@ import type { ConnectionConfig } from './start-postgres.ts'
 export function postgresUnderTest(name: string, admin: () => ConnectionConfig): StoreUnderTest {
   return {
     name,
-    capabilities: { parallelGroups: true, recordsBesideGroup: true, failedStatementAborts: true },
+    capabilities: {
+      parallelGroups: true,
+      recordsBesideGroup: true,
+      failedStatementAborts: true,
+      opensLate: false,
+    },
     create: async () => {
       const { config, giveBack } = await lendDatabase(admin())
       return useDatabase(config, giveBack)

@@ -7,12 +7,11 @@
  *
  * 1. a short one that selects, chooses and writes the slot's list, committed without a sync of its
  *    own. From then on no other claim offers these events (`listCandidates` skips what is listed);
- * 2. the group's, which first checks that the chosen events are still as they were: an operator may
- *    have come between the two.
+ * 2. the group's, which first checks that the chosen events are still as they were: an operator or a
+ *    sweep may have come between the two. It is opened at once, or when a handler first needs it.
  *
- * Whoever has the write lock knows that nobody else is running a handler. An event that another
- * record lists as running has therefore crashed, or is about to be run by a slot that stands between
- * its two transactions. Both are left to `sweepWorkers`, which knows who is dead.
+ * An event that another record lists as running is being run by that slot, or its worker has crashed.
+ * Both are left to `sweepWorkers`, which knows who is dead.
  *
  * @module
  */
@@ -33,11 +32,21 @@ export const CANDIDATE_COLUMNS = `q.event_id, q.topic, q.run, q.attempts, q.cras
          e.source, e.event_key, e.key_hash, cast(e.type as blob) as type, e.body, e.headers,
          e.received_at, e.occurred_at`
 
-// 1 topic  2 worker id  3 slot  4 limit
+/** One in the whole fleet, which the lock alone does not see to: a suspect may run without it. */
+const NO_SUSPECT_RUNS = `
+     and not exists
+         (select 1
+            from {prefix}workers w, json_each(w.running) r
+            join {prefix}queue s on s.event_id = r.value ->> 'eventId'
+           where s.crashes > 0
+             and s.attempts + 1 = r.value ->> 'attempt'
+             and not (w.worker_id = ?1 and w.slot = ?2))`
+
+// 1 worker id  2 slot  3 limit  4 topic
 const LIST: Readonly<Record<ClaimRequest['kind'], string>> = {
   fresh: selectDue(DUE.fresh),
   again: selectDue(DUE.again),
-  suspect: selectDue(DUE.suspect),
+  suspect: selectDue(`${DUE.suspect}${NO_SUSPECT_RUNS}`),
 }
 
 function selectDue(kind: string): string {
@@ -46,14 +55,14 @@ function selectDue(kind: string): string {
     from {prefix}queue q
     join {prefix}events e on e.id = q.event_id
    where ${kind}
-     and q.topic = ?
+     and q.topic = ?4
      and q.run_at <= cast(unixepoch('subsec') * 1000 as integer)
      and (q.event_id, q.attempts + 1) not in
          (select r.value ->> 'eventId', r.value ->> 'attempt'
             from {prefix}workers w, json_each(w.running) r
-           where not (w.worker_id = ? and w.slot = ?))
+           where not (w.worker_id = ?1 and w.slot = ?2))
    order by q.run_at, q.event_id
-   limit ?`
+   limit ?3`
 }
 
 // 1 event id  2 run  3 attempts  4 crashes
@@ -76,7 +85,7 @@ export function listCandidates(
   for (const { topic, limit } of topics) {
     // What failed or crashed before runs alone, so that it can take nothing else down.
     const most = kind === 'fresh' ? limit : 1
-    const rows = connection.all<CandidateRow>(LIST[kind], [topic, slot.workerId, slot.slot, most])
+    const rows = connection.all<CandidateRow>(LIST[kind], [slot.workerId, slot.slot, most, topic])
     candidates.push(...rows.map(toClaimedEvent))
     if (candidates.length >= (kind === 'fresh' ? enough : 1)) break
   }

@@ -1,21 +1,15 @@
 import type { SweptEvent } from '../../contract.ts'
 import type { Connection } from '../connection.ts'
-import { isGone } from '../process-identity.ts'
 import { endCrashed } from './end-crashed.ts'
 import { insertFailure } from './settle.ts'
-import type { SweepOptions } from './sweep-workers.ts'
 
-// 1 how long a heart may stand still  2 the id of the worker that sweeps
-//
-// The heart of a worker is that of its liveliest slot.
+// 1 the id of the worker that sweeps
 const LIST_LEASED = `
-  select q.event_id, q.run, q.attempts, q.crashes, q.lease_worker, w.hostname, w.pid,
-         coalesce(max(w.heart_at), 0) <= cast(unixepoch('subsec') * 1000 as integer) - ? as stopped
+  select q.event_id, q.run, q.attempts, q.crashes, q.lease_worker,
+         exists (select 1 from {prefix}workers w where w.worker_id = q.lease_worker) as is_known
     from {prefix}queue q
-    left join {prefix}workers w on w.worker_id = q.lease_worker
    where q.lease_token is not null
-     and q.lease_worker <> ?
-   group by q.event_id`
+     and q.lease_worker <> ?`
 
 // 1 crashes  2 event id
 const FREE = `
@@ -33,20 +27,28 @@ type LeasedRow = {
   attempts: number
   crashes: number
   lease_worker: string
-  hostname: string | null
-  pid: number | null
-  stopped: number
+  is_known: number
+}
+
+export interface LeaseSweep {
+  /** The id of the worker that sweeps. */
+  readonly me: string
+  /** The workers that are dead. So is one that has no record any more. */
+  readonly dead: ReadonlySet<string>
 }
 
 /**
  * Takes the leases of dead workers and counts a crash on each of their events. Inside a write transaction, so
- * that nobody ends or takes a lease meanwhile, and before their records go.
+ * that no worker ends or takes a lease meanwhile, and before the records of the dead go.
  */
-export function sweepLeases(connection: Connection, options: SweepOptions): SweptEvent[] {
-  return listOrphans(connection, options).map((row) => {
+export function sweepLeases(
+  connection: Connection,
+  { crashesMax, ...sweep }: LeaseSweep & { readonly crashesMax: number },
+): SweptEvent[] {
+  return listOrphans(connection, sweep).map((row) => {
     const { event_id: eventId, run, attempts, lease_worker: workerId } = row
     const crashes = row.crashes + 1
-    const dead = crashes >= options.crashesMax
+    const dead = crashes >= crashesMax
     if (dead) endCrashed(connection, { eventId, run, attempts })
     else connection.run(FREE, [crashes, eventId])
     const message = 'The worker died, or stood still, while it had the lease'
@@ -60,15 +62,12 @@ export function sweepLeases(connection: Connection, options: SweepOptions): Swep
 }
 
 /** Whether there is anything to sweep, asked without the write lock. */
-export function hasOrphans(connection: Connection, options: SweepOptions): boolean {
-  return listOrphans(connection, options).length > 0
+export function hasOrphans(connection: Connection, sweep: LeaseSweep): boolean {
+  return listOrphans(connection, sweep).length > 0
 }
 
-function listOrphans(connection: Connection, { deadAfterMs, me }: SweepOptions): LeasedRow[] {
+function listOrphans(connection: Connection, { me, dead }: LeaseSweep): LeasedRow[] {
   return connection
-    .all<LeasedRow>(LIST_LEASED, [deadAfterMs, me])
-    .filter(
-      ({ stopped, hostname, pid }) =>
-        stopped === 1 || (hostname !== null && pid !== null && isGone({ hostname, pid })),
-    )
+    .all<LeasedRow>(LIST_LEASED, [me])
+    .filter(({ lease_worker, is_known }) => is_known === 0 || dead.has(lease_worker))
 }

@@ -1,38 +1,24 @@
 /**
  * Counts a crash on what dead workers were running.
  *
- * A worker is dead when its heart has stopped for `deadAfterMs`, or when its process is gone from
- * this machine. A crash is counted on an event only while the queue still holds the attempt that the
- * worker announced; the record goes in the same transaction, so no crash is counted twice.
+ * A crash is counted on an event only while the queue still holds the attempt that the worker announced;
+ * the record goes in the same transaction, so no crash is counted twice. A worker that is taken for dead
+ * and lives may be running a handler without the lock: the crash that is counted here is what its
+ * transaction, which opens late, finds changed.
  *
  * @module
  */
 
 import type { RunningEvent, SweptEvent } from '../../contract.ts'
 import type { Connection } from '../connection.ts'
-import { isGone } from '../process-identity.ts'
 import { endCrashed } from './end-crashed.ts'
 import { insertFailure } from './settle.ts'
 
-export interface SweepOptions {
-  readonly deadAfterMs: number
-  readonly crashesMax: number
-  readonly me: string
-}
-
-// 1 how long a heart may stand still  2 the id of the worker that sweeps
-const LIST_OTHERS = `
-  select worker_id, slot, hostname, pid, running,
-         heart_at <= cast(unixepoch('subsec') * 1000 as integer) - ? as stopped
-    from {prefix}workers
-   where worker_id <> ?
-   order by worker_id, slot`
-
-// 1 worker id  2 slot
-const DELETE_RECORD = `
+// 1 worker id
+const DELETE_RECORDS = `
   delete from {prefix}workers
    where worker_id = ?
-     and slot = ?`
+  returning slot, running`
 
 // 1 event id  2 attempts
 const COUNT_CRASH = `
@@ -43,34 +29,18 @@ const COUNT_CRASH = `
      and parked is null
   returning run, attempts, crashes`
 
-/** Inside a write transaction, so that no living worker stands between its handlers and its commit. */
-export function sweepWorkers(connection: Connection, options: SweepOptions): SweptEvent[] {
-  return listDeadWorkers(connection, options).flatMap((worker) => {
-    connection.run(DELETE_RECORD, [worker.worker_id, worker.slot])
-    const running = JSON.parse(worker.running) as RunningEvent[]
-    return running.flatMap((event) =>
-      countCrash(connection, event, worker.worker_id, options.crashesMax),
-    )
+/** Inside a write transaction, so that no worker stands between its settling and its commit. */
+export function sweepWorkers(
+  connection: Connection,
+  { dead, crashesMax }: { readonly dead: ReadonlySet<string>; readonly crashesMax: number },
+): SweptEvent[] {
+  return [...dead].flatMap((workerId) => {
+    const records = connection.all<{ slot: number; running: string }>(DELETE_RECORDS, [workerId])
+    return records
+      .toSorted((one, other) => one.slot - other.slot)
+      .flatMap(({ running }) => JSON.parse(running) as RunningEvent[])
+      .flatMap((event) => countCrash(connection, event, workerId, crashesMax))
   })
-}
-
-/** Whether there is anything to sweep, asked without the write lock. */
-export function hasDeadWorkers(connection: Connection, options: SweepOptions): boolean {
-  return listDeadWorkers(connection, options).length > 0
-}
-
-type WorkerRow = {
-  worker_id: string
-  slot: number
-  hostname: string
-  pid: number
-  running: string
-  stopped: number
-}
-
-function listDeadWorkers(connection: Connection, { deadAfterMs, me }: SweepOptions): WorkerRow[] {
-  const others = connection.all<WorkerRow>(LIST_OTHERS, [deadAfterMs, me])
-  return others.filter((worker) => worker.stopped === 1 || isGone(worker))
 }
 
 function countCrash(

@@ -1,0 +1,142 @@
+/**
+ * The right to use the writer's connection.
+ *
+ * Everything that begins, commits or rolls back goes through a turn, and there is one turn at a time:
+ * a slot that only waits has none, and cannot end the transaction of the slot that has it.
+ *
+ * @module
+ */
+
+import { CommitUnknownError, StoreUnavailableError } from '../../errors.ts'
+import type { Connection } from './connection.ts'
+import type { Courtesy } from './courtesy.ts'
+import { isBusy, toStoreError } from './sqlite-error.ts'
+
+/**
+ * The longest pause between two tries for the lock, before jitter. It is shorter than the pause that a
+ * writer makes for others, so that one of the tries falls into it; a try costs some ten microseconds.
+ */
+const RETRY_MS_MAX = 2
+
+export interface TurnParts {
+  readonly connection: Connection
+  readonly courtesy: Courtesy
+  /** Whether the store is being closed, and nothing is waited for any more. */
+  readonly isClosed: () => boolean
+  /** Called once, when the turn is over. */
+  readonly onEnd: () => void
+}
+
+export class Turn {
+  readonly #parts: TurnParts
+  #isOver = false
+
+  constructor(parts: TurnParts) {
+    this.#parts = parts
+  }
+
+  /** Throws when the turn is over: by then the connection is used by another. */
+  get connection(): Connection {
+    if (this.#isOver) throw new Error('This turn of the writer is over')
+    return this.#parts.connection
+  }
+
+  /** Runs `work` in a transaction of its own and commits it, or rolls all of it back. */
+  async transact<Result>(
+    { deadline, durable }: { deadline: number; durable: boolean },
+    work: (connection: Connection) => Result,
+  ): Promise<Result> {
+    const { connection } = this
+    // The level can only be changed outside a transaction.
+    if (!durable) connection.execute('pragma synchronous = normal')
+    try {
+      await this.begin(deadline)
+      const result = this.#rollBackOnError(() => work(connection))
+      this.commit()
+      return result
+    } finally {
+      if (!durable) connection.execute('pragma synchronous = full')
+    }
+  }
+
+  /** Takes SQLite's write lock, asking again while another process has it. */
+  async begin(deadline: number): Promise<void> {
+    for (let delayMs = 1; !this.tryBegin(); delayMs = Math.min(delayMs * 1.5, RETRY_MS_MAX)) {
+      if (performance.now() >= deadline) throw busyError()
+      // The jitter keeps processes that wait for the same lock from asking in step for ever.
+      const waitMs = delayMs * (0.5 + Math.random())
+      await new Promise((resolve) => setTimeout(resolve, waitMs))
+      if (this.#parts.isClosed()) throw closedError()
+    }
+  }
+
+  /** Takes SQLite's write lock if it is free, and says whether it has. */
+  tryBegin(): boolean {
+    const { courtesy } = this.#parts
+    try {
+      this.connection.execute('begin immediate')
+      courtesy.saw(this.#readDataVersion())
+      return true
+    } catch (error) {
+      if (!isBusy(error)) throw toStoreError(error)
+      courtesy.met()
+      return false
+    }
+  }
+
+  commit(): void {
+    const { connection } = this
+    try {
+      connection.execute('commit')
+    } catch (error) {
+      // Refused, and still open: nothing of it was kept. A failure that also ended the transaction
+      // may have come after its pages reached the disk.
+      if (!connection.inTransaction()) throw new CommitUnknownError({ cause: error })
+      this.rollback()
+      throw toStoreError(error)
+    }
+  }
+
+  /** Never throws: SQLite may have rolled back by itself. Does nothing when the turn is over. */
+  rollback(): void {
+    if (this.#isOver) return
+    const { connection } = this.#parts
+    try {
+      if (connection.inTransaction()) connection.execute('rollback')
+    } catch {
+      // Whatever is left of it ends with the connection.
+    }
+  }
+
+  /** Gives the turn back, without a transaction. Calling it again does nothing. */
+  release(): void {
+    if (this.#isOver) return
+    this.rollback()
+    this.#isOver = true
+    this.#parts.onEnd()
+  }
+
+  #rollBackOnError<Result>(work: () => Result): Result {
+    try {
+      return work()
+    } catch (error) {
+      this.rollback()
+      throw toStoreError(error)
+    }
+  }
+
+  /** Changes with every commit of a connection other than this one. */
+  #readDataVersion(): number {
+    return (
+      this.connection.all<{ data_version: number }>('pragma data_version')[0]?.data_version ?? 0
+    )
+  }
+}
+
+export function busyError(): StoreUnavailableError {
+  return new StoreUnavailableError('The database was busy with other writes for too long')
+}
+
+export function closedError(): StoreUnavailableError {
+  return new StoreUnavailableError('The store is closed')
+}
