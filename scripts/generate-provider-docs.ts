@@ -214,7 +214,7 @@ const OPTION_WORDS: Readonly<Record<string, string>> = {
   certificate:
     'the provider’s certificate as PEM; left out, it is fetched from the provider’s host',
   certificateRoots: 'roots at which a fetched certificate’s chain must end',
-  fetch: 'what fetches certificates or keys; left out, the built-in `fetch`',
+  fetch: 'what fetches certificates or keys, for a network that needs a proxy; left out, a GET over TLS',
   jwk: 'the provider’s public keys as JSON Web Keys',
   fetchKey: 'gets a key by its id',
   toleranceSeconds: 'how old a delivery may be, and how far ahead of our clock',

@@ -4,7 +4,8 @@ export type TextFetcher = (
   init: { readonly redirect: 'error'; readonly signal: AbortSignal },
 ) => Promise<{ readonly ok: boolean; text(): Promise<string> }>
 
-const TEXT_CHARACTERS_MAX = 262_144
+/** More than a chain of certificates or a set of keys has. */
+export const TEXT_BYTES_MAX = 262_144
 
 /**
  * Gets a text from a host that the caller has pinned. A redirect is an error, because it would lead
@@ -20,7 +21,7 @@ export async function fetchText(
   const response = await fetcher(url, { redirect: 'error', signal })
   if (!response.ok) throw new Error('The host did not answer with a success')
   const text = await response.text()
-  if (text.length > TEXT_CHARACTERS_MAX) throw new Error('The host answered with too much')
+  if (text.length > TEXT_BYTES_MAX) throw new Error('The host answered with too much')
   return text
 }
 

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { OptionInvalidError } from '../../errors.ts'
 import type { SourceOptions, VerdictReason } from '../../model/source.ts'
+import { fetchOverTls } from '../../verify/fetch-over-tls.ts'
 import type { TextFetcher } from '../../verify/fetch-text.ts'
 import { Jwks } from '../../verify/jwks.ts'
 import type { JwksPlace } from '../../verify/jwks.ts'
@@ -35,7 +36,7 @@ export interface JwksOptions extends SourceOptions {
   /**
    * What fetches the keys.
    *
-   * @defaultValue the built-in `fetch`
+   * @defaultValue a GET over TLS that checks the host's certificate, whatever the environment says
    */
   readonly fetch?: TextFetcher
 }
@@ -81,7 +82,7 @@ function keyFinder(
 ): ((keyId: string) => Promise<KeyObject | KeyTrouble>) | undefined {
   const kind = kindOf(algorithm)
   if (jwks !== undefined) {
-    const fetcher = (options['fetch'] as TextFetcher | undefined) ?? fetch
+    const fetcher = (options['fetch'] as TextFetcher | undefined) ?? fetchOverTls
     const set = new Jwks({ ...jwks, kind, fetcher })
     return (keyId) => set.find(keyId)
   }

@@ -11,6 +11,7 @@ import type { SourceOptions, Verdict, VerdictReason } from '../../model/source.t
 import { findCertificate, isValidAt } from '../../verify/certificate.ts'
 import type { FetchedCertificate } from '../../verify/certificate.ts'
 import { decodeBounded } from '../../verify/decode.ts'
+import { fetchOverTls } from '../../verify/fetch-over-tls.ts'
 import { fetchText, isPinnedUrl } from '../../verify/fetch-text.ts'
 import type { TextFetcher } from '../../verify/fetch-text.ts'
 import { compileLocator, Reading } from '../../verify/json-path.ts'
@@ -52,7 +53,7 @@ export interface CertificateOptions extends SourceOptions {
   /**
    * What fetches the certificate.
    *
-   * @defaultValue the built-in `fetch`
+   * @defaultValue a GET over TLS that checks the host's certificate, whatever the environment says
    */
   readonly fetch?: TextFetcher
   /**
@@ -139,7 +140,7 @@ function keyFinder(spec: RsaSpec, { provider, options }: BuildContext): FindKey 
     return () => Promise.resolve(keys)
   }
   const url = compileLocator('certificate', spec.certificate.url)
-  const fetcher = (options['fetch'] as TextFetcher | undefined) ?? fetch
+  const fetcher = (options['fetch'] as TextFetcher | undefined) ?? fetchOverTls
   const roots = options['certificateRoots'] as readonly string[] | undefined
   const cache = new KeyCache<FetchedCertificate>({
     keptMs: 86_400_000,
