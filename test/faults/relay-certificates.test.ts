@@ -28,7 +28,7 @@ describe.each(ENGINES)('X15: on %s, a receiver whose certificate', (engine) => {
       'self-signed',
       { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
     ],
-  ] as const)('%s: a message is %s', async (_what, expected, flaw, why, env = {}) => {
+  ] as const)('%s: a message is %s', async (_what, expected, flaw, why, env: Environment = {}) => {
     const outbox = await openOutbox(engine)
     const { tls, authority } = issue(flaw)
     let requests = 0
@@ -62,6 +62,8 @@ describe.each(ENGINES)('X15: on %s, a receiver whose certificate', (engine) => {
     expect(waiting?.uncertainSince).toBeUndefined()
   })
 })
+
+type Environment = Readonly<Record<string, string>>
 
 interface Flaw {
   readonly issuer?: 'authority' | 'itself' | 'stranger'
