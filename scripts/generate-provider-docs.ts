@@ -156,6 +156,7 @@ function listFacts({ definition, notes }: Documented): readonly (readonly [strin
     ['not stored', (definition.unstored ?? []).map((name) => `\`${name}\``).join(', ')],
     ['known bytes under a new key', `\`'${sameBytesOf(definition)}'\``],
     ['methods', (definition.methods ?? []).join(', ')],
+    ['largest body', describeLargestBody(definition.bodyBytesMax)],
     ['retries for', writeWindow(definition.retryWindowHours)],
     [
       'waits for an answer',
@@ -176,6 +177,11 @@ function describeHeaders(names: readonly string[]): string {
 function describeTolerance(seconds: number | null | undefined): string | undefined {
   if (seconds === null) return 'none by default; the timestamp is signed'
   return seconds === undefined ? undefined : `${seconds} s`
+}
+
+function describeLargestBody(bytes: number | undefined): string | undefined {
+  if (bytes === undefined) return undefined
+  return `${bytes / 1_048_576} MiB, unless \`bodyBytesMax\` says otherwise`
 }
 
 /** A place in words. */
@@ -214,7 +220,8 @@ const OPTION_WORDS: Readonly<Record<string, string>> = {
   certificate:
     'the provider’s certificate as PEM; left out, it is fetched from the provider’s host',
   certificateRoots: 'roots at which a fetched certificate’s chain must end',
-  fetch: 'what fetches certificates or keys; left out, the built-in `fetch`',
+  fetch:
+    'what fetches certificates or keys, for a network that needs a proxy; left out, a GET over TLS',
   jwk: 'the provider’s public keys as JSON Web Keys',
   fetchKey: 'gets a key by its id',
   toleranceSeconds: 'how old a delivery may be, and how far ahead of our clock',

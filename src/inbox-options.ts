@@ -4,7 +4,7 @@ import { isSourceName } from './model/source-name.ts'
 import type { Source } from './model/source.ts'
 import type { Destination } from './outbox/destination.ts'
 import type { RelayOptions } from './outbox/options.ts'
-import { resolveReceiveOptions } from './receive/options.ts'
+import { requireRoom, resolveReceiveOptions } from './receive/options.ts'
 import type { ReceiveOptions, ResolvedReceiveOptions } from './receive/options.ts'
 import type { Store } from './store/contract.ts'
 import type { HappeningEmitter } from './telemetry/emitter.ts'
@@ -53,11 +53,15 @@ export function resolveInboxOptions<Sources extends SourceMap, Tx>(
     throw new OptionInvalidError('createInbox', 'given an object with store and sources', options)
   }
   rejectUnknownKeys('createInbox', options, OPTION_NAMES)
+  const store = requireStore(options.store)
+  const sources = requireSources(options.sources)
+  const receive = resolveReceiveOptions(options.receive ?? {})
+  requireRoom(sources, receive)
   return {
-    store: requireStore(options.store),
-    sources: requireSources(options.sources),
+    store,
+    sources,
+    receive,
     worker: options.worker === false ? undefined : resolveWorkerOptions(options.worker ?? {}),
-    receive: resolveReceiveOptions(options.receive ?? {}),
     logger: resolveLogger('createInbox.logger', options.logger),
     destinations: options.destinations ?? [],
     relay: options.relay ?? {},

@@ -11,7 +11,7 @@ import { HookonceError } from './errors.ts'
 import type { SourceMap } from './handler-types.ts'
 import { fetchHandler } from './http/fetch.ts'
 import { nodeHandler } from './http/node.ts'
-import type { ReceivingInbox } from './http/receiving-inbox.ts'
+import type { ReceivingInbox, UnreadReason } from './http/receiving-inbox.ts'
 import { InboxHandlers } from './inbox-handlers.ts'
 import { reportWarnings, resolveInboxOptions, takeStore } from './inbox-options.ts'
 import type { InboxOptions } from './inbox-options.ts'
@@ -20,7 +20,9 @@ import type { Delivery } from './model/delivery.ts'
 import type { Source } from './model/source.ts'
 import { Outbox } from './outbox/outbox.ts'
 import { unavailable } from './receive/acknowledge.ts'
+import { ByteBudget } from './receive/byte-budget.ts'
 import { CommittedKeys } from './receive/committed-keys.ts'
+import { reportUnread } from './receive/door.ts'
 import { Heartbeat } from './receive/heartbeat.ts'
 import { DEFAULT_METHODS } from './receive/limits.ts'
 import type { ResolvedReceiveOptions } from './receive/options.ts'
@@ -62,6 +64,8 @@ export class Inbox<Sources extends SourceMap, Tx>
   readonly outbox: Pick<Outbox<Tx>, 'send' | 'wake'>
   /** The options of `receive` with their defaults, for HTTP adapters. */
   readonly receiveOptions: ResolvedReceiveOptions
+  /** What the bodies of all deliveries on their way take together, for HTTP adapters. */
+  readonly inFlight: ByteBudget
   readonly #store: Store<Tx>
   readonly #sources: ReadonlyMap<string, Source>
   readonly #workerOptions: ResolvedWorkerOptions | undefined
@@ -94,6 +98,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.#handlers = handlers
     this.#workerOptions = resolved.worker
     this.receiveOptions = resolved.receive
+    this.inFlight = new ByteBudget(resolved.receive.inFlightBytesMax)
     this.#logger = logger
     const happenings = this.#happenings
     logHappenings(happenings, logger)
@@ -176,8 +181,12 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.#happenings.emit('delivery.body-parsed', { source: sourceName, hint })
   }
 
-  reportUnread(sourceName: string, reason: 'too-large' | 'too-slow'): void {
-    this.#happenings.emit('delivery.malformed', { source: sourceName, reason })
+  bodyBytesMaxOf(sourceName: string): number {
+    return this.#sources.get(sourceName)?.bodyBytesMax ?? this.receiveOptions.bodyBytesMax
+  }
+
+  reportUnread(sourceName: string, reason: UnreadReason): void {
+    reportUnread(this.#happenings, sourceName, reason)
   }
 
   /** Whether a delivery would be taken now: started, not stopping, and the store answered its last heartbeat. */

@@ -10,7 +10,7 @@ export const NOTES: ProviderNotes = {
     'Docusign signs with every key of the account, each in a header of its own. One that is ours is enough.',
     'XML messages have no key and are kept for a person. Aggregate messages leave out what lies between two statuses.',
     'Two configurations that send one event make two events: the configuration is part of the key.',
-    'With documents included a body may have many megabytes: raise `bodyBytesMax`, or leave the documents out and read them through the API.',
+    'With documents included a body may have many megabytes: give the source a `bodyBytesMax` that is as large, or leave the documents out and read them through the API.',
   ],
   key: '`event`, envelope, recipient, `generatedDateTime` and configuration',
   type: '`event`; in aggregate messages `envelope-` and the status',

@@ -9,6 +9,7 @@ export const NOTES: ProviderNotes = {
   traps: [
     'Nothing is signed. Where something hangs on an event, read it again through the API.',
     'Postmark gives up at once after a 403. A proxy in front of the source must not answer one.',
+    'An inbound message comes with its attachments in base64, up to 35 MB of them. A lower `bodyBytesMax` answers 413, which Postmark retries in vain.',
     '`MessageID` is shared by all events of a message.',
   ],
   key: '`RecordType` and `ID`; else `RecordType`, `MessageID`, recipient, time and link; for inbound messages `MessageID`',

@@ -44,7 +44,8 @@ export function createGuardedAgents(
 ): { readonly http: http.Agent; readonly https: https.Agent } {
   return {
     http: guard(new http.Agent(agentOptions), options),
-    https: guard(new https.Agent(agentOptions), options),
+    // Said here, because left out it is the environment's to say (NODE_TLS_REJECT_UNAUTHORIZED=0).
+    https: guard(new https.Agent({ ...agentOptions, rejectUnauthorized: true }), options),
   }
 }
 

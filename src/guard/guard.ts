@@ -8,12 +8,15 @@
 import type { IncomingMessage } from 'node:http'
 import { HookonceError, OptionInvalidError } from '../errors.ts'
 import type { EventsOf, PayloadFor } from '../handler-types.ts'
-import type { ReceivingInbox } from '../http/receiving-inbox.ts'
+import type { ReceivingInbox, UnreadReason } from '../http/receiving-inbox.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { WebhookEvent } from '../model/event.ts'
 import type { Source } from '../model/source.ts'
+import { ByteBudget } from '../receive/byte-budget.ts'
+import { reportUnread } from '../receive/door.ts'
 import { DEFAULT_METHODS } from '../receive/limits.ts'
+import { requireRoom } from '../receive/options.ts'
 import type { ResolvedReceiveOptions } from '../receive/options.ts'
 import { HappeningEmitter } from '../telemetry/emitter.ts'
 import { logHappenings, resolveLogger } from '../telemetry/logger.ts'
@@ -55,6 +58,8 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
   readonly events: Pick<HappeningEmitter, 'on' | 'onAny'>
   /** The options of `receive` with their defaults, for HTTP adapters. */
   readonly receiveOptions: ResolvedReceiveOptions
+  /** What the bodies of all deliveries on their way take together, for HTTP adapters. */
+  readonly inFlight: ByteBudget
   readonly #options: ResolvedGuardOptions
   readonly #entries: Entries
   readonly #happenings = new HappeningEmitter()
@@ -69,12 +74,14 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
     this.#options = resolveGuardOptions(options)
     this.#entries = new Entries(toScriptClient(options.redis), this.#options)
     this.receiveOptions = this.#options.receive
+    this.inFlight = new ByteBudget(this.receiveOptions.inFlightBytesMax)
     this.events = this.#happenings
     const sources = Object.entries(options.sources)
     this.#names = new Set(sources.map(([name]) => name))
     this.#verifying = new Map(
       sources.flatMap(([name, source]) => ('verify' in source ? [[name, source as Source]] : [])),
     )
+    requireRoom(this.#verifying, this.receiveOptions)
     this.#context = {
       entries: this.#entries,
       options: this.#options,
@@ -195,8 +202,12 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
     this.#happenings.emit('delivery.body-parsed', { source: sourceName, hint })
   }
 
-  reportUnread(sourceName: string, reason: 'too-large' | 'too-slow'): void {
-    this.#happenings.emit('delivery.malformed', { source: sourceName, reason })
+  bodyBytesMaxOf(sourceName: string): number {
+    return this.#verifying.get(sourceName)?.bodyBytesMax ?? this.receiveOptions.bodyBytesMax
+  }
+
+  reportUnread(sourceName: string, reason: UnreadReason): void {
+    reportUnread(this.#happenings, sourceName, reason)
   }
 
   /** Whether Redis answered the last command. */

@@ -59,6 +59,8 @@ export function createMiddleware(context: MiddlewareContext, sourceName: string)
     const answer = answerByRoute(context, request, response, next)
     const inbox: ReceivingInbox = {
       receiveOptions: context.guard.receiveOptions,
+      inFlight: context.guard.inFlight,
+      bodyBytesMaxOf: (name) => context.guard.bodyBytesMaxOf(name),
       receive: (name, delivery) => receiveGuarded(context.receive, name, delivery, answer),
       requireSource: (name) => context.guard.requireSource(name),
       reportBodyParsed: (name, hint) => context.guard.reportBodyParsed(name, hint),

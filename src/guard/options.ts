@@ -82,7 +82,7 @@ export interface GuardOptions<Sources extends GuardSourceMap> {
    */
   readonly prefix?: string
   /** What the middleware lets in. Left out, the defaults of `ReceiveOptions`. */
-  readonly receive?: Pick<ReceiveOptions, 'bodyBytesMax' | 'bodyTimeoutMs'>
+  readonly receive?: Pick<ReceiveOptions, 'bodyBytesMax' | 'bodyTimeoutMs' | 'inFlightBytesMax'>
   /** Gets a line for everything that happens. Left out, warnings and errors go to the console. */
   readonly logger?: Logger
 }
@@ -97,6 +97,8 @@ export const GUARD_DEFAULTS = Object.freeze({
   resultBytesMax: 65_536,
   prefix: 'hookonce:',
 } as const)
+
+const RECEIVE_NAMES = ['bodyBytesMax', 'bodyTimeoutMs', 'inFlightBytesMax']
 
 /** What is assumed of a sender of whom nobody knows. Most of those that are known retry for less. */
 const RETRY_WINDOW_HOURS_ASSUMED = 72
@@ -125,7 +127,7 @@ export function resolveGuardOptions(options: GuardOptions<GuardSourceMap>): Reso
     'receive',
     'logger',
   ])
-  rejectUnknownKeys('createGuard.receive', receive, ['bodyBytesMax', 'bodyTimeoutMs'])
+  rejectUnknownKeys('createGuard.receive', receive, RECEIVE_NAMES)
   const resolved = { ...GUARD_DEFAULTS, ...rest }
   requireOneOf('createGuard.mode', resolved.mode, ['two-phase', 'after-commit'])
   requireOneOf('createGuard.whenUnavailable', resolved.whenUnavailable, ['refuse', 'run'])

@@ -1,13 +1,22 @@
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
-import { bodyParsed, tooLarge, tooSlow } from '../receive/acknowledge.ts'
-import type { BodyRead } from './read-body.ts'
+import { bodyParsed, tooLarge, tooSlow, unavailable } from '../receive/acknowledge.ts'
+import type { BodyLimits, BodyRead } from './read-body.ts'
 import type { ReceivingInbox } from './receiving-inbox.ts'
 
 /** A source behind a route. */
 export interface Mount {
   readonly inbox: ReceivingInbox
   readonly sourceName: string
+}
+
+/** What a body of the source may take, and how long. */
+export function limitsOf({ inbox, sourceName }: Mount): BodyLimits {
+  return {
+    bodyBytesMax: inbox.bodyBytesMaxOf(sourceName),
+    bodyTimeoutMs: inbox.receiveOptions.bodyTimeoutMs,
+    budget: inbox.inFlight,
+  }
 }
 
 /** A body that was read, or that somebody else has parsed already. */
@@ -26,10 +35,13 @@ export function acknowledgeRead(
 ): Promise<Acknowledgement> | Acknowledgement | undefined {
   switch (found.status) {
     case 'complete':
-      return inbox.receive(sourceName, deliver(found.bytes))
+      return receiveBody(inbox, sourceName, found, deliver)
     case 'too-large':
       inbox.reportUnread?.(sourceName, found.status)
-      return tooLarge(inbox.receiveOptions.bodyBytesMax)
+      return tooLarge(inbox.bodyBytesMaxOf(sourceName))
+    case 'no-room':
+      inbox.reportUnread?.(sourceName, found.status)
+      return { ...unavailable(), close: true }
     case 'too-slow':
       inbox.reportUnread?.(sourceName, found.status)
       return tooSlow()
@@ -38,5 +50,19 @@ export function acknowledgeRead(
       return bodyParsed(found.hint)
     case 'aborted':
       return undefined
+  }
+}
+
+/** The bytes are in flight until the sender is answered: they may wait for the database that long. */
+async function receiveBody(
+  inbox: ReceivingInbox,
+  sourceName: string,
+  { bytes, release }: Extract<BodyRead, { readonly status: 'complete' }>,
+  deliver: (body: Uint8Array) => Delivery,
+): Promise<Acknowledgement> {
+  try {
+    return await inbox.receive(sourceName, deliver(bytes))
+  } finally {
+    release()
   }
 }

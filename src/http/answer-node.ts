@@ -9,10 +9,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
 import { unavailable } from '../receive/acknowledge.ts'
-import { acknowledgeRead } from './acknowledge-read.ts'
+import { acknowledgeRead, limitsOf } from './acknowledge-read.ts'
 import type { BodyFound, Mount } from './acknowledge-read.ts'
 import { headersFromRaw } from './delivery-headers.ts'
-import { readNodeBody } from './read-body.ts'
+import { readNodeBody, takeKept } from './read-body.ts'
 
 /** What a framework may have put on the request before us. */
 export interface ParsedRequest {
@@ -86,10 +86,10 @@ function findBody(
   parsed: ParsedRequest,
 ): Promise<BodyFound> | BodyFound {
   if (isUntouched(request)) {
-    return readNodeBody(request, request.headers['content-length'], mount.inbox.receiveOptions)
+    return readNodeBody(request, request.headers['content-length'], limitsOf(mount))
   }
   const kept = findKeptBytes(parsed)
-  if (kept !== undefined) return { status: 'complete', bytes: kept }
+  if (kept !== undefined) return takeKept(kept, limitsOf(mount))
   return { status: 'parsed', hint: mount.hint(parsed, mount.sourceName) }
 }
 

@@ -11,10 +11,10 @@
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { DeliveryHeaders } from '../model/delivery.ts'
 import { unavailable } from '../receive/acknowledge.ts'
-import { acknowledgeRead } from './acknowledge-read.ts'
+import { acknowledgeRead, limitsOf } from './acknowledge-read.ts'
 import type { BodyFound, Mount } from './acknowledge-read.ts'
 import { headersFromFetch } from './delivery-headers.ts'
-import { readWebBody } from './read-body.ts'
+import { readWebBody, takeKept } from './read-body.ts'
 import type { ReceivingInbox } from './receiving-inbox.ts'
 
 export type FetchHandler = (request: Request) => Promise<Response>
@@ -75,17 +75,15 @@ async function acknowledge(
 }
 
 function findBody(
-  { inbox, hint }: FetchMount,
+  mount: FetchMount,
   request: Request,
   keptBytes: Uint8Array | undefined,
 ): Promise<BodyFound> | BodyFound {
-  if (keptBytes !== undefined) return { status: 'complete', bytes: keptBytes }
-  if (request.bodyUsed || request.body?.locked === true) return { status: 'parsed', hint }
-  return readWebBody(
-    request.body,
-    request.headers.get('content-length') ?? undefined,
-    inbox.receiveOptions,
-  )
+  if (keptBytes !== undefined) return takeKept(keptBytes, limitsOf(mount))
+  if (request.bodyUsed || request.body?.locked === true)
+    return { status: 'parsed', hint: mount.hint }
+  const declaredLength = request.headers.get('content-length') ?? undefined
+  return readWebBody(request.body, declaredLength, limitsOf(mount))
 }
 
 /** The runtime writes the length, which it knows. */

@@ -19,8 +19,9 @@ import { HookonceError, HOUR_MS, rejectUnknownKeys, requireInteger } from '../er
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import { unavailable, unknownSource, wrongMethod } from '../receive/acknowledge.ts'
 import { DEFAULT_METHODS } from '../receive/limits.ts'
+import { limitsOf } from './acknowledge-read.ts'
 import { answerNode, writeAnswer } from './answer-node.ts'
-import { isOver } from './read-body.ts'
+import { isWelcome } from './read-body.ts'
 import { resolveReceiverOptions } from './receiver-options.ts'
 import type {
   DrainOptions,
@@ -59,12 +60,10 @@ export class Receiver implements AsyncDisposable {
     // listener it would end the process.
     this.server.on('error', () => undefined)
     this.server.on('request', (request, response) => this.#answer(request, response))
-    // A sender that asks before it sends is told of a body that is too large without sending it.
-    this.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-      const length = request.headers['content-length']
-      if (!isOver(length, inbox.receiveOptions.bodyBytesMax)) response.writeContinue()
-      this.#answer(request, response)
-    })
+    // A sender that asks before it sends is told of a body that cannot be taken without sending it.
+    this.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
+      this.#answer(request, response, 'asks to continue'),
+    )
   }
 
   /**
@@ -136,7 +135,7 @@ export class Receiver implements AsyncDisposable {
     clearTimeout(timer)
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse): void {
+  #answer(request: IncomingMessage, response: ServerResponse, asks?: 'asks to continue'): void {
     this.#inFlight.add(response)
     response.once('close', () => {
       this.#inFlight.delete(response)
@@ -145,6 +144,8 @@ export class Receiver implements AsyncDisposable {
     const route = this.#routeSafely(request)
     if ('source' in route) {
       const mount = { inbox: this.#inbox, sourceName: route.source, hint: () => RECEIVER_HINT }
+      if (asks && isWelcome(request.headers['content-length'], limitsOf(mount)))
+        response.writeContinue()
       void answerNode(mount, request, response)
     } else {
       writeAnswer(response, hasBody(request) ? closing(route) : route)

@@ -1,11 +1,19 @@
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
+import type { ByteBudget } from '../receive/byte-budget.ts'
 import type { ResolvedReceiveOptions } from '../receive/options.ts'
+
+/** Why a body was not read to its end: `no-room` where those of others take all there is. */
+export type UnreadReason = 'too-large' | 'too-slow' | 'no-room'
 
 /** The part of an inbox that an HTTP adapter needs. */
 export interface ReceivingInbox {
   /** The options of `receive` with their defaults. */
   readonly receiveOptions: ResolvedReceiveOptions
+  /** What the bodies of all deliveries on their way share. */
+  readonly inFlight: ByteBudget
+  /** The largest body of a source. */
+  bodyBytesMaxOf(sourceName: string): number
   /** Takes one delivery and says what to answer. Never throws. */
   receive(sourceName: string, delivery: Delivery): Promise<Acknowledgement>
   /** Throws `SOURCE_UNKNOWN` when no such source is configured. For adapters that are mounted per source. */
@@ -15,7 +23,7 @@ export interface ReceivingInbox {
   /** Says in the log that something parsed the body before we could read its bytes. */
   reportBodyParsed(sourceName: string, hint: string): void
   /** Says in the log that a body was refused before it was read to its end. */
-  reportUnread?(sourceName: string, reason: 'too-large' | 'too-slow'): void
+  reportUnread?(sourceName: string, reason: UnreadReason): void
   /** Whether the inbox takes deliveries now: the store answers and nobody has called `stop`. */
   isReady(): boolean
 }

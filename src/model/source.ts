@@ -151,6 +151,12 @@ export interface Source<Events extends EventMap = AnyEvents> {
    * @defaultValue ['POST']
    */
   readonly methods?: readonly string[]
+  /**
+   * The largest body that is read. A larger one is answered 413.
+   *
+   * @defaultValue `receive.bodyBytesMax`
+   */
+  readonly bodyBytesMax?: number
   /** How long the sender goes on retrying by itself; `null` when nobody knows. */
   readonly retryWindowHours: number | null
   /** Things to say at boot, such as a short secret. Sentences without the secret in them. */
@@ -195,4 +201,10 @@ export interface SourceOptions {
    * @defaultValue the provider's, see its page
    */
   readonly sameBytes?: SameBytesPolicy
+  /**
+   * The largest body that is read of this source. A larger one is answered 413.
+   *
+   * @defaultValue the provider's where it sends large ones, see its page, else `receive.bodyBytesMax`
+   */
+  readonly bodyBytesMax?: number
 }

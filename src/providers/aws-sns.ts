@@ -10,6 +10,7 @@
  */
 
 import type { VerdictReason } from '../model/source.ts'
+import { fetchOverTls } from '../verify/fetch-over-tls.ts'
 import { fetchText, isPinnedUrl } from '../verify/fetch-text.ts'
 import type { TextFetcher } from '../verify/fetch-text.ts'
 import { Reading } from '../verify/json-path.ts'
@@ -141,7 +142,7 @@ async function confirmSubscription({ find, options }: HandshakeContext) {
   if (options['topicArns'] === undefined) return undefined
   const url = find('json:$.SubscribeURL')
   if (!isPinnedUrl(url, SNS_HOST)) return 'refuse'
-  const fetcher = (options['fetch'] as TextFetcher | undefined) ?? fetch
+  const fetcher = (options['fetch'] as TextFetcher | undefined) ?? fetchOverTls
   try {
     await fetchText(fetcher, url, AbortSignal.timeout(5_000))
     return emptyAnswer()

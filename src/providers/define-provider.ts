@@ -71,6 +71,13 @@ export interface ProviderDefinition extends IdentitySpec {
   readonly success?: Partial<SuccessAnswer>
   /** @defaultValue 401 with a JSON body */
   readonly refusal?: RefusalAnswer
+  /**
+   * The largest body it sends, by its documents, where that is more than a mebibyte. A sender that does
+   * not come again after a 413 loses what it sends beyond the limit.
+   *
+   * @defaultValue what the caller's `receive.bodyBytesMax` says
+   */
+  readonly bodyBytesMax?: number
   /** How long it goes on retrying by itself; `null` when nobody knows. Sizes the retention of keys. */
   readonly retryWindowHours: number | null
   /** How long it waits for an answer; `null` when nobody knows. */
@@ -139,6 +146,7 @@ function makeSource(
       ].map((name) => name.toLowerCase()),
       retryWindowHours: definition.retryWindowHours,
       sameBytes: sameBytesOf(definition, identification),
+      bodyBytesMax: definition.bodyBytesMax,
       ...(definition.success?.body !== undefined && { successBody: definition.success.body }),
     },
     definition.success?.status === undefined

@@ -27,6 +27,8 @@ export interface ProviderFacts {
   readonly sameBytes: SameBytesPolicy
   /** `empty` for senders that read meaning into a body. */
   readonly successBody?: SuccessAnswer['body']
+  /** The largest body it sends, where that is more than most. */
+  readonly bodyBytesMax?: number | undefined
 }
 
 /** What a provider does. */
@@ -49,7 +51,13 @@ export interface SecretOptions extends SourceOptions {
   readonly toleranceSeconds?: number
 }
 
-export const SOURCE_OPTION_KEYS = ['acknowledge', 'redelivery', 'status', 'sameBytes'] as const
+export const SOURCE_OPTION_KEYS = [
+  'acknowledge',
+  'redelivery',
+  'status',
+  'sameBytes',
+  'bodyBytesMax',
+] as const
 
 export function defineSource<Events extends EventMap>(
   facts: ProviderFacts,
@@ -61,11 +69,15 @@ export function defineSource<Events extends EventMap>(
     redelivery = 'retry',
     status = 200,
     sameBytes = facts.sameBytes,
+    bodyBytesMax = facts.bodyBytesMax,
   } = options
   requireOneOf(`${facts.provider}.acknowledge`, acknowledge, ['stored', 'processed'])
   requireOneOf(`${facts.provider}.redelivery`, redelivery, ['retry', 'count'])
   requireOneOf(`${facts.provider}.status`, status, [200, 202, 204])
   requireOneOf(`${facts.provider}.sameBytes`, sameBytes, ['quarantine', 'duplicate', 'run'])
+  if (bodyBytesMax !== undefined) {
+    requireInteger(`${facts.provider}.bodyBytesMax`, bodyBytesMax, { min: 1, max: 134_217_728 })
+  }
   return Object.freeze({
     provider: facts.provider,
     securityHeaders: Object.freeze([...new Set(facts.securityHeaders)]),
@@ -73,6 +85,7 @@ export function defineSource<Events extends EventMap>(
     redelivery,
     sameBytes,
     success: Object.freeze({ status, body: facts.successBody ?? 'json' }),
+    ...(bodyBytesMax !== undefined && { bodyBytesMax }),
     retryWindowHours: facts.retryWindowHours,
     warnings: Object.freeze([...warnings]),
     verify,

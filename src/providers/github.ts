@@ -28,6 +28,8 @@ export const github: Provider<GithubOptions, GithubEvents> = defineProvider({
   }),
   key: 'header:x-github-delivery',
   type: 'header:x-github-event',
+  // "Payloads are capped at 25 MB." After a 413 GitHub does not come again.
+  bodyBytesMax: 26_214_400,
   // It never retries by itself; people redeliver, under the same id.
   retryWindowHours: 0,
 })

@@ -67,6 +67,8 @@ export const gitlab: Provider<GitlabOptions, GitlabEvents> = defineProvider({
   version: instantAt('json:$.object_attributes.updated_at'),
   // With a signature the id is signed. Without one nothing is, and whoever has the token may send any bytes.
   sameBytes: 'run',
+  // GitLab sends nothing larger, and never again after a 413.
+  bodyBytesMax: 26_214_400,
   // Never by itself; people resend for as long as the log has the request.
   retryWindowHours: null,
   timeoutSeconds: 10,

@@ -72,6 +72,8 @@ export const mandrill: Provider<MandrillOptions, MandrillEvents> = defineProvide
   ],
   type: ['json:$.event', { join: ['json:$.type', 'json:$.action'], with: '.' }],
   occurredAt: 'json:$.ts',
+  // Up to a thousand events, each with its message, and all of it escaped for a form.
+  bodyBytesMax: 8_388_608,
   // Failed batches are sent again as they were; for how long is not documented.
   retryWindowHours: null,
 })

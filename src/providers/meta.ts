@@ -60,6 +60,8 @@ export const meta: Provider<MetaOptions, MetaEvents> = defineProvider({
   ],
   // The time of the entry, and what stands beside the update, belong to the request.
   content: (reading) => findUpdate(reading)?.bytes,
+  // "Webhooks payloads can be up to 3 MB."
+  bodyBytesMax: 3_145_728,
   retryWindowHours: 168,
 })
 

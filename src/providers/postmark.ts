@@ -41,6 +41,8 @@ export const postmark: Provider<PostmarkOptions, PostmarkEvents> = defineProvide
   scope: 'json:$.ServerID',
   type: ['json:$.RecordType', findInbound],
   occurredAt: ['json:$.DeliveredAt', 'json:$.BouncedAt', 'json:$.ReceivedAt', 'json:$.ChangedAt'],
+  // An inbound message may have 35 MB of attachments, which are a third more in base64.
+  bodyBytesMax: 52_428_800,
   retryWindowHours: 10.5,
 })
 

@@ -17,7 +17,7 @@
  * @module
  */
 
-import { asError, CommitUnknownError } from '../errors.ts'
+import { asError, CommitUnknownError, HookonceError } from '../errors.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { HandshakeAnswer, Identified, Source, VerdictReason } from '../model/source.ts'
@@ -99,6 +99,21 @@ function reportBreach(
 ): Acknowledgement {
   happenings.emit('delivery.malformed', { source, reason: breach.outcome })
   return breach
+}
+
+/** Says that a body was refused before it was read to its end. */
+export function reportUnread(
+  happenings: HappeningEmitter,
+  source: string,
+  reason: 'too-large' | 'too-slow' | 'no-room',
+): void {
+  if (reason !== 'no-room') return happenings.emit('delivery.malformed', { source, reason })
+  const error = new HookonceError(
+    'RECEIVE_FULL',
+    'The bodies of deliveries on their way take receive.inFlightBytesMax already',
+    { retryable: true },
+  )
+  return happenings.emit('delivery.unavailable', { source, error })
 }
 
 function reportUnavailable(

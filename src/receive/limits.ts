@@ -20,7 +20,8 @@ export function findBreach(
 ): Acknowledgement | undefined {
   const methods = source.methods ?? DEFAULT_METHODS
   if (!methods.includes(delivery.method)) return wrongMethod(methods)
-  if (delivery.body.byteLength > bodyBytesMax) return tooLarge(bodyBytesMax)
+  const largest = source.bodyBytesMax ?? bodyBytesMax
+  if (delivery.body.byteLength > largest) return tooLarge(largest)
   // 50 MiB of zeros are 93 bytes of brotli: what is not accepted need not be guarded.
   if (isEncoded(delivery)) return encoded()
   // Node joins a repeated header into "evil, real"; whichever value were taken, the other party

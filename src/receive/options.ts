@@ -1,13 +1,25 @@
-import { HOUR_MS, rejectUnknownKeys, requireInteger } from '../errors.ts'
+import { HOUR_MS, OptionInvalidError, rejectUnknownKeys, requireInteger } from '../errors.ts'
 
 /** What the door lets in, and how long it waits. */
 export interface ReceiveOptions {
   /**
-   * The largest body that is read. A larger one is answered 413 and its socket closed.
+   * The largest body that is read, where a source says nothing else: providers that send larger ones
+   * have a default of their own, and every source takes `bodyBytesMax`. A larger body is answered 413
+   * and its socket closed.
    *
    * @defaultValue 1_048_576
    */
   readonly bodyBytesMax?: number
+  /**
+   * The most bytes that bodies may take together, from their first byte until their sender is
+   * answered: all sources, all adapters that read the body themselves. Past it the answer is 503 with
+   * `Retry-After`, before anything is read. Without such a limit 4,096 senders that stop one byte short
+   * of a mebibyte take 4 GiB. The default is a quarter of a small machine of 512 MiB, and room for five
+   * of the largest deliveries of GitHub at once.
+   *
+   * @defaultValue 134_217_728
+   */
+  readonly inFlightBytesMax?: number
   /**
    * How long a sender may take to send its body before it is answered 408.
    *
@@ -53,6 +65,7 @@ export type ResolvedReceiveOptions = Readonly<Required<ReceiveOptions>>
 
 export const RECEIVE_DEFAULTS: ResolvedReceiveOptions = Object.freeze({
   bodyBytesMax: 1_048_576,
+  inFlightBytesMax: 134_217_728,
   bodyTimeoutMs: 15_000,
   answerTimeoutMs: 5_000,
   processedTimeoutMs: 20_000,
@@ -61,10 +74,30 @@ export const RECEIVE_DEFAULTS: ResolvedReceiveOptions = Object.freeze({
   rememberMax: 50_000,
 })
 
+/** Past it one body is more than a process should hold. */
+const BODY_BYTES_MAX = 134_217_728
+
+/** @throws OptionInvalidError when the largest body of a source would never find room */
+export function requireRoom(
+  sources: Iterable<readonly [name: string, source: { readonly bodyBytesMax?: number }]>,
+  { bodyBytesMax, inFlightBytesMax }: ResolvedReceiveOptions,
+): void {
+  for (const [name, source] of sources) {
+    const largest = source.bodyBytesMax ?? bodyBytesMax
+    if (largest <= inFlightBytesMax) continue
+    throw new OptionInvalidError(
+      'receive.inFlightBytesMax',
+      `at least ${largest}, which is the largest body of the source ${name}`,
+      inFlightBytesMax,
+    )
+  }
+}
+
 export function resolveReceiveOptions(options: ReceiveOptions): ResolvedReceiveOptions {
   rejectUnknownKeys('receive', options, Object.keys(RECEIVE_DEFAULTS))
   const resolved = Object.freeze({ ...RECEIVE_DEFAULTS, ...options })
-  requireInteger('receive.bodyBytesMax', resolved.bodyBytesMax, { min: 1, max: 134_217_728 })
+  requireInteger('receive.bodyBytesMax', resolved.bodyBytesMax, { min: 1, max: BODY_BYTES_MAX })
+  requireInteger('receive.inFlightBytesMax', resolved.inFlightBytesMax, { min: 1 })
   requireInteger('receive.bodyTimeoutMs', resolved.bodyTimeoutMs, { min: 1, max: HOUR_MS })
   requireInteger('receive.answerTimeoutMs', resolved.answerTimeoutMs, { min: 1, max: HOUR_MS })
   requireInteger('receive.processedTimeoutMs', resolved.processedTimeoutMs, {

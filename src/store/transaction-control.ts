@@ -144,9 +144,13 @@ function skipPast(sql: string, at: number, text: string): number {
   return found === -1 ? sql.length : found + text.length
 }
 
-/** SQLite's variables may end in brackets, with anything but white space in them: `$a(';)` is one. */
+/**
+ * SQLite's variables may end in brackets, with anything but white space in them: `$a(';)` is one. A bracket
+ * that nothing closes makes all of it no token to SQLite, and ends the text; looked for again from the next
+ * variable on, the end of it would cost the square of the length.
+ */
 function skipVariable(sql: string, at: number): number {
-  return skipMatch(sql, at, /[$@#:](?:[\w$\u0080-\uffff]|::)+(?:\([^\s)]*\))?/y)
+  return skipMatch(sql, at, /[$@#:](?:[\w$\u0080-\uffff]|::)+(?:\([^ \t\n\v\f\r)]*\)?)?/y)
 }
 
 /**

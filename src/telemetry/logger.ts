@@ -135,12 +135,16 @@ function writeLine(fields: LogFields): string {
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 
-/** An unsigned handshake is a stranger's as well, and so is whatever comes to a route whose body was parsed. */
+/**
+ * An unsigned handshake is a stranger's as well, and so is whatever comes to a route whose body was parsed,
+ * or while there is no room for more bodies.
+ */
 const SAMPLED: readonly HappeningName[] = [
   'delivery.body-parsed',
   'delivery.refused',
   'delivery.malformed',
   'delivery.handshake',
+  'delivery.unavailable',
 ]
 
 /**

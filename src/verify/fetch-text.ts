@@ -4,23 +4,32 @@ export type TextFetcher = (
   init: { readonly redirect: 'error'; readonly signal: AbortSignal },
 ) => Promise<{ readonly ok: boolean; text(): Promise<string> }>
 
-const TEXT_CHARACTERS_MAX = 262_144
+/** More than a chain of certificates or a set of keys has. */
+export const TEXT_BYTES_MAX = 262_144
 
 /**
  * Gets a text from a host that the caller has pinned. A redirect is an error, because it would lead
- * away from that host.
+ * away from that host. It ends with its signal, also where the fetcher pays no attention to that one.
  *
- * @throws Error when it is not answered with a success, or with too much
+ * @throws Error when it is not answered in time, not with a success, or with too much
  */
 export async function fetchText(
   fetcher: TextFetcher,
   url: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const response = await fetcher(url, { redirect: 'error', signal })
+  const late = new Promise<never>((_resolve, reject) => {
+    const onAbort = (): void => reject(new Error('The host did not answer in time'))
+    signal.addEventListener('abort', onAbort, { once: true })
+  })
+  return Promise.race([late, readAnswer(fetcher(url, { redirect: 'error', signal }))])
+}
+
+async function readAnswer(answer: ReturnType<TextFetcher>): Promise<string> {
+  const response = await answer
   if (!response.ok) throw new Error('The host did not answer with a success')
   const text = await response.text()
-  if (text.length > TEXT_CHARACTERS_MAX) throw new Error('The host answered with too much')
+  if (text.length > TEXT_BYTES_MAX) throw new Error('The host answered with too much')
   return text
 }
 

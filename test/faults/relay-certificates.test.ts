@@ -21,7 +21,14 @@ describe.each(ENGINES)('X15: on %s, a receiver whose certificate', (engine) => {
     ['has expired', 'failed', { until: new Date(Date.now() - DAY_MS) }, 'expired'],
     ['is not valid yet', 'failed', { from: new Date(Date.now() + DAY_MS) }, 'not yet valid'],
     ['is for another host', 'failed', { address: '127.0.0.9' }, 'altnames'],
-  ] as const)('%s: a message is %s', async (_what, expected, flaw, why) => {
+    [
+      'is signed by itself, where the environment asks for no checks',
+      'failed',
+      { issuer: 'itself' },
+      'self-signed',
+      { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+    ],
+  ] as const)('%s: a message is %s', async (_what, expected, flaw, why, env: Environment = {}) => {
     const outbox = await openOutbox(engine)
     const { tls, authority } = issue(flaw)
     let requests = 0
@@ -42,7 +49,7 @@ describe.each(ENGINES)('X15: on %s, a receiver whose certificate', (engine) => {
         sink: { url: `https://${HERE}:${port}/`, allow: [HERE], retry: { firstMs: 600_000 } },
         relay: {},
       },
-      { env: { NODE_EXTRA_CA_CERTS: authority } },
+      { env: { NODE_EXTRA_CA_CERTS: authority, ...env } },
     )
     await relay.untilHappened(`message.${expected}`)
 
@@ -55,6 +62,8 @@ describe.each(ENGINES)('X15: on %s, a receiver whose certificate', (engine) => {
     expect(waiting?.uncertainSince).toBeUndefined()
   })
 })
+
+type Environment = Readonly<Record<string, string>>
 
 interface Flaw {
   readonly issuer?: 'authority' | 'itself' | 'stranger'

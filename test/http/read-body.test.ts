@@ -1,8 +1,15 @@
 import { PassThrough, Readable } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { readNodeBody, readWebBody } from '../../src/http/read-body.ts'
+import { ByteBudget } from '../../src/receive/byte-budget.ts'
 
-const LIMITS = { bodyBytesMax: 100_000, bodyTimeoutMs: 60_000 }
+const BUDGET = new ByteBudget(1_000_000)
+const LIMITS = { bodyBytesMax: 100_000, bodyTimeoutMs: 60_000, budget: BUDGET }
+
+/** What is read is given back, and what is not read to its end takes nothing. */
+afterEach(() => {
+  expect(BUDGET.taken).toBe(0)
+})
 
 describe('a Node stream', () => {
   test('gives the bytes of all its chunks, however small', async () => {
@@ -14,7 +21,7 @@ describe('a Node stream', () => {
       LIMITS,
     )
 
-    expect(read).toEqual({ status: 'complete', bytes: expect.any(Uint8Array) })
+    expect(read).toMatchObject({ status: 'complete', bytes: expect.any(Uint8Array) as object })
     expect(bytesOf(read).equals(sent)).toBe(true)
   })
 
@@ -91,6 +98,53 @@ describe('a Node stream', () => {
   })
 })
 
+describe('R62: where the bodies of others take nearly all there is', () => {
+  const reads = [
+    [
+      'a Node stream',
+      (chunks: readonly Buffer[], declared: string | undefined, budget: ByteBudget) =>
+        readNodeBody(Readable.from(chunks, { objectMode: false }), declared, { ...LIMITS, budget }),
+    ],
+    [
+      'a web stream',
+      (chunks: readonly Buffer[], declared: string | undefined, budget: ByteBudget) =>
+        readWebBody(webStream(chunks), declared, { ...LIMITS, budget }),
+    ],
+  ] as const
+
+  test.each(reads)('%s finds no room by its declared length', async (_name, read) => {
+    const budget = new ByteBudget(50_000)
+    budget.take(20_000)
+
+    expect(await read([Buffer.alloc(30_001)], '30001', budget)).toEqual({ status: 'no-room' })
+    expect(budget.taken).toBe(20_000)
+  })
+
+  test.each(reads)(
+    '%s finds none as it grows, and gives back what it took',
+    async (_name, read) => {
+      const budget = new ByteBudget(50_000)
+      budget.take(20_000)
+
+      const chunks = inChunks(Buffer.alloc(60_000), 1_000)
+
+      expect(await read(chunks, undefined, budget)).toEqual({ status: 'no-room' })
+      expect(budget.taken).toBe(20_000)
+    },
+  )
+
+  test.each(reads)('%s that fits takes what it holds until it is released', async (_name, read) => {
+    const budget = new ByteBudget(50_000)
+
+    const body = await read(inChunks(Buffer.alloc(20_000), 999), '20000', budget)
+
+    expect(body).toMatchObject({ status: 'complete' })
+    expect(budget.taken).toBe(20_000)
+    if (body.status === 'complete') body.release()
+    expect(budget.taken).toBe(0)
+  })
+})
+
 describe('a web stream', () => {
   test('gives the bytes of all its chunks', async () => {
     const sent = Buffer.from('{"id":"evt_1","name":"é"}')
@@ -101,7 +155,7 @@ describe('a web stream', () => {
   })
 
   test('that is not there is an empty body', async () => {
-    expect(await readWebBody(null, undefined, LIMITS)).toEqual({
+    expect(await readWebBody(null, undefined, LIMITS)).toMatchObject({
       status: 'complete',
       bytes: new Uint8Array(0),
     })
@@ -145,7 +199,9 @@ describe('a web stream', () => {
 })
 
 function bytesOf(read: Awaited<ReturnType<typeof readNodeBody>>): Buffer {
-  return read.status === 'complete' ? Buffer.from(read.bytes) : Buffer.from(read.status)
+  if (read.status !== 'complete') return Buffer.from(read.status)
+  read.release()
+  return Buffer.from(read.bytes)
 }
 
 function inChunks(bytes: Buffer, size: number): Buffer[] {

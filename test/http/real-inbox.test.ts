@@ -3,14 +3,17 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { SourceMap } from '../../src/handler-types.ts'
 import { createReceiver } from '../../src/http/node.ts'
 import { createInbox } from '../../src/inbox.ts'
-import { standardWebhooks } from '../../src/providers/index.ts'
+import { github, standardWebhooks } from '../../src/providers/index.ts'
 import type { ReceiveOptions } from '../../src/receive/options.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { rawExchange, rawSender, statuses } from '../support/raw-exchange.ts'
 
 const KEY = Buffer.alloc(32, 7)
+const SECRET = `whsec_${KEY.toString('base64')}`
+const SOURCES: SourceMap = { partner: standardWebhooks({ secrets: [SECRET] }) }
 
 describe('a receiver in front of a real inbox', () => {
   test('R46: an event whose sender went away after the body is stored, and its retry is a duplicate', async () => {
@@ -54,6 +57,51 @@ describe('a receiver in front of a real inbox', () => {
     expect(reasons).toEqual(['partner too-large', 'partner too-large', 'partner too-slow'])
   })
 
+  test('R62: a body for which there is no room leaves a line that says so', async () => {
+    await using door = await openDoor({ inFlightBytesMax: 1_048_576 })
+    const said: unknown[] = []
+    door.inbox.events.on('delivery.unavailable', (happening) => said.push(happening))
+    door.inbox.inFlight.take(1_048_576)
+
+    const answer = await rawExchange(door.port, signed('msg_1'))
+    door.inbox.inFlight.giveBack(1_048_576)
+
+    expect(statuses(answer)).toEqual([503])
+    expect(said).toMatchObject([
+      { source: 'partner', error: { code: 'RECEIVE_FULL', retryable: true } },
+    ])
+    expect(await rawExchange(door.port, signed('msg_1'))).toContain('{"status":"accepted"')
+  })
+
+  test('R63: each source has a largest body of its own, or that of the inbox', async () => {
+    const sources = {
+      small: standardWebhooks({ secrets: [SECRET], bodyBytesMax: 100 }),
+      large: standardWebhooks({ secrets: [SECRET], bodyBytesMax: 3_000 }),
+      usual: standardWebhooks({ secrets: [SECRET] }),
+      hub: github({ secrets: [SECRET] }),
+    }
+    await using door = await openDoor({ bodyBytesMax: 1_000 }, sources)
+    const head = (name: string) => `POST /in/${name} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n`
+    const send = async (name: string, length: number): Promise<string> => {
+      const declared = `${head(name)}content-length: ${length}\r\n\r\n${'x'.repeat(length)}`
+      const chunk = `${length.toString(16)}\r\n${'x'.repeat(length)}\r\n0\r\n\r\n`
+      const chunked = `${head(name)}transfer-encoding: chunked\r\n\r\n${chunk}`
+      const answers = [
+        await rawExchange(door.port, declared),
+        await rawExchange(door.port, chunked),
+      ]
+      return answers.map((answer) => String(statuses(answer))).join()
+    }
+
+    expect([await send('small', 100), await send('small', 101)]).toEqual(['401,401', '413,413'])
+    expect([await send('usual', 1_000), await send('usual', 1_001)]).toEqual(['401,401', '413,413'])
+    expect([await send('large', 3_000), await send('large', 3_001)]).toEqual(['401,401', '413,413'])
+    expect(await send('hub', 2_000_000)).toBe('401,401')
+    expect(
+      await rawExchange(door.port, `${head('hub')}content-length: 26214401\r\n\r\n`),
+    ).toContain('{"error":"body_too_large","max":26214400}')
+  })
+
   test('a stopped inbox is not ready, and tells senders to come again', async () => {
     await using door = await openDoor()
 
@@ -64,11 +112,11 @@ describe('a receiver in front of a real inbox', () => {
   })
 })
 
-async function openDoor(receive: ReceiveOptions = {}) {
+async function openDoor(receive: ReceiveOptions = {}, sources: SourceMap = SOURCES) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hookonce-http-'))
   const inbox = createInbox({
     store: sqliteStore(path.join(folder, 'hooks.db')),
-    sources: { partner: standardWebhooks({ secrets: [`whsec_${KEY.toString('base64')}`] }) },
+    sources,
     worker: false,
     receive,
     logger: { debug() {}, info() {}, warn() {}, error() {} },

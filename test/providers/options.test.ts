@@ -53,6 +53,8 @@ describe.each(PROVIDERS)('%s', (provider, make, rest) => {
     { redelivery: 'never' },
     { status: 201 },
     { sameBytes: 'drop' },
+    { bodyBytesMax: 0 },
+    { bodyBytesMax: '10 MB' },
     { secret: SECRET },
     { secrets: SECRET },
     { secrets: [{ value: SECRET, name: 'x' }] },

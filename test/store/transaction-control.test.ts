@@ -34,6 +34,7 @@ describe('transaction control', () => {
     ['sqlite', 'select `a;``b`; commit'],
     ['sqlite', "select [a'b]; commit -- '"],
     ['sqlite', "select $a(';); commit -- '"],
+    ['sqlite', "select $a(\u00a0';); commit -- '"],
     ['sqlite', "select E'a\\'; commit --'"],
     ['sqlite', 'select $$; commit; select $$'],
   ]

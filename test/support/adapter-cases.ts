@@ -58,6 +58,31 @@ export function adapterCases(
       expect([statuses(declared), statuses(chunked)]).toEqual([[413], [413]])
     })
 
+    test('R62: answers 503 to a body for which others leave no room, declared or not', async () => {
+      const inbox = recordingInbox({ inFlightBytesMax: 3_000, bodyBytesMax: 3_000 })
+      await using app = await start(inbox)
+      const body = `{"x":"${'x'.repeat(1_991)}"}`
+      const held = inbox.hold()
+      const first = send(app, body)
+      await inbox.arrived(1)
+
+      const answers = await Promise.all([
+        send(app, body),
+        rawExchange(app.port, chunkedRequest(body)),
+      ])
+      const small = send(app, '{}')
+      await inbox.arrived(2)
+      held.release()
+
+      expect(answers[0].status).toBe(503)
+      expect(answers[0].headers.get('retry-after')).toBe('5')
+      expect(statuses(answers[1])).toEqual([503])
+      expect(answers[1].toLowerCase()).toContain('retry-after: 5')
+      expect([(await first).status, (await small).status]).toEqual([200, 200])
+      expect(inbox.received).toHaveLength(2)
+      await expect.poll(() => inbox.inFlight.taken).toBe(0)
+    })
+
     test(`refuses an id that came twice${seesHeadersApart ? ', and sees both' : ''}`, async () => {
       const inbox = recordingInbox()
       await using app = await start(inbox)
@@ -73,6 +98,12 @@ export function adapterCases(
       expect(inbox.received[0]?.delivery.headers['webhook-id']).toEqual(['evil', 'real'])
     })
   })
+}
+
+function chunkedRequest(body: string): string {
+  const head = 'POST /webhooks/standard HTTP/1.1\r\nhost: x\r\nconnection: close\r\n'
+  const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+  return `${head}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n${chunk}`
 }
 
 /** What an adapter must do below a parser that has taken the bytes. */

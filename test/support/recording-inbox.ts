@@ -4,6 +4,7 @@ import type { Acknowledgement } from '../../src/model/acknowledgement.ts'
 import type { Delivery } from '../../src/model/delivery.ts'
 import type { Source } from '../../src/model/source.ts'
 import { stored, unknownSource } from '../../src/receive/acknowledge.ts'
+import { ByteBudget } from '../../src/receive/byte-budget.ts'
 import { findBreach } from '../../src/receive/limits.ts'
 import { resolveReceiveOptions } from '../../src/receive/options.ts'
 import type { ReceiveOptions } from '../../src/receive/options.ts'
@@ -48,6 +49,8 @@ export function recordingInbox(options: ReceiveOptions = {}): RecordingInbox {
     received,
     hints,
     receiveOptions,
+    inFlight: new ByteBudget(receiveOptions.inFlightBytesMax),
+    bodyBytesMaxOf: (name) => sources.get(name)?.bodyBytesMax ?? receiveOptions.bodyBytesMax,
     receive,
     requireSource(name) {
       if (!sources.has(name))

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createInbox } from '../../src/inbox.ts'
+import { github } from '../../src/providers/github.ts'
 import { stripe } from '../../src/providers/stripe.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 
@@ -25,6 +26,20 @@ describe('createInbox refuses', () => {
       'receive.bodyBytesMax',
     ],
     ['R36: a negative size', { receive: { bodyBytesMax: -1 } }, 'receive.bodyBytesMax'],
+    ['R62: no bytes in flight', { receive: { inFlightBytesMax: 0 } }, 'receive.inFlightBytesMax'],
+    [
+      'R62: fewer bytes in flight than the largest body has',
+      { receive: { inFlightBytesMax: 1_048_575 } },
+      'receive.inFlightBytesMax',
+    ],
+    [
+      'R62: fewer bytes in flight than the largest body of a source has',
+      {
+        receive: { inFlightBytesMax: 26_214_399 },
+        sources: { hub: github({ secrets: ['It is a secret of GitHub'] }) },
+      },
+      'receive.inFlightBytesMax',
+    ],
     ['an unknown worker option', { worker: { threads: 2 } }, 'worker.threads'],
     ['a concurrency of zero', { worker: { concurrency: 0 } }, 'worker.concurrency'],
     ['options that are no object', { worker: true }, 'worker'],

@@ -125,6 +125,25 @@ describe('a set of keys', () => {
     expect(await jwksOf(text).jwks.find('a')).toBe('key-unavailable')
   })
 
+  test('R61: that never comes, from a fetcher that knows no end, leaves the old keys', async () => {
+    const { host, fetcher } = hostOf(setOf(jwkOf('a', ec)))
+    let isHanging = false
+    const jwks = new Jwks({
+      url: URL,
+      host: HOST,
+      kind: 'ec',
+      fetcher: (url, init) => (isHanging ? new Promise(() => undefined) : fetcher(url, init)),
+      now: () => host.nowMs,
+      keptMs: 1_000,
+      timeoutMs: 10,
+    })
+    await jwks.find('a')
+    isHanging = true
+    host.nowMs = 100_000
+
+    expect(thumb(await jwks.find('a'))).toBe(thumb(ec.publicKey))
+  })
+
   test('forgets a key that the sender withdrew', async () => {
     const { host, jwks } = jwksOf(setOf(jwkOf('a', ec)))
     await jwks.find('a')

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { OptionInvalidError } from '../../errors.ts'
 import type { SourceOptions, VerdictReason } from '../../model/source.ts'
+import { fetchOverTls } from '../../verify/fetch-over-tls.ts'
 import type { TextFetcher } from '../../verify/fetch-text.ts'
 import { Jwks } from '../../verify/jwks.ts'
 import type { JwksPlace } from '../../verify/jwks.ts'
@@ -35,7 +36,7 @@ export interface JwksOptions extends SourceOptions {
   /**
    * What fetches the keys.
    *
-   * @defaultValue the built-in `fetch`
+   * @defaultValue a GET over TLS that checks the host's certificate, whatever the environment says
    */
   readonly fetch?: TextFetcher
 }
@@ -59,7 +60,7 @@ export function listJwkOptionNames({ jwks }: { readonly jwks?: unknown }): reado
 export function jwkJudge(spec: JwkSpec, context: BuildContext): FindTokenSigner {
   const { algorithm } = spec
   const known = requireJwks(spec, context)
-  const findKey = keyFinder(spec, context)
+  const finder = keyFinder(spec, context)
   return async (token) => {
     // A key without an id is for every token; a token without an id is for every key.
     const candidates = known.filter(
@@ -67,30 +68,35 @@ export function jwkJudge(spec: JwkSpec, context: BuildContext): FindTokenSigner 
     )
     const match = candidates.find(({ key }) => isJwtSignedBy(token, algorithm, key))
     if (match !== undefined) return { signer: match.keyId ?? 'jwk' }
-    if (candidates.length > 0 || findKey === undefined) return 'bad-signature'
+    if (candidates.length > 0 || finder === undefined) return 'bad-signature'
     if (token.keyId === undefined || token.keyId.length > 256) return 'unknown-key'
-    const key = await findKey(token.keyId)
+    const key = await finder.find(token.keyId)
     if (typeof key === 'string') return key
-    return isJwtSignedBy(token, algorithm, key) ? { signer: token.keyId } : 'bad-signature'
+    if (!isJwtSignedBy(token, algorithm, key)) return 'bad-signature'
+    finder.prove(token.keyId)
+    return { signer: token.keyId }
   }
 }
 
-function keyFinder(
-  { algorithm, jwks }: JwkSpec,
-  { options }: BuildContext,
-): ((keyId: string) => Promise<KeyObject | KeyTrouble>) | undefined {
+interface KeyFinder {
+  find(keyId: string): Promise<KeyObject | KeyTrouble>
+  /** Says that a signature held under the key of this name. */
+  prove(keyId: string): void
+}
+
+function keyFinder({ algorithm, jwks }: JwkSpec, { options }: BuildContext): KeyFinder | undefined {
   const kind = kindOf(algorithm)
   if (jwks !== undefined) {
-    const fetcher = (options['fetch'] as TextFetcher | undefined) ?? fetch
+    const fetcher = (options['fetch'] as TextFetcher | undefined) ?? fetchOverTls
     const set = new Jwks({ ...jwks, kind, fetcher })
-    return (keyId) => set.find(keyId)
+    // A set is fetched as a whole, from one address: no name of a stranger takes the place of another.
+    return { find: (keyId) => set.find(keyId), prove: () => undefined }
   }
   const fetchKey = options['fetchKey'] as JwkOptions['fetchKey']
   if (fetchKey === undefined) return undefined
-  const cache = new KeyCache<KeyObject>({
+  return new KeyCache<KeyObject>({
     fetchKey: async (keyId, signal) => findJwkKey(await fetchKey(keyId, signal), kind),
   })
-  return (keyId) => cache.find(keyId)
 }
 
 type Jwk = object & { readonly kid?: unknown }

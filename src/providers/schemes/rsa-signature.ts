@@ -11,6 +11,7 @@ import type { SourceOptions, Verdict, VerdictReason } from '../../model/source.t
 import { findCertificate, isValidAt } from '../../verify/certificate.ts'
 import type { FetchedCertificate } from '../../verify/certificate.ts'
 import { decodeBounded } from '../../verify/decode.ts'
+import { fetchOverTls } from '../../verify/fetch-over-tls.ts'
 import { fetchText, isPinnedUrl } from '../../verify/fetch-text.ts'
 import type { TextFetcher } from '../../verify/fetch-text.ts'
 import { compileLocator, Reading } from '../../verify/json-path.ts'
@@ -52,7 +53,7 @@ export interface CertificateOptions extends SourceOptions {
   /**
    * What fetches the certificate.
    *
-   * @defaultValue the built-in `fetch`
+   * @defaultValue a GET over TLS that checks the host's certificate, whatever the environment says
    */
   readonly fetch?: TextFetcher
   /**
@@ -88,7 +89,13 @@ export function rsaSignature(spec: RsaSpec): Verification {
   }
 }
 
-type FindKey = (reading: Reading, nowMs: number) => Promise<readonly KeyObject[] | VerdictReason>
+type FindKey = (reading: Reading, nowMs: number) => Promise<FoundKeys | VerdictReason>
+
+interface FoundKeys {
+  readonly keys: readonly KeyObject[]
+  /** Called when a signature held under one of them. */
+  readonly prove: () => void
+}
 
 function build(spec: RsaSpec, context: BuildContext): BuiltVerification {
   const scheme = compileScheme(spec, context)
@@ -118,11 +125,13 @@ async function verifyRsa(
   const parts = scheme.signed.render(delivery, claim.timestamp ?? '')
   if (typeof parts === 'string') return refuse(parts)
 
-  const keys = await findKeys(reading, nowMs)
-  if (typeof keys === 'string') return refuse(keys)
+  const found = await findKeys(reading, nowMs)
+  if (typeof found === 'string') return refuse(found)
+  const { keys, prove } = found
   const bytes = joinParts(parts)
   const index = keys.findIndex((key) => isSignedBy(key, { digest, form: 'rsa' }, bytes, signature))
   if (index === -1) return refuse('bad-signature')
+  prove()
   if (
     scheme.timestamp !== undefined &&
     !isInWindow(sentMs ?? Number.NaN, nowMs, scheme.timestamp)
@@ -136,10 +145,10 @@ function keyFinder(spec: RsaSpec, { provider, options }: BuildContext): FindKey 
   const given = options['certificate']
   if (given !== undefined) {
     const keys = requirePublicKeys(`${provider}.certificate`, given, 'rsa').map(({ key }) => key)
-    return () => Promise.resolve(keys)
+    return () => Promise.resolve({ keys, prove: () => undefined })
   }
   const url = compileLocator('certificate', spec.certificate.url)
-  const fetcher = (options['fetch'] as TextFetcher | undefined) ?? fetch
+  const fetcher = (options['fetch'] as TextFetcher | undefined) ?? fetchOverTls
   const roots = options['certificateRoots'] as readonly string[] | undefined
   const cache = new KeyCache<FetchedCertificate>({
     keptMs: 86_400_000,
@@ -150,17 +159,24 @@ function keyFinder(spec: RsaSpec, { provider, options }: BuildContext): FindKey 
       }),
   })
   return async (reading, nowMs) => {
-    const address = url.find(reading)
-    if (address === undefined || !isPinned(spec, address)) return 'unknown-key'
-    const found = await cache.find(address)
+    const name = findPinned(spec, url.find(reading))
+    if (name === undefined) return 'unknown-key'
+    const found = await cache.find(name)
     if (typeof found === 'string') return found
-    return isValidAt(found, nowMs) ? [found.key] : 'unknown-key'
+    if (!isValidAt(found, nowMs)) return 'unknown-key'
+    return { keys: [found.key], prove: () => cache.prove(name) }
   }
 }
 
-function isPinned({ certificate }: RsaSpec, address: string): boolean {
-  if (!isPinnedUrl(address, certificate.host)) return false
-  return certificate.path?.test(new URL(address).pathname) ?? true
+/**
+ * The one spelling of the certificate's address, where it is one of the provider's. With a query that
+ * nobody reads, strangers would have as many names for a certificate as they like.
+ */
+function findPinned({ certificate }: RsaSpec, address: string | undefined): string | undefined {
+  if (address === undefined || !isPinnedUrl(address, certificate.host)) return undefined
+  const { origin, pathname, search, hash } = new URL(address)
+  const isPlain = search === '' && hash === '' && (certificate.path?.test(pathname) ?? true)
+  return isPlain ? origin + pathname : undefined
 }
 
 function refuse(reason: VerdictReason): Verdict {

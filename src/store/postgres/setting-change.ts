@@ -36,23 +36,40 @@ function listStatements(words: readonly string[]): SettingChange[] {
   })
 }
 
-function listCalls(words: readonly string[]): SettingChange[] {
-  return words.flatMap((word, at) => {
-    const isCall = /^"?set_config"?$/i.test(word) && words[at + 1] === '('
-    return isCall ? [{ keyword: 'set_config', isLocal: isLastTrue(words, at + 2) }] : []
-  })
+/** What stands open at a place of the text: a bracket, and the argument that is being read in it. */
+interface OpenBracket {
+  /** The call of set_config that it belongs to, if it is one. */
+  readonly call: { isLocal: boolean } | undefined
+  /** The words of the last argument so far: the second one is enough to know that it is not just `true`. */
+  count: number
+  first: string
 }
 
-/** Whether the last argument is the word `true`: what a parameter will be cannot be seen here. */
-function isLastTrue(words: readonly string[], start: number): boolean {
-  let depth = 1
-  let argument: string[] = []
-  for (const word of words.slice(start)) {
-    if (word === '(' || word === '[') depth += 1
-    if (word === ')' || word === ']') depth -= 1
-    if (depth === 0) break
-    if (word === ',' && depth === 1) argument = []
-    else argument.push(word)
+/** One walk for all calls: each of a thousand that stand in one another must not read the rest again. */
+function listCalls(words: readonly string[]): SettingChange[] {
+  const calls: { keyword: string; isLocal: boolean }[] = []
+  const open: OpenBracket[] = []
+  for (const [at, word] of words.entries()) {
+    if (word === ')' || word === ']') close(open.pop())
+    const inner = open.at(-1)
+    if (inner !== undefined) readWord(inner, word)
+    if (word !== '(' && word !== '[') continue
+    const isCall = word === '(' && /^"?set_config"?$/i.test(words[at - 1] ?? '')
+    const call = isCall ? { keyword: 'set_config', isLocal: false } : undefined
+    if (call !== undefined) calls.push(call)
+    open.push({ call, count: 0, first: '' })
   }
-  return argument.length === 1 && argument[0]?.toLowerCase() === 'true'
+  for (const bracket of open) close(bracket)
+  return calls
+}
+
+function readWord(bracket: OpenBracket, word: string): void {
+  if (word === ',') bracket.count = 0
+  else if (bracket.count++ === 0) bracket.first = word
+}
+
+/** Local where the last argument is the word `true`: what a parameter will be cannot be seen here. */
+function close(bracket: OpenBracket | undefined): void {
+  if (bracket?.call === undefined) return
+  bracket.call.isLocal = bracket.count === 1 && bracket.first.toLowerCase() === 'true'
 }
