@@ -20,7 +20,7 @@
  * @module
  */
 
-import { HookonceError, OptionInvalidError } from '../errors.ts'
+import { HookonceError, OptionInvalidError, requireOneOf } from '../errors.ts'
 import type {
   AnyEvents,
   EventMap,
@@ -83,6 +83,8 @@ export interface ProviderDefinition extends IdentitySpec {
 export interface OptionRule {
   readonly kind: 'text' | 'texts' | 'boolean' | 'function' | 'object'
   readonly isRequired?: boolean
+  /** For a text: those that it may be. Left out, any. */
+  readonly values?: readonly string[]
   /** For the provider's page. */
   readonly summary: string
 }
@@ -204,6 +206,7 @@ function requireProviderOptions(
     if (!CHECKS[rule.kind](value)) {
       throw new OptionInvalidError(`${provider}.${name}`, SHAPES[rule.kind], value)
     }
+    if (rule.values !== undefined) requireOneOf(`${provider}.${name}`, value, rule.values)
   }
   return options
 }

@@ -34,6 +34,7 @@ export const paypal: Provider<PaypalOptions, PaypalEvents> = defineProvider({
       host: /^api(?:-m)?(?:\.sandbox)?\.paypal\.com$/,
       path: /^\/v1\/notifications\/certs\/CERT-[A-Za-z0-9-]+$/,
       subject: /\.paypal\.com$/i,
+      issuers: /^cacerts\.digicert\.com$/,
     },
     // Whether a retry has a time of its own is not documented, and PayPal's own libraries ask for no window.
     timestamp: { at: 'header:paypal-transmission-time', format: 'iso', toleranceSeconds: null },

@@ -2,7 +2,12 @@
 export type TextFetcher = (
   url: string,
   init: { readonly redirect: 'error'; readonly signal: AbortSignal },
-) => Promise<{ readonly ok: boolean; text(): Promise<string> }>
+) => Promise<{
+  readonly ok: boolean
+  text(): Promise<string>
+  /** For the certificate of an issuer, which is no text. May be left out where none is fetched. */
+  arrayBuffer?(): Promise<ArrayBuffer>
+}>
 
 const TEXT_CHARACTERS_MAX = 262_144
 
@@ -24,17 +29,38 @@ export async function fetchText(
   return text
 }
 
+/**
+ * Gets bytes in the same way.
+ *
+ * @throws Error when they are not answered with a success, or are too many
+ */
+export async function fetchBytes(
+  fetcher: TextFetcher,
+  url: string,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const response = await fetcher(url, { redirect: 'error', signal })
+  if (!response.ok) throw new Error('The host did not answer with a success')
+  if (response.arrayBuffer === undefined) throw new Error('`fetch` gives no arrayBuffer')
+  const bytes = new Uint8Array(await response.arrayBuffer())
+  if (bytes.byteLength > TEXT_CHARACTERS_MAX) throw new Error('The host answered with too much')
+  return bytes
+}
+
 /** `https`, no port, no user, and a host that the pattern matches from end to end. */
-export function isPinnedUrl(text: string, host: RegExp): boolean {
+export function isPinnedUrl(
+  text: string,
+  host: RegExp,
+  protocols: readonly string[] = ['https:'],
+): boolean {
   let url: URL
   try {
     url = new URL(text)
   } catch {
     return false
   }
-  if (url.protocol !== 'https:' || url.port !== '' || url.username !== '' || url.password !== '') {
-    return false
-  }
+  if (!protocols.includes(url.protocol) || url.port !== '') return false
+  if (url.username !== '' || url.password !== '') return false
   const match = host.exec(url.hostname)
   return match !== null && match[0].length === url.hostname.length
 }

@@ -8,10 +8,15 @@
 import type { KeyObject } from 'node:crypto'
 import type { Delivery } from '../../model/delivery.ts'
 import type { SourceOptions, Verdict, VerdictReason } from '../../model/source.ts'
-import { findCertificate, isValidAt } from '../../verify/certificate.ts'
+import {
+  findCertificate,
+  findMissingIssuer,
+  isValidAt,
+  writePem,
+} from '../../verify/certificate.ts'
 import type { FetchedCertificate } from '../../verify/certificate.ts'
 import { decodeBounded } from '../../verify/decode.ts'
-import { fetchText, isPinnedUrl } from '../../verify/fetch-text.ts'
+import { fetchBytes, fetchText, isPinnedUrl } from '../../verify/fetch-text.ts'
 import type { TextFetcher } from '../../verify/fetch-text.ts'
 import { compileLocator, Reading } from '../../verify/json-path.ts'
 import { KeyCache } from '../../verify/key-cache.ts'
@@ -36,6 +41,8 @@ export interface RsaSpec extends SignatureSpec {
     readonly path?: RegExp
     /** The name it must be issued for. */
     readonly subject?: RegExp
+    /** The hosts where the certificates of its issuers are, for senders that leave those out. */
+    readonly issuers?: RegExp
   }
 }
 
@@ -44,10 +51,14 @@ export interface CertificateOptions extends SourceOptions {
   /**
    * The certificate as PEM, or several. Believed as it is, and nothing is ever fetched then.
    *
-   * @defaultValue fetched over TLS from the provider's host, checked for its dates, and kept for a day
+   * @defaultValue fetched over TLS from the provider's host, checked for its dates and its chain, and kept for a day
    */
   readonly certificate?: string | readonly string[]
-  /** PEM of the roots at which a fetched certificate's chain must end. Left out, what the provider's host gives over TLS counts. */
+  /**
+   * PEM of the roots at which a fetched certificate's chain must end, for those who pin them.
+   *
+   * @defaultValue the roots that Node trusts for TLS (`tls.rootCertificates`)
+   */
   readonly certificateRoots?: readonly string[]
   /**
    * What fetches the certificate.
@@ -143,11 +154,7 @@ function keyFinder(spec: RsaSpec, { provider, options }: BuildContext): FindKey 
   const roots = options['certificateRoots'] as readonly string[] | undefined
   const cache = new KeyCache<FetchedCertificate>({
     keptMs: 86_400_000,
-    fetchKey: async (name, signal) =>
-      findCertificate(await fetchText(fetcher, name, signal), {
-        ...(spec.certificate.subject && { host: spec.certificate.subject }),
-        ...(roots && { roots }),
-      }),
+    fetchKey: (name, signal) => fetchCertificate(spec, { fetcher, roots, signal }, name),
   })
   return async (reading, nowMs) => {
     const address = url.find(reading)
@@ -158,9 +165,42 @@ function keyFinder(spec: RsaSpec, { provider, options }: BuildContext): FindKey 
   }
 }
 
+/** A leaf, one between it and its root, and one more for those that were signed across. */
+const ISSUERS_MAX = 3
+
+/** The certificate with its issuers, or `undefined` when it cannot be trusted. */
+async function fetchCertificate(
+  { certificate }: RsaSpec,
+  { fetcher, roots, signal }: FetchContext,
+  address: string,
+): Promise<FetchedCertificate | undefined> {
+  let pem = await fetchText(fetcher, address, signal)
+  for (let fetched = 0; fetched < ISSUERS_MAX; fetched++) {
+    const issuer = findMissingIssuer(pem, roots)
+    // Authorities publish over plain HTTP. What comes from there only counts if it has signed.
+    const isAllowed =
+      issuer !== undefined &&
+      certificate.issuers !== undefined &&
+      isPinnedUrl(issuer, certificate.issuers, ['http:', 'https:'])
+    if (!isAllowed) break
+    pem += writePem(await fetchBytes(fetcher, issuer, signal))
+  }
+  return findCertificate(pem, {
+    ...(certificate.subject && { host: certificate.subject }),
+    ...(roots && { roots }),
+  })
+}
+
+interface FetchContext {
+  readonly fetcher: TextFetcher
+  readonly roots: readonly string[] | undefined
+  readonly signal: AbortSignal
+}
+
 function isPinned({ certificate }: RsaSpec, address: string): boolean {
   if (!isPinnedUrl(address, certificate.host)) return false
-  return certificate.path?.test(new URL(address).pathname) ?? true
+  const { pathname, search, hash } = new URL(address)
+  return search === '' && hash === '' && (certificate.path?.test(pathname) ?? true)
 }
 
 function refuse(reason: VerdictReason): Verdict {
