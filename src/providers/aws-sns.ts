@@ -36,6 +36,14 @@ export const awsSns: Provider<AwsSnsOptions, AwsSnsEvents> = defineProvider({
   verify: withCheck(
     rsaSignature({
       signature: 'json:$.Signature',
+      // When it was published. SNS delivers for an hour at most, retries and all.
+      timestamp: {
+        at: 'json:$.Timestamp',
+        format: 'iso',
+        toleranceSeconds: 3_600,
+        aheadSeconds: 300,
+        outside: 'quarantine',
+      },
       encoding: 'base64',
       digest: ({ json }) => DIGESTS[json?.findText(['SignatureVersion']) ?? ''],
       certificate: {

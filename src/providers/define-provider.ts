@@ -153,7 +153,7 @@ function makeSource(
         ...(definition.warnings?.(options) ?? []),
       ],
       verify: built.verify,
-      identify: (delivery) => identification.identify(delivery, options),
+      identify: (delivery, verdict) => identification.identify(delivery, options, verdict),
     },
   )
   const methods = [...new Set([...eventMethods, ...rules.map(({ method }) => method ?? 'POST')])]
@@ -178,6 +178,8 @@ export function sameBytesOf(
   { keyHeaders, keyReadsQuery }: Identification = compileIdentification(provider, identity),
 ): SameBytesPolicy {
   if (sameBytes !== undefined) return sameBytes
+  // The sender has signed the delivery, and not its body: under another key it is the same delivery.
+  if (identity.deliveryKey !== undefined) return 'quarantine'
   // Where not even the body is signed, whoever can send the same bytes again can send others as well.
   if (!signsBody) return 'run'
   const isSigned = !keyReadsQuery && keyHeaders.every((name) => signedHeaders.includes(name))

@@ -70,7 +70,7 @@ describe('R51: text that was signed for another topic', () => {
       Token: 't',
       TopicArn: OURS,
     }
-    const published = theirs(`${textOf(CONFIRMATION, { ...forged, Type: 'x' }).slice(8)}`)
+    const published = theirs(textOf(CONFIRMATION, { ...forged, Type: 'x' }).slice(8))
     const text = textOf(NOTIFICATION, published)
     const type = text.slice(textOf(CONFIRMATION, forged).length + 'Type\n'.length, -1)
     // The same text, read in two ways.

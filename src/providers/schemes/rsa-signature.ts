@@ -22,7 +22,8 @@ import { compileLocator, Reading } from '../../verify/json-path.ts'
 import { KeyCache } from '../../verify/key-cache.ts'
 import { isSignedBy, requirePublicKeys } from '../../verify/public-key.ts'
 import { joinParts } from '../../verify/signed-template.ts'
-import { findTimestampMs, isInWindow } from '../../verify/timestamp.ts'
+import { findTimestampMs } from '../../verify/timestamp.ts'
+import { judgeTime } from '../../verify/verify-delivery.ts'
 import type { Scheme } from '../../verify/verify-delivery.ts'
 import { compileScheme, listSpecHeaders, signsBody } from './signature-spec.ts'
 import type { SignatureSpec } from './signature-spec.ts'
@@ -134,13 +135,7 @@ async function verifyRsa(
   const bytes = joinParts(parts)
   const index = keys.findIndex((key) => isSignedBy(key, { digest, form: 'rsa' }, bytes, signature))
   if (index === -1) return refuse('bad-signature')
-  if (
-    scheme.timestamp !== undefined &&
-    !isInWindow(sentMs ?? Number.NaN, nowMs, scheme.timestamp)
-  ) {
-    return refuse('stale')
-  }
-  return { ok: true, secret: `certificate-${index + 1}` }
+  return judgeTime(`certificate-${index + 1}`, scheme.timestamp, sentMs, nowMs)
 }
 
 function keyFinder(spec: RsaSpec, { provider, options }: BuildContext): FindKey {

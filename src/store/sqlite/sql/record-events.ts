@@ -13,6 +13,7 @@
 import { digestBytes, variantDigestOf } from '../../../model/digest.ts'
 import type { Digest } from '../../../model/digest.ts'
 import type { EventDraft, EventId, Recorded } from '../../../model/event.ts'
+import type { QuarantineReason } from '../../../model/source.ts'
 import type { Connection } from '../connection.ts'
 import { eventValues, recordNew } from './record-new.ts'
 import { retryEvent } from './retry-event.ts'
@@ -71,17 +72,31 @@ function recordEvent(connection: Connection, draft: EventDraft, newId: () => Eve
   if (known !== undefined) {
     const same = findSame(connection, draft, known)
     if (same !== undefined) return recordSame(connection, draft, same)
-    return recordConflict(connection, draft, newId())
+    return recordBeside(connection, draft, newId, SAME_KEY)
   }
 
   const first = draft.contentHash === undefined ? undefined : findKey(connection, draft.contentHash)
+  if (first !== undefined && first.fingerprint !== draft.fingerprint)
+    return recordBeside(connection, draft, newId, SAME_SIGNATURE)
   if (first !== undefined && draft.sameBytes === 'duplicate') {
     // The new key is kept, pointing at the first event, so that its own redelivery is known too.
     insertKey(connection, draft.keyHash, draft, first.eventId)
     return recordSame(connection, draft, first)
   }
+  if (draft.quarantine !== undefined) {
+    const parking = { status: 'quarantined', reason: draft.quarantine } as const
+    return recordBeside(connection, draft, newId, parking)
+  }
   return recordOneNew(connection, draft, { eventId: newId(), seenBefore: first !== undefined })
 }
+
+/** Why an event is kept without its key, which belongs to another or is to stay free for another. */
+type Parking =
+  | { readonly status: 'conflict'; readonly reason: string }
+  | { readonly status: 'quarantined'; readonly reason: QuarantineReason }
+
+const SAME_KEY: Parking = { status: 'conflict', reason: 'same key, other content' }
+const SAME_SIGNATURE: Parking = { status: 'conflict', reason: 'same signature, other content' }
 
 /** Of a key that is known: the event with this draft's content, the first one or a conflict kept beside it. */
 function findSame(
@@ -100,12 +115,22 @@ function recordSame(connection: Connection, draft: EventDraft, known: KnownKey):
   return { status: 'duplicate', eventId }
 }
 
-function recordConflict(connection: Connection, draft: EventDraft, eventId: EventId): Recorded {
-  insertKey(connection, variantDigestOf(draft), draft, eventId)
+/** Parked under its key and its content together, so that it is known when it comes again. */
+function recordBeside(
+  connection: Connection,
+  draft: EventDraft,
+  newId: () => EventId,
+  { status, reason }: Parking,
+): Recorded {
+  const variant = variantDigestOf(draft)
+  const same = findKey(connection, variant)
+  if (same !== undefined) return { status: 'duplicate', eventId: same.eventId }
+  const eventId = newId()
+  insertKey(connection, variant, draft, eventId)
   if (draft.contentHash !== undefined) insertKey(connection, draft.contentHash, draft, eventId)
   insertEvent(connection, draft, eventId)
-  connection.run(INSERT_QUEUE, [eventId, 'conflict', 'same key, other content'])
-  return { status: 'conflict', eventId }
+  connection.run(INSERT_QUEUE, [eventId, status, reason])
+  return status === 'conflict' ? { status, eventId } : { status, eventId, reason }
 }
 
 function recordOneNew(
