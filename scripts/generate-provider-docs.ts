@@ -12,7 +12,13 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import prettier from 'prettier'
 import { sameBytesOf } from '../src/providers/define-provider.ts'
 import * as exported from '../src/providers/index.ts'
-import type { Place, Provider, ProviderDefinition } from '../src/providers/index.ts'
+import type {
+  Place,
+  Provider,
+  ProviderDefinition,
+  SignatureSpec,
+  Verification,
+} from '../src/providers/index.ts'
 import { camelCase } from './generate-provider-indexes.ts'
 import type { GeneratedFile } from './generate-provider-indexes.ts'
 import type { ProviderNotes } from './provider-notes/notes.ts'
@@ -142,7 +148,7 @@ function listFacts({ definition, notes }: Documented): readonly (readonly [strin
   const facts: (readonly [string, string | undefined])[] = [
     ['verified by', verify.summary],
     ['headers', describeHeaders([...new Set(verify.headers)])],
-    ['time window', describeTolerance(verify.toleranceSeconds)],
+    ['time window', describeTolerance(verify)],
     ['event key', notes.key ?? describePlace(definition.key)],
     ['event type', notes.type ?? (definition.type && describePlace(definition.type))],
     [
@@ -174,9 +180,11 @@ function describeHeaders(names: readonly string[]): string {
   return `${quote(names.slice(0, 2))} … ${quote(names.slice(-1))}`
 }
 
-function describeTolerance(seconds: number | null | undefined): string | undefined {
-  if (seconds === null) return 'none by default; the timestamp is signed'
-  return seconds === undefined ? undefined : `${seconds} s`
+function describeTolerance({ toleranceSeconds, spec }: Verification): string | undefined {
+  if (toleranceSeconds === undefined) return undefined
+  const { timestamp } = (spec ?? {}) as Partial<SignatureSpec>
+  const outside = timestamp?.outside === 'quarantine' ? 'quarantined' : 'refused'
+  return `${toleranceSeconds} s; what is outside of it is ${outside}`
 }
 
 function describeLargestBody(bytes: number | undefined): string | undefined {

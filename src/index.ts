@@ -41,6 +41,7 @@ export type { EventRecord, FailedAttempt, FailureReason, Outcome } from './model
 export type {
   AcknowledgePolicy,
   AnyEvents,
+  BelievedVerdict,
   EventMap,
   EventsByType,
   ExactBody,
@@ -49,6 +50,7 @@ export type {
   HandshakeStage,
   Identified,
   IdentifiedEvent,
+  QuarantineReason,
   RedeliveryPolicy,
   RefusalAnswer,
   SameBytesPolicy,

@@ -8,6 +8,7 @@ export const NOTES: ProviderNotes = {
   ],
   traps: [
     'Discord sends wrongly signed requests on purpose; they are refused with 401, as it wants.',
+    'Stricter than Discord’s own library, which asks for no window: what is older than an hour is `quarantined`, kept and not run.',
     'An interaction wants its answer in the response. A source answers that it was received; reply through the interaction’s token.',
   ],
   key: 'for webhook events type, time and the id inside; for interactions `id`',

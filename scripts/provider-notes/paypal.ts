@@ -7,10 +7,11 @@ export const NOTES: ProviderNotes = {
     'Give its id as `webhookId`. There is no secret: PayPal signs with its certificate.',
   ],
   traps: [
-    'Only a CRC-32 of the body is signed, and whoever has one signed request can write another body with the same. Where money hangs on an event, read it again through the API.',
-    'There is no time window by default, because a retry’s time is not documented. Set `toleranceSeconds` to have one.',
+    'Only a CRC-32 of the body is signed, and whoever has one signed request can write another body with the same. A transmission id that comes again with another body is a `conflict`, kept and not run. Where money hangs on an event, read it again through the API.',
+    'PayPal retries for three days and does not say whether a retry has a time of its own. What is older is `quarantined`: it is kept, and does not run. If it is genuine, resend it from the dashboard; with a fresh time it runs.',
     'The webhooks simulator signs with the id `WEBHOOK_ID`. Never give that one to a source that matters: anybody can use the simulator.',
-    'The certificate is fetched from `api.paypal.com`, `api-m.paypal.com` and their sandboxes only, must be PayPal’s by its name and valid at the time. Give `certificateRoots` to have its chain checked as well.',
+    'Stricter than PayPal’s libraries: the time window, the conflict of two bodies under one transmission, and no SHA-1.',
+    'The certificate is fetched from `api.paypal.com`, `api-m.paypal.com` and their sandboxes only, must be PayPal’s by its name and valid at the time, and its chain must end at a root that Node trusts. An issuer that is missing in it is fetched from `cacerts.digicert.com`. `certificateRoots` pins the roots, `certificate` the certificate.',
   ],
   exampleOptions: `webhookId: process.env['PAYPAL_WEBHOOK_ID'] ?? '',`,
 }

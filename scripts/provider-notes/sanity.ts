@@ -8,7 +8,7 @@ export const NOTES: ProviderNotes = {
   traps: [
     'What identifies an event is in headers that nobody signs. The same body under another key is quarantined.',
     "A projection that leaves `_rev` out gives equal bodies to different changes: keep it in, or set `sameBytes: 'run'`.",
-    'There is no time window by default, as in Sanity’s own library. Set `toleranceSeconds` to have one.',
+    'Stricter than Sanity’s own library, which asks for no window: what is older than an hour is `quarantined`, kept and not run.',
     'A projection that is empty has no body, cannot be signed, and is refused.',
   ],
   key: '`idempotency-key`, within project and dataset; without it `_id`, `_rev` and the operation',

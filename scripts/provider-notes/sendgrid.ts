@@ -8,7 +8,7 @@ export const NOTES: ProviderNotes = {
   ],
   traps: [
     'The body ends every element with CRLF, and the signature covers it: nothing may trim the body.',
-    'There is no time window by default, because a retry’s timestamp is not documented. Set `toleranceSeconds` to have one.',
+    'SendGrid retries for a day and does not say whether a retry has a fresh timestamp; its own library asks for no window, so we are stricter: what is older than a day is `quarantined`, kept and not run.',
   ],
   key: '`sg_event_id`, or where it is missing message, event and time',
 }

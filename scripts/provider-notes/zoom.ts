@@ -8,7 +8,7 @@ export const NOTES: ProviderNotes = {
   traps: [
     'There is no event id. All the ids in a payload, the event and its time together are one.',
     'Download links and tokens of recordings may differ from one sending to the next, so they do not count.',
-    'There is no time window by default: Zoom retries for 85 minutes, with a timestamp that is not documented, and its own library asks for none. Set `toleranceSeconds` to have one.',
+    'Zoom retries for 85 minutes, with a timestamp that is not documented, and its own library asks for no window, so we are stricter: what is older than two hours is `quarantined`, kept and not run.',
     'Zoom’s own library signs the body as it would write it again. Here the bytes that arrived are what counts.',
   ],
   key: '`event`, `event_ts` and every id in the payload',

@@ -132,9 +132,9 @@ async function openAll(
   { happenings, options }: ReceiveGuardedContext,
   sourceName: string,
   delivery: Delivery,
-  { source, events, secret }: Admitted,
+  { source, events, verdict }: Admitted,
 ): Promise<readonly Arrived[] | 'keyless'> {
-  const drafts = events.map((event) => draftEvent({ sourceName, source, delivery, secret }, event))
+  const drafts = events.map((event) => draftEvent({ sourceName, source, delivery, verdict }, event))
   const keyless = drafts.find(({ key }) => key === undefined)
   if (keyless !== undefined) {
     happenings.emit('guard.keyless', { source: sourceName, type: keyless.type })

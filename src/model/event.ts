@@ -1,6 +1,6 @@
 import type { DeliveryHeaders } from './delivery.ts'
 import type { Digest } from './digest.ts'
-import type { RedeliveryPolicy, SameBytesPolicy } from './source.ts'
+import type { QuarantineReason, RedeliveryPolicy, SameBytesPolicy } from './source.ts'
 
 /** Ours: a UUIDv7 whose time is the database's. */
 export type EventId = string
@@ -33,7 +33,10 @@ export interface EventDraft {
   readonly keyHash: Digest
   /** SHA-256 of the bytes that stay the same between retries. Tells a duplicate from a conflict. */
   readonly fingerprint: Digest
-  /** SHA-256 of (source, fingerprint): set where the same bytes under another key must be noticed. */
+  /**
+   * What may be seen once beside the key: SHA-256 of (source, fingerprint) where the same bytes under
+   * another key must be noticed, of (source, delivery key) where the sender signs that and not the body.
+   */
   readonly contentHash: Digest | undefined
   readonly sameBytes: SameBytesPolicy
   readonly redelivery: RedeliveryPolicy
@@ -43,6 +46,8 @@ export interface EventDraft {
   readonly occurredAt: Date | undefined
   /** The label of the secret that verified it. */
   readonly secret: string
+  /** Why it is kept for a person instead of being run, however new its key is. Left out, it runs. */
+  readonly quarantine?: QuarantineReason | undefined
 }
 
 /** What became of a draft. */
@@ -56,5 +61,5 @@ export interface Recorded {
    */
   readonly status: 'accepted' | 'duplicate' | 'revived' | 'conflict' | 'quarantined'
   readonly eventId: EventId
-  readonly reason?: 'no key' | 'same bytes under another key'
+  readonly reason?: 'no key' | 'same bytes under another key' | QuarantineReason
 }

@@ -23,14 +23,25 @@ export type VerdictReason =
   /** What the sender's scheme needs to be in the body is not there. */
   | 'malformed-body'
 
+/** Why a delivery that is believed is kept for a person instead of being run. */
+export type QuarantineReason = 'outside the time window'
+
 /** Whether a delivery is believed, and by which secret or why not. */
-export type Verdict =
-  | {
-      readonly ok: true
-      /** The label of the secret that matched, never the secret itself. Kept as evidence. */
-      readonly secret: string
-    }
-  | { readonly ok: false; readonly reason: VerdictReason }
+export type Verdict = BelievedVerdict | { readonly ok: false; readonly reason: VerdictReason }
+
+/** A delivery is believed, and by which secret. */
+export interface BelievedVerdict {
+  readonly ok: true
+  /** The label of the secret that matched, never the secret itself. Kept as evidence. */
+  readonly secret: string
+  /** Why its events are kept for a person instead of being run. Left out, they run. */
+  readonly quarantine?: QuarantineReason
+  /**
+   * The text that was signed, for schemes in which several requests have one signature. `identify` takes
+   * the fingerprint of it: whatever is made of a captured request is then known as that request.
+   */
+  readonly signed?: Uint8Array
+}
 
 /** What a verified delivery says happened. One delivery may carry several events. */
 export interface IdentifiedEvent {
@@ -49,6 +60,11 @@ export interface IdentifiedEvent {
    * whole body. The fingerprint that tells a duplicate from a conflict is taken over these.
    */
   readonly content?: Uint8Array
+  /**
+   * What the sender signs for this delivery and no other, where its signature does not cover the body. The
+   * same with other content is a conflict, whatever key that content names. For a delivery of one event.
+   */
+  readonly deliveryKey?: string
   /** This event's own part of a delivery that carries several. Left out, it is the whole body. */
   readonly body?: Uint8Array
   /** What `body` is, where it differs from the delivery's own content type: JSON cut out of a form. */
@@ -169,8 +185,8 @@ export interface Source<Events extends EventMap = AnyEvents> {
    * handshake and some cannot: a signed one is answered at the second stage only. Total as well.
    */
   handshake?(delivery: Delivery, stage: HandshakeStage): HandshakeResult | Promise<HandshakeResult>
-  /** Called only after `verify` said yes. Total as well: what cannot be read has no key. */
-  identify(delivery: Delivery): Identified
+  /** Called only after `verify` said yes, with what it said. Total as well: what cannot be read has no key. */
+  identify(delivery: Delivery, verdict?: BelievedVerdict): Identified
   /** Never set. Carries the payload types from the source to the handlers. */
   readonly eventTypes?: Events
 }

@@ -12,7 +12,7 @@
 
 import { findHeader } from '../model/delivery.ts'
 import type { Delivery } from '../model/delivery.ts'
-import { findBasicCredentials } from '../verify/basic-auth.ts'
+import { decodeCredentials, findBasicCredentials } from '../verify/basic-auth.ts'
 import { Reading } from '../verify/json-path.ts'
 import { EVERY } from '../verify/json-tokens.ts'
 import { resolveSecrets } from '../verify/secrets.ts'
@@ -35,7 +35,7 @@ export const auth0: Provider<Auth0Options, Auth0Events> = defineProvider({
     optionNames: ['secrets'],
     build({ provider, options }) {
       const given = options['secrets'] as readonly Secret[] | undefined
-      const { secrets, warnings } = resolveSecrets(provider, given, 'utf8')
+      const { secrets, warnings } = resolveSecrets(provider, given, decodeSecret)
       const findOwner = (shown: Uint8Array, { receivedAt }: Delivery) =>
         findTokenOwner(secrets, shown, receivedAt.getTime())
       return {
@@ -87,6 +87,11 @@ export type Auth0Events = Readonly<Record<string, Auth0Payload>>
 
 /** What `auth0` is configured with. */
 export type Auth0Options = TokenOptions
+
+/** A token, or a user and a password: with a colon it may be used as either. */
+function decodeSecret(text: string): Buffer {
+  return decodeCredentials(text) ?? Buffer.from(text, 'utf8')
+}
 
 /** What stands behind `Bearer`, or the user and password. */
 function findToken(header: string): Uint8Array | undefined {

@@ -9,6 +9,7 @@
  * @module
  */
 
+import type { Delivery } from '../model/delivery.ts'
 import type { VerdictReason } from '../model/source.ts'
 import { fetchOverTls } from '../verify/fetch-over-tls.ts'
 import { fetchText, isPinnedUrl } from '../verify/fetch-text.ts'
@@ -20,18 +21,30 @@ import { emptyAnswer } from './handshake.ts'
 import type { HandshakeContext } from './handshake.ts'
 import { rsaSignature } from './schemes/rsa-signature.ts'
 import type { CertificateOptions } from './schemes/rsa-signature.ts'
-import type { Verification } from './schemes/verification.ts'
+import { withCheck } from './schemes/with-check.ts'
 
-const SNS_HOST = /^sns\.[a-z0-9-]{3,30}\.amazonaws\.com(\.cn)?$/
-/** To its end: anybody can have a certificate for `sns.` and a domain of theirs. */
-const SNS_NAME = /^sns\.(?:[a-z0-9-]{3,30}\.)?amazonaws\.com(?:\.cn)?$/
+/** `us-east-1`, `us-gov-west-1`. A bucket of anybody's can be called `sns`, and be at `sns.s3-us-west-2`. */
+const REGION = '[a-z]{2,4}(?:-[a-z]+)+-\\d{1,2}'
+const SNS_HOST = new RegExp(`^sns\\.${REGION}\\.amazonaws\\.(?:com|com\\.cn|eu)$`)
+/** Which of these it is goes by the region. To the end: anybody can have one for `sns.` and a domain of theirs. */
+const SNS_NAME = new RegExp(
+  `^(?:sns|sns-${REGION}|sns\\.${REGION}|sns-signing\\.${REGION})\\.amazonaws\\.(?:com|com\\.cn|eu)$`,
+)
 
 /** Amazon SNS over HTTPS. A message is known by its topic and `MessageId`. */
 export const awsSns: Provider<AwsSnsOptions, AwsSnsEvents> = defineProvider({
   provider: 'aws_sns',
-  verify: ofOwnTopics(
+  verify: withCheck(
     rsaSignature({
       signature: 'json:$.Signature',
+      // When it was published. SNS delivers for an hour at most, retries and all.
+      timestamp: {
+        at: 'json:$.Timestamp',
+        format: 'iso',
+        toleranceSeconds: 3_600,
+        aheadSeconds: 300,
+        outside: 'quarantine',
+      },
       encoding: 'base64',
       digest: ({ json }) => DIGESTS[json?.findText(['SignatureVersion']) ?? ''],
       certificate: {
@@ -39,15 +52,24 @@ export const awsSns: Provider<AwsSnsOptions, AwsSnsEvents> = defineProvider({
         host: SNS_HOST,
         path: /^\/SimpleNotificationService-[A-Za-z0-9]+\.pem$/,
         subject: SNS_NAME,
+        // SNS publishes its certificate without the authority's between it and the root.
+        issuers: /^crt\.[a-z0-9-]+\.amazontrust\.com$|^cacerts\.digicert\.com$/,
       },
       signed: renderSigned,
     }),
+    { check: findFault },
   ),
   options: {
     topicArns: {
       kind: 'texts',
       summary:
         'the topics that are yours: others are refused, and subscriptions of these are confirmed',
+    },
+    signatureVersion: {
+      kind: 'text',
+      values: ['2'],
+      summary:
+        "`'2'` to believe nothing that is signed with SHA-1; left out, both versions are believed. Your topics must be set to it",
     },
   },
   handshake: {
@@ -89,6 +111,13 @@ export type AwsSnsEvents = Readonly<Record<string, AwsSnsPayload>>
 export interface AwsSnsOptions extends CertificateOptions {
   /** Your topics. Without them every topic of every AWS account is believed, which is warned about. */
   readonly topicArns?: readonly string[]
+  /**
+   * `'2'` to believe nothing that is signed with SHA-1. Set your topics' `SignatureVersion` to 2 first: SNS
+   * never sends again what was refused.
+   *
+   * @defaultValue both versions are believed
+   */
+  readonly signatureVersion?: '2'
 }
 
 const DIGESTS: Readonly<Record<string, 'sha1' | 'sha256' | undefined>> = {
@@ -96,7 +125,6 @@ const DIGESTS: Readonly<Record<string, 'sha1' | 'sha256' | undefined>> = {
   '2': 'sha256',
 }
 
-const NOTIFICATION = ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type']
 const CONFIRMATION = [
   'Message',
   'MessageId',
@@ -107,35 +135,45 @@ const CONFIRMATION = [
   'Type',
 ]
 
+/** What is signed of a message, by its type. There is no fourth. */
+const MEMBERS: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ['Notification', ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type']],
+  ['SubscriptionConfirmation', CONFIRMATION],
+  ['UnsubscribeConfirmation', CONFIRMATION],
+])
+
+/**
+ * Names and values, each on a line. The text of a message may have lines of its own, which its publisher
+ * chose: with line breaks in any other value, what was signed for a topic of theirs could be read as a
+ * message of yours. SNS allows none there. Read from its end, such a text has one meaning.
+ */
 function renderSigned({ json }: Reading): readonly Uint8Array[] | VerdictReason {
-  if (json === undefined) return 'malformed-body'
-  const members = json.findValue(['Type']) === 'Notification' ? NOTIFICATION : CONFIRMATION
+  const members = MEMBERS.get(json?.findValue(['Type']))
+  if (json === undefined || members === undefined) return 'malformed-body'
   const lines: string[] = []
   for (const member of members) {
     const value = json.findValue([member])
-    if (typeof value === 'string') lines.push(`${member}\n${value}\n`)
-    else if (member !== 'Subject') return 'malformed-body'
+    if (value === undefined && member === 'Subject') continue
+    if (typeof value !== 'string') return 'malformed-body'
+    if (member !== 'Message' && value.includes('\n')) return 'malformed-body'
+    lines.push(`${member}\n${value}\n`)
   }
   return [Buffer.from(lines.join(''), 'utf8')]
 }
 
-function ofOwnTopics(verification: Verification): Verification {
-  return {
-    ...verification,
-    build(context) {
-      const built = verification.build(context)
-      const topicArns = context.options['topicArns'] as readonly string[] | undefined
-      return {
-        ...built,
-        async verify(delivery) {
-          const verdict = await built.verify(delivery)
-          if (!verdict.ok || topicArns === undefined) return verdict
-          const topic = new Reading(delivery).json?.findText(['TopicArn']) ?? ''
-          return topicArns.includes(topic) ? verdict : { ok: false, reason: 'bad-token' }
-        },
-      }
-    },
-  }
+/** Before the signature, so that nothing is fetched for the topics of strangers. */
+function findFault(
+  delivery: Delivery,
+  { topicArns, signatureVersion }: Readonly<Record<string, unknown>>,
+): VerdictReason | undefined {
+  const { json } = new Reading(delivery)
+  const isOurs =
+    topicArns === undefined ||
+    (topicArns as readonly unknown[]).includes(json?.findValue(['TopicArn']))
+  if (!isOurs) return 'bad-token'
+  const isVersion =
+    signatureVersion === undefined || json?.findText(['SignatureVersion']) === signatureVersion
+  return isVersion ? undefined : 'bad-signature'
 }
 
 async function confirmSubscription({ find, options }: HandshakeContext) {

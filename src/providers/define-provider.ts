@@ -20,7 +20,7 @@
  * @module
  */
 
-import { HookonceError, OptionInvalidError } from '../errors.ts'
+import { HookonceError, OptionInvalidError, requireOneOf } from '../errors.ts'
 import type {
   AnyEvents,
   EventMap,
@@ -90,6 +90,8 @@ export interface ProviderDefinition extends IdentitySpec {
 export interface OptionRule {
   readonly kind: 'text' | 'texts' | 'boolean' | 'function' | 'object'
   readonly isRequired?: boolean
+  /** For a text: those that it may be. Left out, any. */
+  readonly values?: readonly string[]
   /** For the provider's page. */
   readonly summary: string
 }
@@ -159,7 +161,7 @@ function makeSource(
         ...(definition.warnings?.(options) ?? []),
       ],
       verify: built.verify,
-      identify: (delivery) => identification.identify(delivery, options),
+      identify: (delivery, verdict) => identification.identify(delivery, options, verdict),
     },
   )
   const methods = [...new Set([...eventMethods, ...rules.map(({ method }) => method ?? 'POST')])]
@@ -184,6 +186,8 @@ export function sameBytesOf(
   { keyHeaders, keyReadsQuery }: Identification = compileIdentification(provider, identity),
 ): SameBytesPolicy {
   if (sameBytes !== undefined) return sameBytes
+  // The sender has signed the delivery, and not its body: under another key it is the same delivery.
+  if (identity.deliveryKey !== undefined) return 'quarantine'
   // Where not even the body is signed, whoever can send the same bytes again can send others as well.
   if (!signsBody) return 'run'
   const isSigned = !keyReadsQuery && keyHeaders.every((name) => signedHeaders.includes(name))
@@ -212,6 +216,7 @@ function requireProviderOptions(
     if (!CHECKS[rule.kind](value)) {
       throw new OptionInvalidError(`${provider}.${name}`, SHAPES[rule.kind], value)
     }
+    if (rule.values !== undefined) requireOneOf(`${provider}.${name}`, value, rule.values)
   }
   return options
 }

@@ -9,7 +9,6 @@ import { OptionInvalidError, rejectUnknownKeys, requireInteger, requireOneOf } f
 import type { Delivery } from '../model/delivery.ts'
 import type {
   EventMap,
-  Identified,
   SameBytesPolicy,
   Source,
   SourceOptions,
@@ -35,7 +34,7 @@ export interface ProviderFacts {
 export interface ProviderParts {
   readonly warnings: readonly string[]
   readonly verify: (delivery: Delivery) => Verdict | Promise<Verdict>
-  readonly identify: (delivery: Delivery) => Identified
+  readonly identify: Source['identify']
 }
 
 /** What a provider with shared secrets is configured with. */

@@ -22,8 +22,14 @@ export const discord: Provider<DiscordOptions, DiscordEvents> = defineProvider({
   verify: ed25519Signature({
     signature: 'header:x-signature-ed25519',
     encoding: 'hex',
-    // Discord's own library asks for no window.
-    timestamp: { at: 'header:x-signature-timestamp', format: 'seconds', toleranceSeconds: null },
+    // Discord's own library asks for no window. It retries for minutes.
+    timestamp: {
+      at: 'header:x-signature-timestamp',
+      format: 'seconds',
+      toleranceSeconds: 3_600,
+      aheadSeconds: 300,
+      outside: 'quarantine',
+    },
     signed: '{timestamp}{body}',
   }),
   handshake: [

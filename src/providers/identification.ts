@@ -6,7 +6,7 @@
 
 import { OptionInvalidError } from '../errors.ts'
 import type { Delivery } from '../model/delivery.ts'
-import type { Identified, IdentifiedEvent } from '../model/source.ts'
+import type { BelievedVerdict, Identified, IdentifiedEvent } from '../model/source.ts'
 import { findJsonPattern, Reading } from '../verify/json-path.ts'
 import { EVERY } from '../verify/json-tokens.ts'
 import type { JsonPattern } from '../verify/json-tokens.ts'
@@ -23,6 +23,11 @@ export interface IdentitySpec {
   readonly type?: Place
   /** What narrows the key: an account, a mode, a shop. */
   readonly scope?: Place
+  /**
+   * What the provider signs for one delivery and no other, where its signature does not cover the body.
+   * Seen again with other content it is a conflict. Not for providers with a `batch`.
+   */
+  readonly deliveryKey?: Place
   /** When it happened: ISO 8601, or seconds or milliseconds since 1970. */
   readonly occurredAt?: Place
   /** What rises when the object changes. */
@@ -59,7 +64,11 @@ export interface Identification {
   readonly keyHeaders: readonly string[]
   /** Whether the key or the scope is read from the URL's query. */
   readonly keyReadsQuery: boolean
-  identify(delivery: Delivery, options?: Readonly<Record<string, unknown>>): Identified
+  identify(
+    delivery: Delivery,
+    options?: Readonly<Record<string, unknown>>,
+    verdict?: BelievedVerdict,
+  ): Identified
 }
 
 export function compileIdentification(provider: string, spec: IdentitySpec): Identification {
@@ -69,6 +78,7 @@ export function compileIdentification(provider: string, spec: IdentitySpec): Ide
     key: compilePlace(`${provider}.key`, spec.key),
     type: place('type', spec.type),
     scope: place('scope', spec.scope),
+    deliveryKey: place('deliveryKey', spec.deliveryKey),
     occurredAt: place('occurredAt', spec.occurredAt),
     version: place('version', spec.version),
     sequence: place('sequence', spec.sequence),
@@ -80,9 +90,9 @@ export function compileIdentification(provider: string, spec: IdentitySpec): Ide
     headers: Object.values(places).flatMap((one: CompiledPlace | undefined) => one?.headers ?? []),
     keyHeaders: [...places.key.headers, ...(places.scope?.headers ?? [])],
     keyReadsQuery: places.key.readsQuery || places.scope?.readsQuery === true,
-    identify(delivery, options) {
+    identify(delivery, options, verdict) {
       try {
-        const whole = new Reading(delivery, undefined, options)
+        const whole = new Reading(delivery, undefined, options, verdict?.signed)
         const parts = cut?.(whole)
         if (parts === undefined) {
           const event = identifyOne(places, contentOf, whole)
@@ -90,7 +100,7 @@ export function compileIdentification(provider: string, spec: IdentitySpec): Ide
           return [body === undefined ? event : { ...event, body }]
         }
         return parts.map(({ bytes, bodyType }, index) => {
-          const part = new Reading(delivery, { bytes, index, root: whole }, options)
+          const part = new Reading(delivery, { bytes, index, root: whole }, options, whole.signed)
           return {
             ...identifyOne(places, contentOf, part),
             body: storedOf(part) ?? bytes,
@@ -109,6 +119,7 @@ interface Places {
   readonly key: CompiledPlace
   readonly type: CompiledPlace | undefined
   readonly scope: CompiledPlace | undefined
+  readonly deliveryKey: CompiledPlace | undefined
   readonly occurredAt: CompiledPlace | undefined
   readonly version: CompiledPlace | undefined
   readonly sequence: CompiledPlace | undefined
@@ -120,12 +131,14 @@ function identifyOne(
   reading: Reading,
 ): IdentifiedEvent {
   const scope = places.scope?.find(reading)
+  const deliveryKey = places.deliveryKey?.find(reading)
   const content = contentOf(reading)
   const version = places.version?.find(reading)
   const sequence = places.sequence?.find(reading)
   return {
     key: places.key.find(reading),
     ...(scope !== undefined && { scope }),
+    ...(deliveryKey !== undefined && { deliveryKey }),
     type: places.type?.find(reading) ?? UNKNOWN_TYPE,
     ...occurredAtText(places.occurredAt?.find(reading)),
     ...(version !== undefined && { version: numberOrText(version) }),

@@ -3,7 +3,7 @@
  * signed: whoever has seen one signature can put any event beside it. What is done about it:
  *
  * - a signature has an end: nine hours after its time it is stale;
- * - a token that came with one event is refused with another, as far as this process remembers;
+ * - a token that came with one event is a conflict with another;
  * - the rest is TLS's to keep, and where something hangs on an event, read it again through the API.
  *
  * Routes post inbound messages as forms with the same three fields. With attachments they are multipart,
@@ -12,6 +12,7 @@
  * @module
  */
 
+import { createHash } from 'node:crypto'
 import { findFormField, findFormFields } from '../verify/form-body.ts'
 import { Reading } from '../verify/json-path.ts'
 import { defineProvider } from './define-provider.ts'
@@ -24,11 +25,12 @@ import type { Verification } from './schemes/verification.ts'
  * Mailgun's webhooks and routes.
  *
  * An event is known by its id within its day, since Mailgun promises no more; an inbound message by its
- * `Message-Id` and recipient.
+ * `Message-Id`, its recipient and its content: whoever writes a mail chooses its `Message-Id`, so that alone
+ * would let a stranger's mail stand in the way of another.
  */
 export const mailgun: Provider<MailgunOptions, MailgunEvents> = defineProvider({
   provider: 'mailgun',
-  verify: withFreshTokens(
+  verify: ofEventsOrForms(
     signatureAt({
       // The second is made with the key of the primary account, for events of its subaccounts.
       signature: ['json:$.signature.signature', 'json:$.signature.parent-signature'],
@@ -42,6 +44,7 @@ export const mailgun: Provider<MailgunOptions, MailgunEvents> = defineProvider({
     }),
   ),
   key: [{ all: [findDay, 'json:$.event-data.id'] }, findInboundKey],
+  deliveryKey: ['json:$.signature.token', (reading) => findInField(reading, 'token')],
   scope: 'json:$.event-data.account.id',
   type: ['json:$.event-data.event', findInbound],
   occurredAt: ['json:$.event-data.timestamp', (reading) => findInField(reading, 'timestamp')],
@@ -90,45 +93,20 @@ function signatureAt(places: {
   })
 }
 
-/** More than are sent in minutes; beyond it the oldest are forgotten. At 100 bytes each it is 2 MB. */
-const TOKENS_MAX = 20_000
-
-function withFreshTokens(ofEvents: Verification, ofForms: Verification): Verification {
+function ofEventsOrForms(ofEvents: Verification, ofForms: Verification): Verification {
   return {
     ...ofEvents,
     summary: `${ofEvents.summary} over a timestamp and a token; the event is not signed`,
     build(context) {
       const events = ofEvents.build(context)
       const forms = ofForms.build(context)
-      const seen = new Map<string, string>()
       return {
         ...events,
-        async verify(delivery) {
-          const reading = new Reading(delivery)
-          const isForm = reading.json === undefined
-          const verdict = await (isForm ? forms : events).verify(delivery)
-          if (!verdict.ok) return verdict
-          const [token, event] = tokenOf(reading)
-          const known = seen.get(token)
-          // The same event again is a retry, or a replay that its key will stop.
-          if (known !== undefined) {
-            return known === event ? verdict : { ok: false, reason: 'bad-signature' }
-          }
-          seen.set(token, event)
-          const [oldest] = seen.keys()
-          if (seen.size > TOKENS_MAX && oldest !== undefined) seen.delete(oldest)
-          return verdict
-        },
+        verify: (delivery) =>
+          (new Reading(delivery).json === undefined ? forms : events).verify(delivery),
       }
     },
   }
-}
-
-function tokenOf(reading: Reading): readonly [token: string, event: string] {
-  const { json } = reading
-  const token = json?.findText(['signature', 'token']) ?? findInField(reading, 'token')
-  const event = json?.findText(['event-data', 'id']) ?? findInboundKey(reading)
-  return [token ?? '', event ?? '']
 }
 
 /** The day of the event's own time, in UTC: `20370` days since 1970. */
@@ -143,9 +121,13 @@ function findInbound(reading: Reading): string | undefined {
 
 /** One message may go to several of your addresses. */
 function findInboundKey(reading: Reading): string | undefined {
-  const id = findInField(reading, 'Message-Id')
-  if (id === undefined) return findInField(reading, 'token')
-  return JSON.stringify([id, findInField(reading, 'recipient') ?? null])
+  const content = findContent(reading)
+  if (content === undefined || findInbound(reading) === undefined) return undefined
+  return JSON.stringify([
+    findInField(reading, 'Message-Id') ?? null,
+    findInField(reading, 'recipient') ?? null,
+    createHash('sha256').update(content).digest('hex'),
+  ])
 }
 
 /** A field of a route's form. JSON is none, whatever its texts look like. */

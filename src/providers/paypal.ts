@@ -3,8 +3,9 @@
  * PayPal's API.
  *
  * A CRC-32 is no hash: whoever has one signed request can write another body with the same. So the
- * signature proves who spoke and to whom, and that the body arrived as it was sent rests on TLS. Where
- * money hangs on an event, read it again through the API.
+ * signature proves who spoke and to whom, and that the body arrived as it was sent rests on TLS. A
+ * transmission that was seen with one body is a conflict with another, and after three days it is
+ * quarantined. Where money hangs on an event, read it again through the API.
  *
  * @module
  */
@@ -34,9 +35,16 @@ export const paypal: Provider<PaypalOptions, PaypalEvents> = defineProvider({
       host: /^api(?:-m)?(?:\.sandbox)?\.paypal\.com$/,
       path: /^\/v1\/notifications\/certs\/CERT-[A-Za-z0-9-]+$/,
       subject: /\.paypal\.com$/i,
+      issuers: /^cacerts\.digicert\.com$/,
     },
-    // Whether a retry has a time of its own is not documented, and PayPal's own libraries ask for no window.
-    timestamp: { at: 'header:paypal-transmission-time', format: 'iso', toleranceSeconds: null },
+    // It retries for three days, its documents say, and not whether a retry has a time of its own.
+    timestamp: {
+      at: 'header:paypal-transmission-time',
+      format: 'iso',
+      toleranceSeconds: 259_200,
+      aheadSeconds: 300,
+      outside: 'quarantine',
+    },
     signed: '{header:paypal-transmission-id}|{timestamp}|{option:webhookId}|{crc32}',
   }),
   options: {
@@ -48,6 +56,8 @@ export const paypal: Provider<PaypalOptions, PaypalEvents> = defineProvider({
   },
   headers: [ALGORITHM_HEADER],
   key: 'json:$.id',
+  // With it one captured request is good for one body: another with the same CRC is a conflict.
+  deliveryKey: 'header:paypal-transmission-id',
   type: 'json:$.event_type',
   occurredAt: 'json:$.create_time',
   version: 'json:$.resource.update_time',

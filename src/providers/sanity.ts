@@ -27,8 +27,14 @@ export const sanity: Provider<SanityOptions, SanityEvents> = defineProvider({
       prefix: 'v1=',
       algorithm: 'sha256',
       encoding: 'base64url',
-      // Sanity's own library asks for no window, and whether a retry has a fresh time is not documented.
-      timestamp: { format: 'milliseconds', toleranceSeconds: null },
+      // Sanity's own library asks for no window. It retries for minutes, half an hour in former times, and
+      // whether with a fresh time is not documented.
+      timestamp: {
+        format: 'milliseconds',
+        toleranceSeconds: 3_600,
+        aheadSeconds: 300,
+        outside: 'quarantine',
+      },
       signed: '{timestamp}.{body}',
     }),
     { check: findFault },

@@ -17,11 +17,14 @@ export const sendgrid: Provider<SendgridOptions, SendgridEvents> = defineProvide
     signature: 'header:x-twilio-email-event-webhook-signature',
     encoding: 'base64',
     form: 'der',
-    // Whether a retry has a fresh time is not documented, and SendGrid's own library asks for no window.
+    // SendGrid's own library asks for no window. It retries for a day, and whether with a fresh time is not
+    // documented.
     timestamp: {
       at: 'header:x-twilio-email-event-webhook-timestamp',
       format: 'seconds',
-      toleranceSeconds: null,
+      toleranceSeconds: 86_400,
+      aheadSeconds: 300,
+      outside: 'quarantine',
     },
     signed: '{timestamp}{body}',
   }),

@@ -27,8 +27,14 @@ export const zoom: Provider<ZoomOptions, ZoomEvents> = defineProvider({
     prefix: 'v0=',
     algorithm: 'sha256',
     encoding: 'lower-hex',
-    // Zoom's own library asks for no window, and it retries for 85 minutes with a time that is not documented.
-    timestamp: { at: 'header:x-zm-request-timestamp', format: 'seconds', toleranceSeconds: null },
+    // Zoom's own library asks for no window. It retries for 85 minutes, with a time that is not documented.
+    timestamp: {
+      at: 'header:x-zm-request-timestamp',
+      format: 'seconds',
+      toleranceSeconds: 7_200,
+      aheadSeconds: 300,
+      outside: 'quarantine',
+    },
     signed: 'v0:{timestamp}:{body}',
   }),
   handshake: {

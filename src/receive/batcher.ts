@@ -274,9 +274,9 @@ function asShared(recorded: Recorded): RecordedDraft {
   return { status: 'duplicate', eventId: recorded.eventId, shared: true }
 }
 
-/** Equal key and equal content: equal draft. */
+/** Equal key and equal content: equal draft. One that is to run never shares the answer of one that is not. */
 function identityOf(draft: EventDraft): string {
-  return draft.keyHash + draft.fingerprint
+  return draft.keyHash + draft.fingerprint + (draft.quarantine ?? '')
 }
 
 function asStoreError(error: unknown): Error {

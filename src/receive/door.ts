@@ -20,7 +20,13 @@
 import { asError, CommitUnknownError, HookonceError } from '../errors.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
-import type { HandshakeAnswer, Identified, Source, VerdictReason } from '../model/source.ts'
+import type {
+  BelievedVerdict,
+  HandshakeAnswer,
+  Identified,
+  Source,
+  VerdictReason,
+} from '../model/source.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import { handshaken, malformed, refused, unavailable, unknownSource } from './acknowledge.ts'
 import { findBreach } from './limits.ts'
@@ -35,8 +41,8 @@ export interface DoorContext {
 export interface Admitted {
   readonly source: Source
   readonly events: Identified
-  /** The label of the secret that verified the delivery. */
-  readonly secret: string
+  /** What `verify` said of the delivery. */
+  readonly verdict: BelievedVerdict
 }
 
 /** Never rejects. `take` is called once at most, and only with what is verified. */
@@ -62,7 +68,7 @@ export async function passDoor(
     const signedGreeting = source.handshake && (await source.handshake(delivery, 'verified'))
     if (signedGreeting !== undefined) return greet(context, sourceName, source, signedGreeting)
 
-    return await take({ source, events: source.identify(delivery), secret: verdict.secret })
+    return await take({ source, events: source.identify(delivery, verdict), verdict })
   } catch (error) {
     return reportUnavailable(context, sourceName, error)
   }

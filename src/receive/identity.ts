@@ -8,14 +8,16 @@
 
 import type { Delivery, DeliveryHeaders } from '../model/delivery.ts'
 import { digestOf, digestOfParts } from '../model/digest.ts'
+import type { Digest } from '../model/digest.ts'
 import type { EventDraft } from '../model/event.ts'
-import type { IdentifiedEvent, Source } from '../model/source.ts'
+import type { BelievedVerdict, IdentifiedEvent, Source } from '../model/source.ts'
 
 export function draftEvent(
-  { sourceName, source, delivery, secret }: DraftContext,
+  { sourceName, source, delivery, verdict }: DraftContext,
   identified: IdentifiedEvent,
 ): EventDraft {
-  const { key, scope, type } = identified
+  const { key, scope, type, deliveryKey } = identified
+  const quarantine = key === undefined ? undefined : verdict.quarantine
   const body = identified.body ?? delivery.body
   const fingerprint = digestOf(identified.content ?? body)
   return {
@@ -34,18 +36,34 @@ export function draftEvent(
             key,
           ),
     fingerprint,
-    contentHash:
-      source.sameBytes === 'run' || key === undefined
-        ? undefined
-        : digestOfParts('content', sourceName, fingerprint),
-    sameBytes: source.sameBytes,
-    redelivery: source.redelivery,
+    contentHash: findContentHash(sourceName, identified, fingerprint, {
+      // What is late leaves its bytes free, as its key, for the same event within the window.
+      watchesBytes: source.sameBytes !== 'run' && quarantine === undefined,
+    }),
+    // A delivery that the sender signed once is watched, whatever the source does with equal bytes.
+    sameBytes:
+      deliveryKey !== undefined && source.sameBytes === 'run' ? 'quarantine' : source.sameBytes,
+    // An old request that was captured shall not wake the dead.
+    redelivery: quarantine === undefined ? source.redelivery : 'count',
     body,
     headers: headersOf(identified, source, delivery),
     receivedAt: delivery.receivedAt,
     occurredAt: identified.occurredAt,
-    secret,
+    secret: verdict.secret,
+    ...(quarantine !== undefined && { quarantine }),
   }
+}
+
+/** What may be seen once beside the key, where anything is watched. */
+function findContentHash(
+  sourceName: string,
+  { key, deliveryKey }: IdentifiedEvent,
+  fingerprint: Digest,
+  { watchesBytes }: { readonly watchesBytes: boolean },
+): Digest | undefined {
+  if (key === undefined) return undefined
+  if (deliveryKey !== undefined) return digestOfParts('delivery', sourceName, deliveryKey)
+  return watchesBytes ? digestOfParts('content', sourceName, fingerprint) : undefined
 }
 
 /** What shows a secret as it is, whoever the sender. */
@@ -71,6 +89,6 @@ export interface DraftContext {
   readonly sourceName: string
   readonly source: Source
   readonly delivery: Delivery
-  /** The label of the secret that verified the delivery. */
-  readonly secret: string
+  /** What `verify` said of the delivery. */
+  readonly verdict: BelievedVerdict
 }

@@ -58,9 +58,9 @@ async function take(
   context: ReceiveContext,
   sourceName: string,
   delivery: Delivery,
-  { source, events, secret }: Admitted,
+  { source, events, verdict }: Admitted,
 ): Promise<Acknowledgement> {
-  const about = { sourceName, source, delivery, secret }
+  const about = { sourceName, source, delivery, verdict }
   const drafts = events.map((event) => draftEvent(about, event))
   const remembered = findRemembered(context, drafts)
   if (remembered !== undefined) return acknowledge(context, source, remembered)
@@ -82,7 +82,9 @@ function notice(
     const draft = drafts[index] as EventDraft
     const { status, eventId, shared } = one
     report(context, draft, one, shared ? 'flight' : 'store')
-    if (!shared && (status === 'accepted' || status === 'duplicate'))
+    // What is quarantined has not its key, which the same event within the window may still claim.
+    const hasKey = draft.quarantine === undefined
+    if (!shared && hasKey && (status === 'accepted' || status === 'duplicate'))
       context.committedKeys.remember(draft, eventId, epoch)
     if (status === 'accepted' || status === 'revived') toRun.push(draft)
   }

@@ -1,5 +1,6 @@
-import https from 'node:https'
+import http from 'node:http'
 import type { IncomingMessage } from 'node:http'
+import https from 'node:https'
 import { TEXT_BYTES_MAX } from './fetch-text.ts'
 import type { TextFetcher } from './fetch-text.ts'
 
@@ -10,11 +11,14 @@ import type { TextFetcher } from './fetch-text.ts'
  * `NODE_TLS_REJECT_UNAUTHORIZED=0`, and a key from a host that anybody may play is a key that anybody may
  * have made. And it has read an answer to its end before its length can be seen.
  *
- * A redirect is not followed and is no success, so that nothing leads away from the host.
+ * A redirect is not followed and is no success, so that nothing leads away from the host. Plain HTTP is for the
+ * certificates of authorities, which are published there and count only if they have signed: whether an address
+ * may be plain is for the caller to say, who has pinned it.
  */
 export const fetchOverTls: TextFetcher = (url, { signal }) =>
   new Promise((resolve, reject) => {
-    const request = https.get(url, {
+    const { get } = url.startsWith('http:') ? http : https
+    const request = get(url, {
       signal,
       rejectUnauthorized: true,
       // The agent of the process has options of its own, which would count before these.
@@ -26,12 +30,20 @@ export const fetchOverTls: TextFetcher = (url, { signal }) =>
       const { statusCode = 0 } = response
       const isSuccess = statusCode >= 200 && statusCode < 300
       if (!isSuccess) request.destroy()
-      const answer = isSuccess ? readText(response) : Promise.resolve('')
-      answer.then((text) => resolve({ ok: isSuccess, text: () => Promise.resolve(text) }), reject)
+      const answer = isSuccess ? readAll(response) : Promise.resolve(Buffer.alloc(0))
+      answer.then((bytes) => resolve(createAnswer(isSuccess, bytes)), reject)
     })
   })
 
-async function readText(response: IncomingMessage): Promise<string> {
+function createAnswer(ok: boolean, bytes: Buffer): Awaited<ReturnType<TextFetcher>> {
+  return {
+    ok,
+    text: async () => bytes.toString('utf8'),
+    arrayBuffer: async () => new Uint8Array(bytes).buffer,
+  }
+}
+
+async function readAll(response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -40,5 +52,5 @@ async function readText(response: IncomingMessage): Promise<string> {
     if (size > TEXT_BYTES_MAX) throw new Error('The host answered with too much')
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }

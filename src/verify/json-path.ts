@@ -48,6 +48,8 @@ export class Reading {
   readonly delivery: Delivery
   /** What the source was configured with. */
   readonly options: Readonly<Record<string, unknown>>
+  /** The text that was signed, where the scheme says so. */
+  readonly signed: Uint8Array | undefined
   readonly #part: ReadingPart | undefined
   #json: JsonBody | undefined
   #isParsed = false
@@ -57,10 +59,12 @@ export class Reading {
     delivery: Delivery,
     part?: ReadingPart,
     options: Readonly<Record<string, unknown>> = {},
+    signed?: Uint8Array,
   ) {
     this.delivery = delivery
     this.#part = part
     this.options = options
+    this.signed = signed
   }
 
   /** The event's own bytes: its part of the body, or the whole. */

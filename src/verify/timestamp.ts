@@ -18,6 +18,12 @@ export interface TimestampRule {
   readonly aheadSeconds?: number
   /** Whether an age of exactly the tolerance is too old. */
   readonly isExclusive?: boolean
+  /**
+   * What becomes of a delivery outside the window that was signed.
+   *
+   * @defaultValue 'refuse'
+   */
+  readonly outside?: 'refuse' | 'quarantine'
 }
 
 const DIGITS = /^\d{1,13}$/

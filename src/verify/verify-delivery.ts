@@ -4,7 +4,8 @@
  *     headers ─▶ timestamp format ─▶ signature over the raw bytes ─▶ timestamp window ─▶ verdict
  *
  * The window comes after the signature, so that `stale` is only ever said of a delivery that the
- * sender did sign, and a wrong clock of ours can be told from a forger.
+ * sender did sign, and a wrong clock of ours can be told from a forger. Senders of whom nobody knows
+ * whether a retry has a fresh time are not refused outside of it: what they signed is kept for a person.
  *
  * Total: any headers and any bytes give a verdict, and nothing here throws
  * (`test/verify/properties.test.ts`).
@@ -57,10 +58,21 @@ export function verifyDelivery(
   const signer = findSigner(claim, parts, nowMs)
   if (signer === undefined) return refuse('bad-signature')
 
-  if (timestamp !== undefined && !isInWindow(sentMs ?? Number.NaN, nowMs, timestamp)) {
-    return refuse('stale')
-  }
-  return { ok: true, secret: signer }
+  return judgeTime(signer, timestamp, sentMs, nowMs)
+}
+
+/** Whether a delivery that was signed is near enough to now. */
+export function judgeTime(
+  secret: string,
+  rule: TimestampRule | undefined,
+  sentMs: number | undefined,
+  nowMs: number,
+): Verdict {
+  if (rule === undefined || isInWindow(sentMs ?? Number.NaN, nowMs, rule))
+    return { ok: true, secret }
+  return rule.outside === 'quarantine'
+    ? { ok: true, secret, quarantine: 'outside the time window' }
+    : refuse('stale')
 }
 
 function refuse(reason: VerdictReason): Verdict {

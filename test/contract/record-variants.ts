@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { anEventDraft } from '../support/builders.ts'
+import type { EventDraftInput } from '../support/builders.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { dead, DEADLINE_MS, done, nextDueInMs, recordOne, runOne } from '../support/store-steps.ts'
@@ -8,6 +9,8 @@ import { dead, DEADLINE_MS, done, nextDueInMs, recordOne, runOne } from '../supp
 export function recordVariantsContract(underTest: StoreUnderTest): void {
   conflicts(underTest)
   sameBytes(underTest)
+  sameDelivery(underTest)
+  outsideWindow(underTest)
 }
 
 function conflicts(underTest: StoreUnderTest): void {
@@ -201,6 +204,149 @@ function sameBytes(underTest: StoreUnderTest): void {
         eventId: first.eventId,
       })
       expect(await nextDueInMs(store)).toBeUndefined()
+    })
+  })
+}
+
+/** What a sender signed once: drafts of the same delivery have the same content hash. */
+function sameDelivery(underTest: StoreUnderTest): void {
+  describe(`${underTest.name}: record, one signed delivery and other content`, () => {
+    const policy = { sameBytes: 'quarantine', contentHash: 'd'.repeat(32) } as const
+    const original = () => anEventDraft({ key: 'a', body: '{"amount":1}', ...policy })
+    const forged = (key = 'b') => anEventDraft({ key, body: '{"amount":2}', ...policy })
+
+    test('R55: is kept as a conflict under its new key, and never runs', async () => {
+      const { store } = await openStore(underTest)
+      await recordOne(store, original())
+
+      const conflict = await recordOne(store, forged())
+
+      expect(conflict.status).toBe('conflict')
+      expect(await store.findEvent(conflict.eventId)).toMatchObject({
+        state: 'conflict',
+        reason: 'same signature, other content',
+      })
+      expect(await recordOne(store, forged())).toEqual({
+        status: 'duplicate',
+        eventId: conflict.eventId,
+      })
+      await runOne(store, done)
+      expect(await nextDueInMs(store)).toBeUndefined()
+    })
+
+    test('R55: does not take the key from the event that it belongs to', async () => {
+      const { store } = await openStore(underTest)
+      await recordOne(store, original())
+      await recordOne(store, forged())
+
+      const genuine = anEventDraft({ key: 'b', body: '{"amount":3}' })
+
+      expect(await recordOne(store, genuine)).toMatchObject({ status: 'accepted' })
+      expect(await recordOne(store, genuine)).toMatchObject({ status: 'duplicate' })
+    })
+
+    test('R55: is a conflict within one batch, however many', async () => {
+      const { store } = await openStore(underTest)
+
+      const recorded = await store.recordEvents([original(), forged('b'), forged('c')], {
+        deadlineMs: DEADLINE_MS,
+      })
+
+      expect(recorded.map(({ status }) => status)).toEqual(['accepted', 'conflict', 'conflict'])
+    })
+
+    test('R55: is a conflict for one of two stores that record at once', async () => {
+      const { store, second } = await openStore(underTest)
+      const other = await second()
+
+      const results = await Promise.all([recordOne(store, original()), recordOne(other, forged())])
+
+      expect(results.map(({ status }) => status).sort()).toEqual(['accepted', 'conflict'])
+    })
+  })
+}
+
+function outsideWindow(underTest: StoreUnderTest): void {
+  describe(`${underTest.name}: record, signed and outside the time window`, () => {
+    const REASON = 'outside the time window'
+    const late = (input: EventDraftInput = {}) =>
+      anEventDraft({ quarantine: REASON, redelivery: 'count', ...input })
+
+    test('R54: is quarantined with its reason, and known when it comes again', async () => {
+      const { store } = await openStore(underTest)
+
+      const first = await recordOne(store, late())
+
+      expect(first).toMatchObject({ status: 'quarantined', reason: REASON })
+      expect(await store.findEvent(first.eventId)).toMatchObject({
+        key: 'evt_1',
+        state: 'quarantined',
+        reason: REASON,
+      })
+      expect(await recordOne(store, late())).toEqual({
+        status: 'duplicate',
+        eventId: first.eventId,
+      })
+      expect(await nextDueInMs(store)).toBeUndefined()
+      expect(await store.countEvents()).toBe(1)
+    })
+
+    test('R54: does not stand in the way of the same event within the window', async () => {
+      const { store } = await openStore(underTest)
+      await recordOne(store, late())
+
+      const prompt = await recordOne(store, anEventDraft())
+
+      expect(prompt.status).toBe('accepted')
+      expect(await recordOne(store, late())).toEqual({
+        status: 'duplicate',
+        eventId: prompt.eventId,
+      })
+    })
+
+    test('R54: is a duplicate of what is known, and with other content a conflict', async () => {
+      const { store } = await openStore(underTest)
+      const { eventId } = await recordOne(store, anEventDraft())
+
+      expect(await recordOne(store, late())).toEqual({ status: 'duplicate', eventId })
+      expect(await recordOne(store, late({ body: 'other' }))).toMatchObject({ status: 'conflict' })
+      expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready' })
+    })
+
+    test('R54: is a conflict where the delivery was signed for other content', async () => {
+      const { store } = await openStore(underTest)
+      const policy = { sameBytes: 'quarantine', contentHash: 'd'.repeat(32) } as const
+
+      const statuses = [
+        await recordOne(store, late({ key: 'a', body: '1', ...policy })),
+        await recordOne(store, late({ key: 'b', body: '2', ...policy })),
+        await recordOne(store, late({ key: 'c', body: '3', ...policy })),
+      ].map(({ status }) => status)
+
+      expect(statuses).toEqual(['quarantined', 'conflict', 'conflict'])
+    })
+
+    test('R54: travels in one batch with others, each with its own answer', async () => {
+      const { store } = await openStore(underTest)
+
+      const recorded = await store.recordEvents(
+        [late({ key: 'a' }), anEventDraft({ key: 'b' }), late({ key: 'b', body: 'other' })],
+        { deadlineMs: DEADLINE_MS },
+      )
+
+      expect(recorded.map(({ status }) => status)).toEqual(['quarantined', 'accepted', 'conflict'])
+      const states = await Promise.all(recorded.map(({ eventId }) => store.findEvent(eventId)))
+      expect(states.map((event) => event?.state)).toEqual(['quarantined', 'ready', 'conflict'])
+    })
+
+    test('R54: leaves a dead event dead', async () => {
+      const { store } = await openStore(underTest)
+      const { eventId } = await recordOne(store, anEventDraft())
+      await runOne(store, dead)
+
+      expect(await recordOne(store, late())).toEqual({ status: 'duplicate', eventId })
+
+      expect(await store.findEvent(eventId)).toMatchObject({ state: 'dead' })
     })
   })
 }

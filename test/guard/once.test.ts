@@ -128,7 +128,7 @@ describe.skipIf(hasNoRedis)('a guard', () => {
           body: Buffer.from(''),
           receivedAt: new Date(),
         },
-        secret: '',
+        verdict: { ok: true, secret: '' },
       },
       { key: 'evt_1', type: 'x' },
     )

@@ -35,7 +35,8 @@ for (const [slug, provider] of PROVIDERS) {
       for (const type of types) {
         const delivery = deliver({ type })
         for (const identified of source.identify(delivery)) {
-          const context = { sourceName: 'source', source, delivery, secret: 'label' }
+          const verdict = { ok: true, secret: 'label' } as const
+          const context = { sourceName: 'source', source, delivery, verdict }
           const { body, headers } = draftEvent(context, identified)
           const kept = Buffer.from(body).toString() + JSON.stringify(headers)
 

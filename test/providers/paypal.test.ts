@@ -15,7 +15,9 @@ describe('paypal', () => {
       asked.push(url)
       return Promise.resolve({ ok: true, text: () => Promise.resolve(pem ?? '') })
     }
-    return { asked, source: paypal({ webhookId, fetch }) }
+    // It is its own root.
+    const certificateRoots = [vector?.cert_pem ?? '']
+    return { asked, source: paypal({ webhookId, fetch, certificateRoots }) }
   }
   const withHeader = (name: string, value: string) => ({
     ...delivery,

@@ -23,6 +23,8 @@ export interface CertificateDraft {
   readonly names?: readonly string[]
   /** IPv4 addresses. */
   readonly addresses?: readonly string[]
+  /** Where the certificate of who signed it is. */
+  readonly issuerUrl?: string
 }
 
 /** The certificate as PEM. */
@@ -47,14 +49,20 @@ function listExtensions({
   isAuthority = false,
   names = [],
   addresses = [],
+  issuerUrl,
 }: CertificateDraft): readonly Buffer[] {
-  const constraints = extension('551d13', sequence(...(isAuthority ? [TRUE] : [])))
+  const constraints = [extension('551d13', sequence(...(isAuthority ? [TRUE] : [])))]
+  if (issuerUrl !== undefined) {
+    const location = tagged(0x86, Buffer.from(issuerUrl, 'latin1'))
+    const access = sequence(objectId('2b06010505073002'), location)
+    constraints.push(extension('2b06010505070101', sequence(access)))
+  }
   const alternatives = [
     ...names.map((name) => tagged(0x82, Buffer.from(name, 'latin1'))),
     ...addresses.map((address) => tagged(0x87, Buffer.from(address.split('.').map(Number)))),
   ]
-  if (alternatives.length === 0) return [constraints]
-  return [constraints, extension('551d11', sequence(...alternatives))]
+  if (alternatives.length === 0) return constraints
+  return [...constraints, extension('551d11', sequence(...alternatives))]
 }
 
 function extension(oid: string, value: Buffer): Buffer {

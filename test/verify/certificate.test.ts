@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Delivery } from '../../src/model/delivery.ts'
 import { awsSns } from '../../src/providers/index.ts'
@@ -147,11 +147,11 @@ describe('a certificate chain', () => {
 })
 
 describe('a source that fetches the sender’s certificate', () => {
-  const sourceOf = (pem: string | Error, roots: readonly string[] | undefined = [ROOT]) => {
+  const sourceOf = (pem: string | Error, roots: readonly string[] | 'of the system' = [ROOT]) => {
     const asked: [url: string, redirect: string][] = []
     const source = awsSns({
       topicArns: ['arn:aws:sns:eu-central-1:123456789012:example'],
-      ...(roots && { certificateRoots: roots }),
+      ...(roots !== 'of the system' && { certificateRoots: roots }),
       fetch: (url, { redirect }) => {
         asked.push([url, redirect])
         return typeof pem === 'string'
@@ -191,7 +191,7 @@ describe('a source that fetches the sender’s certificate', () => {
     const pem = leaf({ from: begin, until }) + BETWEEN
 
     expect(await sourceOf(pem).verify(signed())).toEqual(UNKNOWN)
-    expect(await sourceOf(pem, undefined).verify(signed())).toEqual(UNKNOWN)
+    expect(await sourceOf(pem, 'of the system').verify(signed())).toEqual(UNKNOWN)
   })
 
   test('refuses an attacker’s certificate with the right name, and what it signed', async () => {
@@ -204,6 +204,38 @@ describe('a source that fetches the sender’s certificate', () => {
     expect(await sourceOf(pem).verify(signed(attacker.privateKey))).toEqual(UNKNOWN)
     expect(await sourceOf(pem + BETWEEN).verify(signed(attacker.privateKey))).toEqual(UNKNOWN)
   })
+
+  test('R52: believes no chain that ends at no root of the system, unless roots are given', async () => {
+    const self = leaf({
+      subject: 'sns.amazonaws.com',
+      publicKey: attacker.publicKey,
+      issuer: 'sns.amazonaws.com',
+      issuerKey: attacker.privateKey,
+    })
+
+    expect(await sourceOf(self, 'of the system').verify(signed(attacker.privateKey))).toEqual(
+      UNKNOWN,
+    )
+    expect(await sourceOf(CHAIN, 'of the system').verify(signed())).toEqual(UNKNOWN)
+    expect(await sourceOf(CHAIN, [ROOT]).verify(signed())).toMatchObject({ ok: true })
+  })
+
+  test.each([
+    'sns.amazonaws.com',
+    'sns-signing.me-central-1.amazonaws.com',
+    'sns-signing.eusc-de-east-1.amazonaws.eu',
+    'sns-us-gov-west-1.amazonaws.com',
+    'sns-cn-north-1.amazonaws.com.cn',
+  ])('R52: knows SNS by the name %s', async (subject) => {
+    expect(await sourceOf(leaf({ subject }) + BETWEEN).verify(signed())).toMatchObject({ ok: true })
+  })
+
+  test.each(['sns.s3-us-west-2.amazonaws.com', 'sns-evil.amazonaws.com', 'xsns.amazonaws.com'])(
+    'R52: does not know SNS by the name %s',
+    async (subject) => {
+      expect(await sourceOf(leaf({ subject }) + BETWEEN).verify(signed())).toEqual(UNKNOWN)
+    },
+  )
 
   test('refuses a certificate for another name that begins alike', async () => {
     const pem = leaf({ subject: 'sns.example.com' }) + BETWEEN
@@ -234,5 +266,98 @@ describe('a source that fetches the sender’s certificate', () => {
       ok: false,
       reason: 'key-unavailable',
     })
+  })
+})
+
+describe('R52: a certificate whose issuer is not sent along', () => {
+  // As SNS sends it: the leaf alone, which names the address of its issuer.
+  const ISSUER_URL = 'http://crt.r2m01.amazontrust.com/r2m01.cer'
+  const bare = leaf({ issuerUrl: ISSUER_URL })
+  const signed = sign('awsSns', { at: NOW }, { privateKey: own.privateKey })
+
+  /** What is found under each address. */
+  const verify = async (
+    found: Readonly<Record<string, string>>,
+    roots: readonly string[] = [ROOT],
+  ) => {
+    const asked: string[] = []
+    const source = awsSns({
+      topicArns: ['arn:aws:sns:eu-central-1:123456789012:example'],
+      certificateRoots: roots,
+      fetch: (url) => {
+        asked.push(url)
+        const pem = found[url.replace(/.*SimpleNotification.*/, 'leaf')]
+        if (pem === undefined) return Promise.reject(new Error('not there'))
+        return Promise.resolve({
+          ok: true,
+          text: () => Promise.resolve(pem),
+          arrayBuffer: () => Promise.resolve(new Uint8Array(new X509Certificate(pem).raw).buffer),
+        })
+      },
+    })
+    return { verdict: await source.verify(signed), asked: asked.slice(1) }
+  }
+
+  test('is believed once the issuer is fetched from where it says', async () => {
+    expect(await verify({ leaf: bare, [ISSUER_URL]: BETWEEN })).toMatchObject({
+      verdict: { ok: true },
+      asked: [ISSUER_URL],
+    })
+  })
+
+  test('is believed over two of them', async () => {
+    const further = 'http://crt.rootca1.amazontrust.com/rootca1.cer'
+    const deep = pairOf()
+    const found = {
+      leaf: leaf({ issuer: 'Deep', issuerKey: deep.privateKey, issuerUrl: ISSUER_URL }),
+      [ISSUER_URL]: certificate({
+        subject: 'Deep',
+        publicKey: deep.publicKey,
+        isAuthority: true,
+        issuer: 'Between',
+        issuerKey: between.privateKey,
+        issuerUrl: further,
+      }),
+      [further]: BETWEEN,
+    }
+
+    expect(await verify(found)).toMatchObject({
+      verdict: { ok: true },
+      asked: [ISSUER_URL, further],
+    })
+  })
+
+  test('is not believed for an issuer that did not sign it', async () => {
+    const other = certificate({
+      subject: 'Between',
+      publicKey: attacker.publicKey,
+      isAuthority: true,
+    })
+
+    expect((await verify({ leaf: bare, [ISSUER_URL]: other })).verdict).toEqual({
+      ok: false,
+      reason: 'unknown-key',
+    })
+  })
+
+  test('waits while the issuer cannot be had', async () => {
+    expect((await verify({ leaf: bare })).verdict).toEqual({ ok: false, reason: 'key-unavailable' })
+  })
+
+  test.each([
+    'http://evil.example/r2m01.cer',
+    'http://crt.r2m01.amazontrust.com.evil.example/r2m01.cer',
+    'http://crt.r2m01.amazontrust.com:8080/r2m01.cer',
+    'file:///r2m01.cer',
+    'http://169.254.169.254/latest',
+  ])('is never completed from %s', async (issuerUrl) => {
+    const { verdict, asked } = await verify({ leaf: leaf({ issuerUrl }), [issuerUrl]: BETWEEN })
+
+    expect(asked).toEqual([])
+    expect(verdict).toEqual({ ok: false, reason: 'unknown-key' })
+  })
+
+  test('asks no one where the chain is whole', async () => {
+    expect((await verify({ leaf: bare + BETWEEN })).asked).toEqual([])
   })
 })

@@ -8,7 +8,7 @@ export interface CustomSpec {
   readonly signedHeaders?: readonly string[]
   readonly signsBody: boolean
   readonly optionNames: readonly string[]
-  readonly toleranceSeconds?: number | null
+  readonly toleranceSeconds?: number
   readonly build: (context: BuildContext) => BuiltVerification
 }
 

@@ -8,17 +8,23 @@
 import type { KeyObject } from 'node:crypto'
 import type { Delivery } from '../../model/delivery.ts'
 import type { SourceOptions, Verdict, VerdictReason } from '../../model/source.ts'
-import { findCertificate, isValidAt } from '../../verify/certificate.ts'
+import {
+  findCertificate,
+  findMissingIssuer,
+  isValidAt,
+  writePem,
+} from '../../verify/certificate.ts'
 import type { FetchedCertificate } from '../../verify/certificate.ts'
 import { decodeBounded } from '../../verify/decode.ts'
 import { fetchOverTls } from '../../verify/fetch-over-tls.ts'
-import { fetchText, isPinnedUrl } from '../../verify/fetch-text.ts'
+import { fetchBytes, fetchText, isPinnedUrl } from '../../verify/fetch-text.ts'
 import type { TextFetcher } from '../../verify/fetch-text.ts'
 import { compileLocator, Reading } from '../../verify/json-path.ts'
 import { KeyCache } from '../../verify/key-cache.ts'
 import { isSignedBy, requirePublicKeys } from '../../verify/public-key.ts'
 import { joinParts } from '../../verify/signed-template.ts'
-import { findTimestampMs, isInWindow } from '../../verify/timestamp.ts'
+import { findTimestampMs } from '../../verify/timestamp.ts'
+import { judgeTime } from '../../verify/verify-delivery.ts'
 import type { Scheme } from '../../verify/verify-delivery.ts'
 import { compileScheme, listSpecHeaders, signsBody } from './signature-spec.ts'
 import type { SignatureSpec } from './signature-spec.ts'
@@ -37,6 +43,8 @@ export interface RsaSpec extends SignatureSpec {
     readonly path?: RegExp
     /** The name it must be issued for. */
     readonly subject?: RegExp
+    /** The hosts where the certificates of its issuers are, for senders that leave those out. */
+    readonly issuers?: RegExp
   }
 }
 
@@ -45,10 +53,14 @@ export interface CertificateOptions extends SourceOptions {
   /**
    * The certificate as PEM, or several. Believed as it is, and nothing is ever fetched then.
    *
-   * @defaultValue fetched over TLS from the provider's host, checked for its dates, and kept for a day
+   * @defaultValue fetched over TLS from the provider's host, checked for its dates and its chain, and kept for a day
    */
   readonly certificate?: string | readonly string[]
-  /** PEM of the roots at which a fetched certificate's chain must end. Left out, what the provider's host gives over TLS counts. */
+  /**
+   * PEM of the roots at which a fetched certificate's chain must end, for those who pin them.
+   *
+   * @defaultValue the roots that Node trusts for TLS (`tls.rootCertificates`)
+   */
   readonly certificateRoots?: readonly string[]
   /**
    * What fetches the certificate.
@@ -132,13 +144,7 @@ async function verifyRsa(
   const index = keys.findIndex((key) => isSignedBy(key, { digest, form: 'rsa' }, bytes, signature))
   if (index === -1) return refuse('bad-signature')
   prove()
-  if (
-    scheme.timestamp !== undefined &&
-    !isInWindow(sentMs ?? Number.NaN, nowMs, scheme.timestamp)
-  ) {
-    return refuse('stale')
-  }
-  return { ok: true, secret: `certificate-${index + 1}` }
+  return judgeTime(`certificate-${index + 1}`, scheme.timestamp, sentMs, nowMs)
 }
 
 function keyFinder(spec: RsaSpec, { provider, options }: BuildContext): FindKey {
@@ -152,11 +158,7 @@ function keyFinder(spec: RsaSpec, { provider, options }: BuildContext): FindKey 
   const roots = options['certificateRoots'] as readonly string[] | undefined
   const cache = new KeyCache<FetchedCertificate>({
     keptMs: 86_400_000,
-    fetchKey: async (name, signal) =>
-      findCertificate(await fetchText(fetcher, name, signal), {
-        ...(spec.certificate.subject && { host: spec.certificate.subject }),
-        ...(roots && { roots }),
-      }),
+    fetchKey: (name, signal) => fetchCertificate(spec, { fetcher, roots, signal }, name),
   })
   return async (reading, nowMs) => {
     const name = findPinned(spec, url.find(reading))
@@ -168,9 +170,41 @@ function keyFinder(spec: RsaSpec, { provider, options }: BuildContext): FindKey 
   }
 }
 
+/** A leaf, one between it and its root, and one more for those that were signed across. */
+const ISSUERS_MAX = 3
+
+/** The certificate with its issuers, or `undefined` when it cannot be trusted. */
+async function fetchCertificate(
+  { certificate }: RsaSpec,
+  { fetcher, roots, signal }: FetchContext,
+  address: string,
+): Promise<FetchedCertificate | undefined> {
+  let pem = await fetchText(fetcher, address, signal)
+  for (let fetched = 0; fetched < ISSUERS_MAX; fetched++) {
+    const issuer = findMissingIssuer(pem, roots)
+    // Authorities publish over plain HTTP. What comes from there only counts if it has signed.
+    const isAllowed =
+      issuer !== undefined &&
+      certificate.issuers !== undefined &&
+      isPinnedUrl(issuer, certificate.issuers, ['http:', 'https:'])
+    if (!isAllowed) break
+    pem += writePem(await fetchBytes(fetcher, issuer, signal))
+  }
+  return findCertificate(pem, {
+    ...(certificate.subject && { host: certificate.subject }),
+    ...(roots && { roots }),
+  })
+}
+
+interface FetchContext {
+  readonly fetcher: TextFetcher
+  readonly roots: readonly string[] | undefined
+  readonly signal: AbortSignal
+}
+
 /**
  * The one spelling of the certificate's address, where it is one of the provider's. With a query that
- * nobody reads, strangers would have as many names for a certificate as they like.
+ * is not read, strangers would have as many names for a certificate as they like.
  */
 function findPinned({ certificate }: RsaSpec, address: string | undefined): string | undefined {
   if (address === undefined || !isPinnedUrl(address, certificate.host)) return undefined

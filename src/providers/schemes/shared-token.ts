@@ -8,7 +8,7 @@
 import { OptionInvalidError } from '../../errors.ts'
 import { findHeader } from '../../model/delivery.ts'
 import type { SourceOptions, Verdict, VerdictReason } from '../../model/source.ts'
-import { findBasicCredentials } from '../../verify/basic-auth.ts'
+import { decodeCredentials, findBasicCredentials } from '../../verify/basic-auth.ts'
 import { isHeaderName } from '../../verify/header-name.ts'
 import { compileLocator, Reading } from '../../verify/json-path.ts'
 import type { Locator } from '../../verify/json-path.ts'
@@ -35,7 +35,7 @@ export interface TokenOptions extends SourceOptions {
 
 /** What a provider with a password is configured with: `secrets`, or `username` and `password`. */
 export interface BasicAuthOptions extends SourceOptions {
-  /** Each is `username:password`. Several for a rotation. May be left out where the two below are given. */
+  /** Each is `username:password`, neither of them empty. Several for a rotation. May be left out where the two below are given. */
   readonly secrets?: readonly Secret[]
   /** Without a colon. Left out with `password`, `secrets` alone count. */
   readonly username?: string
@@ -92,7 +92,7 @@ export function basicAuth(): Verification {
       const { secrets, warnings } = resolveSecrets(
         provider,
         listCredentials(provider, options),
-        'utf8',
+        decodeCredentials,
       )
       return {
         secrets,

@@ -48,10 +48,16 @@ export interface TimestampSpec {
   /** Where it is; left out where `list` has it. */
   readonly at?: string
   readonly format: TimestampFormat
-  /** `null` where the sender's own libraries have no window and its retries may carry an old time. */
-  readonly toleranceSeconds: number | null
+  readonly toleranceSeconds: number
   readonly aheadSeconds?: number
   readonly isExclusive?: boolean
+  /**
+   * What becomes of a delivery outside the window that was signed. `quarantine` for senders of whom nobody
+   * knows whether a retry has a fresh time: a late one that is genuine must not be lost.
+   *
+   * @defaultValue 'refuse'
+   */
+  readonly outside?: 'refuse' | 'quarantine'
 }
 
 /** What was signed, found by code: the parts in their order, or why the delivery is refused. */
@@ -96,13 +102,17 @@ export function listSpecHeaders(spec: SignatureSpec): {
   readonly headers: readonly string[]
   readonly signedHeaders: readonly string[]
 } {
+  const headersAt = (place: string | readonly string[] | undefined) =>
+    [place ?? []].flat().flatMap((one) => compileLocator('signature', one).header ?? [])
+  const time = headersAt(spec.timestamp?.at)
   const signedHeaders =
     typeof spec.signed === 'string'
-      ? compileTemplate('signed', spec.signed, {}).headers
+      ? [
+          ...compileTemplate('signed', spec.signed, {}).headers,
+          ...(spec.signed.includes('{timestamp}') ? time : []),
+        ]
       : (spec.signedHeaders ?? [])
-  const places = [spec.signature, spec.timestamp?.at ?? []].flat()
-  const read = places.flatMap((place) => compileLocator('signature', place).header ?? [])
-  return { headers: [...read, ...signedHeaders], signedHeaders }
+  return { headers: [...headersAt(spec.signature), ...time, ...signedHeaders], signedHeaders }
 }
 
 /** Whether what is signed holds the body's bytes, or all that is read of them. */
@@ -114,9 +124,10 @@ function timestampRule(spec: TimestampSpec, toleranceSeconds: unknown): Timestam
   const chosen = typeof toleranceSeconds === 'number' ? toleranceSeconds : spec.toleranceSeconds
   return {
     format: spec.format,
-    toleranceSeconds: chosen ?? Number.POSITIVE_INFINITY,
+    toleranceSeconds: chosen,
     ...(spec.aheadSeconds !== undefined && { aheadSeconds: spec.aheadSeconds }),
     ...(spec.isExclusive !== undefined && { isExclusive: spec.isExclusive }),
+    ...(spec.outside !== undefined && { outside: spec.outside }),
   }
 }
 

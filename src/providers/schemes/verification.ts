@@ -26,8 +26,8 @@ export interface Verification {
   readonly signsBody: boolean
   /** The names of the options it takes. */
   readonly optionNames: readonly string[]
-  /** How old a delivery may be by default; `null` for any age, `undefined` where no time is signed. */
-  readonly toleranceSeconds?: number | null
+  /** How old a delivery may be by default; `undefined` where no time is signed. */
+  readonly toleranceSeconds?: number
   build(context: BuildContext): BuiltVerification
 }
 

@@ -20,7 +20,26 @@ export async function recordEvents(
   connection: Connection,
   drafts: readonly NumberedDraft[],
 ): Promise<readonly Recorded[]> {
-  const rest = await recordNew(connection, drafts)
+  const apart = drafts.filter(({ draft }) => draft.quarantine !== undefined)
+  if (apart.length === 0) return recordInOrder(connection, drafts, 0)
+  const others = drafts.filter(({ draft }) => draft.quarantine === undefined)
+  const answers = await recordInOrder(connection, [...others, ...apart], apart.length)
+  const places = new Map([...others, ...apart].map(({ id }, at) => [id, at]))
+  return drafts.map(({ id }) => answers[places.get(id) as number] as Recorded)
+}
+
+/** The last of the drafts, so many of them, must not have their keys and are only looked at. */
+async function recordInOrder(
+  connection: Connection,
+  drafts: readonly NumberedDraft[],
+  apart: number,
+): Promise<readonly Recorded[]> {
+  const first = drafts.length - apart
+  const taken = first === 0 ? [] : await recordNew(connection, drafts.slice(0, first))
+  const looked = drafts
+    .slice(first)
+    .map((draft, index) => ({ ...draft, at: first + index, hasKey: false, hasContent: false }))
+  const rest = [...taken, ...looked]
   const answers = answersOf(drafts)
   if (rest.length === 0) return answers
   const wroteNothing =
@@ -37,10 +56,13 @@ export function answersOf(drafts: readonly NumberedDraft[]): Recorded[] {
 
 /**
  * Whether the new ones of a batch may be committed before the others are looked at. Not where content
- * is watched: there a draft that is not new may have claimed a key that has to be moved.
+ * is watched: there a draft that is not new may have claimed a key that has to be moved. And not where
+ * one must not have its key.
  */
 export function isSeparable(drafts: readonly NumberedDraft[]): boolean {
-  return drafts.every(({ draft }) => findContentHash(draft) === undefined)
+  return drafts.every(
+    ({ draft }) => findContentHash(draft) === undefined && draft.quarantine === undefined,
+  )
 }
 
 function asNew(eventId: EventId, draft: EventDraft): Recorded {

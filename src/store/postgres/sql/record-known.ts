@@ -5,7 +5,9 @@
  * |---|---|---|
  * | known, same fingerprint | | a duplicate, and a dead event is queued again if its source says so |
  * | known, other fingerprint | | a conflict, or a duplicate of the same conflict |
- * | new | known | quarantined, or a duplicate of the event that has it, queued again like any other |
+ * | new | known, same fingerprint | quarantined, or a duplicate of the event that has it, queued again like any other |
+ * | new | known, other fingerprint | a conflict, which gives its key back |
+ * | new, and to be quarantined | new | quarantined without its key, or a duplicate of the same |
  *
  * A statement of its own sees what the winner of a race has committed meanwhile, because the insert
  * before it has waited for the winner to end.
@@ -38,13 +40,17 @@ const LOOK = `
     left join {schema}.keys on keys.hash = any($1::bytea[])`
 
 // $1 hashes  $2 ids  $3 fingerprints
-const CLAIM_VARIANTS = `
+const CLAIM = `
   insert into {schema}.keys (hash, event_id, fingerprint)
   select distinct on (hash) hash, id, fingerprint
-    from unnest($1::bytea[], $2::uuid[], $3::bytea[]) with ordinality as variant (hash, id, fingerprint, ord)
+    from unnest($1::bytea[], $2::uuid[], $3::bytea[]) with ordinality as claim (hash, id, fingerprint, ord)
    order by hash, ord
       on conflict do nothing
   returning event_id`
+
+// $1 hashes, all claimed by this transaction
+const GIVE_BACK = `
+  delete from {schema}.keys where hash = any($1::bytea[])`
 
 // $1 to $14 drafts  $15 states  $16 reasons
 const STORE_PARKED = `
@@ -92,45 +98,91 @@ export async function recordKnown(
   })
   const known = await look(connection, hashes, wroteNothing)
   const plan = new Plan()
-
-  const conflicts: UnsettledDraft[] = []
-  for (const draft of drafts.filter(({ hasKey }) => !hasKey)) {
-    const key = known.get(draft.draft.keyHash)
-    if (key.fingerprint === hex(draft.draft.fingerprint)) plan.duplicate(draft, key)
-    else conflicts.push(draft)
+  const beside: Beside[] = []
+  const renamed: UnsettledDraft[] = []
+  for (const one of drafts) {
+    const key = one.hasKey ? undefined : known.find(one.draft.keyHash)
+    const parking = findParking(one, key, known)
+    if (parking !== undefined) beside.push({ draft: one, ...parking })
+    else if (key !== undefined) plan.duplicate(one, key)
+    else renamed.push(one)
   }
-  if (conflicts.length > 0) await settleConflicts(connection, plan, conflicts)
-
-  for (const draft of drafts.filter(({ hasKey }) => hasKey)) {
-    // Only a draft whose content was not its own is here with its key.
-    const content = findContentHash(draft.draft) as Digest
-    plan.knownContent(draft, known.get(content))
-  }
+  if (beside.length > 0) await parkBeside(connection, plan, beside)
+  // Last, since the content they have may by now stand for another event.
+  for (const one of renamed) plan.knownContent(one, known.get(findContentHash(one.draft)))
   await write(connection, plan)
   return plan.answers
 }
 
-async function settleConflicts(
+/** Why a draft is parked without its key, which belongs to another or is to stay free for another. */
+interface Parking {
+  readonly state: 'conflict' | 'quarantined'
+  readonly reason: string
+}
+
+interface Beside extends Parking {
+  readonly draft: UnsettledDraft
+}
+
+function findParking(
+  { draft, hasContent }: UnsettledDraft,
+  key: KnownKey | undefined,
+  known: KnownKeys,
+): Parking | undefined {
+  const fingerprint = hex(draft.fingerprint)
+  if (key !== undefined) {
+    if (key.fingerprint === fingerprint) return undefined
+    return { state: 'conflict', reason: 'same key, other content' }
+  }
+  const hash = findContentHash(draft)
+  const content = hash === undefined || hasContent ? undefined : known.find(hash)
+  if (content !== undefined && content.fingerprint !== fingerprint)
+    return { state: 'conflict', reason: 'same signature, other content' }
+  const isRenamed = content !== undefined && draft.sameBytes === 'duplicate'
+  return draft.quarantine === undefined || isRenamed
+    ? undefined
+    : { state: 'quarantined', reason: draft.quarantine }
+}
+
+/** Each under its key and its content together, so that it is known when it comes again. */
+async function parkBeside(
   connection: Connection,
   plan: Plan,
-  drafts: readonly UnsettledDraft[],
+  beside: readonly Beside[],
 ): Promise<void> {
-  const { rows } = await connection.query<'event_id'>(CLAIM_VARIANTS, [
-    digestArray(drafts.map(({ draft }) => variantDigestOf(draft))),
+  const held = beside.filter(({ draft }) => draft.hasKey).map(({ draft }) => draft.draft.keyHash)
+  if (held.length > 0) await connection.query(GIVE_BACK, [digestArray(held)])
+  const drafts = beside.map(({ draft }) => draft)
+  const claimed = await claim(connection, drafts, ({ draft }) => variantDigestOf(draft))
+  for (const one of beside) if (claimed.has(one.draft.id)) plan.park(one)
+
+  // What is quarantined has not asked for its content; the others have, with their keys.
+  const watched = drafts.filter(
+    ({ id, draft, hasContent }) =>
+      claimed.has(id) && !hasContent && findContentHash(draft) !== undefined,
+  )
+  if (watched.length > 0)
+    await claim(connection, watched, ({ draft }) => findContentHash(draft) as Digest)
+
+  const repeated = drafts.filter(({ id }) => !claimed.has(id))
+  if (repeated.length === 0) return
+  const variants = repeated.map(({ draft }) => variantDigestOf(draft))
+  const known = await look(connection, variants, false)
+  for (const one of repeated) plan.duplicate(one, known.get(variantDigestOf(one.draft)))
+}
+
+/** The ids of those whose hash was free. */
+async function claim(
+  connection: Connection,
+  drafts: readonly UnsettledDraft[],
+  hashOf: (draft: UnsettledDraft) => Digest,
+): Promise<ReadonlySet<string | null>> {
+  const { rows } = await connection.query<'event_id'>(CLAIM, [
+    digestArray(drafts.map(hashOf)),
     plainArray(drafts.map(({ id }) => id)),
     digestArray(drafts.map(({ draft }) => draft.fingerprint)),
   ])
-  const claimed = new Set(rows.map((row) => row.event_id))
-  const repeated = drafts.filter(({ id }) => !claimed.has(id))
-  for (const draft of drafts) if (claimed.has(draft.id)) plan.conflict(draft)
-  if (repeated.length === 0) return
-
-  const known = await look(
-    connection,
-    repeated.map(({ draft }) => variantDigestOf(draft)),
-    false,
-  )
-  for (const draft of repeated) plan.duplicate(draft, known.get(variantDigestOf(draft.draft)))
+  return new Set(rows.map((row) => row.event_id))
 }
 
 interface KnownKey {
@@ -167,8 +219,13 @@ class KnownKeys {
     this.#keys = new Map(keys)
   }
 
-  get(hash: Digest): KnownKey {
-    const key = this.#keys.get(hex(hash))
+  find(hash: Digest): KnownKey | undefined {
+    return this.#keys.get(hex(hash))
+  }
+
+  /** What a draft is here for, be it a key or a content, and what was dropped if it is not there. */
+  get(hash: Digest | undefined): KnownKey {
+    const key = hash === undefined ? undefined : this.find(hash)
     if (key === undefined) throw new KeyVanished()
     return key
   }
@@ -194,9 +251,16 @@ class Plan {
     if (draft.hasContent && content !== undefined) this.#move(draft.id, content, eventId)
   }
 
-  conflict(draft: UnsettledDraft): void {
-    this.answers.set(draft.at, { status: 'conflict', eventId: draft.id })
-    this.parked.push({ draft, state: 'conflict', reason: 'same key, other content' })
+  park({ draft, state, reason }: Beside): void {
+    const { at, id: eventId } = draft
+    const { quarantine } = draft.draft
+    this.answers.set(
+      at,
+      state === 'quarantined' && quarantine !== undefined
+        ? { status: state, eventId, reason: quarantine }
+        : { status: 'conflict', eventId },
+    )
+    this.parked.push({ draft, state, reason })
   }
 
   knownContent(draft: UnsettledDraft, { eventId, isDead }: KnownKey): void {

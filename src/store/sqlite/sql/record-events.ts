@@ -13,6 +13,7 @@
 import { digestBytes, variantDigestOf } from '../../../model/digest.ts'
 import type { Digest } from '../../../model/digest.ts'
 import type { EventDraft, EventId, Recorded } from '../../../model/event.ts'
+import type { QuarantineReason } from '../../../model/source.ts'
 import type { Connection } from '../connection.ts'
 import { eventValues, recordNew } from './record-new.ts'
 import type { NumberedDraft } from './record-new.ts'
@@ -69,17 +70,32 @@ function recordEvent(connection: Connection, numbered: NumberedDraft): Recorded 
   if (known !== undefined) {
     const same = findSame(connection, draft, known)
     if (same !== undefined) return recordSame(connection, draft, same)
-    return recordConflict(connection, numbered)
+    return recordBeside(connection, numbered, SAME_KEY)
   }
 
   const first = draft.contentHash === undefined ? undefined : findKey(connection, draft.contentHash)
+  if (first !== undefined && first.fingerprint !== draft.fingerprint)
+    return recordBeside(connection, numbered, SAME_SIGNATURE)
   if (first !== undefined && draft.sameBytes === 'duplicate') {
     // The new key is kept, pointing at the first event, so that its own redelivery is known too.
     insertKey(connection, draft.keyHash, draft, first.eventId)
     return recordSame(connection, draft, first)
   }
+  if (draft.quarantine !== undefined)
+    return recordBeside(connection, numbered, {
+      status: 'quarantined',
+      reason: draft.quarantine,
+    })
   return recordOneNew(connection, numbered, { seenBefore: first !== undefined })
 }
+
+/** Why an event is kept without its key, which belongs to another or is to stay free for another. */
+type Parking =
+  | { readonly status: 'conflict'; readonly reason: string }
+  | { readonly status: 'quarantined'; readonly reason: QuarantineReason }
+
+const SAME_KEY: Parking = { status: 'conflict', reason: 'same key, other content' }
+const SAME_SIGNATURE: Parking = { status: 'conflict', reason: 'same signature, other content' }
 
 /** Of a key that is known: the event with this draft's content, the first one or a conflict kept beside it. */
 function findSame(
@@ -98,13 +114,21 @@ function recordSame(connection: Connection, draft: EventDraft, known: KnownKey):
   return { status: 'duplicate', eventId }
 }
 
-function recordConflict(connection: Connection, numbered: NumberedDraft): Recorded {
+/** Parked under its key and its content together, so that it is known when it comes again. */
+function recordBeside(
+  connection: Connection,
+  numbered: NumberedDraft,
+  { status, reason }: Parking,
+): Recorded {
   const { id: eventId, topic, draft } = numbered
-  insertKey(connection, variantDigestOf(draft), draft, eventId)
+  const variant = variantDigestOf(draft)
+  const same = findKey(connection, variant)
+  if (same !== undefined) return { status: 'duplicate', eventId: same.eventId }
+  insertKey(connection, variant, draft, eventId)
   if (draft.contentHash !== undefined) insertKey(connection, draft.contentHash, draft, eventId)
   connection.run(INSERT_EVENT, eventValues(numbered))
-  connection.run(INSERT_QUEUE, [eventId, topic, 'conflict', 'same key, other content'])
-  return { status: 'conflict', eventId }
+  connection.run(INSERT_QUEUE, [eventId, topic, status, reason])
+  return status === 'conflict' ? { status, eventId } : { status, eventId, reason }
 }
 
 function recordOneNew(

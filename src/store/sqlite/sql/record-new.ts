@@ -45,7 +45,10 @@ export interface NumberedDraft {
 
 /** Whether all of them were new, and are stored. If not, nothing is. Inside a write transaction. */
 export function recordNew(connection: Connection, drafts: readonly NumberedDraft[]): boolean {
-  if (drafts.some(({ draft }) => draft.key === undefined)) return false
+  if (
+    drafts.some(({ draft: { key, quarantine } }) => key === undefined || quarantine !== undefined)
+  )
+    return false
   const keys = drafts.flatMap(keysOf)
   if (insertAll(connection, INSERT_KEYS, keys) !== keys.length) {
     for (const [hash, eventId] of keys) connection.run(DELETE_KEY, [hash, eventId])
