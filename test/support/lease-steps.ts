@@ -27,7 +27,9 @@ export async function makeLeasable(
 ): Promise<void> {
   await store.beatWorker({ workerId, slots: 1, handles: [] })
   const slot = { workerId, slot: 0 }
-  const group = await store.claimGroup(aClaim({ slot, limit }))
+  const { due } = await store.look({ after: -1, limit: 100 })
+  const of = due.map(({ source, type }) => [source, type] as const)
+  const group = await store.claimGroup(aClaim({ slot, limit, of }))
   await group?.lease({ workerId, limit: 0, leaseMs: LEASE_MS })
 }
 
