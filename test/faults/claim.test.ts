@@ -136,7 +136,7 @@ describe('claims on PostgreSQL', () => {
     const database = await createFaultDatabase('postgres')
     const stopping = await startSubject('worker', {
       store: { ...database.store, engine: 'postgres', poolMax: 30 } as typeof database.store,
-      worker: { concurrency: 20, groupMax: 1, stopGraceMs: 1_000 },
+      worker: { concurrency: 20, reserved: 0, groupMax: 1, stopGraceMs: 1_000 },
       handler: { timeoutMs: 60_000 },
     })
     const keys = Array.from({ length: 20 }, (_, i) => `evt_${i}`)

@@ -67,7 +67,13 @@ describe('a connection to PostgreSQL that is lost by a group that writes without
     onTestFinished(() => proxy.close())
     const { worker, keys } = await prepare(database, 30, proxy)
     worker.inbox.on('partner', '*', (event, { tx }) => tx.write(WRITE, [event.key, 'once']))
-    const { fired } = proxy.arm({ matches, fault })
+    // The first runs alone; it is the group after it that loses its connection.
+    const fired = new Promise<void>((resolve) => {
+      const stop = worker.inbox.events.on('event.done', () => {
+        stop()
+        void proxy.arm({ matches, fault }).fired.then(resolve)
+      })
+    })
 
     await worker.inbox.start()
     await fired
