@@ -5,9 +5,11 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { httpDestination } from '../../src/outbox/http-destination.ts'
+import { expectDeathsAt } from '../support/faults/deaths.ts'
 import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
+import { APART_FROM_EVENTS, killAtEveryBoundary } from '../support/faults/kill-at-every-boundary.ts'
 import { AT_ONCE, openOutbox } from '../support/faults/outbox-under-fault.ts'
 import { startSubject } from '../support/faults/start-subjects.ts'
 import { SubjectPool } from '../support/faults/subject.ts'
@@ -16,9 +18,7 @@ import { startSink } from '../support/sink.ts'
 import type { Sink, SinkAnswer } from '../support/sink.ts'
 
 const RELAY = { leaseMs: 1_200 }
-const LIMIT_MS = 240_000
-/** The first statement of a relay that has something to send. */
-const CLAIM = 'claim_messages|update \\S+meta'
+const LIMIT_MS = 600_000
 
 function sinkOf({ url }: Sink) {
   return { url, allow: ['127.0.0.1'], retry: AT_ONCE, timeoutMs: 800, idleTimeoutMs: 700 }
@@ -71,23 +71,19 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
         sink: sinkOf(sink),
         relay: { leaseMs: 60_000 },
       }
-      let at = 1
-      for (; ; at += 1) {
-        await outbox.write(1)
-        const victim = relays.take()
-        await victim.arm({ from: CLAIM, matches: 'message', at, then: 'kill' })
-        await victim.begin(config)
-        const end = await Promise.race([
-          victim.gone,
-          victim.untilHappened('message.sent').catch(() => victim.gone),
-        ])
-        if (end === undefined) {
-          await victim.kill()
-          break
-        }
-      }
+      const { started, deaths } = await killAtEveryBoundary({
+        pool: relays,
+        config,
+        except: APART_FROM_EVENTS,
+        prepare: () => outbox.write(1),
+        untilThrough: (victim) => victim.untilHappened('message.sent'),
+      })
 
-      expect(at).toBeGreaterThan(engine === 'postgres' ? 6 : 10)
+      const statements =
+        engine === 'postgres'
+          ? [/claim_messages/, /settle_messages/]
+          : [/update \S*message_queue/, /insert into \S*message_outcomes/, /commit of .*message_/]
+      expectDeathsAt(deaths, engine, statements)
       // As if the leases of the dead had ended.
       await outbox.database.query(
         engine === 'postgres'
@@ -95,8 +91,8 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
           : 'update hookonce_message_queue set send_at = 0',
       )
       await outbox.relay([httpDestination('sink', sinkOf(sink))], RELAY)
-      await outbox.untilIn('sent', at)
-      expectOneEffectEach(sink, at)
+      await outbox.untilIn('sent', started)
+      expectOneEffectEach(sink, started)
       expect(await outbox.list('ready')).toEqual([])
     },
   )
@@ -112,33 +108,40 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
         (await looker.inbox.admin.listMessages({ state: 'ready', limit: 1_000 })).length
       const countEffects = async () => database.countEffects()
       await looker.inbox.admin.countEvents()
-      let at = 1
-      for (; ; at += 1) {
-        const victim = workers.take()
-        const worker = { concurrency: 1, deadAfterMs: 600_000, crashesMax: 100, pollMs: 20 }
-        await victim.start({ store: database.store, worker, sink })
-        const ours = '^(?!.*(beat_at|heart_at|epoch|pg_notify|deliveries|parked = .unhandled))'
-        await victim.arm({ from: 'queue', matches: ours, at, then: 'kill' })
-        await accept(
-          looker,
-          fromPartner({ key: `evt_${at}`, steps: [['write', 'done'], ['send']] }),
-        )
-        const end = await Promise.race([
-          victim.gone,
-          victim.untilHappened('event.done', `evt_${at}`).catch(() => victim.gone),
-        ])
-        // PostgreSQL may still be undoing what the dead process had open.
-        await until(
+      // PostgreSQL may still be undoing what the dead process had open.
+      const untilUndone = () =>
+        until(
           'what was open is undone',
           async () => (await countEffects()) === (await countMessages()),
         )
-        if (end === undefined) {
-          await victim.kill()
-          break
-        }
-      }
+      const { started, deaths } = await killAtEveryBoundary({
+        pool: workers,
+        except: APART_FROM_EVENTS,
+        config: {
+          store: database.store,
+          worker: {
+            concurrency: 1,
+            groupMax: 1,
+            deadAfterMs: 600_000,
+            crashesMax: 100,
+            pollMs: 20,
+          },
+          sink,
+        },
+        prepare: async (n) => {
+          const steps = [['write', 'done'], ['send']] as const
+          await accept(looker, fromPartner({ key: `evt_${n}`, steps }))
+        },
+        untilThrough: (victim, n) => victim.untilHappened('event.done', `evt_${n}`),
+        afterDeath: untilUndone,
+      })
+      await untilUndone()
 
-      expect(at).toBeGreaterThan(engine === 'postgres' ? 20 : 10)
+      expectDeathsAt(deaths, engine, [
+        /insert into effects/,
+        /messages/,
+        /commit.* of .*insert into effects.*(?:settle|outcomes)/,
+      ])
       const survivor = createFaultInbox(database, {
         worker: { concurrency: 4, deadAfterMs: 500, crashesMax: 100 },
         destinations: [httpDestination('sink', sink)],
@@ -148,8 +151,10 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
         await send('sink', { event: event.key })
       })
       await survivor.inbox.start()
-      await until('nothing is left to do', async () => (await database.count('queue')) === 0)
-      expect([await countEffects(), await countMessages()]).toEqual([at, at])
+      await until('nothing is left to do', async () => (await database.count('queue')) === 0, {
+        limitMs: LIMIT_MS,
+      })
+      expect([await countEffects(), await countMessages()]).toEqual([started, started])
     },
   )
 
