@@ -7,21 +7,35 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { httpDestination } from '../../src/outbox/http-destination.ts'
 import { expectDeathsAt } from '../support/faults/deaths.ts'
 import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
+import type { Engine } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
 import { APART_FROM_EVENTS, killAtEveryBoundary } from '../support/faults/kill-at-every-boundary.ts'
 import { AT_ONCE, openOutbox } from '../support/faults/outbox-under-fault.ts'
+import type { OutboxUnderFault } from '../support/faults/outbox-under-fault.ts'
 import { startSubject } from '../support/faults/start-subjects.ts'
 import { SubjectPool } from '../support/faults/subject.ts'
 import { until } from '../support/faults/until.ts'
 import { startSink } from '../support/sink.ts'
 import type { Sink, SinkAnswer } from '../support/sink.ts'
 
-const RELAY = { leaseMs: 1_200 }
+const RELAY = { leaseMs: 60_000 }
 const LIMIT_MS = 600_000
 
-function sinkOf({ url }: Sink) {
-  return { url, allow: ['127.0.0.1'], retry: AT_ONCE, timeoutMs: 800, idleTimeoutMs: 700 }
+/** No attempt is over before its time because the machine is busy. */
+const PATIENT = { timeoutMs: 30_000, idleTimeoutMs: 29_000 }
+
+function sinkOf({ url }: Sink, times = PATIENT) {
+  return { url, allow: ['127.0.0.1'], retry: AT_ONCE, ...times }
+}
+
+/** As if the leases of the dead had ended. */
+async function endLeases(engine: Engine, { database }: OutboxUnderFault): Promise<void> {
+  await database.query(
+    engine === 'postgres'
+      ? 'update hookonce.message_queue set send_at = now()'
+      : 'update hookonce_message_queue set send_at = 0',
+  )
 }
 
 function expectOneEffectEach(sink: Sink, keys: number): void {
@@ -53,6 +67,7 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
     await sink.untilRequests(1)
 
     await victim.kill()
+    await endLeases(engine, outbox)
     await outbox.relay([httpDestination('sink', sinkOf(sink))], RELAY)
     const [sent] = await outbox.untilIn('sent')
 
@@ -66,11 +81,7 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
     async () => {
       const outbox = await openOutbox(engine)
       const sink = await startSink()
-      const config = {
-        store: outbox.database.store,
-        sink: sinkOf(sink),
-        relay: { leaseMs: 60_000 },
-      }
+      const config = { store: outbox.database.store, sink: sinkOf(sink), relay: RELAY }
       const { started, deaths } = await killAtEveryBoundary({
         pool: relays,
         config,
@@ -84,12 +95,7 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
           ? [/claim_messages/, /settle_messages/]
           : [/update \S*message_queue/, /insert into \S*message_outcomes/, /commit of .*message_/]
       expectDeathsAt(deaths, engine, statements)
-      // As if the leases of the dead had ended.
-      await outbox.database.query(
-        engine === 'postgres'
-          ? 'update hookonce.message_queue set send_at = now()'
-          : 'update hookonce_message_queue set send_at = 0',
-      )
+      await endLeases(engine, outbox)
       await outbox.relay([httpDestination('sink', sinkOf(sink))], RELAY)
       await outbox.untilIn('sent', started)
       expectOneEffectEach(sink, started)
@@ -166,8 +172,11 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
       answer: (_request, count) => (count === 1 ? held : { status: 200 }),
     })
     await outbox.write(3)
-    const destination = { ...sinkOf(sink), concurrency: 1 }
-    const config = { store: outbox.database.store, sink: destination, relay: RELAY }
+    // It must be frozen before its first attempt has had its time, and then for longer than its lease.
+    const times = { timeoutMs: 5_000, idleTimeoutMs: 4_900 }
+    const relay = { leaseMs: 5_500 }
+    const destination = { ...sinkOf(sink, times), concurrency: 1 }
+    const config = { store: outbox.database.store, sink: destination, relay }
     const frozen = await startSubject('relay', config)
     await sink.untilRequests(1)
 
@@ -176,7 +185,7 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
       async () => (await outbox.database.count('message_queue', 'lease_token is not null')) === 3,
     )
     frozen.signal('SIGSTOP')
-    await outbox.relay([httpDestination('sink', destination)], RELAY)
+    await outbox.relay([httpDestination('sink', destination)], relay)
     await outbox.untilIn('sent', 3)
     release({ status: 200 })
     frozen.signal('SIGCONT')
@@ -214,8 +223,8 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
       for (let i = 0; i < 10; i += 1) await outbox.write(1_000)
       const config = {
         store: outbox.database.store,
-        sink: { ...sinkOf(sink), timeoutMs: 15_000, idleTimeoutMs: 10_000, concurrency: 32 },
-        relay: { leaseMs: 60_000 },
+        sink: { ...sinkOf(sink), concurrency: 32 },
+        relay: RELAY,
         isQuiet: true,
       }
       const both = await Promise.all([startSubject('relay', config), startSubject('relay', config)])
@@ -223,7 +232,7 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
       await until(
         'all are sent',
         async () => (await outbox.database.count('message_outcomes')) === 10_000,
-        { limitMs: 180_000, everyMs: 200 },
+        { limitMs: LIMIT_MS, everyMs: 200 },
       )
       await Promise.all(both.map((relay) => relay.kill()))
 

@@ -81,7 +81,8 @@ function createSubjectInbox(
   const inbox: FaultInbox = createInbox({
     store: createStore(config.store, probe),
     sources: createFaultSources(),
-    receive: config.receive ?? {},
+    // Long enough for a machine that is busy; a test of deadlines gives its own.
+    receive: { answerTimeoutMs: 30_000, ...config.receive },
     worker: role.worker ? { pollMs: 100, ...config.worker } : false,
     destinations: config.sink === undefined ? [] : [httpDestination('sink', config.sink)],
     relay: config.relay === undefined ? false : { pollMs: 100, ...config.relay },
