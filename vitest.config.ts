@@ -12,10 +12,10 @@ export default defineConfig({
       'test/support/redis/global-setup.ts',
     ],
     // Real databases and real processes on a busy machine; a test waits for conditions, not for this.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // A condition that is waited for has as long; by default it would be a second.
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    // A condition that is waited for has half of that; by default it would be a second.
+    expect: { poll: { timeout: 60_000 } },
     maxWorkers: 2,
     sequence: { sequencer: LongFilesFirst },
   },

@@ -19,7 +19,7 @@ describe('claims on PostgreSQL', () => {
     const frozen = await startSubject('worker', {
       store: database.store,
       worker: { concurrency: 1, deadAfterMs: 60_000 },
-      handler: { timeoutMs: 1_000, retry: { firstMs: 1 } },
+      handler: { timeoutMs: 2_000, retry: { firstMs: 1 } },
     })
     const other = createFaultInbox(database, { worker: { concurrency: 1, deadAfterMs: 500 } })
     await accept(
@@ -28,19 +28,17 @@ describe('claims on PostgreSQL', () => {
         key: 'evt_1',
         steps: [
           ['write', 'frozen'],
-          ['reach', 'inside'],
+          ['freeze', 'inside'],
           ['write', 'thawed'],
         ],
       }),
     )
     await frozen.untilReached('inside evt_1')
-    frozen.signal('SIGSTOP')
 
     other.inbox.on('partner', '*', (event, { tx }) => tx.query(WRITE, [event.key, 'other']))
     await other.inbox.start()
     await other.untilHappened('event.done', 'evt_1')
     frozen.signal('SIGCONT')
-    frozen.goOn('inside evt_1')
     await Promise.race([
       frozen.untilHappened('event.failed', 'evt_1'),
       frozen.untilHappened('group.released'),
@@ -60,7 +58,7 @@ describe('claims on PostgreSQL', () => {
     const frozen = await startSubject('worker', {
       store: database.store,
       worker: { concurrency: 1, deadAfterMs: 60_000 },
-      handler: { timeoutMs: 500 },
+      handler: { timeoutMs: 2_000 },
     })
     const other = createFaultInbox(database, { worker: { concurrency: 1, deadAfterMs: 500 } })
     await accept(
@@ -68,13 +66,12 @@ describe('claims on PostgreSQL', () => {
       fromPartner({
         key: 'evt_1',
         steps: [
-          ['reach', 'inside'],
+          ['freeze', 'inside'],
           ['write', 'thawed'],
         ],
       }),
     )
     await frozen.untilReached('inside evt_1')
-    frozen.signal('SIGSTOP')
     other.inbox.on('partner', '*', { retry: { firstMs: 3_600_000 } }, () => {
       throw new Error('the other one')
     })
@@ -82,7 +79,6 @@ describe('claims on PostgreSQL', () => {
     await other.untilHappened('event.failed', 'evt_1')
 
     frozen.signal('SIGCONT')
-    frozen.goOn('inside evt_1')
     await Promise.race([
       frozen.untilHappened('event.failed', 'evt_1'),
       frozen.untilHappened('group.released'),
@@ -136,7 +132,7 @@ describe('claims on PostgreSQL', () => {
     const database = await createFaultDatabase('postgres')
     const stopping = await startSubject('worker', {
       store: { ...database.store, engine: 'postgres', poolMax: 30 } as typeof database.store,
-      worker: { concurrency: 20, reserved: 0, groupMax: 1, stopGraceMs: 1_000 },
+      worker: { concurrency: 20, reserved: 0, groupMax: 1, stopGraceMs: 6_000 },
       handler: { timeoutMs: 60_000 },
     })
     const keys = Array.from({ length: 20 }, (_, i) => `evt_${i}`)

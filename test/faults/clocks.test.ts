@@ -16,7 +16,7 @@ import { AT_ONCE, openOutbox } from '../support/faults/outbox-under-fault.ts'
 import { post } from '../support/faults/post.ts'
 import type { ScriptedStep, StepScript } from '../support/faults/scripted-steps.ts'
 import { startSubject } from '../support/faults/start-subjects.ts'
-import { HASTY, openScene, SOON } from '../support/faults/steps-scene.ts'
+import { openScene, SOON } from '../support/faults/steps-scene.ts'
 import type { SpawnOptions, Subject } from '../support/faults/subject.ts'
 import type { SubjectConfig } from '../support/faults/subject-messages.ts'
 import { hasNoBinaries } from '../support/postgres/find-binaries.ts'
@@ -38,13 +38,13 @@ describe.each(ENGINES)('with the wrong time, on %s', (engine) => {
     'C08: workers whose clocks are ten minutes off take no lease early, and none late',
     async () => {
       const { database, other, start } = await openScene(engine)
-      const ahead = await start({ worker: HASTY }, wrongBy(engine, TEN_MINUTES_MS))
+      const ahead = await start({ worker: STEADY }, wrongBy(engine, TEN_MINUTES_MS))
       await accept(
         other,
         forSteps({ key: 'held', first: [['reach', 'inside']], steps: [['tx', 'a']] }),
       )
       await ahead.untilReached('inside held')
-      const behind = await start({ worker: HASTY }, wrongBy(engine, -TEN_MINUTES_MS))
+      const behind = await start({ worker: STEADY }, wrongBy(engine, -TEN_MINUTES_MS))
       // It has looked for the dead when it started, and looks again while it runs these.
       for (let i = 0; i < 5; i += 1) {
         await accept(other, forSteps({ key: `evt_${i}`, steps: [['tx', 'a']] }))
@@ -174,7 +174,7 @@ describe.each(ENGINES)('a clock that is set while they work, on %s', (engine) =>
 })
 
 /** Longer than any pause of a busy machine, and short enough to wait for. */
-const STEADY = { concurrency: 2, deadAfterMs: 3_000, pollMs: 50, stepsMax: 32 }
+const STEADY = { concurrency: 2, deadAfterMs: 6_000, pollMs: 50, stepsMax: 32 }
 
 interface Clocked {
   readonly clock: SettableClock

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { EventRecord } from '../../src/model/outcome.ts'
 import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
 import type { FaultDatabase } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
@@ -10,6 +11,9 @@ import type { QueryTx } from '../support/store-under-test.ts'
 
 const AT_ONCE = { retry: { firstMs: 1, factor: 1 } }
 const WRITE = 'insert into effects values ($1, $2)'
+/** The type of the one event that takes too long, so that only it has a short time. */
+const HANGS = 'thing.hangs'
+const SHORT = { ...AT_ONCE, timeoutMs: 800 }
 
 describe('a handler that fails on PostgreSQL', () => {
   test('H02: one that swallows the error of a statement is not done, and neither are its writes', async () => {
@@ -115,27 +119,24 @@ describe('a handler that fails on PostgreSQL', () => {
   })
 
   test('H10: one that takes too long is cancelled in the database, and nothing it wrote is kept', async () => {
-    const { database, worker } = await prepare(3)
+    const { database, worker } = await prepare(3, { hanging: 'evt_1' })
     const runs = countRuns()
     const aborted: unknown[] = []
-    worker.inbox.on(
-      'partner',
-      '*',
-      { ...AT_ONCE, timeoutMs: 300 },
-      async (event, { tx, signal }) => {
-        await tx.query(WRITE, [event.key, 'ran'])
-        if (event.key !== 'evt_1' || runs.next(event.key) > 2) return
-        signal.addEventListener('abort', () => aborted.push(signal.reason))
-        await tx.query('select pg_sleep(60)')
-      },
+    worker.inbox.on('partner', 'thing.happened', AT_ONCE, (event, { tx }) =>
+      tx.query(WRITE, [event.key, 'ran']),
     )
+    worker.inbox.on('partner', HANGS, SHORT, async (event, { tx, signal }) => {
+      const isLate = runs.next(event.key) <= 2
+      if (isLate) signal.addEventListener('abort', () => aborted.push(signal.reason))
+      await tx.query(WRITE, [event.key, 'ran'])
+      if (isLate) await tx.query('select pg_sleep(60)')
+    })
 
     await runAll(worker, 3)
 
     expect(await countSleepers(database)).toBe(0)
     expect(aborted.length).toBe(2)
-    const event = await worker.getEvent('evt_1')
-    expect(event.failures).toMatchObject([{ attempt: 1, reason: 'timeout' }])
+    expectTimedOut(await worker.getEvent('evt_1'))
     expect(await database.listWrongEffects(keys(3))).toEqual([])
   })
 
@@ -205,43 +206,47 @@ describe.each(ENGINES)('a handler that fails on %s', (engine) => {
   })
 
   test('H10: a handler that never ends is given up at its timeout, and what it wrote is rolled back', async () => {
-    const { database, worker } = await prepare(2, {}, engine)
+    const { database, worker } = await prepare(2, { hanging: 'evt_0' }, engine)
     const runs = countRuns()
     let late: Promise<unknown> = Promise.resolve()
-    worker.inbox.on(
-      'partner',
-      '*',
-      { ...AT_ONCE, timeoutMs: 250 },
-      async (event, { tx, signal, attempt }) => {
-        await tx.query(WRITE, [event.key, `attempt ${attempt}`])
-        if (event.key !== 'evt_0' || runs.next(event.key) > 1) return
-        await new Promise((resolve) => signal.addEventListener('abort', resolve))
-        late = tx.query(WRITE, [event.key, 'after the timeout'])
-        await late
-      },
+    worker.inbox.on('partner', 'thing.happened', AT_ONCE, (event, { tx }) =>
+      tx.query(WRITE, [event.key, 'ran']),
     )
+    worker.inbox.on('partner', HANGS, SHORT, async (event, { tx, signal, attempt }) => {
+      const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve))
+      await tx.query(WRITE, [event.key, `attempt ${attempt}`])
+      if (runs.next(event.key) > 1) return
+      await aborted
+      late = tx.query(WRITE, [event.key, 'after the timeout'])
+      await late
+    })
 
     await runAll(worker, 2)
 
     await expect(late).rejects.toMatchObject({ code: 'TX_REVOKED' })
-    expect((await worker.getEvent('evt_0')).failures).toMatchObject([
-      { attempt: 1, reason: 'timeout' },
-    ])
+    expectTimedOut(await worker.getEvent('evt_0'))
     expect(await database.listWrongEffects(keys(2))).toEqual([])
   })
 })
 
+/** Once on purpose. A machine may be so busy that the next attempt is too late as well. */
+function expectTimedOut({ failures }: EventRecord): void {
+  expect(failures[0]).toMatchObject({ attempt: 1, reason: 'timeout' })
+  expect(new Set(failures.map(({ reason }) => reason))).toEqual(new Set(['timeout']))
+}
+
 /** A worker that is not started yet, and events that wait for it. */
 async function prepare(
   count: number,
-  options: { readonly groupMax?: number } = {},
+  { hanging, ...options }: { readonly groupMax?: number; readonly hanging?: string } = {},
   engine: FaultDatabase['engine'] = 'postgres',
 ): Promise<{ database: FaultDatabase; worker: FaultInbox }> {
   const database = await createFaultDatabase(engine)
   const worker = createFaultInbox(database, {
     worker: { concurrency: 1, groupBudgetMs: 60_000, ...options },
   })
-  await Promise.all(keys(count).map((key) => accept(worker, fromPartner({ key }))))
+  const typeOf = (key: string) => (key === hanging ? { type: HANGS } : {})
+  await Promise.all(keys(count).map((key) => accept(worker, fromPartner({ key, ...typeOf(key) }))))
   return { database, worker }
 }
 

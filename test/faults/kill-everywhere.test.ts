@@ -2,23 +2,24 @@
  * H01: `kill -9` at every statement boundary there is: before a statement is sent, when it has been
  * sent and before its answer, and after its answer, one process for each.
  *
- * The boundaries are not listed anywhere: process n dies at its n-th one, and the enumeration ends
- * with the first process that lives to see its event through.
+ * The boundaries are not listed anywhere: each process dies at the first one at which none before it did, and
+ * the first process that lives to see its event through has been at no other.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectDeathsAt } from '../support/faults/deaths.ts'
+import type { Deaths } from '../support/faults/deaths.ts'
 import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
-import type { FaultDatabase } from '../support/faults/fault-database.ts'
+import type { Engine } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
 import type { ScriptedEvent } from '../support/faults/fault-sources.ts'
+import { APART_FROM_EVENTS, killAtEveryBoundary } from '../support/faults/kill-at-every-boundary.ts'
 import { post } from '../support/faults/post.ts'
 import { SubjectGoneError, SubjectPool } from '../support/faults/subject.ts'
 import { until } from '../support/faults/until.ts'
 
-const LIMIT_MS = 240_000
-/** Statements that come by the clock and not with an event: a beat, a look for the dead. */
-const OURS = '^(?!.*(beat_at|heart_at|epoch|pg_notify|deliveries|parked = .unhandled))'
+const LIMIT_MS = 600_000
 
 describe.each(ENGINES)('kill -9 at every statement on %s', (engine) => {
   let receivers: SubjectPool
@@ -32,62 +33,72 @@ describe.each(ENGINES)('kill -9 at every statement on %s', (engine) => {
     await workers.close()
   })
 
+  const store = engine === 'postgres' ? /record_new/ : /insert into \S*events/
   // On PostgreSQL a batch is one call that commits by itself, except where content is watched.
   test.each([
-    ['partner', engine === 'postgres' ? 3 : 6],
-    ['watched', engine === 'postgres' ? 9 : 6],
+    ['partner', engine === 'postgres' ? [store] : [/begin/, store, /commit/]],
+    ['watched', [/begin/, store, /commit/]],
   ])(
     'H01: of storing an event of %s: what was not acknowledged is sent again, and there is one event',
     { timeout: LIMIT_MS },
-    async (source, boundariesMin) => {
+    async (source, statements) => {
       const database = await createFaultDatabase(engine)
       const survivor = createFaultInbox(database)
       await accept(survivor, fromPartner({ key: 'evt_0' }))
-      let at = 1
-      for (; ; at += 1) {
-        const delivery = fromPartner({ key: `evt_${at}` })
-        const victim = await receivers.take().start({ store: database.store })
-        await victim.arm({ matches: OURS, at, then: 'kill' })
-
-        const answer = await post(victim.url, delivery, { source }).catch(() => undefined)
-
-        if (answer !== undefined) {
-          expect(answer.status).toBe(200)
-          await victim.kill()
-          break
-        }
-        expect((await victim.gone).signal).toBe('SIGKILL')
-        expect((await survivor.inbox.receive(source, delivery)).status).toBe(200)
-        expect(await survivor.inbox.admin.listEventsByKey(source, `evt_${at}`)).toHaveLength(1)
-      }
-      expect(at).toBeGreaterThan(boundariesMin)
-      expect(await database.count('events')).toBe(at + 1)
-      expect(await database.count('queue')).toBe(at + 1)
+      const keys: string[] = []
+      const { deaths } = await killAtEveryBoundary({
+        pool: receivers,
+        config: { store: database.store },
+        prepare: async (n) => void keys.push(`evt_${n}`),
+        untilThrough: async (victim, n) => {
+          await victim.untilStarted()
+          const sending = post(victim.url, fromPartner({ key: `evt_${n}` }), { source })
+          const answer = await sending.catch(() => undefined)
+          if (answer !== undefined) return expect(answer.status).toBe(200)
+          expect((await victim.gone).signal).toBe('SIGKILL')
+          throw new SubjectGoneError(victim.errors)
+        },
+        afterDeath: async () => {
+          const key = keys.at(-1) as string
+          const { status } = await survivor.inbox.receive(source, fromPartner({ key }))
+          expect(status).toBe(200)
+          expect(await survivor.inbox.admin.listEventsByKey(source, key)).toHaveLength(1)
+        },
+      })
+      expectDeathsAt(deaths, engine, statements)
+      expect(await database.count('events')).toBe(keys.length + 1)
+      expect(await database.count('queue')).toBe(keys.length + 1)
     },
   )
 
   test('H01: of running one event: it takes effect once', { timeout: LIMIT_MS }, async () => {
-    const killed = await killWorkers(engine, workers, (at) => [{ key: `evt_${at}` }])
-    expect(killed).toBeGreaterThan(engine === 'postgres' ? 20 : 10)
+    const deaths = await killWorkers({ engine, workers }, (n) => [{ key: `evt_${n}` }])
+    expectDeathsAt(deaths, engine, [...OF_A_GROUP, /insert into effects/])
   })
 
   test(
     'H01: of running a group again because one of it failed: each takes effect once',
     { timeout: LIMIT_MS },
     async () => {
-      const killed = await killWorkers(engine, workers, (at) => [
-        { key: `evt_${at}_a` },
+      const deaths = await killWorkers({ engine, workers, except: APART_FROM_EVENTS }, (n) => [
+        { key: `evt_${n}_a` },
         {
-          key: `evt_${at}_b`,
+          key: `evt_${n}_b`,
           steps: [['write', 'done']],
           first: [
             ['write', 'not kept'],
             ['throw', 'the first time'],
           ],
         },
-        { key: `evt_${at}_c` },
+        { key: `evt_${n}_c` },
       ])
-      expect(killed).toBeGreaterThan(engine === 'postgres' ? 30 : 12)
+      expectDeathsAt(deaths, engine, [
+        ...OF_A_GROUP,
+        /insert into effects/,
+        /rollback to/,
+        // The last of them, behind its own savepoint.
+        /savepoint "hookonce_event" \(3\)/,
+      ])
     },
   )
 
@@ -96,20 +107,28 @@ describe.each(ENGINES)('kill -9 at every statement on %s', (engine) => {
     { timeout: LIMIT_MS },
     async () => {
       const steps = [['note', 'done']] as const
-      const killed = await killWorkers(engine, workers, (at) =>
-        ['a', 'b', 'c'].map((name) => ({ key: `evt_${at}_${name}`, steps })),
+      const deaths = await killWorkers({ engine, workers, except: APART_FROM_EVENTS }, (n) =>
+        ['a', 'b', 'c'].map((name) => ({ key: `evt_${n}_${name}`, steps })),
       )
-      expect(killed).toBeGreaterThan(engine === 'postgres' ? 20 : 10)
+      const write = engine === 'postgres' ? /what was written/ : /insert into effects/
+      expectDeathsAt(deaths, engine, [...OF_A_GROUP, write])
     },
   )
 })
 
-/** Kills worker n at its n-th boundary until one gets through; then somebody else does what is left. */
+/** Statements of every group, on either engine. */
+const OF_A_GROUP = [
+  /begin/,
+  /savepoint/,
+  /: .*(?:settle|delete from \S*queue)/,
+  /commit.* of .*(?:settle|delete from \S*queue)/,
+]
+
+/** Kills workers at every boundary of what they do with such events; then a survivor does what is left. */
 async function killWorkers(
-  engine: FaultDatabase['engine'],
-  workers: SubjectPool,
-  eventsOf: (at: number) => readonly ScriptedEvent[],
-): Promise<number> {
+  { engine, workers, except }: { engine: Engine; workers: SubjectPool; except?: RegExp },
+  eventsOf: (n: number) => readonly ScriptedEvent[],
+): Promise<Deaths> {
   const database = await createFaultDatabase(engine)
   const survivor = createFaultInbox(database, {
     worker: { concurrency: 4, deadAfterMs: 500, crashesMax: 100 },
@@ -117,44 +136,41 @@ async function killWorkers(
   await survivor.inbox.admin.countEvents()
   const handler = { retry: { firstMs: 1, factor: 1 } }
   const keys: string[] = []
-  let at = 1
-  for (; ; at += 1) {
-    const events = eventsOf(at)
-    keys.push(...events.map(({ key }) => key))
-    // It does not look for the dead: what they left is for the survivor, so that each victim has its own events.
-    const worker = { concurrency: 1, deadAfterMs: 600_000, crashesMax: 100, pollMs: 20 }
-    const victim = workers.take()
-    await victim.start({ store: database.store, worker, handler })
-    await victim.arm({ from: 'queue', matches: OURS, at, then: 'kill' })
-    await Promise.all(events.map((event) => accept(survivor, fromPartner(event))))
-    if (await survives(victim, events)) {
-      await victim.kill()
-      break
-    }
-  }
+  const { deaths } = await killAtEveryBoundary({
+    pool: workers,
+    ...(except && { except }),
+    config: {
+      store: database.store,
+      handler,
+      worker: {
+        concurrency: 1,
+        // As many as come together, however long they take.
+        groupMax: eventsOf(0).length,
+        groupBudgetMs: 600_000,
+        // It does not look for the dead: what they left is for the survivor.
+        deadAfterMs: 600_000,
+        crashesMax: 100,
+        pollMs: 20,
+      },
+    },
+    prepare: async (n) => {
+      const events = eventsOf(n)
+      keys.push(...events.map(({ key }) => key))
+      await Promise.all(events.map((event) => accept(survivor, fromPartner(event))))
+    },
+    untilThrough: (victim, n) =>
+      Promise.all(eventsOf(n).map(({ key }) => victim.untilHappened('event.done', key))),
+  })
   survivor.inbox.on('partner', '*', handler, (event, { tx }) =>
     tx.query('insert into effects values ($1, $2)', [event.key, 'survivor']),
   )
   await survivor.inbox.start()
   await until('nothing is left to do', async () => (await database.count('queue')) === 0, {
-    limitMs: 60_000,
+    limitMs: LIMIT_MS,
   })
 
   expect(await database.listWrongEffects(keys)).toEqual([])
   expect(await database.count('events')).toBe(keys.length)
   expect(await database.count('outcomes', `state = 'done'`)).toBe(keys.length)
-  return at - 1
-}
-
-async function survives(
-  victim: { untilHappened(name: string, key: string): Promise<void> },
-  events: readonly ScriptedEvent[],
-): Promise<boolean> {
-  try {
-    await Promise.all(events.map(({ key }) => victim.untilHappened('event.done', key)))
-    return true
-  } catch (error) {
-    if (error instanceof SubjectGoneError) return false
-    throw error
-  }
+  return deaths
 }

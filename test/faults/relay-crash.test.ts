@@ -5,23 +5,37 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { httpDestination } from '../../src/outbox/http-destination.ts'
+import { expectDeathsAt } from '../support/faults/deaths.ts'
 import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
+import type { Engine } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
+import { APART_FROM_EVENTS, killAtEveryBoundary } from '../support/faults/kill-at-every-boundary.ts'
 import { AT_ONCE, openOutbox } from '../support/faults/outbox-under-fault.ts'
+import type { OutboxUnderFault } from '../support/faults/outbox-under-fault.ts'
 import { startSubject } from '../support/faults/start-subjects.ts'
 import { SubjectPool } from '../support/faults/subject.ts'
 import { until } from '../support/faults/until.ts'
 import { startSink } from '../support/sink.ts'
 import type { Sink, SinkAnswer } from '../support/sink.ts'
 
-const RELAY = { leaseMs: 1_200 }
-const LIMIT_MS = 240_000
-/** The first statement of a relay that has something to send. */
-const CLAIM = 'claim_messages|update \\S+meta'
+const RELAY = { leaseMs: 60_000 }
+const LIMIT_MS = 600_000
 
-function sinkOf({ url }: Sink) {
-  return { url, allow: ['127.0.0.1'], retry: AT_ONCE, timeoutMs: 800, idleTimeoutMs: 700 }
+/** No attempt is over before its time because the machine is busy. */
+const PATIENT = { timeoutMs: 30_000, idleTimeoutMs: 29_000 }
+
+function sinkOf({ url }: Sink, times = PATIENT) {
+  return { url, allow: ['127.0.0.1'], retry: AT_ONCE, ...times }
+}
+
+/** As if the leases of the dead had ended. */
+async function endLeases(engine: Engine, { database }: OutboxUnderFault): Promise<void> {
+  await database.query(
+    engine === 'postgres'
+      ? 'update hookonce.message_queue set send_at = now()'
+      : 'update hookonce_message_queue set send_at = 0',
+  )
 }
 
 function expectOneEffectEach(sink: Sink, keys: number): void {
@@ -53,6 +67,7 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
     await sink.untilRequests(1)
 
     await victim.kill()
+    await endLeases(engine, outbox)
     await outbox.relay([httpDestination('sink', sinkOf(sink))], RELAY)
     const [sent] = await outbox.untilIn('sent')
 
@@ -66,37 +81,24 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
     async () => {
       const outbox = await openOutbox(engine)
       const sink = await startSink()
-      const config = {
-        store: outbox.database.store,
-        sink: sinkOf(sink),
-        relay: { leaseMs: 60_000 },
-      }
-      let at = 1
-      for (; ; at += 1) {
-        await outbox.write(1)
-        const victim = relays.take()
-        await victim.arm({ from: CLAIM, matches: 'message', at, then: 'kill' })
-        await victim.begin(config)
-        const end = await Promise.race([
-          victim.gone,
-          victim.untilHappened('message.sent').catch(() => victim.gone),
-        ])
-        if (end === undefined) {
-          await victim.kill()
-          break
-        }
-      }
+      const config = { store: outbox.database.store, sink: sinkOf(sink), relay: RELAY }
+      const { started, deaths } = await killAtEveryBoundary({
+        pool: relays,
+        config,
+        except: APART_FROM_EVENTS,
+        prepare: () => outbox.write(1),
+        untilThrough: (victim) => victim.untilHappened('message.sent'),
+      })
 
-      expect(at).toBeGreaterThan(engine === 'postgres' ? 6 : 10)
-      // As if the leases of the dead had ended.
-      await outbox.database.query(
+      const statements =
         engine === 'postgres'
-          ? 'update hookonce.message_queue set send_at = now()'
-          : 'update hookonce_message_queue set send_at = 0',
-      )
+          ? [/claim_messages/, /settle_messages/]
+          : [/update \S*message_queue/, /insert into \S*message_outcomes/, /commit of .*message_/]
+      expectDeathsAt(deaths, engine, statements)
+      await endLeases(engine, outbox)
       await outbox.relay([httpDestination('sink', sinkOf(sink))], RELAY)
-      await outbox.untilIn('sent', at)
-      expectOneEffectEach(sink, at)
+      await outbox.untilIn('sent', started)
+      expectOneEffectEach(sink, started)
       expect(await outbox.list('ready')).toEqual([])
     },
   )
@@ -112,33 +114,40 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
         (await looker.inbox.admin.listMessages({ state: 'ready', limit: 1_000 })).length
       const countEffects = async () => database.countEffects()
       await looker.inbox.admin.countEvents()
-      let at = 1
-      for (; ; at += 1) {
-        const victim = workers.take()
-        const worker = { concurrency: 1, deadAfterMs: 600_000, crashesMax: 100, pollMs: 20 }
-        await victim.start({ store: database.store, worker, sink })
-        const ours = '^(?!.*(beat_at|heart_at|epoch|pg_notify|deliveries|parked = .unhandled))'
-        await victim.arm({ from: 'queue', matches: ours, at, then: 'kill' })
-        await accept(
-          looker,
-          fromPartner({ key: `evt_${at}`, steps: [['write', 'done'], ['send']] }),
-        )
-        const end = await Promise.race([
-          victim.gone,
-          victim.untilHappened('event.done', `evt_${at}`).catch(() => victim.gone),
-        ])
-        // PostgreSQL may still be undoing what the dead process had open.
-        await until(
+      // PostgreSQL may still be undoing what the dead process had open.
+      const untilUndone = () =>
+        until(
           'what was open is undone',
           async () => (await countEffects()) === (await countMessages()),
         )
-        if (end === undefined) {
-          await victim.kill()
-          break
-        }
-      }
+      const { started, deaths } = await killAtEveryBoundary({
+        pool: workers,
+        except: APART_FROM_EVENTS,
+        config: {
+          store: database.store,
+          worker: {
+            concurrency: 1,
+            groupMax: 1,
+            deadAfterMs: 600_000,
+            crashesMax: 100,
+            pollMs: 20,
+          },
+          sink,
+        },
+        prepare: async (n) => {
+          const steps = [['write', 'done'], ['send']] as const
+          await accept(looker, fromPartner({ key: `evt_${n}`, steps }))
+        },
+        untilThrough: (victim, n) => victim.untilHappened('event.done', `evt_${n}`),
+        afterDeath: untilUndone,
+      })
+      await untilUndone()
 
-      expect(at).toBeGreaterThan(engine === 'postgres' ? 20 : 10)
+      expectDeathsAt(deaths, engine, [
+        /insert into effects/,
+        /messages/,
+        /commit.* of .*insert into effects.*(?:settle|outcomes)/,
+      ])
       const survivor = createFaultInbox(database, {
         worker: { concurrency: 4, deadAfterMs: 500, crashesMax: 100 },
         destinations: [httpDestination('sink', sink)],
@@ -148,8 +157,10 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
         await send('sink', { event: event.key })
       })
       await survivor.inbox.start()
-      await until('nothing is left to do', async () => (await database.count('queue')) === 0)
-      expect([await countEffects(), await countMessages()]).toEqual([at, at])
+      await until('nothing is left to do', async () => (await database.count('queue')) === 0, {
+        limitMs: LIMIT_MS,
+      })
+      expect([await countEffects(), await countMessages()]).toEqual([started, started])
     },
   )
 
@@ -161,8 +172,11 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
       answer: (_request, count) => (count === 1 ? held : { status: 200 }),
     })
     await outbox.write(3)
-    const destination = { ...sinkOf(sink), concurrency: 1 }
-    const config = { store: outbox.database.store, sink: destination, relay: RELAY }
+    // It must be frozen before its first attempt has had its time, and then for longer than its lease.
+    const times = { timeoutMs: 5_000, idleTimeoutMs: 4_900 }
+    const relay = { leaseMs: 5_500 }
+    const destination = { ...sinkOf(sink, times), concurrency: 1 }
+    const config = { store: outbox.database.store, sink: destination, relay }
     const frozen = await startSubject('relay', config)
     await sink.untilRequests(1)
 
@@ -171,7 +185,7 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
       async () => (await outbox.database.count('message_queue', 'lease_token is not null')) === 3,
     )
     frozen.signal('SIGSTOP')
-    await outbox.relay([httpDestination('sink', destination)], RELAY)
+    await outbox.relay([httpDestination('sink', destination)], relay)
     await outbox.untilIn('sent', 3)
     release({ status: 200 })
     frozen.signal('SIGCONT')
@@ -209,8 +223,8 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
       for (let i = 0; i < 10; i += 1) await outbox.write(1_000)
       const config = {
         store: outbox.database.store,
-        sink: { ...sinkOf(sink), timeoutMs: 15_000, idleTimeoutMs: 10_000, concurrency: 32 },
-        relay: { leaseMs: 60_000 },
+        sink: { ...sinkOf(sink), concurrency: 32 },
+        relay: RELAY,
         isQuiet: true,
       }
       const both = await Promise.all([startSubject('relay', config), startSubject('relay', config)])
@@ -218,7 +232,7 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
       await until(
         'all are sent',
         async () => (await outbox.database.count('message_outcomes')) === 10_000,
-        { limitMs: 180_000, everyMs: 200 },
+        { limitMs: LIMIT_MS, everyMs: 200 },
       )
       await Promise.all(both.map((relay) => relay.kill()))
 

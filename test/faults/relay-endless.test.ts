@@ -24,14 +24,18 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-function to(url: string, timeoutMs: number) {
+/** For an answer that ends by itself: no pause of a busy machine is taken for its end. */
+const WHOLE = { timeoutMs: 50_000, idleTimeoutMs: 40_000 }
+/** For one that does not. */
+const CUT = { timeoutMs: 1_500, idleTimeoutMs: 600 }
+
+function to(url: string, times: typeof WHOLE) {
   const retry = { ...AT_ONCE, firstMs: 600_000, maxMs: 600_000 }
   return httpDestination('sink', {
     url,
     allow: ['127.0.0.1'],
     retry,
-    timeoutMs,
-    idleTimeoutMs: 600,
+    ...times,
   })
 }
 
@@ -51,7 +55,7 @@ describe.each(ENGINES)('X09: on %s, an answer', (engine) => {
     })
     await outbox.write(1)
 
-    await outbox.relay([to(await listen(server), 50_000)])
+    await outbox.relay([to(await listen(server), WHOLE)])
     const [sent] = await outbox.untilIn('sent')
 
     expect(sent?.outcome?.response?.body.byteLength).toBe(KEPT_BYTES_MAX)
@@ -67,7 +71,7 @@ describe.each(ENGINES)('X09: on %s, an answer', (engine) => {
     })
     await outbox.write(1)
 
-    await outbox.relay([to(await listen(server), 1_500)])
+    await outbox.relay([to(await listen(server), CUT)])
     const [sent] = await outbox.untilIn('sent')
 
     expect(Buffer.from(sent!.outcome!.response!.body).toString()).toMatch(/^x+$/)
@@ -82,7 +86,7 @@ describe.each(ENGINES)('X09: on %s, an answer', (engine) => {
     })
     await outbox.write(1)
 
-    const relay = await outbox.relay([to(await listen(server), 1_500)])
+    const relay = await outbox.relay([to(await listen(server), CUT)])
     const failed = await relay.untilHappened('message.failed')
 
     expect(failed.reason).toBe('timeout')
@@ -93,7 +97,7 @@ describe.each(ENGINES)('X09: on %s, an answer', (engine) => {
     const outbox = await openOutbox(engine)
     await outbox.write(1)
 
-    const relay = await outbox.relay([to(await listen(http.createServer(() => undefined)), 1_500)])
+    const relay = await outbox.relay([to(await listen(http.createServer(() => undefined)), CUT)])
     const failed = await relay.untilHappened('message.failed')
 
     expect(failed.reason).toBe('timeout')
@@ -110,7 +114,7 @@ describe.each(ENGINES)('X09: on %s, an answer', (engine) => {
     })
     await outbox.write(1)
 
-    await outbox.relay([to(await listen(server), 50_000)])
+    await outbox.relay([to(await listen(server), WHOLE)])
     const [sent] = await outbox.untilIn('sent')
 
     expect(Buffer.from(sent!.outcome!.response!.body).equals(BOMB)).toBe(true)

@@ -2,26 +2,25 @@
  * A five-step handler, killed with SIGKILL at every boundary of every statement it sends: before it is sent,
  * when it has been sent and before its answer, and after its answer, one process for each.
  *
- * As in `kill-everywhere.test.ts`, the boundaries are not listed anywhere: process n dies at its n-th one, and
- * the enumeration ends with the first process that lives to see its event through.
+ * As in `kill-everywhere.test.ts`, the boundaries are not listed anywhere: each process dies at the first one at
+ * which none before it did, and the first process that lives to see its event through has been at no other.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectDeathsAt } from '../support/faults/deaths.ts'
 import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
 import type { FaultDatabase } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import { forSteps } from '../support/faults/fault-sources.ts'
+import { APART_FROM_EVENTS, killAtEveryBoundary } from '../support/faults/kill-at-every-boundary.ts'
 import { createScriptedSteps } from '../support/faults/scripted-steps.ts'
 import type { ScriptedStep } from '../support/faults/scripted-steps.ts'
-import { SubjectGoneError, SubjectPool } from '../support/faults/subject.ts'
+import { SubjectPool } from '../support/faults/subject.ts'
 import { until } from '../support/faults/until.ts'
 import { startSink } from '../support/sink.ts'
 import type { Sink } from '../support/sink.ts'
 
-const LIMIT_MS = 290_000
-/** Statements that come by the clock and not with an event: a beat, a look for the dead. */
-const OURS =
-  '^(?!.*(beat_at|heart_at|epoch|pg_notify|deliveries|parked = .unhandled|lease_until <))'
+const LIMIT_MS = 600_000
 
 const STEPS: readonly ScriptedStep[] = [
   ['tx', 'order'],
@@ -30,6 +29,17 @@ const STEPS: readonly ScriptedStep[] = [
   ['call', 'label'],
   ['tx', 'ship'],
 ]
+
+/** What is decided where: the lease, the word that a call starts and how it ended, a step's commit, the end. */
+const DECISIVE = {
+  postgres: [/lease/, /write_calls\(.*\(4\)/, /commit.* of .*effects.* \(3\)/, /settle_leased/],
+  sqlite: [
+    /lease/,
+    /commit of .*insert into \S*steps as s.* \(4\)/,
+    /commit of .*effects.* \(3\)/,
+    /commit of .*outcomes/,
+  ],
+} as const
 
 describe.each(ENGINES)('a five-step handler on %s', (engine) => {
   let workers: SubjectPool
@@ -47,23 +57,23 @@ describe.each(ENGINES)('a five-step handler on %s', (engine) => {
       const receiver = createFaultInbox(database)
       await receiver.inbox.admin.countEvents()
       const keys: string[] = []
-      let at = 1
-      for (; ; at += 1) {
-        const key = `evt_${at}`
-        keys.push(key)
-        // It takes nobody for dead by the clock: what the others left is for the survivor.
-        const worker = { concurrency: 1, deadAfterMs: 600_000, crashesMax: 100, pollMs: 20 }
-        const victim = workers.take()
-        await victim.start({ store: database.store, worker, steps: { sink: sink.url } })
-        await victim.arm({ from: 'queue', matches: OURS, at, then: 'kill' })
-        await accept(receiver, forSteps({ key, steps: STEPS }))
-        if (await survives(victim, key)) {
-          await victim.kill()
-          break
-        }
+      const { deaths } = await killAtEveryBoundary({
+        pool: workers,
+        except: APART_FROM_EVENTS,
+        config: {
+          store: database.store,
+          // It takes nobody for dead by the clock: what the others left is for the survivor.
+          worker: { concurrency: 1, deadAfterMs: 600_000, crashesMax: 100, pollMs: 20 },
+          steps: { sink: sink.url },
+        },
+        prepare: async (n) => {
+          keys.push(`evt_${n}`)
+          await accept(receiver, forSteps({ key: `evt_${n}`, steps: STEPS }))
+        },
+        untilThrough: (victim, n) => victim.untilHappened('event.done', `evt_${n}`),
         // SQLite knows by the process id that a worker is gone, so that the next victim would take this event.
-        if (engine === 'sqlite') await finishAll(database, sink)
-      }
+        ...(engine === 'sqlite' && { afterDeath: () => finishAll(database, sink) }),
+      })
       await finishAll(database, sink)
 
       const writes = keys.flatMap((key) => ['order', 'pay', 'ship'].map((name) => `${key}:${name}`))
@@ -75,7 +85,7 @@ describe.each(ENGINES)('a five-step handler on %s', (engine) => {
       expect(await database.count('outcomes', `state = 'done'`)).toBe(keys.length)
       // Some calls were made twice, or the kills did not reach the moment between a call and its result.
       expect(sink.list().length).toBeGreaterThan(calls.length)
-      expect(at).toBeGreaterThan(engine === 'postgres' ? 30 : 15)
+      expectDeathsAt(deaths, engine, DECISIVE[engine])
     },
   )
 })
@@ -92,17 +102,4 @@ async function finishAll(database: FaultDatabase, sink: Sink): Promise<void> {
     limitMs: 60_000,
   })
   await inbox.stop()
-}
-
-async function survives(
-  victim: { untilHappened(name: string, key: string): Promise<void> },
-  key: string,
-): Promise<boolean> {
-  try {
-    await victim.untilHappened('event.done', key)
-    return true
-  } catch (error) {
-    if (error instanceof SubjectGoneError) return false
-    throw error
-  }
 }

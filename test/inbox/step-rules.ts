@@ -164,7 +164,7 @@ export function stepRulesContract(store: StoreUnderTest): void {
     test('H18: a step that waits for an answer from outside in its transaction is ended, with advice', async () => {
       const sink = await startSink({ answer: () => 'hang' })
       const { inbox, deliver, next, countEffects } = await openInbox(store)
-      const options = { retry: { attemptsMax: 1 }, txTimeoutMs: 300 }
+      const options = { retry: { attemptsMax: 1 }, txTimeoutMs: 1_500 }
       inbox.steps('stripe', 'invoice.paid', options, async (event, step) => {
         await step.tx('ask', async (tx) => {
           await tx.query(WRITE, [event.key, 'not kept'])

@@ -355,16 +355,17 @@ export function workContract(store: StoreUnderTest): void {
       inbox.on(
         'stripe',
         'invoice.paid',
-        { timeoutMs: 50, retry: { firstMs: 0 } },
+        { timeoutMs: 300, retry: { firstMs: 0 } },
         async (event, context) => {
-          await note(event, context)
-          if (context.attempt > 1) return
-          await new Promise<void>((resolve) => {
+          if (context.attempt > 1) return note(event, context)
+          const aborted = new Promise<void>((resolve) => {
             context.signal.addEventListener('abort', () => {
               reasons.push(context.signal.reason)
               resolve()
             })
           })
+          await note(event, context)
+          await aborted
         },
       )
       await inbox.start()

@@ -3,7 +3,7 @@
  * may be left there.
  */
 
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import pg from 'pg'
 import type { PostgresStore } from '../../src/store/postgres/index.ts'
 import { aClaim, anEventDraft } from '../support/builders.ts'
@@ -99,6 +99,9 @@ describe.skipIf(hasNoPostgres)('claims that begin where the last one ended', () 
   })
 
   test('find one that is further behind than any transaction should take', async () => {
+    // The clock by which the whole queue is looked at stands still.
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
     const { store, query } = await openPostgres()
     await recordMany(store, 'far', 1)
     await query(`update hookonce.queue set run_at = run_at - interval '1 day', parked = 'paused'`)

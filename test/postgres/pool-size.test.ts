@@ -61,7 +61,7 @@ test.skipIf(shared === null)(
   async () => {
     const { inbox, store } = await open(1, {
       worker: false,
-      receive: { rememberMax: 0, answerTimeoutMs: 2_000 },
+      receive: { rememberMax: 0, answerTimeoutMs: 15_000 },
     })
     await inbox.start()
 

@@ -50,7 +50,10 @@ describe.skipIf(hasNoPostgres)('what handlers say again and again', () => {
     ['somebody deallocates everything', 'deallocate all'],
     ['a table gets a column under select *', 'alter table shape add column more integer'],
   ])('costs no attempt when %s', async (_, statement) => {
-    const { inbox, another, database } = await openInbox(store)
+    // They run in groups, however long they take.
+    const { inbox, another, database } = await openInbox(store, {
+      worker: { groupBudgetMs: 600_000 },
+    })
     await database.query('create table shape (id integer)')
     await database.query('insert into shape values (1)')
     const receiver = another({ worker: false })

@@ -140,7 +140,7 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
 
   test('a list that was to be emptied does not bring a removed worker back', async () => {
     const database = await createEmptyDatabase(underTest)
-    const store = database.newStore({ writeWaitMs: 1 })
+    const store = database.newStore({ writeWaitMs: 200 })
     await store.open()
     await recordOne(store, anEventDraft())
     const group = await claim(store, { slot: SLOT })

@@ -133,7 +133,8 @@ function createTestInbox({ database }: OpenedStore, setup: InboxSetup): TestInbo
       pings: hmac({ ...PING_OPTIONS, sameBytes: 'run' }),
     },
     logger: setup.logger ?? SILENT,
-    receive: setup.receive ?? {},
+    // Long enough for a machine that is busy; a test of deadlines gives its own.
+    receive: { answerTimeoutMs: 30_000, ...setup.receive },
     destinations: setup.destinations ?? [],
     relay: setup.relay ?? {},
     worker: setup.worker === false ? false : { pollMs: 50, stopGraceMs: 2_000, ...setup.worker },

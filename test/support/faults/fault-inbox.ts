@@ -76,7 +76,7 @@ export function createFaultInbox(
     store,
     sources: createFaultSources(),
     worker: options.worker === undefined ? false : { pollMs: 50, ...options.worker },
-    receive: options.receive ?? {},
+    receive: { ...PATIENT, ...options.receive },
     destinations: options.destinations ?? [],
     relay: options.relay === undefined ? false : { pollMs: 50, ...options.relay },
     logger: SILENT,
@@ -141,6 +141,9 @@ function createStore(
   pool.on('error', () => undefined)
   return { store: postgresStore({ pool }), pool, listInTransaction }
 }
+
+/** Nobody waits in vain because the machine is busy; a test of deadlines gives its own. */
+const PATIENT = { answerTimeoutMs: 30_000 }
 
 const SILENT = {
   debug: () => undefined,

@@ -13,6 +13,8 @@ export type StatementPhase = 'before' | 'sent' | 'after'
 export interface Boundary {
   readonly text: string
   readonly phase: StatementPhase
+  /** What it is sent on. */
+  readonly connection: object
   /** Whether the connection was inside a transaction when the statement was sent. Not known of SQLite. */
   readonly isInTransaction?: boolean
 }
@@ -40,16 +42,17 @@ export function createProbedClients(probe: Probe): ProbedClients {
     override query(...args: unknown[]): never {
       const text = textOf(args[0])
       const send = (...sent: unknown[]) => (super.query as (...all: unknown[]) => unknown)(...sent)
-      if (isBatch(args[0])) return sendBatch(probe, args[0], send) as never
+      const pass: ProbeHere = (boundary) => probe({ ...boundary, connection: this })
+      if (isBatch(args[0])) return sendBatch(pass, args[0], send) as never
       if (text === undefined) return send(...args) as never
       const callback = args.at(-1)
-      if (typeof callback === 'function') return sendWithCallback(probe, text, args, send) as never
-      const waiting = probe({
+      if (typeof callback === 'function') return sendWithCallback(pass, text, args, send) as never
+      const waiting = pass({
         text,
         phase: 'before',
         isInTransaction: (statusOf(this) ?? 'I') !== 'I',
       })
-      const answer = () => awaitAnswer(probe, text, send(...args) as Promise<unknown>)
+      const answer = () => awaitAnswer(pass, text, send(...args) as Promise<unknown>)
       // Sent in this turn unless the probe asks to wait, so that the order of statements stays as it was.
       return (waiting === undefined ? answer() : waiting.then(answer)) as never
     }
@@ -60,31 +63,38 @@ export function createProbedClients(probe: Probe): ProbedClients {
   }
 }
 
-async function awaitAnswer(probe: Probe, text: string, answer: Promise<unknown>): Promise<unknown> {
+/** The same on one connection. */
+type ProbeHere = (boundary: Omit<Boundary, 'connection'>) => ReturnType<Probe>
+
+async function awaitAnswer(
+  pass: ProbeHere,
+  text: string,
+  answer: Promise<unknown>,
+): Promise<unknown> {
   answer.catch(() => undefined)
   // The driver has written to the socket by now; what waits here waits for the answer.
-  await probe({ text, phase: 'sent' })
+  await pass({ text, phase: 'sent' })
   try {
     return await answer
   } finally {
-    await probe({ text, phase: 'after' })
+    await pass({ text, phase: 'after' })
   }
 }
 
 /** As a pool's own `query` does it. A probe can end the process here, but not make anything wait. */
 function sendWithCallback(
-  probe: Probe,
+  pass: ProbeHere,
   text: string,
   args: readonly unknown[],
   send: (...sent: unknown[]) => unknown,
 ): unknown {
   const callback = args.at(-1) as (...results: unknown[]) => void
-  void probe({ text, phase: 'before' })
+  void pass({ text, phase: 'before' })
   const sending = send(...args.slice(0, -1), (...results: unknown[]) => {
-    void probe({ text, phase: 'after' })
+    void pass({ text, phase: 'after' })
     callback(...results)
   })
-  void probe({ text, phase: 'sent' })
+  void pass({ text, phase: 'sent' })
   return sending
 }
 
@@ -101,22 +111,22 @@ function isBatch(query: unknown): query is Batch {
   return typeof query === 'object' && query !== null && 'submit' in query && !('text' in query)
 }
 
-function sendBatch(probe: Probe, batch: Batch, send: (sent: unknown) => unknown): unknown {
+function sendBatch(pass: ProbeHere, batch: Batch, send: (sent: unknown) => unknown): unknown {
   const { callback } = batch
   let passed: Promise<void> | undefined
   batch.callback = (error) => {
     const answered = async () => {
       await passed
-      await probe({ text: WRITES, phase: 'after' })
+      await pass({ text: WRITES, phase: 'after' })
     }
     void answered().then(() => callback(error))
   }
   const submit = () => {
     const sending = send(batch)
-    passed = probe({ text: WRITES, phase: 'sent' })
+    passed = pass({ text: WRITES, phase: 'sent' })
     return sending
   }
-  const waiting = probe({ text: WRITES, phase: 'before', isInTransaction: true })
+  const waiting = pass({ text: WRITES, phase: 'before', isInTransaction: true })
   return waiting === undefined ? submit() : waiting.then(submit)
 }
 

@@ -20,20 +20,20 @@ export function probeLibsql(probe: Probe): void {
   const { prototype } = require('libsql') as { readonly prototype: LibsqlPrototype }
   const { exec, prepare } = prototype
 
-  const between = <Result>(text: string, run: () => Result): Result => {
-    void probe({ text, phase: 'before' })
+  const between = <Result>(connection: object, text: string, run: () => Result): Result => {
+    void probe({ connection, text, phase: 'before' })
     const result = run()
-    void probe({ text, phase: 'after' })
+    void probe({ connection, text, phase: 'after' })
     return result
   }
   prototype.exec = function (this: LibsqlPrototype, sql) {
-    return between(sql, () => exec.call(this, sql))
+    return between(this, sql, () => exec.call(this, sql))
   }
   prototype.prepare = function (this: LibsqlPrototype, sql) {
     const statement = prepare.call(this, sql)
     const { run, all } = statement
-    statement.run = (...params) => between(sql, () => run.apply(statement, params))
-    statement.all = (...params) => between(sql, () => all.apply(statement, params))
+    statement.run = (...params) => between(this, sql, () => run.apply(statement, params))
+    statement.all = (...params) => between(this, sql, () => all.apply(statement, params))
     return statement
   }
 }

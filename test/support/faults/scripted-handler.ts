@@ -21,6 +21,8 @@ export type Step =
   | readonly ['sql', string]
   /** Tells the test that this point is reached, and waits to be told to go on. */
   | readonly ['reach', string]
+  /** Tells the test the same, and stands still by a SIGSTOP to itself, until it gets a SIGCONT. */
+  | readonly ['freeze', string]
   | readonly ['sleep', number]
   | readonly ['throw', string]
   | readonly ['exit', number]
@@ -89,6 +91,10 @@ async function runStep(step: Step, { event, tx, send, host }: StepContext): Prom
       return
     case 'reach':
       return host.reach(`${step[1]} ${event.key}`)
+    case 'freeze':
+      void host.reach(`${step[1]} ${event.key}`)
+      process.kill(process.pid, 'SIGSTOP')
+      return
     case 'sleep':
       return new Promise((resolve) => setTimeout(resolve, step[1]))
     case 'throw':

@@ -46,14 +46,17 @@ export interface SubjectConfig {
 
 export type ToSubject =
   | { readonly do: 'start'; readonly config: SubjectConfig }
-  /** From now on counts statements that `matches`, and acts at the n-th boundary. */
+  /** From now on watches the statements, and acts at the boundary that the trap is for. */
   | { readonly do: 'arm'; readonly trap: Trap }
   /** Go on from a point that was reached, or from the trap. */
   | { readonly do: 'go-on'; readonly point: string }
   /** As an operator's command in this process. */
   | { readonly do: 'forget'; readonly eventId: string }
 
-export interface Trap {
+export type Trap = CountedTrap | UnseenTrap
+
+/** Acts at the n-th boundary of those that match. Which one that is must not depend on who is faster. */
+export interface CountedTrap {
   /** Nothing counts before a statement with such a text has been sent. */
   readonly from?: string
   /** Of the text of a statement; every statement counts where it is left out. */
@@ -63,6 +66,14 @@ export interface Trap {
   readonly at: number
   /** SIGKILL to itself, or wait to be told to go on. */
   readonly then: 'kill' | 'pause'
+}
+
+/** SIGKILL to itself at the first boundary that is not in the file, after adding it there. */
+export interface UnseenTrap {
+  readonly then: 'kill'
+  readonly diedAt: string
+  /** Statements to pass by. */
+  readonly except?: string
 }
 
 export type FromSubject =

@@ -16,19 +16,12 @@ import { sqliteStore } from '../../../src/store/sqlite/index.ts'
 import { openDriver } from '../../../src/store/sqlite/open-driver.ts'
 import { createFaultSources } from './fault-sources.ts'
 import { createProbedClients } from './probed-client.ts'
-import type { Boundary } from './probed-client.ts'
 import { probeLibsql } from './probed-libsql.ts'
 import { createScriptedHandler } from './scripted-handler.ts'
 import type { ScriptTx } from './scripted-handler.ts'
 import { createScriptedSteps } from './scripted-steps.ts'
-import { TRAP } from './subject-messages.ts'
-import type {
-  FromSubject,
-  StoreConfig,
-  SubjectConfig,
-  ToSubject,
-  Trap,
-} from './subject-messages.ts'
+import type { FromSubject, StoreConfig, SubjectConfig, ToSubject } from './subject-messages.ts'
+import { TrapProbe } from './trap-probe.ts'
 
 export type FaultInbox = Inbox<ReturnType<typeof createFaultSources>, ScriptTx>
 
@@ -88,7 +81,8 @@ function createSubjectInbox(
   const inbox: FaultInbox = createInbox({
     store: createStore(config.store, probe),
     sources: createFaultSources(),
-    receive: config.receive ?? {},
+    // Long enough for a machine that is busy; a test of deadlines gives its own.
+    receive: { answerTimeoutMs: 30_000, ...config.receive },
     worker: role.worker ? { pollMs: 100, ...config.worker } : false,
     destinations: config.sink === undefined ? [] : [httpDestination('sink', config.sink)],
     relay: config.relay === undefined ? false : { pollMs: 100, ...config.relay },
@@ -142,38 +136,6 @@ function createStore(config: StoreConfig, probe: TrapProbe): Store<ScriptTx> {
   const pool = new pg.Pool({ ...config.connection, max: config.poolMax ?? 12, Client })
   pool.on('error', () => undefined)
   return postgresStore({ pool })
-}
-
-/** Counts the boundaries that pass once it is armed, and acts at the one it was told. */
-class TrapProbe {
-  readonly #reach: (point: string) => Promise<void>
-  #trap: Trap | undefined
-  #passed = 0
-  #isCounting = false
-
-  constructor(reach: (point: string) => Promise<void>) {
-    this.#reach = reach
-  }
-
-  arm(trap: Trap): void {
-    this.#trap = trap
-    this.#passed = 0
-    this.#isCounting = false
-  }
-
-  pass({ text, phase }: Boundary): Promise<void> | undefined {
-    const trap = this.#trap
-    if (trap === undefined) return undefined
-    this.#isCounting ||= new RegExp(trap.from ?? '', 'i').test(text)
-    if (!this.#isCounting) return undefined
-    if (trap.phase !== undefined && trap.phase !== phase) return undefined
-    if (trap.matches !== undefined && !new RegExp(trap.matches, 'i').test(text)) return undefined
-    this.#passed += 1
-    if (this.#passed !== trap.at) return undefined
-    if (trap.then === 'pause') return this.#reach(TRAP)
-    process.kill(process.pid, 'SIGKILL')
-    return new Promise(() => undefined)
-  }
 }
 
 function stopOnSigterm(role: SubjectRole, inbox: FaultInbox, config: SubjectConfig): void {

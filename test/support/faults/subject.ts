@@ -72,6 +72,10 @@ export class Subject {
 
   async start(config: SubjectConfig): Promise<this> {
     await this.begin(config)
+    return this.untilStarted()
+  }
+
+  async untilStarted(): Promise<this> {
     const started = await this.#until(({ said }) => said === 'started')
     this.#port = started.said === 'started' ? started.port : undefined
     this.#hasStarted = true

@@ -5,7 +5,7 @@
 export async function until(
   what: string,
   holds: () => Promise<boolean> | boolean,
-  { limitMs = 30_000, everyMs = 20 }: { readonly limitMs?: number; readonly everyMs?: number } = {},
+  { limitMs = 60_000, everyMs = 20 }: { readonly limitMs?: number; readonly everyMs?: number } = {},
 ): Promise<void> {
   const giveUpAt = performance.now() + limitMs
   while (!(await holds())) {
