@@ -82,7 +82,7 @@ export interface GuardOptions<Sources extends GuardSourceMap> {
    */
   readonly prefix?: string
   /** What the middleware lets in. Left out, the defaults of `ReceiveOptions`. */
-  readonly receive?: Pick<ReceiveOptions, 'bodyBytesMax' | 'bodyTimeoutMs'>
+  readonly receive?: Pick<ReceiveOptions, 'bodyBytesMax' | 'bodyTimeoutMs' | 'eventsMax'>
   /** Gets a line for everything that happens. Left out, warnings and errors go to the console. */
   readonly logger?: Logger
 }
@@ -125,7 +125,7 @@ export function resolveGuardOptions(options: GuardOptions<GuardSourceMap>): Reso
     'receive',
     'logger',
   ])
-  rejectUnknownKeys('createGuard.receive', receive, ['bodyBytesMax', 'bodyTimeoutMs'])
+  rejectUnknownKeys('createGuard.receive', receive, ['bodyBytesMax', 'bodyTimeoutMs', 'eventsMax'])
   const resolved = { ...GUARD_DEFAULTS, ...rest }
   requireOneOf('createGuard.mode', resolved.mode, ['two-phase', 'after-commit'])
   requireOneOf('createGuard.whenUnavailable', resolved.whenUnavailable, ['refuse', 'run'])

@@ -23,10 +23,19 @@ export interface WebhookEvent<Payload = unknown, Type extends string = string> {
   readonly occurredAt: Date | undefined
 }
 
+/** Why an event is kept without being run. */
+export type QuarantineReason =
+  /** It cannot be told from others. */
+  | 'no key'
+  /** Its bytes were seen before under another key. */
+  | 'same bytes under another key'
+  /** A whole delivery: it carries more events than `receive.eventsMax`. */
+  | 'too many events'
+
 /** An event about to be stored. */
 export interface EventDraft {
   readonly source: string
-  /** `undefined` makes the event `quarantined: no key`. */
+  /** One without a key has a `quarantine`. */
   readonly key: string | undefined
   readonly type: string
   /** SHA-256 of (source, scope, key), length-prefixed. The identity. */
@@ -37,7 +46,14 @@ export interface EventDraft {
   readonly contentHash: Digest | undefined
   readonly sameBytes: SameBytesPolicy
   readonly redelivery: RedeliveryPolicy
+  /** Why it must not run, as far as the delivery tells. What the store finds out may be another reason. */
+  readonly quarantine: QuarantineReason | undefined
   readonly body: Uint8Array
+  /**
+   * The whole request, where `body` is a part of it: the same object for every event of the delivery, and kept once
+   * for all of them.
+   */
+  readonly request: Uint8Array | undefined
   readonly headers: DeliveryHeaders
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined
@@ -56,5 +72,5 @@ export interface Recorded {
    */
   readonly status: 'accepted' | 'duplicate' | 'revived' | 'conflict' | 'quarantined'
   readonly eventId: EventId
-  readonly reason?: 'no key' | 'same bytes under another key'
+  readonly reason?: QuarantineReason
 }

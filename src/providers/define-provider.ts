@@ -151,7 +151,7 @@ function makeSource(
         ...(definition.warnings?.(options) ?? []),
       ],
       verify: built.verify,
-      identify: (delivery) => identification.identify(delivery, options),
+      identify: (delivery, limits) => identification.identify(delivery, options, limits),
     },
   )
   const methods = [...new Set([...eventMethods, ...rules.map(({ method }) => method ?? 'POST')])]
@@ -160,6 +160,7 @@ function makeSource(
     methods: Object.freeze(methods),
     secretHeaders: Object.freeze(built.secretHeaders ?? []),
     ...(definition.refusal && { refusal: definition.refusal }),
+    ...(identification.redactBody && { redactBody: identification.redactBody }),
     ...(rules.length > 0 && {
       handshake: compileHandshake(provider, rules, {
         eventMethods,

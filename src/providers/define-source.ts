@@ -10,6 +10,7 @@ import type { Delivery } from '../model/delivery.ts'
 import type {
   EventMap,
   Identified,
+  IdentifyLimits,
   SameBytesPolicy,
   Source,
   SourceOptions,
@@ -33,7 +34,7 @@ export interface ProviderFacts {
 export interface ProviderParts {
   readonly warnings: readonly string[]
   readonly verify: (delivery: Delivery) => Verdict | Promise<Verdict>
-  readonly identify: (delivery: Delivery) => Identified
+  readonly identify: (delivery: Delivery, limits?: IdentifyLimits) => Identified
 }
 
 /** What a provider with shared secrets is configured with. */

@@ -23,11 +23,11 @@ import type { Delivery } from '../model/delivery.ts'
 import type { HandshakeAnswer, Identified, Source, VerdictReason } from '../model/source.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import { handshaken, malformed, refused, unavailable, unknownSource } from './acknowledge.ts'
-import { findBreach } from './limits.ts'
+import { findBreach, keepWithin } from './limits.ts'
 
 export interface DoorContext {
   readonly sources: ReadonlyMap<string, Source>
-  readonly options: { readonly bodyBytesMax: number }
+  readonly options: { readonly bodyBytesMax: number; readonly eventsMax: number }
   readonly happenings: HappeningEmitter
 }
 
@@ -62,7 +62,8 @@ export async function passDoor(
     const signedGreeting = source.handshake && (await source.handshake(delivery, 'verified'))
     if (signedGreeting !== undefined) return greet(context, sourceName, source, signedGreeting)
 
-    return await take({ source, events: source.identify(delivery), secret: verdict.secret })
+    const events = keepWithin(context.options, source.identify(delivery, context.options))
+    return await take({ source, events, secret: verdict.secret })
   } catch (error) {
     return reportUnavailable(context, sourceName, error)
   }

@@ -28,6 +28,7 @@ import { countDeliveries } from './sql/count-deliveries.ts'
 import { countEvents } from './sql/count-events.ts'
 import { findEvent } from './sql/find-event.ts'
 import { findOutcome } from './sql/find-outcome.ts'
+import { findRequest } from './sql/find-request.ts'
 import { forgetEvent } from './sql/forget-event.ts'
 import { listDead } from './sql/list-dead.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
@@ -219,6 +220,10 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
 
   findEvent(eventId: EventId): Promise<EventRecord | undefined> {
     return this.connections.read((reader) => findEvent(reader, eventId))
+  }
+
+  findRequest(eventId: EventId): Promise<Uint8Array | undefined> {
+    return this.connections.read((reader) => findRequest(reader, eventId))
   }
 
   listEventsByKey(source: string, key: string): Promise<readonly EventRecord[]> {

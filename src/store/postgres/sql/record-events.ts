@@ -6,8 +6,8 @@
 
 import type { EventDraft, EventId, Recorded } from '../../../model/event.ts'
 import type { Connection } from '../connection.ts'
+import type { NumberedDraft } from '../../numbered-draft.ts'
 import { findContentHash } from './draft-values.ts'
-import type { NumberedDraft } from './draft-values.ts'
 import { recordKnown } from './record-known.ts'
 import { recordNew } from './record-new.ts'
 
@@ -44,7 +44,7 @@ export function isSeparable(drafts: readonly NumberedDraft[]): boolean {
 }
 
 function asNew(eventId: EventId, draft: EventDraft): Recorded {
-  return draft.key === undefined
-    ? { status: 'quarantined', eventId, reason: 'no key' }
-    : { status: 'accepted', eventId }
+  return draft.quarantine === undefined
+    ? { status: 'accepted', eventId }
+    : { status: 'quarantined', eventId, reason: draft.quarantine }
 }

@@ -18,7 +18,13 @@ import type { Digest } from '../../../model/digest.ts'
 import type { EventId, Recorded } from '../../../model/event.ts'
 import type { Connection } from '../connection.ts'
 import { digestArray, plainArray, textArray } from '../binary-array.ts'
-import { DRAFTS, EVENT_COLUMNS, draftValues, findContentHash } from './draft-values.ts'
+import {
+  DRAFTS,
+  EVENT_COLUMNS,
+  draftValues,
+  findContentHash,
+  requestValues,
+} from './draft-values.ts'
 import type { UnsettledDraft } from './record-new.ts'
 
 /** A key was there at the insert and gone at the look: pruned or forgotten in between. */
@@ -46,17 +52,21 @@ const CLAIM_VARIANTS = `
       on conflict do nothing
   returning event_id`
 
-// $1 to $13 drafts  $14 states  $15 reasons
+// $1 to $15 drafts  $16 and $17 their requests  $18 states  $19 reasons
 const STORE_PARKED = `
   with draft as materialized (
          select * from ${DRAFTS}),
        stored as (
          insert into {schema}.events (${EVENT_COLUMNS})
-         select ${EVENT_COLUMNS} from draft)
+         select ${EVENT_COLUMNS} from draft),
+       kept as (
+         insert into {schema}.requests (id, body)
+         select * from unnest($16::uuid[], $17::bytea[])
+             on conflict do nothing)
   insert into {schema}.queue (event_id, run_at, parked, reason, bytes)
   select draft.id, clock_timestamp(), state.parked, state.reason, octet_length(draft.body)
     from draft
-    join unnest($14::text[], $15::text[]) with ordinality as state (parked, reason, ord) using (ord)`
+    join unnest($18::text[], $19::text[]) with ordinality as state (parked, reason, ord) using (ord)`
 
 // $1 hashes, all claimed by this transaction  $2 the events they shall stand for
 const MOVE_KEYS = `
@@ -206,7 +216,7 @@ class Plan {
       this.#move(draft.id, draft.draft.keyHash, owner)
       return
     }
-    const reason = draft.draft.key === undefined ? 'no key' : 'same bytes under another key'
+    const reason = draft.draft.quarantine ?? 'same bytes under another key'
     this.answers.set(draft.at, { status: 'quarantined', eventId: draft.id, reason })
     this.parked.push({ draft, state: 'quarantined', reason })
   }
@@ -233,8 +243,10 @@ async function write(
     ])
   }
   if (parked.length > 0) {
+    const drafts = parked.map(({ draft }) => draft)
     await connection.query(STORE_PARKED, [
-      ...draftValues(parked.map(({ draft }) => draft)),
+      ...draftValues(drafts),
+      ...requestValues(drafts),
       textArray(parked.map(({ state }) => state)),
       textArray(parked.map(({ reason }) => reason)),
     ])

@@ -13,8 +13,10 @@
 import { digestBytes, variantDigestOf } from '../../../model/digest.ts'
 import type { Digest } from '../../../model/digest.ts'
 import type { EventDraft, EventId, Recorded } from '../../../model/event.ts'
+import { numberDrafts } from '../../numbered-draft.ts'
+import type { NumberedDraft } from '../../numbered-draft.ts'
 import type { Connection } from '../connection.ts'
-import { eventValues, recordNew } from './record-new.ts'
+import { eventValues, keepRequests, recordNew } from './record-new.ts'
 import { retryEvent } from './retry-event.ts'
 
 // 1 hash
@@ -36,8 +38,8 @@ const INSERT_KEY = `
 
 const INSERT_EVENT = `
   insert into {prefix}events
-         (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+         (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, request_id)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // 1 event id  2 parked  3 parked reason
 const INSERT_QUEUE = `
@@ -49,9 +51,9 @@ export function recordEvents(
   connection: Connection,
   { drafts, newId }: { drafts: readonly EventDraft[]; newId: () => EventId },
 ): Recorded[] {
-  const numbered = drafts.map((draft) => ({ id: newId(), draft }))
+  const numbered = numberDrafts(drafts, newId)
   if (recordNew(connection, numbered)) return numbered.map(({ id }) => accepted(id))
-  return drafts.map((draft) => recordEvent(connection, draft, newId))
+  return numbered.map((one) => recordEvent(connection, one))
 }
 
 function accepted(eventId: EventId): Recorded {
@@ -66,12 +68,13 @@ export function findKnown(connection: Connection, draft: EventDraft): Recorded |
   return { status: 'duplicate', eventId: found.eventId }
 }
 
-function recordEvent(connection: Connection, draft: EventDraft, newId: () => EventId): Recorded {
+function recordEvent(connection: Connection, numbered: NumberedDraft): Recorded {
+  const { draft } = numbered
   const known = findKey(connection, draft.keyHash)
   if (known !== undefined) {
     const same = findSame(connection, draft, known)
     if (same !== undefined) return recordSame(connection, draft, same)
-    return recordConflict(connection, draft, newId())
+    return recordConflict(connection, numbered)
   }
 
   const first = draft.contentHash === undefined ? undefined : findKey(connection, draft.contentHash)
@@ -80,7 +83,7 @@ function recordEvent(connection: Connection, draft: EventDraft, newId: () => Eve
     insertKey(connection, draft.keyHash, draft, first.eventId)
     return recordSame(connection, draft, first)
   }
-  return recordOneNew(connection, draft, { eventId: newId(), seenBefore: first !== undefined })
+  return recordOneNew(connection, numbered, { seenBefore: first !== undefined })
 }
 
 /** Of a key that is known: the event with this draft's content, the first one or a conflict kept beside it. */
@@ -100,35 +103,32 @@ function recordSame(connection: Connection, draft: EventDraft, known: KnownKey):
   return { status: 'duplicate', eventId }
 }
 
-function recordConflict(connection: Connection, draft: EventDraft, eventId: EventId): Recorded {
+function recordConflict(connection: Connection, numbered: NumberedDraft): Recorded {
+  const { id: eventId, draft } = numbered
   insertKey(connection, variantDigestOf(draft), draft, eventId)
   if (draft.contentHash !== undefined) insertKey(connection, draft.contentHash, draft, eventId)
-  insertEvent(connection, draft, eventId)
+  insertEvent(connection, numbered)
   connection.run(INSERT_QUEUE, [eventId, 'conflict', 'same key, other content'])
   return { status: 'conflict', eventId }
 }
 
 function recordOneNew(
   connection: Connection,
-  draft: EventDraft,
-  { eventId, seenBefore }: { eventId: EventId; seenBefore: boolean },
+  numbered: NumberedDraft,
+  { seenBefore }: { seenBefore: boolean },
 ): Recorded {
+  const { id: eventId, draft } = numbered
   insertKey(connection, draft.keyHash, draft, eventId)
   if (draft.contentHash !== undefined) insertKey(connection, draft.contentHash, draft, eventId)
-  insertEvent(connection, draft, eventId)
+  insertEvent(connection, numbered)
 
-  const reason = findQuarantineReason(draft, seenBefore)
+  const reason = draft.quarantine ?? (seenBefore ? 'same bytes under another key' : undefined)
   if (reason === undefined) {
     connection.run(INSERT_QUEUE, [eventId, null, null])
     return accepted(eventId)
   }
   connection.run(INSERT_QUEUE, [eventId, 'quarantined', reason])
   return { status: 'quarantined', eventId, reason }
-}
-
-function findQuarantineReason(draft: EventDraft, seenBefore: boolean): Recorded['reason'] {
-  if (draft.key === undefined) return 'no key'
-  return seenBefore ? 'same bytes under another key' : undefined
 }
 
 interface KnownKey {
@@ -164,6 +164,7 @@ function insertKey(
   connection.run(INSERT_KEY, [digestBytes(hash), eventId, digestBytes(draft.fingerprint)])
 }
 
-function insertEvent(connection: Connection, draft: EventDraft, eventId: EventId): void {
-  connection.run(INSERT_EVENT, eventValues({ id: eventId, draft }))
+function insertEvent(connection: Connection, numbered: NumberedDraft): void {
+  connection.run(INSERT_EVENT, eventValues(numbered))
+  keepRequests(connection, [numbered])
 }
