@@ -5,19 +5,23 @@
  * Beside a single event all of it is. Beside several it would be repeated as often as there are events, and a
  * request of which one half stands beside the other would grow with its square. So it is limited there: of a
  * directory, such as the contacts of a list of messages, an event gets the entries that it speaks of, and of
- * the rest what fits into `bytesMax`. The request itself is kept whole, once.
+ * the rest what fits. The request itself is kept whole, once.
  *
  * @module
  */
 
 import type { JsonNode } from '../verify/json-node.ts'
 
+/** Beside several events, for each of them. */
+export const BESIDE_BYTES_MAX = 1_024
+/** The same for the entries of directories. Two users of X and an app have some two kilobytes. */
+const ENTRIES_BYTES_MAX = 4_096
+
 export interface BesideSpec {
   /** The members that hold the events. */
   readonly lists: ReadonlySet<string>
   /** How many events are cut out of them. */
   readonly count: number
-  readonly bytesMax: number
   /** Members with an entry for each of those that events speak of, and what an entry is known by. */
   readonly directories?: Readonly<Record<string, KeyOf>>
 }
@@ -27,12 +31,11 @@ type KeyOf = (name: string, entry: unknown) => unknown
 export class Beside {
   readonly #directories: readonly Directory[]
   readonly #written: string
-  readonly #bytesLeft: number
 
-  constructor(object: JsonNode, { lists, count, bytesMax, directories = {} }: BesideSpec) {
+  constructor(object: JsonNode, { lists, count, directories = {} }: BesideSpec) {
     const written: string[] = []
     const found: Directory[] = []
-    let bytesLeft = count === 1 ? Infinity : bytesMax
+    let bytesLeft = count === 1 ? Infinity : BESIDE_BYTES_MAX
     for (const [name, node] of object.listMembers()) {
       if (lists.has(name)) continue
       const keyOf = Object.hasOwn(directories, name) ? directories[name] : undefined
@@ -48,13 +51,12 @@ export class Beside {
     }
     this.#directories = found
     this.#written = written.join(',')
-    this.#bytesLeft = bytesLeft
   }
 
   /** The object with one item in one of its lists and without the others, every member as it was written. */
   writeAround(list: string, item: string, spokenOf: readonly unknown[] = []): string {
     const members = this.#written === '' ? [] : [this.#written]
-    let bytesLeft = this.#bytesLeft
+    let bytesLeft = ENTRIES_BYTES_MAX
     for (const directory of this.#directories) {
       const member = directory.write(spokenOf, bytesLeft)
       if (member === undefined) continue

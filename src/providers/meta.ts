@@ -12,12 +12,13 @@ import { createHash } from 'node:crypto'
 import { JsonBody } from '../verify/json-body.ts'
 import type { JsonNode } from '../verify/json-node.ts'
 import type { Reading } from '../verify/json-path.ts'
-import { Beside } from './beside.ts'
+import { Beside, BESIDE_BYTES_MAX } from './beside.ts'
 import { defineProvider } from './define-provider.ts'
 import type { Provider } from './define-provider.ts'
 import type { SecretOptions } from './define-source.ts'
 import { textAnswer } from './handshake.ts'
 import type { BatchPart } from './identification.ts'
+import { oncePerReading } from './once-per-reading.ts'
 import { hmacSignature } from './schemes/hmac-signature.ts'
 
 /**
@@ -88,9 +89,6 @@ export interface MetaOptions extends SecretOptions {
 const ITEM_LISTS = ['messages', 'statuses'] as const
 const ENTRY_LISTS = ['messaging', 'standby', 'changes'] as const
 
-/** Of what stands beside several updates, and of `object` and `field`, which each of them has. */
-const BESIDE_BYTES_MAX = 1_024
-
 function cutUpdates({ json }: Reading): Iterable<BatchPart> | undefined {
   const entries = json?.findNode(['entry'])
   if (!Array.isArray(entries?.value)) return undefined
@@ -110,7 +108,6 @@ function* cutEntry(entry: JsonNode): Generator<string, void> {
   const beside = new Beside(entry, {
     lists: new Set(ENTRY_LISTS),
     count: countUpdates(lists),
-    bytesMax: BESIDE_BYTES_MAX,
   })
   for (const [name, list] of lists)
     for (const item of list.walkElements())
@@ -129,7 +126,6 @@ function* cutChange(change: JsonNode): Generator<string, void> {
   const beside = new Beside(value, {
     lists: new Set(ITEM_LISTS),
     count,
-    bytesMax: BESIDE_BYTES_MAX,
     directories: { contacts: (_, contact) => memberOf(contact, 'wa_id') },
   })
   for (const [name, list] of lists)
@@ -176,6 +172,7 @@ function memberOf(value: unknown, name: string): unknown {
     : undefined
 }
 
+/** Of `object` and `field`, which each update has. */
 function shortText(node: JsonNode | undefined): string {
   return node === undefined || node.bytes.byteLength > BESIDE_BYTES_MAX ? 'null' : node.source
 }
@@ -193,13 +190,13 @@ const UPDATES = [
   ['standby', ['entry', 0, 'standby', 0]],
 ] as const
 
-function findUpdate({ json }: Reading): Update | undefined {
+const findUpdate = oncePerReading(({ json }): Update | undefined => {
   for (const [kind, path] of UPDATES) {
-    const bytes = json?.listSlices(path)[0]
+    const bytes = json?.findNode(path)?.bytes
     if (bytes !== undefined) return { kind, bytes }
   }
   return undefined
-}
+})
 
 function findKey(reading: Reading): string | undefined {
   const update = findUpdate(reading)

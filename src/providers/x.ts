@@ -23,6 +23,7 @@ import type { SecretOptions } from './define-source.ts'
 import { jsonAnswer } from './handshake.ts'
 import type { HandshakeContext } from './handshake.ts'
 import type { BatchPart } from './identification.ts'
+import { oncePerReading } from './once-per-reading.ts'
 import { hmacSignature } from './schemes/hmac-signature.ts'
 import type { Verification } from './schemes/verification.ts'
 
@@ -106,14 +107,11 @@ function cutEvents({ json }: Reading): Iterable<BatchPart> | undefined {
   return body === undefined || names.length === 0 ? undefined : cutLists(body, new Set(names))
 }
 
-/** Of what stands beside several events: two users and an app have some two kilobytes. */
-const BESIDE_BYTES_MAX = 4_096
-
 function* cutLists(body: JsonNode, names: ReadonlySet<string>): Generator<BatchPart, void> {
   const lists = body.listMembers().filter(([name]) => names.has(name))
   const count = lists.reduce((sum, [, { value }]) => sum + (value as readonly unknown[]).length, 0)
   const directories = { users: (id: string) => id, apps: (id: string) => id }
-  const beside = new Beside(body, { lists: names, count, bytesMax: BESIDE_BYTES_MAX, directories })
+  const beside = new Beside(body, { lists: names, count, directories })
   for (const [name, list] of lists)
     for (const item of list.walkElements()) {
       const text = beside.writeAround(name, item.source, listSpokenOf(item.value))
@@ -153,11 +151,11 @@ interface Item {
 }
 
 /** The one event of a body, and the name of the list it is in. */
-function findItem({ json }: Reading): Item | undefined {
+const findItem = oncePerReading(({ json }): Item | undefined => {
   const list = listLists(json)[0]
-  const bytes = list === undefined ? undefined : json?.listSlices([list, 0])[0]
+  const bytes = list === undefined ? undefined : json?.findNode([list, 0])?.bytes
   return list === undefined || bytes === undefined ? undefined : { list, bytes }
-}
+})
 
 function findKey(reading: Reading): string | undefined {
   const item = findItem(reading)
