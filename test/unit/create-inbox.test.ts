@@ -25,6 +25,7 @@ describe('createInbox refuses', () => {
       'receive.bodyBytesMax',
     ],
     ['R36: a negative size', { receive: { bodyBytesMax: -1 } }, 'receive.bodyBytesMax'],
+    ['R61: no event at all', { receive: { eventsMax: 0 } }, 'receive.eventsMax'],
     ['an unknown worker option', { worker: { threads: 2 } }, 'worker.threads'],
     ['a concurrency of zero', { worker: { concurrency: 0 } }, 'worker.concurrency'],
     ['options that are no object', { worker: true }, 'worker'],
