@@ -15,7 +15,7 @@ export interface WebhookEvent<Payload = unknown, Type extends string = string> {
   readonly type: Type
   /** The body, parsed as JSON (or as a form, where the sender says so). */
   readonly payload: Payload
-  /** The bytes as they arrived. */
+  /** The bytes as they arrived; of a request with several events the part that is this one. */
   readonly body: Uint8Array
   readonly headers: DeliveryHeaders
   readonly receivedAt: Date

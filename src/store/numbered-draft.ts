@@ -24,9 +24,7 @@ export function numberDrafts(
 }
 
 /** The requests that these are parts of, each once. */
-export function listRequests(
-  drafts: readonly NumberedDraft[],
-): ReadonlyMap<EventId, Uint8Array> {
+export function listRequests(drafts: readonly NumberedDraft[]): ReadonlyMap<EventId, Uint8Array> {
   const requests = new Map<EventId, Uint8Array>()
   for (const { requestId, draft } of drafts) {
     if (requestId !== undefined && draft.request !== undefined)

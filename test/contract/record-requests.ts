@@ -18,7 +18,8 @@ export function recordRequestsContract(underTest: StoreUnderTest): void {
 
       expect(recorded.map(({ status }) => status)).toEqual(['accepted', 'accepted', 'accepted'])
       expect(await countRequests(opened)).toBe(1)
-      for (const { eventId } of recorded) expect(await findRequest(opened, eventId)).toEqual(request)
+      for (const { eventId } of recorded)
+        expect(await findRequest(opened, eventId)).toEqual(request)
       const group = await claim(opened.store)
       expect(group.events.map(({ key }) => key)).toEqual(['a', 'b', 'c'])
       await group.abandon()

@@ -34,7 +34,7 @@ describe('the parts of a batch', () => {
     let cut = 0
     const source = define({
       *batch() {
-        for (; cut < 1_000; ) {
+        for (; cut < 1_000;) {
           cut += 1
           yield { bytes: Buffer.from(`{"id":"${cut}"}`) }
         }
@@ -107,7 +107,13 @@ describe('the parts of a batch', () => {
 describe('what is not to be stored of a batch', () => {
   test('is taken out of the whole request as well, wherever a part may stand', () => {
     const source = define({ unstored: ['$.passcode'] })
-    const body = { passcode: 'p0', events: [{ id: 1, passcode: 'p1' }, { id: 2, passcode: 'p2' }] }
+    const body = {
+      passcode: 'p0',
+      events: [
+        { id: 1, passcode: 'p1' },
+        { id: 2, passcode: 'p2' },
+      ],
+    }
 
     const kept = source.redactBody?.(delivery(body))
 

@@ -64,7 +64,11 @@ describe('an update of Meta that is cut out of a request', () => {
   test('has no contacts where none is its own and they are many', () => {
     const contacts = Array.from({ length: 1_000 }, (_, n) => contact(`1${n}`))
 
-    const values = valuesOf({ metadata: METADATA, contacts, messages: [{ id: 'm1' }, { id: 'm2' }] })
+    const values = valuesOf({
+      metadata: METADATA,
+      contacts,
+      messages: [{ id: 'm1' }, { id: 'm2' }],
+    })
 
     expect(values).toEqual([
       { metadata: METADATA, messages: [{ id: 'm1' }] },
