@@ -72,6 +72,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'store/steps-contract.ts',
       'store/outbox-contract.ts',
       'store/claimed-event.ts',
+      'store/numbered-draft.ts',
       'store/lent-transaction.ts',
       'store/contention.ts',
       'store/step-result.ts',

@@ -19,6 +19,12 @@ import { stringifyStepResult } from '../store/step-result.ts'
 export interface Operator {
   /** The event with all that is known of it. */
   findEvent(eventId: EventId): Promise<EventRecord | undefined>
+  /**
+   * The body of the request that brought the event, as it came, for a signature to be checked again or for what stood
+   * beside the event. Most events are their whole request; those of a sender that puts several into one
+   * have only their part in `body`. `undefined` when there is no such event.
+   */
+  findRequest(eventId: EventId): Promise<Uint8Array | undefined>
   /** By the sender's key: the event, and the conflicts and quarantined ones kept beside it. */
   listEventsByKey(source: string, key: string): Promise<readonly EventRecord[]>
   /** How many events are stored. */
@@ -118,6 +124,7 @@ function createEventOperator(
 ): Omit<Operator, MessageActions> {
   return {
     findEvent: (eventId) => act((store) => store.findEvent(eventId)),
+    findRequest: (eventId) => act((store) => store.findRequest(eventId)),
     listEventsByKey: (source, key) => act((store) => store.listEventsByKey(source, key)),
     countEvents: (source) => act((store) => store.countEvents(source)),
     listDead: (limit = 100) => act((store) => store.listDead(limit)),

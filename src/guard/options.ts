@@ -82,7 +82,10 @@ export interface GuardOptions<Sources extends GuardSourceMap> {
    */
   readonly prefix?: string
   /** What the middleware lets in. Left out, the defaults of `ReceiveOptions`. */
-  readonly receive?: Pick<ReceiveOptions, 'bodyBytesMax' | 'bodyTimeoutMs' | 'inFlightBytesMax'>
+  readonly receive?: Pick<
+    ReceiveOptions,
+    'bodyBytesMax' | 'bodyTimeoutMs' | 'inFlightBytesMax' | 'eventsMax'
+  >
   /** Gets a line for everything that happens. Left out, warnings and errors go to the console. */
   readonly logger?: Logger
 }

@@ -19,7 +19,7 @@ import type { SuccessAnswer } from '../model/source.ts'
 import { failed, processed, stored, unavailable } from '../receive/acknowledge.ts'
 import { passDoor } from '../receive/door.ts'
 import type { Admitted, DoorContext } from '../receive/door.ts'
-import { draftEvent } from '../receive/identity.ts'
+import { draftEvents } from '../receive/identity.ts'
 import { createEnvelope } from '../work/envelope.ts'
 import { redisKeyOf } from './entry.ts'
 import type { Entry } from './entry.ts'
@@ -126,7 +126,7 @@ function writeJson(result: unknown): string | undefined {
 /**
  * A verified event without a key cannot be run once, and there is no place to keep it for a person, as
  * an inbox would. Refused with all that came with it, so that the sender still has it when the key is
- * configured.
+ * configured. The same for a delivery with more events than it may have.
  */
 async function openAll(
   { happenings, options }: ReceiveGuardedContext,
@@ -134,10 +134,11 @@ async function openAll(
   delivery: Delivery,
   { source, events, verdict }: Admitted,
 ): Promise<readonly Arrived[] | 'keyless'> {
-  const drafts = events.map((event) => draftEvent({ sourceName, source, delivery, verdict }, event))
-  const keyless = drafts.find(({ key }) => key === undefined)
-  if (keyless !== undefined) {
-    happenings.emit('guard.keyless', { source: sourceName, type: keyless.type })
+  const drafts = draftEvents({ sourceName, source, delivery, verdict }, events)
+  const keyless = drafts.find(({ quarantine }) => quarantine !== undefined)
+  if (keyless?.quarantine !== undefined) {
+    const { type, quarantine: reason } = keyless
+    happenings.emit('guard.keyless', { source: sourceName, type, reason })
     return 'keyless'
   }
   return Promise.all(drafts.map((draft) => open(options.prefix, draft)))

@@ -1,6 +1,7 @@
 import type { DeliveryHeaders } from './delivery.ts'
 import type { Digest } from './digest.ts'
-import type { QuarantineReason, RedeliveryPolicy, SameBytesPolicy } from './source.ts'
+import type { QuarantineReason } from './quarantine-reason.ts'
+import type { RedeliveryPolicy, SameBytesPolicy } from './source.ts'
 
 /** Ours: a UUIDv7 whose time is the database's. */
 export type EventId = string
@@ -15,7 +16,7 @@ export interface WebhookEvent<Payload = unknown, Type extends string = string> {
   readonly type: Type
   /** The body, parsed as JSON (or as a form, where the sender says so). */
   readonly payload: Payload
-  /** The bytes as they arrived. */
+  /** The bytes as they arrived; of a request with several events the part that is this one. */
   readonly body: Uint8Array
   readonly headers: DeliveryHeaders
   readonly receivedAt: Date
@@ -26,7 +27,7 @@ export interface WebhookEvent<Payload = unknown, Type extends string = string> {
 /** An event about to be stored. */
 export interface EventDraft {
   readonly source: string
-  /** `undefined` makes the event `quarantined: no key`. */
+  /** One without a key has a `quarantine`. */
   readonly key: string | undefined
   readonly type: string
   /** SHA-256 of (source, scope, key), length-prefixed. The identity. */
@@ -40,14 +41,19 @@ export interface EventDraft {
   readonly contentHash: Digest | undefined
   readonly sameBytes: SameBytesPolicy
   readonly redelivery: RedeliveryPolicy
+  /** Why it must not run, as far as the delivery tells. What the store finds out may be another reason. */
+  readonly quarantine: QuarantineReason | undefined
   readonly body: Uint8Array
+  /**
+   * The whole request, where `body` is a part of it: the same object for every event of the delivery, and kept once
+   * for all of them.
+   */
+  readonly request: Uint8Array | undefined
   readonly headers: DeliveryHeaders
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined
   /** The label of the secret that verified it. */
   readonly secret: string
-  /** Why it is kept for a person instead of being run, however new its key is. Left out, it runs. */
-  readonly quarantine?: QuarantineReason | undefined
 }
 
 /** What became of a draft. */
@@ -61,5 +67,5 @@ export interface Recorded {
    */
   readonly status: 'accepted' | 'duplicate' | 'revived' | 'conflict' | 'quarantined'
   readonly eventId: EventId
-  readonly reason?: 'no key' | 'same bytes under another key' | QuarantineReason
+  readonly reason?: QuarantineReason
 }

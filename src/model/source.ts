@@ -6,6 +6,7 @@
  */
 
 import type { Delivery } from './delivery.ts'
+import type { QuarantineReason } from './quarantine-reason.ts'
 
 /** Why a delivery was not believed. The sender is never told which; the log is. */
 export type VerdictReason =
@@ -22,9 +23,6 @@ export type VerdictReason =
   | 'key-unavailable'
   /** What the sender's scheme needs to be in the body is not there. */
   | 'malformed-body'
-
-/** Why a delivery that is believed is kept for a person instead of being run. */
-export type QuarantineReason = 'outside the time window'
 
 /** Whether a delivery is believed, and by which secret or why not. */
 export type Verdict = BelievedVerdict | { readonly ok: false; readonly reason: VerdictReason }
@@ -69,10 +67,18 @@ export interface IdentifiedEvent {
   readonly body?: Uint8Array
   /** What `body` is, where it differs from the delivery's own content type: JSON cut out of a form. */
   readonly bodyType?: string
+  /** Why it is kept without being run. Left out, it runs if it has a key. */
+  readonly quarantine?: QuarantineReason
 }
 
 /** The events of one delivery. */
 export type Identified = readonly IdentifiedEvent[]
+
+/** What a source need not go beyond when it looks for the events of a delivery. */
+export interface IdentifyLimits {
+  /** Of a delivery with more events than this none is run, so that one more than this is enough to return. */
+  readonly eventsMax: number
+}
 
 /**
  * What to do with bytes that were seen before under another key.
@@ -185,8 +191,17 @@ export interface Source<Events extends EventMap = AnyEvents> {
    * handshake and some cannot: a signed one is answered at the second stage only. Total as well.
    */
   handshake?(delivery: Delivery, stage: HandshakeStage): HandshakeResult | Promise<HandshakeResult>
-  /** Called only after `verify` said yes, with what it said. Total as well: what cannot be read has no key. */
-  identify(delivery: Delivery, verdict?: BelievedVerdict): Identified
+  /**
+   * Called only after `verify` said yes, with what it said. Total as well: what cannot be read has no key. Past the
+   * limit it need not look for more events.
+   */
+  identify(delivery: Delivery, verdict?: BelievedVerdict, limits?: IdentifyLimits): Identified
+  /**
+   * The body as it may be kept, for senders that show a secret in it. Called only after `verify` said yes.
+   *
+   * @defaultValue as it came
+   */
+  redactBody?(delivery: Delivery): Uint8Array
   /** Never set. Carries the payload types from the source to the handlers. */
   readonly eventTypes?: Events
 }

@@ -110,26 +110,28 @@ function isOfEventStream(delivery: Delivery): boolean {
   return new Reading(delivery).json?.findValue(['specversion']) !== undefined
 }
 
-function cutLogs({ json, delivery }: Reading): readonly BatchPart[] | undefined {
+function cutLogs({ json, delivery }: Reading): Iterable<BatchPart> | undefined {
   if (json === undefined) return cutLines(delivery.body)
-  if (Array.isArray(json.findValue([]))) return json.listSlices([EVERY]).map(partOf)
-  if (Array.isArray(json.findValue(['logs']))) return json.listSlices(['logs', EVERY]).map(partOf)
+  if (Array.isArray(json.findValue([]))) return partsOf(json.walkSlices([EVERY]))
+  if (Array.isArray(json.findValue(['logs']))) return partsOf(json.walkSlices(['logs', EVERY]))
   // A single line is JSON as a whole. Cut as the others are, it reads the same in any group.
   return json.findText(['log_id']) === undefined ? undefined : [partOf(trim(delivery.body))]
 }
 
 /** A line that is no JSON is kept as an event without a key, rather than lost. */
-function cutLines(body: Uint8Array): readonly BatchPart[] {
-  const parts: BatchPart[] = []
+function* cutLines(body: Uint8Array): Generator<BatchPart, void> {
   let start = 0
   while (start < body.byteLength) {
     const found = body.indexOf(LINE_FEED, start)
     const end = found === -1 ? body.byteLength : found
     const line = trim(body.subarray(start, end))
-    if (line.byteLength > 0) parts.push(partOf(line))
+    if (line.byteLength > 0) yield partOf(line)
     start = end + 1
   }
-  return parts
+}
+
+function* partsOf(slices: Iterable<Uint8Array>): Generator<BatchPart, void> {
+  for (const bytes of slices) yield partOf(bytes)
 }
 
 function partOf(bytes: Uint8Array): BatchPart {

@@ -161,7 +161,8 @@ function makeSource(
         ...(definition.warnings?.(options) ?? []),
       ],
       verify: built.verify,
-      identify: (delivery, verdict) => identification.identify(delivery, options, verdict),
+      identify: (delivery, verdict, limits) =>
+        identification.identify(delivery, options, verdict, limits),
     },
   )
   const methods = [...new Set([...eventMethods, ...rules.map(({ method }) => method ?? 'POST')])]
@@ -170,6 +171,7 @@ function makeSource(
     methods: Object.freeze(methods),
     secretHeaders: Object.freeze(built.secretHeaders ?? []),
     ...(definition.refusal && { refusal: definition.refusal }),
+    ...(identification.redactBody && { redactBody: identification.redactBody }),
     ...(rules.length > 0 && {
       handshake: compileHandshake(provider, rules, {
         eventMethods,

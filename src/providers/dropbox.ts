@@ -11,6 +11,7 @@
  */
 
 import { createHash } from 'node:crypto'
+import type { JsonBody } from '../verify/json-body.ts'
 import type { Reading } from '../verify/json-path.ts'
 import { EVERY } from '../verify/json-tokens.ts'
 import { defineProvider } from './define-provider.ts'
@@ -58,18 +59,21 @@ export type DropboxOptions = SecretOptions
 const MEMBERS = ['list_folder', 'delta']
 
 /** A body of the shape of a request for each account. What has more in it stays whole, so that nothing is lost. */
-function cutAccounts({ json }: Reading): readonly BatchPart[] | undefined {
+function cutAccounts({ json }: Reading): Iterable<BatchPart> | undefined {
   const root = json?.findValue([])
   const list = json?.findValue(['list_folder'])
   if (json === undefined || !isObject(root) || !isObject(list)) return undefined
   const hasMore =
     Object.keys(root).some((name) => !MEMBERS.includes(name)) ||
     Object.keys(list).some((name) => name !== 'accounts')
-  if (hasMore || !isListOfTexts(list['accounts'])) return undefined
-  return json.listSlices(['list_folder', 'accounts', EVERY]).map((bytes) => {
+  return hasMore || !isListOfTexts(list['accounts']) ? undefined : cutList(json)
+}
+
+function* cutList(json: JsonBody): Generator<BatchPart, void> {
+  for (const bytes of json.walkSlices(['list_folder', 'accounts', EVERY])) {
     const account = Buffer.from(bytes).toString('utf8')
-    return { bytes: Buffer.from(`{"list_folder":{"accounts":[${account}]}}`, 'utf8') }
-  })
+    yield { bytes: Buffer.from(`{"list_folder":{"accounts":[${account}]}}`, 'utf8') }
+  }
 }
 
 /** The account; for a body that stayed whole the hash of it. */

@@ -6,7 +6,13 @@
 
 import { OptionInvalidError } from '../errors.ts'
 import type { Delivery } from '../model/delivery.ts'
-import type { BelievedVerdict, Identified, IdentifiedEvent } from '../model/source.ts'
+import type {
+  BelievedVerdict,
+  Identified,
+  IdentifiedEvent,
+  IdentifyLimits,
+} from '../model/source.ts'
+import { JsonBody } from '../verify/json-body.ts'
 import { findJsonPattern, Reading } from '../verify/json-path.ts'
 import { EVERY } from '../verify/json-tokens.ts'
 import type { JsonPattern } from '../verify/json-tokens.ts'
@@ -36,10 +42,11 @@ export interface IdentitySpec {
   readonly sequence?: Place
   /**
    * Where the events of a delivery are: a list (`$.events[*]`, `$.entry[*].changes[*]`), several lists,
-   * or code that cuts the body. A body without such a list is one event.
+   * or code that cuts the body, best one part after the other: of a delivery with too many events none is
+   * run, and cutting the rest would be for nothing. A body without such a list is one event.
    */
   readonly batch?:
-    string | readonly string[] | ((reading: Reading) => readonly BatchPart[] | undefined)
+    string | readonly string[] | ((reading: Reading) => Iterable<BatchPart> | undefined)
   /** Values that differ from one retry to the next, as paths in an event: `$.attempt`. */
   readonly volatile?: readonly string[]
   /** The part of an event that stays the same, where that is shorter to say: `$.event`, or code. */
@@ -68,7 +75,10 @@ export interface Identification {
     delivery: Delivery,
     options?: Readonly<Record<string, unknown>>,
     verdict?: BelievedVerdict,
+    limits?: IdentifyLimits,
   ): Identified
+  /** The body as it may be kept; left out where that is as it came. */
+  readonly redactBody?: (delivery: Delivery) => Uint8Array
 }
 
 export function compileIdentification(provider: string, spec: IdentitySpec): Identification {
@@ -86,11 +96,13 @@ export function compileIdentification(provider: string, spec: IdentitySpec): Ide
   const cut = compileBatch(provider, spec.batch)
   const contentOf = compileContent(provider, spec)
   const storedOf = compileStored(provider, spec)
+  const redactBody = compileRedaction(provider, spec)
   return {
+    ...(redactBody && { redactBody }),
     headers: Object.values(places).flatMap((one: CompiledPlace | undefined) => one?.headers ?? []),
     keyHeaders: [...places.key.headers, ...(places.scope?.headers ?? [])],
     keyReadsQuery: places.key.readsQuery || places.scope?.readsQuery === true,
-    identify(delivery, options, verdict) {
+    identify(delivery, options, verdict, { eventsMax } = NO_LIMITS) {
       try {
         const whole = new Reading(delivery, undefined, options, verdict?.signed)
         const parts = cut?.(whole)
@@ -99,14 +111,18 @@ export function compileIdentification(provider: string, spec: IdentitySpec): Ide
           const body = storedOf(whole)
           return [body === undefined ? event : { ...event, body }]
         }
-        return parts.map(({ bytes, bodyType }, index) => {
-          const part = new Reading(delivery, { bytes, index, root: whole }, options, whole.signed)
-          return {
+        const events: IdentifiedEvent[] = []
+        for (const { bytes, bodyType } of parts) {
+          const place = { bytes, index: events.length, root: whole }
+          const part = new Reading(delivery, place, options, whole.signed)
+          events.push({
             ...identifyOne(places, contentOf, part),
             body: storedOf(part) ?? bytes,
             ...(bodyType !== undefined && { bodyType }),
-          }
-        })
+          })
+          if (events.length > eventsMax) break
+        }
+        return events
       } catch {
         // A provider's own code met a body it did not foresee. The delivery is verified, so it is kept.
         return [{ key: undefined, type: UNKNOWN_TYPE }]
@@ -114,6 +130,8 @@ export function compileIdentification(provider: string, spec: IdentitySpec): Ide
     },
   }
 }
+
+const NO_LIMITS: IdentifyLimits = { eventsMax: Infinity }
 
 interface Places {
   readonly key: CompiledPlace
@@ -156,14 +174,17 @@ function numberOrText(text: string): number | string {
 function compileBatch(
   provider: string,
   batch: IdentitySpec['batch'],
-): ((reading: Reading) => readonly BatchPart[] | undefined) | undefined {
+): ((reading: Reading) => Iterable<BatchPart> | undefined) | undefined {
   if (batch === undefined || typeof batch === 'function') return batch
   const patterns = [batch].flat().map((text) => requirePattern(`${provider}.batch`, text))
   return ({ json }) => {
     const lists = patterns.filter((pattern) => Array.isArray(json?.findValue(listOf(pattern))))
-    if (json === undefined || lists.length === 0) return undefined
-    return lists.flatMap((pattern) => json.listSlices(pattern).map((bytes) => ({ bytes })))
+    return json === undefined || lists.length === 0 ? undefined : cutLists(json, lists)
   }
+}
+
+function* cutLists(json: JsonBody, lists: readonly JsonPattern[]): Generator<BatchPart, void> {
+  for (const list of lists) for (const bytes of json.walkSlices(list)) yield { bytes }
 }
 
 /** The path of the outermost list of a pattern. */
@@ -196,6 +217,22 @@ function compileStored(
   return patterns.length === 0
     ? () => undefined
     : ({ json }) => json?.findBytesWithout(patterns, '""')
+}
+
+/** The same of a whole delivery, whether it is one event or a list of them. */
+function compileRedaction(
+  provider: string,
+  { unstored = [], batch = [] }: IdentitySpec,
+): ((delivery: Delivery) => Uint8Array) | undefined {
+  if (unstored.length === 0) return undefined
+  if (typeof batch === 'function')
+    throw new OptionInvalidError(`${provider}.unstored`, 'used with a batch that is a path', batch)
+  const lists = ['$', ...[batch].flat()]
+  const patterns = lists.flatMap((list) =>
+    unstored.map((text) => requirePattern(`${provider}.unstored`, list + text.slice(1))),
+  )
+  return (delivery) =>
+    JsonBody.find(delivery.body)?.findBytesWithout(patterns, '""') ?? delivery.body
 }
 
 function requirePattern(option: string, text: string): JsonPattern {

@@ -117,9 +117,12 @@ function answerTest({ delivery, options }: HandshakeContext) {
   return isSameText(findHeader(delivery, SIGNATURE) ?? '', expected) ? emptyAnswer() : undefined
 }
 
-function cutEvents({ delivery }: Reading): readonly BatchPart[] | undefined {
+function cutEvents({ delivery }: Reading): Iterable<BatchPart> | undefined {
   const field = findFormField(delivery.body, FIELD)
   const json = field === undefined ? undefined : JsonBody.find(Buffer.from(field, 'utf8'))
-  if (!Array.isArray(json?.findValue([]))) return undefined
-  return json?.listSlices([EVERY]).map((bytes) => ({ bytes, bodyType: 'application/json' }))
+  return json !== undefined && Array.isArray(json.findValue([])) ? cutList(json) : undefined
+}
+
+function* cutList(json: JsonBody): Generator<BatchPart, void> {
+  for (const bytes of json.walkSlices([EVERY])) yield { bytes, bodyType: 'application/json' }
 }

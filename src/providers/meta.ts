@@ -10,13 +10,15 @@
 
 import { createHash } from 'node:crypto'
 import { JsonBody } from '../verify/json-body.ts'
+import type { JsonNode } from '../verify/json-node.ts'
 import type { Reading } from '../verify/json-path.ts'
-import { EVERY } from '../verify/json-tokens.ts'
+import { Beside, BESIDE_BYTES_MAX } from './beside.ts'
 import { defineProvider } from './define-provider.ts'
 import type { Provider } from './define-provider.ts'
 import type { SecretOptions } from './define-source.ts'
 import { textAnswer } from './handshake.ts'
 import type { BatchPart } from './identification.ts'
+import { oncePerReading } from './once-per-reading.ts'
 import { hmacSignature } from './schemes/hmac-signature.ts'
 
 /**
@@ -89,57 +91,92 @@ export interface MetaOptions extends SecretOptions {
 const ITEM_LISTS = ['messages', 'statuses'] as const
 const ENTRY_LISTS = ['messaging', 'standby', 'changes'] as const
 
-function cutUpdates({ json }: Reading): readonly BatchPart[] | undefined {
-  if (!Array.isArray(json?.findValue(['entry']))) return undefined
-  const object = textOf(json?.listSlices(['object'])[0])
-  return (json?.listSlices(['entry', EVERY]) ?? []).flatMap((entry) =>
-    cutEntry(entry).map((text) => ({
-      bytes: Buffer.from(`{"object":${object ?? 'null'},"entry":[${text}]}`, 'utf8'),
-    })),
-  )
+function cutUpdates({ json }: Reading): Iterable<BatchPart> | undefined {
+  const entries = json?.findNode(['entry'])
+  if (!Array.isArray(entries?.value)) return undefined
+  return cutEntries(entries, shortText(json?.findNode(['object'])))
+}
+
+function* cutEntries(entries: JsonNode, object: string): Generator<BatchPart, void> {
+  for (const entry of entries.walkElements())
+    for (const text of cutEntry(entry))
+      yield { bytes: Buffer.from(`{"object":${object},"entry":[${text}]}`, 'utf8') }
 }
 
 /** An entry for each of its updates, with its other members beside it. */
-function cutEntry(bytes: Uint8Array): readonly string[] {
-  const entry = JsonBody.find(bytes)
-  const lists = ENTRY_LISTS.filter((name) => Array.isArray(entry?.findValue([name])))
-  if (entry === undefined || lists.length === 0) return [textOf(bytes) ?? 'null']
-  return lists.flatMap((list) =>
-    entry
-      .listSlices([list, EVERY])
-      .flatMap((item) => (list === 'changes' ? cutChange(item) : [textOf(item) ?? 'null']))
-      .map((item) => writeAround(entry, ENTRY_LISTS, list, item)),
-  )
+function* cutEntry(entry: JsonNode): Generator<string, void> {
+  const lists = listLists(entry, ENTRY_LISTS)
+  if (lists.length === 0) return yield entry.source
+  const beside = new Beside(entry, {
+    lists: new Set(ENTRY_LISTS),
+    count: countUpdates(lists),
+  })
+  for (const [name, list] of lists)
+    for (const item of list.walkElements())
+      for (const text of name === 'changes' ? cutChange(item) : [item.source])
+        yield beside.writeAround(name, text)
 }
 
 /** A change for each of its messages and statuses; a change without any is one update. */
-function cutChange(bytes: Uint8Array): readonly string[] {
-  const change = JsonBody.find(bytes)
-  const value = JsonBody.find(change?.listSlices(['value'])[0] ?? new Uint8Array())
-  const lists = ITEM_LISTS.filter((name) => Array.isArray(value?.findValue([name])))
-  const items = lists.flatMap((list) =>
-    (value?.listSlices([list, EVERY]) ?? []).map((item) => ({ list, text: textOf(item) ?? '' })),
-  )
-  if (change === undefined || value === undefined || items.length === 0) {
-    return [textOf(bytes) ?? 'null']
-  }
-  return items.map(({ list, text }) => {
-    const inner = writeAround(value, ITEM_LISTS, list, text)
-    return `{"value":${inner},"field":${textOf(change.listSlices(['field'])[0]) ?? 'null'}}`
+function* cutChange(change: JsonNode): Generator<string, void> {
+  const members = new Map(change.listMembers())
+  const value = members.get('value')
+  const lists = value === undefined ? [] : listLists(value, ITEM_LISTS)
+  const count = countItems(lists)
+  if (value === undefined || count === 0) return yield change.source
+  const field = shortText(members.get('field'))
+  const beside = new Beside(value, {
+    lists: new Set(ITEM_LISTS),
+    count,
+    directories: { contacts: (_, contact) => memberOf(contact, 'wa_id') },
+  })
+  for (const [name, list] of lists)
+    for (const item of list.walkElements()) {
+      const people = ['from', 'recipient_id'].map((person) => memberOf(item.value, person))
+      yield `{"value":${beside.writeAround(name, item.source, people)},"field":${field}}`
+    }
+}
+
+type NamedList = readonly [name: string, list: JsonNode]
+
+function listLists(object: JsonNode, names: readonly string[]): readonly NamedList[] {
+  const members = new Map(object.listMembers())
+  return names.flatMap((name) => {
+    const list = members.get(name)
+    return list !== undefined && Array.isArray(list.value) ? [[name, list] as const] : []
   })
 }
 
-/** An object with one item in one of its lists, without the other lists, every member as it was written. */
-function writeAround(json: JsonBody, lists: readonly string[], list: string, item: string): string {
-  const names = Object.keys(json.findValue([]) as object).filter((name) => !lists.includes(name))
-  const members = names.map(
-    (name) => `${JSON.stringify(name)}:${textOf(json.listSlices([name])[0]) ?? 'null'}`,
-  )
-  return `{${[...members, `${JSON.stringify(list)}:[${item}]`].join(',')}}`
+function countItems(lists: readonly NamedList[]): number {
+  return lists.reduce((count, [, { value }]) => count + (value as readonly unknown[]).length, 0)
 }
 
-function textOf(bytes: Uint8Array | undefined): string | undefined {
-  return bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+/** How many events an entry makes, from what is parsed already. */
+function countUpdates(lists: readonly NamedList[]): number {
+  let count = 0
+  for (const [name, { value }] of lists)
+    for (const item of value as readonly unknown[])
+      count += name === 'changes' ? countItemsOf(memberOf(item, 'value')) : 1
+  return count
+}
+
+function countItemsOf(value: unknown): number {
+  const items = ITEM_LISTS.flatMap((name) => {
+    const list = memberOf(value, name)
+    return Array.isArray(list) ? [list.length] : []
+  })
+  return items.reduce((count, length) => count + length, 0) || 1
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined
+}
+
+/** Of `object` and `field`, which each update has. */
+function shortText(node: JsonNode | undefined): string {
+  return node === undefined || node.bytes.byteLength > BESIDE_BYTES_MAX ? 'null' : node.source
 }
 
 interface Update {
@@ -155,13 +192,13 @@ const UPDATES = [
   ['standby', ['entry', 0, 'standby', 0]],
 ] as const
 
-function findUpdate({ json }: Reading): Update | undefined {
+const findUpdate = oncePerReading(({ json }): Update | undefined => {
   for (const [kind, path] of UPDATES) {
-    const bytes = json?.listSlices(path)[0]
+    const bytes = json?.findNode(path)?.bytes
     if (bytes !== undefined) return { kind, bytes }
   }
   return undefined
-}
+})
 
 function findKey(reading: Reading): string | undefined {
   const update = findUpdate(reading)

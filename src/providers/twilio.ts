@@ -18,6 +18,7 @@ import { parse, stringify } from 'node:querystring'
 import { findHeader } from '../model/delivery.ts'
 import type { VerdictReason } from '../model/source.ts'
 import { findFormField, renderSortedForm } from '../verify/form-body.ts'
+import type { JsonBody } from '../verify/json-body.ts'
 import type { Reading } from '../verify/json-path.ts'
 import { EVERY } from '../verify/json-tokens.ts'
 import { isSameText } from '../verify/token.ts'
@@ -175,13 +176,16 @@ function splitQuery(url: string): readonly [base: string, query: string] {
 }
 
 /** Event Streams sends lists. A GET has its fields in the query, and they become the body. */
-function cutEvents({ delivery, json }: Reading): readonly BatchPart[] | undefined {
+function cutEvents({ delivery, json }: Reading): Iterable<BatchPart> | undefined {
   if (delivery.method === 'GET') {
     const bytes = Buffer.from(splitQuery(delivery.url)[1].slice(1), 'utf8')
     return [{ bytes, bodyType: 'application/x-www-form-urlencoded' }]
   }
-  if (!Array.isArray(json?.findValue([]))) return undefined
-  return json?.listSlices([EVERY]).map((bytes) => ({ bytes }))
+  return json !== undefined && Array.isArray(json.findValue([])) ? cutList(json) : undefined
+}
+
+function* cutList(json: JsonBody): Generator<BatchPart, void> {
+  for (const bytes of json.walkSlices([EVERY])) yield { bytes }
 }
 
 /** A field of a form. JSON is none, whatever its texts look like. */

@@ -68,8 +68,9 @@ export type TwitchEvents = Readonly<Record<string, TwitchPayload>>
 export type TwitchOptions = SecretOptions
 
 /** The subscription's type; `revocation` where there is no event, only a subscription that has ended. */
-function findType({ root }: Reading): string | undefined {
+function findType(reading: Reading): string | undefined {
+  const { root } = reading
   const hasEvent = ['event', 'events'].some((name) => root?.findValue([name]) !== undefined)
-  const type = root?.findText(['subscription', 'type'])
+  const type = reading.findRootText(['subscription', 'type'])
   return type === undefined || hasEvent ? type : 'revocation'
 }

@@ -14,14 +14,16 @@
 
 import { createHash } from 'node:crypto'
 import { JsonBody } from '../verify/json-body.ts'
+import type { JsonNode } from '../verify/json-node.ts'
 import type { Reading } from '../verify/json-path.ts'
-import { EVERY } from '../verify/json-tokens.ts'
+import { Beside } from './beside.ts'
 import { defineProvider } from './define-provider.ts'
 import type { Provider } from './define-provider.ts'
 import type { SecretOptions } from './define-source.ts'
 import { jsonAnswer } from './handshake.ts'
 import type { HandshakeContext } from './handshake.ts'
 import type { BatchPart } from './identification.ts'
+import { oncePerReading } from './once-per-reading.ts'
 import { hmacSignature } from './schemes/hmac-signature.ts'
 import type { Verification } from './schemes/verification.ts'
 
@@ -99,18 +101,39 @@ function ofObjects(verification: Verification): Verification {
 
 const OPEN_BRACE = 0x7b
 
-function cutEvents({ json }: Reading): readonly BatchPart[] | undefined {
-  const lists = listLists(json)
-  if (json === undefined || lists.length === 0) return undefined
-  const around = Object.keys(json.findValue([]) as object)
-    .filter((name) => !lists.includes(name))
-    .map((name) => `${JSON.stringify(name)}:${textOf(json.listSlices([name])[0])}`)
-  return lists.flatMap((list) =>
-    json.listSlices([list, EVERY]).map((item) => {
-      const members = [...around, `${JSON.stringify(list)}:[${textOf(item)}]`]
-      return { bytes: Buffer.from(`{${members.join(',')}}`, 'utf8') }
-    }),
-  )
+function cutEvents({ json }: Reading): Iterable<BatchPart> | undefined {
+  const names = listLists(json)
+  const body = json?.findNode([])
+  return body === undefined || names.length === 0 ? undefined : cutLists(body, new Set(names))
+}
+
+function* cutLists(body: JsonNode, names: ReadonlySet<string>): Generator<BatchPart, void> {
+  const lists = body.listMembers().filter(([name]) => names.has(name))
+  const count = lists.reduce((sum, [, { value }]) => sum + (value as readonly unknown[]).length, 0)
+  const directories = { users: (id: string) => id, apps: (id: string) => id }
+  const beside = new Beside(body, { lists: names, count, directories })
+  for (const [name, list] of lists)
+    for (const item of list.walkElements()) {
+      const text = beside.writeAround(name, item.source, listSpokenOf(item.value))
+      yield { bytes: Buffer.from(text, 'utf8') }
+    }
+}
+
+/** Who wrote a message, or is writing or reading one, to whom, and with which app. */
+function listSpokenOf(item: unknown): readonly unknown[] {
+  const event = asObject(item)
+  const message = asObject(event['message_create'])
+  return [
+    message['sender_id'],
+    asObject(message['target'])['recipient_id'],
+    message['source_app_id'],
+    event['sender_id'],
+    asObject(event['target'])['recipient_id'],
+  ]
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
 /** `tweet_create_events`, `direct_message_events`, … */
@@ -122,21 +145,17 @@ function listLists(json: JsonBody | undefined): readonly string[] {
     .map(([name]) => name)
 }
 
-function textOf(bytes: Uint8Array | undefined): string {
-  return bytes === undefined ? 'null' : Buffer.from(bytes).toString('utf8')
-}
-
 interface Item {
   readonly list: string
   readonly bytes: Uint8Array
 }
 
 /** The one event of a body, and the name of the list it is in. */
-function findItem({ json }: Reading): Item | undefined {
+const findItem = oncePerReading(({ json }): Item | undefined => {
   const list = listLists(json)[0]
-  const bytes = list === undefined ? undefined : json?.listSlices([list, 0])[0]
+  const bytes = list === undefined ? undefined : json?.findNode([list, 0])?.bytes
   return list === undefined || bytes === undefined ? undefined : { list, bytes }
-}
+})
 
 function findKey(reading: Reading): string | undefined {
   const item = findItem(reading)

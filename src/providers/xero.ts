@@ -72,9 +72,9 @@ export type XeroEvents = Readonly<Record<string, XeroPayload>>
 export type XeroOptions = SecretOptions
 
 /** The number of the first event and the place of this one. A gap shows that something is missing. */
-function findSequence({ root, index }: Reading): string | undefined {
-  const first = root?.findText(['firstEventSequence'])
+function findSequence(reading: Reading): string | undefined {
+  const first = reading.findRootText(['firstEventSequence'])
   return first !== undefined && /^\d{1,30}$/.test(first)
-    ? String(BigInt(first) + BigInt(index))
+    ? String(BigInt(first) + BigInt(reading.index))
     : undefined
 }

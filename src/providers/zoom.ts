@@ -10,7 +10,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { JsonBody } from '../verify/json-body.ts'
+import type { JsonNode } from '../verify/json-node.ts'
 import type { Reading } from '../verify/json-path.ts'
 import { defineProvider } from './define-provider.ts'
 import type { Provider } from './define-provider.ts'
@@ -88,26 +88,35 @@ function findKey({ json }: Reading): string | undefined {
   const event = json?.findText(['event'])
   const time = json?.findText(['event_ts'])
   if (json === undefined || event === undefined || time === undefined) return undefined
-  const ids = listIds(json, ['payload'])
-  const content = ids.length > 0 ? JSON.stringify(ids) : json.listSlices(['payload'])[0]
-  const hash = createHash('sha256').update(content ?? '')
+  const payload = json.findNode(['payload'])
+  const ids = payload === undefined ? [] : listIds(payload, DEPTH_MAX)
+  const hash = createHash('sha256')
+  hash.update(ids.length > 0 ? JSON.stringify(ids) : (payload?.bytes ?? ''))
   return JSON.stringify([event, time, hash.digest('hex')])
 }
 
 type Step = string | number
 
+/** What is named here: an id, or the ids below it. A path for each id would repeat every name above it. */
+type Ids = readonly (readonly [Step, string | Ids])[]
+
 const DEPTH_MAX = 6
 
-/** Every id below a place, by its path: a meeting's, a participant's, a registrant's, a call's. */
-function listIds(json: JsonBody, path: readonly Step[]): readonly (readonly Step[])[] {
-  const value = json.findValue(path)
-  if (typeof value !== 'object' || value === null || path.length > DEPTH_MAX) return []
-  const steps = Array.isArray(value) ? [...value.keys()] : Object.keys(value).sort()
-  return steps.flatMap((step) => {
-    const at = [...path, step]
-    const id = typeof step === 'string' && ID.test(step) ? json.findText(at) : undefined
-    return id === undefined ? listIds(json, at) : [[...at, id]]
-  })
+/** Every id below a place, with the way to it: a meeting's, a participant's, a registrant's, a call's. */
+function listIds(node: JsonNode, depthMax: number): Ids {
+  const found: (readonly [Step, string | Ids])[] = []
+  for (const [step, child] of listChildren(node)) {
+    const id = typeof step === 'string' && ID.test(step) ? child.findText() : undefined
+    const below = id ?? (depthMax > 1 ? listIds(child, depthMax - 1) : [])
+    if (below.length > 0) found.push([step, below])
+  }
+  return found
+}
+
+/** In an order that does not go by how they were written. */
+function listChildren(node: JsonNode): readonly (readonly [Step, JsonNode])[] {
+  if (Array.isArray(node.value)) return [...node.walkElements()].map((one, index) => [index, one])
+  return [...node.listMembers()].sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
 const ID = /^(?:uu)?id$|_(?:uu)?id$/

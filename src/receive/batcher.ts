@@ -187,6 +187,7 @@ export class Batcher {
       batch.push(parcel)
       size += parcel.drafts.length
       for (const draft of parcel.drafts) bytes += draft.body.byteLength
+      bytes += parcel.drafts[0]?.request?.byteLength ?? 0
     }
     this.#waiting = this.#waiting.slice(taken)
     return batch

@@ -29,11 +29,11 @@ import type {
 } from '../model/source.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import { handshaken, malformed, refused, unavailable, unknownSource } from './acknowledge.ts'
-import { findBreach } from './limits.ts'
+import { findBreach, keepWithin } from './limits.ts'
 
 export interface DoorContext {
   readonly sources: ReadonlyMap<string, Source>
-  readonly options: { readonly bodyBytesMax: number }
+  readonly options: { readonly bodyBytesMax: number; readonly eventsMax: number }
   readonly happenings: HappeningEmitter
 }
 
@@ -68,7 +68,8 @@ export async function passDoor(
     const signedGreeting = source.handshake && (await source.handshake(delivery, 'verified'))
     if (signedGreeting !== undefined) return greet(context, sourceName, source, signedGreeting)
 
-    return await take({ source, events: source.identify(delivery, verdict), verdict })
+    const events = source.identify(delivery, verdict, context.options)
+    return await take({ source, events: keepWithin(context.options, events), verdict })
   } catch (error) {
     return reportUnavailable(context, sourceName, error)
   }

@@ -10,15 +10,30 @@ import type { Delivery, DeliveryHeaders } from '../model/delivery.ts'
 import { digestOf, digestOfParts } from '../model/digest.ts'
 import type { Digest } from '../model/digest.ts'
 import type { EventDraft } from '../model/event.ts'
-import type { BelievedVerdict, IdentifiedEvent, Source } from '../model/source.ts'
+import type { BelievedVerdict, Identified, IdentifiedEvent, Source } from '../model/source.ts'
 
-export function draftEvent(
+/** A draft of each event of a delivery. What they share is made once. */
+export function draftEvents(context: DraftContext, events: Identified): readonly EventDraft[] {
+  const { source, delivery } = context
+  const request = source.redactBody?.(delivery) ?? delivery.body
+  const headers = withholdSecrets(source, delivery)
+  return events.map((identified) => draftEvent(context, { request, headers }, identified))
+}
+
+/** What is kept of a delivery. */
+interface Kept {
+  readonly request: Uint8Array
+  readonly headers: DeliveryHeaders
+}
+
+function draftEvent(
   { sourceName, source, delivery, verdict }: DraftContext,
+  { request, headers }: Kept,
   identified: IdentifiedEvent,
 ): EventDraft {
-  const { key, scope, type, deliveryKey } = identified
-  const quarantine = key === undefined ? undefined : verdict.quarantine
-  const body = identified.body ?? delivery.body
+  const { key, scope, type, deliveryKey, bodyType } = identified
+  const isLate = key !== undefined && verdict.quarantine !== undefined
+  const body = identified.body ?? request
   const fingerprint = digestOf(identified.content ?? body)
   return {
     source: sourceName,
@@ -38,19 +53,21 @@ export function draftEvent(
     fingerprint,
     contentHash: findContentHash(sourceName, identified, fingerprint, {
       // What is late leaves its bytes free, as its key, for the same event within the window.
-      watchesBytes: source.sameBytes !== 'run' && quarantine === undefined,
+      watchesBytes: source.sameBytes !== 'run' && !isLate,
     }),
     // A delivery that the sender signed once is watched, whatever the source does with equal bytes.
     sameBytes:
       deliveryKey !== undefined && source.sameBytes === 'run' ? 'quarantine' : source.sameBytes,
     // An old request that was captured shall not wake the dead.
-    redelivery: quarantine === undefined ? source.redelivery : 'count',
+    redelivery: isLate ? 'count' : source.redelivery,
+    quarantine: identified.quarantine ?? (key === undefined ? 'no key' : verdict.quarantine),
     body,
-    headers: headersOf(identified, source, delivery),
+    request: isSame(body, request) ? undefined : request,
+    // A body that was cut out of a form is not a form, and a handler's payload is parsed by this header.
+    headers: bodyType === undefined ? headers : { ...headers, 'content-type': bodyType },
     receivedAt: delivery.receivedAt,
     occurredAt: identified.occurredAt,
     secret: verdict.secret,
-    ...(quarantine !== undefined && { quarantine }),
   }
 }
 
@@ -70,19 +87,18 @@ function findContentHash(
 const ALWAYS_WITHHELD: readonly string[] = ['authorization', 'proxy-authorization', 'cookie']
 
 /** The headers as they are kept: nobody who reads the database learns a token that opens the door. */
-function headersOf(
-  { bodyType }: IdentifiedEvent,
-  { secretHeaders = [] }: Source,
-  { headers }: Delivery,
-): DeliveryHeaders {
+function withholdSecrets({ secretHeaders = [] }: Source, { headers }: Delivery): DeliveryHeaders {
   const withheld = [...ALWAYS_WITHHELD, ...secretHeaders].filter((name) => name in headers)
-  if (bodyType === undefined && withheld.length === 0) return headers
-  return {
-    ...headers,
-    // A body that was cut out of a form is not a form, and a handler's payload is parsed by this header.
-    ...(bodyType !== undefined && { 'content-type': bodyType }),
-    ...Object.fromEntries(withheld.map((name) => [name, '[withheld]'])),
-  }
+  if (withheld.length === 0) return headers
+  return { ...headers, ...Object.fromEntries(withheld.map((name) => [name, '[withheld]'])) }
+}
+
+/** Whether an event's body is the request's. Of parts that are shorter no byte is looked at. */
+function isSame(body: Uint8Array, request: Uint8Array): boolean {
+  return (
+    body === request ||
+    (body.byteLength === request.byteLength && Buffer.compare(body, request) === 0)
+  )
 }
 
 export interface DraftContext {

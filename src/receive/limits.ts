@@ -1,12 +1,13 @@
 /**
- * What is checked before a signature: cheap, total, and without looking at the body's content.
+ * What is checked before a signature: cheap, total, and without looking at the body's content. And, after it,
+ * how many events a delivery may carry.
  *
  * @module
  */
 
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
-import type { Source } from '../model/source.ts'
+import type { Identified, IdentifyLimits, Source } from '../model/source.ts'
 import { encoded, malformed, tooLarge, wrongMethod } from './acknowledge.ts'
 
 /** What a source takes that says nothing of methods. */
@@ -28,6 +29,12 @@ export function findBreach(
   // in front of us may have taken the other one.
   if (source.securityHeaders.some((name) => countValues(delivery, name) > 1)) return malformed()
   return undefined
+}
+
+/** The events of a delivery; where there are too many, the delivery as one that is kept and not run. */
+export function keepWithin({ eventsMax }: IdentifyLimits, events: Identified): Identified {
+  if (events.length <= eventsMax) return events
+  return [{ key: undefined, type: 'unknown', quarantine: 'too many events' }]
 }
 
 function isEncoded(delivery: Delivery): boolean {

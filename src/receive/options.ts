@@ -21,6 +21,13 @@ export interface ReceiveOptions {
    */
   readonly inFlightBytesMax?: number
   /**
+   * The most events of one delivery. One that carries more is kept whole, as one event that is `quarantined`, and none
+   * of them runs: what is stored and run for a request must have an end that follows from its size.
+   *
+   * @defaultValue 10_000
+   */
+  readonly eventsMax?: number
+  /**
    * How long a sender may take to send its body before it is answered 408.
    *
    * @defaultValue 15_000
@@ -66,6 +73,7 @@ export type ResolvedReceiveOptions = Readonly<Required<ReceiveOptions>>
 export const RECEIVE_DEFAULTS: ResolvedReceiveOptions = Object.freeze({
   bodyBytesMax: 1_048_576,
   inFlightBytesMax: 134_217_728,
+  eventsMax: 10_000,
   bodyTimeoutMs: 15_000,
   answerTimeoutMs: 5_000,
   processedTimeoutMs: 20_000,
@@ -98,6 +106,7 @@ export function resolveReceiveOptions(options: ReceiveOptions): ResolvedReceiveO
   const resolved = Object.freeze({ ...RECEIVE_DEFAULTS, ...options })
   requireInteger('receive.bodyBytesMax', resolved.bodyBytesMax, { min: 1, max: BODY_BYTES_MAX })
   requireInteger('receive.inFlightBytesMax', resolved.inFlightBytesMax, { min: 1 })
+  requireInteger('receive.eventsMax', resolved.eventsMax, { min: 1, max: 100_000 })
   requireInteger('receive.bodyTimeoutMs', resolved.bodyTimeoutMs, { min: 1, max: HOUR_MS })
   requireInteger('receive.answerTimeoutMs', resolved.answerTimeoutMs, { min: 1, max: HOUR_MS })
   requireInteger('receive.processedTimeoutMs', resolved.processedTimeoutMs, {

@@ -30,7 +30,7 @@ import type { CommittedKeys } from './committed-keys.ts'
 import type { DeliveryCounter } from './delivery-counter.ts'
 import { passDoor } from './door.ts'
 import type { Admitted, DoorContext } from './door.ts'
-import { draftEvent } from './identity.ts'
+import { draftEvents } from './identity.ts'
 import type { ResolvedReceiveOptions } from './options.ts'
 
 export interface ReceiveContext extends DoorContext {
@@ -60,8 +60,7 @@ async function take(
   delivery: Delivery,
   { source, events, verdict }: Admitted,
 ): Promise<Acknowledgement> {
-  const about = { sourceName, source, delivery, verdict }
-  const drafts = events.map((event) => draftEvent(about, event))
+  const drafts = draftEvents({ sourceName, source, delivery, verdict }, events)
   const remembered = findRemembered(context, drafts)
   if (remembered !== undefined) return acknowledge(context, source, remembered)
 

@@ -51,7 +51,8 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
   readonly recordConcurrency: number
 
   /**
-   * Stores what is new of the drafts in one transaction; one answer per draft, in their order.
+   * Stores what is new of the drafts in one transaction; one answer per draft, in their order. A request that
+   * drafts are parts of is stored once, and not at all where none of them is stored.
    *
    * Within a batch no two drafts have the same key and the same fingerprint (the batcher has
    * collapsed those), but two may share a key and differ in content, or share content under two keys.
@@ -157,6 +158,8 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
 
   /** The event with all that is known of it. */
   findEvent(eventId: EventId): Promise<EventRecord | undefined>
+  /** The body of the whole request that brought the event. It is kept once, however many events were parts of it. */
+  findRequest(eventId: EventId): Promise<Uint8Array | undefined>
   /** By the sender's key: the event, and the conflicts and quarantined ones kept beside it, oldest first. */
   listEventsByKey(source: string, key: string): Promise<readonly EventRecord[]>
   /** How many events are stored, of one source or of all. */

@@ -8,6 +8,7 @@
  */
 
 import type { EventId } from '../model/event.ts'
+import type { QuarantineReason } from '../model/quarantine-reason.ts'
 import type { MessageFailureReason, MessageId } from '../model/message.ts'
 import type { FailureReason } from '../model/outcome.ts'
 import type { VerdictReason } from '../model/source.ts'
@@ -162,7 +163,11 @@ export interface Happenings {
   /** A duplicate whose content is not that of the first. It was not run and is not kept. */
   'guard.conflict': AboutGuarded
   /** A verified event without a key: it was not run, and its sender told to come again. */
-  'guard.keyless': { readonly source: string; readonly type: string }
+  'guard.keyless': {
+    readonly source: string
+    readonly type: string
+    readonly reason: QuarantineReason
+  }
   /** The work is done and marked, but its result is not kept. */
   'guard.result-dropped': AboutGuarded & { readonly reason: string }
 

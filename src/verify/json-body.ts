@@ -11,7 +11,8 @@
  */
 
 import { isUtf8 } from 'node:buffer'
-import { findJsonToken, listJsonTokens, OutermostMembers } from './json-tokens.ts'
+import { JsonNode } from './json-node.ts'
+import { findJsonToken, OutermostMembers, walkJsonTokens } from './json-tokens.ts'
 import type { JsonPath, JsonPattern } from './json-tokens.ts'
 
 export class JsonBody {
@@ -64,11 +65,21 @@ export class JsonBody {
     }
   }
 
+  /** The value at a path with the place it stands at, for code that goes on from there. */
+  findNode(path: JsonPath): JsonNode | undefined {
+    const token = findJsonToken(this.#bytes, path, this.#outermost)
+    return token && new JsonNode(this.#bytes, token, this.findValue(path))
+  }
+
   /** The bytes of every value that a pattern names, cut from the source text. */
   listSlices(pattern: JsonPattern): readonly Uint8Array[] {
-    return listJsonTokens(this.#bytes, pattern, this.#outermost).map(({ start, end }) =>
-      this.#bytes.subarray(start, end),
-    )
+    return [...this.walkSlices(pattern)]
+  }
+
+  /** The same, one after the other: a list is walked no further than they are asked for. */
+  *walkSlices(pattern: JsonPattern): Generator<Uint8Array, void> {
+    for (const { start, end } of walkJsonTokens(this.#bytes, pattern, this.#outermost))
+      yield this.#bytes.subarray(start, end)
   }
 
   /**
@@ -78,7 +89,7 @@ export class JsonBody {
    */
   findBytesWithout(patterns: readonly JsonPattern[], instead = ''): Uint8Array | undefined {
     const tokens = patterns
-      .flatMap((pattern) => listJsonTokens(this.#bytes, pattern, this.#outermost, 'all'))
+      .flatMap((pattern) => [...walkJsonTokens(this.#bytes, pattern, this.#outermost, 'all')])
       .sort((a, b) => a.start - b.start)
     if (tokens.length === 0) return undefined
     const kept: Uint8Array[] = []

@@ -5,11 +5,11 @@
  *     header:x-event-id          a header
  *     form:MessageSid            a field of a body that is a form
  *     query:challenge            a parameter of the URL, which nobody signs unless the scheme does
- *     body                       `body_` and the SHA-256 of the bytes, for senders without any id
+ *     body                       `body_` and the SHA-256 of the event's bytes, for senders without any id
  *
  * and, where a delivery carries several events, each of them is read as `json:`, and
  *
- *     root:$.account             a value in the body around it
+ *     root:$.account             a value in the body around it, of at most 1,024 characters
  *     index                      its place in the body, from 0
  *
  * A value that is missing, empty, null, an object or a list is `undefined`, never `''`: an empty
@@ -54,6 +54,7 @@ export class Reading {
   #json: JsonBody | undefined
   #isParsed = false
   #query: URLSearchParams | undefined
+  readonly #sharedTexts = new Map<string, string | undefined>()
 
   constructor(
     delivery: Delivery,
@@ -85,17 +86,37 @@ export class Reading {
     return this.#part === undefined ? this.json : this.#part.root.json
   }
 
+  /**
+   * The text at a path in the body that the event is a part of, looked up once for all its parts.
+   *
+   * What one part takes over, each may: a text of half a megabyte in the key of ten thousand events would be five
+   * gigabytes. So it has an end, and one that is longer is as good as none.
+   */
+  findRootText(path: JsonPath): string | undefined {
+    if (this.#part === undefined) return this.json?.findText(path)
+    const shared = this.#part.root.#sharedTexts
+    const name = JSON.stringify(path)
+    if (!shared.has(name)) {
+      const text = this.root?.findText(path)
+      shared.set(name, text !== undefined && text.length > ROOT_TEXT_MAX ? undefined : text)
+    }
+    return shared.get(name)
+  }
+
   get index(): number {
     return this.#part?.index ?? 0
   }
 
   get query(): URLSearchParams {
+    if (this.#part !== undefined) return this.#part.root.query
     const { url } = this.delivery
     const at = url.indexOf('?')
     this.#query ??= new URLSearchParams(at === -1 ? '' : url.slice(at + 1).replace(/#.*$/s, ''))
     return this.#query
   }
 }
+
+const ROOT_TEXT_MAX = 1_024
 
 const EXPECTED =
   "'json:$.path.to[0].value', 'header:<name>', 'form:<name>', 'query:<name>' or 'body'"
@@ -112,7 +133,7 @@ export function compileLocator(option: string, text: unknown): Locator {
   }
   if (typeof text === 'string' && text.startsWith('root:')) {
     const path = findJsonPath(text.slice('root:'.length))
-    if (path !== undefined) return { header: undefined, find: ({ root }) => root?.findText(path) }
+    if (path !== undefined) return { header: undefined, find: (one) => one.findRootText(path) }
   }
   if (typeof text === 'string' && /^(form|query):./.test(text)) return fieldLocator(text)
   if (text === 'index') return { header: undefined, find: ({ index }) => String(index) }
@@ -176,6 +197,6 @@ function headerLocator(name: string): Locator {
   }
 }
 
-function findBodyHash({ delivery }: Reading): string {
-  return `body_${createHash('sha256').update(delivery.body).digest('hex')}`
+function findBodyHash({ bytes }: Reading): string {
+  return `body_${createHash('sha256').update(bytes).digest('hex')}`
 }

@@ -85,48 +85,41 @@ export type JsonPattern = readonly (string | number | typeof EVERY)[]
 export const EVERY = Symbol('every element')
 
 /**
- * The values at every place a pattern names, in the order of the text. One walk over the bytes for
- * each step, however many elements there are.
+ * The values at every place a pattern names, in the order of the text, found as they are asked for: whoever
+ * stops early has walked no further. One walk over the bytes for each step, however many elements there are.
  *
  * @param members - of two members with one name: `last`, as for `JSON.parse`, or `all` of them
  */
-export function listJsonTokens(
+export function* walkJsonTokens(
   bytes: Uint8Array,
   pattern: JsonPattern,
   outermost: OutermostMembers,
   members: 'last' | 'all' = 'last',
-): readonly JsonToken[] {
-  let tokens: readonly JsonToken[] = [{ start: skipSpace(bytes, 0), end: bytes.length }]
-  for (const [at, step] of pattern.entries()) {
-    if (at === 0 && typeof step === 'string') {
-      const values = outermost.listValues(step)
-      tokens = members === 'all' ? values : values.slice(-1)
-      continue
-    }
-    tokens = tokens.flatMap(({ start }) => listStep(bytes, start, step, members))
+): Generator<JsonToken, void> {
+  function* descend(token: JsonToken, at: number): Generator<JsonToken, void> {
+    const step = pattern[at]
+    if (step === undefined) yield token
+    else if (step === EVERY)
+      for (const element of walkElements(bytes, token.start)) yield* descend(element, at + 1)
+    else for (const value of listStep(token.start, step, at)) yield* descend(value, at + 1)
   }
-  return tokens
+  function listStep(start: number, step: string | number, at: number): readonly JsonToken[] {
+    if (typeof step === 'number') {
+      const element = findElement(bytes, start, step)
+      return element === undefined ? [] : [element]
+    }
+    const values = at === 0 ? outermost.listValues(step) : listValues(bytes, start, step)
+    return members === 'all' ? values : values.slice(-1)
+  }
+  yield* descend({ start: skipSpace(bytes, 0), end: bytes.length }, 0)
 }
 
-function listStep(
-  bytes: Uint8Array,
-  start: number,
-  step: JsonPattern[number],
-  members: 'last' | 'all',
-): readonly JsonToken[] {
+function listValues(bytes: Uint8Array, start: number, name: string): readonly JsonToken[] {
   const found: JsonToken[] = []
-  if (step === EVERY) {
-    walkElements(bytes, start, (token) => found.push(token) > 0)
-    return found
-  }
-  if (typeof step === 'number') {
-    const element = findElement(bytes, start, step)
-    return element === undefined ? [] : [element]
-  }
   walkMembers(bytes, start, (nameStart, nameEnd, value) => {
-    if (isName(bytes, nameStart, nameEnd, step)) found.push(value)
+    if (isName(bytes, nameStart, nameEnd, name)) found.push(value)
   })
-  return members === 'all' ? found : found.slice(-1)
+  return found
 }
 
 function findLastMember(bytes: Uint8Array, start: number, name: string): JsonToken | undefined {
@@ -137,7 +130,8 @@ function findLastMember(bytes: Uint8Array, start: number, name: string): JsonTok
   return found
 }
 
-function walkMembers(
+/** Visits the members of the object that begins here, in the order of the text. */
+export function walkMembers(
   bytes: Uint8Array,
   start: number,
   visit: (nameStart: number, nameEnd: number, value: JsonToken) => void,
@@ -157,25 +151,21 @@ function walkMembers(
 }
 
 function findElement(bytes: Uint8Array, start: number, index: number): JsonToken | undefined {
-  let found: JsonToken | undefined
-  walkElements(bytes, start, (token, i) => {
-    if (i === index) found = token
-    return i < index
-  })
-  return found
+  let at = 0
+  for (const element of walkElements(bytes, start)) {
+    if (at === index) return element
+    at += 1
+  }
+  return undefined
 }
 
-/** Until the list ends, or `visit` says `false`. */
-function walkElements(
-  bytes: Uint8Array,
-  start: number,
-  visit: (token: JsonToken, index: number) => boolean,
-): void {
+/** The elements of the list that begins here; none where none does. */
+export function* walkElements(bytes: Uint8Array, start: number): Generator<JsonToken, void> {
   if (bytes[start] !== OPEN_BRACKET) return
   let at = skipSpace(bytes, start + 1)
-  for (let i = 0; at < bytes.length && bytes[at] !== CLOSE_BRACKET; i++) {
+  while (at < bytes.length && bytes[at] !== CLOSE_BRACKET) {
     const end = skipValue(bytes, at)
-    if (!visit({ start: at, end }, i)) return
+    yield { start: at, end }
     at = skipSpace(bytes, end)
     if (bytes[at] !== COMMA) return
     at = skipSpace(bytes, at + 1)

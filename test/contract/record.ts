@@ -4,6 +4,7 @@ import { openStore } from '../support/store-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { claim, dead, DEADLINE_MS, done, recordOne, runOne } from '../support/store-steps.ts'
 import { recordBytesContract } from './record-bytes.ts'
+import { recordRequestsContract } from './record-requests.ts'
 import { recordVariantsContract } from './record-variants.ts'
 
 /** What every store must do when deliveries are recorded. Run by `test/contract/<engine>.test.ts`. */
@@ -140,6 +141,7 @@ export function recordContract(underTest: StoreUnderTest): void {
   revivals(underTest)
   recordVariantsContract(underTest)
   recordBytesContract(underTest)
+  recordRequestsContract(underTest)
 }
 
 function revivals(underTest: StoreUnderTest): void {

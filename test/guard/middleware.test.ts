@@ -221,6 +221,19 @@ describe.skipIf(hasNoRedis)('the middleware', () => {
     expect(app.happened).toEqual(['guard.keyless'])
   })
 
+  test('R61: refuses a delivery with more events than it may have, so that its sender keeps it', async () => {
+    let runs = 0
+    const app = await aGuardedApp(() => () => (runs += 1), { receive: { eventsMax: 2 } })
+    const reasons: string[] = []
+    app.guard.events.on('guard.keyless', ({ reason }) => reasons.push(reason))
+
+    const answer = await app.post('lists', aDelivery('', ['a', 'b', 'c']))
+
+    expect(answer.status).toBe(503)
+    expect([runs, await app.countKeys()]).toEqual([0, 0])
+    expect(reasons).toEqual(['too many events'])
+  })
+
   test('gives nothing to a request that did not come through it', async () => {
     const { guard } = await aGuardedApp(() => () => undefined)
 

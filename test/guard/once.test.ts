@@ -116,8 +116,8 @@ describe.skipIf(hasNoRedis)('a guard', () => {
   test('hands out the idempotency keys that an inbox handler named guard would', async () => {
     const { guard } = await aGuard()
     const { deriveIdempotencyKey } = await import('../../src/work/idempotency-key.ts')
-    const { draftEvent } = await import('../../src/receive/identity.ts')
-    const draft = draftEvent(
+    const { draftEvents } = await import('../../src/receive/identity.ts')
+    const [draft] = draftEvents(
       {
         sourceName: 'orders',
         source: { sameBytes: 'run', redelivery: 'retry' } as never,
@@ -130,9 +130,9 @@ describe.skipIf(hasNoRedis)('a guard', () => {
         },
         verdict: { ok: true, secret: '' },
       },
-      { key: 'evt_1', type: 'x' },
+      [{ key: 'evt_1', type: 'x' }],
     )
-    const keyHash = Buffer.from(draft.keyHash, 'latin1').toString('hex')
+    const keyHash = Buffer.from(draft?.keyHash ?? '', 'latin1').toString('hex')
 
     const outcome = await guard.once('orders', 'evt_1', ({ idempotencyKey }) => [
       idempotencyKey(),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { generateIndexes } from '../../scripts/generate-provider-indexes.ts'
-import { draftEvent } from '../../src/receive/identity.ts'
+import { draftEvents } from '../../src/receive/identity.ts'
 import { makeSubject } from '../../src/testing/check-subject.ts'
 import { listProviderChecks } from '../../src/testing/index.ts'
 import { findCase } from './find-case.ts'
@@ -34,11 +34,11 @@ for (const [slug, provider] of PROVIDERS) {
       const shown = [secret, Buffer.from(secret).toString('base64')]
       for (const type of types) {
         const delivery = deliver({ type })
-        for (const identified of source.identify(delivery)) {
-          const verdict = { ok: true, secret: 'label' } as const
-          const context = { sourceName: 'source', source, delivery, verdict }
-          const { body, headers } = draftEvent(context, identified)
-          const kept = Buffer.from(body).toString() + JSON.stringify(headers)
+        const verdict = { ok: true, secret: 'label' } as const
+        const context = { sourceName: 'source', source, delivery, verdict }
+        for (const draft of draftEvents(context, source.identify(delivery))) {
+          const { body, request = body, headers } = draft
+          const kept = Buffer.concat([body, request]).toString() + JSON.stringify(headers)
 
           for (const text of shown) expect(kept).not.toContain(text)
         }

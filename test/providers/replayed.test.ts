@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import type { Delivery } from '../../src/model/delivery.ts'
 import type { BelievedVerdict } from '../../src/model/source.ts'
 import { mailgun, paypal, sanity, webflow } from '../../src/providers/index.ts'
-import { draftEvent } from '../../src/receive/identity.ts'
+import { draftEvents } from '../../src/receive/identity.ts'
 import { makeSubject, sampleKey } from '../../src/testing/check-subject.ts'
 import { sign } from '../../src/testing/index.ts'
 import { openReceivingInbox } from '../support/receiving-inbox.ts'
@@ -115,7 +115,7 @@ describe('R54: a signed time has a window', () => {
     const [event] = source.identify(delivery)
     if (event === undefined) throw new Error('no event')
     const draft = (verdict: BelievedVerdict) =>
-      draftEvent({ sourceName: 'source', source, delivery, verdict }, event)
+      draftEvents({ sourceName: 'source', source, delivery, verdict }, [event])[0]
     const quarantine = 'outside the time window'
 
     expect(draft({ ok: true, secret: '1' })).toMatchObject({ redelivery: 'retry' })

@@ -26,6 +26,8 @@ export function anEventDraft(input: EventDraftInput = {}): EventDraft {
     secret: 'secret-1',
     redelivery: 'retry',
     contentHash: sameBytes === 'run' ? undefined : sha256('content', source, fingerprint),
+    quarantine: key === undefined ? 'no key' : undefined,
+    request: undefined,
     ...input,
     source,
     key,

@@ -6,6 +6,9 @@ const LONG = [
   'test/contract/postgres.test.ts',
   'test/contract/postgres-15.test.ts',
   'test/inbox/postgres.test.ts',
+  'test/inbox/batches-postgres.test.ts',
+  'test/inbox/batches-sqlite.test.ts',
+  'test/providers/batch-growth.test.ts',
 ]
 
 /** Vitest begins with the largest files where it has not measured them, and these are the smallest. */

@@ -40,6 +40,7 @@ describe('createInbox refuses', () => {
       },
       'receive.inFlightBytesMax',
     ],
+    ['R61: no event at all', { receive: { eventsMax: 0 } }, 'receive.eventsMax'],
     ['an unknown worker option', { worker: { threads: 2 } }, 'worker.threads'],
     ['a concurrency of zero', { worker: { concurrency: 0 } }, 'worker.concurrency'],
     ['options that are no object', { worker: true }, 'worker'],

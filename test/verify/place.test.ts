@@ -75,6 +75,18 @@ describe('parts of a body', () => {
     )
   })
 
+  test('are cut no further than they are asked for', () => {
+    const bytes = Buffer.from('{"e":[{"n":1},{"n":2},{"n":3}]}')
+    const slices = JsonBody.find(bytes)?.walkSlices(['e', EVERY, 'n'])
+
+    const first = slices?.next().value
+    // Whoever had walked on by now would know of all three.
+    bytes.fill(' ', bytes.indexOf(',{"n":2}'), bytes.indexOf(']'))
+
+    expect(String(first)).toBe('1')
+    expect([...(slices ?? [])]).toEqual([])
+  })
+
   test('can be left out at any depth, and once where they overlap', () => {
     const body = JsonBody.find(Buffer.from('{"a":{"t":1,"k":2},"l":[{"t":3},{"t":4}]}'))
     const without = (...paths: readonly string[]) =>

@@ -22,6 +22,7 @@ import type {
   WorkerBeat,
   WorkerSlot,
 } from '../contract.ts'
+import { numberDrafts } from '../numbered-draft.ts'
 import { checkServer } from './check-server.ts'
 import { GroupClaimer } from './claim-group.ts'
 import { Connections } from './connections.ts'
@@ -45,6 +46,7 @@ import { countEvents } from './sql/count-events.ts'
 import { ensurePartitions } from './sql/ensure-partitions.ts'
 import { findEvent } from './sql/find-event.ts'
 import { findOutcome } from './sql/find-outcome.ts'
+import { findRequest } from './sql/find-request.ts'
 import { forgetEvent } from './sql/forget-event.ts'
 import { listDead } from './sql/list-dead.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
@@ -122,12 +124,10 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
     { deadlineMs }: { deadlineMs: number },
   ): Promise<readonly Recorded[]> {
     if (drafts.length === 0) return []
-    const numbered = drafts.map((draft) => ({
-      id: this.#nextId(),
-      topic: this.#topics.of(draft.source, draft.type),
-      draft,
-    }))
-    return this.#recorder.record(numbered, deadlineMs)
+    return this.#recorder.record(
+      numberDrafts(drafts, { newId: this.#nextId, topics: this.#topics }),
+      deadlineMs,
+    )
   }
 
   async beat(since: Date | undefined): Promise<Beat> {
@@ -281,6 +281,12 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
   async findEvent(eventId: EventId): Promise<EventRecord | undefined> {
     return isEventId(eventId)
       ? this.connections.use(async (connection) => findEvent(connection, eventId))
+      : undefined
+  }
+
+  async findRequest(eventId: EventId): Promise<Uint8Array | undefined> {
+    return isEventId(eventId)
+      ? this.connections.use(async (connection) => findRequest(connection, eventId))
       : undefined
   }
 

@@ -25,6 +25,13 @@ import { CREATE_SETTLE_RESTING } from './sql/settle.ts'
 export const WORK_SCHEMA = `
 -- Whether the body can be handed over as text: half the size of hex, and no decoding.
 alter table {schema}.events add column is_text boolean not null default false;
+-- The request that an event is a part of, kept once for all its events.
+alter table {schema}.events add column request_id uuid;
+create table {schema}.requests (
+  id   uuid  primary key,
+  body bytea not null
+) partition by range (id);
+create table {schema}.requests_default partition of {schema}.requests default;
 -- How large the body is, so that a claim can stop before it reads more than it can hold.
 alter table {schema}.queue add column bytes integer not null default 0;
 

@@ -124,6 +124,17 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   { version: 2, name: 'the outbox', sql: CREATE_OUTBOX },
   { version: 3, name: 'steps', sql: STEPS_SCHEMA },
+  {
+    version: 4,
+    name: 'requests',
+    // What an event is a part of, kept once for all its events.
+    sql: `
+  alter table {prefix}events add column request_id text;
+  create table {prefix}requests (
+    id text not null primary key,
+    body blob not null
+  ) strict;`,
+  },
 ]
 
 const TABLE_EXISTS = `

@@ -21,6 +21,7 @@ import type {
   WorkerBeat,
   WorkerSlot,
 } from '../contract.ts'
+import { numberDrafts } from '../numbered-draft.ts'
 import { claimGroup } from './claim.ts'
 import type { ClaimContext } from './claim.ts'
 import { Connections } from './connections.ts'
@@ -40,6 +41,7 @@ import { countDeliveries } from './sql/count-deliveries.ts'
 import { countEvents } from './sql/count-events.ts'
 import { findEvent } from './sql/find-event.ts'
 import { findOutcome } from './sql/find-outcome.ts'
+import { findRequest } from './sql/find-request.ts'
 import { forgetEvent } from './sql/forget-event.ts'
 import { listDead } from './sql/list-dead.ts'
 import { listDeadWorkers } from './sql/list-dead-workers.ts'
@@ -99,13 +101,10 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
     { deadlineMs }: { deadlineMs: number },
   ): Promise<readonly Recorded[]> {
     const known = await this.findKnown(drafts)
-    const rest = drafts
-      .filter((_, index) => known[index] === undefined)
-      .map((draft) => ({
-        id: this.#newId(),
-        topic: this.#topics.of(draft.source, draft.type),
-        draft,
-      }))
+    const rest = numberDrafts(
+      drafts.filter((_, index) => known[index] === undefined),
+      { newId: this.#newId, topics: this.#topics },
+    )
     if (rest.length === 0) return known.filter((recorded) => recorded !== undefined)
 
     const { identity, writer } = this.connections.getOpen()
@@ -276,6 +275,10 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
 
   findEvent(eventId: EventId): Promise<EventRecord | undefined> {
     return this.connections.read((reader) => findEvent(reader, eventId))
+  }
+
+  findRequest(eventId: EventId): Promise<Uint8Array | undefined> {
+    return this.connections.read((reader) => findRequest(reader, eventId))
   }
 
   listEventsByKey(source: string, key: string): Promise<readonly EventRecord[]> {

@@ -1,29 +1,25 @@
 import { isUtf8 } from 'node:buffer'
+import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import type { Digest } from '../../../model/digest.ts'
-import type { EventDraft, EventId } from '../../../model/event.ts'
-import type { Topic } from '../../../model/topic.ts'
+import type { EventDraft } from '../../../model/event.ts'
+import { listRequests } from '../../numbered-draft.ts'
+import type { NumberedDraft } from '../../numbered-draft.ts'
 import { byteaArray, digestArray, plainArray, textArray, timestampArray } from '../binary-array.ts'
 
-/** A draft with the id it will have if it turns out to be new. */
-export interface NumberedDraft {
-  readonly id: EventId
-  readonly topic: Topic
-  readonly draft: EventDraft
-}
-
 // $1 id  $2 source  $3 event key  $4 type  $5 key hash  $6 fingerprint  $7 content hash
-// $8 body  $9 headers  $10 received at  $11 occurred at  $12 secret  $13 is text  $14 topic
+// $8 body  $9 headers  $10 received at  $11 occurred at  $12 secret  $13 is text  $14 topic  $15 quarantine
+// $16 request id
 export const DRAFTS = `
          unnest($1::uuid[], $2::text[], $3::bytea[], $4::text[], $5::bytea[], $6::bytea[], $7::bytea[],
                 $8::bytea[], $9::text[], $10::timestamptz[], $11::timestamptz[], $12::text[],
-                $13::boolean[], $14::bigint[])
+                $13::boolean[], $14::bigint[], $15::text[], $16::uuid[])
            with ordinality
            as draft (id, source, event_key, type, key_hash, fingerprint, content_hash,
-                     body, headers, received_at, occurred_at, secret, is_text, topic, ord)`
+                     body, headers, received_at, occurred_at, secret, is_text, topic, quarantine, request_id, ord)`
 
 export const EVENT_COLUMNS = `
-         id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text,
-         topic`
+         id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text, topic,
+         request_id`
 
 /** The parameters of `DRAFTS`. */
 export function draftValues(drafts: readonly NumberedDraft[]): unknown[] {
@@ -37,13 +33,37 @@ export function draftValues(drafts: readonly NumberedDraft[]): unknown[] {
     digestArray(list.map(({ fingerprint }) => fingerprint)),
     digestArray(list.map((draft) => findContentHash(draft) ?? null)),
     byteaArray(list.map(({ body }) => body)),
-    textArray(list.map(({ headers }) => JSON.stringify(headers))),
+    textArray(list.map(headerTexts())),
     timestampArray(list.map(({ receivedAt }) => receivedAt.getTime())),
     timestampArray(list.map(({ occurredAt }) => storableTime(occurredAt))),
     textArray(list.map(({ secret }) => secret)),
     plainArray(list.map(({ body }) => (isText(body) ? 't' : 'f'))),
     plainArray(drafts.map(({ topic }) => topic)),
+    // Where there is nothing to say, as nearly always, `unnest` fills up with nulls.
+    list.some(({ quarantine }) => quarantine !== undefined)
+      ? textArray(list.map(({ quarantine }) => quarantine ?? null))
+      : null,
+    drafts.some(({ requestId }) => requestId !== undefined)
+      ? plainArray(drafts.map(({ requestId }) => requestId ?? 'null'))
+      : null,
   ]
+}
+
+/** The requests that the drafts are parts of: their ids, and their bodies. */
+export function requestValues(drafts: readonly NumberedDraft[]): unknown[] {
+  const requests = listRequests(drafts)
+  if (requests.size === 0) return [null, null]
+  return [plainArray([...requests.keys()]), byteaArray([...requests.values()])]
+}
+
+/** The events of one delivery share their headers: ten thousand of them need not be written ten thousand times. */
+function headerTexts(): (draft: EventDraft) => string {
+  const texts = new Map<DeliveryHeaders, string>()
+  return ({ headers }) => {
+    const text = texts.get(headers) ?? JSON.stringify(headers)
+    texts.set(headers, text)
+    return text
+  }
 }
 
 /** What PostgreSQL can hand over as text, byte for byte. */

@@ -38,7 +38,7 @@ interface Partition {
   readonly to: string
 }
 
-const PARENTS = ['events', 'outcomes', 'attempts']
+const PARENTS = ['events', 'requests', 'outcomes', 'attempts']
 const WEEKS = 3
 const WEEK_MS = 7 * 24 * 3_600_000
 /** 1970-01-05, the first Monday. */

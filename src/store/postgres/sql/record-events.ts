@@ -6,8 +6,9 @@
 
 import type { EventDraft, EventId, Recorded } from '../../../model/event.ts'
 import type { Connection } from '../connection.ts'
+import { isOutsideWindow } from '../../numbered-draft.ts'
+import type { NumberedDraft } from '../../numbered-draft.ts'
 import { findContentHash } from './draft-values.ts'
-import type { NumberedDraft } from './draft-values.ts'
 import { recordKnown } from './record-known.ts'
 import { recordNew } from './record-new.ts'
 
@@ -20,9 +21,9 @@ export async function recordEvents(
   connection: Connection,
   drafts: readonly NumberedDraft[],
 ): Promise<readonly Recorded[]> {
-  const apart = drafts.filter(({ draft }) => draft.quarantine !== undefined)
+  const apart = drafts.filter(({ draft }) => isOutsideWindow(draft))
   if (apart.length === 0) return recordInOrder(connection, drafts, 0)
-  const others = drafts.filter(({ draft }) => draft.quarantine === undefined)
+  const others = drafts.filter(({ draft }) => !isOutsideWindow(draft))
   const answers = await recordInOrder(connection, [...others, ...apart], apart.length)
   const places = new Map([...others, ...apart].map(({ id }, at) => [id, at]))
   return drafts.map(({ id }) => answers[places.get(id) as number] as Recorded)
@@ -61,12 +62,12 @@ export function answersOf(drafts: readonly NumberedDraft[]): Recorded[] {
  */
 export function isSeparable(drafts: readonly NumberedDraft[]): boolean {
   return drafts.every(
-    ({ draft }) => findContentHash(draft) === undefined && draft.quarantine === undefined,
+    ({ draft }) => findContentHash(draft) === undefined && !isOutsideWindow(draft),
   )
 }
 
 function asNew(eventId: EventId, draft: EventDraft): Recorded {
-  return draft.key === undefined
-    ? { status: 'quarantined', eventId, reason: 'no key' }
-    : { status: 'accepted', eventId }
+  return draft.quarantine === undefined
+    ? { status: 'accepted', eventId }
+    : { status: 'quarantined', eventId, reason: draft.quarantine }
 }

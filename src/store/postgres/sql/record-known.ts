@@ -18,9 +18,16 @@
 import { digestBytes, variantDigestOf } from '../../../model/digest.ts'
 import type { Digest } from '../../../model/digest.ts'
 import type { EventId, Recorded } from '../../../model/event.ts'
+import { isOutsideWindow } from '../../numbered-draft.ts'
 import type { Connection } from '../connection.ts'
 import { digestArray, plainArray, textArray } from '../binary-array.ts'
-import { DRAFTS, EVENT_COLUMNS, draftValues, findContentHash } from './draft-values.ts'
+import {
+  DRAFTS,
+  EVENT_COLUMNS,
+  draftValues,
+  findContentHash,
+  requestValues,
+} from './draft-values.ts'
 import type { UnsettledDraft } from './record-new.ts'
 
 /** A key was there at the insert and gone at the look: pruned or forgotten in between. */
@@ -52,17 +59,21 @@ const CLAIM = `
 const GIVE_BACK = `
   delete from {schema}.keys where hash = any($1::bytea[])`
 
-// $1 to $14 drafts  $15 states  $16 reasons
+// $1 to $16 drafts  $17 and $18 their requests  $19 states  $20 reasons
 const STORE_PARKED = `
   with draft as materialized (
          select * from ${DRAFTS}),
        stored as (
          insert into {schema}.events (${EVENT_COLUMNS})
-         select ${EVENT_COLUMNS} from draft)
+         select ${EVENT_COLUMNS} from draft),
+       kept as (
+         insert into {schema}.requests (id, body)
+         select * from unnest($17::uuid[], $18::bytea[])
+             on conflict do nothing)
   insert into {schema}.queue (event_id, topic, run_at, parked, reason, bytes)
   select draft.id, draft.topic, clock_timestamp(), state.parked, state.reason, octet_length(draft.body)
     from draft
-    join unnest($15::text[], $16::text[]) with ordinality as state (parked, reason, ord) using (ord)`
+    join unnest($19::text[], $20::text[]) with ordinality as state (parked, reason, ord) using (ord)`
 
 // $1 hashes, all claimed by this transaction  $2 the events they shall stand for
 const MOVE_KEYS = `
@@ -139,7 +150,7 @@ function findParking(
   if (content !== undefined && content.fingerprint !== fingerprint)
     return { state: 'conflict', reason: 'same signature, other content' }
   const isRenamed = content !== undefined && draft.sameBytes === 'duplicate'
-  return draft.quarantine === undefined || isRenamed
+  return draft.quarantine === undefined || !isOutsideWindow(draft) || isRenamed
     ? undefined
     : { state: 'quarantined', reason: draft.quarantine }
 }
@@ -270,7 +281,7 @@ class Plan {
       this.#move(draft.id, draft.draft.keyHash, owner)
       return
     }
-    const reason = draft.draft.key === undefined ? 'no key' : 'same bytes under another key'
+    const reason = draft.draft.quarantine ?? 'same bytes under another key'
     this.answers.set(draft.at, { status: 'quarantined', eventId: draft.id, reason })
     this.parked.push({ draft, state: 'quarantined', reason })
   }
@@ -297,8 +308,10 @@ async function write(
     ])
   }
   if (parked.length > 0) {
+    const drafts = parked.map(({ draft }) => draft)
     await connection.query(STORE_PARKED, [
-      ...draftValues(parked.map(({ draft }) => draft)),
+      ...draftValues(drafts),
+      ...requestValues(drafts),
       textArray(parked.map(({ state }) => state)),
       textArray(parked.map(({ reason }) => reason)),
     ])

@@ -17,8 +17,8 @@
  */
 
 import type { Connection } from '../connection.ts'
-import { draftValues } from './draft-values.ts'
-import type { NumberedDraft } from './draft-values.ts'
+import type { NumberedDraft } from '../../numbered-draft.ts'
+import { draftValues, requestValues } from './draft-values.ts'
 
 /** Part of migration 4: once that is released, a change needs a migration of its own. */
 export const CREATE_RECORD_NEW = `
@@ -27,7 +27,8 @@ export const CREATE_RECORD_NEW = `
 create function {schema}.record_new(
   ids uuid[], sources text[], event_keys bytea[], types text[], key_hashes bytea[], fingerprints bytea[],
   content_hashes bytea[], bodies bytea[], header_texts text[], received timestamptz[], occurred timestamptz[],
-  secrets text[], are_text boolean[], topics bigint[], lock_timeout_ms integer)
+  secrets text[], are_text boolean[], topics bigint[], quarantines text[], request_ids uuid[], requests uuid[],
+  request_bodies bytea[], lock_timeout_ms integer)
 returns table (ord bigint, has_key boolean, has_content boolean)
 language plpgsql as $record_new$
 #variable_conflict use_column
@@ -58,15 +59,18 @@ begin
   if claimed = cardinality(ids) + watched then
     insert into {schema}.events
            (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text,
-            topic)
+            topic, request_id)
     select * from unnest(ids, sources, event_keys, types, key_hashes, bodies, header_texts, received, occurred,
-                         secrets, are_text, topics);
+                         secrets, are_text, topics, request_ids);
     insert into {schema}.queue (event_id, topic, run_at, parked, reason, bytes)
-    select id, topic, clock_timestamp(),
-           case when event_key is null then 'quarantined' end,
-           case when event_key is null then 'no key' end,
+    select id, topic, clock_timestamp(), case when quarantine is not null then 'quarantined' end, quarantine,
            octet_length(body)
-      from unnest(ids, topics, event_keys, bodies) as draft (id, topic, event_key, body);
+      from unnest(ids, topics, quarantines, bodies) as draft (id, topic, quarantine, body);
+    if requests is not null then
+      insert into {schema}.requests (id, body)
+      select * from unnest(requests, request_bodies)
+          on conflict do nothing;
+    end if;
     return;
   end if;
 
@@ -78,26 +82,31 @@ begin
                 exists (select from {schema}.keys k
                          where k.hash = content_hash and k.event_id = id) as has_content
            from unnest(ids, sources, event_keys, types, key_hashes, content_hashes, bodies, header_texts,
-                       received, occurred, secrets, are_text, topics)
+                       received, occurred, secrets, are_text, topics, quarantines, request_ids)
            with ordinality
            as draft (id, source, event_key, type, key_hash, content_hash, body, headers,
-                     received_at, occurred_at, secret, is_text, topic, ord)),
+                     received_at, occurred_at, secret, is_text, topic, quarantine, request_id, ord)),
+       fresh as (
+         select * from draft
+          where has_key and (content_hash is null or has_content)),
        stored as (
          insert into {schema}.events
                 (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text,
-                 topic)
+                 topic, request_id)
          select id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text,
-                topic
-           from draft
-          where has_key and (content_hash is null or has_content)
-         returning id, topic, event_key, body),
+                topic, request_id
+           from fresh),
        queued as (
          insert into {schema}.queue (event_id, topic, run_at, parked, reason, bytes)
-         select id, topic, clock_timestamp(),
-                case when event_key is null then 'quarantined' end,
-                case when event_key is null then 'no key' end,
+         select id, topic, clock_timestamp(), case when quarantine is not null then 'quarantined' end, quarantine,
                 octet_length(body)
-           from stored)
+           from fresh),
+       kept as (
+         insert into {schema}.requests (id, body)
+         select id, body
+           from unnest(requests, request_bodies) as request (id, body)
+          where id in (select request_id from fresh)
+             on conflict do nothing)
   select ord, has_key, has_content
     from draft
    where not (has_key and (content_hash is null or has_content))
@@ -105,10 +114,11 @@ begin
 end
 $record_new$;`
 
-// $1 to $14 drafts  $15 lock timeout in ms, where the call is a transaction of its own
+// $1 to $16 drafts  $17 and $18 their requests  $19 lock timeout in ms, where the call is a transaction of its own
 const RECORD_NEW = `
   select ord, has_key, has_content
-    from {schema}.record_new($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+    from {schema}.record_new(
+         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
 
 /** A draft that is known already, or whose content is. */
 export interface UnsettledDraft extends NumberedDraft {
@@ -125,7 +135,11 @@ export async function recordNew(
   connection: Connection,
   drafts: readonly NumberedDraft[],
 ): Promise<readonly UnsettledDraft[]> {
-  const { rows } = await connection.query<Column>(RECORD_NEW, [...draftValues(drafts), null])
+  const { rows } = await connection.query<Column>(RECORD_NEW, [
+    ...draftValues(drafts),
+    ...requestValues(drafts),
+    null,
+  ])
   return rows.map((row) => asUnsettled(drafts, row))
 }
 
@@ -141,6 +155,7 @@ export async function recordNewAtOnce(
 ): Promise<readonly UnsettledDraft[]> {
   const { rows } = await connection.commitQuery<Column>(RECORD_NEW, [
     ...draftValues(drafts),
+    ...requestValues(drafts),
     lockTimeoutMs,
   ])
   return rows.map((row) => asUnsettled(drafts, row))

@@ -13,10 +13,11 @@
 import { digestBytes, variantDigestOf } from '../../../model/digest.ts'
 import type { Digest } from '../../../model/digest.ts'
 import type { EventDraft, EventId, Recorded } from '../../../model/event.ts'
-import type { QuarantineReason } from '../../../model/source.ts'
+import type { QuarantineReason } from '../../../model/quarantine-reason.ts'
+import { isOutsideWindow } from '../../numbered-draft.ts'
+import type { NumberedDraft } from '../../numbered-draft.ts'
 import type { Connection } from '../connection.ts'
-import { eventValues, recordNew } from './record-new.ts'
-import type { NumberedDraft } from './record-new.ts'
+import { eventValues, keepRequests, recordNew } from './record-new.ts'
 import { retryEvent } from './retry-event.ts'
 
 // 1 hash
@@ -38,8 +39,8 @@ const INSERT_KEY = `
 
 const INSERT_EVENT = `
   insert into {prefix}events
-         (id, source, event_key, type, topic, key_hash, body, headers, received_at, occurred_at, secret)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+         (id, source, event_key, type, topic, key_hash, body, headers, received_at, occurred_at, secret, request_id)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // 1 event id  2 topic  3 parked  4 parked reason
 const INSERT_QUEUE = `
@@ -81,7 +82,7 @@ function recordEvent(connection: Connection, numbered: NumberedDraft): Recorded 
     insertKey(connection, draft.keyHash, draft, first.eventId)
     return recordSame(connection, draft, first)
   }
-  if (draft.quarantine !== undefined)
+  if (draft.quarantine !== undefined && isOutsideWindow(draft))
     return recordBeside(connection, numbered, {
       status: 'quarantined',
       reason: draft.quarantine,
@@ -126,7 +127,7 @@ function recordBeside(
   if (same !== undefined) return { status: 'duplicate', eventId: same.eventId }
   insertKey(connection, variant, draft, eventId)
   if (draft.contentHash !== undefined) insertKey(connection, draft.contentHash, draft, eventId)
-  connection.run(INSERT_EVENT, eventValues(numbered))
+  insertEvent(connection, numbered)
   connection.run(INSERT_QUEUE, [eventId, topic, status, reason])
   return status === 'conflict' ? { status, eventId } : { status, eventId, reason }
 }
@@ -139,20 +140,15 @@ function recordOneNew(
   const { id: eventId, topic, draft } = numbered
   insertKey(connection, draft.keyHash, draft, eventId)
   if (draft.contentHash !== undefined) insertKey(connection, draft.contentHash, draft, eventId)
-  connection.run(INSERT_EVENT, eventValues(numbered))
+  insertEvent(connection, numbered)
 
-  const reason = findQuarantineReason(draft, seenBefore)
+  const reason = draft.quarantine ?? (seenBefore ? 'same bytes under another key' : undefined)
   if (reason === undefined) {
     connection.run(INSERT_QUEUE, [eventId, topic, null, null])
     return accepted(eventId)
   }
   connection.run(INSERT_QUEUE, [eventId, topic, 'quarantined', reason])
   return { status: 'quarantined', eventId, reason }
-}
-
-function findQuarantineReason(draft: EventDraft, seenBefore: boolean): Recorded['reason'] {
-  if (draft.key === undefined) return 'no key'
-  return seenBefore ? 'same bytes under another key' : undefined
 }
 
 interface KnownKey {
@@ -186,4 +182,9 @@ function insertKey(
   eventId: EventId,
 ): void {
   connection.run(INSERT_KEY, [digestBytes(hash), eventId, digestBytes(draft.fingerprint)])
+}
+
+function insertEvent(connection: Connection, numbered: NumberedDraft): void {
+  connection.run(INSERT_EVENT, eventValues(numbered))
+  keepRequests(connection, [numbered])
 }

@@ -10,8 +10,9 @@
 
 import { digestBytes } from '../../../model/digest.ts'
 import type { Digest } from '../../../model/digest.ts'
-import type { EventDraft, EventId } from '../../../model/event.ts'
-import type { Topic } from '../../../model/topic.ts'
+import type { EventId } from '../../../model/event.ts'
+import { listRequests } from '../../numbered-draft.ts'
+import type { NumberedDraft } from '../../numbered-draft.ts'
 import type { Connection } from '../connection.ts'
 
 /** Rows in one statement, largest first. Each is a text of its own, prepared once. */
@@ -24,31 +25,28 @@ const INSERT_KEYS = textsOf(
 )
 const INSERT_EVENTS = textsOf(
   `insert into {prefix}events
-          (id, source, event_key, type, topic, key_hash, body, headers, received_at, occurred_at, secret) values`,
-  '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+          (id, source, event_key, type, topic, key_hash, body, headers, received_at, occurred_at, secret, request_id)
+   values`,
+  '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
 )
 const INSERT_QUEUED = textsOf(
   'insert into {prefix}queue (event_id, topic, run_at) values',
   "(?, ?, cast(unixepoch('subsec') * 1000 as integer))",
 )
 
+// 1 id  2 body
+const INSERT_REQUEST = `
+  insert into {prefix}requests (id, body)
+  values (?, ?)
+      on conflict do nothing`
+
 // 1 hash  2 event id
 const DELETE_KEY = `
   delete from {prefix}keys where hash = ? and event_id = ?`
 
-/** A draft with the id it will have if it turns out to be new. */
-export interface NumberedDraft {
-  readonly id: EventId
-  readonly topic: Topic
-  readonly draft: EventDraft
-}
-
 /** Whether all of them were new, and are stored. If not, nothing is. Inside a write transaction. */
 export function recordNew(connection: Connection, drafts: readonly NumberedDraft[]): boolean {
-  if (
-    drafts.some(({ draft: { key, quarantine } }) => key === undefined || quarantine !== undefined)
-  )
-    return false
+  if (drafts.some(({ draft }) => draft.quarantine !== undefined)) return false
   const keys = drafts.flatMap(keysOf)
   if (insertAll(connection, INSERT_KEYS, keys) !== keys.length) {
     for (const [hash, eventId] of keys) connection.run(DELETE_KEY, [hash, eventId])
@@ -60,7 +58,13 @@ export function recordNew(connection: Connection, drafts: readonly NumberedDraft
     INSERT_QUEUED,
     drafts.map(({ id, topic }) => [id, topic]),
   )
+  keepRequests(connection, drafts)
   return true
+}
+
+/** Keeps the requests that these are parts of, where they are not kept yet. */
+export function keepRequests(connection: Connection, drafts: readonly NumberedDraft[]): void {
+  for (const [id, body] of listRequests(drafts)) connection.run(INSERT_REQUEST, [id, body])
 }
 
 /** The hashes that may be seen once: the key's, and the content's where that is watched. */
@@ -72,7 +76,7 @@ function keysOf({ id, draft }: NumberedDraft): readonly (readonly unknown[])[] {
 }
 
 /** What a row of the table of events holds, in the order of its columns. */
-export function eventValues({ id, topic, draft }: NumberedDraft): readonly unknown[] {
+export function eventValues({ id, topic, draft, requestId }: NumberedDraft): readonly unknown[] {
   return [
     id,
     draft.source,
@@ -86,6 +90,7 @@ export function eventValues({ id, topic, draft }: NumberedDraft): readonly unkno
     draft.receivedAt.getTime(),
     draft.occurredAt?.getTime(),
     draft.secret,
+    requestId,
   ]
 }
 
