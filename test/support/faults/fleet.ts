@@ -87,7 +87,7 @@ export class Fleet {
     await subject.closed
     const isTold = end === 0 || end === 'SIGKILL'
     if (isTold && !subject.errors.includes('the event loop was blocked')) return
-    const words = `${subject.failure ?? ''} ${subject.errors.slice(-1_000)}`.trim()
+    const words = `${subject.failure ?? ''}\n${subject.errors.slice(0, 1_500)}`.trim()
     this.#collapsed.push(`a ${kind} ended by itself (${end}): ${words}`)
   }
 }
