@@ -1,46 +1,52 @@
 /**
- * Kills receivers, workers and the database at random while deliveries come in, then counts.
+ * Kills, cuts off and crowds out receivers, workers and the database at random while deliveries come in, then
+ * counts what took effect.
  *
- *     npm run crash -- --minutes 10 --seed 42 --store postgres
+ *     npm run crash -- --minutes 10 --seed 42 --store postgres --faults kills,outages
  *
  * The seed decides what is sent and which faults come in which order; when a fault meets which
- * statement is up to the machine, so that a seed repeats the plan and not the run. Exits with 1 and the
- * first promise that was broken.
+ * statement is up to the machine, so that a seed repeats the plan and not the run. Says what it counted for each
+ * store, and exits with 1 and the first promise that was broken, if one was.
  *
  * @module
  */
 
 import { parseArgs } from 'node:util'
-import { fromPartner } from '../test/support/faults/fault-sources.ts'
-import type { ScriptedEvent } from '../test/support/faults/fault-sources.ts'
+import { countEffects } from './crash/count-effects.ts'
+import type { Counts } from './crash/count-effects.ts'
+import { sleep } from './crash/crash-run.ts'
+import type { CrashRun, Fault } from './crash/crash-run.ts'
+import { CutProxy } from './crash/cut-proxy.ts'
+import { FAULT_FAMILIES, FAULT_FAMILY_NAMES } from './crash/fault-families.ts'
+import type { FaultFamily } from './crash/fault-families.ts'
+import { createFleetConfig } from './crash/fleet-config.ts'
+import { reportRun } from './crash/report-run.ts'
+import { sendUntilOver } from './crash/send-events.ts'
 import { Fleet } from '../test/support/faults/fleet.ts'
 import { createPostgres, createSqlite } from '../test/support/faults/make-database.ts'
-import type { Engine, FaultDatabase } from '../test/support/faults/make-database.ts'
-import { post } from '../test/support/faults/post.ts'
+import type { Engine, MadeDatabase } from '../test/support/faults/make-database.ts'
 import { Random } from '../test/support/faults/random.ts'
-import { startAgain } from '../test/support/faults/start-again.ts'
 import { startPostgres } from '../test/support/postgres/start-postgres.ts'
-import type { PostgresServer } from '../test/support/postgres/start-postgres.ts'
 
-const SENDERS = 6
-const QUIET_LIMIT_MS = 120_000
+const QUIET_LIMIT_MS = 180_000
+/** How often a fault with the weight 1 is in a deck. */
+const CARDS = 2
 
-interface Run {
-  readonly database: FaultDatabase
-  readonly server: PostgresServer | undefined
-  readonly fleet: Fleet
-  readonly random: Random
-  /** What was answered 200, and so must be there once. */
-  readonly acknowledged: Map<string, ScriptedEvent>
-  readonly faults: Map<string, number>
-  isOver: boolean
+interface Plan {
+  readonly minutes: number
+  readonly seed: number
+  readonly engines: readonly Engine[]
+  readonly families: readonly FaultFamily[]
 }
 
 async function main(): Promise<void> {
-  const { minutes, seed, engines } = readArguments()
-  console.log(`seed ${seed}, ${minutes} minutes on ${engines.join(' and ')}`)
+  const plan = readArguments()
+  const { minutes, seed, engines, families } = plan
+  console.log(
+    `seed ${seed}, ${minutes} minutes on ${engines.join(' and ')}, with ${families.join(', ')}`,
+  )
   for (const engine of engines) {
-    const broken = await runOn(engine, { seed, durationMs: (minutes * 60_000) / engines.length })
+    const broken = await runOn(engine, plan)
     if (broken === undefined) continue
     console.error(`BROKEN on ${engine} with seed ${seed}: ${broken}`)
     process.exit(1)
@@ -48,214 +54,125 @@ async function main(): Promise<void> {
   process.exit(0)
 }
 
-function readArguments(): { minutes: number; seed: number; engines: readonly Engine[] } {
+function readArguments(): Plan {
   const { values } = parseArgs({
-    options: { minutes: { type: 'string' }, seed: { type: 'string' }, store: { type: 'string' } },
+    options: {
+      minutes: { type: 'string', default: '10' },
+      seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+      store: { type: 'string', default: 'both' },
+      faults: { type: 'string', default: FAULT_FAMILY_NAMES.join(',') },
+    },
   })
-  const minutes = Number(values.minutes ?? '10')
-  const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
-  const store = values.store ?? 'both'
-  const isKnown = ['postgres', 'sqlite', 'both'].includes(store)
-  if (!(minutes > 0) || !Number.isSafeInteger(seed) || !isKnown) {
-    console.error('Usage: crash [--minutes N] [--seed N] [--store postgres|sqlite|both]')
+  const minutes = Number(values.minutes)
+  const seed = Number(values.seed)
+  const families = values.faults.split(',') as FaultFamily[]
+  const isKnown = ['postgres', 'sqlite', 'both'].includes(values.store)
+  const areKnown = families.every((family) => FAULT_FAMILY_NAMES.includes(family))
+  if (!(minutes > 0) || !Number.isSafeInteger(seed) || !isKnown || !areKnown) {
+    console.error(
+      `Usage: crash [--minutes N] [--seed N] [--store postgres|sqlite|both] [--faults ${FAULT_FAMILY_NAMES.join(',')}]`,
+    )
     process.exit(2)
   }
-  return { minutes, seed, engines: store === 'both' ? ['postgres', 'sqlite'] : [store as Engine] }
+  const engines: readonly Engine[] =
+    values.store === 'both' ? ['postgres', 'sqlite'] : [values.store as Engine]
+  return { minutes, seed, engines, families }
 }
 
 /** Returns the first promise that was broken, in words. */
-async function runOn(
-  engine: Engine,
-  { seed, durationMs }: { seed: number; durationMs: number },
-): Promise<string | undefined> {
-  const server = engine === 'postgres' ? await startPostgres() : undefined
-  const { database, drop } =
-    server === undefined ? await createSqlite() : await createPostgres(server.config)
-  const worker = {
-    concurrency: 3,
-    deadAfterMs: 1_000,
-    crashesMax: 100,
-    pollMs: 100,
-    stopGraceMs: 500,
-  }
-  const handler = { retry: { firstMs: 10, factor: 1, attemptsMax: 1_000 }, timeoutMs: 400 }
-  const fleet = new Fleet(
-    { store: database.store, worker, handler, isQuiet: true },
-    { receivers: 2, workers: 3 },
-  )
-  const run: Run = {
-    database,
-    server,
-    fleet,
-    random: new Random(seed),
-    acknowledged: new Map(),
-    faults: new Map(),
-    isOver: false,
-  }
+async function runOn(engine: Engine, plan: Plan): Promise<string | undefined> {
+  const opened = await openRun(engine, plan.seed)
+  const { run } = opened
+  let counts: Counts | undefined
   try {
-    await fleet.start()
-    const senders = Array.from({ length: SENDERS }, (_, i) =>
-      send(run, new Random(seed + i + 1), i),
-    )
-    const broken = await disturb(run, performance.now() + durationMs)
+    await run.fleet.start()
+    const senders = sendUntilOver(run, plan.seed)
+    const until = performance.now() + (plan.minutes * 60_000) / plan.engines.length
+    const broken = await disturb(run, plan.families, until)
     run.isOver = true
-    await Promise.all(senders)
-    return broken ?? (await untilQuiet(run)) ?? (await check(run))
+    await senders
+    // Also when a promise is broken already: what still waits is not lost.
+    const unsettled = await untilQuiet(run)
+    counts = await countEffects(run)
+    return broken ?? run.fleet.collapsed[0] ?? unsettled ?? counts.examples[0]
   } finally {
     run.isOver = true
-    await fleet.close()
-    report(engine, run)
-    await drop().catch(() => undefined)
-    await server?.dispose()
+    await run.fleet.close()
+    reportRun(run, counts)
+    await opened.close()
   }
 }
 
-/** One sender: new events, now and then an old one again, each until it is answered 200. */
-async function send(run: Run, random: Random, sender: number): Promise<void> {
-  const sent: ScriptedEvent[] = []
-  for (let i = 0; !run.isOver; i += 1) {
-    const event =
-      sent.length > 0 && random.next() < 0.2
-        ? random.pick(sent)
-        : createEvent(random, `evt_${sender}_${i}`)
-    while (!run.isOver) {
-      if ((await sendOnce(run, random, event)) === 200) {
-        run.acknowledged.set(event.key, event)
-        sent.push(event)
-        break
-      }
-      await sleep(20)
-    }
-    await sleep(random.between(0, 20))
-  }
-}
-
-async function sendOnce(run: Run, random: Random, event: ScriptedEvent): Promise<number> {
-  const url = run.fleet.findUrl(random)
-  if (url === undefined) return 0
-  try {
-    return (await post(url, fromPartner(event))).status
-  } catch {
-    // The receiver is gone, and with it the answer.
-    return 0
-  }
-}
-
-function createEvent(random: Random, key: string): ScriptedEvent {
-  const chance = random.next()
-  if (chance < 0.4) return { key }
-  if (chance < 0.75) return { key, steps: [['note', 'done']] }
-  if (chance < 0.85)
-    return {
-      key,
-      steps: [
-        ['write', 'done'],
-        ['sleep', random.between(1, 60)],
-      ],
-    }
-  if (chance < 0.99)
-    return {
-      key,
-      steps: [['write', 'done']],
-      first: [
-        ['write', 'not kept'],
-        ['throw', 'the first time'],
-      ],
-    }
+async function openRun(
+  engine: Engine,
+  seed: number,
+): Promise<{ run: CrashRun; close: () => Promise<void> }> {
+  const server = engine === 'postgres' ? await startPostgres() : undefined
+  const { database, drop }: MadeDatabase =
+    server === undefined ? await createSqlite() : await createPostgres(server.config)
+  const { store } = database
+  const proxy = store.engine === 'postgres' ? new CutProxy(store.connection) : undefined
+  await proxy?.listen()
+  const config = createFleetConfig(
+    proxy === undefined ? store : { engine: 'postgres', connection: proxy.config },
+  )
   return {
-    key,
-    steps: [
-      ['sleep', random.between(1, 30)],
-      ['write', 'done'],
-    ],
-    first: [
-      ['write', 'not kept'],
-      ['sleep', 2_000],
-    ],
+    run: {
+      database,
+      postgres: server && proxy && { server, proxy },
+      fleet: new Fleet(config, { receivers: 2, workers: 3 }),
+      random: new Random(seed),
+      sent: new Map(),
+      acknowledged: new Map(),
+      faults: new Map(),
+      isOver: false,
+    },
+    close: async () => {
+      proxy?.close()
+      await drop().catch(() => undefined)
+      await server?.dispose()
+    },
   }
 }
 
 /** A fault now and then until the time is over, and a look that nothing has happened twice. */
-async function disturb(run: Run, until: number): Promise<string | undefined> {
+async function disturb(
+  run: CrashRun,
+  families: readonly FaultFamily[],
+  until: number,
+): Promise<string | undefined> {
+  const faults = families.flatMap((family) => FAULT_FAMILIES[family](run))
+  let deck: Fault[] = []
   while (performance.now() < until) {
     await sleep(run.random.between(50, 800))
-    const [name, fault] = pickFault(run)
-    run.faults.set(name, (run.faults.get(name) ?? 0) + 1)
-    await fault()
-    const twice = await findTwice(run)
-    if (twice !== undefined) return twice
+    if (deck.length === 0) deck = shuffle(run.random, faults)
+    const fault = deck.pop()
+    if (fault !== undefined) run.faults.set(fault.name, (run.faults.get(fault.name) ?? 0) + 1)
+    const broken = (await fault?.inject(run)) ?? run.fleet.collapsed[0] ?? (await findTwice(run))
+    if (broken !== undefined) return broken
   }
   return undefined
 }
 
-function pickFault(run: Run): readonly [string, () => Promise<void> | void] {
-  const { fleet, random, server } = run
-  const faults: (readonly [string, number, () => Promise<void> | void])[] = [
-    ['kill -9 of a receiver', 3, () => fleet.find('receiver', random)?.signal('SIGKILL')],
-    ['kill -9 of a worker', 4, () => fleet.find('worker', random)?.signal('SIGKILL')],
-    ['kill -9 at a statement of a receiver', 4, () => arm(run, 'receiver')],
-    ['kill -9 at a statement of a worker', 6, () => arm(run, 'worker')],
-    ['SIGTERM to a worker', 1, () => fleet.find('worker', random)?.signal('SIGTERM')],
-    ['SIGTERM to a receiver', 1, () => fleet.find('receiver', random)?.signal('SIGTERM')],
-    ['a frozen worker', 1, () => freeze(run)],
-  ]
-  if (server !== undefined) {
-    faults.push(
-      ['a terminated connection', 5, () => ask(run, TERMINATE_ONE)],
-      ['a cancelled statement', 2, () => ask(run, CANCEL_ONE)],
-      ['a server stopped at once', 0.5, () => restart(server, () => server.stop('immediate'))],
-      ['a server killed with all it has', 0.5, () => restart(server, () => server.killAll())],
-    )
-  }
-  let left = random.next() * faults.reduce((sum, [, weight]) => sum + weight, 0)
-  const chosen = faults.find(([, weight]) => (left -= weight) < 0) ?? faults[0]!
-  return [chosen[0], chosen[2]]
-}
-
-const OTHERS = `from pg_stat_activity
- where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
- order by random() limit 1`
-const TERMINATE_ONE = `select pg_terminate_backend(pid) ${OTHERS}`
-const CANCEL_ONE = `select pg_cancel_backend(pid) ${OTHERS}`
-
-/** A server that is away has nobody to do it to. */
-async function ask({ database }: Run, sql: string): Promise<void> {
-  await database.query(sql).catch(() => undefined)
-}
-
-async function arm({ fleet, random }: Run, kind: 'receiver' | 'worker'): Promise<void> {
-  const at = random.between(1, 60)
-  await fleet
-    .find(kind, random)
-    ?.arm({ at, then: 'kill' })
-    .catch(() => undefined)
-}
-
-async function freeze({ fleet, random, database }: Run): Promise<void> {
-  const worker = fleet.find('worker', random)
-  worker?.signal('SIGSTOP')
-  // A frozen process that holds SQLite's one lock holds everybody: nothing else can be seen meanwhile.
-  await sleep(database.engine === 'sqlite' ? 300 : random.between(500, 3_500))
-  worker?.signal('SIGCONT')
-}
-
-async function restart(server: PostgresServer, end: () => Promise<void>): Promise<void> {
-  await end()
-  await startAgain(server)
+/** Every fault at least once, and as often as it weighs: what is rare comes in a short run as well. */
+function shuffle(random: Random, faults: readonly Fault[]): Fault[] {
+  const cards = faults.flatMap((fault) =>
+    Array.from({ length: Math.ceil(fault.weight * CARDS) }, () => ({ fault, at: random.next() })),
+  )
+  return cards.sort((a, b) => a.at - b.at).map(({ fault }) => fault)
 }
 
 /** Effects are at most one at any time, not only at the end. */
-async function findTwice({ database }: Run): Promise<string | undefined> {
-  const rows = await database
+async function findTwice({ database }: CrashRun): Promise<string | undefined> {
+  const [row] = await database
     .query(
       'select event_key, count(*) as found from effects group by event_key having count(*) > 1 limit 1',
     )
     .catch(() => [])
-  const [row] = rows
   return row && `${String(row['event_key'])} has taken effect ${String(row['found'])} times`
 }
 
-async function untilQuiet({ database }: Run): Promise<string | undefined> {
+async function untilQuiet({ database }: CrashRun): Promise<string | undefined> {
   const giveUpAt = performance.now() + QUIET_LIMIT_MS
   for (;;) {
     const queued = await database.count('queue').catch(() => -1)
@@ -266,39 +183,6 @@ async function untilQuiet({ database }: Run): Promise<string | undefined> {
     }
     await sleep(100)
   }
-}
-
-async function check({ database, acknowledged }: Run): Promise<string | undefined> {
-  const prefix = database.engine === 'postgres' ? 'hookonce.' : 'hookonce_'
-  const keyText =
-    database.engine === 'postgres'
-      ? `convert_from(e.event_key, 'UTF8')`
-      : 'cast(e.event_key as text)'
-  const events = await database.query(
-    `select ${keyText} as key, o.state from ${prefix}events e left join ${prefix}outcomes o on o.event_id = e.id`,
-  )
-  const stored = new Map<string, number>()
-  for (const { key, state } of events) {
-    stored.set(String(key), (stored.get(String(key)) ?? 0) + 1)
-    if (state !== 'done') return `${String(key)} is ${String(state)}, where every event can be done`
-  }
-  for (const key of acknowledged.keys()) {
-    if (stored.get(key) !== 1)
-      return `${key} was acknowledged and is stored ${stored.get(key) ?? 0} times`
-  }
-  const [wrong] = await database.listWrongEffects([...stored.keys()])
-  return wrong === undefined ? undefined : `done, with effects ${wrong}`
-}
-
-function report(engine: Engine, { acknowledged, faults, fleet }: Run): void {
-  console.log(
-    `${engine}: ${acknowledged.size} events acknowledged, ${fleet.replaced} processes replaced`,
-  )
-  for (const [name, count] of faults) console.log(`  ${String(count).padStart(5)} × ${name}`)
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 await main()

@@ -3,11 +3,17 @@ import { Subject } from './subject.ts'
 import type { SubjectKind } from './subject.ts'
 import type { SubjectConfig } from './subject-messages.ts'
 
+interface Place {
+  readonly kind: SubjectKind
+  subject: Subject | undefined
+}
+
 /** Receivers and workers that are started again whenever one of them is gone, until the fleet is closed. */
 export class Fleet {
   readonly #config: SubjectConfig
-  readonly #places: { readonly kind: SubjectKind; subject: Subject | undefined }[]
+  readonly #places: readonly Place[]
   readonly #started: Promise<unknown>[] = []
+  readonly #collapsed: string[] = []
   #isClosed = false
   /** How many processes were gone and replaced. */
   replaced = 0
@@ -22,6 +28,16 @@ export class Fleet {
       ...Array<SubjectKind>(workers).fill('worker'),
     ]
     this.#places = kinds.map((kind) => ({ kind, subject: undefined }))
+  }
+
+  /** What processes said that ended though no signal had told them to. */
+  get collapsed(): readonly string[] {
+    return this.#collapsed
+  }
+
+  /** Whether every process has started and none is gone. */
+  get isFull(): boolean {
+    return this.#places.every(({ subject }) => subject?.isStarted === true)
   }
 
   async start(): Promise<void> {
@@ -53,15 +69,25 @@ export class Fleet {
     })
   }
 
-  #fill(place: { readonly kind: SubjectKind; subject: Subject | undefined }): void {
+  #fill(place: Place): void {
     const subject = new Subject(place.kind)
     place.subject = subject
     // One that cannot start, because the database is away, ends and is replaced like any other.
     this.#started.push(subject.start(this.#config).catch(() => subject.kill()))
-    void subject.gone.then(() => {
+    void subject.gone.then(({ code, signal }) => {
       if (this.#isClosed) return
       this.replaced += 1
+      void this.#noteCollapse(place.kind, subject, signal ?? code ?? 0)
       this.#fill(place)
     })
+  }
+
+  /** After SIGTERM a process ends with 0. SIGKILL is ours, unless it is the watchdog's, which says so. */
+  async #noteCollapse(kind: SubjectKind, subject: Subject, end: string | number): Promise<void> {
+    await subject.closed
+    const isTold = end === 0 || end === 'SIGKILL'
+    if (isTold && !subject.errors.includes('the event loop was blocked')) return
+    const words = `${subject.failure ?? ''}\n${subject.errors.slice(0, 1_500)}`.trim()
+    this.#collapsed.push(`a ${kind} ended by itself (${end}): ${words}`)
   }
 }

@@ -57,6 +57,8 @@ async function addLedger(
 ): Promise<MadeDatabase> {
   const pool = new pg.Pool({ ...connection, max: 3 })
   pool.on('error', () => undefined)
+  // The pool listens to those that are idle, and one may end before it is.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   const query = async (sql: string, params: readonly unknown[] = []) =>
     (await pool.query<Record<string, unknown>>(sql, [...params])).rows
   await query('create table effects (event_key text, note text)')

@@ -24,6 +24,8 @@ export type Step =
   /** Tells the test the same, and stands still by a SIGSTOP to itself, until it gets a SIGCONT. */
   | readonly ['freeze', string]
   | readonly ['sleep', number]
+  /** Blocks the event loop for so many milliseconds. */
+  | readonly ['block', number]
   | readonly ['throw', string]
   | readonly ['exit', number]
   /** SIGKILL to itself. */
@@ -97,6 +99,8 @@ async function runStep(step: Step, { event, tx, send, host }: StepContext): Prom
       return
     case 'sleep':
       return new Promise((resolve) => setTimeout(resolve, step[1]))
+    case 'block':
+      return block(step[1])
     case 'throw':
       throw new Error(step[1])
     case 'exit':
@@ -117,6 +121,11 @@ async function runStep(step: Step, { event, tx, send, host }: StepContext): Prom
     case 'exhaust':
       return exhaust()
   }
+}
+
+function block(ms: number): void {
+  const until = performance.now() + ms
+  while (performance.now() < until);
 }
 
 function neverEnds(): Promise<void> {

@@ -22,6 +22,7 @@ export type ScriptedStep =
   | readonly ['outside', string]
   /** Tells the test that this point is reached, and waits to be told to go on. */
   | readonly ['reach', string]
+  | readonly ['sleep', number]
   /** Blocks the event loop until there is such a file. */
   | readonly ['spin', string]
   /** Blocks the event loop for so many milliseconds, once for all the events of the process that are here by then. */
@@ -79,6 +80,8 @@ async function run(scripted: ScriptedStep, { event, step, host, sink }: Scene): 
       return host.queryOutside?.(WRITE_EFFECT, [event.key, scripted[1]])
     case 'reach':
       return host.reach(`${scripted[1]} ${event.key}`)
+    case 'sleep':
+      return new Promise((resolve) => setTimeout(resolve, scripted[1]))
     case 'spin':
       while (!existsSync(scripted[1]));
       return

@@ -26,11 +26,17 @@ export interface SubjectConfig {
   /** For a worker process. */
   readonly worker?: WorkerOptions
   readonly handler?: Omit<HandlerOptions, 'schema'>
+  /** Given, there is one scripted handler for each of these instead of one for all that `partner` sends. */
+  readonly handlers?: readonly {
+    readonly source: 'partner' | 'rival'
+    readonly types: string
+    readonly options: Omit<HandlerOptions, 'schema'>
+  }[]
   /** Makes the destination `sink`. */
   readonly sink?: Omit<HttpDestinationOptions, 'check' | 'resolve'>
   /** For a process that sends. */
   readonly relay?: RelayOptions
-  /** Given, the handler is a step handler. */
+  /** Given, there is a step handler: instead of the handler, or beside `handlers`. */
   readonly steps?: {
     /** Where its calls go. */
     readonly sink: string

@@ -99,12 +99,15 @@ function createSubjectInbox(
 
 function addHandler(
   inbox: FaultInbox,
-  { handler = {}, steps, store }: SubjectConfig,
+  { handler = {}, handlers, steps, store }: SubjectConfig,
   reach: (point: string) => Promise<void>,
 ): void {
   const host = { reach, queryOutside: queryOutside(store) }
+  for (const { source, types, options } of handlers ?? [])
+    inbox.on(source, types, options, createScriptedHandler(host))
   if (steps === undefined) {
-    return void inbox.on('partner', '*', handler, createScriptedHandler(host))
+    if (handlers === undefined) inbox.on('partner', '*', handler, createScriptedHandler(host))
+    return
   }
   const { sink, options = {}, types = '*' } = steps
   inbox.steps('partner', types, options, createScriptedSteps(host, sink))

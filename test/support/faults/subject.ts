@@ -25,6 +25,8 @@ export class Subject {
   readonly process: ChildProcess
   /** Resolves when the process is gone. */
   readonly gone: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  /** Resolves when all that it wrote has been read as well. */
+  readonly closed: Promise<void>
   /** What it wrote to its standard error. */
   errors = ''
   #port: number | undefined
@@ -44,6 +46,7 @@ export class Subject {
       this.#heard.push(message)
       for (const listener of [...this.#listeners]) listener()
     })
+    this.closed = new Promise((resolve) => this.process.once('close', () => resolve()))
     this.gone = new Promise((resolve) =>
       this.process.once('exit', (code, signal) => {
         this.#isGone = true
@@ -56,6 +59,12 @@ export class Subject {
   /** Whether it has started and is not gone. */
   get isStarted(): boolean {
     return this.#hasStarted && !this.#isGone
+  }
+
+  /** What it could not do, in its own words. */
+  get failure(): string | undefined {
+    const failed = this.#heard.find(({ said }) => said === 'failed')
+    return failed?.said === 'failed' ? failed.error : undefined
   }
 
   get url(): string {
@@ -133,10 +142,10 @@ export class Subject {
     return new Promise((resolve, reject) => {
       const look = (): void => {
         const found = this.#heard.find(matches)
-        const failed = this.#heard.find(({ said }) => said === 'failed')
+        const { failure } = this
         if (found !== undefined) end(() => resolve(found))
-        else if (failed?.said === 'failed')
-          end(() => reject(new Error(`The process failed: ${failed.error}`)))
+        else if (failure !== undefined)
+          end(() => reject(new Error(`The process failed: ${failure}`)))
         else if (this.#isGone) end(() => reject(new SubjectGoneError(this.errors)))
       }
       const end = (settle: () => void): void => {

@@ -29,7 +29,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { findBinaries, prepareBinaries } from './find-binaries.ts'
 import type { ServerVersion } from './find-binaries.ts'
-import { killTree } from './kill-tree.ts'
+import { freezeTree, killTree, thawTree } from './process-tree.ts'
 
 export interface StartOptions {
   /** Settings of `postgresql.conf`, such as `{ fsync: 'off' }`. */
@@ -61,6 +61,9 @@ export interface PostgresServer {
   start(): Promise<void>
   /** `kill -9` of the server and all its children, as when the machine loses power over its processes. */
   killAll(): Promise<void>
+  /** Lets the server and all its children stand still: connections stay open, and nothing answers. */
+  freeze(): void
+  thaw(): void
   /** Stops the server and removes everything. */
   dispose(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -208,6 +211,14 @@ class LocalServer implements PostgresServer {
     const ended = untilExit(server)
     killTree(server.pid)
     await ended
+  }
+
+  freeze(): void {
+    if (this.#process?.pid !== undefined) freezeTree(this.#process.pid)
+  }
+
+  thaw(): void {
+    if (this.#process?.pid !== undefined) thawTree(this.#process.pid)
   }
 
   async dispose(): Promise<void> {

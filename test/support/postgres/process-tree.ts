@@ -1,3 +1,9 @@
+/**
+ * Signals to a process and its children.
+ *
+ * @module
+ */
+
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
@@ -7,6 +13,17 @@ export function killTree(pid: number): void {
   const children = listChildren(pid)
   kill(pid, 'SIGKILL')
   for (const child of children) kill(child, 'SIGKILL')
+}
+
+/** Lets a process and its children stand still. */
+export function freezeTree(pid: number): void {
+  kill(pid, 'SIGSTOP')
+  for (const child of listChildren(pid)) kill(child, 'SIGSTOP')
+}
+
+export function thawTree(pid: number): void {
+  for (const child of listChildren(pid)) kill(child, 'SIGCONT')
+  kill(pid, 'SIGCONT')
 }
 
 function kill(pid: number, signal: NodeJS.Signals): void {
