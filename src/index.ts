@@ -38,6 +38,7 @@ export type {
   SendOptions,
 } from './model/message.ts'
 export type { EventRecord, FailedAttempt, FailureReason, Outcome } from './model/outcome.ts'
+export type { QuarantineReason } from './model/quarantine-reason.ts'
 export type {
   AcknowledgePolicy,
   AnyEvents,
@@ -49,6 +50,7 @@ export type {
   HandshakeStage,
   Identified,
   IdentifiedEvent,
+  IdentifyLimits,
   RedeliveryPolicy,
   RefusalAnswer,
   SameBytesPolicy,

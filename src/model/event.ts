@@ -1,5 +1,6 @@
 import type { DeliveryHeaders } from './delivery.ts'
 import type { Digest } from './digest.ts'
+import type { QuarantineReason } from './quarantine-reason.ts'
 import type { RedeliveryPolicy, SameBytesPolicy } from './source.ts'
 
 /** Ours: a UUIDv7 whose time is the database's. */
@@ -22,15 +23,6 @@ export interface WebhookEvent<Payload = unknown, Type extends string = string> {
   /** When it happened, by the sender's clock, where the sender says so. */
   readonly occurredAt: Date | undefined
 }
-
-/** Why an event is kept without being run. */
-export type QuarantineReason =
-  /** It cannot be told from others. */
-  | 'no key'
-  /** Its bytes were seen before under another key. */
-  | 'same bytes under another key'
-  /** A whole delivery: it carries more events than `receive.eventsMax`. */
-  | 'too many events'
 
 /** An event about to be stored. */
 export interface EventDraft {

@@ -6,7 +6,7 @@
  */
 
 import type { Delivery } from './delivery.ts'
-import type { QuarantineReason } from './event.ts'
+import type { QuarantineReason } from './quarantine-reason.ts'
 
 /** Why a delivery was not believed. The sender is never told which; the log is. */
 export type VerdictReason =

@@ -1,0 +1,8 @@
+/** Why an event is kept without being run. */
+export type QuarantineReason =
+  /** What makes it this event and no other cannot be found. */
+  | 'no key'
+  /** Its bytes were seen before under another key. */
+  | 'same bytes under another key'
+  /** It is a whole delivery, with more events than `receive.eventsMax`. */
+  | 'too many events'
