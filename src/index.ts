@@ -39,6 +39,7 @@ export type {
   SendOptions,
 } from './model/message.ts'
 export type { EventRecord, FailedAttempt, FailureReason, Outcome } from './model/outcome.ts'
+export type { QuarantineReason } from './model/quarantine-reason.ts'
 export type {
   AcknowledgePolicy,
   AnyEvents,

@@ -106,7 +106,10 @@ function* cutEntries(entries: JsonNode, object: string): Generator<BatchPart, vo
 /** An entry for each of its updates, with its other members beside it. */
 function* cutEntry(entry: JsonNode): Generator<string, void> {
   const lists = listLists(entry, ENTRY_LISTS)
-  if (lists.length === 0) return yield entry.source
+  if (lists.length === 0) {
+    yield entry.source
+    return
+  }
   const beside = new Beside(entry, {
     lists: new Set(ENTRY_LISTS),
     count: countUpdates(lists),
@@ -123,7 +126,10 @@ function* cutChange(change: JsonNode): Generator<string, void> {
   const value = members.get('value')
   const lists = value === undefined ? [] : listLists(value, ITEM_LISTS)
   const count = countItems(lists)
-  if (value === undefined || count === 0) return yield change.source
+  if (value === undefined || count === 0) {
+    yield change.source
+    return
+  }
   const field = shortText(members.get('field'))
   const beside = new Beside(value, {
     lists: new Set(ITEM_LISTS),

@@ -16,8 +16,10 @@ import type { BelievedVerdict, Identified, IdentifiedEvent, Source } from '../mo
 export function draftEvents(context: DraftContext, events: Identified): readonly EventDraft[] {
   const { source, delivery } = context
   const request = source.redactBody?.(delivery) ?? delivery.body
-  const headers = withholdSecrets(source, delivery)
-  return events.map((identified) => draftEvent(context, { request, headers }, identified))
+  const headersOf = keepHeaders(source, delivery)
+  return events.map((identified) =>
+    draftEvent(context, { request, headers: headersOf(identified) }, identified),
+  )
 }
 
 /** What is kept of a delivery. */
@@ -31,7 +33,7 @@ function draftEvent(
   { request, headers }: Kept,
   identified: IdentifiedEvent,
 ): EventDraft {
-  const { key, scope, type, deliveryKey, bodyType } = identified
+  const { key, scope, type, deliveryKey } = identified
   const isLate = key !== undefined && verdict.quarantine !== undefined
   const body = identified.body ?? request
   const fingerprint = digestOf(identified.content ?? body)
@@ -63,8 +65,7 @@ function draftEvent(
     quarantine: identified.quarantine ?? (key === undefined ? 'no key' : verdict.quarantine),
     body,
     request: isSame(body, request) ? undefined : request,
-    // A body that was cut out of a form is not a form, and a handler's payload is parsed by this header.
-    headers: bodyType === undefined ? headers : { ...headers, 'content-type': bodyType },
+    headers,
     receivedAt: delivery.receivedAt,
     occurredAt: identified.occurredAt,
     secret: verdict.secret,
@@ -86,11 +87,26 @@ function findContentHash(
 /** What shows a secret as it is, whoever the sender. */
 const ALWAYS_WITHHELD: readonly string[] = ['authorization', 'proxy-authorization', 'cookie']
 
-/** The headers as they are kept: nobody who reads the database learns a token that opens the door. */
-function withholdSecrets({ secretHeaders = [] }: Source, { headers }: Delivery): DeliveryHeaders {
+/**
+ * The headers as they are kept: nobody who reads the database learns a token that opens the door. Equal ones are
+ * one object.
+ */
+function keepHeaders(
+  { secretHeaders = [] }: Source,
+  { headers }: Delivery,
+): (identified: IdentifiedEvent) => DeliveryHeaders {
   const withheld = [...ALWAYS_WITHHELD, ...secretHeaders].filter((name) => name in headers)
-  if (withheld.length === 0) return headers
-  return { ...headers, ...Object.fromEntries(withheld.map((name) => [name, '[withheld]'])) }
+  const own =
+    withheld.length === 0
+      ? headers
+      : { ...headers, ...Object.fromEntries(withheld.map((name) => [name, '[withheld]'])) }
+  const byType = new Map<string | undefined, DeliveryHeaders>([[undefined, own]])
+  return ({ bodyType }) => {
+    // A body that was cut out of a form is not a form, and a handler's payload is parsed by this header.
+    const kept = byType.get(bodyType) ?? { ...own, 'content-type': bodyType ?? '' }
+    byType.set(bodyType, kept)
+    return kept
+  }
 }
 
 /** Whether an event's body is the request's. Of parts that are shorter no byte is looked at. */

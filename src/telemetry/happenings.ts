@@ -8,9 +8,9 @@
  */
 
 import type { EventId } from '../model/event.ts'
-import type { QuarantineReason } from '../model/quarantine-reason.ts'
 import type { MessageFailureReason, MessageId } from '../model/message.ts'
 import type { FailureReason } from '../model/outcome.ts'
+import type { QuarantineReason } from '../model/quarantine-reason.ts'
 import type { VerdictReason } from '../model/source.ts'
 
 interface AboutDelivery {

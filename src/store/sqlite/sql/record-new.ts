@@ -10,7 +10,6 @@
 
 import { digestBytes } from '../../../model/digest.ts'
 import type { Digest } from '../../../model/digest.ts'
-import type { EventId } from '../../../model/event.ts'
 import { listRequests } from '../../numbered-draft.ts'
 import type { NumberedDraft } from '../../numbered-draft.ts'
 import type { Connection } from '../connection.ts'
