@@ -25,7 +25,6 @@ export type { Delivery, DeliveryHeaders } from './model/delivery.ts'
 export { EVENT_STATES, PARKED_STATES, SETTLED_STATES, TRANSITIONS } from './model/event-state.ts'
 export type { EventState, ParkedState, SettledState } from './model/event-state.ts'
 export type { EventId, WebhookEvent } from './model/event.ts'
-export type { QuarantineReason } from './model/quarantine-reason.ts'
 export { MESSAGE_STATES, MESSAGE_TRANSITIONS } from './model/message-state.ts'
 export type { MessageOutcomeState, MessageState } from './model/message-state.ts'
 export type {

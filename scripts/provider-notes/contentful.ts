@@ -12,6 +12,7 @@ export const NOTES: ProviderNotes = {
     "Where you customise the payload so that bodies repeat, or send no body at all, set `sameBytes: 'run'`; otherwise all but the first are quarantined.",
     'A request counts for less than 30 seconds. Keep the clock right.',
     'A space has one signing secret, and rotating it replaces it at once: give the new one beside the old before you do.',
+    'Stricter than Contentful’s library: what is listed as signed must be names of headers.',
   ],
   key: '`x-contentful-idempotency-key`, within space and environment',
 }

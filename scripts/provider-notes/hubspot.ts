@@ -14,6 +14,7 @@ export const NOTES: ProviderNotes = {
     'Answers such as 401 may never be retried: a wrong secret or `publicUrl` loses events.',
     'Webhooks that a workflow sends have no event id. They are kept for a person.',
     'Timestamps ahead of our clock by more than the tolerance are refused; HubSpot’s own library lets them in.',
+    'Stricter than HubSpot’s library: the body must be JSON, so that what was signed for a longer URL of the same app is not read as one for yours.',
   ],
   key: 'subscription, `eventId`, `occurredAt` and the objects it happened to, within the portal',
 }

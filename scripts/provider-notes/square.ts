@@ -8,5 +8,6 @@ export const NOTES: ProviderNotes = {
   ],
   traps: [
     'The URL is signed: `https://example.com/in/square` and `https://example.com/in/square/` are two.',
+    'Stricter than Square’s library: the body must be JSON, so that what was signed for a longer URL is not read as one for yours.',
   ],
 }

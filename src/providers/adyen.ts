@@ -164,6 +164,9 @@ const SIGNED_VALUES = [
   ['success'],
 ] as const
 
+/** The JSON of another webhook has colons too. Taken for an item, its signature would hold. */
+const NAME = /^[\w-]+$/
+
 /**
  * The values that are there, with colons between. Adyen does not escape a colon inside of a value, so
  * with colons in two of them one signature would hold for several items. Only the merchant's own
@@ -174,7 +177,7 @@ function renderItem(item: JsonBody): Buffer | undefined {
   const isAmbiguous = values.some(
     (value, index) => value.includes(':') && SIGNED_VALUES[index]?.[0] !== 'merchantReference',
   )
-  const isNamed = values[0] !== '' && item.findText(['eventCode']) !== undefined
+  const isNamed = NAME.test(values[0] ?? '') && NAME.test(item.findText(['eventCode']) ?? '')
   return isNamed && !isAmbiguous ? Buffer.from(values.join(':'), 'utf8') : undefined
 }
 

@@ -11,7 +11,9 @@
 import { escape as escapeQuery } from 'node:querystring'
 import { findHeader } from '../model/delivery.ts'
 import type { VerdictReason } from '../model/source.ts'
+import { isHeaderName } from '../verify/header-name.ts'
 import type { Reading } from '../verify/json-path.ts'
+import { isByteText } from '../verify/signed-template.ts'
 import type { SignedPart } from '../verify/signed-template.ts'
 import { defineProvider } from './define-provider.ts'
 import type { Provider } from './define-provider.ts'
@@ -89,11 +91,14 @@ function renderSigned(
   const names = list.split(',', NAMES_MAX).sort()
   // Without itself the list could be shortened, and without the time a request would be good for ever.
   if (!names.includes(SIGNED_HEADERS) || !names.includes(TIMESTAMP)) return 'malformed-header'
+  // What stands between them in the text is in no name, and a line break in no value.
+  if (!names.every(isHeaderName)) return 'malformed-header'
   const lines: string[] = []
   for (const name of names) {
     // The list is signed in its order, in whatever order it came.
     const value = name === SIGNED_HEADERS ? names.join(',') : findHeader(delivery, name)
     if (value === undefined) return 'missing-header'
+    if (!isByteText(value)) return 'malformed-header'
     lines.push(`${name}:${value.trim()}`)
   }
   // A character of a header is a byte, and is signed as the UTF-8 of the letter that it is in Latin-1.

@@ -113,6 +113,8 @@ function build(context: BuildContext): BuiltVerification {
   )
   return {
     secrets,
+    // Withheld wherever it comes along, also where GitLab signs and the token is none of ours.
+    secretHeaders: SHOWN.headers,
     warnings: [
       ...(signed?.warnings ?? []),
       ...(shown?.warnings ?? []),

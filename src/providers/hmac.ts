@@ -64,8 +64,9 @@ export interface HmacOptions extends SourceOptions {
   readonly timestamp?: HmacTimestampOptions
   /**
    * What is signed: `{body}`, `{timestamp}` and `{header:<name>}` with text between them, such as
-   * `{timestamp}.{body}`. The bytes of the parts are joined as they are: a header that may contain the
-   * text between can be read in two ways, so prefer senders that keep it out.
+   * `{timestamp}.{body}`. The bytes of the parts are joined as they are, so a header that contains the text
+   * beside it could be read in two ways, and is refused. With no text beside it nothing can tell, which is
+   * warned about.
    *
    * @defaultValue '{body}'
    */
@@ -156,11 +157,14 @@ export function hmac<Events extends EventMap = AnyEvents>(options: HmacOptions):
     sameBytes: defaultSameBytes(keys, template),
   }
   return defineSource<Events>(facts, options, {
-    warnings,
+    warnings: template.isAmbiguous === true ? [...warnings, AMBIGUOUS] : warnings,
     verify: (delivery) => verifyDelivery(scheme, findSigner, delivery),
     identify: (delivery) => identifyBy({ keys, type }, delivery),
   })
 }
+
+const AMBIGUOUS =
+  'In the signed text of hmac a header has nothing between it and the next part: one signature can be read in two ways. Ask the sender for a mark between them.'
 
 /** Where the key and the type of an event are found. */
 export interface Identity {

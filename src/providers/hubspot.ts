@@ -25,6 +25,7 @@ import type { Provider } from './define-provider.ts'
 import type { SecretOptions } from './define-source.ts'
 import { firstPresent } from './schemes/first-present.ts'
 import { hashSignature, hmacSignature } from './schemes/hmac-signature.ts'
+import { ofJson } from './schemes/of-json.ts'
 import type { PublicUrlOptions } from './schemes/public-url.ts'
 import type { Verification } from './schemes/verification.ts'
 
@@ -36,36 +37,38 @@ import type { Verification } from './schemes/verification.ts'
  */
 export const hubspot: Provider<HubspotOptions, HubspotEvents> = defineProvider({
   provider: 'hubspot',
-  verify: firstPresent([
-    {
-      when: 'x-hubspot-signature-v3',
-      use: orWithDecodedUrl(
-        hmacSignature({
-          signature: 'header:x-hubspot-signature-v3',
+  verify: ofJson(
+    firstPresent([
+      {
+        when: 'x-hubspot-signature-v3',
+        use: orWithDecodedUrl(
+          hmacSignature({
+            signature: 'header:x-hubspot-signature-v3',
+            algorithm: 'sha256',
+            encoding: 'base64',
+            timestamp: {
+              at: 'header:x-hubspot-request-timestamp',
+              format: 'milliseconds',
+              toleranceSeconds: 300,
+            },
+            signed: '{method}{url}{body}{timestamp}',
+          }),
+        ),
+      },
+      {
+        when: 'x-hubspot-signature',
+        use: hashSignature({
+          signature: 'header:x-hubspot-signature',
           algorithm: 'sha256',
-          encoding: 'base64',
-          timestamp: {
-            at: 'header:x-hubspot-request-timestamp',
-            format: 'milliseconds',
-            toleranceSeconds: 300,
-          },
-          signed: '{method}{url}{body}{timestamp}',
+          // HubSpot's own library compares the text, so capitals are refused there as well.
+          encoding: 'lower-hex',
+          signed: renderOlder,
+          signedHeaders: ['x-hubspot-signature-version'],
+          usesPublicUrl: true,
         }),
-      ),
-    },
-    {
-      when: 'x-hubspot-signature',
-      use: hashSignature({
-        signature: 'header:x-hubspot-signature',
-        algorithm: 'sha256',
-        // HubSpot's own library compares the text, so capitals are refused there as well.
-        encoding: 'lower-hex',
-        signed: renderOlder,
-        signedHeaders: ['x-hubspot-signature-version'],
-        usesPublicUrl: true,
-      }),
-    },
-  ]),
+      },
+    ]),
+  ),
   batch: '$[*]',
   key: {
     all: [

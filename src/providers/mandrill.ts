@@ -3,7 +3,7 @@
  * name and value with nothing between. The URL is the one that was entered, byte for byte, so it comes
  * from the configuration.
  *
- * The events are a JSON list in the field `mandrill_events`. `_id` is the id of the message, which many
+ * The events are a JSON list in the field `mandrill_events`, and there is no other field. `_id` is the id of the message, which many
  * events share.
  *
  * @module
@@ -12,7 +12,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { findHeader } from '../model/delivery.ts'
 import type { VerdictReason } from '../model/source.ts'
-import { findFormField, findFormFields, renderSortedForm } from '../verify/form-body.ts'
+import { findFormField, findFormFields } from '../verify/form-body.ts'
 import { JsonBody } from '../verify/json-body.ts'
 import type { Reading } from '../verify/json-path.ts'
 import { EVERY } from '../verify/json-tokens.ts'
@@ -68,7 +68,7 @@ export const mandrill: Provider<MandrillOptions, MandrillEvents> = defineProvide
         { optional: 'json:$.user_agent' },
       ],
     },
-    ({ bytes }) => `content_${createHash('sha256').update(bytes).digest('hex')}`,
+    findContentKey,
   ],
   type: ['json:$.event', { join: ['json:$.type', 'json:$.action'], with: '.' }],
   occurredAt: 'json:$.ts',
@@ -101,12 +101,17 @@ function renderSigned(
   { delivery }: Reading,
   { publicUrl }: { readonly publicUrl: string },
 ): readonly Uint8Array[] | VerdictReason {
-  const names = findFormFields(delivery.body)?.map(([name]) => name) ?? []
-  // Equal pairs are signed once, so a field that came twice would be a second body with the same signature.
-  const isOnce = new Set(names).size === names.length
-  const form = renderSortedForm(delivery.body)
-  if (form === undefined || !isOnce || !names.includes(FIELD)) return 'malformed-body'
-  return [Buffer.from(publicUrl, 'utf8'), form]
+  const fields = findFormFields(delivery.body) ?? []
+  // With a second field the text of an event, a subject for instance, could be read as a list of events.
+  const [name, value] = fields.length === 1 ? (fields[0] ?? []) : []
+  if (name !== FIELD || value === undefined) return 'malformed-body'
+  return [Buffer.from(`${publicUrl}${FIELD}${value}`, 'utf8')]
+}
+
+/** Of an element. What is no list has none: its bytes may be escaped in many ways under one signature. */
+function findContentKey({ bytes, root, json }: Reading): string | undefined {
+  if (root === json) return undefined
+  return `content_${createHash('sha256').update(bytes).digest('hex')}`
 }
 
 /** The key is published, so it is good for an empty list and nothing else. */

@@ -9,17 +9,20 @@ import { defineProvider } from './define-provider.ts'
 import type { Provider } from './define-provider.ts'
 import type { SecretOptions } from './define-source.ts'
 import { hmacSignature } from './schemes/hmac-signature.ts'
+import { ofJson } from './schemes/of-json.ts'
 import type { PublicUrlOptions } from './schemes/public-url.ts'
 
 /** Square's webhooks. An event is known by its `event_id`. */
 export const square: Provider<SquareOptions, SquareEvents> = defineProvider({
   provider: 'square',
-  verify: hmacSignature({
-    signature: 'header:x-square-hmacsha256-signature',
-    algorithm: 'sha256',
-    encoding: 'base64',
-    signed: '{url}{body}',
-  }),
+  verify: ofJson(
+    hmacSignature({
+      signature: 'header:x-square-hmacsha256-signature',
+      algorithm: 'sha256',
+      encoding: 'base64',
+      signed: '{url}{body}',
+    }),
+  ),
   key: 'json:$.event_id',
   scope: 'json:$.merchant_id',
   type: 'json:$.type',

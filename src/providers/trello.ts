@@ -11,6 +11,7 @@ import type { SecretOptions } from './define-source.ts'
 import { emptyAnswer } from './handshake.ts'
 import { instantAt } from './instant-at.ts'
 import { hmacSignature } from './schemes/hmac-signature.ts'
+import { ofJson } from './schemes/of-json.ts'
 import type { PublicUrlOptions } from './schemes/public-url.ts'
 
 /**
@@ -21,12 +22,14 @@ import type { PublicUrlOptions } from './schemes/public-url.ts'
  */
 export const trello: Provider<TrelloOptions, TrelloEvents> = defineProvider({
   provider: 'trello',
-  verify: hmacSignature({
-    signature: 'header:x-trello-webhook',
-    algorithm: 'sha1',
-    encoding: 'base64',
-    signed: '{body}{url}',
-  }),
+  verify: ofJson(
+    hmacSignature({
+      signature: 'header:x-trello-webhook',
+      algorithm: 'sha1',
+      encoding: 'base64',
+      signed: '{body}{url}',
+    }),
+  ),
   handshake: {
     summary: 'a HEAD at creation, which is not signed; answered 200',
     method: 'HEAD',

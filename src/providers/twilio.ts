@@ -6,9 +6,10 @@
  * the configured URL has a query, the request's must begin with it. Twilio signs ports and special
  * characters now one way and now another, so the spellings that its own library tries are tried here.
  *
- * With nothing between names and values, `Body=a&To=b` and `Body=aTob` sign the same. It takes a captured
- * request to make use of that; TLS keeps those. The content of a form is therefore the text that was
- * signed: whatever is made of a captured request is known as that request.
+ * With nothing between names and values, `Body=a&To=b` and `Body=aTob` sign the same, and so do a query and
+ * the same with an `&` behind it. It takes a captured request to make use of that; TLS keeps those. The
+ * content is therefore the text that was signed: whatever is made of a captured request is known as that
+ * request.
  *
  * @module
  */
@@ -19,8 +20,9 @@ import { findHeader } from '../model/delivery.ts'
 import type { VerdictReason } from '../model/source.ts'
 import { findFormField, renderSortedForm } from '../verify/form-body.ts'
 import type { JsonBody } from '../verify/json-body.ts'
-import type { Reading } from '../verify/json-path.ts'
+import { Reading } from '../verify/json-path.ts'
 import { EVERY } from '../verify/json-tokens.ts'
+import { joinParts } from '../verify/signed-template.ts'
 import { isSameText } from '../verify/token.ts'
 import { defineProvider } from './define-provider.ts'
 import type { Provider } from './define-provider.ts'
@@ -50,7 +52,7 @@ export const twilio: Provider<TwilioOptions, TwilioEvents> = defineProvider({
   type: findType,
   occurredAt: findTime,
   sequence: (reading) => findField(reading, 'SequenceNumber'),
-  content: findSignedForm,
+  content: findSigned,
   // Nobody signs the token: a captured request under a fresh one would be another event.
   sameBytes: 'quarantine',
   // For a call or a message the answer is TwiML, and JSON an error. This one says: do nothing.
@@ -86,14 +88,19 @@ function twilioSignature() {
     signsBody: true,
     optionNames,
     build(context) {
-      const built = SPELLINGS.map((spell) => signatureOver(spell).build(context))
+      const built = SPELLINGS.map((spell) => ({ ...signatureOver(spell).build(context), spell }))
+      const publicUrl = String(context.options['publicUrl'])
       return {
         secrets: built[0]?.secrets ?? [],
         warnings: built[0]?.warnings ?? [],
         async verify(delivery) {
-          for (const { verify } of built) {
+          for (const { verify, spell } of built) {
             const verdict = await verify(delivery)
-            if (verdict.ok || verdict.reason !== 'bad-signature') return verdict
+            if (verdict.ok) {
+              const parts = renderSigned(new Reading(delivery), publicUrl, spell)
+              return typeof parts === 'string' ? verdict : { ...verdict, signed: joinParts(parts) }
+            }
+            if (verdict.reason !== 'bad-signature') return verdict
           }
           return { ok: false, reason: 'bad-signature' }
         },
@@ -139,8 +146,9 @@ function withOldQuery(url: string): string {
   return query === '' ? url : `${base}?${stringify(parse(query.slice(1)))}`
 }
 
+/** A GET has no body, and JSON is signed by its hash alone: what is both or neither is nobody's request. */
 function renderSigned(
-  { delivery }: Reading,
+  { delivery, json }: Reading,
   publicUrl: string,
   spell: (url: string) => string,
 ): readonly Uint8Array[] | VerdictReason {
@@ -148,14 +156,20 @@ function renderSigned(
   if (url === undefined) return 'bad-signature'
   const signed = Buffer.from(spell(url), 'utf8')
   const hashes = new URL(url).searchParams.getAll('bodySHA256')
+  if (delivery.method === 'GET') return hashes.length === 0 ? [signed] : 'malformed-body'
   if (hashes.length > 0) {
     const hash = createHash('sha256').update(delivery.body).digest('hex')
     return hashes.length === 1 && isSameText(hashes[0] ?? '', hash) ? [signed] : 'malformed-body'
   }
-  if (delivery.method === 'GET') return [signed]
+  if (json !== undefined) return 'malformed-body'
   const form = renderSortedForm(delivery.body)
-  return form === undefined ? 'malformed-body' : [signed, form]
+  // The end of a longer URL, signed for another endpoint of yours, would be the beginning of a name.
+  const isOurs =
+    form !== undefined && (form.byteLength === 0 || BEGINS_A_NAME.test(form.toString()))
+  return isOurs ? [signed, form] : 'malformed-body'
 }
+
+const BEGINS_A_NAME = /^\w/
 
 function findSignedUrl(publicUrl: string, requestUrl: string): string | undefined {
   const [, own] = splitQuery(publicUrl)
@@ -215,11 +229,12 @@ function findFieldsHash({ bytes }: Reading): string | undefined {
   return createHash('sha256').update(fields).digest('hex')
 }
 
-/** With the query, which is signed before the fields: a field could be moved into it. */
-function findSignedForm({ delivery, json, bytes }: Reading): Buffer | undefined {
-  if (json !== undefined || delivery.method === 'GET') return undefined
-  const form = renderSortedForm(bytes)
-  return form && Buffer.concat([Buffer.from(splitQuery(delivery.url)[1], 'utf8'), form])
+/** The URL and the fields, as they were signed. The events of a list have bytes of their own. */
+function findSigned({ delivery, json, signed, options }: Reading): Uint8Array | undefined {
+  if (json !== undefined && delivery.method !== 'GET') return undefined
+  if (signed !== undefined) return signed
+  const parts = renderSigned(new Reading(delivery), String(options['publicUrl']), (url) => url)
+  return typeof parts === 'string' ? undefined : joinParts(parts)
 }
 
 /** `message.delivered`, `call.completed`: there is no type, only a status. */

@@ -1,6 +1,7 @@
 /**
  * Twitch EventSub: `twitch-eventsub-message-signature: sha256=<hex>` over the message's id, its time and
- * the body, with nothing between. The time has a fixed shape, so no two messages read the same.
+ * the body, with nothing between. A body may hold what somebody wrote in a chat, a time for instance: were
+ * the id to end there, the rest would be another body. So an id has the shape of one, which no time has.
  *
  * The headers that name the kind of message and the subscription are not signed. Nothing is read from
  * them: the body says both.
@@ -8,12 +9,16 @@
  * @module
  */
 
+import { findHeader } from '../model/delivery.ts'
+import type { Delivery } from '../model/delivery.ts'
+import type { VerdictReason } from '../model/source.ts'
 import type { Reading } from '../verify/json-path.ts'
 import { defineProvider } from './define-provider.ts'
 import type { Provider } from './define-provider.ts'
 import type { SecretOptions } from './define-source.ts'
 import { textAnswer } from './handshake.ts'
 import { hmacSignature } from './schemes/hmac-signature.ts'
+import { withCheck } from './schemes/with-check.ts'
 
 const MESSAGE_ID = 'header:twitch-eventsub-message-id'
 const MESSAGE_TIME = 'header:twitch-eventsub-message-timestamp'
@@ -26,15 +31,18 @@ const MESSAGE_TIME = 'header:twitch-eventsub-message-timestamp'
  */
 export const twitch: Provider<TwitchOptions, TwitchEvents> = defineProvider({
   provider: 'twitch',
-  verify: hmacSignature({
-    signature: 'header:twitch-eventsub-message-signature',
-    prefix: 'sha256=',
-    algorithm: 'sha256',
-    encoding: 'lower-hex',
-    // Twitch's documents ask to drop what is older than ten minutes.
-    timestamp: { at: MESSAGE_TIME, format: 'iso', toleranceSeconds: 600 },
-    signed: `{${MESSAGE_ID}}{timestamp}{body}`,
-  }),
+  verify: withCheck(
+    hmacSignature({
+      signature: 'header:twitch-eventsub-message-signature',
+      prefix: 'sha256=',
+      algorithm: 'sha256',
+      encoding: 'lower-hex',
+      // Twitch's documents ask to drop what is older than ten minutes.
+      timestamp: { at: MESSAGE_TIME, format: 'iso', toleranceSeconds: 600 },
+      signed: `{${MESSAGE_ID}}{timestamp}{body}`,
+    }),
+    { check: findFault },
+  ),
   handshake: {
     summary:
       'a signed POST with a `challenge`; answered 200 with the challenge as plain text, without quotes',
@@ -66,6 +74,14 @@ export type TwitchEvents = Readonly<Record<string, TwitchPayload>>
 
 /** What `twitch` is configured with. */
 export type TwitchOptions = SecretOptions
+
+/** A UUID, or base64. A time has colons. */
+const ID = /^[\w+/=-]{1,128}$/
+
+function findFault(delivery: Delivery): VerdictReason | undefined {
+  const id = findHeader(delivery, MESSAGE_ID.slice('header:'.length))
+  return id === undefined || ID.test(id) ? undefined : 'malformed-header'
+}
 
 /** The subscription's type; `revocation` where there is no event, only a subscription that has ended. */
 function findType(reading: Reading): string | undefined {

@@ -13,6 +13,9 @@
  *
  * Compiled once, so that a delivery costs one string and no parsing.
  *
+ * What is joined must come apart in one way only, or a signature would hold for several requests. A header
+ * may hold any text but the one that stands beside it in the template.
+ *
  * @module
  */
 
@@ -32,12 +35,14 @@ export type SignedPart = string | Uint8Array
 export interface SignedTemplate {
   /** The headers it reads, in lower case. */
   readonly headers: readonly string[]
+  /** Whether a header stands beside another piece with nothing between, so that its end is anybody's guess. */
+  readonly isAmbiguous?: boolean
   render(delivery: Delivery, timestamp: string): readonly SignedPart[] | VerdictReason
 }
 
 type Piece =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'header'; readonly name: string }
+  | { readonly kind: 'header'; readonly name: string; readonly marks: readonly string[] }
   | { readonly kind: 'value'; readonly locator: Locator }
   | { readonly kind: 'option'; readonly name: string }
   | { readonly kind: (typeof BARE_PIECES)[number] }
@@ -92,8 +97,16 @@ export function compileSignedTemplate(
   }
   return {
     headers: listPieceHeaders(pieces),
+    isAmbiguous: isAmbiguous(pieces),
     render: (delivery, timestamp) => render(pieces, new Reading(delivery), timestamp, {}),
   }
+}
+
+function isAmbiguous(pieces: readonly Piece[]): boolean {
+  return pieces.some((piece, at) => {
+    const neighbours = [pieces[at - 1], pieces[at + 1]].filter((one) => one !== undefined)
+    return piece.kind === 'header' && neighbours.some(({ kind }) => kind !== 'text')
+  })
 }
 
 const KNOWN_PIECES =
@@ -111,7 +124,16 @@ function parsePieces(option: string, template: string): readonly Piece[] {
   if (pieces.includes(undefined)) {
     throw new OptionInvalidError(option, KNOWN_PIECES, template)
   }
-  return pieces as readonly Piece[]
+  return (pieces as readonly Piece[]).map((piece, at, all) =>
+    piece.kind === 'header' ? { ...piece, marks: listMarks(all, at) } : piece,
+  )
+}
+
+/** The texts beside a piece. */
+function listMarks(pieces: readonly Piece[], at: number): readonly string[] {
+  return [pieces[at - 1], pieces[at + 1]].flatMap((piece) =>
+    piece?.kind === 'text' ? [piece.text] : [],
+  )
 }
 
 function parsePiece(text: string): Piece | undefined {
@@ -123,7 +145,7 @@ function parsePiece(text: string): Piece | undefined {
   }
   if (text.startsWith('{header:')) {
     const name = text.slice('{header:'.length, -1).toLowerCase()
-    return isHeaderName(name) ? { kind: 'header', name } : undefined
+    return isHeaderName(name) ? { kind: 'header', name, marks: [] } : undefined
   }
   return /^[^{}\u0080-\uffff]+$/.test(text) ? { kind: 'text', text } : undefined
 }
@@ -168,7 +190,8 @@ function renderPiece(
     case 'header': {
       const value = findHeader(delivery, piece.name)
       if (value === undefined) return { reason: 'missing-header' }
-      return isByteText(value) ? value : { reason: 'malformed-header' }
+      const isAlone = isByteText(value) && !piece.marks.some((mark) => value.includes(mark))
+      return isAlone ? value : { reason: 'malformed-header' }
     }
     case 'value': {
       const value = piece.locator.find(reading)
@@ -205,9 +228,9 @@ export function withQuery(publicUrl: string, requestUrl: string): string {
 }
 
 /**
- * HTTP delivers a header as bytes, one character for each. Text beyond that did not come over HTTP;
- * were it accepted as well, two different ids could have the same signed bytes.
+ * HTTP delivers a header as bytes, one character for each, and as one line. Text beyond that did not come
+ * over HTTP; were it accepted as well, two different ids could have the same signed bytes.
  */
-function isByteText(value: string): boolean {
-  return !/[^\u0000-\u00ff]/.test(value)
+export function isByteText(value: string): boolean {
+  return !/[^\u0001-\u0009\u000b\u000c\u000e-\u00ff]/.test(value)
 }

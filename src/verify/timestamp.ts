@@ -5,6 +5,9 @@
  * comparison that meets NaN lets everything in. For the same reason the window is asked as "is it
  * inside", never as "is it outside".
  *
+ * A count of seconds has ten digits from 2001 to 2286, and one of milliseconds thirteen. With any other
+ * number of them it is another unit, or it has lent a digit to what was signed beside it.
+ *
  * @module
  */
 
@@ -26,14 +29,15 @@ export interface TimestampRule {
   readonly outside?: 'refuse' | 'quarantine'
 }
 
-const DIGITS = /^\d{1,13}$/
+const SECONDS = /^\d{10}$/
+const MILLISECONDS = /^\d{13}$/
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/
 
 /** Milliseconds since 1970, or `undefined` when the text is no timestamp of that format. */
 export function findTimestampMs(text: string, format: TimestampFormat): number | undefined {
   if (format === 'iso') return findIsoMs(text)
-  if (!DIGITS.test(text)) return undefined
-  return format === 'seconds' ? Number(text) * 1000 : Number(text)
+  if (format === 'seconds') return SECONDS.test(text) ? Number(text) * 1000 : undefined
+  return MILLISECONDS.test(text) ? Number(text) : undefined
 }
 
 /** The strict part of ISO 8601 that senders use: a date, a time to the second, and an offset. */

@@ -38,6 +38,14 @@ describe('gitlab with a signing token', () => {
   })
 })
 
+test.each([
+  ['a signing token', [SIGNING_TOKEN]],
+  ['a secret token', [SECRET_TOKEN]],
+  ['both', [SIGNING_TOKEN, SECRET_TOKEN]],
+])('R56: gitlab with %s does not keep the token that a request shows', (_name, secrets) => {
+  expect(gitlab({ secrets }).secretHeaders).toEqual(['x-gitlab-token'])
+})
+
 describe('gitlab with a secret token', () => {
   const source = gitlab({ secrets: [SECRET_TOKEN] })
 

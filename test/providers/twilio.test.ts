@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Delivery } from '../../src/model/delivery.ts'
 import { twilio } from '../../src/providers/index.ts'
 import { sign } from '../../src/testing/index.ts'
+import { openReceivingInbox } from '../support/receiving-inbox.ts'
 import { bareDelivery, isBelieved, keysOf } from './bare-delivery.ts'
 
 const SECRET = 'a-secret-of-some-length'
@@ -138,7 +139,58 @@ describe('Twilio', () => {
 
     const contents = made.map((delivery) => source.identify(delivery)[0]?.content?.toString())
     for (const delivery of made) expect(await isBelieved(source, delivery)).toBe(true)
-    expect(contents).toEqual([text, text, text])
+    expect(contents).toEqual([text, text, text].map((one) => publicUrl + one))
+  })
+
+  test.each([
+    ['no query', '', ['?', '?#x', '#x', '?#', '#']],
+    ['a query', '?a=b', ['&', '&&', '&&&', '&#']],
+    ['a query that is escaped', '?a=b%20c', ['&', '&&']],
+  ])('R53: one captured form of %s runs once', async (_name, query, tails) => {
+    const publicUrl = 'https://example.com/in'
+    const { receive } = await openReceivingInbox({ source: twilio({ secrets, publicUrl }) })
+    const captured = call(publicUrl + query, { url: `/in${query}` })
+    const spelled = query === '' ? [] : [query.replace('%20', '+'), query.replace('b', '%62')]
+    const urls = [...tails.map((tail) => `/in${query}${tail}`), ...spelled.map((q) => `/in${q}`)]
+
+    expect(await receive('source', captured)).toBe('accepted')
+    for (const [n, url] of urls.entries()) {
+      const headers = { ...captured.headers, 'i-twilio-idempotency-token': `fresh-${n}` }
+      expect(await receive('source', { ...captured, url, headers })).not.toBe('accepted')
+      expect(await receive('source', { ...captured, url })).not.toBe('accepted')
+    }
+  })
+
+  test('R53: one captured GET runs once, also as a POST', async () => {
+    const publicUrl = 'https://example.com/in'
+    const { receive } = await openReceivingInbox({ source: twilio({ secrets, publicUrl }) })
+    const empty = { method: 'GET', body: new Uint8Array() }
+    const captured = call(
+      `${publicUrl}?CallSid=CA1&a=b`,
+      { ...empty, url: '/in?CallSid=CA1&a=b' },
+      '',
+    )
+    const urls = ['/in?CallSid=CA1&a=b', '/in?CallSid=CA1&a=b&', '/in?CallSid=CA1&&a=%62']
+
+    expect(await receive('source', captured)).toBe('accepted')
+    for (const [n, url] of urls.entries()) {
+      for (const method of ['GET', 'POST']) {
+        const headers = { ...captured.headers, 'i-twilio-idempotency-token': `${method}-${n}` }
+        expect(await receive('source', { ...captured, method, url, headers })).not.toBe('accepted')
+      }
+    }
+  })
+
+  test('R53: a list that is signed by its hash is no GET, and JSON without a hash is nothing', async () => {
+    const publicUrl = 'https://example.com/in'
+    const source = twilio({ secrets, publicUrl })
+    const type = 'com.twilio.messaging.message.delivered'
+    const delivery = sign('twilio', { type }, { secret: SECRET, publicUrl })
+    const bare = call(publicUrl, { url: '/in', body: Buffer.from('[]') }, '[]')
+
+    expect(await isBelieved(source, delivery)).toBe(true)
+    expect(await isBelieved(source, { ...delivery, method: 'GET' })).toBe(false)
+    expect(await isBelieved(source, bare)).toBe(false)
   })
 
   test('is answered with TwiML, and quarantines known fields under a new token', () => {

@@ -31,6 +31,19 @@ describe('a timestamp', () => {
     expect(findTimestampMs(text, 'milliseconds')).toBeUndefined()
   })
 
+  // A digit more or less is one that was lent by, or to, what is signed beside it.
+  test.each([1, 9, 11, 12, 14])('R51: %i digits are neither seconds nor milliseconds', (length) => {
+    const text = '17600000000000'.slice(0, length)
+
+    expect(findTimestampMs(text, 'seconds')).toBeUndefined()
+    expect(findTimestampMs(text, 'milliseconds')).toBeUndefined()
+  })
+
+  test('R30: seconds are no milliseconds, nor the other way round', () => {
+    expect(findTimestampMs('1760000000', 'milliseconds')).toBeUndefined()
+    expect(findTimestampMs('1760000000000', 'seconds')).toBeUndefined()
+  })
+
   test.each([
     '2025-10-09',
     '2025-10-09T08:53:20',

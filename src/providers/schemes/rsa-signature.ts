@@ -155,10 +155,13 @@ function keyFinder(spec: RsaSpec, { provider, options }: BuildContext): FindKey 
   }
   const url = compileLocator('certificate', spec.certificate.url)
   const fetcher = (options['fetch'] as TextFetcher | undefined) ?? fetchOverTls
+  // Authorities publish over plain HTTP. What comes from there only counts if it has signed.
+  const issuerFetcher = fetcher
   const roots = options['certificateRoots'] as readonly string[] | undefined
   const cache = new KeyCache<FetchedCertificate>({
     keptMs: 86_400_000,
-    fetchKey: (name, signal) => fetchCertificate(spec, { fetcher, roots, signal }, name),
+    fetchKey: (name, signal) =>
+      fetchCertificate(spec, { fetcher, issuerFetcher, roots, signal }, name),
   })
   return async (reading, nowMs) => {
     const name = findPinned(spec, url.find(reading))
@@ -176,19 +179,18 @@ const ISSUERS_MAX = 3
 /** The certificate with its issuers, or `undefined` when it cannot be trusted. */
 async function fetchCertificate(
   { certificate }: RsaSpec,
-  { fetcher, roots, signal }: FetchContext,
+  { fetcher, issuerFetcher, roots, signal }: FetchContext,
   address: string,
 ): Promise<FetchedCertificate | undefined> {
   let pem = await fetchText(fetcher, address, signal)
   for (let fetched = 0; fetched < ISSUERS_MAX; fetched++) {
     const issuer = findMissingIssuer(pem, roots)
-    // Authorities publish over plain HTTP. What comes from there only counts if it has signed.
     const isAllowed =
       issuer !== undefined &&
       certificate.issuers !== undefined &&
       isPinnedUrl(issuer, certificate.issuers, ['http:', 'https:'])
     if (!isAllowed) break
-    pem += writePem(await fetchBytes(fetcher, issuer, signal))
+    pem += writePem(await fetchBytes(issuerFetcher, issuer, signal))
   }
   return findCertificate(pem, {
     ...(certificate.subject && { host: certificate.subject }),
@@ -198,6 +200,7 @@ async function fetchCertificate(
 
 interface FetchContext {
   readonly fetcher: TextFetcher
+  readonly issuerFetcher: TextFetcher
   readonly roots: readonly string[] | undefined
   readonly signal: AbortSignal
 }

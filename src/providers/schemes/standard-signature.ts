@@ -15,6 +15,7 @@ import type { PublicKey } from '../../verify/ed25519.ts'
 import { hmacSigner } from '../../verify/hmac.ts'
 import { resolveSecrets } from '../../verify/secrets.ts'
 import type { Secret, SecretEncoding } from '../../verify/secrets.ts'
+import { isByteText } from '../../verify/signed-template.ts'
 import { verifyDelivery } from '../../verify/verify-delivery.ts'
 import type { Claim, FindSigner, Scheme } from '../../verify/verify-delivery.ts'
 import type { BuildContext, BuiltVerification, Verification } from './verification.ts'
@@ -107,8 +108,7 @@ function schemeOf(spec: StandardSpec, toleranceSeconds: number): Scheme {
       headers: [],
       render: (delivery, timestamp) => {
         const id = findStandardHeader(delivery, spec, 'id') ?? ''
-        // Beyond one byte a character it did not come over HTTP, and two ids could sign the same.
-        if (/[^\u0000-\u00ff]/.test(id)) return 'malformed-header'
+        if (!isByteText(id)) return 'malformed-header'
         return [`${id}.${timestamp}.`, delivery.body]
       },
     },
