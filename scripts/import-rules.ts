@@ -74,6 +74,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'store/claimed-event.ts',
       'store/lent-transaction.ts',
       'store/contention.ts',
+      'store/loop-breaks.ts',
       'store/step-result.ts',
       'store/transaction-control.ts',
     ],

@@ -12,7 +12,6 @@ import type { Turns } from './turns.ts'
 export interface RunInGroupContext extends RunEventContext, LetGoContext {
   readonly sizes: GroupSizes
   readonly turns: Turns
-  readonly groupBudgetMs: number
   /** Whether the worker is being stopped: handlers that have not started are let go. */
   readonly isStopping: () => boolean
 }

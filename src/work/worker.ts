@@ -231,7 +231,7 @@ export class Worker<Tx> {
   }
 
   #createRunContext(slot: WorkerSlot): RunGroupContext {
-    const { store, happenings, logger, keepsResult, outbox, options } = this.#context
+    const { store, happenings, logger, keepsResult, outbox } = this.#context
     return {
       store,
       happenings,
@@ -244,7 +244,6 @@ export class Worker<Tx> {
       findUnit: (event) => this.#findUnit(event),
       runAlone: (events) => this.#keepAlone(events),
       announce: (running) => this.#announce(slot, running),
-      groupBudgetMs: options.groupBudgetMs,
       isStopping: () => this.#isStopping,
     }
   }

@@ -65,6 +65,20 @@ describe('group sizes', () => {
     expect(sizes.claimLimit()).toBe(10)
   })
 
+  test('what it takes to settle them is part of its time', () => {
+    const unit = units({ a: {} })('a')
+    const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
+
+    for (let i = 0; i < 100; i += 1) {
+      sizes.measured(unit, 5)
+      sizes.settled(10, 50)
+    }
+
+    expect(sizes.limitFor(unit)).toBe(10)
+    expect(sizes.isOver(50, 10)).toBe(false)
+    expect(sizes.isOver(60, 10)).toBe(true)
+  })
+
   test('a handler never gets more than its own groupMax', () => {
     expect(
       new GroupSizes({ groupMax: 200, groupBudgetMs: 100 }).limitFor(

@@ -18,6 +18,7 @@ import { openDriver } from './open-driver.ts'
 import type { ResolvedSqliteStoreOptions } from './options.ts'
 import { RunningLists } from './running-lists.ts'
 import { isBusy, toStoreError } from './sqlite-error.ts'
+import type { Work } from './turn.ts'
 import { Writer } from './writer.ts'
 
 /** What there is while the store is open. */
@@ -84,10 +85,7 @@ export class Connections {
     return this.#opened
   }
 
-  async write<Result>(
-    how: 'durably' | 'lazily',
-    work: (connection: Connection) => Result,
-  ): Promise<Result> {
+  async write<Result>(how: 'durably' | 'lazily', work: Work<Result>): Promise<Result> {
     const { writer } = this.getOpen()
     return writer.transact({ waitMs: this.#options.writeWaitMs, durable: how === 'durably' }, work)
   }

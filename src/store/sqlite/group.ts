@@ -130,10 +130,10 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
 
   async settle(settlements: readonly Settlement[]): Promise<ReadonlySet<EventId>> {
     if (!(await this.#openForUs())) return this.#taken
-    this.#transaction.use((connection) => {
-      for (const settlement of settlements)
-        if (!this.#taken.has(settlement.eventId)) settle(connection, settlement)
-    })
+    const ours = settlements.filter(({ eventId }) => !this.#taken.has(eventId))
+    await this.#input.writer.breaks.each(ours, (settlement) =>
+      this.#transaction.use((connection) => settle(connection, settlement)),
+    )
     return this.#taken
   }
 

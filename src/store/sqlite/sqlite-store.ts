@@ -92,8 +92,10 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
     if (rest.length === 0) return known.filter((recorded) => recorded !== undefined)
 
     const { identity, writer } = this.connections.getOpen()
-    const stored = await writer.transact({ waitMs: deadlineMs, durable: true }, (connection) =>
-      recordEvents(connection, { drafts: rest, newId: this.#newId }),
+    const stored = await writer.transact(
+      { waitMs: deadlineMs, durable: true },
+      (connection, breaks) =>
+        recordEvents(connection, breaks, { drafts: rest, newId: this.#newId }),
     )
     // No answer for what went into a file that nobody can open again.
     identity.check()
@@ -121,7 +123,9 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
 
   async countDeliveries(counts: readonly DeliveryCount[]): Promise<void> {
     if (counts.length === 0) return
-    await this.connections.write('lazily', (connection) => countDeliveries(connection, counts))
+    await this.connections.write('lazily', (connection, breaks) =>
+      countDeliveries(connection, breaks, counts),
+    )
   }
 
   findOutcome(eventId: EventId): Promise<OutcomeView | undefined> {

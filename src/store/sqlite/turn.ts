@@ -8,6 +8,7 @@
  */
 
 import { CommitUnknownError, StoreUnavailableError } from '../../errors.ts'
+import type { LoopBreaks } from '../loop-breaks.ts'
 import type { Connection } from './connection.ts'
 import type { Courtesy } from './courtesy.ts'
 import { isBusy, toStoreError } from './sqlite-error.ts'
@@ -18,9 +19,13 @@ import { isBusy, toStoreError } from './sqlite-error.ts'
  */
 const RETRY_MS_MAX = 2
 
+/** What is done in a transaction. It waits for nothing but the breaks that it takes. */
+export type Work<Result> = (connection: Connection, breaks: LoopBreaks) => Result | Promise<Result>
+
 export interface TurnParts {
   readonly connection: Connection
   readonly courtesy: Courtesy
+  readonly breaks: LoopBreaks
   /** Whether the store is being closed, and nothing is waited for any more. */
   readonly isClosed: () => boolean
   /** Called once, when the turn is over. */
@@ -44,16 +49,17 @@ export class Turn {
   /** Runs `work` in a transaction of its own and commits it, or rolls all of it back. */
   async transact<Result>(
     { deadline, durable }: { deadline: number; durable: boolean },
-    work: (connection: Connection) => Result,
+    work: Work<Result>,
   ): Promise<Result> {
     const { connection } = this
     // The level can only be changed outside a transaction.
     if (!durable) connection.execute('pragma synchronous = normal')
     try {
       await this.begin(deadline)
-      const result = this.#rollBackOnError(() => work(connection))
+      const result = this.#work(work)
+      const ended = result instanceof Promise ? await result : result
       this.commit()
-      return result
+      return ended
     } finally {
       if (!durable) connection.execute('pragma synchronous = full')
     }
@@ -116,12 +122,16 @@ export class Turn {
     this.#parts.onEnd()
   }
 
-  #rollBackOnError<Result>(work: () => Result): Result {
-    try {
-      return work()
-    } catch (error) {
+  #work<Result>(work: Work<Result>): Result | Promise<Result> {
+    const rollBack = (error: unknown): never => {
       this.rollback()
       throw toStoreError(error)
+    }
+    try {
+      const result = work(this.connection, this.#parts.breaks)
+      return result instanceof Promise ? result.catch(rollBack) : result
+    } catch (error) {
+      return rollBack(error)
     }
   }
 

@@ -13,6 +13,7 @@
 import { digestBytes, variantDigestOf } from '../../../model/digest.ts'
 import type { Digest } from '../../../model/digest.ts'
 import type { EventDraft, EventId, Recorded } from '../../../model/event.ts'
+import type { LoopBreaks } from '../../loop-breaks.ts'
 import type { Connection } from '../connection.ts'
 import { eventValues, recordNew } from './record-new.ts'
 import { retryEvent } from './retry-event.ts'
@@ -45,13 +46,14 @@ const INSERT_QUEUE = `
   values (?, cast(unixepoch('subsec') * 1000 as integer), ?, ?)`
 
 /** One answer per draft, in their order. Inside a write transaction. */
-export function recordEvents(
+export async function recordEvents(
   connection: Connection,
+  breaks: LoopBreaks,
   { drafts, newId }: { drafts: readonly EventDraft[]; newId: () => EventId },
-): Recorded[] {
+): Promise<Recorded[]> {
   const numbered = drafts.map((draft) => ({ id: newId(), draft }))
-  if (recordNew(connection, numbered)) return numbered.map(({ id }) => accepted(id))
-  return drafts.map((draft) => recordEvent(connection, draft, newId))
+  if (await recordNew(connection, breaks, numbered)) return numbered.map(({ id }) => accepted(id))
+  return breaks.each(drafts, (draft) => recordEvent(connection, draft, newId))
 }
 
 function accepted(eventId: EventId): Recorded {
