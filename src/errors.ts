@@ -18,6 +18,7 @@ export const ERROR_CODES = [
   'SCHEMA_OUTDATED',
   'SCHEMA_NEWER',
   'STORE_UNAVAILABLE',
+  'STORE_FILE_CHANGED',
   'STORE_REJECTED',
   'STORE_UNSAFE',
   'COMMIT_UNKNOWN',
@@ -76,8 +77,10 @@ export class OptionInvalidError extends HookonceError {
 export class StoreUnavailableError extends HookonceError {
   override readonly name = 'StoreUnavailableError'
 
-  constructor(message: string, options?: ErrorOptions) {
-    super('STORE_UNAVAILABLE', message, { ...options, retryable: true })
+  /** With `STORE_FILE_CHANGED` it stays so until the process is started again. */
+  constructor(message: string, options?: ErrorOptions & { code?: 'STORE_FILE_CHANGED' }) {
+    const code = options?.code ?? 'STORE_UNAVAILABLE'
+    super(code, message, { ...options, retryable: code === 'STORE_UNAVAILABLE' })
   }
 }
 

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -137,42 +137,6 @@ describe('sqlite: the store', () => {
     expect(await store.sweepWorkers({ deadAfterMs: 0, crashesMax: 3, me: 'worker-2' })).toEqual([])
   })
 
-  // Its commits go to a file that nobody can open again.
-  test.each(['new', 'known'])(
-    'no %s delivery is answered once the file was replaced',
-    async (key) => {
-      const { database, store } = await openStore(underTest)
-      await recordOne(store, anEventDraft({ key: 'known' }))
-      await replaceFile(database.file)
-
-      await expect(recordOne(store, anEventDraft({ key }))).rejects.toMatchObject({
-        code: 'STORE_UNAVAILABLE',
-      })
-    },
-  )
-
-  test('no delivery is answered when the file was replaced while it was being stored', async () => {
-    const { database, store } = await openStore(underTest)
-    await database.execute('begin immediate')
-    const waiting = recordOne(store, anEventDraft())
-    // The look for known keys is over when the store has begun to ask for the lock.
-    await new Promise((resolve) => setImmediate(resolve))
-    await replaceFile(database.file)
-    await database.execute('rollback')
-
-    await expect(waiting).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-  })
-
-  test('a store whose file was replaced refuses everything from the next beat on', async () => {
-    const { database, store } = await openStore(underTest)
-    const { now } = await store.beat(undefined)
-    await replaceFile(database.file)
-
-    await expect(store.beat(now)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-
-    await expect(store.countEvents()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-  })
-
   test('a killed process leaves no effect, and its crash is counted without waiting for its heart', async () => {
     const { database, store, createEffects, countEffects } = await openStore(underTest)
     await createEffects()
@@ -203,8 +167,3 @@ describe('sqlite: the store', () => {
     ])
   })
 })
-
-async function replaceFile(file: string): Promise<void> {
-  await rename(file, `${file}.moved`)
-  await writeFile(file, '')
-}

@@ -12,7 +12,7 @@
  * @module
  */
 
-import { asError, CommitUnknownError, HookonceError } from '../../errors.ts'
+import { HookonceError } from '../../errors.ts'
 import type { EventId } from '../../model/event.ts'
 import type { Settlement } from '../../model/outcome.ts'
 import type {
@@ -26,6 +26,7 @@ import type {
 import type { GroupLeaseRequest, LeasedEvent } from '../steps-contract.ts'
 import type { Connection } from './connection.ts'
 import { GroupTransaction } from './group-transaction.ts'
+import { notCommitted } from './held-transaction.ts'
 import { lendTx } from './lent-tx.ts'
 import type { Lender, SqliteTx } from './lent-tx.ts'
 import { getOwnProcess } from './process-identity.ts'
@@ -144,8 +145,7 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
       return { status: 'committed' }
     } catch (error) {
       await this.abandon()
-      const status = error instanceof CommitUnknownError ? 'unknown' : 'refused'
-      return { status, error: asError(error) }
+      return notCommitted(error)
     }
   }
 

@@ -91,14 +91,12 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
     const rest = drafts.filter((_, index) => known[index] === undefined)
     if (rest.length === 0) return known.filter((recorded) => recorded !== undefined)
 
-    const { identity, writer } = this.connections.getOpen()
+    const { writer } = this.connections.getOpen()
     const stored = await writer.transact(
       { waitMs: deadlineMs, durable: true },
       (connection, breaks) =>
         recordEvents(connection, breaks, { drafts: rest, newId: this.#newId }),
     )
-    // No answer for what went into a file that nobody can open again.
-    identity.check()
     let next = 0
     return known.map((recorded) => recorded ?? (stored[next++] as Recorded))
   }
@@ -108,16 +106,16 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   }
 
   async findKnown(drafts: readonly EventDraft[]): Promise<readonly (Recorded | undefined)[]> {
-    const { identity } = this.connections.getOpen()
     const known = await this.connections.read((reader) =>
       drafts.map((draft) => findKnown(reader, draft)),
     )
-    identity.check()
+    this.connections.checkFiles()
     return known
   }
 
   async beat(since: Date | undefined): Promise<Beat> {
-    this.connections.getOpen().identity.check()
+    this.connections.getOpen()
+    this.connections.checkFiles()
     return this.connections.read((reader) => beat(reader, since))
   }
 

@@ -28,6 +28,8 @@ export interface TurnParts {
   readonly breaks: LoopBreaks
   /** Whether the store is being closed, and nothing is waited for any more. */
   readonly isClosed: () => boolean
+  /** Called after a commit that must last, before it is told to anybody, and when a statement of ours has failed. */
+  readonly checkFiles: () => void
   /** Called once, when the turn is over. */
   readonly onEnd: () => void
 }
@@ -58,7 +60,8 @@ export class Turn {
       await this.begin(deadline)
       const result = this.#work(work)
       const ended = result instanceof Promise ? await result : result
-      this.commit()
+      this.#commit()
+      if (durable) this.#parts.checkFiles()
       return ended
     } finally {
       if (!durable) connection.execute('pragma synchronous = full')
@@ -90,7 +93,13 @@ export class Turn {
     }
   }
 
+  /** @throws StoreUnavailableError also when it has committed into a file that is lost */
   commit(): void {
+    this.#commit()
+    this.#parts.checkFiles()
+  }
+
+  #commit(): void {
     const { connection } = this
     try {
       connection.execute('commit')
@@ -125,6 +134,8 @@ export class Turn {
   #work<Result>(work: Work<Result>): Result | Promise<Result> {
     const rollBack = (error: unknown): never => {
       this.rollback()
+      // Files that were changed say more than what SQLite makes of them.
+      this.#parts.checkFiles()
       throw toStoreError(error)
     }
     try {

@@ -36,14 +36,17 @@ export class Writer {
   readonly breaks = new LoopBreaks()
   /** Reached through a turn, and by nothing else. */
   readonly #connection: Connection
+  readonly #checkFiles: () => void
   readonly #waiters = new Set<Waiter>()
   readonly #courtesy = new Courtesy()
   #held = false
   #closed = false
   #onIdle: () => void = () => {}
 
-  constructor(connection: Connection) {
+  /** `checkFiles` is called after every commit that must last, and throws if it is lost. */
+  constructor(connection: Connection, checkFiles: () => void) {
     this.#connection = connection
+    this.#checkFiles = checkFiles
   }
 
   /** Runs `work` in a transaction of its own and commits it, or rolls all of it back. */
@@ -131,6 +134,7 @@ export class Writer {
       courtesy: this.#courtesy,
       breaks: this.breaks,
       isClosed: () => this.#closed,
+      checkFiles: this.#checkFiles,
       onEnd: () => this.#pause(),
     })
   }
