@@ -20,7 +20,7 @@
  */
 
 import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
-import { StoreUnavailableError } from '../../errors.ts'
+import { StoreFileChangedError } from '../../errors.ts'
 import { LastingFile } from './lasting-file.ts'
 import { readWalIndex } from './wal-index.ts'
 import type { WalIndex } from './wal-index.ts'
@@ -84,7 +84,7 @@ export class FileWatch {
   /** Throws if an earlier look found a change. */
   assert(): void {
     if (this.#changed === undefined) return
-    throw new StoreUnavailableError(this.#changed, { code: 'STORE_FILE_CHANGED' })
+    throw new StoreFileChangedError(this.#changed)
   }
 
   /** SQLite has no locks on the log, so that closing it takes none away. */

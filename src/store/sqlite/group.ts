@@ -35,6 +35,7 @@ import { announce } from './sql/announce.ts'
 import { isStillClaimable } from './sql/claim-group.ts'
 import { leaseClaimed } from './sql/lease-events.ts'
 import { settle } from './sql/settle.ts'
+import { toStoreError } from './sqlite-error.ts'
 import type { Turn } from './turn.ts'
 import type { Writer } from './writer.ts'
 
@@ -132,10 +133,15 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
   async settle(settlements: readonly Settlement[]): Promise<ReadonlySet<EventId>> {
     if (!(await this.#openForUs())) return this.#taken
     const ours = settlements.filter(({ eventId }) => !this.#taken.has(eventId))
-    await this.#input.writer.breaks.each(ours, (settlement) =>
-      this.#transaction.use((connection) => settle(connection, settlement)),
-    )
-    return this.#taken
+    try {
+      await this.#input.writer.breaks.each(ours, (settlement) =>
+        this.#transaction.use((connection) => settle(connection, settlement)),
+      )
+      return this.#taken
+    } catch (error) {
+      // A full disk is no fault of the events.
+      throw toStoreError(error)
+    }
   }
 
   async commit(): Promise<CommitResult> {

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { asError, CommitUnknownError, HookonceError } from '../../errors.ts'
+import { asError, CommitUnknownError, HookonceError, StoreFileChangedError } from '../../errors.ts'
 import type { CommitResult } from '../contract.ts'
 import type { Connection } from './connection.ts'
 import type { Turn } from './turn.ts'
@@ -85,6 +85,6 @@ export class HeldTransaction {
 /** What an error at the commit says of it. One that went into a file that is lost may be there, or not. */
 export function notCommitted(thrown: unknown): Exclude<CommitResult, { status: 'committed' }> {
   const error = asError(thrown)
-  const isLost = error instanceof HookonceError && error.code === 'STORE_FILE_CHANGED'
-  return { status: error instanceof CommitUnknownError || isLost ? 'unknown' : 'refused', error }
+  const isUnknown = error instanceof CommitUnknownError || error instanceof StoreFileChangedError
+  return { status: isUnknown ? 'unknown' : 'refused', error }
 }

@@ -7,11 +7,11 @@
  * @module
  */
 
-import { CommitUnknownError, StoreUnavailableError } from '../../errors.ts'
+import { StoreUnavailableError } from '../../errors.ts'
 import type { LoopBreaks } from '../loop-breaks.ts'
 import type { Connection } from './connection.ts'
 import type { Courtesy } from './courtesy.ts'
-import { isBusy, toStoreError } from './sqlite-error.ts'
+import { isBusy, toCommitUnknown, toStoreError } from './sqlite-error.ts'
 
 /**
  * The longest pause between two tries for the lock, before jitter. It is shorter than the pause that a
@@ -106,7 +106,7 @@ export class Turn {
     } catch (error) {
       // Refused, and still open: nothing of it was kept. A failure that also ended the transaction
       // may have come after its pages reached the disk.
-      if (!connection.inTransaction()) throw new CommitUnknownError({ cause: error })
+      if (!connection.inTransaction()) throw toCommitUnknown(error)
       this.rollback()
       throw toStoreError(error)
     }
