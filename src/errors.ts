@@ -18,6 +18,7 @@ export const ERROR_CODES = [
   'SCHEMA_OUTDATED',
   'SCHEMA_NEWER',
   'STORE_UNAVAILABLE',
+  'STORE_FILE_CHANGED',
   'STORE_REJECTED',
   'STORE_UNSAFE',
   'COMMIT_UNKNOWN',
@@ -75,26 +76,32 @@ export class OptionInvalidError extends HookonceError {
 
 /** The database cannot be reached, or stopped answering. Nothing was done, or nothing is known to be done. */
 export class StoreUnavailableError extends HookonceError {
-  override readonly name = 'StoreUnavailableError'
+  override readonly name: string = 'StoreUnavailableError'
 
   constructor(message: string, options?: ErrorOptions) {
     super('STORE_UNAVAILABLE', message, { ...options, retryable: true })
   }
 }
 
+/** A file of the SQLite database was changed under the store, which stays away until the process is started again. */
+export class StoreFileChangedError extends StoreUnavailableError {
+  override readonly name = 'StoreFileChangedError'
+  override readonly code = 'STORE_FILE_CHANGED'
+  override readonly retryable = false
+}
+
 /**
- * The connection was lost, or went silent, between sending COMMIT and hearing of it.
+ * The connection was lost, or went silent, between sending COMMIT and hearing of it; or the disk failed in it.
  *
  * The transaction may have committed or not, and the error is the same either way.
  */
 export class CommitUnknownError extends HookonceError {
   override readonly name = 'CommitUnknownError'
 
-  constructor(options?: ErrorOptions) {
-    super('COMMIT_UNKNOWN', 'The connection was lost at COMMIT, so its outcome is not known', {
-      ...options,
-      retryable: true,
-    })
+  /** `what` happened at COMMIT, where it is not that the connection was lost. */
+  constructor(options?: ErrorOptions & { what?: string }) {
+    const what = options?.what ?? 'The connection was lost at COMMIT'
+    super('COMMIT_UNKNOWN', `${what}, so its outcome is not known`, { ...options, retryable: true })
   }
 }
 

@@ -16,6 +16,7 @@ export {
   HookonceError,
   OptionInvalidError,
   RetentionTooShortError,
+  StoreFileChangedError,
   StoreRejectedError,
   StoreUnavailableError,
 } from './errors.ts'

@@ -26,6 +26,7 @@
 
 import type { Topic } from '../model/topic.ts'
 import type { ClaimedEvent, Group, RunningEvent } from '../store/contract.ts'
+import { LoopBreaks } from '../store/loop-breaks.ts'
 import type { HandlerUnit } from './handlers.ts'
 import { blameForRefusal, GroupEndedError, GroupLostError, isEnded, letGo } from './let-go.ts'
 import { reportSettlement } from './report-settlement.ts'
@@ -91,7 +92,7 @@ async function runInTurn<Tx>(
   let settled: readonly SettledEvent[]
   try {
     await context.announce(events.map(({ eventId, attempt }) => ({ eventId, attempt })))
-    settled = await settleOurs(group, await runEvents(context, group, events))
+    settled = await settleOurs(context, group, await runEvents(context, group, events))
   } catch (error) {
     await letGo(context, group, { events, error })
     return 'let-go'
@@ -124,12 +125,20 @@ async function runInTurn<Tx>(
 
 /** Returns those that were settled: one that was taken from this worker while it ran is another's to settle. */
 async function settleOurs<Tx>(
+  { sizes }: RunGroupContext,
   group: Group<Tx>,
   ran: readonly SettledEvent[],
 ): Promise<readonly SettledEvent[]> {
   if (ran.length === 0) return ran
+  const startedAt = performance.now()
   const taken = await group.settle(ran.map(({ settlement }) => settlement))
+  if (sharesTransaction(ran)) sizes.settled(ran.length, performance.now() - startedAt)
   return taken.size === 0 ? ran : ran.filter(({ event }) => !taken.has(event.eventId))
+}
+
+/** One that opens late may wait for the writer before it settles, which says nothing about how long that takes. */
+function sharesTransaction(ran: readonly SettledEvent[]): boolean {
+  return ran.length > 1 && ran.some(({ unit }) => unit?.guarantee === 'exactly-once')
 }
 
 async function runEvents<Tx>(
@@ -190,9 +199,11 @@ async function runOneByOne<Tx>(
 ): Promise<readonly SettledEvent[]> {
   const settled: SettledEvent[] = []
   const startedAt = performance.now()
+  const breaks = new LoopBreaks()
   for (const event of events) {
+    if (breaks.isDue) await breaks.take()
     // Each of them may take all its time and fail, and those behind would wait for all of it.
-    const isOverdue = performance.now() - startedAt > context.groupBudgetMs
+    const isOverdue = context.sizes.isOver(performance.now() - startedAt, settled.length)
     if (settled.length > 0 && (isOverdue || context.isStopping())) break
     const unit = context.findUnit(event)
     if (unit === undefined) {

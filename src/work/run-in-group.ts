@@ -14,7 +14,6 @@ export interface RunInGroupContext extends RunEventContext, LetGoContext {
   readonly sizes: GroupSizes
   readonly health: TopicHealth
   readonly turns: Turns
-  readonly groupBudgetMs: number
   /** Whether the worker is being stopped: handlers that have not started are let go. */
   readonly isStopping: () => boolean
 }

@@ -12,6 +12,7 @@
 import { asError, HookonceError, SettingRefusedError } from '../errors.ts'
 import { findContention } from '../store/contention.ts'
 import type { ClaimedEvent, Group } from '../store/contract.ts'
+import { LoopBreaks } from '../store/loop-breaks.ts'
 import { InterruptedError } from './interruption.ts'
 import { GroupEndedError, GroupLostError } from './let-go.ts'
 import { RunClock } from './run-clock.ts'
@@ -40,9 +41,12 @@ export async function runTogether<Tx>(
 ): Promise<Together> {
   const settled: SettledEvent[] = []
   const startedAt = performance.now()
+  const breaks = new LoopBreaks()
   let answered = 0
   for (const event of events) {
-    if (settled.length > 0 && performance.now() - startedAt > context.groupBudgetMs) break
+    if (breaks.isDue) await breaks.take()
+    const spentMs = performance.now() - startedAt
+    if (settled.length > 0 && context.sizes.isOver(spentMs, settled.length)) break
     if (context.isStopping()) break
     const unit = context.findUnit(event)
     if (unit === undefined) {

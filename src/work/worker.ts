@@ -247,7 +247,7 @@ export class Worker<Tx> {
   }
 
   #createRunContext(slot: WorkerSlot): RunGroupContext {
-    const { store, happenings, logger, keepsResult, outbox, options } = this.#context
+    const { store, happenings, logger, keepsResult, outbox } = this.#context
     return {
       store,
       happenings,
@@ -262,7 +262,6 @@ export class Worker<Tx> {
       runAlone: (events) => this.#keepAlone(events),
       runsAlone: (event) => this.#runsAlone.has(event.eventId),
       announce: (running) => this.#announce(slot, running),
-      groupBudgetMs: options.groupBudgetMs,
       isStopping: () => this.#isStopping,
     }
   }

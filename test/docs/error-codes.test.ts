@@ -66,7 +66,9 @@ function classOf(code: string): string | undefined {
   const errors = fs.readFileSync(path.join(ROOT, 'src/errors.ts'), 'utf8')
   const declared =
     /class (\w+) extends HookonceError(?:(?!\nclass |\nexport )[\s\S])*?super\(\s*'([A-Z_]+)'/g
-  return [...errors.matchAll(declared)].find((match) => match[2] === code)?.[1]
+  const overridden = /class (\w+) extends \w+Error \{[^}]*?override readonly code = '([A-Z_]+)'/g
+  const classes = [...errors.matchAll(declared), ...errors.matchAll(overridden)]
+  return classes.find((match) => match[2] === code)?.[1]
 }
 
 function listTypeScript(folder: string): readonly SourceText[] {

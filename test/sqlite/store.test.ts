@@ -1,14 +1,14 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { printMigrations, sqliteStore } from '../../src/store/sqlite/index.ts'
 import { openDriver } from '../../src/store/sqlite/open-driver.ts'
 import { aClaim, anEventDraft } from '../support/builders.ts'
 import { DEFAULT_DRIVER, hasNodeSqlite, sqliteUnderTest } from '../support/sqlite-under-test.ts'
-import { claim, recordOne } from '../support/store-steps.ts'
+import { claim, DEADLINE_MS, recordOne } from '../support/store-steps.ts'
 import { createEmptyDatabase, openStore } from '../support/store-under-test.ts'
 
 const underTest = sqliteUnderTest(DEFAULT_DRIVER)
@@ -107,7 +107,9 @@ describe('sqlite: the store', () => {
     expect(await impatient.claimGroup(aClaim())).toBeUndefined()
 
     await database.execute('rollback')
-    expect((await claim(impatient)).events).toHaveLength(1)
+    // On a busy machine it may leave the lock to others for a moment, and a claim waits no longer than 1 ms.
+    const group = await vi.waitFor(() => claim(impatient), { timeout: DEADLINE_MS })
+    expect(group.events).toHaveLength(1)
   })
 
   test('an event that is parked between the two transactions of its claim does not run', async () => {
@@ -132,42 +134,6 @@ describe('sqlite: the store', () => {
     await database.execute('update hookonce_queue set parked = null, parked_reason = null')
     expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready' })
     expect(await store.sweepWorkers({ deadAfterMs: 0, crashesMax: 3, me: 'worker-2' })).toEqual([])
-  })
-
-  // Its commits go to a file that nobody can open again.
-  test.each(['new', 'known'])(
-    'no %s delivery is answered once the file was replaced',
-    async (key) => {
-      const { database, store } = await openStore(underTest)
-      await recordOne(store, anEventDraft({ key: 'known' }))
-      await replaceFile(database.file)
-
-      await expect(recordOne(store, anEventDraft({ key }))).rejects.toMatchObject({
-        code: 'STORE_UNAVAILABLE',
-      })
-    },
-  )
-
-  test('no delivery is answered when the file was replaced while it was being stored', async () => {
-    const { database, store } = await openStore(underTest)
-    await database.execute('begin immediate')
-    const waiting = recordOne(store, anEventDraft())
-    // The look for known keys is over when the store has begun to ask for the lock.
-    await new Promise((resolve) => setImmediate(resolve))
-    await replaceFile(database.file)
-    await database.execute('rollback')
-
-    await expect(waiting).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-  })
-
-  test('a store whose file was replaced refuses everything from the next beat on', async () => {
-    const { database, store } = await openStore(underTest)
-    const { now } = await store.beat(undefined)
-    await replaceFile(database.file)
-
-    await expect(store.beat(now)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-
-    await expect(store.countEvents()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   })
 
   test('a killed process leaves no effect, and its crash is counted without waiting for its heart', async () => {
@@ -200,8 +166,3 @@ describe('sqlite: the store', () => {
     ])
   })
 })
-
-async function replaceFile(file: string): Promise<void> {
-  await rename(file, `${file}.moved`)
-  await writeFile(file, '')
-}

@@ -88,6 +88,19 @@ describe('group sizes', () => {
     expect(sizes.limitFor(unit, A)).toBeGreaterThan(1)
   })
 
+  test('what it takes to settle them is part of its time', () => {
+    const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
+
+    for (let i = 0; i < 100; i += 1) {
+      sizes.measured(A, 5)
+      sizes.settled(10, 50)
+    }
+
+    expect(sizes.limitFor(unitOf(), A)).toBe(10)
+    expect(sizes.isOver(50, 10)).toBe(false)
+    expect(sizes.isOver(60, 10)).toBe(true)
+  })
+
   test('a handler never gets more than its own groupMax', () => {
     const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
     sizes.measured(A, 1)

@@ -52,6 +52,7 @@ async function claimInTurn(
   const { turn } = claim
   try {
     const chosen = await listChosen(context, request, claim)
+    await context.writer.breaks.take()
     if (chosen.length > 0 && opensLate(request, chosen)) {
       turn.release()
       return context.createGroup(chosen)

@@ -8,30 +8,37 @@
  * @module
  */
 
+import { resolve } from 'node:path'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Connection } from './connection.ts'
 import type { SqliteDriver } from './driver.ts'
-import { FileIdentity } from './file-identity.ts'
+import { FileWatch } from './file-watch.ts'
 import { checkSchema, migrate } from './migrations.ts'
 import { openConnection, requireWal } from './open-connection.ts'
 import { openDriver } from './open-driver.ts'
 import type { ResolvedSqliteStoreOptions } from './options.ts'
 import { RunningLists } from './running-lists.ts'
 import { isBusy, toStoreError } from './sqlite-error.ts'
+import type { Work } from './turn.ts'
 import { Writer } from './writer.ts'
 
 /** What there is while the store is open. */
 export interface OpenFile {
-  readonly identity: FileIdentity
   readonly writer: Writer
   readonly lists: RunningLists
   readonly reader: Connection
 }
 
+/** The pause between two tries to bring a lost log into the database file, while others read from it. */
+const RESCUE_MS = 100
+
 export class Connections {
   readonly #file: string
   readonly #options: ResolvedSqliteStoreOptions
   #opened: OpenFile | undefined
+  /** There is none before the schema is there. */
+  #files: FileWatch | undefined
+  #isRescuing = false
 
   constructor(file: string, options: ResolvedSqliteStoreOptions) {
     this.#file = file
@@ -52,13 +59,14 @@ export class Connections {
   async #openWith(driver: SqliteDriver): Promise<void> {
     const reader = await this.#connect(driver)
     try {
-      const writer = new Writer(await this.#connect(driver))
+      const writer = new Writer(await this.#connect(driver), () => this.checkFiles())
       const lists = new RunningLists(writer, this.#options.writeWaitMs)
-      const opened = { identity: FileIdentity.of(this.#file), writer, lists, reader }
+      const opened = { writer, lists, reader }
       await this.#prepareSchema(opened).catch(async (error: unknown) => {
         await writer.close(async () => {})
         throw error
       })
+      this.#files = new FileWatch(resolve(this.#file))
       this.#opened = opened
     } catch (error) {
       reader.close()
@@ -75,19 +83,43 @@ export class Connections {
     await abandonHeld()
     await opened.writer.close((turn) => opened.lists.close(turn))
     opened.reader.close()
+    this.#files?.close()
+    this.#files = undefined
   }
 
-  /** @throws StoreUnavailableError when the store is not open, or its file was seen to be another one */
+  /** @throws StoreUnavailableError when the store is not open, or its files were seen to be changed */
   getOpen(): OpenFile {
     if (this.#opened === undefined) throw new StoreUnavailableError('The store is not open')
-    this.#opened.identity.assert()
+    this.#files?.assert()
     return this.#opened
   }
 
-  async write<Result>(
-    how: 'durably' | 'lazily',
-    work: (connection: Connection) => Result,
-  ): Promise<Result> {
+  /** No answer for what went into a file that cannot be opened again. @throws StoreUnavailableError */
+  checkFiles(): void {
+    try {
+      this.#files?.check()
+    } catch (error) {
+      if (this.#files?.isLogOrphaned === true && !this.#isRescuing) void this.#rescue()
+      throw error
+    }
+  }
+
+  /**
+   * Brings what was committed from a log that has lost its name into the database file. Else it would be gone when
+   * the last process that has the log open is, unless that process ends in good order.
+   */
+  async #rescue(): Promise<void> {
+    const writer = this.#opened?.writer
+    this.#isRescuing = true
+    for (let isBusy = true; isBusy && writer?.isClosed() === false;) {
+      const turn = await writer.acquire(Infinity).catch(() => undefined)
+      isBusy = turn !== undefined && !tryCheckpoint(turn.connection)
+      turn?.release()
+      await new Promise((done) => setTimeout(done, RESCUE_MS).unref())
+    }
+  }
+
+  async write<Result>(how: 'durably' | 'lazily', work: Work<Result>): Promise<Result> {
     const { writer } = this.getOpen()
     return writer.transact({ waitMs: this.#options.writeWaitMs, durable: how === 'durably' }, work)
   }
@@ -143,9 +175,19 @@ export class Connections {
       try {
         return work()
       } catch (error) {
+        if (!isBusy(error)) this.checkFiles()
         if (!isBusy(error) || performance.now() >= deadline) throw toStoreError(error)
       }
       await new Promise((done) => setTimeout(done, 1 + Math.random() * 10))
     }
+  }
+}
+
+/** Whether all of the log is in the database file now. */
+function tryCheckpoint(connection: Connection): boolean {
+  try {
+    return connection.all<{ busy: number }>('pragma wal_checkpoint(full)')[0]?.busy === 0
+  } catch {
+    return false
   }
 }

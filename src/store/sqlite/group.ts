@@ -12,7 +12,7 @@
  * @module
  */
 
-import { asError, CommitUnknownError, HookonceError } from '../../errors.ts'
+import { HookonceError } from '../../errors.ts'
 import type { EventId } from '../../model/event.ts'
 import type { Settlement } from '../../model/outcome.ts'
 import type {
@@ -26,6 +26,7 @@ import type {
 import type { GroupLeaseRequest, LeasedEvent } from '../steps-contract.ts'
 import type { Connection } from './connection.ts'
 import { GroupTransaction } from './group-transaction.ts'
+import { notCommitted } from './held-transaction.ts'
 import { lendTx } from './lent-tx.ts'
 import type { Lender, SqliteTx } from './lent-tx.ts'
 import { getOwnProcess } from './process-identity.ts'
@@ -34,6 +35,7 @@ import { announce } from './sql/announce.ts'
 import { isStillClaimable } from './sql/claim-group.ts'
 import { leaseClaimed } from './sql/lease-events.ts'
 import { settle } from './sql/settle.ts'
+import { toStoreError } from './sqlite-error.ts'
 import type { Turn } from './turn.ts'
 import type { Writer } from './writer.ts'
 
@@ -130,11 +132,16 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
 
   async settle(settlements: readonly Settlement[]): Promise<ReadonlySet<EventId>> {
     if (!(await this.#openForUs())) return this.#taken
-    this.#transaction.use((connection) => {
-      for (const settlement of settlements)
-        if (!this.#taken.has(settlement.eventId)) settle(connection, settlement)
-    })
-    return this.#taken
+    const ours = settlements.filter(({ eventId }) => !this.#taken.has(eventId))
+    try {
+      await this.#input.writer.breaks.each(ours, (settlement) =>
+        this.#transaction.use((connection) => settle(connection, settlement)),
+      )
+      return this.#taken
+    } catch (error) {
+      // A full disk is no fault of the events.
+      throw toStoreError(error)
+    }
   }
 
   async commit(): Promise<CommitResult> {
@@ -144,8 +151,7 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
       return { status: 'committed' }
     } catch (error) {
       await this.abandon()
-      const status = error instanceof CommitUnknownError ? 'unknown' : 'refused'
-      return { status, error: asError(error) }
+      return notCommitted(error)
     }
   }
 

@@ -7,7 +7,8 @@
  * @module
  */
 
-import { HookonceError } from '../../errors.ts'
+import { asError, CommitUnknownError, HookonceError, StoreFileChangedError } from '../../errors.ts'
+import type { CommitResult } from '../contract.ts'
 import type { Connection } from './connection.ts'
 import type { Turn } from './turn.ts'
 
@@ -79,4 +80,11 @@ export class HeldTransaction {
     this.#hasEnded = true
     clearTimeout(this.#idleTimer)
   }
+}
+
+/** What an error at the commit says of it. One that went into a file that is lost may be there, or not. */
+export function notCommitted(thrown: unknown): Exclude<CommitResult, { status: 'committed' }> {
+  const error = asError(thrown)
+  const isUnknown = error instanceof CommitUnknownError || error instanceof StoreFileChangedError
+  return { status: isUnknown ? 'unknown' : 'refused', error }
 }

@@ -51,13 +51,15 @@ export class SqliteOutbox implements OutboxStore<SqliteTx> {
 
   async claimMessages(claim: MessageClaim): Promise<readonly ClaimedMessage[]> {
     if (!(await this.connections.read((reader) => hasDueMessages(reader, claim)))) return []
-    return this.connections.write('durably', (connection) => claimMessages(connection, claim))
+    return this.connections.write('durably', (connection, breaks) =>
+      claimMessages(connection, breaks, claim),
+    )
   }
 
   async settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<string>> {
     if (settlements.length === 0) return new Set()
-    return this.connections.write('durably', (connection) =>
-      settleMessages(connection, settlements),
+    return this.connections.write('durably', (connection, breaks) =>
+      settleMessages(connection, breaks, settlements),
     )
   }
 

@@ -107,12 +107,11 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
     )
     if (rest.length === 0) return known.filter((recorded) => recorded !== undefined)
 
-    const { identity, writer } = this.connections.getOpen()
-    const stored = await writer.transact({ waitMs: deadlineMs, durable: true }, (connection) =>
-      recordEvents(connection, rest),
+    const { writer } = this.connections.getOpen()
+    const stored = await writer.transact(
+      { waitMs: deadlineMs, durable: true },
+      (connection, breaks) => recordEvents(connection, breaks, rest),
     )
-    // No answer for what went into a file that nobody can open again.
-    identity.check()
     let next = 0
     return known.map((recorded) => recorded ?? (stored[next++] as Recorded))
   }
@@ -122,22 +121,24 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   }
 
   async findKnown(drafts: readonly EventDraft[]): Promise<readonly (Recorded | undefined)[]> {
-    const { identity } = this.connections.getOpen()
     const known = await this.connections.read((reader) =>
       drafts.map((draft) => findKnown(reader, draft)),
     )
-    identity.check()
+    this.connections.checkFiles()
     return known
   }
 
   async beat(since: Date | undefined): Promise<Beat> {
-    this.connections.getOpen().identity.check()
+    this.connections.getOpen()
+    this.connections.checkFiles()
     return this.connections.read((reader) => beat(reader, since))
   }
 
   async countDeliveries(counts: readonly DeliveryCount[]): Promise<void> {
     if (counts.length === 0) return
-    await this.connections.write('lazily', (connection) => countDeliveries(connection, counts))
+    await this.connections.write('lazily', (connection, breaks) =>
+      countDeliveries(connection, breaks, counts),
+    )
   }
 
   findOutcome(eventId: EventId): Promise<OutcomeView | undefined> {

@@ -7,10 +7,9 @@
  * @module
  */
 
-import { asError, CommitUnknownError } from '../../errors.ts'
 import type { CommitResult, LentTx } from '../contract.ts'
 import type { OpenStep, StepLimits, StepResult, StepTransaction } from '../steps-contract.ts'
-import { HeldTransaction } from './held-transaction.ts'
+import { HeldTransaction, notCommitted } from './held-transaction.ts'
 import { lendTx } from './lent-tx.ts'
 import type { Lender, SqliteTx } from './lent-tx.ts'
 import { insertDone } from './sql/write-calls.ts'
@@ -89,8 +88,7 @@ export class SqliteStepTransaction implements StepTransaction<SqliteTx>, Lender 
       return { status: 'committed' }
     } catch (error) {
       await this.abandon()
-      const status = error instanceof CommitUnknownError ? 'unknown' : 'refused'
-      return { status, error: asError(error) }
+      return notCommitted(error)
     }
   }
 

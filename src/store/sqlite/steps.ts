@@ -52,7 +52,9 @@ export class SqliteSteps extends SqliteOutbox implements StepsStore<SqliteTx> {
 
   async writeCalls(entries: readonly CallEntry[]): Promise<readonly (CallWritten | undefined)[]> {
     if (entries.length === 0) return []
-    return this.connections.write('durably', (connection) => writeCalls(connection, entries))
+    return this.connections.write('durably', (connection, breaks) =>
+      writeCalls(connection, breaks, entries),
+    )
   }
 
   async openSteps(
@@ -79,7 +81,9 @@ export class SqliteSteps extends SqliteOutbox implements StepsStore<SqliteTx> {
 
   async settleLeased(settlements: readonly LeasedSettlement[]): Promise<readonly boolean[]> {
     if (settlements.length === 0) return []
-    return this.connections.write('durably', (connection) => settleLeased(connection, settlements))
+    return this.connections.write('durably', (connection, breaks) =>
+      settleLeased(connection, breaks, settlements),
+    )
   }
 
   resolveStep(resolution: StepResolution): Promise<boolean> {

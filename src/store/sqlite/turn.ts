@@ -7,10 +7,11 @@
  * @module
  */
 
-import { CommitUnknownError, StoreUnavailableError } from '../../errors.ts'
+import { StoreUnavailableError } from '../../errors.ts'
+import type { LoopBreaks } from '../loop-breaks.ts'
 import type { Connection } from './connection.ts'
 import type { Courtesy } from './courtesy.ts'
-import { isBusy, toStoreError } from './sqlite-error.ts'
+import { isBusy, toCommitUnknown, toStoreError } from './sqlite-error.ts'
 
 /**
  * The longest pause between two tries for the lock, before jitter. It is shorter than the pause that a
@@ -18,11 +19,17 @@ import { isBusy, toStoreError } from './sqlite-error.ts'
  */
 const RETRY_MS_MAX = 2
 
+/** What is done in a transaction. It waits for nothing but the breaks that it takes. */
+export type Work<Result> = (connection: Connection, breaks: LoopBreaks) => Result | Promise<Result>
+
 export interface TurnParts {
   readonly connection: Connection
   readonly courtesy: Courtesy
+  readonly breaks: LoopBreaks
   /** Whether the store is being closed, and nothing is waited for any more. */
   readonly isClosed: () => boolean
+  /** Called after a commit that must last, before it is told to anybody, and when a statement of ours has failed. */
+  readonly checkFiles: () => void
   /** Called once, when the turn is over. */
   readonly onEnd: () => void
 }
@@ -44,16 +51,18 @@ export class Turn {
   /** Runs `work` in a transaction of its own and commits it, or rolls all of it back. */
   async transact<Result>(
     { deadline, durable }: { deadline: number; durable: boolean },
-    work: (connection: Connection) => Result,
+    work: Work<Result>,
   ): Promise<Result> {
     const { connection } = this
     // The level can only be changed outside a transaction.
     if (!durable) connection.execute('pragma synchronous = normal')
     try {
       await this.begin(deadline)
-      const result = this.#rollBackOnError(() => work(connection))
-      this.commit()
-      return result
+      const result = this.#work(work)
+      const ended = result instanceof Promise ? await result : result
+      this.#commit()
+      if (durable) this.#parts.checkFiles()
+      return ended
     } finally {
       if (!durable) connection.execute('pragma synchronous = full')
     }
@@ -84,14 +93,20 @@ export class Turn {
     }
   }
 
+  /** @throws StoreUnavailableError also when it has committed into a file that is lost */
   commit(): void {
+    this.#commit()
+    this.#parts.checkFiles()
+  }
+
+  #commit(): void {
     const { connection } = this
     try {
       connection.execute('commit')
     } catch (error) {
       // Refused, and still open: nothing of it was kept. A failure that also ended the transaction
       // may have come after its pages reached the disk.
-      if (!connection.inTransaction()) throw new CommitUnknownError({ cause: error })
+      if (!connection.inTransaction()) throw toCommitUnknown(error)
       this.rollback()
       throw toStoreError(error)
     }
@@ -116,12 +131,18 @@ export class Turn {
     this.#parts.onEnd()
   }
 
-  #rollBackOnError<Result>(work: () => Result): Result {
-    try {
-      return work()
-    } catch (error) {
+  #work<Result>(work: Work<Result>): Result | Promise<Result> {
+    const rollBack = (error: unknown): never => {
       this.rollback()
+      // Files that were changed say more than what SQLite makes of them.
+      this.#parts.checkFiles()
       throw toStoreError(error)
+    }
+    try {
+      const result = work(this.connection, this.#parts.breaks)
+      return result instanceof Promise ? result.catch(rollBack) : result
+    } catch (error) {
+      return rollBack(error)
     }
   }
 

@@ -10,9 +10,11 @@
  * @module
  */
 
+import { LoopBreaks } from '../loop-breaks.ts'
 import type { Connection } from './connection.ts'
 import { Courtesy } from './courtesy.ts'
 import { busyError, closedError, Turn } from './turn.ts'
+import type { Work } from './turn.ts'
 
 export interface WriteOptions {
   /** How long to wait for the turn and for SQLite's lock, together. */
@@ -30,23 +32,25 @@ interface Waiter {
 }
 
 export class Writer {
+  /** To be taken by those who write for long. */
+  readonly breaks = new LoopBreaks()
   /** Reached through a turn, and by nothing else. */
   readonly #connection: Connection
+  readonly #checkFiles: () => void
   readonly #waiters = new Set<Waiter>()
   readonly #courtesy = new Courtesy()
   #held = false
   #closed = false
   #onIdle: () => void = () => {}
 
-  constructor(connection: Connection) {
+  /** `checkFiles` is called after every commit that must last, and throws if it is lost. */
+  constructor(connection: Connection, checkFiles: () => void) {
     this.#connection = connection
+    this.#checkFiles = checkFiles
   }
 
   /** Runs `work` in a transaction of its own and commits it, or rolls all of it back. */
-  async transact<Result>(
-    { waitMs, durable }: WriteOptions,
-    work: (connection: Connection) => Result,
-  ): Promise<Result> {
+  async transact<Result>({ waitMs, durable }: WriteOptions, work: Work<Result>): Promise<Result> {
     const deadline = performance.now() + waitMs
     const turn = await this.acquire(deadline)
     try {
@@ -57,7 +61,13 @@ export class Writer {
   }
 
   /** Waits for the turn. `deadline` is on the clock of `performance.now()`; `Infinity` for none. */
-  acquire(deadline: number): Promise<Turn> {
+  async acquire(deadline: number): Promise<Turn> {
+    const turn = await this.#awaitTurn(deadline)
+    await this.breaks.take()
+    return turn
+  }
+
+  #awaitTurn(deadline: number): Promise<Turn> {
     if (this.#closed) return Promise.reject(closedError())
     if (!this.#held) return Promise.resolve(this.#take())
     return new Promise((resolve, reject) => {
@@ -122,7 +132,9 @@ export class Writer {
     return new Turn({
       connection: this.#connection,
       courtesy: this.#courtesy,
+      breaks: this.breaks,
       isClosed: () => this.#closed,
+      checkFiles: this.#checkFiles,
       onEnd: () => this.#pause(),
     })
   }

@@ -9,6 +9,7 @@
  */
 
 import type { ClaimedMessage } from '../../outbox-contract.ts'
+import type { LoopBreaks } from '../../loop-breaks.ts'
 import type { Connection } from '../connection.ts'
 
 // 1 destination
@@ -61,17 +62,18 @@ export function hasDueMessages(connection: Connection, { wanted }: MessageClaim)
   return wanted.some(({ destination }) => connection.all(HAS_DUE, [destination]).length > 0)
 }
 
-export function claimMessages(
+export async function claimMessages(
   connection: Connection,
+  breaks: LoopBreaks,
   { wanted, leaseMs }: MessageClaim,
-): readonly ClaimedMessage[] {
+): Promise<readonly ClaimedMessage[]> {
   const due = wanted.flatMap(({ destination, limit }) =>
     connection.all<DueRow>(LIST_DUE, [destination, limit]).map((row) => ({ destination, row })),
   )
   if (due.length === 0) return []
   const [tokens] = connection.all<{ last: number }>(TAKE_TOKENS, [due.length])
   const first = (tokens?.last ?? 0) - due.length + 1
-  return due.map(({ destination, row }, index) => {
+  return breaks.each(due, ({ destination, row }, index) => {
     const token = first + index
     const [leased] = connection.all<{ uncertain_for_ms: number | null }>(LEASE, [
       token,

@@ -1,4 +1,5 @@
 import type { DeliveryCount } from '../../contract.ts'
+import type { LoopBreaks } from '../../loop-breaks.ts'
 import type { Connection } from '../connection.ts'
 
 // 1 event id  2 outcome  3 count
@@ -8,6 +9,12 @@ const ADD = `
       on conflict (event_id, minute, outcome) do update
      set count = count + excluded.count`
 
-export function countDeliveries(connection: Connection, counts: readonly DeliveryCount[]): void {
-  for (const { eventId, outcome, count } of counts) connection.run(ADD, [eventId, outcome, count])
+export async function countDeliveries(
+  connection: Connection,
+  breaks: LoopBreaks,
+  counts: readonly DeliveryCount[],
+): Promise<void> {
+  await breaks.each(counts, ({ eventId, outcome, count }) =>
+    connection.run(ADD, [eventId, outcome, count]),
+  )
 }

@@ -14,6 +14,7 @@ import { digestBytes, variantDigestOf } from '../../../model/digest.ts'
 import type { Digest } from '../../../model/digest.ts'
 import type { EventDraft, EventId, Recorded } from '../../../model/event.ts'
 import type { QuarantineReason } from '../../../model/quarantine-reason.ts'
+import type { LoopBreaks } from '../../loop-breaks.ts'
 import { isOutsideWindow } from '../../numbered-draft.ts'
 import type { NumberedDraft } from '../../numbered-draft.ts'
 import type { Connection } from '../connection.ts'
@@ -48,9 +49,13 @@ const INSERT_QUEUE = `
   values (?, ?, cast(unixepoch('subsec') * 1000 as integer), ?, ?)`
 
 /** One answer per draft, in their order. Inside a write transaction. */
-export function recordEvents(connection: Connection, drafts: readonly NumberedDraft[]): Recorded[] {
-  if (recordNew(connection, drafts)) return drafts.map(({ id }) => accepted(id))
-  return drafts.map((numbered) => recordEvent(connection, numbered))
+export async function recordEvents(
+  connection: Connection,
+  breaks: LoopBreaks,
+  drafts: readonly NumberedDraft[],
+): Promise<Recorded[]> {
+  if (await recordNew(connection, breaks, drafts)) return drafts.map(({ id }) => accepted(id))
+  return breaks.each(drafts, (numbered) => recordEvent(connection, numbered))
 }
 
 function accepted(eventId: EventId): Recorded {

@@ -10,6 +10,7 @@
 
 import { digestBytes } from '../../../model/digest.ts'
 import type { Digest } from '../../../model/digest.ts'
+import type { LoopBreaks } from '../../loop-breaks.ts'
 import { listRequests } from '../../numbered-draft.ts'
 import type { NumberedDraft } from '../../numbered-draft.ts'
 import type { Connection } from '../connection.ts'
@@ -44,16 +45,21 @@ const DELETE_KEY = `
   delete from {prefix}keys where hash = ? and event_id = ?`
 
 /** Whether all of them were new, and are stored. If not, nothing is. Inside a write transaction. */
-export function recordNew(connection: Connection, drafts: readonly NumberedDraft[]): boolean {
+export async function recordNew(
+  connection: Connection,
+  breaks: LoopBreaks,
+  drafts: readonly NumberedDraft[],
+): Promise<boolean> {
   if (drafts.some(({ draft }) => draft.quarantine !== undefined)) return false
   const keys = drafts.flatMap(keysOf)
-  if (insertAll(connection, INSERT_KEYS, keys) !== keys.length) {
+  const insert = { connection, breaks }
+  if ((await insertAll(insert, INSERT_KEYS, keys)) !== keys.length) {
     for (const [hash, eventId] of keys) connection.run(DELETE_KEY, [hash, eventId])
     return false
   }
-  insertAll(connection, INSERT_EVENTS, drafts.map(eventValues))
-  insertAll(
-    connection,
+  await insertAll(insert, INSERT_EVENTS, drafts.map(eventValues))
+  await insertAll(
+    insert,
     INSERT_QUEUED,
     drafts.map(({ id, topic }) => [id, topic]),
   )
@@ -102,16 +108,18 @@ function textsOf(insert: string, row: string, end = ''): Texts {
 }
 
 /** Returns how many rows were inserted. */
-function insertAll(
-  connection: Connection,
+async function insertAll(
+  { connection, breaks }: { readonly connection: Connection; readonly breaks: LoopBreaks },
   texts: Texts,
   rows: readonly (readonly unknown[])[],
-): number {
+): Promise<number> {
   let inserted = 0
   let at = 0
   for (const [size, text] of texts) {
-    for (; at + size <= rows.length; at += size)
+    for (; at + size <= rows.length; at += size) {
+      if (breaks.isDue) await breaks.take()
       inserted += connection.run(text, rows.slice(at, at + size).flat())
+    }
   }
   return inserted
 }

@@ -1,4 +1,5 @@
 import type { LeasedSettlement } from '../../steps-contract.ts'
+import type { LoopBreaks } from '../../loop-breaks.ts'
 import type { Connection } from '../connection.ts'
 import { insertFailure, insertOutcome } from './settle.ts'
 import { holdsLease } from './write-calls.ts'
@@ -26,11 +27,12 @@ const KEEP = `
      and run = ?`
 
 /** Whether each was written, in their order. Inside a write transaction. */
-export function settleLeased(
+export async function settleLeased(
   connection: Connection,
+  breaks: LoopBreaks,
   settlements: readonly LeasedSettlement[],
-): boolean[] {
-  return settlements.map(({ lease, settlement }) => {
+): Promise<boolean[]> {
+  return breaks.each(settlements, ({ lease, settlement }) => {
     if (!holdsLease(connection, lease)) return false
     const { eventId, run } = lease
     switch (settlement.state) {

@@ -6,6 +6,7 @@
 
 import type { MessageFailure, MessageId, MessageResponse } from '../../../model/message.ts'
 import type { MessageSettlement } from '../../outbox-contract.ts'
+import type { LoopBreaks } from '../../loop-breaks.ts'
 import type { Connection } from '../connection.ts'
 
 // 1 doubt  2 message  3 token
@@ -53,12 +54,15 @@ const INSERT_ATTEMPT = `
   values (?, ?, ?, ?, ?, ?, ?, ?, cast(unixepoch('subsec') * 1000 as integer))`
 
 /** Returns the tokens of those whose lease was still held. */
-export function settleMessages(
+export async function settleMessages(
   connection: Connection,
+  breaks: LoopBreaks,
   settlements: readonly MessageSettlement[],
-): ReadonlySet<string> {
-  const settled = settlements.filter((settlement) => settleMessage(connection, settlement))
-  return new Set(settled.map(({ token }) => token))
+): Promise<ReadonlySet<string>> {
+  const tokens = await breaks.each(settlements, (settlement) =>
+    settleMessage(connection, settlement) ? [settlement.token] : [],
+  )
+  return new Set(tokens.flat())
 }
 
 function settleMessage(connection: Connection, settlement: MessageSettlement): boolean {

@@ -1,4 +1,5 @@
 import type { CallEntry, CallWritten, Lease, OpenStep } from '../../steps-contract.ts'
+import type { LoopBreaks } from '../../loop-breaks.ts'
 import type { Connection } from '../connection.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
@@ -33,11 +34,12 @@ export function holdsLease(connection: Connection, { eventId, run, token }: Leas
 }
 
 /** One answer per entry, in their order. Inside a write transaction. */
-export function writeCalls(
+export async function writeCalls(
   connection: Connection,
+  breaks: LoopBreaks,
   entries: readonly CallEntry[],
-): (CallWritten | undefined)[] {
-  return entries.map(({ lease, handler, position, name, change, result }) => {
+): Promise<(CallWritten | undefined)[]> {
+  return breaks.each(entries, ({ lease, handler, position, name, change, result }) => {
     if (!holdsLease(connection, lease)) return undefined
     const [written] = connection.all<{ uncertain_ms: number }>(WRITE, [
       lease.eventId,
