@@ -1,4 +1,5 @@
 import type { StoreUnderTest } from '../support/store-under-test.ts'
+import { eventCopiesContract } from './event-copies.ts'
 import { oddEndsContract } from './odd-ends.ts'
 import { outboxContract } from './outbox.ts'
 import { receiveContract } from './receive.ts'
@@ -11,6 +12,7 @@ import { writesContract } from './writes.ts'
 export function everyContract(store: StoreUnderTest): void {
   receiveContract(store)
   workContract(store)
+  eventCopiesContract(store)
   oddEndsContract(store)
   writesContract(store)
   outboxContract(store)
