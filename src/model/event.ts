@@ -6,7 +6,12 @@ import type { RedeliveryPolicy, SameBytesPolicy } from './source.ts'
 /** Ours: a UUIDv7 whose time is the database's. */
 export type EventId = string
 
-/** What a handler gets: an envelope around what the sender sent. */
+/**
+ * What a handler gets: an envelope around what the sender sent.
+ *
+ * Each run of a handler has its own: what it changes in the payload, the body, the headers or the dates is seen by
+ * no other handler of the event, and not by itself when it runs again.
+ */
 export interface WebhookEvent<Payload = unknown, Type extends string = string> {
   /** Ours. For the sender's identity of the event see `key`. */
   readonly id: EventId

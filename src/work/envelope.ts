@@ -1,4 +1,5 @@
 import { HookonceError } from '../errors.ts'
+import type { DeliveryHeaders } from '../model/delivery.ts'
 import type { WebhookEvent } from '../model/event.ts'
 import { bytesOf } from '../store/contract.ts'
 import type { ClaimedEvent, StoredBody } from '../store/contract.ts'
@@ -37,7 +38,11 @@ export type EnvelopeContent = Pick<
   'eventId' | 'source' | 'key' | 'type' | 'body' | 'headers' | 'receivedAt' | 'occurredAt'
 >
 
-/** The payload is parsed when it is first asked for, once per handler, so that no handler sees another's changes. */
+/**
+ * One for each run of a handler, with copies of all that can be changed: several handlers of an event, a second
+ * run of one and several events of one delivery are made from the same content. Copied when they are made, since
+ * a copy of ten headers and a date takes less than a microsecond; body and payload when they are first asked for.
+ */
 class Envelope implements WebhookEvent {
   readonly id: string
   readonly source: string
@@ -46,7 +51,7 @@ class Envelope implements WebhookEvent {
   readonly headers: WebhookEvent['headers']
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined
-  readonly #stored: StoredBody
+  readonly #content: EnvelopeContent
   #body: Uint8Array | undefined
   #payload: { readonly value: unknown } | undefined
 
@@ -55,20 +60,34 @@ class Envelope implements WebhookEvent {
     this.source = event.source
     this.key = event.key
     this.type = event.type
-    this.#stored = event.body
-    this.headers = event.headers
-    this.receivedAt = event.receivedAt
-    this.occurredAt = event.occurredAt
+    this.headers = copyHeaders(event.headers)
+    this.receivedAt = new Date(event.receivedAt)
+    this.occurredAt = event.occurredAt === undefined ? undefined : new Date(event.occurredAt)
+    this.#content = event
     if (payload.length > 0) this.#payload = { value: payload[0] }
   }
 
   get body(): Uint8Array {
-    this.#body ??= bytesOf(this.#stored)
+    this.#body ??= copyBytes(this.#content.body)
     return this.#body
   }
 
   get payload(): unknown {
-    this.#payload ??= { value: parsePayload(this.#stored, this.headers) }
+    this.#payload ??= { value: parsePayload(this.#content.body, this.#content.headers) }
     return this.#payload.value
   }
+}
+
+function copyHeaders(headers: DeliveryHeaders): DeliveryHeaders {
+  const copy: Record<string, string | readonly string[]> = { ...headers }
+  for (const name of Object.keys(copy)) {
+    const value = copy[name]
+    if (typeof value === 'object') copy[name] = [...value]
+  }
+  return copy
+}
+
+/** Bytes that are made from text are new already. Not `slice`, which for a Buffer shares the memory. */
+function copyBytes(body: StoredBody): Uint8Array {
+  return 'bytes' in body ? Uint8Array.prototype.slice.call(body.bytes) : bytesOf(body)
 }

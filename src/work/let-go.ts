@@ -64,12 +64,12 @@ export class GroupTakenError extends Error {
   }
 }
 
-/** For an error before COMMIT. */
+/** For an error before COMMIT. Says whether a failed attempt was written. */
 export async function letGo<Tx>(
   context: LetGoContext,
   group: Group<Tx>,
   { events, error }: { events: readonly ClaimedEvent[]; error: unknown },
-): Promise<void> {
+): Promise<boolean> {
   const isLost = group.status() === 'lost'
   const isGone = isEnded(group, error)
   await group.abandon()
@@ -83,19 +83,23 @@ export async function letGo<Tx>(
     })
   }
   // Lost between two handlers, a connection says nothing about either.
-  if (isLost || isNobodysFault(error)) return release(context, events, error)
+  if (isLost || isNobodysFault(error)) {
+    release(context, events, error)
+    return false
+  }
   if (isGone) return await suspect(context, events, ENDED)
-  await suspect(context, events, { reason: 'commit', error: asError(error), isPermanent: false })
+  const reason = { reason: 'commit', error: asError(error), isPermanent: false } as const
+  return await suspect(context, events, reason)
 }
 
-/** For a COMMIT that the database refused, for example by a deferred constraint. */
+/** For a COMMIT that the database refused, for example by a deferred constraint. As `letGo`. */
 export async function blameForRefusal(
   context: LetGoContext,
   settled: readonly SettledEvent[],
   error: Error,
-): Promise<void> {
+): Promise<boolean> {
   const events = settled.map(({ event }) => event)
-  await suspect(context, events, { reason: 'commit', error, isPermanent: false })
+  return await suspect(context, events, { reason: 'commit', error, isPermanent: false })
 }
 
 /** Whether the error says that our transaction is gone although the connection is not. */
@@ -127,19 +131,20 @@ async function suspect(
   context: LetGoContext,
   events: readonly ClaimedEvent[],
   reason: Blame,
-): Promise<void> {
+): Promise<boolean> {
   const [only] = events
   if (events.length === 1 && only !== undefined) return await blame(context, only, reason)
   context.runAlone(events)
   context.happenings.emit('group.rerun', { size: events.length, cause: reason.error })
+  return false
 }
 
-/** Best effort: if it cannot be written, the event simply runs again. */
+/** Best effort: if it cannot be written, the event simply runs again. Says whether it was. */
 async function blame(
   context: LetGoContext,
   event: ClaimedEvent,
   { reason, error, isPermanent }: Blame,
-): Promise<void> {
+): Promise<boolean> {
   const unit = context.findUnit(event)
   const retry = unit?.handlers[0]?.retry ?? RETRY_DEFAULTS
   const settlement = failureSettlement(event, unit?.attemptsMax ?? retry.attemptsMax, {
@@ -152,6 +157,7 @@ async function blame(
   const isWritten = await context.store.settleLost(settlement).catch(() => false)
   if (isWritten) reportSettlement(context.happenings, { event, unit, settlement, error })
   else context.happenings.emit('group.released', { size: 1, cause: error.message })
+  return isWritten
 }
 
 function release(context: LetGoContext, events: readonly ClaimedEvent[], error: unknown): void {

@@ -47,7 +47,8 @@ export interface RunGroupContext extends RunInGroupContext {
 /**
  * Runs a claimed group to its end. Never throws: whatever goes wrong, the events are settled or let go.
  *
- * Says `let-go` when nothing was settled, so that the caller can pause before it claims the same again.
+ * Says `let-go` when nothing was written, so that the caller can pause before it claims the same again. A failed
+ * attempt that was written keeps its event away for a while, and the others need not wait.
  */
 export async function runGroup<Tx>(
   context: RunGroupContext,
@@ -94,8 +95,7 @@ async function runInTurn<Tx>(
     await context.announce(events.map(({ eventId, attempt }) => ({ eventId, attempt })))
     settled = await settleOurs(context, group, await runEvents(context, group, events))
   } catch (error) {
-    await letGo(context, group, { events, error })
-    return 'let-go'
+    return (await letGo(context, group, { events, error })) ? 'settled' : 'let-go'
   }
   if (settled.length === 0) {
     await group.abandon()
@@ -110,9 +110,11 @@ async function runInTurn<Tx>(
     case 'committed':
       reportCommitted(context, settled)
       return 'settled'
-    case 'refused':
-      await blameForRefusal(context, settled, committed.error)
-      return 'settled'
+    case 'refused': {
+      const isWritten = await blameForRefusal(context, settled, committed.error)
+      // Each of several runs alone now, which is something else than the same again.
+      return isWritten || settled.length > 1 ? 'settled' : 'let-go'
+    }
     case 'unknown':
       // Nothing to resolve: the queue rows are gone if it committed and claimable if it did not.
       context.happenings.emit('group.commit-unknown', {

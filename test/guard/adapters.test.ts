@@ -62,6 +62,22 @@ describe.skipIf(hasNoRedis)('a guard in place of an inbox', () => {
     expect(runs).toBe(2)
   })
 
+  test('H25: gives each event of a request headers, bytes and dates of its own', async () => {
+    const seen: unknown[] = []
+    const guard = (await aSigningGuard()).on('lists', (event) => {
+      const headers = event.headers as Record<string, string>
+      seen.push([headers['x-seen'], event.receivedAt.getFullYear() > 1999, event.body.includes(0)])
+      headers['x-seen'] = event.key
+      event.receivedAt.setFullYear(1999)
+      event.body.fill(0)
+    })
+
+    const answer = await fetchHandler(guard, 'lists')(toRequest(aDelivery('', ['a', 'b', 'c'])))
+
+    expect(answer.status).toBe(200)
+    expect(seen).toEqual(Array(3).fill([undefined, true, false]))
+  })
+
   test('of a request with several events runs each on its own', async () => {
     const runs: string[] = []
     let isWell = false

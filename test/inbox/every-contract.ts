@@ -1,5 +1,6 @@
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { fairnessContract } from './fairness.ts'
+import { eventCopiesContract } from './event-copies.ts'
 import { oddEndsContract } from './odd-ends.ts'
 import { outboxContract } from './outbox.ts'
 import { receiveContract } from './receive.ts'
@@ -13,6 +14,7 @@ export function everyContract(store: StoreUnderTest): void {
   receiveContract(store)
   workContract(store)
   fairnessContract(store)
+  eventCopiesContract(store)
   oddEndsContract(store)
   writesContract(store)
   outboxContract(store)
