@@ -1,6 +1,7 @@
 import { bytesOf } from '../../src/store/contract.ts'
 import { describe, expect, test } from 'vitest'
-import { checkOut, createSchemaBinding } from '../../src/store/postgres/connection.ts'
+import { checkOut } from '../../src/store/postgres/check-out.ts'
+import { createSchemaBinding } from '../../src/store/postgres/connection.ts'
 import { claimChosenEvents } from '../../src/store/postgres/sql/claim-group.ts'
 import type { PostgresStore } from '../../src/store/postgres/index.ts'
 import { aClaim, anEventDraft } from '../support/builders.ts'

@@ -22,6 +22,8 @@ export type Step =
   /** Tells the test that this point is reached, and waits to be told to go on. */
   | readonly ['reach', string]
   | readonly ['sleep', number]
+  /** Blocks the event loop for so many milliseconds. */
+  | readonly ['busy', number]
   | readonly ['throw', string]
   | readonly ['exit', number]
   /** SIGKILL to itself. */
@@ -91,6 +93,8 @@ async function runStep(step: Step, { event, tx, send, host }: StepContext): Prom
       return host.reach(`${step[1]} ${event.key}`)
     case 'sleep':
       return new Promise((resolve) => setTimeout(resolve, step[1]))
+    case 'busy':
+      return block(step[1])
     case 'throw':
       throw new Error(step[1])
     case 'exit':
@@ -111,6 +115,11 @@ async function runStep(step: Step, { event, tx, send, host }: StepContext): Prom
     case 'exhaust':
       return exhaust()
   }
+}
+
+function block(ms: number): void {
+  const until = performance.now() + ms
+  while (performance.now() < until);
 }
 
 function neverEnds(): Promise<void> {
