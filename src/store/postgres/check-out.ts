@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../../errors.ts'
+import { asError, StoreUnavailableError } from '../../errors.ts'
 import { Connection, leftOpen } from './connection.ts'
 import type { BindSchema } from './connection.ts'
 import type { PgPool, PgPoolClient } from './driver.ts'
@@ -58,7 +58,7 @@ function connect(
       const connection = listen(client)
       end(() => resolve(connection))
     }
-    const fail = (error: unknown): void => end(() => reject(error as Error))
+    const fail = (error: unknown): void => end(() => reject(asError(error)))
     try {
       // A pool that knows no callbacks returns a promise, and `pg` returns nothing here.
       const connecting = pool.connect((error, client) => (error ? fail(error) : take(client)))
