@@ -253,7 +253,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.#heartbeat.stop()
     const goodbyes = [this.#notifier.stop(), this.#stopListening(), this.#context.counter.flush()]
     await atMost(GOODBYE_MS, Promise.allSettled(goodbyes))
-    if (this.#opening !== undefined) await this.#store.close()
+    await this.#store.close()
     this.#state = 'stopped'
   }
 

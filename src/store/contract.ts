@@ -42,7 +42,7 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
   open(): Promise<void>
   /** Known once it is open: what breaks no promise of ours and may surprise the user all the same. */
   readonly warnings?: readonly string[]
-  /** Lets go of every connection it opened itself. The user's pool stays open. */
+  /** Lets go of every connection and listener of its own, also when it could not be opened. The user's pool stays open. */
   close(): Promise<void>
 
   // ── receive ──────────────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,5 @@
 import { bytesOf } from '../../src/store/contract.ts'
 import { describe, expect, test } from 'vitest'
-import { checkOut, createSchemaBinding } from '../../src/store/postgres/connection.ts'
 import type { PostgresStore } from '../../src/store/postgres/index.ts'
 import { aClaim, anEventDraft } from '../support/builders.ts'
 import { hasNoPostgres, openPostgres } from '../support/postgres/open-postgres.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { SettingRefusedError } from '../../src/errors.ts'
-import { checkOut, createSchemaBinding } from '../../src/store/postgres/connection.ts'
+import { checkOut } from '../../src/store/postgres/check-out.ts'
+import { createSchemaBinding } from '../../src/store/postgres/connection.ts'
 import { PendingWrites } from '../../src/store/postgres/pending-writes.ts'
 import { anEventDraft } from '../support/builders.ts'
 import { hasNoPostgres, openPostgres } from '../support/postgres/open-postgres.ts'

@@ -14,8 +14,8 @@
 
 import { StoreUnavailableError } from '../../errors.ts'
 import { judgeCommit } from './commit.ts'
-import type { PgPool, PgPoolClient, PgQueryConfig, PgResult } from './driver.ts'
-import { describeCause, findSqlState } from './store-error.ts'
+import type { PgPoolClient, PgQueryConfig, PgResult } from './driver.ts'
+import { findSqlState } from './store-error.ts'
 
 /** Every column as text, or `null`. */
 export type TextRow<Names extends string = string> = Readonly<Record<Names, string | null>>
@@ -210,43 +210,7 @@ export function createSchemaBinding(quotedSchema: string): BindSchema {
   }
 }
 
-/**
- * Takes a client from the pool. One that comes too late goes straight back, and one whose transaction
- * somebody has left open is closed: we would read its old snapshot, and our COMMIT would be its own as
- * well. A driver that cannot tell yet is asked again where it matters most, in `commitQuery`.
- */
-export async function checkOut(
-  pool: PgPool,
-  bind: BindSchema,
-  timeoutMs: number,
-): Promise<Connection> {
-  const deadlineAt = performance.now() + timeoutMs
-  let isLate = false
-  try {
-    // Of options that it cannot read, a URL above all, the driver may throw before there is a promise.
-    const connecting = pool.connect()
-    connecting.then(
-      (client) => {
-        if (isLate) client.release()
-      },
-      () => undefined,
-    )
-    const client = await withTimeout(connecting, timeoutMs, () => {
-      isLate = true
-      return new StoreUnavailableError('The pool had no connection to PostgreSQL in time')
-    })
-    const connection = new Connection(client, bind, deadlineAt)
-    if ((connection.transactionStatus ?? 'I') === 'I') return connection
-    connection.destroy()
-    throw leftOpen()
-  } catch (error) {
-    if (error instanceof StoreUnavailableError) throw error
-    const reason = describeCause(error)
-    throw new StoreUnavailableError(`Cannot connect to PostgreSQL: ${reason}`, { cause: error })
-  }
-}
-
-function leftOpen(): StoreUnavailableError {
+export function leftOpen(): StoreUnavailableError {
   return new StoreUnavailableError('The pool lent a connection that was inside a transaction')
 }
 

@@ -6,7 +6,8 @@
  */
 
 import { HookonceError, StoreUnavailableError } from '../../errors.ts'
-import { checkOut, createSchemaBinding } from './connection.ts'
+import { checkOut } from './check-out.ts'
+import { createSchemaBinding } from './connection.ts'
 import type { Connection, TextRow } from './connection.ts'
 import { ControlConnection } from './control-connection.ts'
 import type { PgPool } from './driver.ts'
@@ -33,6 +34,7 @@ export class Connections {
   readonly #bind
   readonly #control: ControlConnection
   #isClosed = false
+  #isListening = false
   #mayCommitAtOnce = true
 
   constructor(pool: PgPool, schema: string) {
@@ -46,10 +48,12 @@ export class Connections {
     this.#isClosed = true
   }
 
-  /** Lets go of the kept connection, after what it is doing. */
+  /** Lets go of the kept connection, after what it is doing, and of the pool. */
   async close(): Promise<void> {
     this.refuseFurther()
     await this.#control.close()
+    this.#pool.removeListener?.('error', this.#onPoolError)
+    this.#isListening = false
   }
 
   async checkOut(timeoutMs = STATEMENT_TIMEOUT_MS): Promise<Connection> {
@@ -152,7 +156,7 @@ export class Connections {
 
   /** The first contact, whose failure says where we looked. */
   async reach(work: (connection: Connection) => Promise<void>): Promise<void> {
-    ignorePoolErrors(this.#pool)
+    this.#listenToPool()
     try {
       await this.use(work)
     } catch (error) {
@@ -164,15 +168,13 @@ export class Connections {
       })
     }
   }
-}
+  /** A pool emits `error` for an idle client that was lost, and without a listener that ends the process. */
+  #listenToPool(): void {
+    if (this.#isListening) return
+    this.#isListening = true
+    this.#pool.on?.('error', this.#onPoolError)
+  }
 
-/** A pool emits `error` for an idle client that was lost, and without a listener that ends the process. */
-function ignorePoolErrors(pool: PgPool): void {
-  if (pool.listeners?.('error').includes(ignoreError) === true) return
-  pool.on?.('error', ignoreError)
-}
-
-/** The client is gone from the pool already; whoever needs the next one will hear of it. */
-function ignoreError(): void {
-  // Nothing to do.
+  /** One for each store, so that a store that is closed takes away its own. The client is gone from the pool already. */
+  readonly #onPoolError = (): void => undefined
 }

@@ -8,10 +8,16 @@
 /** A `pg.Pool`, or something that behaves like one. */
 export interface PgPool {
   connect(): Promise<PgPoolClient>
+  /**
+   * As `pg` does it: the callback gets the client in the same turn in which the pool stops listening to it. A
+   * pool that does not know it returns a promise. Its clients are then heard by nobody for a moment, and one
+   * that is ended in that moment ends the process.
+   */
+  connect(callback: (error: Error | undefined, client: PgPoolClient | undefined) => void): unknown
   query(text: string, values?: unknown[]): Promise<PgResult>
   readonly options?: PgPoolSettings
   on?(event: 'error', listener: (error: Error) => void): unknown
-  listeners?(event: 'error'): unknown[]
+  removeListener?(event: 'error', listener: (error: Error) => void): unknown
 }
 
 /** The settings of a pool that are read: where the database is, for messages, and how many connections there are. */

@@ -46,6 +46,7 @@ export class WireProxy {
   readonly #sockets = new Set<Socket>()
   #rules: ActiveRule[] = []
   #isSilent = false
+  #endings = 0
   /** How many connections were ever made through it. */
   connections = 0
 
@@ -79,8 +80,26 @@ export class WireProxy {
     this.#isSilent = true
   }
 
-  async close(): Promise<void> {
+  /** Closes every connection that is open now. New ones are taken. */
+  cut(): void {
     for (const socket of this.#sockets) socket.destroy()
+  }
+
+  /**
+   * The next so many connections are ended as soon as they are made: the word that they are ready and the
+   * word that an administrator has terminated them arrive in one piece.
+   */
+  endFresh(count: number): void {
+    this.#endings = count
+  }
+
+  /** How many are still to be ended. */
+  get endings(): number {
+    return this.#endings
+  }
+
+  async close(): Promise<void> {
+    this.cut()
     await new Promise<void>((resolve) => this.#server.close(() => resolve()))
     rmSync(this.#dir, { recursive: true, force: true })
   }
@@ -89,6 +108,10 @@ export class WireProxy {
     this.connections += 1
     const server = connectRaw(this.#upstream)
     const pair = new Pair(client, server)
+    if (this.#endings > 0) {
+      this.#endings -= 1
+      pair.endsWhenReady = true
+    }
     for (const socket of [client, server]) {
       this.#sockets.add(socket)
       socket.on('error', () => undefined)
@@ -139,6 +162,8 @@ class Pair {
   onAnswer: (() => void) | undefined
   /** Whether the next ReadyForQuery is kept back for a moment. */
   isReadyLate = false
+  /** Whether the next ReadyForQuery comes with the end of the session. */
+  endsWhenReady = false
   readonly #client: Socket
   readonly #server: Socket
   readonly #answers = new BackendSplitter()
@@ -153,7 +178,11 @@ class Pair {
   }
 
   fromServer(chunk: Buffer): void {
-    if (this.onAnswer === undefined) {
+    if (this.endsWhenReady) {
+      if (chunk.at(-READY_BYTES) !== READY_FOR_QUERY) return this.#toClient(chunk)
+      this.#toClient(Buffer.concat([chunk, TERMINATED]))
+      this.#client.end()
+    } else if (this.onAnswer === undefined) {
       if (this.isReadyLate && chunk.at(-READY_BYTES) === READY_FOR_QUERY) this.#passOnLate(chunk)
       else this.#toClient(chunk)
       this.#answers.push(chunk)
@@ -227,6 +256,22 @@ const PARSE = 'P'.charCodeAt(0)
 const READY_FOR_QUERY = 'Z'.charCodeAt(0)
 /** Its type, its length and the transaction's status. */
 const READY_BYTES = 6
+/** As a backend says goodbye after `pg_terminate_backend`. */
+const TERMINATED = errorResponse({
+  S: 'FATAL',
+  V: 'FATAL',
+  C: '57P01',
+  M: 'terminating connection due to administrator command',
+})
+
+function errorResponse(fields: Readonly<Record<string, string>>): Buffer {
+  const body = Object.entries(fields).map(([name, value]) => `${name}${value}\0`)
+  const text = Buffer.from(`${body.join('')}\0`)
+  const head = Buffer.alloc(5)
+  head.write('E')
+  head.writeInt32BE(4 + text.length, 1)
+  return Buffer.concat([head, text])
+}
 
 /** The SQL in a message, if it is one that carries some. */
 function textOf(message: Buffer): string | undefined {
