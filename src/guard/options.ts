@@ -101,7 +101,7 @@ export const GUARD_DEFAULTS = Object.freeze({
   prefix: 'hookonce:',
 } as const)
 
-const RECEIVE_NAMES = ['bodyBytesMax', 'bodyTimeoutMs', 'inFlightBytesMax']
+const RECEIVE_NAMES = ['bodyBytesMax', 'bodyTimeoutMs', 'inFlightBytesMax', 'eventsMax']
 
 /** What is assumed of a sender of whom nobody knows. Most of those that are known retry for less. */
 const RETRY_WINDOW_HOURS_ASSUMED = 72
