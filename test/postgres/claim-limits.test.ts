@@ -35,7 +35,7 @@ describe.skipIf(hasNoPostgres)('what a claim takes on PostgreSQL', () => {
   })
 
   test('bodies are handed over up to a budget, and what is beyond it comes next', async () => {
-    const { store, query } = await openPostgres()
+    const { store } = await openPostgres()
     const sizes = [9 * MIB, 9 * MIB, 1, 17 * MIB]
     for (const [n, size] of sizes.entries()) {
       await store.recordEvents(

@@ -6,7 +6,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import pg from 'pg'
 import { anEventDraft } from '../support/builders.ts'
-import { aLeaseRequest, LEASE_MS, leaseOne } from '../support/lease-steps.ts'
+import { aLeaseRequest, leaseOne } from '../support/lease-steps.ts'
 import { hasNoPostgres, openPostgres, openStoreOn } from '../support/postgres/open-postgres.ts'
 import type { QueryTx } from '../support/store-under-test.ts'
 import { done } from '../support/store-steps.ts'

@@ -156,7 +156,7 @@ const DEEP = { depth: 12, showHidden: true }
 
 /** Hex digits, with a letter among the first so that no encoding takes them for a number. */
 const SECRET = fc
-  .array(fc.constantFrom(...'0123456789abcdef'), { minLength: 60, maxLength: 60 })
+  .array(fc.constantFrom(...Array.from('0123456789abcdef')), { minLength: 60, maxLength: 60 })
   .map((digits) => `ab1f${digits.join('')}`)
 
 function onlyKnown(provider: Provider<object>, options: Setup['options']): Record<string, unknown> {
