@@ -29,6 +29,9 @@ const DATABASE_HEADER_BYTES = 100
 const LOG_HEADER_BYTES = 32
 const FRAME_HEADER_BYTES = 24
 
+/** Where another process writes without a pause, the next commit is soon enough for the next look. */
+const LOOKS_MAX = 100
+
 const RESTART = 'Restart every process that uses the database.'
 const RESTORE =
   'Stop every process that uses the database. Then put the file that shall be used in its place once more, ' +
@@ -93,7 +96,7 @@ export class FileWatch {
   }
 
   /** Says what has changed. */
-  #look(): string | undefined {
+  #look(tries = 1): string | undefined {
     const database = see(this.#file)
     if (database === undefined || database.identity !== this.#identities.get(this.#file))
       return describe(`The database file ${this.#file} was deleted or replaced`, RESTORE)
@@ -108,8 +111,12 @@ export class FileWatch {
       this.#isLogOrphaned = see(this.#logFile) === undefined
       return describe(`${renamed} was deleted or replaced`, RESTART)
     }
-    if (index !== undefined && !this.#isLogWhole(index))
-      return describe(`The log ${this.#logFile} was cut or overwritten`, RESTORE)
+    if (index !== undefined && !this.#isLogWhole(index)) {
+      if (this.#isStill(index))
+        return describe(`The log ${this.#logFile} was cut or overwritten`, RESTORE)
+      // Another process has begun the log anew while it was read.
+      return tries < LOOKS_MAX ? this.#look(tries + 1) : undefined
+    }
     this.#last = { size, header, index: index ?? this.#last?.index }
     return undefined
   }
@@ -132,6 +139,12 @@ export class FileWatch {
     for (const [name, identity] of this.#identities)
       if ((see(name)?.identity ?? 'none') !== identity) return name
     return undefined
+  }
+
+  /** Whether no process has written to the log since the index was read: SQLite says there when one has. */
+  #isStill(index: WalIndex): boolean {
+    const now = this.#sharedMemory && readWalIndex(this.#sharedMemory)
+    return now !== undefined && JSON.stringify(now) === JSON.stringify(index)
   }
 
   #isLogWhole(now: WalIndex): boolean {
