@@ -148,7 +148,7 @@ describe.each(ENGINES)('leases on %s', (engine) => {
     const keys = Array.from({ length: 1_000 }, (_, i) => `evt_${i}`)
     const script = [
       ['tx', 'a'],
-      ['busy together', 700],
+      ['busy together', 1_600],
       ['tx', 'b'],
     ] as const
     await Promise.all(keys.map((key) => accept(other, forSteps({ key, steps: script }))))
