@@ -14,9 +14,10 @@ export interface WorkerOptions {
   /**
    * How many of them are kept free for events that would else wait: no type of event can have them while it has
    * others, and none that has lately failed, hung or been slow. So an event of a quiet source starts at once,
-   * beside a flood, a type that only fails, or a handler that hangs.
+   * beside a flood, a type that only fails, or a handler that hangs. With another `concurrency` it is a quarter of
+   * that, rounded down, unless it is said.
    *
-   * @defaultValue a quarter of `concurrency`, rounded down
+   * @defaultValue 1
    */
   readonly reserved?: number
   /**
