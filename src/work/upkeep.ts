@@ -1,8 +1,9 @@
 import { asError } from '../errors.ts'
-import type { Store } from '../store/contract.ts'
+import type { Heart, Store } from '../store/contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { HandlerRegistry } from './handlers.ts'
 import { atMost, GOODBYE_MS } from './at-most.ts'
+import { HeartWatch } from './heart-watch.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 
 export interface UpkeepContext {
@@ -10,6 +11,7 @@ export interface UpkeepContext {
     Store<unknown>,
     | 'beatWorker'
     | 'removeWorker'
+    | 'listHearts'
     | 'sweepWorkers'
     | 'correctClock'
     | 'releaseForgotten'
@@ -38,6 +40,7 @@ const WAKE_BATCH = 1_000
  */
 export class Upkeep {
   readonly #context: UpkeepContext
+  readonly #hearts: HeartWatch
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #running = new Set<Promise<void>>()
   #isStopped = false
@@ -45,6 +48,7 @@ export class Upkeep {
 
   constructor(context: UpkeepContext) {
     this.#context = context
+    this.#hearts = new HeartWatch(context.workerId, context.options.deadAfterMs)
   }
 
   /** The first heartbeat must succeed: without a record no crash of this worker could be counted. */
@@ -54,10 +58,12 @@ export class Upkeep {
     await this.#beat()
     const beatMs = Math.max(100, Math.min(1_000, Math.floor(options.deadAfterMs / 5)))
     this.#repeat('show that it lives', beatMs, () => this.#beat())
-    this.#repeat('look for dead workers', Math.floor(options.deadAfterMs / 2), () => this.#sweep())
+    this.#repeat('look for dead workers', this.#hearts.lookMs, () => this.#sweep())
+    this.#repeat('tidy up', Math.floor(options.deadAfterMs / 2), () => this.#tidyUp())
     this.#repeat('wake unhandled events', UNHANDLED_MS, () => this.#wakeUnhandled())
     this.#repeat('keep the tables in shape', MAINTAIN_MS, () => store.maintain())
     this.#run('look for dead workers', () => this.#sweep())
+    this.#run('tidy up', () => this.#tidyUp())
     this.#run('wake unhandled events', () => this.#wakeUnhandled())
     this.#run('keep the tables in shape', () => store.maintain())
   }
@@ -114,16 +120,30 @@ export class Upkeep {
   }
 
   async #sweep(): Promise<void> {
+    const { store, options, happenings, onWoken } = this.#context
+    const stopped = this.#hearts.look(await this.#listHearts())
+    if (stopped.length === 0) return
+    const swept = await store.sweepWorkers({ stopped, crashesMax: options.crashesMax })
+    for (const crashed of swept) happenings.emit('event.crashed', crashed)
+    if (swept.length > 0) onWoken()
+  }
+
+  async #listHearts(): Promise<readonly Heart[]> {
+    try {
+      return await this.#context.store.listHearts()
+    } catch (error) {
+      this.#hearts.beginAnew()
+      throw error
+    }
+  }
+
+  async #tidyUp(): Promise<void> {
     const { store, options, workerId, happenings, onWoken, tokens } = this.#context
-    const { deadAfterMs, crashesMax } = options
-    if (await store.correctClock(deadAfterMs)) {
+    if (await store.correctClock(options.deadAfterMs)) {
       happenings.emit('clock.went-back', { workerId })
       onWoken()
     }
     if ((await store.releaseForgotten(workerId, tokens())) > 0) onWoken()
-    const swept = await store.sweepWorkers({ deadAfterMs, crashesMax, me: workerId })
-    for (const crashed of swept) happenings.emit('event.crashed', crashed)
-    if (swept.length > 0) onWoken()
   }
 
   /** Matching is done here, by the same rule as for running, so that the two cannot disagree. */

@@ -7,7 +7,13 @@
 import assert from 'node:assert/strict'
 import type { EventDraft, EventId, Recorded } from '../../src/model/event.ts'
 import type { FailedAttempt, Settlement } from '../../src/model/outcome.ts'
-import type { ClaimedEvent, ClaimRequest, Group, Store } from '../../src/store/contract.ts'
+import type {
+  ClaimedEvent,
+  ClaimRequest,
+  Group,
+  Store,
+  SweptEvent,
+} from '../../src/store/contract.ts'
 import { aClaim } from './builders.ts'
 import type { QueryTx } from './store-under-test.ts'
 
@@ -41,6 +47,18 @@ export async function runOne(
   await group.settle([becomes(event)])
   assert.deepEqual(await group.commit(), { status: 'committed' })
   return event.eventId
+}
+
+/** As one to whom every worker but itself is dead. */
+export async function sweepOthers(
+  store: Store<QueryTx>,
+  { me, crashesMax = 3 }: { readonly me: string; readonly crashesMax?: number },
+): Promise<readonly SweptEvent[]> {
+  const hearts = await store.listHearts()
+  return store.sweepWorkers({
+    stopped: hearts.filter(({ workerId }) => workerId !== me),
+    crashesMax,
+  })
 }
 
 export function done({ eventId, run, attempt }: ClaimedEvent): Settlement {

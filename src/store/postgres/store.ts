@@ -7,6 +7,7 @@ import type {
   ClaimRequest,
   DeliveryCount,
   Group,
+  Heart,
   OutcomeView,
   RunningEvent,
   Store,
@@ -41,6 +42,7 @@ import { findOutcome } from './sql/find-outcome.ts'
 import { forgetEvent } from './sql/forget-event.ts'
 import { listDead } from './sql/list-dead.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
+import { listHearts, lockStopped } from './sql/list-hearts.ts'
 import { listUnhandled } from './sql/list-unhandled.ts'
 import { nudgeEvent } from './sql/nudge-event.ts'
 import { removeWorker } from './sql/remove-worker.ts'
@@ -202,15 +204,24 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
     await this.connections.useControl(async (connection) => removeWorker(connection, workerId))
   }
 
-  async sweepWorkers(options: {
-    deadAfterMs: number
+  async listHearts(): Promise<readonly Heart[]> {
+    return this.connections.useControl(async (connection) => listHearts(connection))
+  }
+
+  async sweepWorkers({
+    stopped,
+    crashesMax,
+  }: {
+    stopped: readonly Heart[]
     crashesMax: number
-    me: string
   }): Promise<readonly SweptEvent[]> {
-    return this.connections.transactOnControl(async (connection) => [
-      ...(await sweepLeases(connection, options)),
-      ...(await sweepWorkers(connection, options)),
-    ])
+    return this.connections.transactOnControl(async (connection) => {
+      const dead = await lockStopped(connection, stopped)
+      return [
+        ...(await sweepLeases(connection, { dead, crashesMax })),
+        ...(await sweepWorkers(connection, { dead, crashesMax })),
+      ]
+    })
   }
 
   async listUnhandled(page: { limit: number; after: string | undefined }): Promise<UnhandledPage> {

@@ -6,6 +6,7 @@ import type {
   ClaimRequest,
   DeliveryCount,
   Group,
+  Heart,
   OutcomeView,
   RunningEvent,
   Store,
@@ -31,6 +32,7 @@ import { findOutcome } from './sql/find-outcome.ts'
 import { forgetEvent } from './sql/forget-event.ts'
 import { listDead } from './sql/list-dead.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
+import { findStopped, listHearts } from './sql/list-hearts.ts'
 import { listUnhandled } from './sql/list-unhandled.ts'
 import { findNextDueInMs } from './sql/next-due.ts'
 import { isWaiting, nudgeEvent } from './sql/nudge-event.ts'
@@ -38,9 +40,8 @@ import { findKnown, recordEvents } from './sql/record-events.ts'
 import { removeWorker } from './sql/remove-worker.ts'
 import { retryEvent } from './sql/retry-event.ts'
 import { settleLost } from './sql/settle-lost.ts'
-import { hasOrphans, sweepLeases } from './sql/sweep-leases.ts'
-import { hasDeadWorkers, sweepWorkers } from './sql/sweep-workers.ts'
-import type { SweepOptions } from './sql/sweep-workers.ts'
+import { sweepLeases } from './sql/sweep-leases.ts'
+import { sweepWorkers } from './sql/sweep-workers.ts'
 import { wakeUnhandled } from './sql/wake-unhandled.ts'
 
 /** The store on one SQLite file. */
@@ -179,15 +180,24 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
     })
   }
 
-  async sweepWorkers(options: SweepOptions): Promise<readonly SweptEvent[]> {
-    const isAny = await this.connections.read(
-      (reader) => hasDeadWorkers(reader, options) || hasOrphans(reader, options),
-    )
-    if (!isAny) return []
-    return this.connections.write('durably', (connection) => [
-      ...sweepLeases(connection, options),
-      ...sweepWorkers(connection, options),
-    ])
+  async listHearts(): Promise<readonly Heart[]> {
+    return this.connections.read(listHearts)
+  }
+
+  async sweepWorkers({
+    stopped,
+    crashesMax,
+  }: {
+    stopped: readonly Heart[]
+    crashesMax: number
+  }): Promise<readonly SweptEvent[]> {
+    return this.connections.write('durably', (connection) => {
+      const dead = findStopped(connection, stopped)
+      return [
+        ...sweepLeases(connection, { dead, crashesMax }),
+        ...sweepWorkers(connection, { dead, crashesMax }),
+      ]
+    })
   }
 
   listUnhandled(page: { limit: number; after: string | undefined }): Promise<UnhandledPage> {

@@ -1,31 +1,28 @@
 /**
  * Counts a crash on what dead workers were running.
  *
- * A worker is dead when its heart has stopped for `deadAfterMs`, or when its process is gone from
- * this machine. A crash is counted on an event only while the queue still holds the attempt that the
- * worker announced; the record goes in the same transaction, so no crash is counted twice.
+ * A crash is counted on an event only while the queue still holds the attempt that the worker announced;
+ * the record goes in the same transaction, so no crash is counted twice.
  *
  * @module
  */
 
 import type { RunningEvent, SweptEvent } from '../../contract.ts'
 import type { Connection } from '../connection.ts'
-import { isGone } from '../process-identity.ts'
 import { endCrashed } from './end-crashed.ts'
 import { insertFailure } from './settle.ts'
 
 export interface SweepOptions {
-  readonly deadAfterMs: number
+  /** Workers. */
+  readonly dead: readonly string[]
   readonly crashesMax: number
-  readonly me: string
 }
 
-// 1 how long a heart may stand still  2 the id of the worker that sweeps
-const LIST_OTHERS = `
-  select worker_id, slot, hostname, pid, running,
-         heart_at <= cast(unixepoch('subsec') * 1000 as integer) - ? as stopped
+// 1 dead workers as JSON
+const LIST_RECORDS = `
+  select worker_id, slot, running
     from {prefix}workers
-   where worker_id <> ?
+   where worker_id in (select value from json_each(?))
    order by worker_id, slot`
 
 // 1 worker id  2 slot
@@ -44,33 +41,21 @@ const COUNT_CRASH = `
   returning run, attempts, crashes`
 
 /** Inside a write transaction, so that no living worker stands between its handlers and its commit. */
-export function sweepWorkers(connection: Connection, options: SweepOptions): SweptEvent[] {
-  return listDeadWorkers(connection, options).flatMap((worker) => {
+export function sweepWorkers(
+  connection: Connection,
+  { dead, crashesMax }: SweepOptions,
+): SweptEvent[] {
+  return connection.all<WorkerRow>(LIST_RECORDS, [JSON.stringify(dead)]).flatMap((worker) => {
     connection.run(DELETE_RECORD, [worker.worker_id, worker.slot])
     const running = JSON.parse(worker.running) as RunningEvent[]
-    return running.flatMap((event) =>
-      countCrash(connection, event, worker.worker_id, options.crashesMax),
-    )
+    return running.flatMap((event) => countCrash(connection, event, worker.worker_id, crashesMax))
   })
-}
-
-/** Whether there is anything to sweep, asked without the write lock. */
-export function hasDeadWorkers(connection: Connection, options: SweepOptions): boolean {
-  return listDeadWorkers(connection, options).length > 0
 }
 
 type WorkerRow = {
   worker_id: string
   slot: number
-  hostname: string
-  pid: number
   running: string
-  stopped: number
-}
-
-function listDeadWorkers(connection: Connection, { deadAfterMs, me }: SweepOptions): WorkerRow[] {
-  const others = connection.all<WorkerRow>(LIST_OTHERS, [deadAfterMs, me])
-  return others.filter((worker) => worker.stopped === 1 || isGone(worker))
 }
 
 function countCrash(
