@@ -5,6 +5,7 @@ import { createUuidV7Generator } from '../../model/uuid-v7.ts'
 import type {
   Beat,
   ClaimRequest,
+  ClockKept,
   DeliveryCount,
   Group,
   Heart,
@@ -40,6 +41,7 @@ import { findEvent } from './sql/find-event.ts'
 import { findNextDueInMs } from './sql/next-due.ts'
 import { findOutcome } from './sql/find-outcome.ts'
 import { forgetEvent } from './sql/forget-event.ts'
+import { keepClock } from './sql/keep-clock.ts'
 import { listDead } from './sql/list-dead.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
 import { listHearts, lockStopped } from './sql/list-hearts.ts'
@@ -127,6 +129,10 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
       this.#skewMs = (askedAt + Date.now()) / 2 - nowMs
       return { ...found, skewMs: Math.round(this.#skewMs) }
     })
+  }
+
+  async keepClock(options: { always: boolean }): Promise<ClockKept> {
+    return keepClock(this.connections, options)
   }
 
   requireCapacity(concurrency: number): void {

@@ -4,6 +4,7 @@ import { createUuidV7Generator } from '../../model/uuid-v7.ts'
 import type {
   Beat,
   ClaimRequest,
+  ClockKept,
   DeliveryCount,
   Group,
   Heart,
@@ -25,6 +26,7 @@ import { announce } from './sql/announce.ts'
 import { beat } from './sql/beat.ts'
 import { beatWorker } from './sql/beat-worker.ts'
 import { hasCandidates } from './sql/claim-group.ts'
+import { correctClock } from './sql/correct-clock.ts'
 import { countDeliveries } from './sql/count-deliveries.ts'
 import { countEvents } from './sql/count-events.ts'
 import { findEvent } from './sql/find-event.ts'
@@ -32,6 +34,7 @@ import { findOutcome } from './sql/find-outcome.ts'
 import { forgetEvent } from './sql/forget-event.ts'
 import { listDead } from './sql/list-dead.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
+import { readClock, writeClock } from './sql/keep-clock.ts'
 import { findStopped, listHearts } from './sql/list-hearts.ts'
 import { listUnhandled } from './sql/list-unhandled.ts'
 import { findNextDueInMs } from './sql/next-due.ts'
@@ -108,6 +111,20 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   async beat(since: Date | undefined): Promise<Beat> {
     this.connections.getOpen().identity.check()
     return this.connections.read((reader) => beat(reader, since))
+  }
+
+  async keepClock({ always }: { always: boolean }): Promise<ClockKept> {
+    const clock = await this.connections.read(readClock)
+    // The handler that holds the writer may take its time, and that is no fault of the store.
+    const isOurs = this.isHeld()
+    if (clock === 'back') {
+      const correcting = this.connections.write('durably', correctClock)
+      const wentBackMs = await (isOurs ? correcting.catch(() => 0) : correcting)
+      return { isWritten: wentBackMs > 0, wentBackMs }
+    }
+    const isWritten = (clock === 'old' || always) && !isOurs
+    if (isWritten) await this.connections.write('lazily', writeClock)
+    return { isWritten, wentBackMs: 0 }
   }
 
   async countDeliveries(counts: readonly DeliveryCount[]): Promise<void> {
