@@ -3,13 +3,15 @@ import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'
 import { claimChosenEvents, claimDueEvents, lockSuspects, openGuard } from './sql/claim-group.ts'
 import type { Claimed } from './sql/claim-group.ts'
-import { begin, beginText, milliseconds } from './transaction.ts'
+import type { SessionWatch, SessionWatcher } from './session-watch.ts'
+import { beginText, milliseconds } from './transaction.ts'
 import type { TransactionSettings } from './transaction.ts'
 
 export interface ClaimedTransaction {
   readonly events: readonly ClaimedEvent[]
   readonly pid: number
   readonly xid: string
+  readonly watch: SessionWatch
 }
 
 /** Where a kind of claim begins to look, in microseconds since 1970. */
@@ -25,10 +27,12 @@ interface Marks {
 /** Claims groups, and remembers from where on the queue is worth looking at. */
 export class GroupClaimer {
   readonly #suspectLock: string
+  readonly #watcher: SessionWatcher
   readonly #marks = new Map<ClaimRequest['kind'], Marks>()
 
-  constructor(suspectLock: string) {
+  constructor(suspectLock: string, watcher: SessionWatcher) {
     this.#suspectLock = suspectLock
+    this.#watcher = watcher
   }
 
   /** Leaves the transaction open, or ends it and gives the connection back when nothing was claimed. */
@@ -37,13 +41,14 @@ export class GroupClaimer {
     request: ClaimRequest,
   ): Promise<ClaimedTransaction | undefined> {
     try {
+      const { watch } = await this.#watcher.begin(connection, SETTINGS)
       const events = await this.#claimChosen(connection, request)
       if (events.length > 0) {
         const limits = {
           idleTimeoutMs: milliseconds(request.idleTimeoutMs(events)),
           lockTimeoutMs: milliseconds(request.lockTimeoutMs(events)),
         }
-        return { events, ...(await openGuard(connection, request.slot, limits)) }
+        return { events, watch, ...(await openGuard(connection, request.slot, limits)) }
       }
     } catch (error) {
       await rollBack(connection)
@@ -57,13 +62,6 @@ export class GroupClaimer {
     connection: Connection,
     request: ClaimRequest,
   ): Promise<readonly ClaimedEvent[]> {
-    // A handler may run as long as its own timeout says, whatever the role's default is.
-    const settings: TransactionSettings = {
-      statementTimeoutMs: 0,
-      lockTimeoutMs: 0,
-      idleTimeoutMs: CLAIM_IDLE_TIMEOUT_MS,
-    }
-    await begin(connection, settings)
     if (request.kind === 'suspect' && !(await lockSuspects(connection, this.#suspectLock)))
       return []
 
@@ -79,7 +77,7 @@ export class GroupClaimer {
 
     // Row locks go with their transaction or savepoint. Beginning anew costs the same one round trip as
     // going back to a savepoint, and spares every other group from running inside a subtransaction.
-    await connection.run(`rollback; ${beginText(settings)}`)
+    await connection.run(`rollback; ${beginText(SETTINGS)}`)
     return claimChosenEvents(connection, request.slot, chosen)
   }
 
@@ -113,8 +111,13 @@ export class GroupClaimer {
   }
 }
 
-/** Until the chosen handlers say how long they may take. */
-const CLAIM_IDLE_TIMEOUT_MS = 30_000
+/** A handler may run as long as its own timeout says, whatever the role's default is. */
+const SETTINGS: TransactionSettings = {
+  statementTimeoutMs: 0,
+  lockTimeoutMs: 0,
+  /** Until the chosen handlers say how long they may take. */
+  idleTimeoutMs: 30_000,
+}
 /** A row may become visible later than one that is due after it, by as long as its transaction took. */
 const MARK_SLACK_US = 10_000_000
 const FULL_SCAN_EVERY_MS = 5_000

@@ -21,6 +21,7 @@ import type { RunningLists } from './running-lists.ts'
 import { announce } from './sql/announce.ts'
 import { leaseClaimed } from './sql/lease-events.ts'
 import { settle } from './sql/settle.ts'
+import { dropTemporaryObjects, findTemporaryObjects } from './temporary-objects.ts'
 import type { Release, Writer } from './writer.ts'
 
 /** How much longer than asked for a group may sit idle: nobody but this process waits for it. */
@@ -64,7 +65,7 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
   }
 
   lend(): LentTx<SqliteTx> {
-    return lendTx(this)
+    return lendTx(this, { isAlone: this.events.length === 1 })
   }
 
   /** A statement has run when the call returns. */
@@ -116,6 +117,10 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
     this.#attempt((connection) => connection.executeLent(sql))
   }
 
+  async findTraces(): Promise<string | undefined> {
+    return this.#attempt(findTemporaryObjects)
+  }
+
   async settle(settlements: readonly Settlement[]): Promise<void> {
     this.assertOpen()
     this.#attempt((connection) => {
@@ -128,6 +133,7 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
       this.assertOpen()
       this.#clearList()
       this.#writer.commit()
+      dropTemporaryObjects(this.#writer.connection)
       this.#end()
       return { status: 'committed' }
     } catch (error) {

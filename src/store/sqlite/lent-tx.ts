@@ -1,4 +1,5 @@
-import { HookonceError } from '../../errors.ts'
+import { HookonceError, SettingRefusedError } from '../../errors.ts'
+import { findGroupHazard } from '../group-hazard.ts'
 import { findTransactionControl, listStatementKeywords } from '../transaction-control.ts'
 import type { LentTx } from '../contract.ts'
 import { requireWrite } from '../lent-transaction.ts'
@@ -47,13 +48,15 @@ export interface Lender {
   execute(sql: string): void
 }
 
-export function lendTx(lender: Lender): LentTx<SqliteTx> {
+export function lendTx(lender: Lender, { isAlone }: { isAlone: boolean }): LentTx<SqliteTx> {
   let revoked = false
   const query = (sql: string, params: readonly unknown[]) => {
     if (revoked) {
       throw new HookonceError('TX_REVOKED', 'This transaction was lent to a handler that has ended')
     }
     lender.assertOpen()
+    const hazard = isAlone ? undefined : findGroupHazard(sql, 'sqlite')
+    if (hazard !== undefined) throw new SettingRefusedError(hazard)
     return runLent(lender, sql, params)
   }
   return {

@@ -14,6 +14,7 @@ import type { Connection } from './connection.ts'
 import { lendTx } from './lent-tx.ts'
 import type { Lender, SqliteTx } from './lent-tx.ts'
 import { insertDone } from './sql/write-calls.ts'
+import { dropTemporaryObjects, findTemporaryObjects } from './temporary-objects.ts'
 import type { Release, Writer } from './writer.ts'
 
 /** How much longer than asked for it may sit idle: nobody but this process waits for it. */
@@ -56,7 +57,7 @@ export class SqliteStepTransaction implements StepTransaction<SqliteTx>, Lender 
   }
 
   lend(): LentTx<SqliteTx> {
-    return lendTx(this)
+    return lendTx(this, { isAlone: this.#steps.length === 1 })
   }
 
   status(): 'open' | 'ended' | 'lost' {
@@ -81,6 +82,10 @@ export class SqliteStepTransaction implements StepTransaction<SqliteTx>, Lender 
     this.#attempt((connection) => connection.executeLent(sql))
   }
 
+  async findTraces(): Promise<string | undefined> {
+    return this.#attempt(findTemporaryObjects)
+  }
+
   async commit(results: readonly (StepResult | undefined)[]): Promise<CommitResult> {
     try {
       this.assertOpen()
@@ -91,6 +96,7 @@ export class SqliteStepTransaction implements StepTransaction<SqliteTx>, Lender 
         this.#writer.connection.run(MOVE_HEART, [step.lease.eventId])
       })
       this.#writer.commit()
+      dropTemporaryObjects(this.#writer.connection)
       this.#end()
       return { status: 'committed' }
     } catch (error) {
