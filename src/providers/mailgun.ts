@@ -13,7 +13,7 @@
  */
 
 import { findFormField, findFormFields } from '../verify/form-body.ts'
-import { Reading } from '../verify/json-path.ts'
+import { Reading, UnverifiedReading } from '../verify/json-path.ts'
 import { defineProvider } from './define-provider.ts'
 import type { Provider } from './define-provider.ts'
 import type { SecretOptions } from './define-source.ts'
@@ -104,10 +104,10 @@ function withFreshTokens(ofEvents: Verification, ofForms: Verification): Verific
       return {
         ...events,
         async verify(delivery) {
-          const reading = new Reading(delivery)
-          const isForm = reading.json === undefined
+          const isForm = new UnverifiedReading(delivery).json === undefined
           const verdict = await (isForm ? forms : events).verify(delivery)
           if (!verdict.ok) return verdict
+          const reading = new Reading(delivery)
           const [token, event] = tokenOf(reading)
           const known = seen.get(token)
           // The same event again is a retry, or a replay that its key will stop.

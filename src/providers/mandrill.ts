@@ -12,7 +12,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { findHeader } from '../model/delivery.ts'
 import type { VerdictReason } from '../model/source.ts'
-import { findFormField, findFormFields, renderSortedForm } from '../verify/form-body.ts'
+import { findFormField, findFormNames, renderSortedForm } from '../verify/form-body.ts'
 import { JsonBody } from '../verify/json-body.ts'
 import type { Reading } from '../verify/json-path.ts'
 import { EVERY } from '../verify/json-tokens.ts'
@@ -101,11 +101,12 @@ function renderSigned(
   { delivery }: Reading,
   { publicUrl }: { readonly publicUrl: string },
 ): readonly Uint8Array[] | VerdictReason {
-  const names = findFormFields(delivery.body)?.map(([name]) => name) ?? []
+  const names = findFormNames(delivery.body) ?? []
   // Equal pairs are signed once, so a field that came twice would be a second body with the same signature.
   const isOnce = new Set(names).size === names.length
+  if (!isOnce || !names.includes(FIELD)) return 'malformed-body'
   const form = renderSortedForm(delivery.body)
-  if (form === undefined || !isOnce || !names.includes(FIELD)) return 'malformed-body'
+  if (form === undefined) return 'malformed-body'
   return [Buffer.from(publicUrl, 'utf8'), form]
 }
 

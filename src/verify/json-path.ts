@@ -22,6 +22,7 @@ import { createHash } from 'node:crypto'
 import { OptionInvalidError } from '../errors.ts'
 import { findHeader } from '../model/delivery.ts'
 import type { Delivery } from '../model/delivery.ts'
+import { ClaimedJson } from './claimed-json.ts'
 import { findFormField } from './form-body.ts'
 import { isHeaderName } from './header-name.ts'
 import { JsonBody } from './json-body.ts'
@@ -90,6 +91,13 @@ export class Reading {
     const at = url.indexOf('?')
     this.#query ??= new URLSearchParams(at === -1 ? '' : url.slice(at + 1).replace(/#.*$/s, ''))
     return this.#query
+  }
+}
+
+/** A delivery that nobody has vouched for yet: of its body no more is read than what a signature needs. */
+export class UnverifiedReading extends Reading {
+  override get json(): JsonBody | undefined {
+    return ClaimedJson.find(this.delivery.body)
   }
 }
 
