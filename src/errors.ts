@@ -65,8 +65,15 @@ export class OptionInvalidError extends HookonceError {
   /** The path of the option, such as `worker.concurrency`. */
   readonly option: string
 
-  constructor(option: string, expected: string, received: unknown) {
-    super('OPTION_INVALID', `${option} must be ${expected}, received ${describe(received)}`)
+  constructor(option: string, expected: string, received: unknown)
+  constructor(option: string, problem: { readonly message: string })
+  constructor(option: string, problem: string | { readonly message: string }, received?: unknown) {
+    super(
+      'OPTION_INVALID',
+      typeof problem === 'string'
+        ? `${option} must be ${problem}, received ${describe(received)}`
+        : problem.message,
+    )
     this.option = option
   }
 }
@@ -174,8 +181,9 @@ export class DestinationBlockedError extends HookonceError {
   /** The class of the address, or what is wrong with the URL. */
   readonly reason: string
 
-  constructor(host: string, reason: string) {
-    super('DESTINATION_BLOCKED', `The destination ${host} is not connected to: ${reason}`)
+  /** `hint` says what the user can do about it. */
+  constructor(host: string, reason: string, hint = '') {
+    super('DESTINATION_BLOCKED', `The destination ${host} is not connected to: ${reason}${hint}`)
     this.host = host
     this.reason = reason
   }
@@ -187,8 +195,48 @@ export function rejectUnknownKeys(path: string, given: unknown, known: readonly 
     throw new OptionInvalidError(path, `an object with any of ${known.join(', ')}`, given)
   for (const key of Object.keys(given)) {
     if (known.includes(key)) continue
-    throw new OptionInvalidError(`${path}.${key}`, `one of ${known.join(', ')}`, key)
+    // A name is a few plain characters; what was passed by mistake may be anything.
+    const name = key.slice(0, 60).replace(/[^\x20-\x7e]/g, '?')
+    const message = `${path}: unknown option "${name}"${didYouMean(key, known)} There are: ${known.join(', ')}`
+    throw new OptionInvalidError(`${path}.${key}`, { message })
   }
+}
+
+/** The end of a sentence about a name that does not exist: `, did you mean "worker"?`, or a full stop. */
+export function didYouMean(name: unknown, known: Iterable<string>): string {
+  if (typeof name !== 'string') return '.'
+  let nearest: string | undefined
+  // A third of the letters may be wrong. With more, two words have nothing to do with each other.
+  let nearestBy = Math.max(1, Math.floor(name.length / 3)) + 1
+  for (const each of known) {
+    const isBegun = name.length > 2 && each.toLowerCase().startsWith(name.toLowerCase())
+    const by = isBegun ? 1 : editDistance(name.toLowerCase(), each.toLowerCase())
+    if (by < nearestBy) [nearest, nearestBy] = [each, by]
+  }
+  return nearest === undefined ? '.' : `, did you mean "${nearest}"?`
+}
+
+/** How many letters have to be changed, added, left out, or swapped with their neighbour. */
+function editDistance(one: string, other: string): number {
+  // Words this different in length are never near, and a text passed by mistake may be very long.
+  if (Math.abs(one.length - other.length) > 10) return Infinity
+  let before: number[] = []
+  let above = Array.from({ length: other.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= one.length; row += 1) {
+    const current = [row]
+    for (let column = 1; column <= other.length; column += 1) {
+      const isSame = one[row - 1] === other[column - 1]
+      const isSwapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
+      current[column] = Math.min(
+        (above[column] as number) + 1,
+        (current[column - 1] as number) + 1,
+        (above[column - 1] as number) + (isSame ? 0 : 1),
+        isSwapped ? (before[column - 2] ?? Infinity) + 1 : Infinity,
+      )
+    }
+    ;[before, above] = [above, current]
+  }
+  return above[other.length] as number
 }
 
 /** The longest time-out that is taken. Node's timers end at 24 days: one that is set to more fires at once. */

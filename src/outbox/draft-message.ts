@@ -5,7 +5,13 @@
  * @module
  */
 
-import { HookonceError, OptionInvalidError, rejectUnknownKeys, requireInteger } from '../errors.ts'
+import {
+  didYouMean,
+  HookonceError,
+  OptionInvalidError,
+  rejectUnknownKeys,
+  requireInteger,
+} from '../errors.ts'
 import type { MessageDraft, SendOptions } from '../model/message.ts'
 
 export interface MessageInput {
@@ -51,7 +57,7 @@ function requireDestination(destinations: ReadonlySet<string>, name: string): vo
   const known = [...destinations].join(', ') || 'none'
   throw new HookonceError(
     'DESTINATION_UNKNOWN',
-    `There is no destination "${name}". Configured: ${known}`,
+    `There is no destination "${name}"${didYouMean(name, destinations)} Configured: ${known}`,
   )
 }
 

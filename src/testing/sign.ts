@@ -9,7 +9,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { OptionInvalidError, rejectUnknownKeys } from '../errors.ts'
+import { didYouMean, OptionInvalidError, rejectUnknownKeys } from '../errors.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { HmacOptions, ProviderDefinition } from '../providers/index.ts'
 import type { Credentials, DeliveryDraft, FixtureContent, ProviderFixture } from './fixture.ts'
@@ -69,6 +69,8 @@ export function requireFixture(provider: SignableProvider): ProviderFixture {
   const all: Readonly<Record<string, ProviderFixture>> = FIXTURES
   if (typeof provider === 'string') {
     if (Object.hasOwn(all, provider)) return all[provider] as ProviderFixture
+    const message = `sign: there is no provider of this name${didYouMean(provider, Object.keys(all))}`
+    throw new OptionInvalidError('sign', { message })
   } else if ('events' in provider) {
     return provider
   } else {

@@ -1,5 +1,6 @@
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { oddEndsContract } from './odd-ends.ts'
+import { operatorsContract } from './operators.ts'
 import { outboxContract } from './outbox.ts'
 import { receiveContract } from './receive.ts'
 import { stepRulesContract } from './step-rules.ts'
@@ -13,6 +14,7 @@ export function everyContract(store: StoreUnderTest): void {
   workContract(store)
   oddEndsContract(store)
   writesContract(store)
+  operatorsContract(store)
   outboxContract(store)
   stepsContract(store)
   stepRulesContract(store)
