@@ -73,6 +73,8 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'store/outbox-contract.ts',
       'store/claimed-event.ts',
       'store/lent-transaction.ts',
+      'store/nested-control.ts',
+      'store/savepoints.ts',
       'store/contention.ts',
       'store/step-result.ts',
       'store/transaction-control.ts',

@@ -9,7 +9,6 @@ import { OptionInvalidError, rejectUnknownKeys, requireInteger, requireOneOf } f
 import { isDestinationName } from '../model/destination-name.ts'
 import { MESSAGE_STATES } from '../model/message-state.ts'
 import type { MessageQuery } from '../store/outbox-contract.ts'
-import type { StepDecision } from './operator.ts'
 
 /** How many are listed where nothing else was asked for. */
 export const LIST_LIMIT = 100
@@ -43,7 +42,9 @@ export function requireMessageQuery(
   return { state, destination, limit }
 }
 
-export function requireDecision(decision: StepDecision): StepDecision {
+export function requireDecision<
+  Decision extends { readonly happened: boolean; readonly handler?: string },
+>(decision: Decision): Decision {
   const path = 'admin.resolveStep'
   rejectUnknownKeys(path, decision, ['happened', 'result', 'handler'])
   const { happened, handler } = decision

@@ -5,6 +5,7 @@ import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { claim, DEADLINE_MS, done, recordOne, retryIn, runOne } from '../support/store-steps.ts'
 import { lentTransactionContract } from './lent-transaction.ts'
 import { lentWritesContract } from './lent-writes.ts'
+import { savepointsContract } from './savepoints.ts'
 
 const OTHER_SLOT = { workerId: 'worker-2', slot: 0 }
 
@@ -190,4 +191,5 @@ export function claimContract(underTest: StoreUnderTest): void {
 
   lentTransactionContract(underTest)
   lentWritesContract(underTest)
+  savepointsContract(underTest)
 }

@@ -1,7 +1,9 @@
 import { HookonceError } from '../../errors.ts'
 import { findTransactionControl, listStatementKeywords } from '../transaction-control.ts'
 import type { LentTx } from '../contract.ts'
-import { requireWrite } from '../lent-transaction.ts'
+import { requireFunction, requireWrite } from '../lent-transaction.ts'
+import { readNestedControl } from '../nested-control.ts'
+import { Savepoints } from '../savepoints.ts'
 import type { SqlRow } from './driver.ts'
 import { numberPlaceholders } from './placeholders.ts'
 
@@ -23,6 +25,16 @@ export interface SqliteTx {
    * a handler for both stores does not catch it here either.
    */
   write(sql: string, params?: readonly unknown[]): void
+  /**
+   * Runs `work` behind a savepoint: what it throws undoes what was written in it, and is thrown on. The handler can
+   * catch it and go on. They nest; two side by side fail the handler.
+   */
+  savepoint<Result>(work: (tx: SqliteTx) => Result | Promise<Result>): Promise<Result>
+  /**
+   * The same transaction for code that opens transactions itself, such as an ORM: its BEGIN, COMMIT and ROLLBACK,
+   * alone in a text, become those of a savepoint. In `tx` itself they are refused.
+   */
+  asNested(): SqliteTx
 }
 
 /** PRAGMA is among them since some pragmas commit, and ATTACH would move writes out of our transaction's file. */
@@ -49,26 +61,56 @@ export interface Lender {
 
 export function lendTx(lender: Lender): LentTx<SqliteTx> {
   let revoked = false
-  const query = (sql: string, params: readonly unknown[]) => {
+  const requireOpen = () => {
     if (revoked) {
       throw new HookonceError('TX_REVOKED', 'This transaction was lent to a handler that has ended')
     }
     lender.assertOpen()
-    return runLent(lender, sql, params)
   }
-  return {
-    tx: {
+  let savepoints: Savepoints | undefined
+  /** Made for the few handlers that have any. */
+  const getSavepoints = () =>
+    (savepoints ??= new Savepoints({
+      run: async (sql) => {
+        requireOpen()
+        lender.execute(sql)
+      },
+      // A statement has run when the call returns.
+      dropWrites: () => {},
+    }))
+  const makeTx = (query: Query): SqliteTx => {
+    const tx: SqliteTx = {
       // SQLite runs a statement before the call returns; the promise is there for the same shape as
       // PostgreSQL's, so nothing is ever left to wait for when the handler has returned.
       query: async <Row>(sql: string, params?: readonly unknown[]) => {
         const { text, values } = requireWrite(sql, params, 'tx.query')
-        return query(text, values) as { rows: Row[]; rowCount: number }
+        requireOpen()
+        return (await query(text, values)) as { rows: Row[]; rowCount: number }
       },
       write: (sql, params) => {
         const { text, values } = requireWrite(sql, params)
-        query(text, values)
+        requireOpen()
+        runLent(lender, text, values)
       },
-    },
+      savepoint: async (work) => {
+        requireFunction('tx.savepoint', work)
+        return getSavepoints().run(() => work(tx))
+      },
+      asNested: () => makeTx(queryNested),
+    }
+    return tx
+  }
+  const query: Query = (text, values) => runLent(lender, text, values)
+  const queryNested: Query = (text, values) => {
+    const control = readNestedControl(text, 'sqlite')
+    if (control === undefined) return query(text, values)
+    return getSavepoints()
+      .control(control)
+      .then(() => ({ rows: [], rowCount: 0 }))
+  }
+  return {
+    tx: makeTx(query),
+    requireClosed: () => savepoints?.requireClosed(),
     flush: async () => {},
     revoke: async () => {
       revoked = true
@@ -79,11 +121,14 @@ export function lendTx(lender: Lender): LentTx<SqliteTx> {
   }
 }
 
-function runLent(
-  lender: Lender,
-  sql: string,
-  params: readonly unknown[],
-): { rows: SqlRow[]; rowCount: number } {
+interface Answer {
+  readonly rows: SqlRow[]
+  readonly rowCount: number
+}
+
+type Query = (text: string, values: readonly unknown[]) => Answer | Promise<Answer>
+
+function runLent(lender: Lender, sql: string, params: readonly unknown[]): Answer {
   const keyword = findTransactionControl(sql, REFUSED, 'sqlite')
   if (keyword !== undefined) {
     throw new HookonceError(
