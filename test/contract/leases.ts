@@ -1,7 +1,7 @@
 import { bytesOf } from '../../src/store/contract.ts'
 import { describe, expect, test } from 'vitest'
 import type { LeaseRequest } from '../../src/store/steps-contract.ts'
-import { anEventDraft } from '../support/builders.ts'
+import { anEventDraft, NAMED } from '../support/builders.ts'
 import { leaseAll, leaseOne, LEASE_MS, makeLeasable } from '../support/lease-steps.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
@@ -104,7 +104,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       await other.beatWorker(OTHER, 1)
 
       expect(await other.sweepWorkers(SWEEP)).toEqual([
-        { eventId, crashes: 1, dead: false, workerId: ME },
+        { eventId, ...NAMED, attempt: 1, crashes: 1, dead: false, workerId: ME },
       ])
 
       const [again] = await other.leaseDue(request({ workerId: OTHER }))

@@ -1,4 +1,5 @@
 import type { StoreUnderTest } from '../support/store-under-test.ts'
+import { failuresContract } from './failures.ts'
 import { oddEndsContract } from './odd-ends.ts'
 import { operatorsContract } from './operators.ts'
 import { outboxContract } from './outbox.ts'
@@ -14,6 +15,7 @@ export function everyContract(store: StoreUnderTest): void {
   receiveContract(store)
   workContract(store)
   oddEndsContract(store)
+  failuresContract(store)
   writesContract(store)
   operatorsContract(store)
   savepointsContract(store)

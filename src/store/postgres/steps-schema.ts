@@ -14,6 +14,66 @@
  * @module
  */
 
+/** Also part of version 4, which has more to write down about a failure. */
+export const CREATE_SETTLE_LEASED = `
+-- Writes what became of leased events. Returns those whose lease held.
+create or replace function {schema}.settle_leased(
+  events uuid[], runs integer[], tokens bigint[], states text[], tries integer[], durations integer[],
+  reasons text[], results text[], retries float8[], wake_keys bytea[], failures text[], messages text[],
+  failure_durations integer[], failed_handlers text[], stacks text[], causes text[])
+returns table (ord bigint)
+language plpgsql as $settle_leased$
+#variable_conflict use_column
+begin
+  perform {schema}.require_settings();
+  return query
+  with s as materialized (
+         select * from unnest(events, runs, tokens, states, tries, durations, reasons, results, retries,
+                              wake_keys, failures, messages, failure_durations, failed_handlers, stacks, causes)
+           with ordinality as s (event_id, run, token, state, attempt, duration_ms, reason, result, retry_in_ms,
+                                 wake_key, failure, message, failure_ms, handler, stack, cause, ord)),
+       locked as materialized (
+         select q.event_id, q.run, q.lease_token
+           from {schema}.queue q
+          where q.event_id = any(events) and q.lease_token = any(tokens)
+          order by q.event_id
+            for update),
+       held as materialized (
+         select s.*
+           from s
+           join locked on locked.event_id = s.event_id and locked.run = s.run and locked.lease_token = s.token),
+       gone as (
+         delete from {schema}.queue q
+          using held
+          where q.event_id = any(events) and q.event_id = held.event_id and q.run = held.run
+            and held.state in ('done', 'skipped', 'dead')),
+       rested as (
+         insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, result, settled_at)
+         select event_id, run, state, attempt, duration_ms, reason, result, clock_timestamp()
+           from held
+          where state in ('done', 'skipped', 'dead')),
+       kept as (
+         update {schema}.queue q
+            set lease_token = null, lease_worker = null, lease_until = null,
+                attempts = q.attempts - (held.state <> 'ready')::integer,
+                leasable = held.state in ('ready', 'released'),
+                run_at = clock_timestamp() + coalesce(held.retry_in_ms, 0) * interval '1 millisecond',
+                parked = case held.state when 'unhandled' then 'unhandled' end,
+                reason = case held.state when 'unhandled' then 'no handler for its type' end,
+                wake_key = held.wake_key
+           from held
+          where q.event_id = any(events) and q.event_id = held.event_id and q.run = held.run
+            and held.state in ('ready', 'released', 'regrouped', 'unhandled')),
+       noted as (
+         insert into {schema}.attempts
+                (event_id, run, attempt, reason, message, duration_ms, handler, stack, cause, at)
+         select event_id, run, attempt, failure, message, failure_ms, handler, stack, cause, clock_timestamp()
+           from held
+          where failure is not null)
+  select ord from held;
+end
+$settle_leased$;`
+
 export const STEPS_SCHEMA = `
 alter table {schema}.queue
   add column leasable boolean not null default false,
@@ -229,60 +289,5 @@ begin
 end
 $finish_steps$;
 
--- Writes what became of leased events. Returns those whose lease held.
-create function {schema}.settle_leased(
-  events uuid[], runs integer[], tokens bigint[], states text[], tries integer[], durations integer[],
-  reasons text[], results text[], retries float8[], wake_keys bytea[], failures text[], messages text[],
-  failure_durations integer[])
-returns table (ord bigint)
-language plpgsql as $settle_leased$
-#variable_conflict use_column
-begin
-  perform {schema}.require_settings();
-  return query
-  with s as materialized (
-         select * from unnest(events, runs, tokens, states, tries, durations, reasons, results, retries,
-                              wake_keys, failures, messages, failure_durations)
-           with ordinality as s (event_id, run, token, state, attempt, duration_ms, reason, result, retry_in_ms,
-                                 wake_key, failure, message, failure_ms, ord)),
-       locked as materialized (
-         select q.event_id, q.run, q.lease_token
-           from {schema}.queue q
-          where q.event_id = any(events) and q.lease_token = any(tokens)
-          order by q.event_id
-            for update),
-       held as materialized (
-         select s.*
-           from s
-           join locked on locked.event_id = s.event_id and locked.run = s.run and locked.lease_token = s.token),
-       gone as (
-         delete from {schema}.queue q
-          using held
-          where q.event_id = any(events) and q.event_id = held.event_id and q.run = held.run
-            and held.state in ('done', 'skipped', 'dead')),
-       rested as (
-         insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, result, settled_at)
-         select event_id, run, state, attempt, duration_ms, reason, result, clock_timestamp()
-           from held
-          where state in ('done', 'skipped', 'dead')),
-       kept as (
-         update {schema}.queue q
-            set lease_token = null, lease_worker = null, lease_until = null,
-                attempts = q.attempts - (held.state <> 'ready')::integer,
-                leasable = held.state in ('ready', 'released'),
-                run_at = clock_timestamp() + coalesce(held.retry_in_ms, 0) * interval '1 millisecond',
-                parked = case held.state when 'unhandled' then 'unhandled' end,
-                reason = case held.state when 'unhandled' then 'no handler for its type' end,
-                wake_key = held.wake_key
-           from held
-          where q.event_id = any(events) and q.event_id = held.event_id and q.run = held.run
-            and held.state in ('ready', 'released', 'regrouped', 'unhandled')),
-       noted as (
-         insert into {schema}.attempts (event_id, run, attempt, reason, message, duration_ms, at)
-         select event_id, run, attempt, failure, message, failure_ms, clock_timestamp()
-           from held
-          where failure is not null)
-  select ord from held;
-end
-$settle_leased$;
+${CREATE_SETTLE_LEASED}
 `

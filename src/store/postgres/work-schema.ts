@@ -20,12 +20,20 @@ import { CREATE_ANNOUNCE } from './sql/announce.ts'
 import { CREATE_CLAIMS, CREATE_OPEN_GUARD } from './sql/claim-group.ts'
 import { CREATE_RECORD_NEW } from './sql/record-new.ts'
 import { CREATE_SETTLE_RESTING } from './sql/settle.ts'
+import { CREATE_SETTLE_LEASED } from './steps-schema.ts'
 
 export const WORK_SCHEMA = `
 -- Whether the body can be handed over as text: half the size of hex, and no decoding.
 alter table {schema}.events add column is_text boolean not null default false;
 -- How large the body is, so that a claim can stop before it reads more than it can hold.
 alter table {schema}.queue add column bytes integer not null default 0;
+
+-- Which handler failed, where, and for what reason. A function with less to write may be there from version 3.
+alter table {schema}.attempts add column handler text, add column stack text, add column cause text;
+drop function if exists {schema}.settle_leased(
+  uuid[], integer[], bigint[], text[], integer[], integer[], text[], text[], float8[], bytea[], text[], text[],
+  integer[]);
+${CREATE_SETTLE_LEASED}
 
 drop function if exists {schema}.record_new(
   uuid[], text[], bytea[], text[], bytea[], bytea[], bytea[], bytea[], text[], timestamptz[], timestamptz[],

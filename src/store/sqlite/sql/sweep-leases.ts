@@ -3,6 +3,7 @@ import type { Connection } from '../connection.ts'
 import { isGone } from '../process-identity.ts'
 import { endCrashed } from './end-crashed.ts'
 import { insertFailure } from './settle.ts'
+import { nameEvent } from './sweep-workers.ts'
 import type { SweepOptions } from './sweep-workers.ts'
 
 // 1 how long a heart may stand still  2 the id of the worker that sweeps
@@ -55,7 +56,8 @@ export function sweepLeases(connection: Connection, options: SweepOptions): Swep
       { eventId, run },
       { attempt: attempts, reason: 'crashed', message, durationMs: 0 },
     )
-    return { eventId, crashes, dead, workerId }
+    const named = nameEvent(connection, eventId)
+    return { eventId, ...named, attempt: attempts, crashes, dead, workerId }
   })
 }
 
