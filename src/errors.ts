@@ -133,7 +133,8 @@ export class TransactionAbortedError extends HookonceError {
 
 /**
  * A handler tried to change a setting of a transaction that it shares with other events, who would run
- * with it. Alone it may: the worker takes the hint and no longer groups the handler.
+ * with it, or to make something else that they would meet. Alone it may: the worker takes the hint and no
+ * longer groups the handler.
  */
 export class SettingRefusedError extends HookonceError {
   override readonly name = 'SettingRefusedError'
@@ -141,7 +142,23 @@ export class SettingRefusedError extends HookonceError {
   constructor(keyword: string) {
     super(
       'TRANSACTION_CONTROL',
-      `${keyword} would change the transaction for other events as well; give the handler groupMax: 1 to use it`,
+      `${keyword} would reach other events in the same transaction; give the handler groupMax: 1 to use it`,
+      { retryable: true },
+    )
+  }
+}
+
+/**
+ * Handlers have left something in a transaction that several events share, and the next of them would meet it.
+ * Alone it does no harm: the worker finds out whose it is and no longer groups that handler.
+ */
+export class TracesLeftError extends HookonceError {
+  override readonly name = 'TracesLeftError'
+
+  constructor(traces: string) {
+    super(
+      'TRANSACTION_CONTROL',
+      `A handler left something that would reach other events in the same transaction (${traces}); it runs alone from now on`,
       { retryable: true },
     )
   }

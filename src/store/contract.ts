@@ -322,6 +322,12 @@ export interface Group<Tx> {
   /** Stops the statement that is running, from another connection. For timeouts. */
   cancel(): Promise<void>
   /**
+   * What handlers have left in the session that the next event of the group would meet, in words: temporary
+   * objects, settings, cursors. `undefined` when there is nothing. What is left when the group has ended is
+   * cleaned up by the store, so that only several events in one transaction have to ask.
+   */
+  findTraces(): Promise<string | undefined>
+  /**
    * Writes what became of the events. Throws if this is no longer the transaction that claimed them. Returns
    * those for which nothing was written, because they were taken before the transaction was opened.
    */

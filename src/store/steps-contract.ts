@@ -143,6 +143,8 @@ export interface StepTransaction<Tx> {
   /** As for a group. */
   status(): 'open' | 'failed' | 'ended' | 'lost'
   cancel(): Promise<void>
+  /** As for a group. */
+  findTraces(): Promise<string | undefined>
   /** Keeps the results of the steps that ran and commits all of it; `undefined` for one that did not run. */
   commit(results: readonly (StepResult | undefined)[]): Promise<CommitResult>
   abandon(): Promise<void>

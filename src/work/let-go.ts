@@ -15,6 +15,7 @@ import {
   HookonceError,
   SettingRefusedError,
   StoreUnavailableError,
+  TracesLeftError,
 } from '../errors.ts'
 import type { FailureReason } from '../model/outcome.ts'
 import type { ClaimedEvent, Group, Store } from '../store/contract.ts'
@@ -176,6 +177,7 @@ function isNobodysFault(error: unknown): boolean {
     error instanceof StoreUnavailableError ||
     error instanceof CommitUnknownError ||
     error instanceof SettingRefusedError ||
+    error instanceof TracesLeftError ||
     error instanceof GroupLostError ||
     error instanceof GroupTakenError
   )

@@ -198,7 +198,7 @@ export class HandlerTimeoutError extends HookonceError {
   }
 }
 
-function failedRun(thrown: unknown, handler: Handler, durationMs: number): RunFailed {
+export function failedRun(thrown: unknown, handler: Handler, durationMs: number): RunFailed {
   const error = asError(thrown)
   const code = error instanceof HookonceError ? error.code : undefined
   return {

@@ -24,14 +24,15 @@
  * @module
  */
 
+import { SettingRefusedError, TracesLeftError } from '../errors.ts'
 import type { Topic } from '../model/topic.ts'
 import type { ClaimedEvent, Group, RunningEvent } from '../store/contract.ts'
 import { LoopBreaks } from '../store/loop-breaks.ts'
-import type { HandlerUnit } from './handlers.ts'
+import type { Handler, HandlerUnit } from './handlers.ts'
 import { blameForRefusal, GroupEndedError, GroupLostError, isEnded, letGo } from './let-go.ts'
 import { reportSettlement } from './report-settlement.ts'
-import { runEvent } from './run-event.ts'
-import type { RunResult } from './run-event.ts'
+import { failedRun, runEvent } from './run-event.ts'
+import type { RunFailed, RunResult } from './run-event.ts'
 import { noteContention, noteRun, runInGroup, unhandled } from './run-in-group.ts'
 import type { RunInGroupContext } from './run-in-group.ts'
 import { runTogether } from './run-together.ts'
@@ -173,6 +174,7 @@ async function runMarked<Tx>(
 
     context.happenings.emit('group.rerun', { size: events.length, cause: together.cause })
     await group.rollbackTo(GROUP_MARK)
+    await requireNoTraces(context, group)
     if (together.isContended && together.ranBefore > 1) {
       // Nobody failed: what ran until somebody was in the way runs again and is committed, which lets go of
       // its locks. One by one it would hold them while it waits for the others, who do the same.
@@ -182,6 +184,14 @@ async function runMarked<Tx>(
     await group.setLockTimeout(RERUN_LOCK_TIMEOUT_MS)
     return runOneByOne(context, group, events.slice(0, together.isContended ? 1 : RERUN_MAX))
   }
+}
+
+/** What does not go with a rollback would be met by the rerun. Alone each has a connection without it. */
+async function requireNoTraces<Tx>(context: RunGroupContext, group: Group<Tx>): Promise<void> {
+  const traces = await group.findTraces()
+  if (traces === undefined) return
+  context.runAlone(group.events)
+  throw new TracesLeftError(traces)
 }
 
 const GROUP_MARK = 'group'
@@ -213,13 +223,21 @@ async function runOneByOne<Tx>(
       continue
     }
     const result = await runBehindMark(context, group, event, unit)
-    // Somebody else is in the way. What ran so far is committed, which lets go of its locks; the rest
-    // goes back as it was.
-    if (result.status === 'failed' && result.contention !== undefined && events.length > 1) break
+    // Another transaction is in its way, or it must run alone. What ran so far is committed, which lets go of
+    // its locks; the rest goes back as it was.
+    if (result.status === 'failed' && group.events.length > 1 && isForLater(result)) break
     const error = result.status === 'failed' ? result.error : undefined
     settled.push({ event, unit, settlement: settlementOf(event, unit, result), error })
   }
   return settled
+}
+
+function isForLater({ contention, error }: RunFailed): boolean {
+  return contention !== undefined || isNotForCompany(error)
+}
+
+function isNotForCompany(error: Error): boolean {
+  return error instanceof SettingRefusedError || error instanceof TracesLeftError
 }
 
 async function runBehindMark<Tx>(
@@ -230,7 +248,7 @@ async function runBehindMark<Tx>(
 ): Promise<RunResult> {
   for (let tries = 1; ; tries += 1) {
     await group.mark(EVENT_MARK)
-    const result = await runInGroup(context, group, event, unit)
+    const result = await runUnseen(context, group, event, unit)
     try {
       if (result.status === 'failed') await group.rollbackTo(EVENT_MARK)
       await group.releaseMark(EVENT_MARK)
@@ -241,10 +259,26 @@ async function runBehindMark<Tx>(
       if (group.status() === 'lost') throw new GroupLostError(event, result)
       throw error
     }
+    if (result.status === 'failed' && isNotForCompany(result.error)) context.sizes.neverGroup(unit)
     if (result.status !== 'failed' || result.contention === undefined) return result
     noteContention(context, event, unit)
     if (tries >= IN_PLACE_MAX) return result
   }
+}
+
+/** Runs one event, which has failed if the next one would meet what it has left. */
+async function runUnseen<Tx>(
+  context: RunGroupContext,
+  group: Group<Tx>,
+  event: ClaimedEvent,
+  unit: HandlerUnit,
+): Promise<RunResult> {
+  const result = await runInGroup(context, group, event, unit)
+  if (result.status === 'failed' || group.events.length === 1) return result
+  const traces = await group.findTraces()
+  return traces === undefined
+    ? result
+    : failedRun(new TracesLeftError(traces), unit.handlers[0] as Handler, result.durationMs)
 }
 
 /** For `at-least-once`: nothing is shared, so nothing has to wait for its neighbour. */

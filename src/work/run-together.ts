@@ -9,7 +9,7 @@
  * @module
  */
 
-import { asError, HookonceError, SettingRefusedError } from '../errors.ts'
+import { asError, HookonceError, SettingRefusedError, TracesLeftError } from '../errors.ts'
 import { findContention } from '../store/contention.ts'
 import type { ClaimedEvent, Group } from '../store/contract.ts'
 import { LoopBreaks } from '../store/loop-breaks.ts'
@@ -78,7 +78,19 @@ export async function runTogether<Tx>(
   const spoiled = group.hasWrites()
     ? await sendWrites(context, group, settled, answered)
     : undefined
-  return spoiled ?? { status: 'ran', settled }
+  return spoiled ?? (await findSpoiling(group, settled)) ?? { status: 'ran', settled }
+}
+
+/** Whether one of them may have met what another has left. */
+async function findSpoiling<Tx>(
+  group: Group<Tx>,
+  settled: readonly SettledEvent[],
+): Promise<Spoiled | undefined> {
+  if (settled.filter(({ unit }) => unit !== undefined).length < 2) return undefined
+  const traces = await group.findTraces()
+  if (traces === undefined) return undefined
+  const cause = new TracesLeftError(traces)
+  return { status: 'spoiled', cause, isContended: false, ranBefore: 0 }
 }
 
 /** Sends what those from `answered` on have written. */

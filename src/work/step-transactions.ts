@@ -13,6 +13,7 @@
  * @module
  */
 
+import { TracesLeftError } from '../errors.ts'
 import { findContention } from '../store/contention.ts'
 import type { Store } from '../store/contract.ts'
 import type { Permits } from './permits.ts'
@@ -71,19 +72,23 @@ export class StepTransactions<Tx> {
 
   /** Never throws: every step gets its end. */
   async #runTogether(steps: readonly Waiter<Tx>[]): Promise<void> {
-    const rest = await tryTogether(this.#store, steps, this.#measure).catch(() => steps)
+    let looks = false
+    const rest = await tryTogether(this.#store, steps, this.#measure).catch((error: unknown) => {
+      looks = error instanceof TracesLeftError
+      return steps
+    })
     // Outside the shared place, but each with a permit of its own.
-    for (const step of rest) void settle(step, this.#runAlone(step))
+    for (const step of rest) void settle(step, this.#runAlone(step, looks))
   }
 
-  #runAlone(waiting: WaitingStep<Tx>): Promise<unknown> {
-    return this.#permits.use(() => this.#runInPlace(waiting))
+  #runAlone(waiting: WaitingStep<Tx>, looks = false): Promise<unknown> {
+    return this.#permits.use(() => this.#runInPlace(waiting, looks))
   }
 
-  async #runInPlace(waiting: WaitingStep<Tx>): Promise<unknown> {
+  async #runInPlace(waiting: WaitingStep<Tx>, looks = false): Promise<unknown> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await tryStep(this.#store, waiting, this.#measure)
+        return await tryStep(this.#store, waiting, { measure: this.#measure, looks })
       } catch (error) {
         if (findContention(error) === undefined || tries >= IN_PLACE_MAX) throw error
       }

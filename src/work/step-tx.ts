@@ -10,6 +10,7 @@ import {
   HookonceError,
   SettingRefusedError,
   StoreUnavailableError,
+  TracesLeftError,
   TransactionAbortedError,
 } from '../errors.ts'
 import { findContention } from '../store/contention.ts'
@@ -71,6 +72,8 @@ export async function tryTogether<Tx>(
       running = waiting.scope.handler.name
       results[at] = await runInside(transaction, waiting, measure)
     }
+    const traces = await transaction.findTraces()
+    if (traces !== undefined) throw new TracesLeftError(traces)
   } catch (error) {
     await transaction.abandon()
     // Others would run with the setting.
@@ -89,10 +92,11 @@ export async function tryTogether<Tx>(
   return rest
 }
 
+/** `looks`: whether it may be the one that leaves something behind, and should not share a transaction again. */
 export async function tryStep<Tx>(
   store: Pick<Store<Tx>, 'openSteps'>,
   waiting: WaitingStep<Tx>,
-  measure: Measure,
+  { measure, looks }: { measure: Measure; looks: boolean },
 ): Promise<unknown> {
   const { life } = waiting.scope
   const { name } = waiting.turn
@@ -106,6 +110,8 @@ export async function tryStep<Tx>(
   let result: StepResult
   try {
     result = await runInside(transaction, waiting, measure)
+    if (looks && (await transaction.findTraces()) !== undefined)
+      measure(waiting.scope.handler.name, Infinity)
   } catch (error) {
     const isGone = transaction.status() === 'ended' && !life.hasEnded
     await transaction.abandon()

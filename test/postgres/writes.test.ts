@@ -180,7 +180,7 @@ describe.skipIf(hasNoPostgres)('writes on PostgreSQL', () => {
     const { pool, query } = await openPostgres()
     await query('create table notes (note text)')
     const connection = await checkOut(pool, createSchemaBinding('"hookonce"'), 20_000)
-    const writes = new PendingWrites(connection)
+    const writes = new PendingWrites(connection, () => undefined)
     writes.add({ text: NOTE, values: ['before'] })
     writes.add({ text: 'copy notes from stdin', values: [] })
 

@@ -4,13 +4,15 @@ import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'
 import { claimDueEvents, lockSuspects, openGuard } from './sql/claim-group.ts'
 import type { Claimed } from './sql/claim-group.ts'
-import { begin, milliseconds } from './transaction.ts'
+import type { SessionWatch, SessionWatcher } from './session-watch.ts'
+import { milliseconds } from './transaction.ts'
 import type { TransactionSettings } from './transaction.ts'
 
 export interface ClaimedTransaction {
   readonly events: readonly ClaimedEvent[]
   readonly pid: number
   readonly xid: string
+  readonly watch: SessionWatch
 }
 
 /** Where claims of a kind and topic begin to look, in microseconds since 1970. */
@@ -33,10 +35,12 @@ interface Start {
 /** Claims groups, and remembers from where on the queue is worth looking at. */
 export class GroupClaimer {
   readonly #suspectLock: string
+  readonly #watcher: SessionWatcher
   readonly #marks = new Map<string, Marks>()
 
-  constructor(suspectLock: string) {
+  constructor(suspectLock: string, watcher: SessionWatcher) {
     this.#suspectLock = suspectLock
+    this.#watcher = watcher
   }
 
   /** Leaves the transaction open, or ends it and gives the connection back when nothing was claimed. */
@@ -45,6 +49,7 @@ export class GroupClaimer {
     request: ClaimRequest,
   ): Promise<ClaimedTransaction | undefined> {
     try {
+      const { watch } = await this.#watcher.begin(connection, SETTINGS)
       const events = await this.#claimEvents(connection, request)
       if (events.length > 0) {
         const limits = {
@@ -52,7 +57,7 @@ export class GroupClaimer {
           // One that runs alone holds up no other: it waits for a lock as long as its own time allows.
           lockTimeoutMs: events.length > 1 ? milliseconds(request.lockTimeoutMs) : 0,
         }
-        return { events, ...(await openGuard(connection, request.slot, limits)) }
+        return { events, watch, ...(await openGuard(connection, request.slot, limits)) }
       }
     } catch (error) {
       await rollBack(connection)
@@ -66,13 +71,6 @@ export class GroupClaimer {
     connection: Connection,
     request: ClaimRequest,
   ): Promise<readonly ClaimedEvent[]> {
-    // A handler may run as long as its own timeout says, whatever the role's default is.
-    const settings: TransactionSettings = {
-      statementTimeoutMs: 0,
-      lockTimeoutMs: 0,
-      idleTimeoutMs: CLAIM_IDLE_TIMEOUT_MS,
-    }
-    await begin(connection, settings)
     if (request.kind === 'suspect' && !(await lockSuspects(connection, this.#suspectLock)))
       return []
 
@@ -136,8 +134,13 @@ function nameOf(kind: ClaimRequest['kind'], topic: Topic): string {
   return `${kind} ${topic}`
 }
 
-/** Until the claimed handlers say how long they may take. */
-const CLAIM_IDLE_TIMEOUT_MS = 30_000
+/** A handler may run as long as its own timeout says, whatever the role's default is. */
+const SETTINGS: TransactionSettings = {
+  statementTimeoutMs: 0,
+  lockTimeoutMs: 0,
+  /** Until the claimed handlers say how long they may take. */
+  idleTimeoutMs: 30_000,
+}
 /** A row may become visible later than one that is due after it, by as long as its transaction took. */
 const MARK_SLACK_US = 10_000_000
 const FULL_SCAN_EVERY_MS = 5_000

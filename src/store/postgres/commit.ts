@@ -16,18 +16,55 @@ interface CommittingConnection {
 
 interface Runs {
   run(text: string): Promise<readonly PgResult[]>
+  /** Calls back for the tag of every statement that was done; `undefined` where the driver does not tell. */
+  onTag(listener: (tag: string) => void): (() => void) | undefined
 }
 
-/** Sends what ends a transaction, and only believes the tag `COMMIT`. */
+/**
+ * Sends what ends a transaction, and only believes the tag `COMMIT`.
+ *
+ * `after` is a statement that follows in the same round trip, and whose answer is handed on. If it fails, the
+ * commit is what it is: its tag has been heard by then.
+ */
 export async function sendCommit(
   connection: CommittingConnection & Runs,
   text = 'commit',
+  after?: string,
 ): Promise<CommitAnswer> {
-  const answer = await judgeCommit(connection, async () => connection.run(text))
+  let isHeard = false
+  const stopListening = connection.onTag((tag) => (isHeard ||= tag === 'COMMIT'))
+  const isTogether = after !== undefined && stopListening !== undefined
+  const answer = await judgeCommit(connection, async () => {
+    try {
+      return await connection.run(isTogether ? `${text}; ${after}` : text)
+    } catch (error) {
+      if (isTogether && isHeard) return undefined
+      throw error
+    }
+  })
+  stopListening?.()
   if (answer.status !== 'committed') return answer
-  const tag = answer.result.at(-1)?.command
-  if (tag === 'COMMIT') return { status: 'committed' }
-  return { status: 'refused', error: new Error(`COMMIT was answered by ${String(tag)}`) }
+  const { result } = answer
+  if (result === undefined) return { status: 'committed', after: undefined }
+  const tag = result.at(isTogether ? -2 : -1)?.command
+  if (tag !== 'COMMIT')
+    return { status: 'refused', error: new Error(`COMMIT was answered by ${String(tag)}`) }
+  return {
+    status: 'committed',
+    after: isTogether ? result.at(-1) : await runAfter(connection, after),
+  }
+}
+
+/** Of its own, where what follows a COMMIT could be taken for its refusal. */
+async function runAfter(
+  connection: Runs,
+  after: string | undefined,
+): Promise<PgResult | undefined> {
+  if (after === undefined) return undefined
+  return connection.run(after).then(
+    (results) => results[0],
+    () => undefined,
+  )
 }
 
 /**
@@ -63,7 +100,9 @@ export async function judgeCommit<T>(
   }
 }
 
-export type CommitAnswer = { readonly status: 'committed' } | CommitFailure
+export type CommitAnswer =
+  /** `after` is the answer to what followed it; `undefined` where there was none. */
+  { readonly status: 'committed'; readonly after: PgResult | undefined } | CommitFailure
 
 type CommitFailure =
   | { readonly status: 'refused'; readonly error: Error }

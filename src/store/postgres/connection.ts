@@ -15,6 +15,7 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import { judgeCommit } from './commit.ts'
 import type { PgPoolClient, PgQueryConfig, PgResult } from './driver.ts'
+import type { SessionWatch } from './session-watch.ts'
 import { findSqlState } from './store-error.ts'
 
 /** Every column as text, or `null`. */
@@ -92,6 +93,15 @@ export class Connection {
         client.on('error', end)
       })
     }
+  }
+
+  /** Calls back for the tag of every statement that was done, until stopped; `undefined` where none can be heard. */
+  onTag(listener: (tag: string) => void): (() => void) | undefined {
+    const protocol = findProtocol(this.#client)
+    if (protocol === undefined) return undefined
+    const onComplete = ({ text }: { text?: string }): void => listener(text ?? '')
+    protocol.on('commandComplete', onComplete)
+    return () => protocol.removeListener('commandComplete', onComplete)
   }
 
   /** From now on every statement has this long. Before, all of them shared the time given at check-out. */
@@ -214,12 +224,13 @@ export function leftOpen(): StoreUnavailableError {
   return new StoreUnavailableError('The pool lent a connection that was inside a transaction')
 }
 
-/** Ends a transaction that came to nothing. Bounded, never throws. */
-export async function rollBack(connection: Connection): Promise<void> {
+/** Ends a transaction that came to nothing. Bounded, never throws. `watch` where it was lent to handlers. */
+export async function rollBack(connection: Connection, watch?: SessionWatch): Promise<void> {
   try {
     connection.limitEachTo(ROLLBACK_TIMEOUT_MS)
-    await connection.run('rollback')
-    connection.release()
+    const [, look] = await connection.run(['rollback', watch?.lastLook ?? []].flat().join('; '))
+    if (watch === undefined) connection.release()
+    else watch.leave(look)
   } catch {
     connection.destroy()
   }
@@ -231,10 +242,13 @@ const asText = (value: string): string => value
 const AS_TEXT = { getTypeParser: () => asText }
 
 interface Protocol {
-  on(event: 'readyForQuery', listener: (message: { status?: string }) => void): unknown
-  removeListener(event: 'readyForQuery', listener: (message: { status?: string }) => void): unknown
+  on(event: ProtocolEvent, listener: (message: ProtocolMessage) => void): unknown
+  removeListener(event: ProtocolEvent, listener: (message: ProtocolMessage) => void): unknown
   readonly stream?: { destroy(): void }
 }
+
+type ProtocolEvent = 'readyForQuery' | 'commandComplete'
+type ProtocolMessage = { readonly status?: string; readonly text?: string }
 
 /** Whether the driver waits for an answer. Nothing is said of a driver that does not tell. */
 function isBusy(client: PgPoolClient): boolean {

@@ -38,10 +38,13 @@ export class PostgresGroup extends HeldTransaction implements Group<PostgresTx> 
     // What runs again runs as plainly as it can: a name that fails here would cost an event its attempt.
     this.names = undefined
     await this.#useMark(`rollback to savepoint ${markName(name)}`)
+    this.watch.local.rolledBack()
   }
 
+  /** In one round trip with what puts settings of the handler's back. */
   async releaseMark(name: string): Promise<void> {
-    await this.#useMark(`release savepoint ${markName(name)}`)
+    const texts = [`release savepoint ${markName(name)}`, ...this.watch.local.takeRestore()]
+    await this.#useMark(texts.join('; '))
   }
 
   /** A mark that is not there shows that this is not the transaction it was set in. */
@@ -76,6 +79,8 @@ export class PostgresGroup extends HeldTransaction implements Group<PostgresTx> 
   async settle(settlements: readonly Settlement[]): Promise<ReadonlySet<EventId>> {
     // Outside our transaction every statement would commit by itself.
     this.requireOpen()
+    const restore = this.watch.local.takeRestore()
+    if (restore.length > 0) await this.connection.run(restore.join('; '))
     try {
       await settle(this.connection, this.xid, settlements)
       // The transaction has held them since they were claimed.

@@ -12,6 +12,7 @@ import type { Connection } from './connection.ts'
 import type { PostgresTx } from './driver.ts'
 import { LentPostgresTx } from './lent-tx.ts'
 import { PendingWrites } from './pending-writes.ts'
+import type { SessionWatch } from './session-watch.ts'
 import type { StatementNames } from './statement-names.ts'
 
 export interface OpenTransaction {
@@ -20,6 +21,7 @@ export interface OpenTransaction {
   readonly xid: string
   /** Whether one event has it for itself. */
   readonly isAlone: boolean
+  readonly watch: SessionWatch
   /** Where the connection is known to stay with one backend. */
   readonly names?: StatementNames | undefined
   /** Stops the statement that the transaction is running. */
@@ -33,6 +35,7 @@ export class HeldTransaction {
   protected readonly xid: string
   protected names: StatementNames | undefined
   protected readonly writes: PendingWrites
+  protected readonly watch: SessionWatch
   readonly #isAlone: boolean
   readonly #cancel: () => Promise<void>
   readonly #onEnd: (transaction: HeldTransaction) => void
@@ -41,9 +44,10 @@ export class HeldTransaction {
   protected isForeign = false
   #hasEnded = false
 
-  constructor({ connection, xid, isAlone, names, cancel, onEnd }: OpenTransaction) {
+  constructor({ connection, xid, isAlone, watch, names, cancel, onEnd }: OpenTransaction) {
     this.connection = connection
-    this.writes = new PendingWrites(connection)
+    this.watch = watch
+    this.writes = new PendingWrites(connection, () => watch.prepare())
     this.xid = xid
     this.#isAlone = isAlone
     this.names = names
@@ -56,6 +60,7 @@ export class HeldTransaction {
       isAlone: this.#isAlone,
       names: this.names,
       writes: this.writes,
+      watch: this.watch,
     })
     this.#lent.push(lent)
     return lent
@@ -78,11 +83,20 @@ export class HeldTransaction {
     await this.#cancel()
   }
 
+  findTraces(): Promise<string | undefined> {
+    return this.watch.findTraces()
+  }
+
   async abandon(): Promise<void> {
     if (this.#hasEnded) return
     this.#end()
-    await rollBack(this.connection)
+    await rollBack(this.connection, this.#watchOfHandlers)
     this.#onEnd(this)
+  }
+
+  /** Where no handler had the transaction, none has left anything. */
+  get #watchOfHandlers(): SessionWatch | undefined {
+    return this.#lent.length === 0 ? undefined : this.watch
   }
 
   /** `last` is what is still to be selected, before COMMIT and in the same round trip. */
@@ -94,11 +108,13 @@ export class HeldTransaction {
       return { status: 'refused', error: error as Error }
     }
     this.#end()
-    const answer = await sendCommit(this.connection, this.#commitText(last))
-    if (answer.status === 'refused') await rollBack(this.connection)
+    const watch = this.#watchOfHandlers
+    const answer = await sendCommit(this.connection, this.#commitText(last), watch?.lastLook)
+    if (answer.status === 'refused') await rollBack(this.connection, watch)
+    else if (answer.status === 'committed' && watch !== undefined) watch.leave(answer.after)
     else this.connection.release()
     this.#onEnd(this)
-    return answer
+    return answer.status === 'committed' ? { status: 'committed' } : answer
   }
 
   protected requireOpen(): void {
@@ -122,17 +138,18 @@ export class HeldTransaction {
   }
 
   /**
-   * One round trip for four things: the flag that the commit guard asks for, a COMMIT that waits for the
-   * disk whatever a handler has set, the proof that this is the transaction that was opened (a division by
+   * One round trip for five things: settings of a handler's are put back, the flag that the commit guard asks
+   * for, a COMMIT that waits for the disk and tells when it has not, whatever a handler has set, the proof that this is the transaction that was opened (a division by
    * zero otherwise, before COMMIT is reached), and COMMIT.
    */
   #commitText(last: readonly string[]): string {
     const selected = [
       "set_config('hookonce.commit', 'ours', true)",
       "set_config('synchronous_commit', 'on', true)",
+      "set_config('client_min_messages', 'warning', true)",
       `1 / (pg_current_xact_id()::text = '${this.xid}')::integer`,
       ...last,
     ]
-    return `select ${selected.join(', ')}; commit`
+    return [...this.watch.local.takeRestore(), `select ${selected.join(', ')}`, 'commit'].join('; ')
   }
 }

@@ -12,18 +12,24 @@
 import { HookonceError, OptionInvalidError, SettingRefusedError } from '../../errors.ts'
 import type { LentTx } from '../contract.ts'
 import { requireWrite } from '../lent-transaction.ts'
+import { findGroupHazard } from '../group-hazard.ts'
 import { findTransactionControl, listStatementKeywords } from '../transaction-control.ts'
 import type { Connection } from './connection.ts'
 import type { PgResult, PostgresTx, PostgresTxQuery } from './driver.ts'
 import { listSettingChanges } from './setting-change.ts'
 import type { PendingWrites } from './pending-writes.ts'
+import type { SessionWatch, Told } from './session-watch.ts'
+import { findSettingNames } from './sql/session-state.ts'
 import { TEXT_LENGTH_MAX } from './statement-names.ts'
 import type { StatementNames } from './statement-names.ts'
+import { runsUnknownCode } from './unknown-code.ts'
 
+/** DEALLOCATE is among them since the names are not the handler's: the driver would go on to use them. */
 const REFUSED: ReadonlySet<string> = new Set([
   'ABORT',
   'BEGIN',
   'COMMIT',
+  'DEALLOCATE',
   'DISCARD',
   'END',
   'LISTEN',
@@ -39,6 +45,14 @@ interface LentOptions {
   readonly isAlone: boolean
   readonly names?: StatementNames | undefined
   readonly writes: PendingWrites
+  readonly watch: SessionWatch
+}
+
+const lentTxs = new WeakMap<object, LentPostgresTx>()
+
+/** What is behind a transaction that a handler was lent; `undefined` for one of the user's own. */
+export function findLentTx(tx: object): LentPostgresTx | undefined {
+  return lentTxs.get(tx)
 }
 
 export class LentPostgresTx implements LentTx<PostgresTx> {
@@ -50,15 +64,25 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
   readonly #writes: PendingWrites
   readonly #isAlone: boolean
   readonly #names: StatementNames | undefined
+  readonly #watch: SessionWatch
   #isRevoked = false
   #mayStart = true
   #last: Promise<unknown> | undefined
 
-  constructor(connection: Connection, { isAlone, names, writes }: LentOptions) {
+  constructor(connection: Connection, { isAlone, names, writes, watch }: LentOptions) {
     this.#connection = connection
     this.#writes = writes
     this.#isAlone = isAlone
     this.#names = isAlone ? undefined : names
+    this.#watch = watch
+    lentTxs.set(this.tx, this)
+  }
+
+  /** Runs a statement of ours among the handler's, and in their order, but not with settings of the handler's. */
+  queryAsOurs(text: string, values: readonly unknown[]): Promise<PgResult> {
+    return this.#enqueue(() =>
+      this.#start({ text, values }, (query) => this.#watch.local.aside(() => this.#send(query))),
+    )
   }
 
   async revoke(): Promise<void> {
@@ -85,6 +109,7 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     const write = requireWrite(text, values)
     const found = inspect(write.text)
     refuseUnsafe(found, this.#isAlone)
+    this.#watch.note(found, this.#isAlone)
     // It takes what is sent after it for its rows, and ends the connection when they are none.
     if (found.isCopy)
       throw new OptionInvalidError('tx.write text', 'a statement other than COPY', text)
@@ -92,8 +117,19 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
   }
 
   #query(config: unknown, values: unknown): Promise<PgResult> {
+    return this.#enqueue(async () => {
+      if (this.#isRevoked) throw revoked()
+      const query = readQuery(config, values)
+      const found = inspect(query.text)
+      refuseUnsafe(found, this.#isAlone)
+      this.#watch.note(found, this.#isAlone)
+      return this.#start(query, (ready) => this.#send(ready))
+    })
+  }
+
+  #enqueue(run: () => Promise<PgResult>): Promise<PgResult> {
     const before = this.#last
-    const answer = this.#start(config, values)
+    const answer = run()
     // Also one that nobody waits for and that fails must not end the process; the transaction's status
     // tells of it. One that was refused ends before those that are still on their way.
     const after = (): Promise<unknown> | undefined => before
@@ -101,10 +137,11 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     return answer
   }
 
-  async #start(config: unknown, values: unknown): Promise<PgResult> {
+  async #start(
+    query: PostgresTxQuery,
+    send: (query: PostgresTxQuery) => Promise<PgResult>,
+  ): Promise<PgResult> {
     if (this.#isRevoked) throw revoked()
-    const query = readQuery(config, values)
-    refuseUnsafe(inspect(query.text), this.#isAlone)
     const writesBefore = this.#writes.added
     await this.#last
     if (!this.#mayStart) throw revoked()
@@ -113,7 +150,12 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
       // Time may have run out meanwhile, and the transaction may have gone back to a mark.
       if (!this.#mayStart) throw revoked()
     }
-    const { text, values: given, rowMode } = query
+    const preparing = this.#watch.prepare()
+    if (preparing !== undefined) await preparing
+    return send(query)
+  }
+
+  async #send({ text, values: given, rowMode }: PostgresTxQuery): Promise<PgResult> {
     // Without values there may be several statements in the text, which cannot have a name.
     const name = given === undefined ? undefined : this.#names?.find(text)
     const sent = {
@@ -131,10 +173,11 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
   }
 }
 
-interface Inspected {
+interface Inspected extends Told {
   readonly control: string | undefined
+  readonly hazard: string | undefined
   readonly isCopy: boolean
-  readonly settings: ReturnType<typeof listSettingChanges>
+  readonly isReadOnly: boolean
 }
 
 /** Handlers say the same few things again and again, and reading one takes longer than finding it here. */
@@ -146,8 +189,12 @@ function inspect(text: string): Inspected {
   if (found === undefined) {
     found = {
       control: findTransactionControl(text, REFUSED, 'postgres'),
+      hazard: findGroupHazard(text, 'postgres'),
       isCopy: listStatementKeywords(text, 'postgres').includes('COPY'),
       settings: listSettingChanges(text),
+      isReadOnly: /\btransaction_read_only\b/i.test(text),
+      isUnknown: runsUnknownCode(text),
+      names: findSettingNames(text),
     }
     // Texts that are put together anew each time would fill it: starting over is enough then.
     if (inspected.size >= INSPECTED_MAX) inspected.clear()
@@ -159,13 +206,23 @@ function inspect(text: string): Inspected {
 /**
  * A setting outlives the handler that made it, and the group's other events would run with it: with
  * another tenant, say, under row-level security. One event alone may have what ends with its transaction.
- * The rest would stay on a connection that goes back to the user's pool.
+ * The rest would stay on a connection that goes back to the user's pool. What is hidden in a function is
+ * found later (`session-watch.ts`).
  */
-function refuseUnsafe({ control, settings }: Inspected, isAlone: boolean): void {
+function refuseUnsafe(found: Inspected, isAlone: boolean): void {
+  const { control, hazard, settings, isReadOnly, isUnknown } = found
   if (control !== undefined) {
     throw new HookonceError(
       'TRANSACTION_CONTROL',
       `A handler's transaction is opened and ended by hookonce: ${control} is refused`,
+    )
+  }
+  if (hazard !== undefined && !isAlone) throw new SettingRefusedError(hazard)
+  // It cannot be put back, and what becomes of the event is written in the same transaction.
+  if (isReadOnly && (settings.length > 0 || isUnknown)) {
+    throw new HookonceError(
+      'TRANSACTION_CONTROL',
+      'transaction_read_only is refused: what becomes of the event is written in the same transaction',
     )
   }
   for (const { keyword, isLocal } of settings) {

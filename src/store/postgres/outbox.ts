@@ -12,6 +12,7 @@ import type { Connections } from './connections.ts'
 import type { OwnTx } from '../lent-transaction.ts'
 import type { PostgresTx } from './driver.ts'
 import { isEventId } from './is-event-id.ts'
+import { findLentTx } from './lent-tx.ts'
 import { MessageMarks } from './message-marks.ts'
 import { requireTransaction } from './require-transaction.ts'
 import { findSqlState } from './store-error.ts'
@@ -23,6 +24,7 @@ import {
 } from './sql/claim-messages.ts'
 import { confirmMessage, discardMessage, retryMessage } from './sql/decide-message.ts'
 import { ENQUEUE_MESSAGES, enqueueMessages } from './sql/enqueue-messages.ts'
+import type { Enqueue } from './sql/enqueue-messages.ts'
 import { findMessage, listMessages } from './sql/message-record.ts'
 import { findNextMessageDueInMs } from './sql/next-message-due.ts'
 import {
@@ -50,8 +52,11 @@ export class PostgresOutbox implements OutboxStore<PostgresTx> {
   async enqueueMessages(tx: OwnTx<PostgresTx>, messages: readonly MessageDraft[]): Promise<void> {
     if (messages.length === 0) return
     const numbered = messages.map((draft) => ({ id: this.#newId(), draft }))
+    // A handler may have taken on a role that may not write our tables.
+    const lent = findLentTx(tx)
+    const run: Enqueue = (text, values) => lent?.queryAsOurs(text, values) ?? tx.query(text, values)
     try {
-      await enqueueMessages(tx, this.#enqueueText, numbered)
+      await enqueueMessages(run, this.#enqueueText, numbered)
     } catch (error) {
       // Not what is wrong with the messages: what is wrong was said before, to somebody who did not listen.
       if (findSqlState(error) === IN_FAILED_TRANSACTION)
@@ -61,7 +66,8 @@ export class PostgresOutbox implements OutboxStore<PostgresTx> {
   }
 
   async requireTransaction(tx: OwnTx<PostgresTx>): Promise<void> {
-    await requireTransaction(tx)
+    // What a handler was lent is one, and asking would change a setting of those who share it.
+    if (findLentTx(tx) === undefined) await requireTransaction(tx)
   }
 
   async claimMessages({

@@ -19,13 +19,16 @@ import type { PgPoolClient } from './driver.ts'
 
 export class PendingWrites {
   readonly #connection: Connection
+  readonly #prepare: () => Promise<void> | undefined
   #waiting: Write[] = []
   /** How many have left, sent or dropped. */
   #gone = 0
   #drops = 0
 
-  constructor(connection: Connection) {
+  /** `prepare` is what has to be done before any of them is sent. */
+  constructor(connection: Connection, prepare: () => Promise<void> | undefined) {
     this.#connection = connection
+    this.#prepare = prepare
   }
 
   get isEmpty(): boolean {
@@ -51,6 +54,8 @@ export class PendingWrites {
 
   /** Throws what the first of them that failed was told. */
   async send(until = this.added): Promise<void> {
+    const preparing = this.#prepare()
+    if (preparing !== undefined) await preparing
     const writes = this.#take(until)
     if (writes.length === 0) return
     const connection = this.#connection

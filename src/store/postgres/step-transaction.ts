@@ -17,7 +17,7 @@ import type { PostgresTx } from './driver.ts'
 import { HeldTransaction } from './held-transaction.ts'
 import type { OpenTransaction } from './held-transaction.ts'
 import { isEventId } from './is-event-id.ts'
-import { beginText } from './transaction.ts'
+import type { SessionWatch, SessionWatcher } from './session-watch.ts'
 
 export class PostgresStepTransaction
   extends HeldTransaction
@@ -52,6 +52,7 @@ export class PostgresStepTransaction
 }
 
 export interface StepTransactionContext {
+  readonly watcher: SessionWatcher
   readonly cancel: (pid: number) => Promise<void>
   readonly onEnd: (transaction: HeldTransaction) => void
 }
@@ -61,7 +62,7 @@ export async function openStepTransaction(
   connection: Connection,
   steps: readonly OpenStep[],
   limits: StepLimits,
-  { cancel, onEnd }: StepTransactionContext,
+  { watcher, cancel, onEnd }: StepTransactionContext,
 ): Promise<PostgresStepTransaction | undefined> {
   const values = [
     eventsOf(steps),
@@ -75,13 +76,15 @@ export async function openStepTransaction(
     textsOf(steps.map(({ kind }) => kind)),
     textsOf(steps.map(({ name }) => name)),
   ]
-  const begin = beginText({ statementTimeoutMs: 0, ...limits })
+  const settings = { statementTimeoutMs: 0, ...limits }
   let rows: readonly Record<string, unknown>[]
+  let watch: SessionWatch
   try {
-    const results = await connection.run(
-      `${begin}; select ord, pid, xid from ${connection.schema}.open_steps(${values.join(', ')})`,
-    )
-    rows = results.at(-1)?.rows ?? []
+    const begun = await watcher.begin(connection, settings, [
+      `select ord, pid, xid from ${connection.schema}.open_steps(${values.join(', ')})`,
+    ])
+    watch = begun.watch
+    rows = begun.opened?.rows ?? []
   } catch (error) {
     await rollBack(connection)
     throw error
@@ -95,7 +98,7 @@ export async function openStepTransaction(
   const pid = Number(first['pid'])
   const isAlone = steps.length === 1
   return new PostgresStepTransaction(
-    { connection, xid: String(first['xid']), isAlone, cancel: () => cancel(pid), onEnd },
+    { connection, xid: String(first['xid']), isAlone, watch, cancel: () => cancel(pid), onEnd },
     steps,
     steps.map((_, at) => found.has(at + 1)),
   )

@@ -18,6 +18,7 @@ import type { HeldTransaction } from './held-transaction.ts'
 import { isEventId } from './is-event-id.ts'
 import { lockNumber } from './lock-number.ts'
 import { PostgresOutbox } from './outbox.ts'
+import { SessionWatcher } from './session-watch.ts'
 import { openStepTransaction } from './step-transaction.ts'
 import { asStoreError } from './store-error.ts'
 import { correctClock } from './sql/correct-clock.ts'
@@ -35,6 +36,8 @@ export class PostgresSteps extends PostgresOutbox implements StepsStore<Postgres
   protected readonly suspectLock: string
   /** Transactions that are lent to handlers. */
   protected readonly held = new Set<HeldTransaction>()
+  /** What they leave behind. */
+  protected readonly watcher = new SessionWatcher()
 
   constructor(connections: Connections, schema: string) {
     super(connections, schema)
@@ -76,6 +79,7 @@ export class PostgresSteps extends PostgresOutbox implements StepsStore<Postgres
     connection.limitEachTo(HELD_STATEMENT_TIMEOUT_MS)
     try {
       const opened = await openStepTransaction(connection, steps, limits, {
+        watcher: this.watcher,
         cancel: async (pid) => this.cancelStatement(pid),
         onEnd: (ended) => this.held.delete(ended),
       })

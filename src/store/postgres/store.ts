@@ -84,7 +84,7 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
   constructor(options: ResolvedPostgresOptions) {
     super(new Connections(options.pool, options.schema), options.schema)
     this.#options = options
-    this.#claimer = new GroupClaimer(this.suspectLock)
+    this.#claimer = new GroupClaimer(this.suspectLock, this.watcher)
     this.#recorder = new BatchRecorder(async (timeoutMs) => this.connections.checkOut(timeoutMs))
     this.#channel = `hookonce_${lockNumber(options.schema, 'wake')}`
     // Ids follow the database's clock, or a process that is ahead would hide behind low-water marks and partitions.
@@ -170,11 +170,12 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
     try {
       const claimed = await this.#claimer.claim(connection, request)
       if (claimed === undefined) return undefined
-      const { events, pid, xid } = claimed
+      const { events, pid, xid, watch } = claimed
       const group = new PostgresGroup({
         connection,
         events,
         xid,
+        watch,
         names: connection.client.processID === pid ? this.#names : undefined,
         cancel: async () => this.cancelStatement(pid),
         onEnd: (ended) => this.held.delete(ended),

@@ -53,13 +53,14 @@ export async function transact<T>(
   })
 }
 
-export function beginText({
-  statementTimeoutMs,
-  lockTimeoutMs,
-  idleTimeoutMs,
-}: TransactionSettings): string {
+/** `first` is what comes before the settings are made. */
+export function beginText(
+  { statementTimeoutMs, lockTimeoutMs, idleTimeoutMs }: TransactionSettings,
+  first: readonly string[] = [],
+): string {
   const statements = [
     'begin isolation level read committed read write',
+    ...first,
     'set local synchronous_commit = on',
     `set local statement_timeout = ${milliseconds(statementTimeoutMs)}`,
     `set local lock_timeout = ${milliseconds(lockTimeoutMs)}`,

@@ -20,6 +20,7 @@ import { CREATE_ANNOUNCE } from './sql/announce.ts'
 import { CREATE_CLAIMS, CREATE_OPEN_GUARD } from './sql/claim-group.ts'
 import { CREATE_LOOK } from './sql/look.ts'
 import { CREATE_RECORD_NEW } from './sql/record-new.ts'
+import { CREATE_SESSION_STATE } from './sql/session-state.ts'
 import { CREATE_SETTLE_RESTING } from './sql/settle.ts'
 
 export const WORK_SCHEMA = `
@@ -43,4 +44,5 @@ ${CREATE_CLAIMS}
 ${CREATE_LOOK}
 ${CREATE_OPEN_GUARD}
 ${CREATE_ANNOUNCE}
-${CREATE_SETTLE_RESTING}`
+${CREATE_SETTLE_RESTING}
+${CREATE_SESSION_STATE}`

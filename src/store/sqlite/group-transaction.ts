@@ -41,6 +41,10 @@ export class GroupTransaction {
     return this.#hasEnded ? 'ended' : 'open'
   }
 
+  get isOpen(): boolean {
+    return this.#held !== undefined
+  }
+
   /** Opens it if nothing is in the way, and says whether it is open. Throws if it cannot be opened any more. */
   openNow(): boolean {
     this.#requireOpenable()

@@ -36,6 +36,7 @@ import { isStillClaimable } from './sql/claim-group.ts'
 import { leaseClaimed } from './sql/lease-events.ts'
 import { settle } from './sql/settle.ts'
 import { toStoreError } from './sqlite-error.ts'
+import { dropTemporaryObjects, findTemporaryObjects } from './temporary-objects.ts'
 import type { Turn } from './turn.ts'
 import type { Writer } from './writer.ts'
 
@@ -80,7 +81,7 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
   }
 
   lend(clock?: HandlerClock): LentTx<SqliteTx> {
-    return lendTx(this, clock)
+    return lendTx(this, { isAlone: this.events.length === 1, clock })
   }
 
   /** What waits for the transaction to open is flushed by the end of its handler. */
@@ -130,10 +131,15 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
     this.#transaction.use((connection) => connection.executeLent(sql))
   }
 
+  async findTraces(): Promise<string | undefined> {
+    return this.#transaction.isOpen ? this.#transaction.use(findTemporaryObjects) : undefined
+  }
+
   async settle(settlements: readonly Settlement[]): Promise<ReadonlySet<EventId>> {
     if (!(await this.#openForUs())) return this.#taken
     const ours = settlements.filter(({ eventId }) => !this.#taken.has(eventId))
     try {
+      this.#transaction.use(dropTemporaryObjects)
       await this.#input.writer.breaks.each(ours, (settlement) =>
         this.#transaction.use((connection) => settle(connection, settlement)),
       )

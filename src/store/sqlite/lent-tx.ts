@@ -1,4 +1,5 @@
-import { HookonceError } from '../../errors.ts'
+import { HookonceError, SettingRefusedError } from '../../errors.ts'
+import { findGroupHazard } from '../group-hazard.ts'
 import { findTransactionControl, listStatementKeywords } from '../transaction-control.ts'
 import type { HandlerClock, LentTx } from '../contract.ts'
 import { requireWrite } from '../lent-transaction.ts'
@@ -52,8 +53,14 @@ export interface Lender {
   execute(sql: string): void
 }
 
-export function lendTx(lender: Lender, clock?: HandlerClock): LentTx<SqliteTx> {
-  return new LentSqliteTx(lender, clock)
+export interface LentOptions {
+  /** Whether one event has the transaction for itself. */
+  readonly isAlone: boolean
+  readonly clock?: HandlerClock | undefined
+}
+
+export function lendTx(lender: Lender, options: LentOptions): LentTx<SqliteTx> {
+  return new LentSqliteTx(lender, options)
 }
 
 type Result = ReturnType<Lender['query']>
@@ -82,6 +89,7 @@ class LentSqliteTx implements LentTx<SqliteTx> {
     write: (sql: string, params?: readonly unknown[]) => this.#write(sql, params),
   })
   readonly #lender: Lender
+  readonly #isAlone: boolean
   readonly #clock: HandlerClock | undefined
   #isRevoked = false
   #waiting: Waiting[] = []
@@ -90,8 +98,9 @@ class LentSqliteTx implements LentTx<SqliteTx> {
   /** What the first write that had to wait, and failed, was told. */
   #failure: { readonly error: unknown } | undefined
 
-  constructor(lender: Lender, clock: HandlerClock | undefined) {
+  constructor(lender: Lender, { isAlone, clock }: LentOptions) {
     this.#lender = lender
+    this.#isAlone = isAlone
     this.#clock = clock
   }
 
@@ -133,6 +142,7 @@ class LentSqliteTx implements LentTx<SqliteTx> {
   #prepare({ text, values }: Write): Statement {
     if (this.#isRevoked) throw revoked()
     refuseControl(text)
+    if (!this.#isAlone) refuseTemporary(text)
     // A binding prepares the first statement of a text and drops the others without a word.
     const hasSeveral = listStatementKeywords(text, 'sqlite').length > 1
     if (hasSeveral && values.length > 0)
@@ -191,6 +201,12 @@ function refuseControl(sql: string): void {
     'TRANSACTION_CONTROL',
     `${keyword} is not for a handler: its transaction is ours to end`,
   )
+}
+
+/** Other events of the group would meet it. */
+function refuseTemporary(sql: string): void {
+  const hazard = findGroupHazard(sql, 'sqlite')
+  if (hazard !== undefined) throw new SettingRefusedError(hazard)
 }
 
 function revoked(): HookonceError {

@@ -13,6 +13,7 @@ import { HeldTransaction, notCommitted } from './held-transaction.ts'
 import { lendTx } from './lent-tx.ts'
 import type { Lender, SqliteTx } from './lent-tx.ts'
 import { insertDone } from './sql/write-calls.ts'
+import { dropTemporaryObjects, findTemporaryObjects } from './temporary-objects.ts'
 import type { Turn } from './turn.ts'
 
 // 1 event id
@@ -49,7 +50,7 @@ export class SqliteStepTransaction implements StepTransaction<SqliteTx>, Lender 
   }
 
   lend(): LentTx<SqliteTx> {
-    return lendTx(this)
+    return lendTx(this, { isAlone: this.#steps.length === 1 })
   }
 
   status(): 'open' | 'ended' | 'lost' {
@@ -73,10 +74,15 @@ export class SqliteStepTransaction implements StepTransaction<SqliteTx>, Lender 
     this.#transaction.use((connection) => connection.executeLent(sql))
   }
 
+  async findTraces(): Promise<string | undefined> {
+    return this.#transaction.use(findTemporaryObjects)
+  }
+
   async commit(results: readonly (StepResult | undefined)[]): Promise<CommitResult> {
     try {
       this.#end(
         this.#transaction.commit((connection) => {
+          dropTemporaryObjects(connection)
           this.#steps.forEach((step, at) => {
             const result = results[at]
             if (result === undefined) return

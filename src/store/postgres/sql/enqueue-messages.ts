@@ -10,8 +10,6 @@
 
 import type { MessageDraft, MessageId } from '../../../model/message.ts'
 import { byteaArray, plainArray, textArray } from '../binary-array.ts'
-import type { OwnTx } from '../../lent-transaction.ts'
-import type { PostgresTx } from '../driver.ts'
 
 /** Part of migration 2: once that is released, a change needs a migration of its own. */
 export const CREATE_ENQUEUE_MESSAGES = `
@@ -50,14 +48,17 @@ export interface NumberedMessage {
   readonly draft: MessageDraft
 }
 
+/** Runs a statement in the transaction. */
+export type Enqueue = (text: string, values: readonly unknown[]) => Promise<unknown>
+
 /** `text` is `ENQUEUE_MESSAGES` with the schema bound: a transaction of the user's knows nothing of ours. */
 export async function enqueueMessages(
-  tx: OwnTx<PostgresTx>,
+  run: Enqueue,
   text: string,
   messages: readonly NumberedMessage[],
 ): Promise<void> {
   const drafts = messages.map(({ draft }) => draft)
-  await tx.query(text, [
+  await run(text, [
     plainArray(messages.map(({ id }) => id)),
     textArray(drafts.map(({ destination }) => destination)),
     textArray(drafts.map(({ key }) => key)),
