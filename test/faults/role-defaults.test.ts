@@ -1,9 +1,12 @@
-import { expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { destination } from '../../src/outbox/destination.ts'
 import { createFaultDatabase } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
+import { lendPostgres } from '../support/faults/make-database.ts'
 import { until } from '../support/faults/until.ts'
+import { findBinaries } from '../support/postgres/find-binaries.ts'
+import { startPostgres } from '../support/postgres/start-postgres.ts'
 
 const WRITE = 'insert into effects values ($1, $2)'
 const KEYS = Array.from({ length: 6 }, (_, i) => `evt_${i}`)
@@ -51,4 +54,46 @@ test.each([
   expect(calls.sort()).toEqual(KEYS.filter((_, n) => n % 2 === 1))
   expect(new Set(sent).size).toBe(6)
   expect(worker.happened.filter(({ name }) => name.endsWith('.error'))).toEqual([])
+})
+
+const TIMEOUT = 'transaction_timeout'
+
+// PostgreSQL 17 has it and earlier ones do not.
+describe.each(['embedded', 'debian15'] as const)('on a server of its own (%s)', (version) => {
+  test.skipIf(findBinaries(version) === undefined)(
+    'R16: a handler and a step may take longer than the transaction_timeout of its role',
+    async () => {
+      const server = await startPostgres({ version })
+      onTestFinished(() => server.dispose())
+      const { database, drop } = await lendPostgres(server.config)
+      onTestFinished(drop)
+      const [found] = await database.query(
+        'select current_database() as name, current_setting($1, true) as timeout',
+        [TIMEOUT],
+      )
+      if (found?.['timeout'] !== null)
+        await database.query(`alter database ${String(found?.['name'])} set ${TIMEOUT} = '1500ms'`)
+      const worker = createFaultInbox(database, { worker: { concurrency: 2 } })
+      worker.inbox.on('partner', 'plain', async ({ key }, { tx }) => {
+        await tx.query('select pg_sleep(2.5)')
+        await tx.query(WRITE, [key, 'plain'])
+      })
+      worker.inbox.steps('partner', 'steps', async ({ key }, step) => {
+        await step.tx('write', async (tx) => {
+          await tx.query('select pg_sleep(2.5)')
+          await tx.query(WRITE, [key, 'steps'])
+        })
+      })
+      await worker.inbox.start()
+
+      await accept(worker, fromPartner({ key: 'evt_0', type: 'plain' }))
+      await accept(worker, fromPartner({ key: 'evt_1', type: 'steps' }))
+      await until('both are done', () => worker.count('event.done') === 2)
+
+      expect(await database.listWrongEffects(['evt_0', 'evt_1'])).toEqual([])
+      expect(worker.happened.filter(({ name }) => name === 'group.released')).toEqual([])
+      expect((await worker.getEvent('evt_0')).failures).toEqual([])
+      expect((await worker.getEvent('evt_1')).failures).toEqual([])
+    },
+  )
 })

@@ -1,6 +1,6 @@
 import { asError, StoreUnavailableError } from '../../errors.ts'
 import { Connection, leftOpen } from './connection.ts'
-import type { BindSchema } from './connection.ts'
+import type { BindSchema, ServerTraits } from './connection.ts'
 import type { PgPool, PgPoolClient } from './driver.ts'
 import { describeCause } from './store-error.ts'
 
@@ -13,10 +13,11 @@ export async function checkOut(
   pool: PgPool,
   bind: BindSchema,
   timeoutMs: number,
+  server?: ServerTraits,
 ): Promise<Connection> {
   const deadlineAt = performance.now() + timeoutMs
   try {
-    const listen = (client: PgPoolClient) => new Connection(client, bind, deadlineAt)
+    const listen = (client: PgPoolClient) => new Connection(client, bind, deadlineAt, server)
     const connection = await connect(pool, timeoutMs, listen)
     if ((connection.transactionStatus ?? 'I') === 'I') return connection
     connection.destroy()

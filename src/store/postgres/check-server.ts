@@ -1,5 +1,5 @@
 import { HookonceError, StoreUnavailableError } from '../../errors.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, ServerTraits } from './connection.ts'
 
 const LOOK = `
   select current_setting('server_version_num')::integer as version, current_setting('server_version') as name,
@@ -11,10 +11,11 @@ const LOOK = `
 export async function checkServer(
   connection: Connection,
   { allowUnsafe }: { allowUnsafe: boolean },
-): Promise<readonly string[]> {
+): Promise<{ readonly traits: ServerTraits; readonly warnings: readonly string[] }> {
   const { rows } = await connection.query(LOOK)
   const row = rows[0] ?? {}
-  if (Number(row['version']) < 140_000) {
+  const version = Number(row['version'])
+  if (version < 140_000) {
     throw new HookonceError(
       'STORE_UNSAFE',
       `PostgreSQL 14 or later is needed, this is ${String(row['name'])}`,
@@ -34,10 +35,13 @@ export async function checkServer(
       'STORE_UNSAFE',
       `${danger} Turn it on, or say allowUnsafe: true for tests.`,
     )
-  return [
-    ...(off.length > 0 ? [danger] : []),
-    ...(row['synchronous_commit'] === 'off' ? [HASTY] : []),
-  ]
+  return {
+    traits: { hasTransactionTimeout: version >= 170_000 },
+    warnings: [
+      ...(off.length > 0 ? [danger] : []),
+      ...(row['synchronous_commit'] === 'off' ? [HASTY] : []),
+    ],
+  }
 }
 
 /** No promise of ours rests on it: every transaction sets its own. */

@@ -21,7 +21,17 @@ import { findSqlState } from './store-error.ts'
 /** Every column as text, or `null`. */
 export type TextRow<Names extends string = string> = Readonly<Record<Names, string | null>>
 
+/** What differs from server to server. */
+export interface ServerTraits {
+  /** Whether it has a `transaction_timeout`: from PostgreSQL 17 on. */
+  readonly hasTransactionTimeout: boolean
+}
+
+/** As long as nothing is known of it. */
+const UNKNOWN_SERVER: ServerTraits = { hasTransactionTimeout: false }
+
 export class Connection {
+  readonly server: ServerTraits
   readonly #client: PgPoolClient
   readonly #bind: BindSchema
   #status: string | null = null
@@ -31,7 +41,13 @@ export class Connection {
   #deadlineAt: number
   #eachMs = Infinity
 
-  constructor(client: PgPoolClient, bind: BindSchema, deadlineAt: number) {
+  constructor(
+    client: PgPoolClient,
+    bind: BindSchema,
+    deadlineAt: number,
+    server: ServerTraits = UNKNOWN_SERVER,
+  ) {
+    this.server = server
     this.#client = client
     this.#bind = bind
     this.#deadlineAt = deadlineAt
@@ -165,7 +181,7 @@ export class Connection {
       const state = findSqlState(error)
       if (state !== undefined && findProtocol(this.#client) !== undefined) this.#hasFailed = true
       // A backend that was told to stop says so, and its socket closes a moment later.
-      if (state !== undefined && /^(?:08|57P)/.test(state)) this.#isLost = true
+      if (state !== undefined && /^(?:08|57P|25P0[34])/.test(state)) this.#isLost = true
       throw error
     }
   }

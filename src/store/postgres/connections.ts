@@ -8,7 +8,7 @@
 import { HookonceError, StoreUnavailableError } from '../../errors.ts'
 import { checkOut } from './check-out.ts'
 import { createSchemaBinding } from './connection.ts'
-import type { Connection, TextRow } from './connection.ts'
+import type { Connection, ServerTraits, TextRow } from './connection.ts'
 import { ControlConnection } from './control-connection.ts'
 import type { PgPool } from './driver.ts'
 import { describeDatabase } from './options.ts'
@@ -18,6 +18,7 @@ import {
   findSqlState,
   ISOLATION_REFUSED,
   isRefusedByDefaults,
+  isTransactionTimeout,
 } from './store-error.ts'
 import { inTransaction, transact } from './transaction.ts'
 import type { TransactionSettings } from './transaction.ts'
@@ -33,6 +34,7 @@ export class Connections {
   readonly #pool: PgPool
   readonly #bind
   readonly #control: ControlConnection
+  #server: ServerTraits | undefined
   #isClosed = false
   #isListening = false
   #mayCommitAtOnce = true
@@ -41,6 +43,11 @@ export class Connections {
     this.#pool = pool
     this.#bind = createSchemaBinding(`"${schema}"`)
     this.#control = new ControlConnection(() => this.checkOut(), STATEMENT_TIMEOUT_MS)
+  }
+
+  /** For those that are checked out from now on. */
+  noteServer(server: ServerTraits): void {
+    this.#server = server
   }
 
   /** From now on nothing is checked out. What is, is not touched. */
@@ -58,7 +65,7 @@ export class Connections {
 
   async checkOut(timeoutMs = STATEMENT_TIMEOUT_MS): Promise<Connection> {
     if (this.#isClosed) throw new StoreUnavailableError('The store is closed')
-    return checkOut(this.#pool, this.#bind, timeoutMs)
+    return checkOut(this.#pool, this.#bind, timeoutMs, this.#server)
   }
 
   /**
@@ -118,6 +125,7 @@ export class Connections {
       if (!connection.tellsStatus) return undefined
       return (await connection.commitQuery<Names>(sql, values)).rows
     } catch (error) {
+      if (isTransactionTimeout(error)) this.#mayCommitAtOnce = false
       if (!isRefusedByDefaults(error)) throw asStoreError(error)
       // The word of our own function: it would be the same for the next call, and a line in the server's log each time.
       if (findSqlState(error) === ISOLATION_REFUSED) this.#mayCommitAtOnce = false

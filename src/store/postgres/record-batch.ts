@@ -2,7 +2,13 @@ import { StoreUnavailableError } from '../../errors.ts'
 import type { Recorded } from '../../model/event.ts'
 import type { NumberedDraft } from '../numbered-draft.ts'
 import type { Connection } from './connection.ts'
-import { asStoreError, DEFAULTS_REFUSED, findSqlState, isRetryable } from './store-error.ts'
+import {
+  asStoreError,
+  DEFAULTS_REFUSED,
+  findSqlState,
+  isRetryable,
+  isTransactionTimeout,
+} from './store-error.ts'
 import { inTransaction, milliseconds } from './transaction.ts'
 import { answersOf, isSeparable, recordEvents } from './sql/record-events.ts'
 import { KeyVanished } from './sql/record-known.ts'
@@ -57,6 +63,7 @@ export class BatchRecorder {
       return undefined
     } catch (error) {
       const state = findSqlState(error) ?? ''
+      if (isTransactionTimeout(error)) this.#mayCommitAtOnce = false
       if (DEFAULTS_REFUSED.has(state)) this.#mayCommitAtOnce = false
       else if (!isRetryable(error)) throw asStoreError(error)
       return undefined

@@ -54,7 +54,7 @@ export class SessionWatcher {
     const inFull = this.#isWary || !this.#settings.has(connection.client)
     if (inFull) await this.readNames(connection)
     // Read before our own settings are made.
-    const begin = beginText(settings, [this.look(connection, inFull)])
+    const begin = beginText(connection, settings, [this.look(connection, inFull)])
     const results = await connection.run([begin, ...opening].join('; '))
     return {
       watch: new SessionWatch(connection, this, { before: textOf(results[1]), inFull }),

@@ -45,12 +45,26 @@ export function isRetryable(error: unknown): boolean {
 /** What our functions raise where a call that commits by itself is not under READ COMMITTED. */
 export const ISOLATION_REFUSED = '25001'
 
+/** PostgreSQL ends the connection with it, perhaps just after the transaction was committed. */
+const TRANSACTION_TIMEOUT = '25P04'
+
+/** Whether the role's `transaction_timeout` was over. It may be the cause of not knowing what was committed. */
+export function isTransactionTimeout(error: unknown): boolean {
+  const cause = error instanceof HookonceError ? error.cause : error
+  return findSqlState(cause) === TRANSACTION_TIMEOUT
+}
+
 /**
  * A statement that is its own transaction has the defaults of its role: a stricter isolation (25001,
- * raised by the function), read only (25006), a short statement_timeout (57014). A transaction that we
- * open ourselves has ours.
+ * raised by the function), read only (25006), a short statement_timeout (57014) or transaction_timeout (25P04).
+ * A transaction that we open ourselves has ours.
  */
-export const DEFAULTS_REFUSED: ReadonlySet<string> = new Set([ISOLATION_REFUSED, '25006', '57014'])
+export const DEFAULTS_REFUSED: ReadonlySet<string> = new Set([
+  ISOLATION_REFUSED,
+  '25006',
+  '57014',
+  TRANSACTION_TIMEOUT,
+])
 
 /**
  * Whether a statement that was its own transaction, and did nothing, may succeed in one of ours. A

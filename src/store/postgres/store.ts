@@ -94,7 +94,9 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
   async open(): Promise<void> {
     const { schema, migrate: mode, allowUnsafe } = this.#options
     await this.connections.reach(async (connection) => {
-      this.warnings = await checkServer(connection, { allowUnsafe })
+      const { traits, warnings } = await checkServer(connection, { allowUnsafe })
+      this.connections.noteServer(traits)
+      this.warnings = warnings
     })
     try {
       await migrate(await this.connections.checkOut(MIGRATE_TIMEOUT_MS), schema, mode)

@@ -9,7 +9,7 @@ import type { Connection } from './connection.ts'
  * `synchronous_commit = off` a COMMIT would promise nothing.
  */
 export async function begin(connection: Connection, settings: TransactionSettings): Promise<void> {
-  await connection.run(beginText(settings))
+  await connection.run(beginText(connection, settings))
 }
 
 export interface TransactionSettings {
@@ -53,14 +53,19 @@ export async function transact<T>(
   })
 }
 
-/** `first` is what comes before the settings are made. */
+/**
+ * `first` is what comes before the settings are made. A handler may take longer than a default of the role's, such
+ * as `transaction_timeout`, which would close the connection.
+ */
 export function beginText(
+  { server }: Pick<Connection, 'server'>,
   { statementTimeoutMs, lockTimeoutMs, idleTimeoutMs }: TransactionSettings,
   first: readonly string[] = [],
 ): string {
   const statements = [
     'begin isolation level read committed read write',
     ...first,
+    ...(server.hasTransactionTimeout ? ['set local transaction_timeout = 0'] : []),
     'set local synchronous_commit = on',
     `set local statement_timeout = ${milliseconds(statementTimeoutMs)}`,
     `set local lock_timeout = ${milliseconds(lockTimeoutMs)}`,
