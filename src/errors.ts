@@ -245,16 +245,32 @@ export function requireOneOf(option: string, value: unknown, allowed: readonly u
  * Total: whoever writes down how a handler ended must not fail because of what it threw.
  */
 export function asError(thrown: unknown): Error {
-  return isPlainError(thrown) ? thrown : new Error(describeThrown(thrown), { cause: thrown })
+  const given = asReadable(thrown)
+  return isPlainError(given) ? given : new Error(describeThrown(given), { cause: given })
 }
 
-function isPlainError(thrown: unknown): thrown is Error {
+/**
+ * What was thrown as it is, or an error in its place when it cannot be read: a proxy, or a getter that throws,
+ * would fail the code that asks what it is.
+ */
+export function asReadable(thrown: unknown): unknown {
+  if (thrown === null || (typeof thrown !== 'object' && typeof thrown !== 'function')) return thrown
   try {
-    if (!(thrown instanceof Error)) return false
-    return typeof thrown.message === 'string' && typeof thrown.name === 'string'
+    // As `instanceof` does, which asks for every prototype.
+    Object.prototype.isPrototypeOf.call(Error.prototype, thrown)
+    for (const name of READ) if (name in thrown) void Reflect.get(thrown, name)
+    return thrown
   } catch {
-    return false
+    return new Error('Something was thrown that cannot be read')
   }
+}
+
+/** All that is read of something thrown. */
+const READ = ['name', 'message', 'code', 'severity'] as const
+
+function isPlainError(thrown: unknown): thrown is Error {
+  if (!(thrown instanceof Error)) return false
+  return typeof thrown.message === 'string' && typeof thrown.name === 'string'
 }
 
 /** Of an object that is no error its message, or else the names in it: what they hold may be a secret. */

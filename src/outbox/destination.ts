@@ -149,11 +149,11 @@ function abortionOf(signal: AbortSignal): { promise: Promise<never>; forget: () 
 function failedBy(thrown: unknown, signal: AbortSignal): SendFailed {
   const error = asError(thrown)
   const message = describeError(error)
-  if (thrown instanceof PermanentError)
+  if (error instanceof PermanentError)
     return { ...FAILED, reason: 'error', message, arrived: 'no', permanent: error.message }
-  if (thrown instanceof RetryAfterError)
-    return { ...FAILED, reason: 'error', message, arrived: 'no', retryAfterMs: thrown.retryInMs }
-  if (thrown instanceof NotSentError) return { ...FAILED, reason: 'error', message, arrived: 'no' }
+  if (error instanceof RetryAfterError)
+    return { ...FAILED, reason: 'error', message, arrived: 'no', retryAfterMs: error.retryInMs }
+  if (error instanceof NotSentError) return { ...FAILED, reason: 'error', message, arrived: 'no' }
   const reason = signal.aborted ? 'timeout' : 'error'
   return { ...FAILED, reason, message, arrived: 'maybe', answered: false }
 }

@@ -23,9 +23,7 @@ const DEPTH_MAX = 200
  */
 export function stringifyStepResult(step: string, value: unknown): string | undefined {
   if (value === undefined) return undefined
-  const flaw = findFlaw(value, 'result', [])
-  if (flaw !== undefined) throw invalid(step, flaw)
-  const text = JSON.stringify(value)
+  const text = writeJson(step, value)
   if (text.length <= STEP_RESULT_LENGTH_MAX) return text
   throw invalid(
     step,
@@ -33,11 +31,34 @@ export function stringifyStepResult(step: string, value: unknown): string | unde
   )
 }
 
+function writeJson(step: string, value: unknown): string {
+  let flaw: string | undefined
+  try {
+    flaw = findFlaw(value, 'result', { parents: [], seen: { count: 0 } })
+    if (flaw === undefined) return JSON.stringify(value)
+  } catch (error) {
+    // A proxy, or a getter that throws.
+    throw invalid(step, 'it cannot be read', error)
+  }
+  throw invalid(step, flaw)
+}
+
 export function parseStepResult(text: string | undefined): unknown {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-function findFlaw(value: unknown, path: string, parents: readonly object[]): string | undefined {
+/** Where a value is, in the result that it is part of. */
+interface Place {
+  readonly parents: readonly object[]
+  /** How many values were looked at so far: a list may say that it has no end. */
+  readonly seen: { count: number }
+}
+
+function findFlaw(value: unknown, path: string, place: Place): string | undefined {
+  // Each of them takes a character at least.
+  place.seen.count += 1
+  if (place.seen.count > STEP_RESULT_LENGTH_MAX)
+    return `it is longer than ${STEP_RESULT_LENGTH_MAX} characters of JSON`
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -45,7 +66,7 @@ function findFlaw(value: unknown, path: string, parents: readonly object[]): str
     case 'number':
       return Number.isFinite(value) ? undefined : `${path} is ${String(value)}, which JSON has not`
     case 'object':
-      return value === null ? undefined : findFlawIn(value, path, parents)
+      return value === null ? undefined : findFlawIn(value, path, place)
     case 'undefined':
       return `${path} is undefined, which JSON makes null`
     default:
@@ -53,10 +74,10 @@ function findFlaw(value: unknown, path: string, parents: readonly object[]): str
   }
 }
 
-function findFlawIn(value: object, path: string, parents: readonly object[]): string | undefined {
+function findFlawIn(value: object, path: string, { parents, seen }: Place): string | undefined {
   if (parents.includes(value)) return `${path} is one of the objects that it is in`
   if (parents.length >= DEPTH_MAX) return `${path} is nested more than ${DEPTH_MAX} deep`
-  const inner = [...parents, value]
+  const inner = { parents: [...parents, value], seen }
   if (Array.isArray(value)) {
     for (let at = 0; at < value.length; at += 1) {
       const flaw = findFlaw(value[at], `${path}[${at}]`, inner)
@@ -83,9 +104,10 @@ function findFlawIn(value: object, path: string, parents: readonly object[]): st
   return undefined
 }
 
-function invalid(step: string, flaw: string): HookonceError {
+function invalid(step: string, flaw: string, cause?: unknown): HookonceError {
   return new HookonceError(
     'RESULT_INVALID',
     `The result of step ${JSON.stringify(step)} cannot be kept: ${flaw}`,
+    { cause },
   )
 }

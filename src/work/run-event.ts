@@ -91,16 +91,16 @@ export async function runEvent<Tx>(
       const value = await callHandler(context, { event, handler, lender, defersWrites, clock })
       if (value instanceof Skip) skipped ??= value
       values.push(value)
-    } catch (error) {
+    } catch (thrown) {
+      const error = asError(thrown)
       if (error instanceof InterruptedError) throw error
       return failedRun(error, handler, elapsed())
     }
   }
-  // One handler that had something to do makes the event done.
-  if (skipped !== undefined && values.every((value) => value instanceof Skip)) {
-    return { status: 'skipped', reason: skipped.reason, durationMs: elapsed() }
-  }
   try {
+    // One handler that had something to do makes the event done.
+    if (skipped !== undefined && values.every((value) => value instanceof Skip))
+      return { status: 'skipped', reason: skipped.reason, durationMs: elapsed() }
     const result = context.keepsResult(event.source) ? stringifyResult(values) : undefined
     return { status: 'done', result, durationMs: elapsed() }
   } catch (error) {

@@ -16,6 +16,7 @@
  * @module
  */
 
+import { asError } from '../errors.ts'
 import type { StepRecord } from '../model/step.ts'
 import type { LeasedEvent, LeasedSettlement } from '../store/steps-contract.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -101,16 +102,17 @@ async function runHandlers<Tx>(
     try {
       records ??= await listRecords(context, leased)
       values.push(await runHandler(context, { leased, handler, records }))
-    } catch (error) {
+    } catch (thrown) {
+      const error = asError(thrown)
       if (error instanceof InterruptedError || error instanceof LeaseLostError) throw error
       return failedSteps(error, handler, elapsed())
     }
   }
-  // One handler that had something to do makes the event done.
-  const skipped = values.find((value) => value instanceof Skip)
-  if (skipped !== undefined && values.every((value) => value instanceof Skip))
-    return { status: 'skipped', reason: skipped.reason, durationMs: elapsed() }
   try {
+    // One handler that had something to do makes the event done.
+    const skipped = values.find((value) => value instanceof Skip)
+    if (skipped !== undefined && values.every((value) => value instanceof Skip))
+      return { status: 'skipped', reason: skipped.reason, durationMs: elapsed() }
     const result = context.keepsResult(leased.source) ? stringifyResult(values) : undefined
     return { status: 'done', result, durationMs: elapsed() }
   } catch (error) {

@@ -10,7 +10,7 @@
  * @module
  */
 
-import { HookonceError, rejectUnknownKeys, requireInteger } from '../errors.ts'
+import { asReadable, HookonceError, rejectUnknownKeys, requireInteger } from '../errors.ts'
 import type { StepRecord } from '../model/step.ts'
 import type { CallEntry, CallWritten } from '../store/steps-contract.ts'
 import { insist } from './insist.ts'
@@ -56,7 +56,8 @@ export async function runCallStep<Tx>(
     const running = (async () => work({ idempotencyKey, signal: life.signal, starts }))()
     const value = await life.withTimeout(running, timeoutMs, `step.call(${JSON.stringify(name)})`)
     return await keep(scope, turn, value)
-  } catch (error) {
+  } catch (thrown) {
+    const error = asReadable(thrown)
     if (error instanceof NotDoneError) await write(scope, turn, 'refused')
     throw error
   }

@@ -6,6 +6,7 @@
  */
 
 import {
+  asReadable,
   CommitUnknownError,
   HookonceError,
   SettingRefusedError,
@@ -159,7 +160,8 @@ async function runLent<Tx>(
   })()
   try {
     return await life.withTimeout(running, timeoutMs, `step.tx(${JSON.stringify(name)})`)
-  } catch (error) {
+  } catch (thrown) {
+    const error = asReadable(thrown)
     lent.revokeNow()
     // If it has not ended, its statement has to be stopped before the transaction can be.
     if (error instanceof HandlerTimeoutError || life.hasEnded)

@@ -6,6 +6,7 @@ import { outboxContract } from './outbox.ts'
 import { receiveContract } from './receive.ts'
 import { stepRulesContract } from './step-rules.ts'
 import { stepsContract } from './steps.ts'
+import { trappingObjectsContract } from './trapping-objects.ts'
 import { workContract } from './work.ts'
 import { writesContract } from './writes.ts'
 
@@ -16,6 +17,7 @@ export function everyContract(store: StoreUnderTest): void {
   fairnessContract(store)
   eventCopiesContract(store)
   oddEndsContract(store)
+  trappingObjectsContract(store)
   writesContract(store)
   outboxContract(store)
   stepsContract(store)

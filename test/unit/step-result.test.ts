@@ -67,6 +67,40 @@ describe('the result of a step', () => {
 
     expect(() => stringifyStepResult('s', deep)).toThrow('nested more than 200 deep')
   })
+
+  test.each([
+    [
+      'a getter that throws',
+      {
+        a: {
+          get b(): never {
+            throw new Error('no')
+          },
+        },
+      },
+    ],
+    [
+      'a proxy that refuses',
+      new Proxy(
+        {},
+        {
+          getPrototypeOf: () => {
+            throw new Error('no')
+          },
+        },
+      ),
+    ],
+  ])('H42: is refused when it cannot be read: %s', (_, value) => {
+    expect(() => stringifyStepResult('s', value)).toThrow('cannot be kept: it cannot be read')
+  })
+
+  test('H42: is refused when it is a list that says that it has no end', () => {
+    const endless = new Proxy([] as number[], {
+      get: (_, name) => (name === 'length' ? Number.MAX_SAFE_INTEGER : 1),
+    })
+
+    expect(() => stringifyStepResult('s', endless)).toThrow('characters of JSON')
+  })
 })
 
 function hasMinusZero(value: unknown): boolean {
