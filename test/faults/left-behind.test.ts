@@ -118,7 +118,8 @@ const LEFTOVERS: readonly Leftover[] = [
 ]
 
 describe('on PostgreSQL, what a handler leaves behind', () => {
-  describe.each(LEFTOVERS)('$what', ({ leave, look, isShared = false, ...rest }) => {
+  const named = LEFTOVERS.map((leftover) => [leftover.what, leftover] as const)
+  describe.each(named)('%s', (_what, { leave, look, isShared = false, ...rest }) => {
     test.each([
       ['of a group', {}],
       ['alone', { groupMax: 1 }],
