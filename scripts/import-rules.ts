@@ -75,6 +75,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'store/numbered-draft.ts',
       'store/lent-transaction.ts',
       'store/contention.ts',
+      'store/group-hazard.ts',
       'store/loop-breaks.ts',
       'store/step-result.ts',
       'store/summarize-look.ts',

@@ -15,7 +15,6 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import { judgeCommit } from './commit.ts'
 import type { PgPoolClient, PgQueryConfig, PgResult } from './driver.ts'
-import type { SessionWatch } from './session-watch.ts'
 import { findSqlState } from './store-error.ts'
 
 /** Every column as text, or `null`. */
@@ -240,8 +239,15 @@ export function leftOpen(): StoreUnavailableError {
   return new StoreUnavailableError('The pool lent a connection that was inside a transaction')
 }
 
+/** What is looked at when a transaction that was lent to handlers has ended. */
+export interface LastLook {
+  readonly lastLook: string
+  /** By the answer to it: gives the connection back, or closes it. */
+  leave(answer: PgResult | undefined): void
+}
+
 /** Ends a transaction that came to nothing. Bounded, never throws. `watch` where it was lent to handlers. */
-export async function rollBack(connection: Connection, watch?: SessionWatch): Promise<void> {
+export async function rollBack(connection: Connection, watch?: LastLook): Promise<void> {
   try {
     connection.limitEachTo(ROLLBACK_TIMEOUT_MS)
     const [, look] = await connection.run(['rollback', watch?.lastLook ?? []].flat().join('; '))

@@ -9,7 +9,7 @@
  */
 
 import type { Connection } from './connection.ts'
-import type { State } from './session-watch.ts'
+import type { State } from './sql/session-state.ts'
 
 export class LocalSettings {
   readonly #connection: Connection

@@ -14,12 +14,12 @@
  * @module
  */
 
-import type { Connection } from './connection.ts'
+import type { Connection, LastLook } from './connection.ts'
 import type { PgPoolClient, PgResult } from './driver.ts'
 import { LocalSettings } from './local-settings.ts'
 import type { SettingChange } from './setting-change.ts'
 import { listSettingNames, selectSessionState, TRACES } from './sql/session-state.ts'
-import type { Trace } from './sql/session-state.ts'
+import type { State, Trace } from './sql/session-state.ts'
 import { findSqlState } from './store-error.ts'
 import { beginText } from './transaction.ts'
 import type { TransactionSettings } from './transaction.ts'
@@ -94,7 +94,7 @@ export class SessionWatcher {
 }
 
 /** The looks at the session of one transaction. */
-export class SessionWatch {
+export class SessionWatch implements LastLook {
   readonly local: LocalSettings
   readonly #connection: Connection
   readonly #watcher: SessionWatcher
@@ -191,9 +191,6 @@ export class SessionWatch {
     return found.length === 0 ? undefined : [...new Set(found)].join(', ')
   }
 }
-
-/** What was read, by name. */
-export type State = Readonly<Record<Trace, string>>
 
 /** All that is read each time. */
 const BRIEF = TRACES.filter((trace) => trace !== 'settings')

@@ -54,6 +54,9 @@ export const TRACES = [...NAMED, 'temporary objects', 'cursors', 'channels', 'se
 
 export type Trace = (typeof TRACES)[number]
 
+/** What was read, by name. */
+export type State = Readonly<Record<Trace, string>>
+
 // `transaction_timeout` came with PostgreSQL 17.
 const named = NAMED.map(getSetting)
 const own = OWN_SETTINGS.map((name) => `'${name}'`)
