@@ -10,7 +10,8 @@
  *   nobody can tell. It never waits for a handler's transaction in order to answer a duplicate.
  * - What a handler writes through its `tx` and what `settle` writes become visible together or not
  *   at all.
- * - Times that decide anything (what is due, who is dead) are the database's.
+ * - Times that decide what is due are the database's. Who is dead is decided by those who watch
+ *   (`work/heart-watch.ts`): a store tells where a heart stands, and not for how long.
  *
  * @module
  */
@@ -122,15 +123,16 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
   beatWorker(beat: WorkerBeat): Promise<void>
   /** Removes the worker's records. Leases that it still has are then a dead worker's. */
   removeWorker(workerId: string): Promise<void>
+  /** The hearts of all workers that have a record or a lease, as they stand now. */
+  listHearts(): Promise<readonly Heart[]>
   /**
-   * Finds workers whose heart stopped and counts a crash on what they were running: an event with
-   * `crashesMax` crashes is settled `dead: crashed`, the others become suspects that run alone.
-   * Leases of such workers are taken from them, and their events are due at once.
+   * Counts a crash on what these workers were running: an event with `crashesMax` crashes is settled
+   * `dead: crashed`, the others become suspects that run alone. Their leases are taken from them, and the
+   * events are due at once. A worker whose heart has moved since it was listed is left alone.
    */
   sweepWorkers(options: {
-    deadAfterMs: number
+    stopped: readonly Heart[]
     crashesMax: number
-    me: string
   }): Promise<readonly SweptEvent[]>
 
   /** What the workers have handlers for whose hearts have beaten since. */
@@ -254,6 +256,15 @@ export interface RunningEvent {
   readonly eventId: EventId
   /** Which attempt is about to run; a crash is counted only while the queue still says so. */
   readonly attempt: number
+}
+
+/** Where a worker's heart stood when it was looked at. */
+export interface Heart {
+  readonly workerId: string
+  /** Another text after every beat; to be compared and nothing else. */
+  readonly beat: string
+  /** Dead whatever its heart says: its process is gone from this machine, or it has leases and no record. */
+  readonly isGone: boolean
 }
 
 export interface SweptEvent {

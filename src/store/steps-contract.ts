@@ -5,8 +5,8 @@
  *
  * - A lease is committed before anything runs under it. Its token comes from the database and is larger
  *   than every token before it.
- * - A lease lives as long as its worker's heart beats by the database's clock (`beatWorker`). `sweepWorkers`
- *   takes the leases of the dead, counts the crash and makes the events due.
+ * - A lease lives as long as its worker's heart beats (`beatWorker`). `sweepWorkers` takes the leases of the
+ *   dead, counts the crash and makes the events due.
  * - Whatever is written under a lease is written only while the queue still has its token, and in the
  *   transaction that asked: a worker that was thought dead and comes back changes nothing.
  *

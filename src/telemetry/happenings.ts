@@ -133,7 +133,7 @@ export interface Happenings {
 
   /**
    * The worker's heart stood still for longer than `deadAfterMs`: its event loop was blocked, its machine
-   * slept, or the database was away. Others may have taken its leases.
+   * slept, or the database was away. Others may have taken its leases, unless they were without it as well.
    */
   'worker.late': {
     readonly workerId: string

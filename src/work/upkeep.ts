@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { asError } from '../errors.ts'
 import type { Topic } from '../model/topic.ts'
-import type { DueKind, DueTopic, HandledPattern, Store } from '../store/contract.ts'
+import type { DueKind, DueTopic, HandledPattern, Heart, Store } from '../store/contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { HandlerRegistry } from './handlers.ts'
 import { atMost, GOODBYE_MS } from './at-most.ts'
+import { HeartWatch } from './heart-watch.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { createMatcher } from './type-matcher.ts'
 
@@ -13,6 +14,7 @@ export interface UpkeepContext {
     Store<unknown>,
     | 'beatWorker'
     | 'removeWorker'
+    | 'listHearts'
     | 'sweepWorkers'
     | 'correctClock'
     | 'releaseForgotten'
@@ -47,6 +49,7 @@ const PARK_BATCH = 500
  */
 export class Upkeep {
   readonly #context: UpkeepContext
+  readonly #hearts: HeartWatch
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #running = new Set<Promise<void>>()
   #isStopped = false
@@ -55,6 +58,7 @@ export class Upkeep {
 
   constructor(context: UpkeepContext) {
     this.#context = context
+    this.#hearts = new HeartWatch(context.workerId, context.options.deadAfterMs)
   }
 
   /** The first heartbeat must succeed: without a record no crash of this worker could be counted. */
@@ -64,11 +68,13 @@ export class Upkeep {
     await this.#beat()
     const beatMs = Math.max(100, Math.min(1_000, Math.floor(options.deadAfterMs / 5)))
     this.#repeat('show that it lives', beatMs, () => this.#beat())
-    this.#repeat('look for dead workers', Math.floor(options.deadAfterMs / 2), () => this.#sweep())
+    this.#repeat('look for dead workers', this.#hearts.lookMs, () => this.#sweep())
+    this.#repeat('tidy up', Math.floor(options.deadAfterMs / 2), () => this.#tidyUp())
     this.#repeat('wake unhandled events', UNHANDLED_MS, () => this.#wakeUnhandled())
     this.#repeat('park unhandled events', PARK_MS, () => this.#parkUnhandled())
     this.#repeat('keep the tables in shape', MAINTAIN_MS, () => store.maintain())
     this.#run('look for dead workers', () => this.#sweep())
+    this.#run('tidy up', () => this.#tidyUp())
     this.#run('wake unhandled events', () => this.#wakeUnhandled())
     this.#run('keep the tables in shape', () => store.maintain())
   }
@@ -133,16 +139,30 @@ export class Upkeep {
   }
 
   async #sweep(): Promise<void> {
+    const { store, options, happenings, onWoken } = this.#context
+    const stopped = this.#hearts.look(await this.#listHearts())
+    if (stopped.length === 0) return
+    const swept = await store.sweepWorkers({ stopped, crashesMax: options.crashesMax })
+    for (const crashed of swept) happenings.emit('event.crashed', crashed)
+    if (swept.length > 0) onWoken()
+  }
+
+  async #listHearts(): Promise<readonly Heart[]> {
+    try {
+      return await this.#context.store.listHearts()
+    } catch (error) {
+      this.#hearts.beginAnew()
+      throw error
+    }
+  }
+
+  async #tidyUp(): Promise<void> {
     const { store, options, workerId, happenings, onWoken, tokens } = this.#context
-    const { deadAfterMs, crashesMax } = options
-    if (await store.correctClock(deadAfterMs)) {
+    if (await store.correctClock(options.deadAfterMs)) {
       happenings.emit('clock.went-back', { workerId })
       onWoken()
     }
     if ((await store.releaseForgotten(workerId, tokens())) > 0) onWoken()
-    const swept = await store.sweepWorkers({ deadAfterMs, crashesMax, me: workerId })
-    for (const crashed of swept) happenings.emit('event.crashed', crashed)
-    if (swept.length > 0) onWoken()
   }
 
   /**

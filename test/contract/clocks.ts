@@ -1,14 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { anEventDraft } from '../support/builders.ts'
-import { leaseOne } from '../support/lease-steps.ts'
 import { claimMessages, enqueue } from '../support/outbox-steps.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { DatabaseUnderTest, StoreUnderTest } from '../support/store-under-test.ts'
-import { done, nextDueInMs, recordOne } from '../support/store-steps.ts'
+import { nextDueInMs, recordOne } from '../support/store-steps.ts'
 
 const ME = 'worker-1'
-const OTHER = 'worker-2'
-const SWEEP = { deadAfterMs: 500, crashesMax: 3, me: OTHER }
 const HOUR_MS = 3_600_000
 
 /**
@@ -65,23 +62,6 @@ export function clocksContract(underTest: StoreUnderTest): void {
       expect(await store.nextMessageDueInMs(['slow'], 2 * HOUR_MS)).toBeGreaterThan(1.5 * HOUR_MS)
       expect(await claimMessages(store, { destination: 'mail' })).toEqual([])
       expect(await store.nextMessageDueInMs(['mail'], HOUR_MS)).toBeLessThanOrEqual(60_000)
-    })
-
-    test('C10: a clock that jumps ahead costs one takeover, and the one who lost writes nothing', async () => {
-      const { store, second, database } = await openStore(underTest)
-      await recordOne(store, anEventDraft())
-      const first = await leaseOne(store)
-      await move(database, -HOUR_MS, ['workers', ['beat_at', 'heart_at']])
-      const other = await second()
-      await other.beatWorker({ workerId: OTHER, slots: 1, handles: [] })
-
-      // SQLite looks twice before it believes a heart to have stopped.
-      await expect.poll(() => other.sweepWorkers(SWEEP)).toHaveLength(1)
-      expect(await other.sweepWorkers(SWEEP)).toEqual([])
-
-      expect(await store.settleLeased([{ lease: first.lease, settlement: done(first) }])).toEqual([
-        false,
-      ])
     })
   })
 }

@@ -29,6 +29,16 @@ const SHORT: TransactionSettings = {
   lockTimeoutMs: 5_000,
 }
 
+/**
+ * On the kept connection everything is short, and a heartbeat waits behind it: after an outage in which nothing was
+ * answered, a heart must beat again well within the time after which its worker is taken for dead.
+ */
+const CONTROL_TIMEOUT_MS = 5_000
+const ON_CONTROL: TransactionSettings = {
+  statementTimeoutMs: CONTROL_TIMEOUT_MS,
+  lockTimeoutMs: 2_500,
+}
+
 export class Connections {
   readonly #pool: PgPool
   readonly #bind
@@ -40,7 +50,7 @@ export class Connections {
   constructor(pool: PgPool, schema: string) {
     this.#pool = pool
     this.#bind = createSchemaBinding(`"${schema}"`)
-    this.#control = new ControlConnection(() => this.checkOut(), STATEMENT_TIMEOUT_MS)
+    this.#control = new ControlConnection(() => this.checkOut(), CONTROL_TIMEOUT_MS)
   }
 
   /** From now on nothing is checked out. What is, is not touched. */
@@ -150,7 +160,7 @@ export class Connections {
 
   async transactOnControl<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     return this.#control.run(async (connection) =>
-      transact(connection, SHORT, async () => work(connection)),
+      transact(connection, ON_CONTROL, async () => work(connection)),
     )
   }
 

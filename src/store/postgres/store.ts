@@ -10,6 +10,7 @@ import type {
   DeliveryCount,
   DueKind,
   Group,
+  Heart,
   OutcomeView,
   RunningEvent,
   Store,
@@ -51,6 +52,7 @@ import { forgetEvent } from './sql/forget-event.ts'
 import { listDead } from './sql/list-dead.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
 import { listHandled } from './sql/list-handled.ts'
+import { listHearts, lockStopped } from './sql/list-hearts.ts'
 import { listUnhandled } from './sql/list-unhandled.ts'
 import { look } from './sql/look.ts'
 import { nudgeEvent } from './sql/nudge-event.ts'
@@ -215,15 +217,24 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
     await this.connections.useControl(async (connection) => removeWorker(connection, workerId))
   }
 
-  async sweepWorkers(options: {
-    deadAfterMs: number
+  async listHearts(): Promise<readonly Heart[]> {
+    return this.connections.useControl(async (connection) => listHearts(connection))
+  }
+
+  async sweepWorkers({
+    stopped,
+    crashesMax,
+  }: {
+    stopped: readonly Heart[]
     crashesMax: number
-    me: string
   }): Promise<readonly SweptEvent[]> {
-    return this.connections.transactOnControl(async (connection) => [
-      ...(await sweepLeases(connection, options)),
-      ...(await sweepWorkers(connection, options)),
-    ])
+    return this.connections.transactOnControl(async (connection) => {
+      const dead = await lockStopped(connection, stopped)
+      return [
+        ...(await sweepLeases(connection, { dead, crashesMax })),
+        ...(await sweepWorkers(connection, { dead, crashesMax })),
+      ]
+    })
   }
 
   async listHandled(deadAfterMs: number): Promise<readonly HandledPattern[]> {
