@@ -82,6 +82,17 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
    */
   beat(since: Date | undefined): Promise<Beat>
 
+  /**
+   * Writes down the database's time, and finds out whether its clock was set back since it was written last.
+   * Then everything that waits is moved by as much: it waits as long as it would have.
+   *
+   * Once a second for all processes together is enough. With `always` it is written in any case, to see whether
+   * the store can write; only while a handler of this process has the store's only writer it is not.
+   *
+   * @throws StoreUnavailableError
+   */
+  keepClock(options: { always: boolean }): Promise<ClockKept>
+
   /** Adds to the delivery counts. Best effort: called after the answers have left. */
   countDeliveries(counts: readonly DeliveryCount[]): Promise<void>
 
@@ -184,6 +195,13 @@ export interface Beat {
   readonly died: readonly EventId[]
   /** How far this process's clock is ahead of the database's. */
   readonly skewMs: number
+}
+
+export interface ClockKept {
+  /** Whether anything was written. */
+  readonly isWritten: boolean
+  /** By how much the clock was found to be set back, and corrected for; 0 when it was not. */
+  readonly wentBackMs: number
 }
 
 export interface DeliveryCount {

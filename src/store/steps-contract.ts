@@ -59,13 +59,6 @@ export interface StepsStore<Tx> {
    */
   releaseForgotten(workerId: string, known: readonly number[]): Promise<number>
 
-  /**
-   * Finds out whether the database's clock was set back: by hearts that beat in its future, or by events that
-   * were never tried and are due there. Then hearts count as having beaten now, or their leases would outlive
-   * them by as much; events that were never tried are due; and messages wait as long as they were to, from now.
-   */
-  correctClock(toleranceMs: number): Promise<boolean>
-
   /** The steps of an event's run, in the order they began; of its latest run where none is given. */
   listSteps(eventId: EventId, run?: number): Promise<readonly StepRecord[]>
 

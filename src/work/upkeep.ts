@@ -16,7 +16,6 @@ export interface UpkeepContext {
     | 'removeWorker'
     | 'listHearts'
     | 'sweepWorkers'
-    | 'correctClock'
     | 'releaseForgotten'
     | 'listHandled'
     | 'parkUnhandled'
@@ -69,12 +68,13 @@ export class Upkeep {
     const beatMs = Math.max(100, Math.min(1_000, Math.floor(options.deadAfterMs / 5)))
     this.#repeat('show that it lives', beatMs, () => this.#beat())
     this.#repeat('look for dead workers', this.#hearts.lookMs, () => this.#sweep())
-    this.#repeat('tidy up', Math.floor(options.deadAfterMs / 2), () => this.#tidyUp())
+    this.#repeat('release leases that it does not know', Math.floor(options.deadAfterMs / 2), () =>
+      this.#releaseForgotten(),
+    )
     this.#repeat('wake unhandled events', UNHANDLED_MS, () => this.#wakeUnhandled())
     this.#repeat('park unhandled events', PARK_MS, () => this.#parkUnhandled())
     this.#repeat('keep the tables in shape', MAINTAIN_MS, () => store.maintain())
     this.#run('look for dead workers', () => this.#sweep())
-    this.#run('tidy up', () => this.#tidyUp())
     this.#run('wake unhandled events', () => this.#wakeUnhandled())
     this.#run('keep the tables in shape', () => store.maintain())
   }
@@ -156,12 +156,8 @@ export class Upkeep {
     }
   }
 
-  async #tidyUp(): Promise<void> {
-    const { store, options, workerId, happenings, onWoken, tokens } = this.#context
-    if (await store.correctClock(options.deadAfterMs)) {
-      happenings.emit('clock.went-back', { workerId })
-      onWoken()
-    }
+  async #releaseForgotten(): Promise<void> {
+    const { store, workerId, onWoken, tokens } = this.#context
     if ((await store.releaseForgotten(workerId, tokens())) > 0) onWoken()
   }
 

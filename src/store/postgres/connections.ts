@@ -93,6 +93,8 @@ export class Connections {
     settings: TransactionSettings = SHORT,
   ): Promise<T> {
     const connection = await this.checkOut()
+    if (settings.statementTimeoutMs > STATEMENT_TIMEOUT_MS)
+      connection.limitEachTo(settings.statementTimeoutMs)
     try {
       return await inTransaction(connection, settings, async () => work(connection))
     } catch (error) {

@@ -7,6 +7,7 @@ import { createUuidV7Generator } from '../../model/uuid-v7.ts'
 import type {
   Beat,
   ClaimRequest,
+  ClockKept,
   DeliveryCount,
   DueKind,
   Group,
@@ -49,6 +50,7 @@ import { findEvent } from './sql/find-event.ts'
 import { findOutcome } from './sql/find-outcome.ts'
 import { findRequest } from './sql/find-request.ts'
 import { forgetEvent } from './sql/forget-event.ts'
+import { keepClock } from './sql/keep-clock.ts'
 import { listDead } from './sql/list-dead.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
 import { listHandled } from './sql/list-handled.ts'
@@ -142,6 +144,10 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
       this.#skewMs = (askedAt + Date.now()) / 2 - nowMs
       return { ...found, skewMs: Math.round(this.#skewMs) }
     })
+  }
+
+  async keepClock(options: { always: boolean }): Promise<ClockKept> {
+    return keepClock(this.connections, options)
   }
 
   requireCapacity(concurrency: number): void {

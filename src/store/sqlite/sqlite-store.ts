@@ -6,6 +6,7 @@ import { createUuidV7Generator } from '../../model/uuid-v7.ts'
 import type {
   Beat,
   ClaimRequest,
+  ClockKept,
   DeliveryCount,
   DueKind,
   Group,
@@ -43,6 +44,7 @@ import { findEvent } from './sql/find-event.ts'
 import { findOutcome } from './sql/find-outcome.ts'
 import { findRequest } from './sql/find-request.ts'
 import { forgetEvent } from './sql/forget-event.ts'
+import { keepClock } from './sql/keep-clock.ts'
 import { listDead } from './sql/list-dead.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
 import { listHandled } from './sql/list-handled.ts'
@@ -130,6 +132,10 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
     this.connections.getOpen()
     this.connections.checkFiles()
     return this.connections.read((reader) => beat(reader, since))
+  }
+
+  keepClock(options: { always: boolean }): Promise<ClockKept> {
+    return keepClock(this.connections, options)
   }
 
   async countDeliveries(counts: readonly DeliveryCount[]): Promise<void> {
