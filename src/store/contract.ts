@@ -146,8 +146,8 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
     crashesMax: number
   }): Promise<readonly SweptEvent[]>
 
-  /** What the workers have handlers for whose hearts have beaten since. */
-  listHandled(deadAfterMs: number): Promise<readonly HandledPattern[]>
+  /** What the workers have handlers for that have a record. A dead one has it until it is swept. */
+  listHandled(): Promise<readonly HandledPattern[]>
   /** Parks events of these topics as `unhandled`, at most `limit` of them, and says which. */
   parkUnhandled(request: {
     kind: DueKind

@@ -166,13 +166,13 @@ export class Upkeep {
    * a handler for is left to that worker.
    */
   async #parkUnhandled(): Promise<void> {
-    const { store, options, takeForeign, handlers } = this.#context
+    const { store, takeForeign, handlers } = this.#context
     if (this.#isParking || handlers.isEmpty) return
     this.#isParking = true
     try {
       const foreign = takeForeign()
       if (foreign.length === 0) return
-      const handled = await store.listHandled(options.deadAfterMs)
+      const handled = await store.listHandled()
       const isHandled = createHandledMatcher(handled)
       const nobodys = foreign.filter(({ source, type }) => !isHandled(source, type))
       for (const kind of new Set(nobodys.map((due) => due.kind))) {

@@ -198,6 +198,22 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       expect(await other.listHearts()).toHaveLength(1)
     })
 
+    // After an outage all hearts are old, and what others can run must not be parked.
+    test('H33: what a worker has handlers for is listed until it is swept, however old its heart is', async () => {
+      const { store, second, database } = await openStore(underTest)
+      const handles = [['stripe', 'invoice.*']] as const
+      await store.beatWorker({ workerId: CRASHED.workerId, slots: 2, handles })
+      const other = await second()
+      await database
+        .query(`update hookonce.workers set beat_at = beat_at - interval '1 hour'`)
+        .catch(() => database.query('update hookonce_workers set heart_at = heart_at - 3600000'))
+
+      expect(await other.listHandled()).toEqual(handles)
+
+      await sweepOthers(other, SWEEP)
+      expect(await other.listHandled()).toEqual([])
+    })
+
     test('a worker that is not named is not swept', async () => {
       const { other } = await openWithCrash()
 

@@ -243,8 +243,8 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
     })
   }
 
-  async listHandled(deadAfterMs: number): Promise<readonly HandledPattern[]> {
-    return this.connections.use(async (connection) => listHandled(connection, deadAfterMs))
+  async listHandled(): Promise<readonly HandledPattern[]> {
+    return this.connections.use(async (connection) => listHandled(connection))
   }
 
   async parkUnhandled(request: {

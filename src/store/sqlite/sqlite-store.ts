@@ -245,8 +245,8 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
     })
   }
 
-  listHandled(deadAfterMs: number): Promise<readonly HandledPattern[]> {
-    return this.connections.read((reader) => listHandled(reader, deadAfterMs))
+  listHandled(): Promise<readonly HandledPattern[]> {
+    return this.connections.read(listHandled)
   }
 
   parkUnhandled(request: {
