@@ -108,7 +108,13 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.#outbox = new Outbox<Tx>({ store, destinations, relay, happenings })
     this.outbox = this.#outbox
     const committedKeys = this.#committedKeys
-    this.#watch = new StoreWatch({ store, committedKeys, happenings, onDue: () => this.#wakeAll() })
+    this.#watch = new StoreWatch({
+      store,
+      committedKeys,
+      happenings,
+      onDue: () => this.#wakeAll(),
+      pauseSending: (reason) => this.#outbox.pauseAll(reason),
+    })
     this.#context = createReceiveContext({
       store,
       open: () => this.#open(),
