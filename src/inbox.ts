@@ -23,12 +23,11 @@ import { unavailable } from './receive/acknowledge.ts'
 import { ByteBudget } from './receive/byte-budget.ts'
 import { CommittedKeys } from './receive/committed-keys.ts'
 import { reportUnread } from './receive/door.ts'
-import { Heartbeat } from './receive/heartbeat.ts'
-import { HistoryWatch } from './receive/history-watch.ts'
 import { DEFAULT_METHODS } from './receive/limits.ts'
 import type { ResolvedReceiveOptions } from './receive/options.ts'
 import { receive } from './receive/receive.ts'
 import type { ReceiveContext } from './receive/receive.ts'
+import { StoreWatch } from './receive/store-watch.ts'
 import { createReceiveContext } from './receive-context.ts'
 import type { Store } from './store/contract.ts'
 import { HappeningEmitter } from './telemetry/emitter.ts'
@@ -74,7 +73,7 @@ export class Inbox<Sources extends SourceMap, Tx>
   readonly #logger: Logger
   readonly #handlers: HandlerRegistry
   readonly #committedKeys: CommittedKeys
-  readonly #heartbeat: Heartbeat
+  readonly #watch: StoreWatch
   readonly #outbox: Outbox<Tx>
   /** Whether handlers have sent something since the relay was last called. */
   #hasEnqueued = false
@@ -108,16 +107,22 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.#notifier = createNotifier(store)
     this.#outbox = new Outbox<Tx>({ store, destinations, relay, happenings })
     this.outbox = this.#outbox
-    const pauseSending = (reason: string) => this.#outbox.pauseAll(reason)
-    const history = new HistoryWatch({ store, happenings, pauseSending })
-    this.#heartbeat = new Heartbeat(store, this.#committedKeys, happenings, history)
+    const committedKeys = this.#committedKeys
+    this.#watch = new StoreWatch({
+      store,
+      committedKeys,
+      happenings,
+      onDue: () => this.#wakeAll(),
+      pauseSending: (reason) => this.#outbox.pauseAll(reason),
+    })
     this.#context = createReceiveContext({
       store,
       open: () => this.#open(),
       sources,
       options: this.receiveOptions,
-      committedKeys: this.#committedKeys,
+      committedKeys,
       happenings,
+      writes: this.#watch.writes,
       onStored: (drafts) => {
         this.#worker?.eventsStored(drafts)
         this.#notifier.notifySoon()
@@ -192,9 +197,9 @@ export class Inbox<Sources extends SourceMap, Tx>
     reportUnread(this.#happenings, sourceName, reason)
   }
 
-  /** Whether a delivery would be taken now: started, not stopping, and the store answered its last heartbeat. */
+  /** Whether a delivery would be taken now: started, not stopping, and the store answers and can write. */
   isReady(): boolean {
-    return this.#state === 'started' && this.#heartbeat.storeIsUp
+    return this.#state === 'started' && this.#watch.isUp
   }
 
   // ── start and stop ───────────────────────────────────────────────────────────────────────────
@@ -235,12 +240,13 @@ export class Inbox<Sources extends SourceMap, Tx>
       await this.#open()
       for (const warning of this.#store.warnings ?? [])
         this.#happenings.emit('store.warning', { warning })
-      await this.#heartbeat.start()
-      if (this.#workerOptions !== undefined || this.#outbox.hasRelay) await this.#listen()
+      await this.#watch.start()
+      if (this.#workerOptions !== undefined || this.#outbox.hasRelay)
+        this.#stopListening = await this.#store.listen(() => this.#wakeOwn())
       if (this.#workerOptions !== undefined) await this.#startWorker(this.#workerOptions)
       this.#outbox.start()
     } catch (error) {
-      this.#heartbeat.stop()
+      await this.#watch.stop()
       await this.#stopListening()
       if (this.#state === 'started') this.#state = 'made'
       throw error
@@ -259,8 +265,12 @@ export class Inbox<Sources extends SourceMap, Tx>
     // In this order: until its last handler has returned, a worker may give the relay something to send.
     if (this.#worker !== undefined) await inTime(this.#worker.stop())
     await inTime(this.#outbox.stop())
-    this.#heartbeat.stop()
-    const goodbyes = [this.#notifier.stop(), this.#stopListening(), this.#context.counter.flush()]
+    const goodbyes = [
+      this.#watch.stop(),
+      this.#notifier.stop(),
+      this.#stopListening(),
+      this.#context.counter.flush(),
+    ]
     await atMost(GOODBYE_MS, Promise.allSettled(goodbyes))
     await atMost(GOODBYE_MS, this.#store.close())
     this.#state = 'stopped'
@@ -278,13 +288,6 @@ export class Inbox<Sources extends SourceMap, Tx>
       throw error
     })
     return this.#opening
-  }
-
-  async #listen(): Promise<void> {
-    this.#stopListening = await this.#store.listen(() => {
-      this.#worker?.wake()
-      this.#outbox.wake()
-    })
   }
 
   async #startWorker(options: ResolvedWorkerOptions): Promise<void> {
@@ -309,6 +312,16 @@ export class Inbox<Sources extends SourceMap, Tx>
 
   protected override handlersChanged(): void {
     this.#worker?.handlersChanged()
+  }
+
+  #wakeOwn(): void {
+    this.#worker?.wake()
+    this.#outbox.wake()
+  }
+
+  #wakeAll(): void {
+    this.#wakeOwn()
+    this.#notifier.notifySoon()
   }
 
   /** After a COMMIT of handlers that have sent something. */

@@ -7,6 +7,7 @@ import type { CommittedKeys } from './receive/committed-keys.ts'
 import { DeliveryCounter } from './receive/delivery-counter.ts'
 import type { ResolvedReceiveOptions } from './receive/options.ts'
 import type { ReceiveContext } from './receive/receive.ts'
+import type { WriteCheck } from './receive/write-check.ts'
 import type { Store } from './store/contract.ts'
 import type { HappeningEmitter } from './telemetry/emitter.ts'
 
@@ -18,6 +19,8 @@ export interface ReceivingParts {
   readonly options: ResolvedReceiveOptions
   readonly committedKeys: CommittedKeys
   readonly happenings: HappeningEmitter
+  /** Is told how recordings went. */
+  readonly writes: Pick<WriteCheck, 'recorded' | 'failed'>
   /** These were stored, and can run. */
   readonly onStored: (drafts: readonly EventDraft[]) => void
   /** Something that was stored before can run now. */
@@ -26,11 +29,12 @@ export interface ReceivingParts {
 
 /** What `receive` works with, for the lifetime of an inbox. */
 export function createReceiveContext(parts: ReceivingParts): ReceiveContext {
-  const { store, open, sources, options, committedKeys, happenings, onStored, onDue } = parts
+  const { store, open, sources, options, committedKeys, happenings, writes, onStored, onDue } =
+    parts
   return {
     sources,
     options,
-    batcher: new Batcher(createRecordingStore(store, open), options),
+    batcher: new Batcher(createRecordingStore(store, open, writes), options),
     committedKeys,
     counter: new DeliveryCounter(store),
     outcomes: new OutcomeWaiter({
@@ -45,12 +49,23 @@ export function createReceiveContext(parts: ReceivingParts): ReceiveContext {
 }
 
 /** The store, opened by the first batch if nobody else has. */
-function createRecordingStore(store: Store<unknown>, open: () => Promise<void>): RecordingStore {
+function createRecordingStore(
+  store: Store<unknown>,
+  open: () => Promise<void>,
+  writes: ReceivingParts['writes'],
+): RecordingStore {
   return {
     recordConcurrency: store.recordConcurrency,
     recordEvents: async (drafts, options) => {
       await open()
-      return store.recordEvents(drafts, options)
+      try {
+        const recorded = await store.recordEvents(drafts, options)
+        writes.recorded()
+        return recorded
+      } catch (error) {
+        writes.failed(drafts[0], error)
+        throw error
+      }
     },
     // Asked only while a handler or a batch is on its way, so the store is open.
     ...(store.findKnown !== undefined && { findKnown: store.findKnown.bind(store) }),

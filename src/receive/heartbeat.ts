@@ -4,6 +4,7 @@ import type { Store } from '../store/contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { CommittedKeys } from './committed-keys.ts'
 import type { HistoryWatch } from './history-watch.ts'
+import type { StoreHealth } from './store-health.ts'
 
 const BEAT_MS = 1_000
 /** Three beats may be missed: a busy event loop is no reason to send a storm to the database. */
@@ -12,38 +13,37 @@ const SKEW_MS_MAX = 30_000
 /** What is lost is always what came last, so a few of those tell. */
 const LATEST = 10
 
-/** Asks the store once a second whether what this process remembers still holds, and notices when it is away. */
+export interface HeartbeatContext {
+  readonly store: Pick<Store<unknown>, 'beat'>
+  readonly committedKeys: CommittedKeys
+  readonly happenings: HappeningEmitter
+  readonly health: StoreHealth
+  readonly history: HistoryWatch
+}
+
+/** Asks the store once a second whether what this process remembers still holds, and so whether it answers. */
 export class Heartbeat {
   readonly #store: Pick<Store<unknown>, 'beat'>
   readonly #committedKeys: CommittedKeys
   readonly #happenings: HappeningEmitter
+  readonly #health: StoreHealth
   readonly #history: HistoryWatch
   #since: Date | undefined
-  #downSince: number | undefined
   #skewReportedAt = -Infinity
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
-  #skewMs = 0
 
-  constructor(
-    store: Pick<Store<unknown>, 'beat'>,
-    committedKeys: CommittedKeys,
-    happenings: HappeningEmitter,
-    history: HistoryWatch,
-  ) {
+  constructor({ store, committedKeys, happenings, health, history }: HeartbeatContext) {
     this.#store = store
     this.#committedKeys = committedKeys
     this.#happenings = happenings
+    this.#health = health
     this.#history = history
   }
 
-  /** Whether the last beat was answered. `false` before the first. */
-  get storeIsUp(): boolean {
-    return this.#since !== undefined && this.#downSince === undefined
-  }
-
-  get skewMs(): number {
-    return this.#skewMs
+  /** Whether a beat was ever answered. */
+  get hasBeaten(): boolean {
+    return this.#since !== undefined
   }
 
   /** Beats once, then once a second until stopped. Rejects if the first beat fails. */
@@ -58,18 +58,11 @@ export class Heartbeat {
     clearTimeout(this.#timer)
   }
 
-  /** Something else noticed that the store is away, or back. */
-  noticeDown(error: Error): void {
-    if (this.#downSince !== undefined) return
-    this.#downSince = performance.now()
-    this.#happenings.emit('store.unavailable', { error })
-  }
-
   #schedule(): void {
     if (this.#isStopped) return
     this.#timer = setTimeout(() => {
       this.#beat()
-        .catch((error: unknown) => this.noticeDown(asError(error)))
+        .catch((error: unknown) => this.#health.fails('read', asError(error)))
         .finally(() => this.#schedule())
     }, BEAT_MS).unref()
   }
@@ -81,7 +74,7 @@ export class Heartbeat {
     await this.#history.check(beat, this.#latest(beat.epoch))
     this.#since = beat.now
     this.#committedKeys.confirm(beat, { askedAt, validMs: VALID_MS })
-    this.#noticeUp()
+    this.#health.works('read')
     this.#noticeSkew(beat.skewMs)
   }
 
@@ -90,16 +83,8 @@ export class Heartbeat {
     return epoch === this.#committedKeys.epoch ? [] : this.#committedKeys.latest(LATEST)
   }
 
-  #noticeUp(): void {
-    if (this.#downSince === undefined) return
-    const downMs = Math.round(performance.now() - this.#downSince)
-    this.#downSince = undefined
-    this.#happenings.emit('store.available', { downMs })
-  }
-
   /** Said once a minute: with a wrong clock every signature with a timestamp looks stale. */
   #noticeSkew(skewMs: number): void {
-    this.#skewMs = skewMs
     if (Math.abs(skewMs) <= SKEW_MS_MAX) return
     if (performance.now() - this.#skewReportedAt < 60_000) return
     this.#skewReportedAt = performance.now()

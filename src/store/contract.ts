@@ -10,7 +10,8 @@
  *   nobody can tell. It never waits for a handler's transaction in order to answer a duplicate.
  * - What a handler writes through its `tx` and what `settle` writes become visible together or not
  *   at all.
- * - Times that decide anything (what is due, who is dead) are the database's.
+ * - Times that decide what is due are the database's. Who is dead is decided by those who watch
+ *   (`work/heart-watch.ts`): a store tells where a heart stands, and not for how long.
  *
  * @module
  */
@@ -81,6 +82,17 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
    */
   beat(since: Date | undefined): Promise<Beat>
 
+  /**
+   * Writes down the database's time, and finds out whether its clock was set back since it was written last.
+   * Then everything that waits is moved by as much: it waits as long as it would have.
+   *
+   * Once a second for all processes together is enough. With `always` it is written in any case, to see whether
+   * the store can write; only while a handler of this process has the store's only writer it is not.
+   *
+   * @throws StoreUnavailableError
+   */
+  keepClock(options: { always: boolean }): Promise<ClockKept>
+
   /** Adds to the delivery counts. Best effort: called after the answers have left. */
   countDeliveries(counts: readonly DeliveryCount[]): Promise<void>
 
@@ -122,19 +134,20 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
   beatWorker(beat: WorkerBeat): Promise<void>
   /** Removes the worker's records. Leases that it still has are then a dead worker's. */
   removeWorker(workerId: string): Promise<void>
+  /** The hearts of all workers that have a record or a lease, as they stand now. */
+  listHearts(): Promise<readonly Heart[]>
   /**
-   * Finds workers whose heart stopped and counts a crash on what they were running: an event with
-   * `crashesMax` crashes is settled `dead: crashed`, the others become suspects that run alone.
-   * Leases of such workers are taken from them, and their events are due at once.
+   * Counts a crash on what these workers were running: an event with `crashesMax` crashes is settled
+   * `dead: crashed`, the others become suspects that run alone. Their leases are taken from them, and the
+   * events are due at once. A worker whose heart has moved since it was listed is left alone.
    */
   sweepWorkers(options: {
-    deadAfterMs: number
+    stopped: readonly Heart[]
     crashesMax: number
-    me: string
   }): Promise<readonly SweptEvent[]>
 
-  /** What the workers have handlers for whose hearts have beaten since. */
-  listHandled(deadAfterMs: number): Promise<readonly HandledPattern[]>
+  /** What the workers have handlers for that have a record. A dead one has it until it is swept. */
+  listHandled(): Promise<readonly HandledPattern[]>
   /** Parks events of these topics as `unhandled`, at most `limit` of them, and says which. */
   parkUnhandled(request: {
     kind: DueKind
@@ -192,6 +205,13 @@ export interface HistoryPoint {
   readonly id: string
   /** Whether COMMIT waits for a standby, which can then be promoted without a loss. */
   readonly isReplicated: boolean
+}
+
+export interface ClockKept {
+  /** Whether anything was written. */
+  readonly isWritten: boolean
+  /** By how much the clock was found to be set back, and corrected for; 0 when it was not. */
+  readonly wentBackMs: number
 }
 
 export interface DeliveryCount {
@@ -264,6 +284,15 @@ export interface RunningEvent {
   readonly eventId: EventId
   /** Which attempt is about to run; a crash is counted only while the queue still says so. */
   readonly attempt: number
+}
+
+/** Where a worker's heart stood when it was looked at. */
+export interface Heart {
+  readonly workerId: string
+  /** Another text after every beat; to be compared and nothing else. */
+  readonly beat: string
+  /** Dead whatever its heart says: its process is gone from this machine, or it has leases and no record. */
+  readonly isGone: boolean
 }
 
 export interface SweptEvent {

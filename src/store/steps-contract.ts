@@ -5,8 +5,8 @@
  *
  * - A lease is committed before anything runs under it. Its token comes from the database and is larger
  *   than every token before it.
- * - A lease lives as long as its worker's heart beats by the database's clock (`beatWorker`). `sweepWorkers`
- *   takes the leases of the dead, counts the crash and makes the events due.
+ * - A lease lives as long as its worker's heart beats (`beatWorker`). `sweepWorkers` takes the leases of the
+ *   dead, counts the crash and makes the events due.
  * - Whatever is written under a lease is written only while the queue still has its token, and in the
  *   transaction that asked: a worker that was thought dead and comes back changes nothing.
  *
@@ -58,13 +58,6 @@ export interface StepsStore<Tx> {
    * events no attempt. Leases younger than their `leaseMs` are left alone; their answer may be on its way.
    */
   releaseForgotten(workerId: string, known: readonly number[]): Promise<number>
-
-  /**
-   * Finds out whether the database's clock was set back: by hearts that beat in its future, or by events that
-   * were never tried and are due there. Then hearts count as having beaten now, or their leases would outlive
-   * them by as much; events that were never tried are due; and messages wait as long as they were to, from now.
-   */
-  correctClock(toleranceMs: number): Promise<boolean>
 
   /** The steps of an event's run, in the order they began; of its latest run where none is given. */
   listSteps(eventId: EventId, run?: number): Promise<readonly StepRecord[]>

@@ -133,7 +133,7 @@ export interface Happenings {
 
   /**
    * The worker's heart stood still for longer than `deadAfterMs`: its event loop was blocked, its machine
-   * slept, or the database was away. Others may have taken its leases.
+   * slept, or the database was away. Others may have taken its leases, unless they were without it as well.
    */
   'worker.late': {
     readonly workerId: string
@@ -142,6 +142,7 @@ export interface Happenings {
   }
 
   'store.commit-unknown': { readonly error: Error }
+  /** It does not answer or cannot write. Told once for each outage. */
   'store.unavailable': { readonly error: Error }
   'store.available': { readonly downMs: number }
   /**
@@ -182,8 +183,8 @@ export interface Happenings {
   /** The work is done and marked, but its result is not kept. */
   'guard.result-dropped': AboutGuarded & { readonly reason: string }
 
-  /** The database's clock was set back: hearts, and times that are due in its future, were corrected. */
-  'clock.went-back': { readonly workerId: string }
+  /** The database's clock was set back, by about as much: what waits was moved along with it. */
+  'clock.went-back': { readonly backMs: number }
   'source.warning': { readonly source: string; readonly warning: string }
 }
 

@@ -60,8 +60,9 @@ export interface WorkerOptions {
    */
   readonly stepsMax?: number
   /**
-   * How long a worker's heart may stand still before others take it for dead and count a crash on what
-   * it was running. Its transactions are rolled back by then in any case, unless the process is frozen.
+   * How long others watch a worker's heart stand still before they take it for dead and count a crash on
+   * what it was running. Its transactions are rolled back by then in any case, unless the process is frozen.
+   * Time in which those who watch cannot reach the database does not count.
    *
    * It is also how long a lease is good for: a worker that stands still for longer, because its event loop is
    * blocked or its machine sleeps, loses the events of step handlers to others, and can write nothing more

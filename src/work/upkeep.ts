@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { asError } from '../errors.ts'
 import type { Topic } from '../model/topic.ts'
-import type { DueKind, DueTopic, HandledPattern, Store } from '../store/contract.ts'
+import type { DueKind, DueTopic, HandledPattern, Heart, Store } from '../store/contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { HandlerRegistry } from './handlers.ts'
+import { HeartWatch } from './heart-watch.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { createMatcher } from './type-matcher.ts'
 
@@ -12,8 +13,8 @@ export interface UpkeepContext {
     Store<unknown>,
     | 'beatWorker'
     | 'removeWorker'
+    | 'listHearts'
     | 'sweepWorkers'
-    | 'correctClock'
     | 'releaseForgotten'
     | 'listHandled'
     | 'parkUnhandled'
@@ -46,6 +47,7 @@ const PARK_BATCH = 500
  */
 export class Upkeep {
   readonly #context: UpkeepContext
+  readonly #hearts: HeartWatch
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #running = new Set<Promise<void>>()
   #isStopped = false
@@ -54,6 +56,7 @@ export class Upkeep {
 
   constructor(context: UpkeepContext) {
     this.#context = context
+    this.#hearts = new HeartWatch(context.workerId, context.options.deadAfterMs)
   }
 
   /** The first heartbeat must succeed: without a record no crash of this worker could be counted. */
@@ -63,7 +66,10 @@ export class Upkeep {
     await this.#beat()
     const beatMs = Math.max(100, Math.min(1_000, Math.floor(options.deadAfterMs / 5)))
     this.#repeat('show that it lives', beatMs, () => this.#beat())
-    this.#repeat('look for dead workers', Math.floor(options.deadAfterMs / 2), () => this.#sweep())
+    this.#repeat('look for dead workers', this.#hearts.lookMs, () => this.#sweep())
+    this.#repeat('release leases that it does not know', Math.floor(options.deadAfterMs / 2), () =>
+      this.#releaseForgotten(),
+    )
     this.#repeat('wake unhandled events', UNHANDLED_MS, () => this.#wakeUnhandled())
     this.#repeat('park unhandled events', PARK_MS, () => this.#parkUnhandled())
     this.#repeat('keep the tables in shape', MAINTAIN_MS, () => store.maintain())
@@ -129,16 +135,26 @@ export class Upkeep {
   }
 
   async #sweep(): Promise<void> {
-    const { store, options, workerId, happenings, onWoken, tokens } = this.#context
-    const { deadAfterMs, crashesMax } = options
-    if (await store.correctClock(deadAfterMs)) {
-      happenings.emit('clock.went-back', { workerId })
-      onWoken()
-    }
-    if ((await store.releaseForgotten(workerId, tokens())) > 0) onWoken()
-    const swept = await store.sweepWorkers({ deadAfterMs, crashesMax, me: workerId })
+    const { store, options, happenings, onWoken } = this.#context
+    const stopped = this.#hearts.look(await this.#listHearts())
+    if (stopped.length === 0) return
+    const swept = await store.sweepWorkers({ stopped, crashesMax: options.crashesMax })
     for (const crashed of swept) happenings.emit('event.crashed', crashed)
     if (swept.length > 0) onWoken()
+  }
+
+  async #listHearts(): Promise<readonly Heart[]> {
+    try {
+      return await this.#context.store.listHearts()
+    } catch (error) {
+      this.#hearts.beginAnew()
+      throw error
+    }
+  }
+
+  async #releaseForgotten(): Promise<void> {
+    const { store, workerId, onWoken, tokens } = this.#context
+    if ((await store.releaseForgotten(workerId, tokens())) > 0) onWoken()
   }
 
   /**
@@ -146,13 +162,13 @@ export class Upkeep {
    * a handler for is left to that worker.
    */
   async #parkUnhandled(): Promise<void> {
-    const { store, options, takeForeign, handlers } = this.#context
+    const { store, takeForeign, handlers } = this.#context
     if (this.#isParking || handlers.isEmpty) return
     this.#isParking = true
     try {
       const foreign = takeForeign()
       if (foreign.length === 0) return
-      const handled = await store.listHandled(options.deadAfterMs)
+      const handled = await store.listHandled()
       const isHandled = createHandledMatcher(handled)
       const nobodys = foreign.filter(({ source, type }) => !isHandled(source, type))
       for (const kind of new Set(nobodys.map((due) => due.kind))) {

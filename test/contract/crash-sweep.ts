@@ -6,16 +6,17 @@ import {
   claim,
   dead,
   done,
+  moveHeart,
   nextDueInMs,
   recordOne,
   retryIn,
   runOne,
+  sweepOthers,
 } from '../support/store-steps.ts'
 
 const CRASHED = { workerId: 'worker-1', slot: 0 }
 const LIVING = { workerId: 'worker-2', slot: 0 }
-/** With no grace at all, every worker but the one that sweeps counts as dead. */
-const SWEEP = { deadAfterMs: 0, crashesMax: 3, me: LIVING.workerId }
+const SWEEP = { crashesMax: 3, me: LIVING.workerId }
 
 /** What every store must do about workers that die. A crash leaves behind a list of running events. */
 export function crashSweepContract(underTest: StoreUnderTest): void {
@@ -71,7 +72,7 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
     test('a sweep counts a crash on what a dead worker was running, and makes it a suspect', async () => {
       const { other, eventId } = await openWithCrash()
 
-      const swept = await other.sweepWorkers(SWEEP)
+      const swept = await sweepOthers(other, SWEEP)
 
       expect(swept).toEqual([{ eventId, crashes: 1, dead: false, workerId: CRASHED.workerId }])
       expect(await other.claimGroup(aClaim({ slot: LIVING, kind: 'fresh' }))).toBeUndefined()
@@ -84,9 +85,9 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       const { other, store, eventId } = await openWithCrash()
 
       const counted = await Promise.all([
-        other.sweepWorkers(SWEEP),
-        store.sweepWorkers({ ...SWEEP, me: 'worker-3' }),
-        other.sweepWorkers(SWEEP),
+        sweepOthers(other, SWEEP),
+        sweepOthers(store, { ...SWEEP, me: 'worker-3' }),
+        sweepOthers(other, SWEEP),
       ])
 
       expect(counted.flat()).toHaveLength(1)
@@ -102,7 +103,7 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
         [first, next].map(({ eventId }) => ({ eventId, attempt: 1 })),
       )
       const other = await second()
-      expect(await other.sweepWorkers(SWEEP)).toHaveLength(2)
+      expect(await sweepOthers(other, SWEEP)).toHaveLength(2)
 
       const group = await claim(other, { slot: LIVING, kind: 'suspect', limit: 10 })
 
@@ -118,7 +119,7 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       const { other, store, eventId } = await openWithCrash()
       const crash = { attempt: 1, reason: 'crashed' }
 
-      await other.sweepWorkers({ ...SWEEP, crashesMax: 2 })
+      await sweepOthers(other, { ...SWEEP, crashesMax: 2 })
 
       expect(await other.findOutcome(eventId)).toMatchObject({ attempts: 0 })
       expect(await other.findEvent(eventId)).toMatchObject({
@@ -129,7 +130,7 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       })
 
       await store.announce(CRASHED, [{ eventId, attempt: 1 }])
-      await other.sweepWorkers({ ...SWEEP, crashesMax: 2 })
+      await sweepOthers(other, { ...SWEEP, crashesMax: 2 })
 
       expect(await other.findEvent(eventId)).toMatchObject({
         state: 'dead',
@@ -146,7 +147,7 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       await store.announce(CRASHED, [{ eventId, attempt: 2 }])
       const other = await second()
 
-      await other.sweepWorkers({ ...SWEEP, crashesMax: 1 })
+      await sweepOthers(other, { ...SWEEP, crashesMax: 1 })
 
       expect(await other.findEvent(eventId)).toMatchObject({
         state: 'dead',
@@ -161,10 +162,10 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
 
     test('an event that crashed its worker too often is dead', async () => {
       const { other, store, eventId } = await openWithCrash()
-      await other.sweepWorkers({ ...SWEEP, crashesMax: 2 })
+      await sweepOthers(other, { ...SWEEP, crashesMax: 2 })
       await store.announce(CRASHED, [{ eventId, attempt: 1 }])
 
-      const swept = await other.sweepWorkers({ ...SWEEP, crashesMax: 2 })
+      const swept = await sweepOthers(other, { ...SWEEP, crashesMax: 2 })
 
       expect(swept).toEqual([{ eventId, crashes: 2, dead: true, workerId: CRASHED.workerId }])
       expect(await other.findEvent(eventId)).toMatchObject({
@@ -178,16 +179,45 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
 
     test('a worker whose heart beats is left alone', async () => {
       const { other, store, eventId } = await openWithCrash()
-      await store.beatWorker({ workerId: CRASHED.workerId, slots: 1, handles: [] })
+      const stopped = await other.listHearts()
+      await moveHeart(store, CRASHED.workerId)
 
-      expect(await other.sweepWorkers({ ...SWEEP, deadAfterMs: 3_600_000 })).toEqual([])
+      expect(await other.sweepWorkers({ stopped, crashesMax: 3 })).toEqual([])
       expect(await other.findEvent(eventId)).toMatchObject({ state: 'running' })
     })
 
-    test('a worker does not sweep itself', async () => {
-      const { store } = await openWithCrash()
+    test('a heart stands elsewhere after every beat, and where it stood without one', async () => {
+      const { store, other } = await openWithCrash()
+      await store.beatWorker({ workerId: CRASHED.workerId, slots: 2, handles: [] })
+      const first = await other.listHearts()
+      expect(await other.listHearts()).toEqual(first)
+      expect(first).toMatchObject([{ workerId: CRASHED.workerId, isGone: false }])
 
-      expect(await store.sweepWorkers({ ...SWEEP, me: CRASHED.workerId })).toEqual([])
+      await moveHeart(store, CRASHED.workerId)
+      expect(await other.listHearts()).not.toEqual(first)
+      expect(await other.listHearts()).toHaveLength(1)
+    })
+
+    // After an outage all hearts are old, and what others can run must not be parked.
+    test('H33: what a worker has handlers for is listed until it is swept, however old its heart is', async () => {
+      const { store, second, database } = await openStore(underTest)
+      const handles = [['stripe', 'invoice.*']] as const
+      await store.beatWorker({ workerId: CRASHED.workerId, slots: 2, handles })
+      const other = await second()
+      await database
+        .query(`update hookonce.workers set beat_at = beat_at - interval '1 hour'`)
+        .catch(() => database.query('update hookonce_workers set heart_at = heart_at - 3600000'))
+
+      expect(await other.listHandled()).toEqual(handles)
+
+      await sweepOthers(other, SWEEP)
+      expect(await other.listHandled()).toEqual([])
+    })
+
+    test('a worker that is not named is not swept', async () => {
+      const { other } = await openWithCrash()
+
+      expect(await other.sweepWorkers({ stopped: [], crashesMax: 3 })).toEqual([])
     })
 
     test('no crash is counted on an event that was settled since', async () => {
@@ -195,7 +225,7 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       await runOne(store, done, { slot: CRASHED })
       await store.announce(CRASHED, [{ eventId, attempt: 1 }])
 
-      expect(await other.sweepWorkers(SWEEP)).toEqual([])
+      expect(await sweepOthers(other, SWEEP)).toEqual([])
       expect(await other.findEvent(eventId)).toMatchObject({ state: 'done' })
     })
 
@@ -204,7 +234,7 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       await runOne(store, retryIn(0), { slot: CRASHED })
       await store.announce(CRASHED, [{ eventId, attempt: 1 }])
 
-      expect(await other.sweepWorkers(SWEEP)).toEqual([])
+      expect(await sweepOthers(other, SWEEP)).toEqual([])
       expect(await other.findEvent(eventId)).toMatchObject({
         state: 'ready',
         crashes: 0,
@@ -218,12 +248,12 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
 
       await store.removeWorker(CRASHED.workerId)
 
-      expect(await other.sweepWorkers(SWEEP)).toEqual([])
+      expect(await sweepOthers(other, SWEEP)).toEqual([])
     })
 
     test('a swept worker that was alive after all beats on', async () => {
       const { store, other, eventId } = await openWithCrash()
-      await other.sweepWorkers(SWEEP)
+      await sweepOthers(other, SWEEP)
 
       await store.beatWorker({ workerId: CRASHED.workerId, slots: 2, handles: [] })
       const group = await claim(store, { slot: { ...CRASHED, slot: 1 }, kind: 'suspect' })

@@ -11,12 +11,11 @@ import {
 } from '../support/lease-steps.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
-import { claim, done, nextDueInMs, recordOne } from '../support/store-steps.ts'
+import { claim, done, nextDueInMs, recordOne, sweepOthers } from '../support/store-steps.ts'
 
 const ME = 'worker-1'
 const OTHER = 'worker-2'
-const SWEEP = { deadAfterMs: 0, crashesMax: 3, me: OTHER }
-const A_YEAR_MS = 31_536_000_000
+const SWEEP = { crashesMax: 3, me: OTHER }
 
 /** What every store must do about leases: taking, keeping and losing them. */
 export function leasesContract(underTest: StoreUnderTest): void {
@@ -109,7 +108,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       const other = await second()
       await other.beatWorker({ workerId: OTHER, slots: 1, handles: [] })
 
-      expect(await other.sweepWorkers(SWEEP)).toEqual([
+      expect(await sweepOthers(other, SWEEP)).toEqual([
         { eventId, crashes: 1, dead: false, workerId: ME },
       ])
 
@@ -121,13 +120,21 @@ export function leasesContract(underTest: StoreUnderTest): void {
       ])
     })
 
-    test('C08: a lease is taken by the database’s clock and by nothing else', async () => {
-      const { store, second } = await openStore(underTest)
+    test('C08: a lease is taken only from a worker whose heart has not moved since it was looked at', async () => {
+      const { store, second, database } = await openStore(underTest)
       await recordOne(store, anEventDraft())
-      await leaseOne(store)
+      const leased = await leaseOne(store)
       const other = await second()
+      const stopped = await other.listHearts()
+      // An hour back, as after a clock was set: it is another beat all the same.
+      await database
+        .query(`update hookonce.workers set beat_at = beat_at - interval '1 hour'`)
+        .catch(() => database.query('update hookonce_workers set heart_at = heart_at - 3600000'))
 
-      expect(await other.sweepWorkers({ ...SWEEP, deadAfterMs: A_YEAR_MS })).toEqual([])
+      expect(await other.sweepWorkers({ stopped, crashesMax: 3 })).toEqual([])
+      expect(await store.settleLeased([{ lease: leased.lease, settlement: done(leased) }])).toEqual(
+        [true],
+      )
     })
 
     test('a worker that sweeps does not take its own leases', async () => {
@@ -135,7 +142,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       await recordOne(store, anEventDraft())
       await leaseOne(store)
 
-      expect(await store.sweepWorkers({ ...SWEEP, me: ME })).toEqual([])
+      expect(await sweepOthers(store, { ...SWEEP, me: ME })).toEqual([])
     })
 
     test('C06: a sweep changes nothing about an event that was settled before', async () => {
@@ -147,7 +154,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
         [true],
       )
 
-      expect(await other.sweepWorkers(SWEEP)).toEqual([])
+      expect(await sweepOthers(other, SWEEP)).toEqual([])
       expect(await other.findEvent(eventId)).toMatchObject({ state: 'done', failures: [] })
     })
 
@@ -161,9 +168,9 @@ export function leasesContract(underTest: StoreUnderTest): void {
       const [again] = await other.leaseDue(request({ workerId: OTHER }))
 
       // Whose worker has beaten is left alone; the first one's stopped heart is nobody's lease any more.
-      expect(await store.sweepWorkers({ ...SWEEP, me: 'worker-3', deadAfterMs: 60_000 })).toEqual(
-        [],
-      )
+      const hearts = await store.listHearts()
+      const stopped = hearts.filter(({ workerId }) => workerId === ME)
+      expect(await store.sweepWorkers({ stopped, crashesMax: 3 })).toEqual([])
       expect(await other.settleLeased([{ lease: again!.lease, settlement: done(again!) }])).toEqual(
         [true],
       )
@@ -175,7 +182,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       await leaseOne(store)
       const other = await second()
 
-      expect(await other.sweepWorkers({ ...SWEEP, crashesMax: 1 })).toMatchObject([{ dead: true }])
+      expect(await sweepOthers(other, { ...SWEEP, crashesMax: 1 })).toMatchObject([{ dead: true }])
       expect(await other.findEvent(eventId)).toMatchObject({
         state: 'dead',
         reason: 'crashed',
@@ -189,7 +196,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       for (const key of ['a', 'b', 'c']) await recordOne(store, anEventDraft({ key }))
       await makeLeasable(store)
       await leaseAll(store)
-      await other.sweepWorkers(SWEEP)
+      await sweepOthers(other, SWEEP)
       await recordOne(store, anEventDraft({ key: 'fresh' }))
       await makeLeasable(store)
       await other.beatWorker({ workerId: OTHER, slots: 1, handles: [] })
@@ -221,7 +228,9 @@ export function leasesContract(underTest: StoreUnderTest): void {
       await leaseOne(store)
       await store.removeWorker(ME)
 
-      expect(await other.sweepWorkers({ ...SWEEP, deadAfterMs: 60_000 })).toMatchObject([
+      const stopped = (await other.listHearts()).filter(({ isGone }) => isGone)
+      expect(stopped).toHaveLength(1)
+      expect(await other.sweepWorkers({ stopped, crashesMax: 3 })).toMatchObject([
         { eventId, workerId: ME },
       ])
     })

@@ -11,7 +11,7 @@ import { anEventDraft } from '../support/builders.ts'
 import { leaseOne } from '../support/lease-steps.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
-import { recordOne } from '../support/store-steps.ts'
+import { recordOne, sweepOthers } from '../support/store-steps.ts'
 
 const WRITE = 'insert into effects (event_key, note) values ($1, $2)'
 const OTHER = 'worker-2'
@@ -29,7 +29,7 @@ export function stepsContract(underTest: StoreUnderTest): void {
 
     /** Another worker has found this one dead. */
     async function takeOver(store: Store<QueryTx>): Promise<void> {
-      await store.sweepWorkers({ deadAfterMs: 0, crashesMax: 9, me: OTHER })
+      await sweepOthers(store, { crashesMax: 9, me: OTHER })
     }
 
     test('what a step writes and its result become visible together', async () => {

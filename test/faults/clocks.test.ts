@@ -14,10 +14,11 @@ import { accept } from '../support/faults/fault-inbox.ts'
 import { forSteps } from '../support/faults/fault-sources.ts'
 import { AT_ONCE, openOutbox } from '../support/faults/outbox-under-fault.ts'
 import { post } from '../support/faults/post.ts'
+import type { Script } from '../support/faults/scripted-handler.ts'
 import type { ScriptedStep, StepScript } from '../support/faults/scripted-steps.ts'
 import { startSubject } from '../support/faults/start-subjects.ts'
 import { openScene, SOON } from '../support/faults/steps-scene.ts'
-import type { SpawnOptions, Subject } from '../support/faults/subject.ts'
+import type { SpawnOptions, Subject, SubjectKind } from '../support/faults/subject.ts'
 import type { SubjectConfig } from '../support/faults/subject-messages.ts'
 import { hasNoBinaries } from '../support/postgres/find-binaries.ts'
 import { startPostgres } from '../support/postgres/start-postgres.ts'
@@ -97,7 +98,7 @@ describe.each(ENGINES)('a clock that is set while they work, on %s', (engine) =>
   test.skipIf(cannotSet)(
     'C10: an hour back: nothing stands still for that long, and somebody says so',
     async () => {
-      const { clock, database, deliver, start } = await openClocked(engine)
+      const { clock, database, deliver, receiver, start } = await openClocked(engine)
       // It has room for one, so that the other waits; a second worker comes when the clock has been set.
       const first = await start({ worker: { ...STEADY, stepsMax: 1 } })
       await deliver('held', { first: [['reach', 'inside']], steps: [['tx', 'a']] })
@@ -109,10 +110,9 @@ describe.each(ENGINES)('a clock that is set while they work, on %s', (engine) =>
       await second.untilHappened('event.done', 'waiting')
       await deliver('after', { steps: [['tx', 'a']] })
       await second.untilHappened('event.done', 'after')
-      await Promise.race([
-        first.untilHappened('clock.went-back'),
-        second.untilHappened('clock.went-back'),
-      ])
+      await Promise.race(
+        [receiver, first, second].map((each) => each.untilHappened('clock.went-back')),
+      )
       expect(second.countHappened('event.crashed')).toBe(0)
 
       await first.kill()
@@ -125,8 +125,9 @@ describe.each(ENGINES)('a clock that is set while they work, on %s', (engine) =>
   test.skipIf(cannotSet)(
     'C10: an hour back while nobody is at work: what was stored before runs all the same',
     async () => {
-      const { clock, database, deliver, start } = await openClocked(engine)
+      const { clock, database, deliver, receiver, start } = await openClocked(engine)
       await deliver('before', { steps: [['tx', 'a']] })
+      await receiver.kill()
 
       clock.set(-HOUR_MS)
       const worker = await start({ worker: STEADY })
@@ -138,37 +139,65 @@ describe.each(ENGINES)('a clock that is set while they work, on %s', (engine) =>
   )
 
   test.skipIf(cannotSet)(
-    'C10: an hour ahead: what runs is taken over once at most, and its effects happen once',
+    'C10: an hour back, time and again: a message that waits for three seconds is sent, by relays alone',
+    async () => {
+      const { clock, deliver, receiver, start } = await openClocked(engine)
+      const sink = await startSink()
+      const config = { sink: { url: sink.url, allow: ['127.0.0.1'] } }
+      const relay = await start({ ...config, relay: {} }, 'relay')
+      for (let times = 1; times <= 4; times += 1) {
+        const writer = await start({ ...config, worker: STEADY }, 'worker', 'groups')
+        await deliver(`evt_${times}`, { steps: [['send', 3_000]] })
+        await writer.untilHappened('event.done', `evt_${times}`)
+        await writer.kill()
+
+        clock.set(-times * HOUR_MS)
+        await sink.untilRequests(times)
+      }
+      expect(
+        relay.countHappened('clock.went-back') + receiver.countHappened('clock.went-back'),
+      ).toBe(4)
+    },
+    300_000,
+  )
+
+  test.skipIf(cannotSet)(
+    'C10: an hour ahead: nothing is taken from a worker that lives, and one that dies is found as before',
     async () => {
       const { clock, database, deliver, start } = await openClocked(engine)
       const keys = Array.from({ length: 10 }, (_, i) => `evt_${i}`)
-      const steps: readonly ScriptedStep[] = [
+      const first: readonly ScriptedStep[] = [
         ['tx', 'a'],
         ['reach', 'inside'],
         ['tx', 'b'],
       ]
-      const first = await start({ worker: { ...STEADY, deadAfterMs: 60_000 } })
-      for (const key of keys) await deliver(key, { first: steps, steps: [steps[0]!, steps[2]!] })
-      await Promise.all(keys.map((key) => first.untilReached(`inside ${key}`)))
+      const steps: readonly ScriptedStep[] = [
+        ['tx', 'a'],
+        ['tx', 'b'],
+      ]
+      const holder = await start({ worker: STEADY })
+      for (const key of keys) await deliver(key, { first, steps })
+      await Promise.all(keys.map((key) => holder.untilReached(`inside ${key}`)))
 
-      // Between two of its heartbeats, so that whoever looks sees one that is an hour old.
-      first.signal('SIGSTOP')
       clock.set(HOUR_MS)
-      const second = await start({ worker: { ...STEADY, deadAfterMs: 60_000 } })
-      for (const key of keys) await second.untilHappened('event.done', key)
-      first.signal('SIGCONT')
-      for (const key of keys) first.goOn(`inside ${key}`)
-      for (const key of keys) await first.untilHappened('lease.lost', key)
-      await deliver('after', { steps: [['tx', 'a']] })
-      await Promise.race([
-        first.untilHappened('event.done', 'after'),
-        second.untilHappened('event.done', 'after'),
-      ])
+      const other = await start({ worker: { ...STEADY, stepsMax: 1 } })
+      // It has looked for the dead when it started, and looks again while it runs these.
+      for (let i = 0; i < 5; i += 1) {
+        await deliver(`after_${i}`, { steps: [['tx', 'a']] })
+        await Promise.race([
+          holder.untilHappened('event.done', `after_${i}`),
+          other.untilHappened('event.done', `after_${i}`),
+        ])
+      }
+      expect(other.countHappened('event.crashed')).toBe(0)
+      holder.goOn('inside evt_0')
+      await holder.untilHappened('event.done', 'evt_0')
 
-      expect(second.countHappened('event.crashed')).toBe(keys.length)
-      expect(first.countHappened('event.crashed')).toBe(0)
+      await holder.kill()
+      for (const key of keys.slice(1)) await other.untilHappened('event.done', key)
+      expect(other.countHappened('event.crashed')).toBe(keys.length - 1)
       const effects = keys.flatMap((key) => [`${key}:a`, `${key}:b`])
-      expect(await database.listWrongEffects([...effects, 'after:a'])).toEqual([])
+      expect(await database.listWrongEffects(effects)).toEqual([])
     },
   )
 })
@@ -179,8 +208,14 @@ const STEADY = { concurrency: 2, deadAfterMs: 6_000, pollMs: 50, stepsMax: 32 }
 interface Clocked {
   readonly clock: SettableClock
   readonly database: FaultDatabase
-  deliver(key: string, script: StepScript): Promise<void>
-  start(config: Partial<SubjectConfig>): Promise<Subject>
+  readonly receiver: Subject
+  deliver(key: string, script: StepScript | Script): Promise<void>
+  /** With step handlers unless it is to run groups. */
+  start(
+    config: Partial<SubjectConfig>,
+    kind?: SubjectKind,
+    handlers?: 'steps' | 'groups',
+  ): Promise<Subject>
 }
 
 /** A database whose clock can be set: the server's own, or that of all the processes of a file. */
@@ -193,16 +228,15 @@ async function openClocked(engine: Engine): Promise<Clocked> {
   return {
     clock,
     database,
+    receiver,
     deliver: async (key, script) => {
-      const { status } = await post(receiver.url, forSteps({ key, ...script }))
+      const { status } = await post(receiver.url, forSteps({ key, ...(script as StepScript) }))
       expect(status).toBe(200)
     },
-    start: (config) =>
-      startSubject(
-        'worker',
-        { store, steps: { sink: sink.url, options: SOON }, ...config },
-        options,
-      ),
+    start: (config, kind = 'worker', handlers = 'steps') => {
+      const steps = handlers === 'steps' ? { steps: { sink: sink.url, options: SOON } } : {}
+      return startSubject(kind, { store, ...steps, ...config }, options)
+    },
   }
 }
 

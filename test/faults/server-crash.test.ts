@@ -125,6 +125,7 @@ describe.skipIf(hasNoBinaries)('a PostgreSQL server that goes away', () => {
   test('C20: a server in recovery takes nothing, and costs no event an attempt', async () => {
     const { database } = await createOn(server)
     const receiver = createFaultInbox(database)
+    await receiver.inbox.start()
     const eventId = await accept(receiver, fromPartner({ key: 'evt_1' }))
     const worker = createFaultInbox(database, { worker: { concurrency: 1, deadAfterMs: 1_000 } })
     worker.inbox.on('partner', '*', (event, { tx }) => tx.query(WRITE, [event.key, 'ran']))
@@ -141,6 +142,8 @@ describe.skipIf(hasNoBinaries)('a PostgreSQL server that goes away', () => {
       status: 503,
     })
     await until('the worker has tried', () => worker.count('worker.error') > errors)
+    await until('the receiver knows', () => receiver.count('store.unavailable') > 0)
+    expect(receiver.inbox.isReady()).toBe(false)
     await promote(server, signal)
     await expect
       .poll(
@@ -150,6 +153,9 @@ describe.skipIf(hasNoBinaries)('a PostgreSQL server that goes away', () => {
       .toBe(200)
     await worker.untilHappened('event.done', 'evt_2')
 
+    await until('the receiver is ready', () => receiver.inbox.isReady())
+    expect(receiver.count('store.unavailable')).toBe(1)
+    expect(receiver.count('store.available')).toBe(1)
     expect(await database.countEffects()).toBe(2)
     expect((await worker.getEvent('evt_2')).outcome).toMatchObject({ attempts: 1 })
     expect((await worker.inbox.admin.findEvent(eventId))?.failures).toEqual([])

@@ -142,17 +142,21 @@ describe.each(ENGINES)('leases on %s', (engine) => {
 
   test('C22: 1,000 handlers that block for longer than a lease end all the same, and no step happens twice', async () => {
     const { database, other, start, sink } = await openScene(engine)
-    // Each of the attempts outlasts its lease, so that it is their number that ends it.
+    // Each of the attempts outlasts its lease, so that it is their number that ends it: a third worker, which runs
+    // nothing and is never blocked, sees a heart stand still for `deadAfterMs`, in looks of which the first counts
+    // for nothing. Looks that a busy machine holds up count for no more, so there is time for more than twice as many.
+    const blockMs = 3 * HASTY.deadAfterMs
     const worker = { ...HASTY, stepsMax: 250, crashesMax: 5, blockedMs: 0 }
     const options = { retry: { ...SOON.retry, attemptsMax: 2 } }
     const keys = Array.from({ length: 1_000 }, (_, i) => `evt_${i}`)
     const script = [
       ['tx', 'a'],
-      ['busy together', 1_600],
+      ['busy together', blockMs],
       ['tx', 'b'],
     ] as const
     await Promise.all(keys.map((key) => accept(other, forSteps({ key, steps: script }))))
     const steps = { sink: sink.url, options }
+    await other.inbox.start()
     const both = [await start({ worker, steps }), await start({ worker, steps })]
     await until('all have ended', async () => (await database.count('queue')) === 0, {
       limitMs: 280_000,
@@ -172,7 +176,7 @@ describe.each(ENGINES)('leases on %s', (engine) => {
     expect(ended.length).toBeGreaterThanOrEqual(done)
     const count = (name: string) => both.reduce((sum, each) => sum + each.countHappened(name), 0)
     expect(count('worker.late')).toBeGreaterThan(0)
-    expect(count('event.crashed')).toBeGreaterThan(0)
+    expect(count('event.crashed') + other.count('event.crashed')).toBeGreaterThan(0)
   }, 300_000)
 
   test('H21: what a step handler writes on a connection of its own happens twice when it is killed before its end, as documented', async () => {

@@ -1,6 +1,6 @@
 /**
- * Backends that are terminated at any moment, also while the driver has handed out a connection and nobody has
- * had a chance to listen to it. What happens here happens in processes of its own: it is them that must survive.
+ * Backends that are terminated at any moment, also before there was a chance to listen
+ * to a connection that the driver has handed out. What happens here happens in processes of its own: it is them that must survive.
  */
 
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'

@@ -24,7 +24,7 @@ const TELL_PLANS = [
 ].join(' ')
 
 describe.skipIf(findBinaries('debian15') === undefined)('on a server that compiles', () => {
-  test('nothing is compiled to record, claim, settle, lease or send a few events', async () => {
+  test('nothing is compiled to record, claim, settle, lease or send a few events, or to keep the clock', async () => {
     await using server = await startPostgres({ version: 'debian15' })
     const pool = new pg.Pool({ ...(await server.createDatabase()), options: TELL_PLANS })
     const store = postgresStore({ pool })
@@ -43,6 +43,7 @@ describe.skipIf(findBinaries('debian15') === undefined)('on a server that compil
     await recordOne(store, anEventDraft({ key: 'evt_3' }))
     const leased = await leaseOne(store)
     await store.settleLeased([{ lease: leased.lease, settlement: done(leased) }])
+    await store.keepClock({ always: true })
     await store.close()
     await pool.end()
 

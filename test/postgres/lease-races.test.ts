@@ -1,6 +1,6 @@
 /**
- * A sweep that has read who is dead, and then waits before it takes what they had: the view in place of the
- * workers' table waits for a lock of ours, in the sweeper's statement and after its snapshot.
+ * A sweep that has read what the dead had, and then waits before it takes that: the view in place of the queue
+ * waits for a lock of ours, in the sweeper's statement and after its snapshot.
  */
 
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -13,7 +13,7 @@ import { done } from '../support/store-steps.ts'
 import type { Store } from '../../src/store/contract.ts'
 
 const PAUSE = `
-  alter table hookonce.workers rename to real_workers;
+  alter table hookonce.queue rename to real_queue;
   create function hookonce.pause() returns boolean language plpgsql volatile as $$
     begin
       if current_setting('test.pauses', true) = 'on' then
@@ -21,7 +21,7 @@ const PAUSE = `
       end if;
       return true;
     end $$;
-  create view hookonce.workers as select * from hookonce.real_workers where hookonce.pause()`
+  create view hookonce.queue as select * from hookonce.real_queue where hookonce.pause()`
 const WAITING = `
   select 1
     from pg_locks
@@ -34,6 +34,7 @@ async function openRace() {
   const store = opened.store as unknown as Store<QueryTx>
   const recorded = await store.recordEvents([anEventDraft()], { deadlineMs: 20_000 })
   const leased = await leaseOne(store)
+  const stopped = await store.listHearts()
   const sweeper = await openStoreOn({ ...config, options: '-c test.pauses=on' })
   await query(PAUSE)
   const holder = new pg.Client(config)
@@ -41,14 +42,12 @@ async function openRace() {
   onTestFinished(() => holder.end())
   await holder.query('begin; select pg_advisory_xact_lock(42)')
 
-  // Everybody is dead to it whose heart beat before now.
-  const sweeping = sweeper.sweepWorkers({ deadAfterMs: 0, crashesMax: 3, me: 'sweeper' })
+  const sweeping = sweeper.sweepWorkers({ stopped, crashesMax: 3 })
   await expect.poll(() => query(WAITING)).toHaveLength(1)
   return {
     store,
     leased,
     eventId: recorded[0]!.eventId,
-    query,
     goOn: async () => {
       await holder.query('commit')
       return sweeping
@@ -69,13 +68,9 @@ describe.skipIf(hasNoPostgres)('a sweep that is late on PostgreSQL', () => {
   })
 
   test('C07: leaves a lease alone that was given up and taken anew by somebody who lives', async () => {
-    const { store, leased, eventId, query, goOn } = await openRace()
+    const { store, leased, eventId, goOn } = await openRace()
     await store.settleLeased([{ lease: leased.lease, settlement: { state: 'released' } }])
     await store.beatWorker({ workerId: 'alive', slots: 1, handles: [] })
-    // Nobody is as alive as this one.
-    await query(
-      `update hookonce.real_workers set beat_at = now() + interval '1 hour' where worker_id = 'alive'`,
-    )
     const [again] = await store.leaseDue({
       ...{ ...aLeaseRequest(1), workerId: 'alive' },
     })

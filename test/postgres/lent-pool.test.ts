@@ -19,7 +19,7 @@ describe.skipIf(hasNoPostgres)('a pool that is lent to a store', () => {
     const pool = new pg.Pool({ ...config, max: 10 })
     onTestFinished(() => pool.end())
     const store = await openOn(pool)
-    // Nobody but the store listens yet.
+    // Only the store listens yet.
     expect(pool.listenerCount('error')).toBe(1)
     const heard: Error[] = []
     pool.on('error', (error) => heard.push(error))

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { aClaim, anEventDraft } from '../support/builders.ts'
+import { sweepOthers } from '../support/store-steps.ts'
 import {
   createPostgresDatabase,
   hasNoPostgres,
@@ -58,12 +59,10 @@ describe.skipIf(hasNoPostgres || binary === undefined)(
       void stopped.then(() => (isStopped = true))
       while (!isStopped) await last!.cancel()
       expect(await stopped).toMatchObject({ code: '57014' })
-      expect(await first.sweepWorkers({ deadAfterMs: 0, crashesMax: 3, me: 'worker-1' })).toEqual(
-        [],
-      )
+      expect(await sweepOthers(first, { crashesMax: 3, me: 'worker-1' })).toEqual([])
       await last!.abandon()
 
-      expect(await first.sweepWorkers({ deadAfterMs: 0, crashesMax: 3, me: 'worker-1' })).toEqual([
+      expect(await sweepOthers(first, { crashesMax: 3, me: 'worker-1' })).toEqual([
         { eventId: event!.eventId, crashes: 1, dead: false, workerId: 'worker-2' },
       ])
       await first.notify()

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import { aClaim, anEventDraft } from '../support/builders.ts'
+import { sweepOthers } from '../support/store-steps.ts'
 import {
   hasNoPostgres,
   newPool,
@@ -11,7 +12,7 @@ import { startWireProxy } from '../support/postgres/wire-proxy.ts'
 
 const LISTENING =
   "select pid from pg_stat_activity where datname = current_database() and query like 'listen %'"
-const SWEEP = { deadAfterMs: 0, crashesMax: 3, me: 'sweeper' }
+const SWEEP = { crashesMax: 3, me: 'sweeper' }
 
 describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
   test('many sweepers at once count one crash', async () => {
@@ -23,7 +24,7 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
       Array.from({ length: 8 }, async () => openStoreOn({ ...config, max: 3 })),
     )
 
-    const swept = await Promise.all(sweepers.map((sweeper) => sweeper.sweepWorkers(SWEEP)))
+    const swept = await Promise.all(sweepers.map((sweeper) => sweepOthers(sweeper, SWEEP)))
 
     expect(swept.flat()).toEqual([{ eventId, crashes: 1, dead: false, workerId: 'gone' }])
     expect(await store.findEvent(eventId)).toMatchObject({ crashes: 1 })
@@ -35,13 +36,13 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
     const group = await store.claimGroup(aClaim({ slot: { workerId: 'frozen', slot: 0 } }))
     await store.announce({ workerId: 'frozen', slot: 0 }, group!.events)
 
-    expect(await store.sweepWorkers(SWEEP)).toEqual([])
+    expect(await sweepOthers(store, SWEEP)).toEqual([])
     expect(await query('select cardinality(running) as listed from hookonce.workers')).toEqual([
       { listed: 1 },
     ])
 
     await group!.abandon()
-    expect(await store.sweepWorkers(SWEEP)).toMatchObject([{ crashes: 1, workerId: 'frozen' }])
+    expect(await sweepOthers(store, SWEEP)).toMatchObject([{ crashes: 1, workerId: 'frozen' }])
     expect(await query('select * from hookonce.workers')).toEqual([])
     expect(await query('select * from hookonce.commit_guards')).toEqual([])
   })
@@ -114,7 +115,7 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
     const { eventId } = recorded[0]!
     const crash = async (): Promise<void> => {
       await store.announce({ workerId: 'gone', slot: 0 }, [{ eventId, attempt: 1 }])
-      expect(await store.sweepWorkers({ ...SWEEP, crashesMax: 2 })).toHaveLength(1)
+      expect(await sweepOthers(store, { ...SWEEP, crashesMax: 2 })).toHaveLength(1)
     }
 
     await crash()

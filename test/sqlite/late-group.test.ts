@@ -9,10 +9,12 @@ import {
   claim,
   dead,
   done,
+  moveHeart,
   nextDueInMs,
   recordOne,
   retryIn,
   runOne,
+  sweepOthers,
 } from '../support/store-steps.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { QueryTx } from '../support/store-under-test.ts'
@@ -251,7 +253,7 @@ describe('sqlite: an event that is taken while its handler runs without the lock
     const { second, late, store, countEffects } = await openLate('a')
     const other = await second()
     const [event] = late.events as [ClaimedEvent]
-    expect(await sweep(other)).toHaveLength(1)
+    expect(await sweepOthers(other, { me: OTHER_WORKER.workerId })).toHaveLength(1)
     await runOne(other, dead, { slot: OTHER_WORKER, kind: 'suspect' })
     expect(await other.retryEvent(event.eventId)).toBe(true)
     const again = await claim(other, { ...LATE, slot: OTHER_WORKER })
@@ -314,37 +316,22 @@ describe('sqlite: an event that is taken while its handler runs without the lock
 })
 
 describe('sqlite: the crash of a worker whose handler runs without the lock', () => {
-  test('is not counted while its heart beats', async () => {
+  test('is not counted on a heart that has moved since it was looked at', async () => {
     const { second, store, late } = await openLate('a')
     const other = await second()
+    const stopped = await other.listHearts()
 
-    await store.beatWorker({ workerId: SLOT.workerId, slots: 1, handles: [] })
+    await moveHeart(store, SLOT.workerId)
 
-    expect(await sweep(other, 3_600_000)).toEqual([])
+    expect(await other.sweepWorkers({ stopped, crashesMax: 3 })).toEqual([])
     expect(await end(late)).toBe('committed')
-  })
-
-  // Nothing beats while another process has the lock, and whoever sweeps may be the next to get it.
-  test('is not counted on a heart that was kept from beating', async () => {
-    const { database, second, store, late } = await openLate('a')
-    const other = await second()
-    const sweepSoon = () => sweep(other, 1_000)
-    await database.execute('update hookonce_workers set heart_at = heart_at - 3600000')
-
-    expect(await sweepSoon()).toEqual([])
-    await store.beatWorker({ workerId: SLOT.workerId, slots: 1, handles: [] })
-    await database.execute('update hookonce_workers set heart_at = heart_at - 3600000')
-    expect(await sweepSoon()).toEqual([])
-
-    await expect.poll(sweepSoon).toMatchObject([{ crashes: 1, workerId: SLOT.workerId }])
-    expect([...(await late.settle(late.events.map(done)))]).toHaveLength(1)
   })
 
   test('makes it a suspect, of which one runs in the whole fleet', async () => {
     const { second, store } = await openLate('a', 'b')
     const other = await second()
     await claim(store, { ...LATE, slot: OTHER_SLOT })
-    expect(await sweep(other)).toHaveLength(2)
+    expect(await sweepOthers(other, { me: OTHER_WORKER.workerId })).toHaveLength(2)
 
     const suspect = await claim(other, { ...LATE, slot: OTHER_WORKER, kind: 'suspect' })
 
@@ -354,11 +341,3 @@ describe('sqlite: the crash of a worker whose handler runs without the lock', ()
     expect((await claim(store, besides)).events).toMatchObject([{ crashes: 1 }])
   })
 })
-
-/** With no grace at all, every worker but the one that sweeps counts as dead. */
-function sweep(
-  store: Awaited<ReturnType<typeof openLate>>['store'],
-  deadAfterMs = 0,
-): ReturnType<typeof store.sweepWorkers> {
-  return store.sweepWorkers({ deadAfterMs, crashesMax: 3, me: OTHER_WORKER.workerId })
-}

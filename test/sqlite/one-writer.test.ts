@@ -51,6 +51,33 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
     ).toEqual([undefined, { status: 'duplicate', eventId }])
   })
 
+  test('a handler that has the writer for long does not make the store seem unable to write', async () => {
+    const database = await createEmptyDatabase(underTest)
+    const store = database.newStore({ writeWaitMs: 20 })
+    await store.open()
+    await recordOne(store, anEventDraft())
+    const group = await claim(store)
+
+    expect(await store.keepClock({ always: true })).toEqual({ isWritten: false, wentBackMs: 0 })
+
+    await group.abandon()
+    expect(await store.keepClock({ always: true })).toEqual({ isWritten: true, wentBackMs: 0 })
+  })
+
+  test('the time is written between the handlers of a backlog', async () => {
+    const { store } = await openStore(underTest)
+    for (const key of ['a', 'b']) await recordOne(store, anEventDraft({ key }))
+    const first = await claim(store, { slot: SLOT, limit: 1 })
+    const kept = store.keepClock({ always: false })
+    await store.findKnown?.([])
+    const next = claim(store, { slot: OTHER_SLOT, limit: 1 })
+
+    await first.abandon()
+
+    expect(await kept).toEqual({ isWritten: true, wentBackMs: 0 })
+    await (await next).abandon()
+  })
+
   test('a claim that loses the lock between its two transactions leaves no list behind', async () => {
     const { database, store } = await openStore(underTest)
     const impatient = database.newStore({ writeWaitMs: 50 })

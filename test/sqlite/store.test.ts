@@ -8,7 +8,7 @@ import { printMigrations, sqliteStore } from '../../src/store/sqlite/index.ts'
 import { openDriver } from '../../src/store/sqlite/open-driver.ts'
 import { aClaim, anEventDraft } from '../support/builders.ts'
 import { DEFAULT_DRIVER, hasNodeSqlite, sqliteUnderTest } from '../support/sqlite-under-test.ts'
-import { claim, DEADLINE_MS, recordOne } from '../support/store-steps.ts'
+import { claim, DEADLINE_MS, recordOne, sweepOthers } from '../support/store-steps.ts'
 import { createEmptyDatabase, openStore } from '../support/store-under-test.ts'
 
 const underTest = sqliteUnderTest(DEFAULT_DRIVER)
@@ -133,7 +133,7 @@ describe('sqlite: the store', () => {
     expect(await store.findEvent(eventId)).toMatchObject({ state: 'paused' })
     await database.execute('update hookonce_queue set parked = null, parked_reason = null')
     expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready' })
-    expect(await store.sweepWorkers({ deadAfterMs: 0, crashesMax: 3, me: 'worker-2' })).toEqual([])
+    expect(await sweepOthers(store, { crashesMax: 3, me: 'worker-2' })).toEqual([])
   })
 
   test('a killed process leaves no effect, and its crash is counted without waiting for its heart', async () => {
@@ -158,9 +158,10 @@ describe('sqlite: the store', () => {
 
     expect(await countEffects()).toBe(0)
     expect(await store.claimGroup(aClaim())).toBeUndefined()
-    expect(
-      await store.sweepWorkers({ deadAfterMs: 3_600_000, crashesMax: 3, me: 'worker-1' }),
-    ).toEqual([{ eventId, crashes: 1, dead: false, workerId: 'worker-that-dies' }])
+    const stopped = (await store.listHearts()).filter(({ isGone }) => isGone)
+    expect(await store.sweepWorkers({ stopped, crashesMax: 3 })).toEqual([
+      { eventId, crashes: 1, dead: false, workerId: 'worker-that-dies' },
+    ])
     expect((await claim(store, { kind: 'suspect' })).events).toMatchObject([
       { eventId, crashes: 1 },
     ])

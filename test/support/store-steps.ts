@@ -5,9 +5,10 @@
  */
 
 import assert from 'node:assert/strict'
+import { expect } from 'vitest'
 import type { EventDraft, EventId, Recorded } from '../../src/model/event.ts'
 import type { FailedAttempt, Settlement } from '../../src/model/outcome.ts'
-import type { ClaimedEvent, Group, Store } from '../../src/store/contract.ts'
+import type { ClaimedEvent, Group, Store, SweptEvent } from '../../src/store/contract.ts'
 import { aClaim } from './builders.ts'
 import type { ClaimInput } from './builders.ts'
 import type { QueryTx } from './store-under-test.ts'
@@ -42,6 +43,28 @@ export async function runOne(
   await group.settle([becomes(event)])
   assert.deepEqual(await group.commit(), { status: 'committed' })
   return event.eventId
+}
+
+/** Beats until the heart stands elsewhere: where the clock counts in milliseconds one has to pass. */
+export async function moveHeart(store: Store<QueryTx>, workerId: string): Promise<void> {
+  const before = await store.listHearts()
+  const beat = async () => {
+    await store.beatWorker({ workerId, slots: 1, handles: [] })
+    return store.listHearts()
+  }
+  await expect.poll(beat, { interval: 1 }).not.toEqual(before)
+}
+
+/** As one to whom every worker but itself is dead. */
+export async function sweepOthers(
+  store: Store<QueryTx>,
+  { me, crashesMax = 3 }: { readonly me: string; readonly crashesMax?: number },
+): Promise<readonly SweptEvent[]> {
+  const hearts = await store.listHearts()
+  return store.sweepWorkers({
+    stopped: hearts.filter(({ workerId }) => workerId !== me),
+    crashesMax,
+  })
 }
 
 export function done({ eventId, run, attempt }: ClaimedEvent): Settlement {

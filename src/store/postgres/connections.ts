@@ -30,6 +30,16 @@ const SHORT: TransactionSettings = {
   lockTimeoutMs: 5_000,
 }
 
+/**
+ * On the kept connection everything is short, and a heartbeat waits behind it: after an outage in which nothing was
+ * answered, a heart must beat again well within the time after which its worker is taken for dead.
+ */
+const CONTROL_TIMEOUT_MS = 5_000
+const ON_CONTROL: TransactionSettings = {
+  statementTimeoutMs: CONTROL_TIMEOUT_MS,
+  lockTimeoutMs: 2_500,
+}
+
 export class Connections {
   readonly #pool: PgPool
   readonly #bind
@@ -42,7 +52,7 @@ export class Connections {
   constructor(pool: PgPool, schema: string) {
     this.#pool = pool
     this.#bind = createSchemaBinding(`"${schema}"`)
-    this.#control = new ControlConnection(() => this.checkOut(), STATEMENT_TIMEOUT_MS)
+    this.#control = new ControlConnection(() => this.checkOut(), CONTROL_TIMEOUT_MS)
   }
 
   /** For those that are checked out from now on. */
@@ -90,6 +100,8 @@ export class Connections {
     settings: TransactionSettings = SHORT,
   ): Promise<T> {
     const connection = await this.checkOut()
+    if (settings.statementTimeoutMs > STATEMENT_TIMEOUT_MS)
+      connection.limitEachTo(settings.statementTimeoutMs)
     try {
       return await inTransaction(connection, settings, async () => work(connection))
     } catch (error) {
@@ -158,7 +170,7 @@ export class Connections {
 
   async transactOnControl<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     return this.#control.run(async (connection) =>
-      transact(connection, SHORT, async () => work(connection)),
+      transact(connection, ON_CONTROL, async () => work(connection)),
     )
   }
 

@@ -10,7 +10,7 @@ export interface PgPool {
   connect(): Promise<PgPoolClient>
   /**
    * As `pg` does it: the callback gets the client in the same turn in which the pool stops listening to it. A
-   * pool that does not know it returns a promise. Its clients are then heard by nobody for a moment, and one
+   * pool that does not know it returns a promise. Its clients then have no listener for a moment, and one
    * that is ended in that moment ends the process.
    */
   connect(callback: (error: Error | undefined, client: PgPoolClient | undefined) => void): unknown

@@ -21,7 +21,6 @@ import { PostgresOutbox } from './outbox.ts'
 import { SessionWatcher } from './session-watch.ts'
 import { openStepTransaction } from './step-transaction.ts'
 import { asStoreError } from './store-error.ts'
-import { correctClock } from './sql/correct-clock.ts'
 import { leaseDue, releaseForgotten } from './sql/lease-events.ts'
 import { listSteps, resolveStep } from './sql/list-steps.ts'
 import { settleLeased } from './sql/settle-leased.ts'
@@ -52,12 +51,6 @@ export class PostgresSteps extends PostgresOutbox implements StepsStore<Postgres
   async releaseForgotten(workerId: string, known: readonly number[]): Promise<number> {
     return this.connections.transactOnControl(async (connection) =>
       releaseForgotten(connection, workerId, known),
-    )
-  }
-
-  async correctClock(toleranceMs: number): Promise<boolean> {
-    return this.connections.transactOnControl(async (connection) =>
-      correctClock(connection, toleranceMs),
     )
   }
 

@@ -7,9 +7,11 @@ import { createUuidV7Generator } from '../../model/uuid-v7.ts'
 import type {
   Beat,
   ClaimRequest,
+  ClockKept,
   DeliveryCount,
   DueKind,
   Group,
+  Heart,
   OutcomeView,
   RunningEvent,
   Store,
@@ -48,9 +50,11 @@ import { findEvent } from './sql/find-event.ts'
 import { findOutcome } from './sql/find-outcome.ts'
 import { findRequest } from './sql/find-request.ts'
 import { forgetEvent } from './sql/forget-event.ts'
+import { keepClock } from './sql/keep-clock.ts'
 import { listDead } from './sql/list-dead.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
 import { listHandled } from './sql/list-handled.ts'
+import { listHearts, lockStopped } from './sql/list-hearts.ts'
 import { listUnhandled } from './sql/list-unhandled.ts'
 import { look } from './sql/look.ts'
 import { nudgeEvent } from './sql/nudge-event.ts'
@@ -144,6 +148,10 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
     })
   }
 
+  async keepClock(options: { always: boolean }): Promise<ClockKept> {
+    return keepClock(this.connections, options)
+  }
+
   requireCapacity(concurrency: number): void {
     requirePoolSize(this.#options.pool, concurrency)
   }
@@ -218,19 +226,28 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
     await this.connections.useControl(async (connection) => removeWorker(connection, workerId))
   }
 
-  async sweepWorkers(options: {
-    deadAfterMs: number
-    crashesMax: number
-    me: string
-  }): Promise<readonly SweptEvent[]> {
-    return this.connections.transactOnControl(async (connection) => [
-      ...(await sweepLeases(connection, options)),
-      ...(await sweepWorkers(connection, options)),
-    ])
+  async listHearts(): Promise<readonly Heart[]> {
+    return this.connections.useControl(async (connection) => listHearts(connection))
   }
 
-  async listHandled(deadAfterMs: number): Promise<readonly HandledPattern[]> {
-    return this.connections.use(async (connection) => listHandled(connection, deadAfterMs))
+  async sweepWorkers({
+    stopped,
+    crashesMax,
+  }: {
+    stopped: readonly Heart[]
+    crashesMax: number
+  }): Promise<readonly SweptEvent[]> {
+    return this.connections.transactOnControl(async (connection) => {
+      const dead = await lockStopped(connection, stopped)
+      return [
+        ...(await sweepLeases(connection, { dead, crashesMax })),
+        ...(await sweepWorkers(connection, { dead, crashesMax })),
+      ]
+    })
+  }
+
+  async listHandled(): Promise<readonly HandledPattern[]> {
+    return this.connections.use(async (connection) => listHandled(connection))
   }
 
   async parkUnhandled(request: {

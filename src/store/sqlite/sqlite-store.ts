@@ -6,10 +6,12 @@ import { createUuidV7Generator } from '../../model/uuid-v7.ts'
 import type {
   Beat,
   ClaimRequest,
+  ClockKept,
   DeliveryCount,
   DueKind,
   Group,
   HandledPattern,
+  Heart,
   Look,
   LookRequest,
   OutcomeView,
@@ -31,7 +33,6 @@ import type { SqliteTx } from './lent-tx.ts'
 import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
 import type { ResolvedSqliteStoreOptions, SqliteStoreOptions } from './options.ts'
 import { getOwnProcess } from './process-identity.ts'
-import { StandingHearts } from './standing-hearts.ts'
 import { SqliteSteps } from './steps.ts'
 import { announce } from './sql/announce.ts'
 import { beat } from './sql/beat.ts'
@@ -43,11 +44,11 @@ import { findEvent } from './sql/find-event.ts'
 import { findOutcome } from './sql/find-outcome.ts'
 import { findRequest } from './sql/find-request.ts'
 import { forgetEvent } from './sql/forget-event.ts'
+import { keepClock } from './sql/keep-clock.ts'
 import { listDead } from './sql/list-dead.ts'
-import { listDeadWorkers } from './sql/list-dead-workers.ts'
-import type { SweepOptions } from './sql/list-dead-workers.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
 import { listHandled } from './sql/list-handled.ts'
+import { findStopped, listHearts } from './sql/list-hearts.ts'
 import { listUnhandled } from './sql/list-unhandled.ts'
 import { look } from './sql/look.ts'
 import { isWaiting, nudgeEvent } from './sql/nudge-event.ts'
@@ -56,7 +57,7 @@ import { findKnown, recordEvents } from './sql/record-events.ts'
 import { removeWorker } from './sql/remove-worker.ts'
 import { retryEvent } from './sql/retry-event.ts'
 import { settleLost } from './sql/settle-lost.ts'
-import { hasOrphans, sweepLeases } from './sql/sweep-leases.ts'
+import { sweepLeases } from './sql/sweep-leases.ts'
 import { sweepWorkers } from './sql/sweep-workers.ts'
 import { wakeUnhandled } from './sql/wake-unhandled.ts'
 import type { Turn } from './turn.ts'
@@ -70,7 +71,6 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
   readonly #options: ResolvedSqliteStoreOptions
   readonly #newId = createUuidV7Generator(Date.now)
   readonly #topics = new Topics()
-  readonly #hearts = new StandingHearts()
   /** By slot; one that opens late may have no transaction yet. */
   readonly #groups = new Map<string, SqliteGroup>()
   /** The slot whose group has its transaction open. */
@@ -132,6 +132,10 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
     this.connections.getOpen()
     this.connections.checkFiles()
     return this.connections.read((reader) => beat(reader, since))
+  }
+
+  keepClock(options: { always: boolean }): Promise<ClockKept> {
+    return keepClock(this.connections, options)
   }
 
   async countDeliveries(counts: readonly DeliveryCount[]): Promise<void> {
@@ -221,24 +225,28 @@ export class SqliteStore extends SqliteSteps implements Store<SqliteTx> {
     })
   }
 
-  async sweepWorkers(options: SweepOptions): Promise<readonly SweptEvent[]> {
-    const sweep = { ...options, hearts: this.#hearts }
-    const isAny = await this.connections.read((reader) => {
-      const dead = listDeadWorkers(reader, sweep)
-      return dead.size > 0 || hasOrphans(reader, { me: options.me, dead })
-    })
-    if (!isAny) return []
+  async listHearts(): Promise<readonly Heart[]> {
+    return this.connections.read(listHearts)
+  }
+
+  async sweepWorkers({
+    stopped,
+    crashesMax,
+  }: {
+    stopped: readonly Heart[]
+    crashesMax: number
+  }): Promise<readonly SweptEvent[]> {
     return this.connections.write('durably', (connection) => {
-      const dead = listDeadWorkers(connection, sweep)
+      const dead = findStopped(connection, stopped)
       return [
-        ...sweepLeases(connection, { ...options, dead }),
-        ...sweepWorkers(connection, { ...options, dead }),
+        ...sweepLeases(connection, { dead, crashesMax }),
+        ...sweepWorkers(connection, { dead, crashesMax }),
       ]
     })
   }
 
-  listHandled(deadAfterMs: number): Promise<readonly HandledPattern[]> {
-    return this.connections.read((reader) => listHandled(reader, deadAfterMs))
+  listHandled(): Promise<readonly HandledPattern[]> {
+    return this.connections.read(listHandled)
   }
 
   parkUnhandled(request: {

@@ -15,7 +15,6 @@ import type {
 import type { SqliteTx } from './lent-tx.ts'
 import { SqliteOutbox } from './outbox.ts'
 import { SqliteStepTransaction } from './step-transaction.ts'
-import { correctClock, wentBack } from './sql/correct-clock.ts'
 import { hasLeasable, hasOldLeases, leaseDue, releaseForgotten } from './sql/lease-events.ts'
 import { listSteps, resolveStep } from './sql/list-steps.ts'
 import { settleLeased } from './sql/settle-leased.ts'
@@ -39,11 +38,6 @@ export class SqliteSteps extends SqliteOutbox implements StepsStore<SqliteTx> {
     return this.connections.write('lazily', (connection) =>
       releaseForgotten(connection, workerId, known),
     )
-  }
-
-  async correctClock(toleranceMs: number): Promise<boolean> {
-    if (!(await this.connections.read((reader) => wentBack(reader, toleranceMs)))) return false
-    return this.connections.write('durably', (connection) => correctClock(connection, toleranceMs))
   }
 
   listSteps(eventId: EventId, run?: number): Promise<readonly StepRecord[]> {

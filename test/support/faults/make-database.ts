@@ -50,8 +50,8 @@ export async function lendPostgres(server: ConnectionConfig): Promise<MadeDataba
   return addLedger(config, giveBack)
 }
 
-/** The pool answers an interrupted connection with an error, not with an exit. */
-async function addLedger(
+/** Adds the ledger to a database that is there. The pool answers an interrupted connection with an error, not with an exit. */
+export async function addLedger(
   connection: ConnectionConfig,
   giveUp: () => Promise<void>,
 ): Promise<MadeDatabase> {
@@ -76,6 +76,16 @@ async function addLedger(
 
 export async function createSqlite(): Promise<MadeDatabase> {
   const dir = mkdtempSync(join(tmpdir(), 'hookonce-faults-'))
+  const { database, drop } = await createSqliteIn(dir)
+  const dropAll = async () => {
+    await drop()
+    rmSync(dir, { recursive: true, force: true })
+  }
+  return { database, drop: dropAll }
+}
+
+/** In a folder that is there, and stays. */
+export async function createSqliteIn(dir: string): Promise<MadeDatabase> {
   const file = join(dir, 'inbox.db')
   const driver = await openDriver('libsql')
   const handle = driver.open(file)
@@ -89,10 +99,7 @@ export async function createSqlite(): Promise<MadeDatabase> {
       { engine: 'sqlite', store: { engine: 'sqlite', file }, query },
       'hookonce_',
     ),
-    drop: async () => {
-      handle.close()
-      rmSync(dir, { recursive: true, force: true })
-    },
+    drop: async () => handle.close(),
   }
 }
 

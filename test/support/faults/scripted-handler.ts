@@ -13,8 +13,8 @@ export type Step =
   | readonly ['write', string]
   /** The same without waiting for it. */
   | readonly ['note', string]
-  /** Sends a message to the destination `sink`. */
-  | readonly ['send']
+  /** Sends a message to the destination `sink`, after so many milliseconds. */
+  | readonly ['send', number?]
   /** Writes a row of the effects ledger on a connection of the handler's own. */
   | readonly ['outside', string]
   /** Runs a statement through `tx`. */
@@ -84,7 +84,7 @@ async function runStep(step: Step, { event, tx, send, host }: StepContext): Prom
     case 'note':
       return tx.write(WRITE_EFFECT, [event.key, step[1]])
     case 'send':
-      await send('sink', { event: event.key })
+      await send('sink', { event: event.key }, { delayMs: step[1] ?? 0 })
       return
     case 'outside':
       return host.queryOutside?.(WRITE_EFFECT, [event.key, step[1]])

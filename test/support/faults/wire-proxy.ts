@@ -46,6 +46,8 @@ export class WireProxy {
   readonly #sockets = new Set<Socket>()
   #rules: ActiveRule[] = []
   #isSilent = false
+  #isOff = false
+  #isFrozen = false
   #endings = 0
   /** How many connections were ever made through it. */
   connections = 0
@@ -85,6 +87,24 @@ export class WireProxy {
     for (const socket of this.#sockets) socket.destroy()
   }
 
+  /** Closes every connection, and takes no new ones until `restore`. */
+  cutOff(): void {
+    this.#isOff = true
+    this.cut()
+  }
+
+  /** What is sent either way, on old connections and on new ones, arrives when `restore` is called. */
+  freeze(): void {
+    this.#isFrozen = true
+    for (const socket of this.#sockets) socket.pause()
+  }
+
+  restore(): void {
+    this.#isOff = false
+    this.#isFrozen = false
+    for (const socket of this.#sockets) socket.resume()
+  }
+
   /**
    * The next so many connections are ended as soon as they are made: the word that they are ready and the
    * word that an administrator has terminated them arrive in one piece.
@@ -105,6 +125,7 @@ export class WireProxy {
   }
 
   #accept(client: Socket): void {
+    if (this.#isOff) return void client.destroy()
     this.connections += 1
     const server = connectRaw(this.#upstream)
     const pair = new Pair(client, server)
@@ -127,6 +148,7 @@ export class WireProxy {
     client.on('data', (chunk: Buffer) => {
       for (const message of splitter.push(chunk)) this.#forward(pair, message)
     })
+    if (this.#isFrozen) for (const socket of [client, server]) socket.pause()
   }
 
   #forward(pair: Pair, message: Buffer): void {

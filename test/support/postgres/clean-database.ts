@@ -35,6 +35,8 @@ begin
   if filled is not null then
     execute 'truncate ' || filled;
   end if;
+  -- The only row of it that is not a migration's.
+  delete from hookonce.meta where key = 'clock';
 
   perform setval(seqrelid, seqstart, false) from pg_sequence;
 end

@@ -1,57 +1,92 @@
 /**
- * Sees that the database's clock was set back, and puts right what would wait until it has caught up.
+ * Puts right what would wait until a clock that was set back has caught up.
  *
- * It was set back if a heart has beaten in its future, or if something that was never tried is due in its
- * future: such an event is due when it is stored. The second is for a fleet that was down meanwhile.
+ * The time is written down once a second (`keep-clock.ts`), so that it is known by how much the clock was set
+ * back, also to a fleet that was down meanwhile. Everything that waits is moved by that much, and waits as long as
+ * it would have: events for their next attempt, leases that their workers do not know of, messages. Since when a
+ * call or a message is in doubt is moved as well, or a key would seem to be younger than it is.
  *
- * - Hearts count from now: otherwise a worker that dies now would be found dead only then.
- * - What was never tried is due now. What is due later because it failed keeps its time.
- * - A message keeps the wait it was given (`delayMs`, the time of its lease), counted from now.
+ * Once for each time: the row with the time is locked, and has the new time afterwards. An event that is locked is
+ * at work or about to be, and is left alone.
  *
  * @module
  */
 
 import type { Connection } from '../connection.ts'
+import type { TransactionSettings } from '../transaction.ts'
 
-// $1 tolerance in ms
+/** By so much clocks are set without anybody noticing. */
+export const TOLERANCE_MS = 1_000
+
+/** A long queue is moved whole. */
+export const CORRECT_CLOCK: TransactionSettings = {
+  statementTimeoutMs: 60_000,
+  lockTimeoutMs: 5_000,
+}
+
+const LOCK = `
+  select value
+    from {schema}.meta
+   where key = 'clock'
+     for update skip locked`
+
+// $1 the latest time that was written down, in ms
+//
+// A message that is leased has its lease's end in `send_at`: one that was claimed since has it right.
 const CORRECT = `
-  with hearts as (
-         update {schema}.workers
-            set beat_at = clock_timestamp()
-          where beat_at > clock_timestamp() + $1::float8 * interval '1 millisecond'
-         returning 1),
-       back as materialized (
-         select exists (select from hearts)
-             or exists (select
-                          from {schema}.queue
-                         where parked is null and attempts = 0 and crashes = 0 and not leasable
-                           and run_at > (select clock_timestamp()) + $1::float8 * interval '1 millisecond')
-             as is_seen),
-       due as (
-         update {schema}.queue
-            set run_at = clock_timestamp()
-          where parked is null and attempts = 0 and crashes = 0 and not leasable
-            and run_at > clock_timestamp()
-            and (select is_seen from back)),
-       due_leasable as (
-         update {schema}.queue
-            set run_at = clock_timestamp()
-          where parked is null and leasable and lease_token is null and attempts = 0
-            and run_at > clock_timestamp()
-            and (select is_seen from back)),
+  with clock as materialized (
+         select t.now, ($1::float8 - extract(epoch from t.now) * 1000) * interval '1 millisecond' as back
+           from (select clock_timestamp() as now) t),
+       held as materialized (
+         select q.event_id, q.run
+           from {schema}.queue q
+          where q.parked is null
+            and (q.run_at > (select now from clock) or q.lease_until > (select now from clock))
+            for update skip locked),
+       events as (
+         update {schema}.queue q
+            set run_at = case when q.run_at > clock.now then q.run_at - clock.back else q.run_at end,
+                lease_until = case when q.lease_until > clock.now then q.lease_until - clock.back
+                                   else q.lease_until end
+           from held, clock
+          where q.event_id = held.event_id and q.run = held.run),
+       calls as (
+         update {schema}.steps s
+            set started_at = s.started_at - clock.back
+           from {schema}.queue q, clock
+          where q.leasable and s.event_id = q.event_id and s.run = q.run and s.state = 'started'),
        messages as (
          update {schema}.message_queue q
-            set send_at = clock_timestamp() + (q.send_at - coalesce(q.claimed_at, m.created_at)),
-                claimed_at = case when q.claimed_at is not null then clock_timestamp() end
-           from {schema}.messages m
-          where m.id = q.message_id
-            and (q.attempts = 0 or q.lease_token is not null)
-            and coalesce(q.claimed_at, m.created_at) > clock_timestamp()
-            and (select is_seen from back))
-  select is_seen from back`
+            set send_at = case when q.send_at > clock.now and coalesce(q.claimed_at > clock.now, true)
+                               then q.send_at - clock.back else q.send_at end,
+                claimed_at = case when q.claimed_at > clock.now then q.claimed_at - clock.back
+                                  else q.claimed_at end,
+                uncertain_since = q.uncertain_since - clock.back
+           from clock
+          where q.send_at > clock.now or q.uncertain_since is not null),
+       written as (
+         update {schema}.meta
+            set value = (extract(epoch from clock.now) * 1000)::bigint::text
+           from clock
+          where key = 'clock')
+  select (extract(epoch from back) * 1000)::bigint as back_ms
+    from clock`
 
-/** Whether the clock was set back. Runs inside a transaction of the caller. */
-export async function correctClock(connection: Connection, toleranceMs: number): Promise<boolean> {
-  const { rows } = await connection.query<'is_seen'>(CORRECT, [toleranceMs])
-  return rows[0]?.is_seen === 't'
+/** By how much it was set back, in ms; 0 when another process is about to correct it. Runs inside a transaction of the caller. */
+export async function correctClock(connection: Connection): Promise<number> {
+  const { rows } = await connection.query<'value'>(LOCK)
+  const last = rows[0]?.value
+  if (last == null || !(await isBack(connection, last))) return 0
+  const corrected = await connection.query<'back_ms'>(CORRECT, [last])
+  return Number(corrected.rows[0]?.back_ms)
+}
+
+// $1 the latest time that was written down, in ms
+const IS_BACK = `
+  select $1::float8 > extract(epoch from clock_timestamp()) * 1000 + ${TOLERANCE_MS} as is_back`
+
+/** Asked again when the lock is held: another process may have corrected it. */
+async function isBack(connection: Connection, last: string): Promise<boolean> {
+  const { rows } = await connection.query<'is_back'>(IS_BACK, [last])
+  return rows[0]?.is_back === 't'
 }

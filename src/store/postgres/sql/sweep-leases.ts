@@ -2,67 +2,59 @@
  * Takes the leases of dead workers, and counts a crash on each of their events. One statement, so that it
  * happens whole or not.
  *
- * - Dead is whose heart has not beaten for a while by the database's clock, or who has no record at all.
  * - A row that a step's transaction holds is skipped: that transaction may still commit, and the next sweep
  *   finds what it left.
- * - What is locked must have the token that was read. A row that was leased anew between the statement's
- *   snapshot and its lock is looked at again, but everything else of the statement still sees the snapshot:
- *   a worker that has started since would seem to have no heart (`test/postgres/lease-races.test.ts`).
+ * - Whose lease it is, is asked of the very row that is locked. A row that was leased anew between the
+ *   statement's snapshot and its lock is then looked at again as it is (`test/postgres/lease-races.test.ts`).
  *
  * @module
  */
 
 import type { SweptEvent } from '../../contract.ts'
+import { textArray } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
 
-// $1 dead after ms  $2 this worker  $3 crashes max
+// $1 dead workers  $2 crashes max
 const SWEEP = `
-  with orphans as materialized (
-         select q.event_id, q.lease_token
-           from {schema}.queue q
-          where q.lease_token is not null
-            and q.lease_worker <> $2
-            and coalesce((select max(w.beat_at) from {schema}.workers w where w.worker_id = q.lease_worker),
-                         '-infinity') < clock_timestamp() - $1::float8 * interval '1 millisecond'),
-       held as materialized (
+  with held as materialized (
          select q.event_id, q.run, q.attempts, q.crashes + 1 as crashes, q.lease_worker
-           from orphans o
-           join {schema}.queue q on q.event_id = o.event_id and q.lease_token = o.lease_token
+           from {schema}.queue q
+          where q.lease_token is not null and q.lease_worker = any($1)
           order by q.event_id
-            for update of q skip locked),
+            for update skip locked),
        freed as (
          update {schema}.queue q
             set crashes = held.crashes, lease_token = null, lease_worker = null, lease_until = null,
                 run_at = clock_timestamp()
            from held
           where q.event_id = held.event_id and q.run = held.run
-            and held.crashes < $3::integer),
+            and held.crashes < $2::integer),
        gone as (
          delete from {schema}.queue q
           using held
           where q.event_id = held.event_id and q.run = held.run
-            and held.crashes >= $3::integer),
+            and held.crashes >= $2::integer),
        died as (
          insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at)
          select event_id, run, 'dead', attempts, 0, 'crashed', clock_timestamp()
            from held
-          where crashes >= $3::integer),
+          where crashes >= $2::integer),
        noted as (
          insert into {schema}.attempts (event_id, run, attempt, reason, message, duration_ms, at)
          select event_id, run, attempts, 'crashed', 'The worker died, or stood still, while it had the lease', 0,
                 clock_timestamp()
            from held)
-  select event_id, crashes, crashes >= $3::integer as is_dead, lease_worker
+  select event_id, crashes, crashes >= $2::integer as is_dead, lease_worker
     from held`
 
 /** Runs inside a transaction of the caller. */
 export async function sweepLeases(
   connection: Connection,
-  { deadAfterMs, crashesMax, me }: { deadAfterMs: number; crashesMax: number; me: string },
+  { dead, crashesMax }: { dead: readonly string[]; crashesMax: number },
 ): Promise<readonly SweptEvent[]> {
   const { rows } = await connection.query<'event_id' | 'crashes' | 'is_dead' | 'lease_worker'>(
     SWEEP,
-    [deadAfterMs, me, crashesMax],
+    [textArray(dead), crashesMax],
   )
   return rows.map((row) => ({
     eventId: row.event_id ?? '',

@@ -1,8 +1,7 @@
 /**
  * Counts a crash on what dead workers were running. One statement, so that it happens whole or not.
  *
- * - Dead is whose heart has not beaten for a while by the database's clock.
- * - The worker's record is locked first, skipping what another sweeper holds: no crash counts twice.
+ * - The records of the dead are locked by the caller (`list-hearts.ts`): no crash counts twice.
  * - An event counts only while the queue says that the listed attempt is still the next one, and
  *   nobody holds it. One that is held stays listed: a frozen worker still has it open, and the
  *   database will end that transaction in time.
@@ -13,17 +12,15 @@
  */
 
 import type { SweptEvent } from '../../contract.ts'
+import { textArray } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
 
-// $1 dead after ms  $2 this worker  $3 crashes max
+// $1 dead workers  $2 crashes max
 const SWEEP = `
   with stale as materialized (
          select worker_id, slot, running, running_attempts
            from {schema}.workers
-          where beat_at < clock_timestamp() - $1::float8 * interval '1 millisecond'
-            and worker_id <> $2
-          order by worker_id, slot
-            for update skip locked),
+          where worker_id = any($1)),
        listed as materialized (
          select distinct on (r.event_id) stale.worker_id, stale.slot, r.event_id, r.attempt
            from stale
@@ -41,17 +38,17 @@ const SWEEP = `
             set crashes = held.crashes
            from held
           where q.event_id = held.event_id and q.run = held.run
-            and held.crashes < $3::integer),
+            and held.crashes < $2::integer),
        gone as (
          delete from {schema}.queue q
           using held
           where q.event_id = held.event_id and q.run = held.run
-            and held.crashes >= $3::integer),
+            and held.crashes >= $2::integer),
        died as (
          insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at)
          select event_id, run, 'dead', attempt - 1, 0, 'crashed', clock_timestamp()
            from held
-          where crashes >= $3::integer),
+          where crashes >= $2::integer),
        noted as (
          insert into {schema}.attempts (event_id, run, attempt, reason, message, duration_ms, at)
          select event_id, run, attempt, 'crashed', 'The process died while the handler ran', 0, clock_timestamp()
@@ -76,7 +73,7 @@ const SWEEP = `
             and not exists (select
                               from remaining
                              where remaining.worker_id = stale.worker_id and remaining.slot = stale.slot))
-  select event_id, crashes, crashes >= $3::integer as is_dead, worker_id
+  select event_id, crashes, crashes >= $2::integer as is_dead, worker_id
     from held`
 
 // A guard that is locked belongs to a transaction that is still open; it goes another time.
@@ -93,11 +90,10 @@ const REMOVE_GUARDS = `
 /** Runs inside a transaction of the caller. */
 export async function sweepWorkers(
   connection: Connection,
-  { deadAfterMs, crashesMax, me }: { deadAfterMs: number; crashesMax: number; me: string },
+  { dead, crashesMax }: { dead: readonly string[]; crashesMax: number },
 ): Promise<readonly SweptEvent[]> {
   const { rows } = await connection.query<'event_id' | 'crashes' | 'is_dead' | 'worker_id'>(SWEEP, [
-    deadAfterMs,
-    me,
+    textArray(dead),
     crashesMax,
   ])
   await connection.query(REMOVE_GUARDS)

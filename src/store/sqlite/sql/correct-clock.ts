@@ -1,55 +1,60 @@
 /**
- * Sees that the clock was set back, and puts right what would wait until it has caught up. What is seen and
- * what is corrected is the same as on PostgreSQL, and said there.
+ * Puts right what would wait until a clock that was set back has caught up. What is moved is the same as on
+ * PostgreSQL, and said there.
  *
  * @module
  */
 
 import type { Connection } from '../connection.ts'
 
+/** By so much clocks are set without anybody noticing. */
+export const TOLERANCE_MS = 1_000
+
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
 
-// 1 tolerance in ms
-const IN_THE_FUTURE = `
-  select exists (select 1 from {prefix}workers where heart_at > ${NOW} + ?1)
-      or exists (select 1
-                   from {prefix}queue
-                  where parked is null and attempts = 0 and crashes = 0 and leasable = 0
-                    and run_at > ${NOW} + ?1) as is_seen`
+const HOW_FAR = `
+  select ${NOW} as now, cast(value as integer) - ${NOW} as back
+    from {prefix}meta
+   where name = 'clock'`
 
-// 1 tolerance in ms
-const CORRECT_HEARTS = `
-  update {prefix}workers
-     set heart_at = ${NOW}
-   where heart_at > ${NOW} + ?`
-
-const MAKE_DUE = `
+// 1 now  2 by how much it went back
+const MOVE_EVENTS = `
   update {prefix}queue
-     set run_at = ${NOW}
+     set run_at = case when run_at > ?1 then run_at - ?2 else run_at end,
+         lease_until = case when lease_until > ?1 then lease_until - ?2 else lease_until end
    where parked is null
-     and attempts = 0
-     and run_at > ${NOW}`
+     and (run_at > ?1 or lease_until > ?1)`
 
+// 1 by how much it went back
+const MOVE_CALLS = `
+  update {prefix}steps
+     set started_at = started_at - ?
+   where state = 'started'
+     and event_id in (select event_id from {prefix}queue where leasable = 1)`
+
+// 1 now  2 by how much it went back
 const MOVE_MESSAGES = `
-  update {prefix}message_queue as q
-     set send_at = ${NOW} + q.send_at - coalesce(q.claimed_at, m.created_at),
-         claimed_at = case when q.claimed_at is not null then ${NOW} end
-    from {prefix}messages m
-   where m.id = q.message_id
-     and (q.attempts = 0 or q.lease_token is not null)
-     and coalesce(q.claimed_at, m.created_at) > ${NOW}`
+  update {prefix}message_queue
+     set send_at = case when send_at > ?1 and coalesce(claimed_at > ?1, 1) then send_at - ?2 else send_at end,
+         claimed_at = case when claimed_at > ?1 then claimed_at - ?2 else claimed_at end,
+         uncertain_since = uncertain_since - ?2
+   where send_at > ?1
+      or uncertain_since is not null`
 
-/** Whether the clock was set back, asked without the write lock. */
-export function wentBack(connection: Connection, toleranceMs: number): boolean {
-  const [row] = connection.all<{ is_seen: number }>(IN_THE_FUTURE, [toleranceMs])
-  return row?.is_seen === 1
-}
+// 1 now
+const WRITE = `
+  update {prefix}meta
+     set value = cast(? as text)
+   where name = 'clock'`
 
-/** Inside a write transaction. */
-export function correctClock(connection: Connection, toleranceMs: number): boolean {
-  if (!wentBack(connection, toleranceMs)) return false
-  connection.run(CORRECT_HEARTS, [toleranceMs])
-  connection.run(MAKE_DUE)
-  connection.run(MOVE_MESSAGES)
-  return true
+/** By how much it was set back, in ms; 0 when another process has corrected it. Inside a write transaction. */
+export function correctClock(connection: Connection): number {
+  const [row] = connection.all<{ now: number; back: number }>(HOW_FAR)
+  if (row === undefined || row.back <= TOLERANCE_MS) return 0
+  const { now, back } = row
+  connection.run(MOVE_EVENTS, [now, back])
+  connection.run(MOVE_CALLS, [back])
+  connection.run(MOVE_MESSAGES, [now, back])
+  connection.run(WRITE, [now])
+  return back
 }

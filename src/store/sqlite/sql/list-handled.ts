@@ -1,19 +1,14 @@
 import type { HandledPattern } from '../../contract.ts'
 import type { Connection } from '../connection.ts'
 
-// 1 dead after ms
 const LIST = `
   select handles
     from {prefix}workers
-   where slot = 0
-     and heart_at > cast(unixepoch('subsec') * 1000 as integer) - ?`
+   where slot = 0`
 
-/** What the workers whose hearts beat have handlers for. */
-export function listHandled(
-  connection: Connection,
-  deadAfterMs: number,
-): readonly HandledPattern[] {
+/** What the workers have handlers for, also one whose heart is old: after an outage all hearts are. */
+export function listHandled(connection: Connection): readonly HandledPattern[] {
   return connection
-    .all<{ handles: string }>(LIST, [deadAfterMs])
+    .all<{ handles: string }>(LIST)
     .flatMap(({ handles }) => JSON.parse(handles) as HandledPattern[])
 }

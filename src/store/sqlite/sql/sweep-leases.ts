@@ -2,14 +2,15 @@ import type { SweptEvent } from '../../contract.ts'
 import type { Connection } from '../connection.ts'
 import { endCrashed } from './end-crashed.ts'
 import { insertFailure } from './settle.ts'
+import type { SweepOptions } from './sweep-workers.ts'
 
-// 1 the id of the worker that sweeps
+// 1 dead workers as JSON
 const LIST_LEASED = `
-  select q.event_id, q.run, q.attempts, q.crashes, q.lease_worker,
-         exists (select 1 from {prefix}workers w where w.worker_id = q.lease_worker) as is_known
-    from {prefix}queue q
-   where q.lease_token is not null
-     and q.lease_worker <> ?`
+  select event_id, run, attempts, crashes, lease_worker
+    from {prefix}queue
+   where lease_token is not null
+     and lease_worker in (select value from json_each(?))
+   order by event_id`
 
 // 1 crashes  2 event id
 const FREE = `
@@ -27,29 +28,21 @@ type LeasedRow = {
   attempts: number
   crashes: number
   lease_worker: string
-  is_known: number
-}
-
-export interface LeaseSweep {
-  /** The id of the worker that sweeps. */
-  readonly me: string
-  /** The workers that are dead. So is one that has no record any more. */
-  readonly dead: ReadonlySet<string>
 }
 
 /**
  * Takes the leases of dead workers and counts a crash on each of their events. Inside a write transaction, so
- * that no worker ends or takes a lease meanwhile, and before the records of the dead go.
+ * that no lease ends or is taken meanwhile, and before their records go.
  */
 export function sweepLeases(
   connection: Connection,
-  { crashesMax, ...sweep }: LeaseSweep & { readonly crashesMax: number },
+  { dead, crashesMax }: SweepOptions,
 ): SweptEvent[] {
-  return listOrphans(connection, sweep).map((row) => {
+  return connection.all<LeasedRow>(LIST_LEASED, [JSON.stringify(dead)]).map((row) => {
     const { event_id: eventId, run, attempts, lease_worker: workerId } = row
     const crashes = row.crashes + 1
-    const dead = crashes >= crashesMax
-    if (dead) endCrashed(connection, { eventId, run, attempts })
+    const isDead = crashes >= crashesMax
+    if (isDead) endCrashed(connection, { eventId, run, attempts })
     else connection.run(FREE, [crashes, eventId])
     const message = 'The worker died, or stood still, while it had the lease'
     insertFailure(
@@ -57,17 +50,6 @@ export function sweepLeases(
       { eventId, run },
       { attempt: attempts, reason: 'crashed', message, durationMs: 0 },
     )
-    return { eventId, crashes, dead, workerId }
+    return { eventId, crashes, dead: isDead, workerId }
   })
-}
-
-/** Whether there is anything to sweep, asked without the write lock. */
-export function hasOrphans(connection: Connection, sweep: LeaseSweep): boolean {
-  return listOrphans(connection, sweep).length > 0
-}
-
-function listOrphans(connection: Connection, { me, dead }: LeaseSweep): LeasedRow[] {
-  return connection
-    .all<LeasedRow>(LIST_LEASED, [me])
-    .filter(({ lease_worker, is_known }) => is_known === 0 || dead.has(lease_worker))
 }

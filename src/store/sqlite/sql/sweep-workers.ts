@@ -14,6 +14,12 @@ import type { Connection } from '../connection.ts'
 import { endCrashed } from './end-crashed.ts'
 import { insertFailure } from './settle.ts'
 
+/** Of workers that are dead. */
+export interface SweepOptions {
+  readonly dead: readonly string[]
+  readonly crashesMax: number
+}
+
 // 1 worker id
 const DELETE_RECORDS = `
   delete from {prefix}workers
@@ -32,9 +38,9 @@ const COUNT_CRASH = `
 /** Inside a write transaction, so that no worker stands between its settling and its commit. */
 export function sweepWorkers(
   connection: Connection,
-  { dead, crashesMax }: { readonly dead: ReadonlySet<string>; readonly crashesMax: number },
+  { dead, crashesMax }: SweepOptions,
 ): SweptEvent[] {
-  return [...dead].flatMap((workerId) => {
+  return dead.flatMap((workerId) => {
     const records = connection.all<{ slot: number; running: string }>(DELETE_RECORDS, [workerId])
     return records
       .toSorted((one, other) => one.slot - other.slot)

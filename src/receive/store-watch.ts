@@ -1,0 +1,48 @@
+import type { Store } from '../store/contract.ts'
+import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import type { CommittedKeys } from './committed-keys.ts'
+import { Heartbeat } from './heartbeat.ts'
+import { HistoryWatch } from './history-watch.ts'
+import { StoreHealth } from './store-health.ts'
+import { WriteCheck } from './write-check.ts'
+
+export interface StoreWatchContext {
+  readonly store: Pick<Store<unknown>, 'beat' | 'findEvent' | 'keepClock' | 'recordEvents'>
+  readonly committedKeys: CommittedKeys
+  readonly happenings: HappeningEmitter
+  /** Something may be due that was not. */
+  readonly onDue: () => void
+  /** Keeps messages from being sent that may have been sent in a history that is lost. */
+  readonly pauseSending: (reason: string) => Promise<void>
+}
+
+/** Watches the store for as long as an inbox runs: whether it answers, whether it can write, its clock and its history. */
+export class StoreWatch {
+  readonly #health: StoreHealth
+  readonly #heartbeat: Heartbeat
+  /** Is told how recordings went. */
+  readonly writes: WriteCheck
+
+  constructor(context: StoreWatchContext) {
+    const health = new StoreHealth(context.happenings)
+    this.#health = health
+    this.#heartbeat = new Heartbeat({ ...context, health, history: new HistoryWatch(context) })
+    this.writes = new WriteCheck({ ...context, health })
+  }
+
+  /** Whether a delivery could be stored now, as far as is known. */
+  get isUp(): boolean {
+    return this.#heartbeat.hasBeaten && this.#health.isUp
+  }
+
+  /** Rejects if the store does not answer. That it cannot write is told, and no reason not to start. */
+  async start(): Promise<void> {
+    await this.#heartbeat.start()
+    await this.writes.start()
+  }
+
+  async stop(): Promise<void> {
+    this.#heartbeat.stop()
+    await this.writes.stop()
+  }
+}

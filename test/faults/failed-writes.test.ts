@@ -1,0 +1,182 @@
+/**
+ * A store that answers and cannot write. Whoever asks a receiver whether it is ready is told, and an alarm goes off:
+ * once, with the cause.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createReceiver } from '../../src/http/node.ts'
+import { createFaultDatabase } from '../support/faults/fault-database.ts'
+import type { FaultDatabase } from '../support/faults/fault-database.ts'
+import { createFaultInbox } from '../support/faults/fault-inbox.ts'
+import type { FaultInbox } from '../support/faults/fault-inbox.ts'
+import { fromPartner } from '../support/faults/fault-sources.ts'
+import { addLedger, createSqliteIn } from '../support/faults/make-database.ts'
+import { until } from '../support/faults/until.ts'
+import { WireProxy } from '../support/faults/wire-proxy.ts'
+import { hasNoBinaries } from '../support/postgres/find-binaries.ts'
+import { startPostgres, UNPRIVILEGED_ID } from '../support/postgres/start-postgres.ts'
+import type { PostgresServer } from '../support/postgres/start-postgres.ts'
+import {
+  hasNoLockedFiles,
+  hasNoSmallDisk,
+  lockFiles,
+  mountSmallDisk,
+} from '../support/tools/small-disk.ts'
+
+const LIMIT = { limitMs: 60_000 }
+/** More than is left on a page that has room, and not to be compressed. */
+const LARGE = randomBytes(75_000).toString('base64')
+
+describe.skipIf(hasNoSmallDisk || hasNoBinaries)('PostgreSQL on a disk that is full', () => {
+  let server: PostgresServer
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  afterAll(() => server.dispose())
+
+  test('R09: deliveries are 503 and the receiver is not ready, told once; with room again both are over', async () => {
+    const disk = mountSmallDisk(48 * 1024 * 1024, UNPRIVILEGED_ID)
+    const database = await createOnDisk(server, disk.dir)
+    const receiver = createFaultInbox(database)
+    await receiver.inbox.start()
+    await expectFullDisk(receiver, disk)
+
+    const [told] = receiver.happened.filter(({ name }) => name === 'store.unavailable')
+    expect(told?.about).toMatchObject({
+      error: {
+        code: 'STORE_UNAVAILABLE',
+        message: expect.stringMatching(/53100.*space/) as string,
+      },
+    })
+    expect(await database.count('events')).toBe(3)
+  }, 120_000)
+})
+
+describe.skipIf(hasNoSmallDisk)('SQLite on a disk that is full', () => {
+  test('R09: deliveries are 503 and the receiver is not ready, told once; with room again both are over', async () => {
+    const disk = mountSmallDisk(8 * 1024 * 1024)
+    const { database, drop } = await createSqliteIn(disk.dir)
+    onTestFinished(drop)
+    const receiver = createFaultInbox(database)
+    await receiver.inbox.start()
+    await expectFullDisk(receiver, disk)
+    expect(await database.count('events')).toBe(3)
+  }, 120_000)
+})
+
+describe.skipIf(hasNoLockedFiles)('a SQLite file that became read-only', () => {
+  test('R50: a receiver without deliveries finds out, tells it once, and is ready when it can write again', async () => {
+    const database = await createFaultDatabase('sqlite')
+    const receiver = createFaultInbox(database)
+    await receiver.inbox.start()
+    expect(receiver.inbox.isReady()).toBe(true)
+
+    const unlock = lockFiles(listFiles(database))
+    await until('it is not ready', () => !receiver.inbox.isReady(), LIMIT)
+    await until('it is told', () => receiver.count('store.unavailable') > 0, LIMIT)
+    const refused = await receiver.inbox.receive('partner', fromPartner({ key: 'evt_1' }))
+    expect(refused.status).toBe(503)
+    expect(receiver.inbox.isReady()).toBe(false)
+
+    unlock()
+    await until('it is ready again', () => receiver.inbox.isReady(), LIMIT)
+    expect((await receiver.inbox.receive('partner', fromPartner({ key: 'evt_1' }))).status).toBe(
+      200,
+    )
+    expect(receiver.count('store.unavailable')).toBe(1)
+    expect(receiver.count('store.available')).toBe(1)
+    expect(await database.count('events')).toBe(1)
+  }, 120_000)
+})
+
+describe('PostgreSQL that writes, though something failed', () => {
+  test('R50: one connection that is lost at COMMIT makes no alarm, and the receiver is ready again at once', async () => {
+    const database = await createFaultDatabase('postgres')
+    if (database.store.engine !== 'postgres') throw new Error('This is for PostgreSQL')
+    const proxy = await WireProxy.start(database.store.connection)
+    const receiver = createFaultInbox(database, { connection: proxy.config })
+    onTestFinished(() => proxy.close())
+    await receiver.inbox.start()
+
+    const { fired } = proxy.arm({ matches: /record_new/, fault: 'drop-after' })
+    const { status } = await receiver.inbox.receive('partner', fromPartner({ key: 'evt_1' }))
+    await fired
+    expect(status).toBe(503)
+    await until('it is ready again', () => receiver.inbox.isReady(), LIMIT)
+
+    expect(receiver.count('store.unavailable')).toBe(0)
+    expect(receiver.count('store.available')).toBe(0)
+  })
+
+  test('R50: a role that is read-only by default stores all the same, and the receiver is ready', async () => {
+    const database = await createFaultDatabase('postgres')
+    if (database.store.engine !== 'postgres') throw new Error('This is for PostgreSQL')
+    const connection = {
+      ...database.store.connection,
+      options: '-c default_transaction_read_only=on',
+    }
+    const receiver = createFaultInbox(database, { connection })
+    await receiver.inbox.start()
+
+    expect(receiver.inbox.isReady()).toBe(true)
+    expect((await receiver.inbox.receive('partner', fromPartner({ key: 'evt_1' }))).status).toBe(
+      200,
+    )
+    const kept = await database.query(`select value from hookonce.meta where key = 'clock'`)
+    expect(kept).toHaveLength(1)
+    expect(receiver.count('store.unavailable')).toBe(0)
+  })
+})
+
+async function expectFullDisk(
+  receiver: FaultInbox,
+  disk: { fill(): void; free(): void },
+): Promise<void> {
+  const http = createReceiver(receiver.inbox)
+  const { port } = await http.listen()
+  onTestFinished(() => http.drain({ graceMs: 0 }))
+  const readyz = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status
+  const deliver = async (key: string) =>
+    (await receiver.inbox.receive('partner', fromPartner({ key, type: LARGE }))).status
+  expect(await deliver('evt_1')).toBe(200)
+  expect(await readyz()).toBe(200)
+
+  disk.fill()
+  expect(await deliver('evt_2')).toBe(503)
+  expect(await readyz()).toBe(503)
+  await until('it is told', () => receiver.count('store.unavailable') > 0, LIMIT)
+  expect(await deliver('evt_3')).toBe(503)
+  expect(await readyz()).toBe(503)
+
+  disk.free()
+  await until('it is ready again', async () => (await readyz()) === 200, LIMIT)
+  expect(await deliver('evt_2')).toBe(200)
+  expect(await deliver('evt_3')).toBe(200)
+  expect(receiver.count('store.unavailable')).toBe(1)
+  expect(receiver.count('store.available')).toBe(1)
+}
+
+/** A database whose tables are on that disk, and whose log is not: with that full the server would stop. */
+async function createOnDisk(server: PostgresServer, dir: string): Promise<FaultDatabase> {
+  const name = `small_${Math.floor(Math.random() * 2 ** 31)}`
+  const admin = new pg.Client(server.config)
+  await admin.connect()
+  await admin.query(`create tablespace ${name} location '${dir}'`)
+  await admin.query(`create database ${name} tablespace ${name}`)
+  const { database, drop } = await addLedger({ ...server.config, database: name }, async () => {
+    await admin.query(`drop database ${name} with (force)`)
+    await admin.query(`drop tablespace ${name}`)
+    await admin.end()
+  })
+  onTestFinished(drop)
+  return database
+}
+
+function listFiles({ store }: FaultDatabase): readonly string[] {
+  if (store.engine !== 'sqlite') throw new Error('This is for SQLite')
+  // Not the index of the log, which SQLite keeps mapped into memory: to write there would end the process.
+  return [store.file, `${store.file}-wal`].filter((file) => existsSync(file))
+}
