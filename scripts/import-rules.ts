@@ -28,7 +28,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     part: 'errors',
-    paths: ['errors.ts'],
+    paths: ['errors.ts', 'did-you-mean.ts'],
     mayImport: [],
     because: 'Every part throws these errors, so they lean on nothing of ours.',
   },

@@ -6,6 +6,7 @@
  */
 
 import { asError, OptionInvalidError } from '../errors.ts'
+import { isDestinationName } from '../model/destination-name.ts'
 import type { Message, MessageFailureReason, MessageResponse } from '../model/message.ts'
 import { PermanentError, RetryAfterError } from '../work/verdicts.ts'
 import { resolveDestinationPolicy } from './options.ts'
@@ -111,10 +112,8 @@ export function destination(
   }
 }
 
-const DESTINATION_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/
-
 export function requireDestinationName(name: unknown): asserts name is string {
-  if (typeof name === 'string' && DESTINATION_NAME.test(name)) return
+  if (typeof name === 'string' && isDestinationName(name)) return
   throw new OptionInvalidError('destination.name', 'written with a-z, 0-9, - and _ only', name)
 }
 

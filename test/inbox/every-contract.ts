@@ -2,6 +2,7 @@ import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { fairnessContract } from './fairness.ts'
 import { eventCopiesContract } from './event-copies.ts'
 import { oddEndsContract } from './odd-ends.ts'
+import { operatorsContract } from './operators.ts'
 import { outboxContract } from './outbox.ts'
 import { receiveContract } from './receive.ts'
 import { stepRulesContract } from './step-rules.ts'
@@ -17,6 +18,7 @@ export function everyContract(store: StoreUnderTest): void {
   eventCopiesContract(store)
   oddEndsContract(store)
   writesContract(store)
+  operatorsContract(store)
   outboxContract(store)
   stepsContract(store)
   stepRulesContract(store)
