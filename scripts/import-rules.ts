@@ -74,6 +74,8 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'store/claimed-event.ts',
       'store/numbered-draft.ts',
       'store/lent-transaction.ts',
+      'store/nested-control.ts',
+      'store/savepoints.ts',
       'store/contention.ts',
       'store/loop-breaks.ts',
       'store/step-result.ts',

@@ -148,6 +148,7 @@ async function runHandler<Tx>(
   try {
     const envelope = await createEnvelope(event, handler.schema)
     const value = heed(await handler.run(envelope, running))
+    lent?.requireClosed()
     if (running.hasMessages) await running.writeMessages()
     if (!call.defersWrites) await lent?.flush()
     return value

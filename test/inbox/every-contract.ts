@@ -5,6 +5,7 @@ import { oddEndsContract } from './odd-ends.ts'
 import { operatorsContract } from './operators.ts'
 import { outboxContract } from './outbox.ts'
 import { receiveContract } from './receive.ts'
+import { savepointsContract } from './savepoints.ts'
 import { stepRulesContract } from './step-rules.ts'
 import { stepsContract } from './steps.ts'
 import { workContract } from './work.ts'
@@ -19,6 +20,7 @@ export function everyContract(store: StoreUnderTest): void {
   oddEndsContract(store)
   writesContract(store)
   operatorsContract(store)
+  savepointsContract(store)
   outboxContract(store)
   stepsContract(store)
   stepRulesContract(store)

@@ -9,16 +9,31 @@
  * @module
  */
 
-import { HookonceError, OptionInvalidError, SettingRefusedError } from '../../errors.ts'
+import {
+  asError,
+  HookonceError,
+  OptionInvalidError,
+  SettingRefusedError,
+  TransactionAbortedError,
+} from '../../errors.ts'
+import { findContention } from '../contention.ts'
 import type { LentTx } from '../contract.ts'
-import { requireWrite } from '../lent-transaction.ts'
+import { requireFunction, requireWrite } from '../lent-transaction.ts'
+import { readNestedControl } from '../nested-control.ts'
+import { Savepoints } from '../savepoints.ts'
 import { findTransactionControl, listStatementKeywords } from '../transaction-control.ts'
 import type { Connection } from './connection.ts'
-import type { PgResult, PostgresTx, PostgresTxQuery } from './driver.ts'
-import { listSettingChanges } from './setting-change.ts'
+import type { PgResult, PostgresTx } from './driver.ts'
 import type { PendingWrites } from './pending-writes.ts'
+import { NO_OPTIONS, readQuery, refuseCallback } from './read-query.ts'
+import type { ReadQuery } from './read-query.ts'
+import { listSettingChanges } from './setting-change.ts'
 import { TEXT_LENGTH_MAX } from './statement-names.ts'
 import type { StatementNames } from './statement-names.ts'
+import { findSqlState } from './store-error.ts'
+
+/** The code of "current transaction is aborted". */
+const IN_FAILED_TRANSACTION = '25P02'
 
 const REFUSED: ReadonlySet<string> = new Set([
   'ABORT',
@@ -42,16 +57,19 @@ interface LentOptions {
 }
 
 export class LentPostgresTx implements LentTx<PostgresTx> {
-  readonly tx: PostgresTx = Object.freeze({
-    query: (config: unknown, values?: unknown) => this.#query(config, values),
-    write: (text: unknown, values?: unknown) => this.#write(text, values),
-  }) as PostgresTx
+  readonly tx: PostgresTx = this.#makeTx({ isNested: false })
   readonly #connection: Connection
   readonly #writes: PendingWrites
   readonly #isAlone: boolean
   readonly #names: StatementNames | undefined
   #isRevoked = false
   #mayStart = true
+  #madeSavepoints: Savepoints | undefined
+  /**
+   * An error that the handler had because it shares the transaction with other events. It may have caught it, behind
+   * a savepoint, and gone on as if it were about its own statement.
+   */
+  #imposed: Error | undefined
   #last: Promise<unknown> | undefined
 
   constructor(connection: Connection, { isAlone, names, writes }: LentOptions) {
@@ -59,6 +77,11 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     this.#writes = writes
     this.#isAlone = isAlone
     this.#names = isAlone ? undefined : names
+  }
+
+  requireClosed(): void {
+    if (this.#imposed !== undefined) throw this.#imposed
+    this.#madeSavepoints?.requireClosed()
   }
 
   async revoke(): Promise<void> {
@@ -84,16 +107,65 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     if (this.#isRevoked) throw revoked()
     const write = requireWrite(text, values)
     const found = inspect(write.text)
-    refuseUnsafe(found, this.#isAlone)
+    this.#refuseUnsafe(found)
     // It takes what is sent after it for its rows, and ends the connection when they are none.
     if (found.isCopy)
       throw new OptionInvalidError('tx.write text', 'a statement other than COPY', text)
     this.#writes.add(write)
   }
 
+  #makeTx({ isNested }: { readonly isNested: boolean }): PostgresTx {
+    const tx = Object.freeze({
+      query: (config: unknown, values?: unknown, callback?: unknown) => {
+        refuseCallback(config, values, callback)
+        return isNested ? this.#queryNested(config, values) : this.#query(config, values)
+      },
+      write: (text: unknown, values?: unknown) => this.#write(text, values),
+      savepoint: async (work: (tx: unknown) => unknown) => {
+        requireFunction('tx.savepoint', work)
+        return this.#savepoints.run(() => work(tx))
+      },
+      asNested: () => this.#makeTx({ isNested: true }),
+    })
+    return tx as PostgresTx
+  }
+
   #query(config: unknown, values: unknown): Promise<PgResult> {
+    return this.#send(() => {
+      const query = readQuery(config, values)
+      this.#refuseUnsafe(inspect(query.text))
+      return query
+    })
+  }
+
+  async #queryNested(config: unknown, values: unknown): Promise<PgResult> {
+    const control = readNestedControl(readQuery(config, values).text, 'postgres')
+    if (control === undefined) return this.#query(config, values)
+    await this.#savepoints.control(control)
+    return { command: control.command, rowCount: null, rows: [], fields: [] }
+  }
+
+  /** Made for the few handlers that have any. */
+  get #savepoints(): Savepoints {
+    this.#madeSavepoints ??= new Savepoints({
+      run: async (text) => {
+        await this.#send(() => ({ text, values: undefined, options: NO_OPTIONS })).catch(
+          (error: unknown) => {
+            // A statement failed before, and the handler went on: that is what is wrong, and not the savepoint.
+            if (findSqlState(error) !== IN_FAILED_TRANSACTION) throw error
+            throw new TransactionAbortedError(undefined, { cause: error })
+          },
+        )
+      },
+      dropWrites: () => this.#writes.drop(),
+    })
+    return this.#madeSavepoints
+  }
+
+  /** In the order of the calls. What `read` throws is refused without the others hearing of it. */
+  #send(read: () => ReadQuery): Promise<PgResult> {
     const before = this.#last
-    const answer = this.#start(config, values)
+    const answer = this.#start(read)
     // Also one that nobody waits for and that fails must not end the process; the transaction's status
     // tells of it. One that was refused ends before those that are still on their way.
     const after = (): Promise<unknown> | undefined => before
@@ -101,34 +173,47 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     return answer
   }
 
-  async #start(config: unknown, values: unknown): Promise<PgResult> {
+  async #start(read: () => ReadQuery): Promise<PgResult> {
     if (this.#isRevoked) throw revoked()
-    const query = readQuery(config, values)
-    refuseUnsafe(inspect(query.text), this.#isAlone)
+    const { text, values, options } = read()
     const writesBefore = this.#writes.added
     await this.#last
     if (!this.#mayStart) throw revoked()
     if (!this.#writes.isEmpty) {
-      await this.#writes.send(writesBefore)
+      await this.#writes.send(writesBefore).catch((error: unknown) => this.#fail(error))
       // Time may have run out meanwhile, and the transaction may have gone back to a mark.
       if (!this.#mayStart) throw revoked()
     }
-    const { text, values: given, rowMode } = query
+    const sent = { text, ...(values !== undefined && { values: [...values] }), ...options }
     // Without values there may be several statements in the text, which cannot have a name.
-    const name = given === undefined ? undefined : this.#names?.find(text)
-    const sent = {
-      text,
-      ...(given === undefined ? {} : { values: [...given] }),
-      ...(rowMode === undefined ? {} : { rowMode }),
-    }
-    if (name === undefined) return this.#connection.passOn(sent)
+    const hasValues = values !== undefined && values.length > 0
+    const name = hasValues && options.name === undefined ? this.#names?.find(text) : undefined
     try {
-      return await this.#connection.passOn({ ...sent, name })
+      return await this.#connection.passOn(name === undefined ? sent : { ...sent, name })
     } catch (error) {
-      this.#names?.refuse(text, error)
-      throw error
+      const isForName = name !== undefined && this.#names?.refuse(text, error) === true
+      return this.#fail(error, isForName)
     }
   }
+
+  #refuseUnsafe(found: Inspected): void {
+    try {
+      refuseUnsafe(found, this.#isAlone)
+    } catch (error) {
+      this.#fail(error, error instanceof SettingRefusedError)
+    }
+  }
+
+  #fail(error: unknown, isImposed = false): never {
+    if (isImposed || (!this.#isAlone && isLockTimeout(error))) this.#imposed ??= asError(error)
+    throw error
+  }
+}
+
+/** Ours, that is: what NOWAIT answers has the same code, and the handler has asked for it. */
+function isLockTimeout(error: unknown): boolean {
+  if (findContention(error) !== 'lock-timeout') return false
+  return (error as { readonly routine?: unknown }).routine === 'ProcessInterrupts'
 }
 
 interface Inspected {
@@ -176,19 +261,6 @@ function refuseUnsafe({ control, settings }: Inspected, isAlone: boolean): void 
       `${keyword} would outlive the handler's transaction: use SET LOCAL …, or set_config(…, …, true)`,
     )
   }
-}
-
-function readQuery(config: unknown, values: unknown): PostgresTxQuery {
-  const query = typeof config === 'string' ? { text: config, values } : config
-  if (typeof query !== 'object' || query === null || 'submit' in query || !('text' in query)) {
-    // A cursor or a stream reads on after we have looked away.
-    throw new OptionInvalidError('tx.query', 'given a text, or { text, values, rowMode }', config)
-  }
-  const { text, values: given } = query as { text: unknown; values?: unknown }
-  if (typeof text !== 'string') throw new OptionInvalidError('tx.query text', 'a string', text)
-  if (given !== undefined && !Array.isArray(given))
-    throw new OptionInvalidError('tx.query values', 'a list', given)
-  return { ...query, text, values: given }
 }
 
 function revoked(): HookonceError {
