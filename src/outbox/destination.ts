@@ -8,6 +8,7 @@
 import { asError, OptionInvalidError } from '../errors.ts'
 import { isDestinationName } from '../model/destination-name.ts'
 import type { Message, MessageFailureReason, MessageResponse } from '../model/message.ts'
+import { describeCauses, describeMessage } from '../telemetry/describe-error.ts'
 import { PermanentError, RetryAfterError } from '../work/verdicts.ts'
 import { resolveDestinationPolicy } from './options.ts'
 import type { DestinationOptions, DestinationPolicy } from './options.ts'
@@ -161,6 +162,10 @@ const FAILED = { status: 'failed', answered: true } as const
 
 const MESSAGE_LENGTH_MAX = 2_000
 
+/** With its causes: of a fetch that failed, the message says no more than that. */
 export function describeError(error: Error): string {
-  return `${error.name}: ${error.message}`.slice(0, MESSAGE_LENGTH_MAX)
+  const own = describeMessage(error)
+  const text = error.name === 'Error' ? `Error: ${own}` : own
+  const causes = describeCauses(error)?.replaceAll('\n', ', caused by ')
+  return (causes === undefined ? text : `${text}, caused by ${causes}`).slice(0, MESSAGE_LENGTH_MAX)
 }

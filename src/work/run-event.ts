@@ -42,6 +42,8 @@ export interface RunFailed {
   readonly status: 'failed'
   readonly reason: FailureReason
   readonly error: Error
+  /** The name of the handler that failed, where that can be told. */
+  readonly handler: string | undefined
   /** When it runs again, by the handler that failed. */
   readonly retry: RetryPolicy
   /** Whether trying again cannot help. */
@@ -206,6 +208,7 @@ function failedRun(thrown: unknown, handler: Handler, durationMs: number): RunFa
     status: 'failed',
     reason: reasonOf(code),
     error,
+    handler: handler.name,
     retry: handler.retry,
     // The same handler returns the same thing for the same event: trying again would not help.
     isPermanent:

@@ -1,6 +1,7 @@
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { fairnessContract } from './fairness.ts'
 import { eventCopiesContract } from './event-copies.ts'
+import { failuresContract } from './failures.ts'
 import { oddEndsContract } from './odd-ends.ts'
 import { operatorsContract } from './operators.ts'
 import { outboxContract } from './outbox.ts'
@@ -18,6 +19,7 @@ export function everyContract(store: StoreUnderTest): void {
   fairnessContract(store)
   eventCopiesContract(store)
   oddEndsContract(store)
+  failuresContract(store)
   writesContract(store)
   operatorsContract(store)
   savepointsContract(store)

@@ -2,6 +2,7 @@ import type { SweptEvent } from '../../contract.ts'
 import type { Connection } from '../connection.ts'
 import { endCrashed } from './end-crashed.ts'
 import { insertFailure } from './settle.ts'
+import { nameEvent } from './sweep-workers.ts'
 
 // 1 the id of the worker that sweeps
 const LIST_LEASED = `
@@ -57,7 +58,8 @@ export function sweepLeases(
       { eventId, run },
       { attempt: attempts, reason: 'crashed', message, durationMs: 0 },
     )
-    return { eventId, crashes, dead, workerId }
+    const named = nameEvent(connection, eventId)
+    return { eventId, ...named, attempt: attempts, crashes, dead, workerId }
   })
 }
 
