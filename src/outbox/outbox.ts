@@ -95,6 +95,11 @@ export class Outbox<Tx> {
     this.#relay.start()
   }
 
+  /** How long its relay waits for what it is sending. */
+  get stopGraceMs(): number {
+    return this.hasRelay ? (this.#relayOptions?.stopGraceMs ?? 0) : 0
+  }
+
   async stop(): Promise<void> {
     await this.#relay?.stop()
   }
