@@ -29,6 +29,7 @@ import { ByteBudget } from './receive/byte-budget.ts'
 import { CommittedKeys } from './receive/committed-keys.ts'
 import { reportUnread } from './receive/door.ts'
 import { Heartbeat } from './receive/heartbeat.ts'
+import { HistoryWatch } from './receive/history-watch.ts'
 import { DEFAULT_METHODS } from './receive/limits.ts'
 import type { ResolvedReceiveOptions } from './receive/options.ts'
 import { receive } from './receive/receive.ts'
@@ -110,10 +111,12 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.#stopLogging = logHappenings(happenings, logger)
     this.events = happenings
     this.#committedKeys = new CommittedKeys(this.receiveOptions.rememberMax)
-    this.#heartbeat = new Heartbeat(store, this.#committedKeys, happenings)
     this.#notifier = createNotifier(store)
     this.#outbox = new Outbox<Tx>({ store, destinations, relay, happenings })
     this.outbox = this.#outbox
+    const pauseSending = (reason: string) => this.#outbox.pauseAll(reason)
+    const history = new HistoryWatch({ store, happenings, pauseSending })
+    this.#heartbeat = new Heartbeat(store, this.#committedKeys, happenings, history)
     this.#context = createReceiveContext({
       store,
       open: () => this.#open(),
