@@ -4,8 +4,8 @@ import { LongFilesFirst } from './test/support/long-files-first.ts'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // The oracles need packages that `npm run test:sdks` installs.
-    exclude: ['**/node_modules/**', 'bench/**', 'test/sdk-oracles/**'],
+    // These need packages that `npm run test:sdks` and `npm run test:bundlers` install.
+    exclude: ['**/node_modules/**', 'bench/**', 'test/sdk-oracles/**', 'test/bundlers/**'],
     globalSetup: [
       'test/support/tools/global-setup.ts',
       'test/support/postgres/global-setup.ts',

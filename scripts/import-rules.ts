@@ -28,7 +28,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     part: 'errors',
-    paths: ['errors.ts'],
+    paths: ['errors.ts', 'did-you-mean.ts'],
     mayImport: [],
     because: 'Every part throws these errors, so they lean on nothing of ours.',
   },
@@ -74,6 +74,8 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'store/claimed-event.ts',
       'store/numbered-draft.ts',
       'store/lent-transaction.ts',
+      'store/nested-control.ts',
+      'store/savepoints.ts',
       'store/contention.ts',
       'store/group-hazard.ts',
       'store/loop-breaks.ts',

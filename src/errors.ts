@@ -9,6 +9,8 @@
  * @module
  */
 
+import { didYouMean } from './did-you-mean.ts'
+
 /** Every code there is. */
 export const ERROR_CODES = [
   'OPTION_INVALID',
@@ -68,8 +70,15 @@ export class OptionInvalidError extends HookonceError {
   /** The path of the option, such as `worker.concurrency`. */
   readonly option: string
 
-  constructor(option: string, expected: string, received: unknown) {
-    super('OPTION_INVALID', `${option} must be ${expected}, received ${describe(received)}`)
+  constructor(option: string, expected: string, received: unknown)
+  constructor(option: string, problem: { readonly message: string })
+  constructor(option: string, problem: string | { readonly message: string }, received?: unknown) {
+    super(
+      'OPTION_INVALID',
+      typeof problem === 'string'
+        ? `${option} must be ${problem}, received ${describe(received)}`
+        : problem.message,
+    )
     this.option = option
   }
 }
@@ -200,8 +209,9 @@ export class DestinationBlockedError extends HookonceError {
   /** The class of the address, or what is wrong with the URL. */
   readonly reason: string
 
-  constructor(host: string, reason: string) {
-    super('DESTINATION_BLOCKED', `The destination ${host} is not connected to: ${reason}`)
+  /** `hint` says what the user can do about it. */
+  constructor(host: string, reason: string, hint = '') {
+    super('DESTINATION_BLOCKED', `The destination ${host} is not connected to: ${reason}${hint}`)
     this.host = host
     this.reason = reason
   }
@@ -213,7 +223,10 @@ export function rejectUnknownKeys(path: string, given: unknown, known: readonly 
     throw new OptionInvalidError(path, `an object with any of ${known.join(', ')}`, given)
   for (const key of Object.keys(given)) {
     if (known.includes(key)) continue
-    throw new OptionInvalidError(`${path}.${key}`, `one of ${known.join(', ')}`, key)
+    // A name is a few plain characters; what was passed by mistake may be anything.
+    const name = key.slice(0, 60).replace(/[^\x20-\x7e]/g, '?')
+    const message = `${path}: unknown option "${name}"${didYouMean(key, known)} There are: ${known.join(', ')}`
+    throw new OptionInvalidError(`${path}.${key}`, { message })
   }
 }
 

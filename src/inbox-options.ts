@@ -130,3 +130,15 @@ export function reportWarnings(
     for (const warning of warnings) happenings.emit('source.warning', { source: name, warning })
   }
 }
+
+/** Deliveries are answered all the same, so that nothing else would tell that `start()` was forgotten. */
+export function reportNotStarted(happenings: HappeningEmitter, isMissing: () => boolean): void {
+  const report = ({ source }: { readonly source: string }): void => {
+    if (isMissing()) happenings.emit('worker.not-started', { source, hint: NOT_STARTED })
+  }
+  happenings.on('delivery.accepted', report)
+  happenings.on('delivery.revived', report)
+}
+
+const NOT_STARTED =
+  'This process has handlers and was not started, so that they do not run: call inbox.start(), or give createInbox worker: false where another process runs them'

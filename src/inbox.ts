@@ -13,7 +13,12 @@ import { fetchHandler } from './http/fetch.ts'
 import { nodeHandler } from './http/node.ts'
 import type { ReceivingInbox, UnreadReason } from './http/receiving-inbox.ts'
 import { InboxHandlers } from './inbox-handlers.ts'
-import { reportWarnings, resolveInboxOptions, takeStore } from './inbox-options.ts'
+import {
+  reportNotStarted,
+  reportWarnings,
+  resolveInboxOptions,
+  takeStore,
+} from './inbox-options.ts'
 import type { InboxOptions } from './inbox-options.ts'
 import type { Acknowledgement } from './model/acknowledgement.ts'
 import type { Delivery } from './model/delivery.ts'
@@ -79,6 +84,7 @@ export class Inbox<Sources extends SourceMap, Tx>
   #hasEnqueued = false
   readonly #context: ReceiveContext
   readonly #notifier: ReturnType<typeof createNotifier>
+  readonly #stopLogging: () => void
   #opening: Promise<void> | undefined
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
@@ -101,7 +107,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.inFlight = new ByteBudget(resolved.receive.inFlightBytesMax)
     this.#logger = logger
     const happenings = this.#happenings
-    logHappenings(happenings, logger)
+    this.#stopLogging = logHappenings(happenings, logger)
     this.events = happenings
     this.#committedKeys = new CommittedKeys(this.receiveOptions.rememberMax)
     this.#notifier = createNotifier(store)
@@ -142,6 +148,8 @@ export class Inbox<Sources extends SourceMap, Tx>
     happenings.on('event.dead', ({ eventId }) => this.#committedKeys.forget(eventId))
     happenings.on('event.done', () => this.#callRelays())
     happenings.on('event.skipped', () => this.#callRelays())
+    if (resolved.worker !== undefined)
+      reportNotStarted(happenings, () => this.#state === 'made' && !handlers.isEmpty)
     takeStore(store)
   }
 
@@ -274,6 +282,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     await atMost(GOODBYE_MS, Promise.allSettled(goodbyes))
     await atMost(GOODBYE_MS, this.#store.close())
     this.#state = 'stopped'
+    this.#stopLogging()
   }
 
   /** `await using` stops the inbox at the end of its block. */

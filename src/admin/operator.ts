@@ -11,10 +11,19 @@ import type { StepRecord } from '../model/step.ts'
 import type { Store } from '../store/contract.ts'
 import type { MessageQuery, PausedDestination } from '../store/outbox-contract.ts'
 import { stringifyStepResult } from '../store/step-result.ts'
+import {
+  LIST_LIMIT,
+  requireDecision,
+  requireDestination,
+  requireLimit,
+  requireMessageQuery,
+  requireText,
+} from './require-arguments.ts'
 
 /**
  * What an operator can do: `inbox.admin`. Every action opens the store if nobody has, and rejects
- * when it cannot be used, most often with `STORE_UNAVAILABLE`.
+ * when it cannot be used, most often with `STORE_UNAVAILABLE`; with `OPTION_INVALID` for an argument that
+ * cannot be meant.
  */
 export interface Operator {
   /** The event with all that is known of it. */
@@ -123,26 +132,51 @@ function createEventOperator(
   onForgotten: OperatorContext['onForgotten'],
 ): Omit<Operator, MessageActions> {
   return {
-    findEvent: (eventId) => act((store) => store.findEvent(eventId)),
-    findRequest: (eventId) => act((store) => store.findRequest(eventId)),
-    listEventsByKey: (source, key) => act((store) => store.listEventsByKey(source, key)),
-    countEvents: (source) => act((store) => store.countEvents(source)),
-    listDead: (limit = 100) => act((store) => store.listDead(limit)),
-    retry: (eventId) => act((store) => store.retryEvent(eventId)),
-    listSteps: (eventId) => act((store) => store.listSteps(eventId)),
-    resolveStep: async (eventId, name, { happened, result, handler }) =>
-      act((store) => {
-        const decision = happened
-          ? { happened, result: stringifyStepResult(name, result) }
-          : { happened }
-        return store.resolveStep({ eventId, handler, name, decision })
-      }),
-    forget: (eventId) =>
-      act(async (store) => {
-        const isForgotten = await store.forgetEvent(eventId)
-        onForgotten(eventId)
-        return isForgotten
-      }),
+    findEvent: async (eventId) => {
+      requireText('findEvent.eventId', eventId, 'the id of an event')
+      return act((store) => store.findEvent(eventId))
+    },
+    findRequest: async (eventId) => {
+      requireText('findRequest.eventId', eventId, 'the id of an event')
+      return act((store) => store.findRequest(eventId))
+    },
+    listEventsByKey: async (source, key) => {
+      requireText('listEventsByKey.source', source, 'the name of a source')
+      requireText('listEventsByKey.key', key, "the sender's key of an event")
+      return act((store) => store.listEventsByKey(source, key))
+    },
+    countEvents: async (source) => {
+      if (source !== undefined)
+        requireText('countEvents.source', source, 'the name of a source, or left out')
+      return act((store) => store.countEvents(source))
+    },
+    listDead: async (limit = LIST_LIMIT) => {
+      requireLimit('listDead.limit', limit)
+      return act((store) => store.listDead(limit))
+    },
+    retry: async (eventId) => {
+      requireText('retry.eventId', eventId, 'the id of an event')
+      return act((store) => store.retryEvent(eventId))
+    },
+    listSteps: async (eventId) => {
+      requireText('listSteps.eventId', eventId, 'the id of an event')
+      return act((store) => store.listSteps(eventId))
+    },
+    resolveStep: async (eventId, name, decision) => {
+      requireText('resolveStep.eventId', eventId, 'the id of an event')
+      requireText('resolveStep.step', name, 'the name of a step')
+      const { happened, result, handler } = requireDecision(decision)
+      const written = happened
+        ? { happened, result: stringifyStepResult(name, result) }
+        : { happened }
+      return act((store) => store.resolveStep({ eventId, handler, name, decision: written }))
+    },
+    forget: async (eventId) => {
+      requireText('forget.eventId', eventId, 'the id of an event')
+      const isForgotten = await act((store) => store.forgetEvent(eventId))
+      onForgotten(eventId)
+      return isForgotten
+    },
   }
 }
 
@@ -157,14 +191,37 @@ function createMessageOperator(
     return result
   }
   return {
-    findMessage: (id) => act((store) => store.findMessage(id)),
-    listMessages: async ({ limit = 100, ...query }) =>
-      act((store) => store.listMessages({ ...query, limit })),
-    retryMessage: (id) => actAndSend((store) => store.retryMessage(id)),
-    confirmMessage: (id) => act((store) => store.confirmMessage(id)),
-    discardMessage: (id) => act((store) => store.discardMessage(id)),
-    pauseDestination: (name, reason) => act((store) => store.pauseDestination(name, reason)),
-    resumeDestination: (name) => actAndSend((store) => store.resumeDestination(name)),
-    listPausedDestinations: () => act((store) => store.listPausedDestinations()),
+    findMessage: async (id) => {
+      requireText('findMessage.id', id, 'the id of a message')
+      return act((store) => store.findMessage(id))
+    },
+    listMessages: async (query) => {
+      const resolved = requireMessageQuery(query)
+      return act((store) => store.listMessages(resolved))
+    },
+    retryMessage: async (id) => {
+      requireText('retryMessage.id', id, 'the id of a message')
+      return actAndSend((store) => store.retryMessage(id))
+    },
+    confirmMessage: async (id) => {
+      requireText('confirmMessage.id', id, 'the id of a message')
+      return act((store) => store.confirmMessage(id))
+    },
+    discardMessage: async (id) => {
+      requireText('discardMessage.id', id, 'the id of a message')
+      return act((store) => store.discardMessage(id))
+    },
+    pauseDestination: async (name, reason) => {
+      requireDestination('pauseDestination.name', name)
+      requireText('pauseDestination.reason', reason, 'a text')
+      // PostgreSQL's text cannot hold a NUL.
+      const kept = reason.replaceAll('\u0000', '\ufffd')
+      return act((store) => store.pauseDestination(name, kept))
+    },
+    resumeDestination: async (name) => {
+      requireDestination('resumeDestination.name', name)
+      return actAndSend((store) => store.resumeDestination(name))
+    },
+    listPausedDestinations: async () => act((store) => store.listPausedDestinations()),
   }
 }

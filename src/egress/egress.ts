@@ -51,8 +51,9 @@ export class Egress {
   readonly #agents: ReturnType<typeof createGuardedAgents>
   #checked: { readonly text: string; readonly result: UrlCheck } | undefined
 
-  constructor(options: EgressOptions = {}) {
-    this.#options = resolveEgressOptions(options)
+  /** `path` is what its options are called in errors. */
+  constructor(options: EgressOptions = {}, path = 'egress') {
+    this.#options = resolveEgressOptions(options, path)
     this.#agents = createGuardedAgents(this.#options, { keepAlive: true })
   }
 
@@ -67,15 +68,13 @@ export class Egress {
   /** Sends one request. Never rejects. */
   async request(request: OutgoingRequest): Promise<EgressOutcome> {
     const checked = this.check(request.url)
-    if (!checked.ok) return { outcome: 'blocked', reason: checked.reason, host: '' }
+    if (!checked.ok) return blocked(request.url, checked.reason)
     const progress = { hasConnected: false }
     try {
       return await this.#exchange(checked.url, request, progress)
     } catch (error) {
-      if (error instanceof DestinationBlockedError) {
-        const host = bareHost(checked.url)
-        return { outcome: 'blocked', reason: error.reason as BlockReason, host }
-      }
+      if (error instanceof DestinationBlockedError)
+        return blocked(request.url, error.reason as BlockReason)
       return { outcome: 'failed', error: asError(error), mayHaveArrived: progress.hasConnected }
     }
   }
@@ -138,6 +137,11 @@ export class Egress {
       outgoing.end(body)
     })
   }
+}
+
+function blocked(url: string, reason: BlockReason): EgressOutcome {
+  const host = URL.canParse(url) ? bareHost(new URL(url)) : ''
+  return { outcome: 'blocked', reason, host }
 }
 
 type Answer = Extract<EgressOutcome, { outcome: 'answered' }>

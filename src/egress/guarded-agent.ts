@@ -18,8 +18,8 @@ import http from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { DestinationBlockedError } from '../errors.ts'
 import type { AllowList } from './allow-list.ts'
+import { blockedError } from './blocked-error.ts'
 import type { BlockReason } from './check-url.ts'
 import { classifyBytes } from './classify-address.ts'
 import { parseAddress } from './parse-address.ts'
@@ -69,7 +69,7 @@ function guard<A extends http.Agent>(agent: A, options: GuardedAgentOptions): A 
   const connectGuarded: Connect = (target, callback) => {
     const reason = checkTarget(target, options.allowed)
     if (reason === undefined) return connect({ ...target, lookup }, callback)
-    const error = new DestinationBlockedError(target.host ?? '', reason)
+    const error = blockedError(target.host ?? '', reason)
     process.nextTick(() => callback?.(error))
     return undefined
   }
@@ -113,7 +113,7 @@ export function guardLookup({
       // No answer is no permission: what cannot be checked is not connected to.
       if (error !== null) return callback(error, [])
       const reason = checkAnswers(addresses, allowed, allowed.hasHost(host))
-      if (reason !== undefined) return callback(new DestinationBlockedError(host, reason), [])
+      if (reason !== undefined) return callback(blockedError(host, reason), [])
       const [first] = addresses
       if (options.all === true) return callback(null, addresses)
       return callback(null, first?.address ?? '', first?.family)

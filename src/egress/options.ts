@@ -50,14 +50,21 @@ export interface ResolvedEgressOptions {
   readonly resolve?: ResolveAll
 }
 
-export function resolveEgressOptions(options: EgressOptions): ResolvedEgressOptions {
-  rejectUnknownKeys('egress', options, [...Object.keys(EGRESS_DEFAULTS), 'resolve'])
+/** `path` is what the options are called in errors. */
+export function resolveEgressOptions(
+  options: EgressOptions,
+  path = 'egress',
+): ResolvedEgressOptions {
+  rejectUnknownKeys(path, options, [...Object.keys(EGRESS_DEFAULTS), 'resolve'])
   const { allow, ...others } = { ...EGRESS_DEFAULTS, ...options }
-  requireInteger('egress.requestTimeoutMs', others.requestTimeoutMs, { min: 1, max: 2_147_483_647 })
-  requireInteger('egress.idleTimeoutMs', others.idleTimeoutMs, { min: 1, max: 2_147_483_647 })
-  requireInteger('egress.responseBytesMax', others.responseBytesMax, { min: 0, max: 134_217_728 })
+  requireInteger(`${path}.requestTimeoutMs`, others.requestTimeoutMs, {
+    min: 1,
+    max: 2_147_483_647,
+  })
+  requireInteger(`${path}.idleTimeoutMs`, others.idleTimeoutMs, { min: 1, max: 2_147_483_647 })
+  requireInteger(`${path}.responseBytesMax`, others.responseBytesMax, { min: 0, max: 134_217_728 })
   if (others.resolve !== undefined && typeof others.resolve !== 'function') {
-    throw new OptionInvalidError('egress.resolve', 'a function like dns.lookup', others.resolve)
+    throw new OptionInvalidError(`${path}.resolve`, 'a function like dns.lookup', others.resolve)
   }
-  return Object.freeze({ ...others, allowed: parseAllowList('egress.allow', allow) })
+  return Object.freeze({ ...others, allowed: parseAllowList(`${path}.allow`, allow) })
 }

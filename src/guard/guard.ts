@@ -6,6 +6,7 @@
  */
 
 import type { IncomingMessage } from 'node:http'
+import { didYouMean } from '../did-you-mean.ts'
 import { HookonceError, OptionInvalidError } from '../errors.ts'
 import type { EventsOf, PayloadFor } from '../handler-types.ts'
 import type { ReceivingInbox, UnreadReason } from '../http/receiving-inbox.ts'
@@ -228,7 +229,7 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
     if (this.#names.has(name)) return
     throw new HookonceError(
       'SOURCE_UNKNOWN',
-      `There is no source "${name}". Configured: ${[...this.#names].join(', ')}`,
+      `There is no source "${name}"${didYouMean(name, this.#names)} Configured: ${[...this.#names].join(', ')}`,
     )
   }
 

@@ -22,13 +22,25 @@ export type FailureReason =
   /** Whether an outside call has happened is not known, and calling again might do it twice. */
   | 'unknown'
 
-/** One failed run of the handlers for an event. */
+/** One failed run of the handlers for an event. Its texts have no NUL characters, and are cut at 8 KiB each. */
 export interface FailedAttempt {
   readonly attempt: number
   readonly reason: FailureReason
-  /** The error's name and message, without NUL characters, cut at 8 KiB. */
+  /** The error's name and message. What looks like a secret is left out, here and in the other texts. */
   readonly message: string
   readonly durationMs: number
+  /** The name of the handler that failed; left out where that cannot be told, as after a crash. */
+  readonly handler?: string | undefined
+  /** Where the error was thrown, and its causes: a line for each call. */
+  readonly stack?: string | undefined
+  /** What the error names as its cause, and so on: name, message and code, a line each. */
+  readonly cause?: string | undefined
+}
+
+/** A failed attempt as it is kept. */
+export interface RecordedFailure extends FailedAttempt {
+  /** When it failed, by the database's clock. */
+  readonly failedAt: Date
 }
 
 /** What to write for an event at the end of its attempt. */
@@ -103,7 +115,8 @@ export interface EventRecord {
   readonly occurredAt: Date | undefined
   readonly secret: string
   readonly outcome: Outcome | undefined
-  readonly failures: readonly FailedAttempt[]
+  /** Every attempt that failed, and every crash, oldest first. */
+  readonly failures: readonly RecordedFailure[]
   /**
    * The one that brought it, which is not counted apart where it was accepted, and those after it.
    * Best effort: may lag a second, and lose a second in a crash.

@@ -6,7 +6,9 @@
  */
 
 import { asError, OptionInvalidError } from '../errors.ts'
+import { isDestinationName } from '../model/destination-name.ts'
 import type { Message, MessageFailureReason, MessageResponse } from '../model/message.ts'
+import { describeCauses, describeMessage } from '../telemetry/describe-error.ts'
 import { PermanentError, RetryAfterError } from '../work/verdicts.ts'
 import { resolveDestinationPolicy } from './options.ts'
 import type { DestinationOptions, DestinationPolicy } from './options.ts'
@@ -111,10 +113,8 @@ export function destination(
   }
 }
 
-const DESTINATION_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/
-
 export function requireDestinationName(name: unknown): asserts name is string {
-  if (typeof name === 'string' && DESTINATION_NAME.test(name)) return
+  if (typeof name === 'string' && isDestinationName(name)) return
   throw new OptionInvalidError('destination.name', 'written with a-z, 0-9, - and _ only', name)
 }
 
@@ -162,6 +162,10 @@ const FAILED = { status: 'failed', answered: true } as const
 
 const MESSAGE_LENGTH_MAX = 2_000
 
+/** With its causes: of a fetch that failed, the message says no more than that. */
 export function describeError(error: Error): string {
-  return `${error.name}: ${error.message}`.slice(0, MESSAGE_LENGTH_MAX)
+  const own = describeMessage(error)
+  const text = error.name === 'Error' ? `Error: ${own}` : own
+  const causes = describeCauses(error)?.replaceAll('\n', ', caused by ')
+  return (causes === undefined ? text : `${text}, caused by ${causes}`).slice(0, MESSAGE_LENGTH_MAX)
 }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { didYouMean } from '../did-you-mean.ts'
 import { HookonceError, OptionInvalidError, rejectUnknownKeys, requireInteger } from '../errors.ts'
 import type { MessageDraft, SendOptions } from '../model/message.ts'
 
@@ -51,7 +52,7 @@ function requireDestination(destinations: ReadonlySet<string>, name: string): vo
   const known = [...destinations].join(', ') || 'none'
   throw new HookonceError(
     'DESTINATION_UNKNOWN',
-    `There is no destination "${name}". Configured: ${known}`,
+    `There is no destination "${name}"${didYouMean(name, destinations)} Configured: ${known}`,
   )
 }
 

@@ -5,14 +5,20 @@
  * @module
  */
 
+import { blockedError } from '../egress/blocked-error.ts'
+import { bareHost } from '../egress/check-url.ts'
 import { Egress } from '../egress/egress.ts'
 import type { EgressOptions } from '../egress/options.ts'
-import { DestinationBlockedError, OptionInvalidError } from '../errors.ts'
+import { OptionInvalidError, rejectUnknownKeys } from '../errors.ts'
 import type { Message } from '../model/message.ts'
 import { describeError, requireDestinationName } from './destination.ts'
 import type { Destination, SendContext, SendFailed, SendResult } from './destination.ts'
 import { requireHeader } from './draft-message.ts'
-import { DESTINATION_DEFAULTS, resolveDestinationPolicy } from './options.ts'
+import {
+  DESTINATION_DEFAULTS,
+  DESTINATION_OPTION_NAMES,
+  resolveDestinationPolicy,
+} from './options.ts'
 import type { DestinationOptions } from './options.ts'
 import { readResponse } from './read-response.ts'
 import { readSecret, signMessage, webhookId } from './sign-message.ts'
@@ -48,19 +54,21 @@ export interface HttpDestinationOptions extends DestinationOptions {
 export function httpDestination(name: string, options: HttpDestinationOptions): Destination {
   requireDestinationName(name)
   const path = `httpDestination(${JSON.stringify(name)})`
+  rejectUnknownKeys(path, options, OPTION_NAMES)
   const { url, secrets = [], headers = {}, allow, idleTimeoutMs, resolve, ...others } = options
   const policy = resolveDestinationPolicy(path, others)
-  const egress = new Egress({
+  const egressOptions = {
     requestTimeoutMs: policy.timeoutMs ?? DESTINATION_DEFAULTS.timeoutMs,
     ...(allow !== undefined && { allow }),
     ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
     ...(resolve !== undefined && { resolve }),
-  })
+  }
+  const egress = new Egress(egressOptions, path)
   requireUrl(path, egress, url)
   const sender: HttpSender = {
     url,
     egress,
-    headers: readOwnHeaders(headers),
+    headers: readOwnHeaders(path, headers),
     signingKeys: readSecrets(path, secrets),
     secretTexts: [...secrets, ...Object.values(headers)].filter((text) => text.length >= 8),
     // A kept connection that the other side is just closing cannot be told from one that took the
@@ -74,6 +82,16 @@ export function httpDestination(name: string, options: HttpDestinationOptions): 
     close: () => egress.close(),
   }
 }
+
+const OPTION_NAMES = [
+  'url',
+  'secrets',
+  'headers',
+  'allow',
+  'idleTimeoutMs',
+  'resolve',
+  ...DESTINATION_OPTION_NAMES,
+]
 
 interface HttpSender {
   readonly url: string
@@ -104,7 +122,7 @@ async function post(
       return {
         ...FAILED,
         reason: 'blocked',
-        message: `blocked destination: ${outcome.reason}`,
+        message: `blocked destination: ${blockedError(outcome.host, outcome.reason).message}`,
         arrived: 'no',
         // A name that does not resolve may do so tomorrow; an address that is not public stays one.
         permanent: outcome.reason === 'unresolved' ? undefined : 'blocked destination',
@@ -156,8 +174,8 @@ function requireUrl(path: string, egress: Egress, url: unknown): void {
   if (typeof url !== 'string') throw new OptionInvalidError(`${path}.url`, 'a URL', url)
   const checked = egress.check(url)
   if (checked.ok) return
-  const host = URL.canParse(url) ? new URL(url).host : ''
-  throw new DestinationBlockedError(host, checked.reason)
+  const host = URL.canParse(url) ? bareHost(new URL(url)) : ''
+  throw blockedError(host, checked.reason)
 }
 
 function readSecrets(path: string, secrets: readonly string[]): readonly Buffer[] {
@@ -166,7 +184,12 @@ function readSecrets(path: string, secrets: readonly string[]): readonly Buffer[
   return secrets.map((secret, index) => readSecret(`${path}.secrets.${index}`, secret))
 }
 
-function readOwnHeaders(given: Readonly<Record<string, string>>): Record<string, string> {
+function readOwnHeaders(
+  path: string,
+  given: Readonly<Record<string, string>>,
+): Record<string, string> {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw new OptionInvalidError(`${path}.headers`, 'an object of headers', given)
   const headers: Record<string, string> = {}
   for (const [name, value] of Object.entries(given)) {
     requireHeader(name.toLowerCase(), value)

@@ -297,6 +297,11 @@ export interface Heart {
 
 export interface SweptEvent {
   readonly eventId: EventId
+  readonly source: string
+  readonly type: string
+  readonly key: string
+  /** The attempt that was running. */
+  readonly attempt: number
   readonly crashes: number
   readonly dead: boolean
   readonly workerId: string

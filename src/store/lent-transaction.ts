@@ -28,6 +28,8 @@ export interface HandlerClock {
 export interface LentTx<Tx> {
   /** What the handler gets as `ctx.tx`. */
   readonly tx: Tx
+  /** Throws when a savepoint is open that the handler has not waited for: it may still have to be undone. */
+  requireClosed(): void
   /** Waits for statements the handler did not wait for, then refuses every further one. Never throws. */
   revoke(): Promise<void>
   /** Sends what was written without waiting for it; throws if any of it failed. */
@@ -48,4 +50,9 @@ export function requireWrite(text: unknown, values: unknown, call = 'tx.write'):
   if (values !== undefined && !Array.isArray(values))
     throw new OptionInvalidError(`${call} values`, 'a list', values)
   return { text, values: values ?? [] }
+}
+
+/** What `tx.savepoint` was given. */
+export function requireFunction(call: string, work: unknown): void {
+  if (typeof work !== 'function') throw new OptionInvalidError(call, 'given a function', work)
 }

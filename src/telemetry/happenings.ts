@@ -63,14 +63,25 @@ export interface Happenings {
   'event.skipped': AboutEvent & { readonly durationMs: number; readonly reason: string }
   'event.failed': AboutEvent & {
     readonly reason: FailureReason
+    /** The name of the handler that failed, where that can be told. */
+    readonly handler: string | undefined
     readonly error: Error
     readonly retryInMs: number
   }
-  'event.dead': AboutEvent & { readonly reason: string; readonly error: Error | undefined }
+  'event.dead': AboutEvent & {
+    readonly reason: string
+    readonly handler: string | undefined
+    readonly error: Error | undefined
+  }
   'event.unhandled': AboutEvent
   /** It was running when its worker died. */
   'event.crashed': {
     readonly eventId: EventId
+    readonly source: string
+    readonly type: string
+    readonly key: string
+    /** The attempt that was running. In handlers of `on` the next one has the same number: a crash is counted apart. */
+    readonly attempt: number
     readonly crashes: number
     readonly dead: boolean
     readonly workerId: string
@@ -98,6 +109,11 @@ export interface Happenings {
   /** Events were let go without an outcome or a lost attempt: they run again at once. */
   'group.released': { readonly size: number; readonly cause: string }
 
+  /**
+   * An event was stored that a handler of this process is for, and `start()` was never called here: nothing runs it,
+   * unless another process does.
+   */
+  'worker.not-started': { readonly source: string; readonly hint: string }
   'worker.started': { readonly workerId: string; readonly concurrency: number }
   'worker.stopped': { readonly workerId: string }
   /** Claiming, beating or sweeping failed; it is tried again. */

@@ -7,10 +7,12 @@
  * @module
  */
 
-import { OptionInvalidError } from '../errors.ts'
+import { asError, OptionInvalidError } from '../errors.ts'
+import { describeError } from './describe-error.ts'
 import type { HappeningEmitter } from './emitter.ts'
 import type { HappeningName } from './happenings.ts'
 import { escapeText } from './escape-text.ts'
+import { MinuteLines } from './minute-lines.ts'
 
 /** What a line says beside its message. */
 export type LogFields = Readonly<Record<string, unknown>>
@@ -31,7 +33,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 /** The level of every happening. A new happening without a level does not compile. */
 export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'delivery.accepted': 'debug',
-  'delivery.duplicate': 'info',
+  'delivery.duplicate': 'warn',
   'delivery.revived': 'info',
   'delivery.conflict': 'warn',
   'delivery.quarantined': 'warn',
@@ -52,6 +54,7 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'group.rerun': 'debug',
   'group.commit-unknown': 'warn',
   'group.released': 'warn',
+  'worker.not-started': 'warn',
   'worker.started': 'info',
   'worker.stopped': 'info',
   'worker.error': 'error',
@@ -74,7 +77,7 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'store.warning': 'warn',
   'clock.skewed': 'error',
   'guard.done': 'debug',
-  'guard.duplicate': 'info',
+  'guard.duplicate': 'warn',
   'guard.busy': 'info',
   'guard.failed': 'warn',
   'guard.unmarked': 'error',
@@ -94,15 +97,35 @@ export function resolveLogger(option: string, logger: Logger | undefined): Logge
   throw new OptionInvalidError(option, 'an object with debug, info, warn and error', logger)
 }
 
-/** Writes a line for every happening; returns how to stop. */
+/** Writes a line for every happening, or for a minute of them; returns how to stop. */
 export function logHappenings(emitter: HappeningEmitter, logger: Logger): () => void {
   const sample = createSampler()
-  return emitter.onAny((name, happening) => {
+  const write = (name: HappeningName, happening: object): void => {
     const level = HAPPENING_LEVELS[name]
-    if (logger.isLevelEnabled?.(level) === false || !sample(name)) return
+    if (logger.isLevelEnabled?.(level) === false) return
     logger[level]({ ...describeFields(happening), happening: name }, name)
+  }
+  const minutes = new MinuteLines<{ name: HappeningName; happening: object }>(
+    ({ name, happening }, count) => write(name, { ...happening, count }),
+  )
+  const stopListening = emitter.onAny((name, happening) => {
+    if (ONCE_A_MINUTE.includes(name)) {
+      const { source } = happening as { readonly source: string }
+      minutes.add(`${name} ${source}`, { name, happening })
+    } else if (sample(name)) write(name, happening)
   })
+  return () => {
+    stopListening()
+    minutes.flush()
+  }
 }
+
+/** What happens as often as deliveries do, and has to be seen once: each source for itself, with the count. */
+const ONCE_A_MINUTE: readonly HappeningName[] = [
+  'delivery.duplicate',
+  'guard.duplicate',
+  'worker.not-started',
+]
 
 /** One JSON object a line on the console, from `level` up: `'warn'` unless said otherwise. */
 export function consoleLogger(level: LogLevel = 'warn'): Logger {
@@ -171,13 +194,7 @@ function describeFields(happening: object): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(happening)) {
     if (value === undefined || name === 'result') continue
-    fields[name] = value instanceof Error ? describeError(value) : value
+    fields[name] = value instanceof Error ? describeError(asError(value)) : value
   }
   return fields
-}
-
-function describeError(error: Error): Record<string, unknown> {
-  const code = 'code' in error ? error.code : undefined
-  // No `detail`: PostgreSQL puts row values into it.
-  return { name: error.name, message: error.message, ...(code === undefined ? {} : { code }) }
 }

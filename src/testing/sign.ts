@@ -9,6 +9,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
+import { didYouMean } from '../did-you-mean.ts'
 import { OptionInvalidError, rejectUnknownKeys } from '../errors.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { HmacOptions, ProviderDefinition } from '../providers/index.ts'
@@ -69,6 +70,8 @@ export function requireFixture(provider: SignableProvider): ProviderFixture {
   const all: Readonly<Record<string, ProviderFixture>> = FIXTURES
   if (typeof provider === 'string') {
     if (Object.hasOwn(all, provider)) return all[provider] as ProviderFixture
+    const message = `sign: there is no provider of this name${didYouMean(provider, Object.keys(all))}`
+    throw new OptionInvalidError('sign', { message })
   } else if ('events' in provider) {
     return provider
   } else {

@@ -19,6 +19,7 @@ export function createStepContext<Tx>(scope: StepScope<Tx>, logger: Logger): Ste
   const timeoutMs = settings.txTimeoutMs
   return {
     attempt: context.attempt,
+    crashes: context.crashes,
     isReplay: context.isReplay,
     log: context.log,
     idempotencyKey: (name) => context.idempotencyKey(name),

@@ -16,8 +16,14 @@ export interface HandlerContext<Tx> {
    * @throws HookonceError at once, for a destination that is not configured or what cannot be sent
    */
   send(destination: string, payload: unknown, options?: SendOptions): Promise<string>
-  /** Which run of this event it is, from 1. */
+  /**
+   * Which attempt it is, from 1: one more than have failed so far. A run that ended with its process is a crash and no
+   * failed attempt, so that after one a handler of `on` has the same number again; `crashes` tells the two runs apart.
+   * Attempts of a step handler are counted when they begin: there the next one has the next number.
+   */
   readonly attempt: number
+  /** How often the process has died, or stood still for too long, while it ran this event. */
+  readonly crashes: number
   /** Whether an operator asked for this run although the event was done before. */
   readonly isReplay: boolean
   /** Aborts when the handler's time is up or the worker is stopped for good. Hand it to what you call. */

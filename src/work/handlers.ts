@@ -140,6 +140,11 @@ export interface HandlerUnit {
   readonly isSteps: boolean
 }
 
+/** The one that is to blame for what its unit did, where there is one alone. */
+export function findOnlyHandler(unit: HandlerUnit | undefined): Handler | undefined {
+  return unit?.handlers.length === 1 ? unit.handlers[0] : undefined
+}
+
 export class HandlerRegistry {
   readonly #sources: ReadonlySet<string>
   readonly #handlers: Handler[] = []

@@ -20,6 +20,7 @@ import {
 import type { FailureReason } from '../model/outcome.ts'
 import type { ClaimedEvent, Group, Store } from '../store/contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import { findOnlyHandler } from './handlers.ts'
 import type { HandlerUnit } from './handlers.ts'
 import { reportSettlement } from './report-settlement.ts'
 import { RETRY_DEFAULTS } from './retry-policy.ts'
@@ -74,7 +75,7 @@ export async function letGo<Tx>(
   const isLost = group.status() === 'lost'
   const isGone = isEnded(group, error)
   await group.abandon()
-  if (error instanceof GroupEndedError) return await blame(context, error.event, ENDED)
+  if (error instanceof GroupEndedError) return await blame(context, error.event, ended())
   if (error instanceof GroupLostError && !isReadOnly(error.result)) {
     const cause = error.result.status === 'failed' ? error.result.error : error
     return await blame(context, error.event, {
@@ -88,7 +89,7 @@ export async function letGo<Tx>(
     release(context, events, error)
     return false
   }
-  if (isGone) return await suspect(context, events, ENDED)
+  if (isGone) return await suspect(context, events, ended())
   const reason = { reason: 'commit', error: asError(error), isPermanent: false } as const
   return await suspect(context, events, reason)
 }
@@ -118,14 +119,16 @@ interface Blame {
   readonly isPermanent: boolean
 }
 
-const ENDED: Blame = {
-  reason: 'transaction',
-  error: new HookonceError(
-    'TRANSACTION_ENDED',
-    'The handler ended the transaction it was given (COMMIT, ROLLBACK or BEGIN). Its writes and the fact ' +
-      '"done" can no longer commit together, so the event was stopped',
-  ),
-  isPermanent: true,
+function ended(): Blame {
+  return {
+    reason: 'transaction',
+    error: new HookonceError(
+      'TRANSACTION_ENDED',
+      'The handler ended the transaction it was given (COMMIT, ROLLBACK or BEGIN). Its writes and the fact ' +
+        '"done" can no longer commit together, so the event was stopped',
+    ),
+    isPermanent: true,
+  }
 }
 
 async function suspect(
@@ -151,6 +154,7 @@ async function blame(
   const settlement = failureSettlement(event, unit?.attemptsMax ?? retry.attemptsMax, {
     reason,
     error,
+    handler: findOnlyHandler(unit)?.name,
     isPermanent,
     retry,
     durationMs: 0,

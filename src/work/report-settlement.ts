@@ -24,11 +24,17 @@ export function reportSettlement(
     case 'unhandled':
       return happenings.emit('event.unhandled', about)
     case 'dead':
-      return happenings.emit('event.dead', { ...about, reason: settlement.reason, error })
+      return happenings.emit('event.dead', {
+        ...about,
+        reason: settlement.reason,
+        handler: settlement.failure.handler,
+        error,
+      })
     case 'ready':
       return happenings.emit('event.failed', {
         ...about,
         reason: settlement.failure.reason,
+        handler: settlement.failure.handler,
         error: error ?? new Error(settlement.failure.message),
         retryInMs: settlement.retryInMs,
       })

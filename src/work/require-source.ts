@@ -1,3 +1,4 @@
+import { didYouMean } from '../did-you-mean.ts'
 import { HookonceError } from '../errors.ts'
 
 /** @throws HookonceError with the code SOURCE_UNKNOWN, and the names that there are */
@@ -8,6 +9,6 @@ export function requireSource(
   if (sources.has(source)) return
   throw new HookonceError(
     'SOURCE_UNKNOWN',
-    `There is no source "${source}". Configured: ${[...sources.keys()].join(', ') || 'none'}`,
+    `There is no source "${source}"${didYouMean(source, sources.keys())} Configured: ${[...sources.keys()].join(', ') || 'none'}`,
   )
 }

@@ -42,6 +42,8 @@ export interface RunFailed {
   readonly status: 'failed'
   readonly reason: FailureReason
   readonly error: Error
+  /** The name of the handler that failed, where that can be told. */
+  readonly handler: string | undefined
   /** When it runs again, by the handler that failed. */
   readonly retry: RetryPolicy
   /** Whether trying again cannot help. */
@@ -148,6 +150,7 @@ async function runHandler<Tx>(
   try {
     const envelope = await createEnvelope(event, handler.schema)
     const value = heed(await handler.run(envelope, running))
+    lent?.requireClosed()
     if (running.hasMessages) await running.writeMessages()
     if (!call.defersWrites) await lent?.flush()
     return value
@@ -205,6 +208,7 @@ export function failedRun(thrown: unknown, handler: Handler, durationMs: number)
     status: 'failed',
     reason: reasonOf(code),
     error,
+    handler: handler.name,
     retry: handler.retry,
     // The same handler returns the same thing for the same event: trying again would not help.
     isPermanent:

@@ -1,6 +1,7 @@
 import { TransactionAbortedError } from '../errors.ts'
 import type { ClaimedEvent, Group } from '../store/contract.ts'
 import type { GroupSizes } from './group-sizes.ts'
+import { findOnlyHandler } from './handlers.ts'
 import type { Handler, HandlerUnit } from './handlers.ts'
 import { GroupEndedError, GroupLostError, GroupTakenError } from './let-go.ts'
 import type { LetGoContext } from './let-go.ts'
@@ -82,6 +83,7 @@ function abortedRun(unit: HandlerUnit, durationMs: number): RunFailed {
     status: 'failed',
     reason: 'transaction',
     error: new TransactionAbortedError(),
+    handler: findOnlyHandler(unit)?.name,
     retry: (unit.handlers[0] as Handler).retry,
     isPermanent: false,
     contention: undefined,

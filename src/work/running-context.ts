@@ -59,6 +59,10 @@ export class RunningContext<Tx> implements HandlerContext<Tx> {
     return this.#parts.event.attempt
   }
 
+  get crashes(): number {
+    return this.#parts.event.crashes
+  }
+
   get isReplay(): boolean {
     return this.#parts.event.run > 0
   }

@@ -1,5 +1,6 @@
 import type { FailedAttempt, Settlement } from '../model/outcome.ts'
 import type { ClaimedEvent } from '../store/contract.ts'
+import { describeCauses, describeMessage, describeStack } from '../telemetry/describe-error.ts'
 import type { HandlerUnit } from './handlers.ts'
 import { backoffMs } from './retry-policy.ts'
 import type { RunFailed, RunResult } from './run-event.ts'
@@ -35,14 +36,17 @@ export function settlementOf(
 export function failureSettlement(
   event: ClaimedEvent,
   attemptsMax: number,
-  { reason, error, retry, isPermanent, durationMs }: FailedRun,
+  { reason, error, handler, retry, isPermanent, durationMs }: FailedRun,
 ): Extract<Settlement, { state: 'ready' | 'dead' }> {
   const { eventId, run, attempt } = event
   const failure: FailedAttempt = {
     attempt,
     reason,
-    message: describeError(error),
+    message: describeMessage(error),
     durationMs: Math.round(durationMs),
+    handler,
+    stack: describeStack(error),
+    cause: describeCauses(error),
   }
   if (isPermanent || attempt >= attemptsMax) {
     return {
@@ -51,7 +55,7 @@ export function failureSettlement(
       run,
       attempt,
       durationMs: failure.durationMs,
-      reason: failure.message,
+      reason: reasonOf(failure),
       failure,
     }
   }
@@ -61,8 +65,10 @@ export function failureSettlement(
 
 type FailedRun = Omit<RunFailed, 'status' | 'contention'>
 
-function describeError(error: Error): string {
-  return cut(error.name === 'Error' ? error.message : `${error.name}: ${error.message}`)
+/** With what it comes down to, which some libraries do not say in the message. */
+function reasonOf({ message, cause }: FailedAttempt): string {
+  const root = cause?.split('\n').at(-1)
+  return root === undefined ? message : cut(`${message}, caused by ${root}`)
 }
 
 const TEXT_LENGTH_MAX = 8_192

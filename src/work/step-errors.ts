@@ -44,6 +44,7 @@ export function failedSteps(thrown: unknown, handler: Handler, durationMs: numbe
     status: 'failed',
     reason: reasonOf(error, code),
     error,
+    handler: handler.name,
     retry: handler.retry,
     isPermanent: error instanceof PermanentError || (code !== undefined && PERMANENT.has(code)),
     contention: findContention(error),

@@ -152,6 +152,7 @@ async function runLent<Tx>(
   const running = (async () => {
     try {
       const value = await work(lent.tx)
+      lent.requireClosed()
       await lent.flush()
       return value
     } finally {

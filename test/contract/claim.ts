@@ -13,6 +13,7 @@ import {
 } from '../support/store-steps.ts'
 import { lentTransactionContract } from './lent-transaction.ts'
 import { lentWritesContract } from './lent-writes.ts'
+import { savepointsContract } from './savepoints.ts'
 
 const OTHER_SLOT = { workerId: 'worker-2', slot: 0 }
 
@@ -227,8 +228,10 @@ export function claimContract(underTest: StoreUnderTest): void {
 
   lentTransactionContract(underTest)
   lentWritesContract(underTest)
+  savepointsContract(underTest)
   if (underTest.capabilities.opensLate) {
     lentTransactionContract(underTest, { opensLate: true })
     lentWritesContract(underTest, { opensLate: true })
+    savepointsContract(underTest, { opensLate: true })
   }
 }

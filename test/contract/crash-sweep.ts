@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aClaim, anEventDraft } from '../support/builders.ts'
+import { aClaim, anEventDraft, NAMED } from '../support/builders.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import {
@@ -74,7 +74,9 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
 
       const swept = await sweepOthers(other, SWEEP)
 
-      expect(swept).toEqual([{ eventId, crashes: 1, dead: false, workerId: CRASHED.workerId }])
+      expect(swept).toEqual([
+        { eventId, ...NAMED, attempt: 1, crashes: 1, dead: false, workerId: CRASHED.workerId },
+      ])
       expect(await other.claimGroup(aClaim({ slot: LIVING, kind: 'fresh' }))).toBeUndefined()
       const suspects = await claim(other, { slot: LIVING, kind: 'suspect' })
       expect(suspects.events).toMatchObject([{ eventId, attempt: 1, crashes: 1 }])
@@ -167,7 +169,9 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
 
       const swept = await sweepOthers(other, { ...SWEEP, crashesMax: 2 })
 
-      expect(swept).toEqual([{ eventId, crashes: 2, dead: true, workerId: CRASHED.workerId }])
+      expect(swept).toEqual([
+        { eventId, ...NAMED, attempt: 1, crashes: 2, dead: true, workerId: CRASHED.workerId },
+      ])
       expect(await other.findEvent(eventId)).toMatchObject({
         state: 'dead',
         reason: 'crashed',

@@ -1,7 +1,7 @@
 import { bytesOf } from '../../src/store/contract.ts'
 import { describe, expect, test } from 'vitest'
 import type { LeaseRequest } from '../../src/store/steps-contract.ts'
-import { aClaim, anEventDraft } from '../support/builders.ts'
+import { aClaim, anEventDraft, NAMED } from '../support/builders.ts'
 import {
   aLeaseRequest,
   leaseAll,
@@ -109,7 +109,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       await other.beatWorker({ workerId: OTHER, slots: 1, handles: [] })
 
       expect(await sweepOthers(other, SWEEP)).toEqual([
-        { eventId, crashes: 1, dead: false, workerId: ME },
+        { eventId, ...NAMED, attempt: 1, crashes: 1, dead: false, workerId: ME },
       ])
 
       const [again] = await other.leaseDue(request({ workerId: OTHER }))

@@ -19,6 +19,8 @@ export interface PublicName {
   readonly text: string
   readonly tags: readonly string[]
   readonly isOptional: boolean
+  /** What its `@defaultValue` says, without backticks. */
+  readonly defaultValue: string | undefined
 }
 
 /** Every export of every entry, every member of an exported `…Options`, every method of an exported class. */
@@ -92,12 +94,18 @@ function describeSymbol(
   name: string,
   kind: PublicName['kind'],
 ): PublicName {
+  const tags = symbol.getJsDocTags(checker)
+  const said = tags.find((tag) => tag.name === 'defaultValue')
   return {
     name,
     file: path.relative(ROOT, symbol.declarations?.[0]?.getSourceFile().fileName ?? ''),
     kind,
     text: ts.displayPartsToString(symbol.getDocumentationComment(checker)).trim(),
-    tags: symbol.getJsDocTags(checker).map((tag) => tag.name),
+    tags: tags.map((tag) => tag.name),
+    defaultValue:
+      said === undefined
+        ? undefined
+        : ts.displayPartsToString(said.text).trim().replaceAll('`', ''),
     isOptional: (symbol.flags & ts.SymbolFlags.Optional) !== 0,
   }
 }

@@ -44,6 +44,7 @@ describe.each(ENGINES)('on %s a message', (engine) => {
     const [dead] = await outbox.untilIn('dead')
 
     expect(dead).toMatchObject({ reason: 'blocked destination', attempts: 1 })
+    expect(dead?.failures[0]?.message).toContain('the option allow: ["hooks.example.org"]')
     expect(dead?.uncertainSince).toBeUndefined()
     expect(connections).toEqual({ allowed: 0, canary: 0 })
   })

@@ -76,7 +76,9 @@ describe('R42: methods and paths', () => {
     [{ headerBytesMax: -1 }, 'receiver.headerBytesMax'],
     [{ headerTimeoutMs: 5 }, 'receiver.headerTimeoutMs'],
   ])('the option %o is refused by name', (options: object, name) => {
-    expect(() => createReceiver(recordingInbox(), options)).toThrow(name)
+    expect(() => createReceiver(recordingInbox(), options)).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID', option: name }),
+    )
   })
 
   test('an unknown option of listen is refused by name, and nothing listens', async () => {

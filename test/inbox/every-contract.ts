@@ -1,9 +1,12 @@
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { fairnessContract } from './fairness.ts'
 import { eventCopiesContract } from './event-copies.ts'
+import { failuresContract } from './failures.ts'
 import { oddEndsContract } from './odd-ends.ts'
+import { operatorsContract } from './operators.ts'
 import { outboxContract } from './outbox.ts'
 import { receiveContract } from './receive.ts'
+import { savepointsContract } from './savepoints.ts'
 import { stepRulesContract } from './step-rules.ts'
 import { stepsContract } from './steps.ts'
 import { trappingObjectsContract } from './trapping-objects.ts'
@@ -18,7 +21,10 @@ export function everyContract(store: StoreUnderTest): void {
   eventCopiesContract(store)
   oddEndsContract(store)
   trappingObjectsContract(store)
+  failuresContract(store)
   writesContract(store)
+  operatorsContract(store)
+  savepointsContract(store)
   outboxContract(store)
   stepsContract(store)
   stepRulesContract(store)

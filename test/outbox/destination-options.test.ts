@@ -32,6 +32,58 @@ describe('a destination is refused', () => {
     )
   })
 
+  test('with an option that is not known, of all that there are', () => {
+    const act = () => httpDestination('sink', { url: URL_OK, gzip: true } as never)
+    for (const name of ['url', 'secrets', 'headers', 'allow', 'idleTimeoutMs', 'resolve', 'keys'])
+      expect(act).toThrow(name)
+  })
+
+  test.each<readonly [string, Partial<HttpDestinationOptions>, string]>([
+    ['a silence of no length', { idleTimeoutMs: 0 }, '.idleTimeoutMs'],
+    ['an allowed host that is none', { allow: ['a b'] }, '.allow.0'],
+    ['an allowance that is no list', { allow: '10.0.0.0/8' as never }, '.allow'],
+    ['a resolver that is no function', { resolve: 'dns' as never }, '.resolve'],
+    ['a header that is no object', { headers: 'x-a: b' as never }, '.headers'],
+  ])('by the name the user knows: %s', (_what, options, option) => {
+    expect(() => httpDestination('sink', { url: URL_OK, ...options })).toThrow(
+      expect.objectContaining({ option: `httpDestination("sink")${option}` }),
+    )
+  })
+
+  test('without options', () => {
+    expect(() => httpDestination('sink', undefined as never)).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID', option: 'httpDestination("sink")' }),
+    )
+  })
+
+  test.each([
+    ['http://localhost:4400/', 'allow: ["localhost"]'],
+    ['https://10.0.0.5/', 'allow: ["10.0.0.5"]'],
+    ['https://[::1]/', 'allow: ["::1"]'],
+    ['https://app.internal/', 'allow: ["app.internal"]'],
+    ['http://example.com/', 'allow: ["example.com"]'],
+    ['https://example.com:22/', 'allow: ["example.com"]'],
+  ])('at %s, and says how it is allowed', (url, advice) => {
+    expect(() => httpDestination('sink', { url })).toThrow(advice)
+    const allowed = JSON.parse(advice.slice('allow: '.length)) as string[]
+    expect(() => httpDestination('sink', { url, allow: allowed })).not.toThrow()
+  })
+
+  test('at a metadata service, which is reached by its address alone', () => {
+    expect(() => httpDestination('sink', { url: 'http://169.254.169.254/' })).toThrow(
+      'name its address, not its host, in the option allow',
+    )
+  })
+
+  test.each(['ftp://example.com/', 'https://a:b@example.com/', 'example.com'])(
+    'at %s, where no allowance helps',
+    (url) => {
+      expect(() => httpDestination('sink', { url, allow: ['example.com'] })).toThrow(
+        expect.objectContaining({ code: 'DESTINATION_BLOCKED' }),
+      )
+    },
+  )
+
   test.each(['', 'Sink', 'a b', 'a/b', 'x'.repeat(64)])('with the name %j', (name) => {
     expect(() => destination(name, () => undefined)).toThrow('destination.name')
   })

@@ -80,7 +80,8 @@ describe('a message', () => {
     expect(() => draft(1, { key: 'k' }, 'reciepts')).toThrow(
       expect.objectContaining({
         code: 'DESTINATION_UNKNOWN',
-        message: 'There is no destination "reciepts". Configured: receipts',
+        message:
+          'There is no destination "reciepts", did you mean "receipts"? Configured: receipts',
       }),
     )
   })

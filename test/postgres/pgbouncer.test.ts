@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aClaim, anEventDraft } from '../support/builders.ts'
+import { aClaim, anEventDraft, NAMED } from '../support/builders.ts'
 import { sweepOthers } from '../support/store-steps.ts'
 import {
   createPostgresDatabase,
@@ -63,7 +63,15 @@ describe.skipIf(hasNoPostgres || binary === undefined)(
       await last!.abandon()
 
       expect(await sweepOthers(first, { crashesMax: 3, me: 'worker-1' })).toEqual([
-        { eventId: event!.eventId, crashes: 1, dead: false, workerId: 'worker-2' },
+        {
+          ...NAMED,
+          key: event!.key,
+          eventId: event!.eventId,
+          attempt: 1,
+          crashes: 1,
+          dead: false,
+          workerId: 'worker-2',
+        },
       ])
       await first.notify()
       await stop()

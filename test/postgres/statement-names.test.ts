@@ -50,9 +50,9 @@ describe.skipIf(hasNoPostgres)('what handlers say again and again', () => {
     ['somebody deallocates everything', 'deallocate all'],
     ['a table gets a column under select *', 'alter table shape add column more integer'],
   ])('costs no attempt when %s', async (_, statement) => {
-    // They run in groups, however long they take.
+    // They run in groups, however long they take, and on one connection, which has a name for what is said.
     const { inbox, another, database } = await openInbox(store, {
-      worker: { groupBudgetMs: 600_000 },
+      worker: { concurrency: 1, groupBudgetMs: 600_000 },
     })
     await database.query('create table shape (id integer)')
     await database.query('insert into shape values (1)')

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { postgresStore } from '../../src/store/postgres/index.ts'
-import { aClaim, anEventDraft } from '../support/builders.ts'
+import { aClaim, anEventDraft, NAMED } from '../support/builders.ts'
 import { sweepOthers } from '../support/store-steps.ts'
 import {
   hasNoPostgres,
@@ -26,7 +26,9 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
 
     const swept = await Promise.all(sweepers.map((sweeper) => sweepOthers(sweeper, SWEEP)))
 
-    expect(swept.flat()).toEqual([{ eventId, crashes: 1, dead: false, workerId: 'gone' }])
+    expect(swept.flat()).toEqual([
+      { eventId, ...NAMED, attempt: 1, crashes: 1, dead: false, workerId: 'gone' },
+    ])
     expect(await store.findEvent(eventId)).toMatchObject({ crashes: 1 })
   })
 

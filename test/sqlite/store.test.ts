@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { printMigrations, sqliteStore } from '../../src/store/sqlite/index.ts'
 import { openDriver } from '../../src/store/sqlite/open-driver.ts'
-import { aClaim, anEventDraft } from '../support/builders.ts'
+import { aClaim, anEventDraft, NAMED } from '../support/builders.ts'
 import { DEFAULT_DRIVER, hasNodeSqlite, sqliteUnderTest } from '../support/sqlite-under-test.ts'
 import { claim, DEADLINE_MS, recordOne, sweepOthers } from '../support/store-steps.ts'
 import { createEmptyDatabase, openStore } from '../support/store-under-test.ts'
@@ -160,7 +160,7 @@ describe('sqlite: the store', () => {
     expect(await store.claimGroup(aClaim())).toBeUndefined()
     const stopped = (await store.listHearts()).filter(({ isGone }) => isGone)
     expect(await store.sweepWorkers({ stopped, crashesMax: 3 })).toEqual([
-      { eventId, crashes: 1, dead: false, workerId: 'worker-that-dies' },
+      { eventId, ...NAMED, attempt: 1, crashes: 1, dead: false, workerId: 'worker-that-dies' },
     ])
     expect((await claim(store, { kind: 'suspect' })).events).toMatchObject([
       { eventId, crashes: 1 },

@@ -15,21 +15,22 @@ interface LockedPackage {
  * have it at that moment; `npm ci` then refuses the lockfile on every machine. Compilers ship one
  * such package per platform, and a fresh release may lack some of them for days.
  */
-test.each(['package-lock.json', 'test/sdk-oracles/package-lock.json'])(
-  '%s holds every optional package that it names',
-  (file) => {
-    const { packages } = readJson(file) as Lockfile
+test.each([
+  'package-lock.json',
+  'test/sdk-oracles/package-lock.json',
+  'test/bundlers/package-lock.json',
+])('%s holds every optional package that it names', (file) => {
+  const { packages } = readJson(file) as Lockfile
 
-    const missing = Object.entries(packages).flatMap(([owner, entry]) =>
-      Object.keys(entry.optionalDependencies ?? {}).filter(
-        (name) => !isLocked(packages, owner, name),
-      ),
-    )
+  const missing = Object.entries(packages).flatMap(([owner, entry]) =>
+    Object.keys(entry.optionalDependencies ?? {}).filter(
+      (name) => !isLocked(packages, owner, name),
+    ),
+  )
 
-    expect(Object.keys(packages).length).toBeGreaterThan(10)
-    expect(missing).toEqual([])
-  },
-)
+  expect(Object.keys(packages).length).toBeGreaterThan(10)
+  expect(missing).toEqual([])
+})
 
 /** Newer versions of npm run an install script only if `allowScripts` says so; older ones ignore the field. */
 test('every install script among the development dependencies is allowed by name', () => {

@@ -9,6 +9,9 @@ export interface EventDraftInput extends Partial<Omit<EventDraft, 'body'>> {
   readonly body?: Uint8Array | string
 }
 
+/** What a draft that says nothing else of itself is known by. */
+export const NAMED = { source: 'stripe', type: 'invoice.paid', key: 'evt_1' } as const
+
 /**
  * A draft as the receive path would make it, naming only what the test is about. Its hashes follow
  * from source, key and body unless given. A content hash is set where `sameBytes` is not `run`.

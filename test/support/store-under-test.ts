@@ -36,6 +36,8 @@ export interface QueryTx {
     params?: readonly unknown[],
   ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
   write(sql: string, params?: readonly unknown[]): void
+  savepoint<Result>(work: (tx: QueryTx) => Result | Promise<Result>): Promise<Result>
+  asNested(): QueryTx
 }
 
 export interface DatabaseUnderTest {

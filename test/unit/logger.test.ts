@@ -75,7 +75,8 @@ describe('happenings', () => {
       type: 'a',
       attempt: 3,
       reason: 'no',
-      error: new TypeError('boom'),
+      handler: 'pay',
+      error: new TypeError('boom', { cause: new Error('the reason') }),
     })
 
     expect(lines).toEqual([
@@ -90,10 +91,52 @@ describe('happenings', () => {
           type: 'a',
           attempt: 3,
           reason: 'no',
-          error: { name: 'TypeError', message: 'boom' },
+          handler: 'pay',
+          error: {
+            name: 'TypeError',
+            message: 'boom',
+            stack: expect.stringContaining('logger.test.ts') as string,
+            cause: {
+              name: 'Error',
+              message: 'the reason',
+              stack: expect.stringContaining('logger.test.ts') as string,
+            },
+          },
         },
       },
     ])
+  })
+
+  test('of duplicates the first is a line at once, and then one a minute, with the count', () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const emitter = new HappeningEmitter()
+    const { logger, lines } = collect()
+    const stop = logHappenings(emitter, logger)
+    const deliver = (source: string, key: string) =>
+      emitter.emit('delivery.duplicate', { source, key, eventId: 'e', type: 'a', from: 'store' })
+    const seen = () =>
+      lines.splice(0).map(({ level, fields }) => {
+        expect(level).toBe('warn')
+        return `${String(fields['source'])} ${String(fields['key'])} ${String(fields['count'])}`
+      })
+
+    deliver('stripe', 'evt_1')
+    expect(seen()).toEqual(['stripe evt_1 1'])
+    for (let n = 2; n <= 500; n += 1) deliver('stripe', `evt_${n}`)
+    deliver('github', 'a')
+    expect(seen()).toEqual(['github a 1'])
+    vi.advanceTimersByTime(60_000)
+    expect(seen()).toEqual(['stripe evt_500 499'])
+
+    // A minute without any ends it.
+    vi.advanceTimersByTime(60_000)
+    deliver('stripe', 'evt_501')
+    expect(seen()).toEqual(['stripe evt_501 1'])
+    deliver('stripe', 'evt_502')
+    stop()
+    expect(seen()).toEqual(['stripe evt_502 1'])
+    expect(vi.getTimerCount()).toBe(0)
   })
 
   test('what a database puts into the detail of its errors is not logged', () => {

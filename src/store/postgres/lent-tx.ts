@@ -9,20 +9,35 @@
  * @module
  */
 
-import { HookonceError, OptionInvalidError, SettingRefusedError } from '../../errors.ts'
+import {
+  asError,
+  HookonceError,
+  OptionInvalidError,
+  SettingRefusedError,
+  TransactionAbortedError,
+} from '../../errors.ts'
+import { findContention } from '../contention.ts'
 import type { LentTx } from '../contract.ts'
-import { requireWrite } from '../lent-transaction.ts'
 import { findGroupHazard } from '../group-hazard.ts'
+import { requireFunction, requireWrite } from '../lent-transaction.ts'
+import { readNestedControl } from '../nested-control.ts'
+import { Savepoints } from '../savepoints.ts'
 import { findTransactionControl, listStatementKeywords } from '../transaction-control.ts'
 import type { Connection } from './connection.ts'
-import type { PgResult, PostgresTx, PostgresTxQuery } from './driver.ts'
-import { listSettingChanges } from './setting-change.ts'
+import type { PgResult, PostgresTx } from './driver.ts'
 import type { PendingWrites } from './pending-writes.ts'
+import { NO_OPTIONS, readQuery, refuseCallback } from './read-query.ts'
+import type { ReadQuery } from './read-query.ts'
 import type { SessionWatch, Told } from './session-watch.ts'
+import { listSettingChanges } from './setting-change.ts'
 import { findSettingNames } from './sql/session-state.ts'
 import { TEXT_LENGTH_MAX } from './statement-names.ts'
 import type { StatementNames } from './statement-names.ts'
+import { findSqlState } from './store-error.ts'
 import { runsUnknownCode } from './unknown-code.ts'
+
+/** The code of "current transaction is aborted". */
+const IN_FAILED_TRANSACTION = '25P02'
 
 /** DEALLOCATE is among them since the names are not the handler's: the driver would go on to use them. */
 const REFUSED: ReadonlySet<string> = new Set([
@@ -48,6 +63,9 @@ interface LentOptions {
   readonly watch: SessionWatch
 }
 
+/** What is done before and after a statement is passed on. */
+type Around = (pass: () => Promise<PgResult>) => Promise<PgResult>
+
 const lentTxs = new WeakMap<object, LentPostgresTx>()
 
 /** What is behind a transaction that a handler was lent; `undefined` for one of the user's own. */
@@ -56,10 +74,7 @@ export function findLentTx(tx: object): LentPostgresTx | undefined {
 }
 
 export class LentPostgresTx implements LentTx<PostgresTx> {
-  readonly tx: PostgresTx = Object.freeze({
-    query: (config: unknown, values?: unknown) => this.#query(config, values),
-    write: (text: unknown, values?: unknown) => this.#write(text, values),
-  }) as PostgresTx
+  readonly tx: PostgresTx = this.#makeTx({ isNested: false })
   readonly #connection: Connection
   readonly #writes: PendingWrites
   readonly #isAlone: boolean
@@ -67,6 +82,12 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
   readonly #watch: SessionWatch
   #isRevoked = false
   #mayStart = true
+  #madeSavepoints: Savepoints | undefined
+  /**
+   * An error that the handler had because it shares the transaction with other events. It may have caught it, behind
+   * a savepoint, and gone on as if it were about its own statement.
+   */
+  #imposed: Error | undefined
   #last: Promise<unknown> | undefined
 
   constructor(connection: Connection, { isAlone, names, writes, watch }: LentOptions) {
@@ -80,9 +101,15 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
 
   /** Runs a statement of ours among the handler's, and in their order, but not with settings of the handler's. */
   queryAsOurs(text: string, values: readonly unknown[]): Promise<PgResult> {
-    return this.#enqueue(() =>
-      this.#start({ text, values }, (query) => this.#watch.local.aside(() => this.#send(query))),
+    return this.#send(
+      () => ({ text, values, options: NO_OPTIONS }),
+      (pass) => this.#watch.local.aside(pass),
     )
+  }
+
+  requireClosed(): void {
+    if (this.#imposed !== undefined) throw this.#imposed
+    this.#madeSavepoints?.requireClosed()
   }
 
   async revoke(): Promise<void> {
@@ -108,7 +135,7 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     if (this.#isRevoked) throw revoked()
     const write = requireWrite(text, values)
     const found = inspect(write.text)
-    refuseUnsafe(found, this.#isAlone)
+    this.#refuseUnsafe(found)
     this.#watch.note(found, this.#isAlone)
     // It takes what is sent after it for its rows, and ends the connection when they are none.
     if (found.isCopy)
@@ -116,20 +143,60 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     this.#writes.add(write)
   }
 
+  #makeTx({ isNested }: { readonly isNested: boolean }): PostgresTx {
+    const tx = Object.freeze({
+      query: (config: unknown, values?: unknown, callback?: unknown) => {
+        refuseCallback(config, values, callback)
+        return isNested ? this.#queryNested(config, values) : this.#query(config, values)
+      },
+      write: (text: unknown, values?: unknown) => this.#write(text, values),
+      savepoint: async (work: (tx: unknown) => unknown) => {
+        requireFunction('tx.savepoint', work)
+        return this.#savepoints.run(() => work(tx))
+      },
+      asNested: () => this.#makeTx({ isNested: true }),
+    })
+    return tx as PostgresTx
+  }
+
   #query(config: unknown, values: unknown): Promise<PgResult> {
-    return this.#enqueue(async () => {
-      if (this.#isRevoked) throw revoked()
+    return this.#send(() => {
       const query = readQuery(config, values)
       const found = inspect(query.text)
-      refuseUnsafe(found, this.#isAlone)
+      this.#refuseUnsafe(found)
       this.#watch.note(found, this.#isAlone)
-      return this.#start(query, (ready) => this.#send(ready))
+      return query
     })
   }
 
-  #enqueue(run: () => Promise<PgResult>): Promise<PgResult> {
+  async #queryNested(config: unknown, values: unknown): Promise<PgResult> {
+    const control = readNestedControl(readQuery(config, values).text, 'postgres')
+    if (control === undefined) return this.#query(config, values)
+    await this.#savepoints.control(control)
+    return { command: control.command, rowCount: null, rows: [], fields: [] }
+  }
+
+  /** Made for the few handlers that have any. */
+  get #savepoints(): Savepoints {
+    this.#madeSavepoints ??= new Savepoints({
+      run: async (text) => {
+        await this.#send(() => ({ text, values: undefined, options: NO_OPTIONS })).catch(
+          (error: unknown) => {
+            // A statement failed before, and the handler went on: that is what is wrong, and not the savepoint.
+            if (findSqlState(error) !== IN_FAILED_TRANSACTION) throw error
+            throw new TransactionAbortedError(undefined, { cause: error })
+          },
+        )
+      },
+      dropWrites: () => this.#writes.drop(),
+    })
+    return this.#madeSavepoints
+  }
+
+  /** In the order of the calls. What `read` throws is refused without the others hearing of it. */
+  #send(read: () => ReadQuery, around: Around = (pass) => pass()): Promise<PgResult> {
     const before = this.#last
-    const answer = run()
+    const answer = this.#start(read, around)
     // Also one that nobody waits for and that fails must not end the process; the transaction's status
     // tells of it. One that was refused ends before those that are still on their way.
     const after = (): Promise<unknown> | undefined => before
@@ -137,40 +204,53 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     return answer
   }
 
-  async #start(
-    query: PostgresTxQuery,
-    send: (query: PostgresTxQuery) => Promise<PgResult>,
-  ): Promise<PgResult> {
+  async #start(read: () => ReadQuery, around: Around): Promise<PgResult> {
     if (this.#isRevoked) throw revoked()
+    const query = read()
     const writesBefore = this.#writes.added
     await this.#last
     if (!this.#mayStart) throw revoked()
     if (!this.#writes.isEmpty) {
-      await this.#writes.send(writesBefore)
+      await this.#writes.send(writesBefore).catch((error: unknown) => this.#fail(error))
       // Time may have run out meanwhile, and the transaction may have gone back to a mark.
       if (!this.#mayStart) throw revoked()
     }
     const preparing = this.#watch.prepare()
     if (preparing !== undefined) await preparing
-    return send(query)
+    return around(() => this.#pass(query))
   }
 
-  async #send({ text, values: given, rowMode }: PostgresTxQuery): Promise<PgResult> {
+  async #pass({ text, values, options }: ReadQuery): Promise<PgResult> {
+    const sent = { text, ...(values !== undefined && { values: [...values] }), ...options }
     // Without values there may be several statements in the text, which cannot have a name.
-    const name = given === undefined ? undefined : this.#names?.find(text)
-    const sent = {
-      text,
-      ...(given === undefined ? {} : { values: [...given] }),
-      ...(rowMode === undefined ? {} : { rowMode }),
-    }
-    if (name === undefined) return this.#connection.passOn(sent)
+    const hasValues = values !== undefined && values.length > 0
+    const name = hasValues && options.name === undefined ? this.#names?.find(text) : undefined
     try {
-      return await this.#connection.passOn({ ...sent, name })
+      return await this.#connection.passOn(name === undefined ? sent : { ...sent, name })
     } catch (error) {
-      this.#names?.refuse(text, error)
-      throw error
+      const isForName = name !== undefined && this.#names?.refuse(text, error) === true
+      return this.#fail(error, isForName)
     }
   }
+
+  #refuseUnsafe(found: Inspected): void {
+    try {
+      refuseUnsafe(found, this.#isAlone)
+    } catch (error) {
+      this.#fail(error, error instanceof SettingRefusedError)
+    }
+  }
+
+  #fail(error: unknown, isImposed = false): never {
+    if (isImposed || (!this.#isAlone && isLockTimeout(error))) this.#imposed ??= asError(error)
+    throw error
+  }
+}
+
+/** Ours, that is: what NOWAIT answers has the same code, and the handler has asked for it. */
+function isLockTimeout(error: unknown): boolean {
+  if (findContention(error) !== 'lock-timeout') return false
+  return (error as { readonly routine?: unknown }).routine === 'ProcessInterrupts'
 }
 
 interface Inspected extends Told {
@@ -233,19 +313,6 @@ function refuseUnsafe(found: Inspected, isAlone: boolean): void {
       `${keyword} would outlive the handler's transaction: use SET LOCAL …, or set_config(…, …, true)`,
     )
   }
-}
-
-function readQuery(config: unknown, values: unknown): PostgresTxQuery {
-  const query = typeof config === 'string' ? { text: config, values } : config
-  if (typeof query !== 'object' || query === null || 'submit' in query || !('text' in query)) {
-    // A cursor or a stream reads on after we have looked away.
-    throw new OptionInvalidError('tx.query', 'given a text, or { text, values, rowMode }', config)
-  }
-  const { text, values: given } = query as { text: unknown; values?: unknown }
-  if (typeof text !== 'string') throw new OptionInvalidError('tx.query text', 'a string', text)
-  if (given !== undefined && !Array.isArray(given))
-    throw new OptionInvalidError('tx.query values', 'a list', given)
-  return { ...query, text, values: given }
 }
 
 function revoked(): HookonceError {

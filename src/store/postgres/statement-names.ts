@@ -47,8 +47,8 @@ export class StatementNames {
     return made
   }
 
-  /** After a statement with a name has failed. Where that was for its name, it has none from now on. */
-  refuse(text: string, error: unknown): void {
+  /** After a statement with a name has failed. Where that was for its name, it has none from now on. Says whether it was. */
+  refuse(text: string, error: unknown): boolean {
     const state = findSqlState(error)
     if (state === PLAN_OUTDATED) {
       this.#names.delete(text)
@@ -56,6 +56,7 @@ export class StatementNames {
     }
     // Somebody drops names behind our back, and will do so again.
     if (state === NAME_UNKNOWN || state === NAME_TAKEN) this.#isOff = true
+    return state === PLAN_OUTDATED || state === NAME_UNKNOWN || state === NAME_TAKEN
   }
 }
 

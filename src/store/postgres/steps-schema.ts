@@ -20,6 +20,9 @@ alter table {schema}.queue
   add column lease_worker text;
 create sequence {schema}.lease_tokens;
 
+-- Which handler failed, where, and for what reason.
+alter table {schema}.attempts add column handler text, add column stack text, add column cause text;
+
 -- By topic first: a claim takes from the topics whose turn it is, and walks over no other's events.
 create index queue_fresh on {schema}.queue (topic, run_at, event_id)
  where parked is null and attempts = 0 and crashes = 0 and not leasable;
@@ -239,7 +242,7 @@ $finish_steps$;
 create function {schema}.settle_leased(
   events uuid[], runs integer[], tokens bigint[], states text[], tries integer[], durations integer[],
   reasons text[], results text[], retries float8[], failures text[], messages text[],
-  failure_durations integer[])
+  failure_durations integer[], failed_handlers text[], stacks text[], causes text[])
 returns table (ord bigint)
 language plpgsql as $settle_leased$
 #variable_conflict use_column
@@ -248,9 +251,9 @@ begin
   return query
   with s as materialized (
          select * from unnest(events, runs, tokens, states, tries, durations, reasons, results, retries,
-                              failures, messages, failure_durations)
+                              failures, messages, failure_durations, failed_handlers, stacks, causes)
            with ordinality as s (event_id, run, token, state, attempt, duration_ms, reason, result, retry_in_ms,
-                                 failure, message, failure_ms, ord)),
+                                 failure, message, failure_ms, handler, stack, cause, ord)),
        locked as materialized (
          select q.event_id, q.run, q.lease_token
            from {schema}.queue q
@@ -283,8 +286,9 @@ begin
           where q.event_id = any(events) and q.event_id = held.event_id and q.run = held.run
             and held.state in ('ready', 'released', 'regrouped', 'unhandled')),
        noted as (
-         insert into {schema}.attempts (event_id, run, attempt, reason, message, duration_ms, at)
-         select event_id, run, attempt, failure, message, failure_ms, clock_timestamp()
+         insert into {schema}.attempts
+                (event_id, run, attempt, reason, message, duration_ms, handler, stack, cause, at)
+         select event_id, run, attempt, failure, message, failure_ms, handler, stack, cause, clock_timestamp()
            from held
           where failure is not null)
   select ord from held;

@@ -2,8 +2,10 @@ import { HookonceError, SettingRefusedError } from '../../errors.ts'
 import { findGroupHazard } from '../group-hazard.ts'
 import { findTransactionControl, listStatementKeywords } from '../transaction-control.ts'
 import type { HandlerClock, LentTx } from '../contract.ts'
-import { requireWrite } from '../lent-transaction.ts'
+import { requireFunction, requireWrite } from '../lent-transaction.ts'
 import type { Write } from '../lent-transaction.ts'
+import { readNestedControl } from '../nested-control.ts'
+import { Savepoints } from '../savepoints.ts'
 import { toSqlValue } from './driver.ts'
 import type { SqlRow, SqlValue } from './driver.ts'
 import { numberPlaceholders } from './placeholders.ts'
@@ -27,6 +29,16 @@ export interface SqliteTx {
    * what it throws.
    */
   write(sql: string, params?: readonly unknown[]): void
+  /**
+   * Runs `work` behind a savepoint: what it throws undoes what was written in it, and is thrown on. The handler can
+   * catch it and go on. They nest; two side by side fail the handler.
+   */
+  savepoint<Result>(work: (tx: SqliteTx) => Result | Promise<Result>): Promise<Result>
+  /**
+   * The same transaction for code that opens transactions itself, such as an ORM: its BEGIN, COMMIT and ROLLBACK,
+   * alone in a text, become those of a savepoint. In `tx` itself they are refused.
+   */
+  asNested(): SqliteTx
 }
 
 /** PRAGMA is among them since some pragmas commit, and ATTACH would move writes out of our transaction's file. */
@@ -83,11 +95,7 @@ interface Waiting {
  * transaction is open waits, with all that are called after it, and then they run in their order.
  */
 class LentSqliteTx implements LentTx<SqliteTx> {
-  readonly tx: SqliteTx = Object.freeze({
-    query: <Row>(sql: string, params?: readonly unknown[]) =>
-      this.#query(sql, params) as Promise<{ rows: Row[]; rowCount: number }>,
-    write: (sql: string, params?: readonly unknown[]) => this.#write(sql, params),
-  })
+  readonly tx: SqliteTx = this.#makeTx({ isNested: false })
   readonly #lender: Lender
   readonly #isAlone: boolean
   readonly #clock: HandlerClock | undefined
@@ -97,11 +105,16 @@ class LentSqliteTx implements LentTx<SqliteTx> {
   #opening: Promise<void> | undefined
   /** What the first write that had to wait, and failed, was told. */
   #failure: { readonly error: unknown } | undefined
+  #madeSavepoints: Savepoints | undefined
 
   constructor(lender: Lender, { isAlone, clock }: LentOptions) {
     this.#lender = lender
     this.#isAlone = isAlone
     this.#clock = clock
+  }
+
+  requireClosed(): void {
+    this.#madeSavepoints?.requireClosed()
   }
 
   async flush(): Promise<void> {
@@ -119,6 +132,22 @@ class LentSqliteTx implements LentTx<SqliteTx> {
     for (const { reject } of this.#waiting.splice(0)) reject(revoked())
   }
 
+  #makeTx({ isNested }: { readonly isNested: boolean }): SqliteTx {
+    const tx: SqliteTx = Object.freeze({
+      query: <Row>(sql: string, params?: readonly unknown[]) => {
+        const answer = isNested ? this.#queryNested(sql, params) : this.#query(sql, params)
+        return answer as Promise<{ rows: Row[]; rowCount: number }>
+      },
+      write: (sql: string, params?: readonly unknown[]) => this.#write(sql, params),
+      savepoint: async <Result>(work: (tx: SqliteTx) => Result | Promise<Result>) => {
+        requireFunction('tx.savepoint', work)
+        return this.#savepoints.run(() => work(tx))
+      },
+      asNested: () => this.#makeTx({ isNested: true }),
+    })
+    return tx
+  }
+
   /** The promise is there for the same shape as PostgreSQL's. */
   #query(sql: string, params?: readonly unknown[]): Promise<Result> {
     const answer = new Promise<Result>((resolve, reject) => {
@@ -129,6 +158,35 @@ class LentSqliteTx implements LentTx<SqliteTx> {
     // One that fails and that the handler does not wait for must not end the process.
     answer.catch(() => undefined)
     return answer
+  }
+
+  async #queryNested(sql: string, params?: readonly unknown[]): Promise<Result> {
+    const { text } = requireWrite(sql, params, 'tx.query')
+    const control = readNestedControl(text, 'sqlite')
+    if (control === undefined) return this.#query(sql, params)
+    await this.#savepoints.control(control)
+    return { rows: [], rowCount: 0 }
+  }
+
+  /** Made for the few handlers that have any. */
+  get #savepoints(): Savepoints {
+    this.#madeSavepoints ??= new Savepoints({
+      run: (sql) => this.#runOwn(sql),
+      // The transaction is open once a savepoint is set, and then a statement has run when the call returns.
+      dropWrites: () => {},
+    })
+    return this.#madeSavepoints
+  }
+
+  /** Statements of ours, in their order among those of the handler. */
+  #runOwn(sql: string): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      if (this.#isRevoked) throw revoked()
+      const statement = { sql, values: [], hasSeveral: true }
+      if (!this.#isOpen()) return this.#wait({ statement, resolve: () => resolve(), reject })
+      this.#run(statement)
+      resolve()
+    })
   }
 
   #write(sql: string, params?: readonly unknown[]): void {

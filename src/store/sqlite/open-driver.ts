@@ -11,13 +11,53 @@ export type SqliteDriverName = 'auto' | SqliteDriver['name']
 /** Loads a binding when a store opens, never at import: most users of this package need none. */
 export async function openDriver(name: SqliteDriverName): Promise<SqliteDriver> {
   if (name !== 'libsql') {
-    const loaded = await tryImport<NodeSqliteModule>('node:sqlite')
+    const loaded = await tryNodeSqlite()
     if (loaded.ok) return nodeSqliteDriver(loaded.module)
     if (name === 'node:sqlite') throw driverMissing('This Node has no node:sqlite', loaded.error)
   }
-  const loaded = await tryImport<{ default: LibsqlModule }>('libsql')
+  const loaded = await tryLibsql()
   if (loaded.ok) return libsqlDriver(loaded.module.default)
   throw driverMissing('No SQLite binding could be loaded', loaded.error)
+}
+
+type Loaded<Module> =
+  { readonly ok: true; readonly module: Module } | { readonly ok: false; readonly error: unknown }
+
+// The names stand in the calls as they are, so that a bundler sees them: one that is in a variable it replaces by
+// code that fails. Each call is in a `try`, by which a bundler knows that the module may be missing.
+
+async function tryNodeSqlite(): Promise<Loaded<NodeSqliteModule>> {
+  try {
+    // @ts-expect-error -- The types of Node 20 do not have it.
+    const module: unknown = await import('node:sqlite')
+    return { ok: true, module: module as NodeSqliteModule }
+  } catch (error) {
+    return { ok: false, error }
+  }
+}
+
+interface LibsqlImport {
+  readonly default: LibsqlModule
+}
+
+async function tryLibsql(): Promise<Loaded<LibsqlImport>> {
+  try {
+    const module: unknown = await import('libsql')
+    return { ok: true, module: module as LibsqlImport }
+  } catch (error) {
+    return tryInstalledLibsql(error)
+  }
+}
+
+/** What a bundler has taken into its file looks for its native half in vain. The one that is installed finds it. */
+async function tryInstalledLibsql(error: unknown): Promise<Loaded<LibsqlImport>> {
+  const name = 'libsql'
+  try {
+    const module: unknown = await import(/* webpackIgnore: true */ /* @vite-ignore */ name)
+    return { ok: true, module: module as LibsqlImport }
+  } catch {
+    return { ok: false, error }
+  }
 }
 
 function driverMissing(what: string, cause: unknown): HookonceError {
@@ -26,15 +66,4 @@ function driverMissing(what: string, cause: unknown): HookonceError {
     `${what}. Use Node 22.13 or later, or run: npm i libsql`,
     { cause },
   )
-}
-
-/** The name is a variable, so that neither a compiler nor a bundler demands a module that may be absent. */
-async function tryImport<Module>(
-  specifier: string,
-): Promise<{ ok: true; module: Module } | { ok: false; error: unknown }> {
-  try {
-    return { ok: true, module: (await import(specifier)) as Module }
-  } catch (error) {
-    return { ok: false, error }
-  }
 }

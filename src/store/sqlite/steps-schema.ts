@@ -37,4 +37,9 @@ export const STEPS_SCHEMA = `
     primary key (event_id, run, handler, position)
   ) strict, without rowid;
 
+  -- Which handler failed, where, and for what reason.
+  alter table {prefix}attempts add column handler text;
+  alter table {prefix}attempts add column stack text;
+  alter table {prefix}attempts add column cause text;
+
   insert into {prefix}meta (name, value) values ('lease token', '0');`

@@ -6,7 +6,7 @@
 
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import type { EventState } from '../../../model/event-state.ts'
-import type { EventRecord, FailedAttempt } from '../../../model/outcome.ts'
+import type { EventRecord, RecordedFailure } from '../../../model/outcome.ts'
 import type { TextRow } from '../connection.ts'
 import { OUTCOME_COLUMNS, findOutcomeIn } from './outcome-row.ts'
 
@@ -23,7 +23,9 @@ export const SELECT_RECORDS = `
              from {schema}.workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
             where r.event_id = e.id and r.attempt = q.attempts + 1) as is_running,${OUTCOME_COLUMNS},
          (select json_agg(json_build_object('attempt', attempt, 'reason', reason, 'message', message,
-                                            'durationMs', duration_ms) order by at)
+                                            'durationMs', duration_ms, 'handler', handler, 'stack', stack,
+                                            'cause', cause, 'failedAt', (extract(epoch from at) * 1000)::bigint)
+                          order by at)
             from {schema}.attempts
            where attempts.event_id = e.id) as failures,
          (select coalesce(sum(count), 0) + case when bool_or(outcome <> 'duplicate') then 0 else 1 end
@@ -56,7 +58,24 @@ export function asEventRecord(row: TextRow): EventRecord {
     occurredAt: row['occurred_at'] == null ? undefined : new Date(Number(row['occurred_at'])),
     secret: row['secret'] ?? '',
     outcome,
-    failures: JSON.parse(row['failures'] ?? '[]') as FailedAttempt[],
+    failures: (JSON.parse(row['failures'] ?? '[]') as FailureRow[]).map(asFailure),
     deliveries: Number(row['deliveries'] ?? 0),
+  }
+}
+
+type FailureRow = Pick<RecordedFailure, 'attempt' | 'reason' | 'message' | 'durationMs'> & {
+  readonly handler: string | null
+  readonly stack: string | null
+  readonly cause: string | null
+  readonly failedAt: number
+}
+
+function asFailure({ handler, stack, cause, failedAt, ...failure }: FailureRow): RecordedFailure {
+  return {
+    ...failure,
+    ...(handler !== null && { handler }),
+    ...(stack !== null && { stack }),
+    ...(cause !== null && { cause }),
+    failedAt: new Date(failedAt),
   }
 }

@@ -4,10 +4,10 @@ import { plainArray, textArray } from '../binary-array.ts'
 import { wholeMs } from './settle.ts'
 
 // $1 events  $2 runs  $3 tokens  $4 states  $5 attempts  $6 durations  $7 reasons  $8 results
-// $9 retry in ms  $10 failures  $11 messages  $12 durations of failures
+// $9 retry in ms  $10 failures  $11 messages  $12 durations of failures  $13 handlers  $14 stacks  $15 causes
 const SETTLE = `
   select ord
-    from {schema}.settle_leased($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+    from {schema}.settle_leased($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 
 /** A transaction of its own, in one round trip. */
 export async function settleLeased(
@@ -29,6 +29,9 @@ export async function settleLeased(
     textArray(failures.map((failure) => failure?.reason ?? null)),
     textArray(failures.map((failure) => failure?.message ?? null)),
     plainArray(failures.map((failure) => wholeMs(failure?.durationMs ?? 0))),
+    textArray(failures.map((failure) => failure?.handler ?? null)),
+    textArray(failures.map((failure) => failure?.stack ?? null)),
+    textArray(failures.map((failure) => failure?.cause ?? null)),
   ])
   const found = new Set(written.map((row) => Number(row.ord)))
   return settlements.map((_, at) => found.has(at + 1))

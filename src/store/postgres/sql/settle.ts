@@ -75,12 +75,13 @@ const PARK_UNHANDLED = `
          returning 1)
   select (select count(*) from changed) as found, pg_current_xact_id() as xid`
 
-// $1 events  $2 runs  $3 attempts  $4 reasons  $5 messages  $6 durations
+// $1 events  $2 runs  $3 attempts  $4 reasons  $5 messages  $6 durations  $7 handlers  $8 stacks  $9 causes
 const ADD_ATTEMPTS = `
-  insert into {schema}.attempts (event_id, run, attempt, reason, message, duration_ms, at)
-  select event_id, run, attempt, reason, message, duration_ms, clock_timestamp()
-    from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::text[], $6::integer[])
-      as failed (event_id, run, attempt, reason, message, duration_ms)`
+  insert into {schema}.attempts (event_id, run, attempt, reason, message, duration_ms, handler, stack, cause, at)
+  select event_id, run, attempt, reason, message, duration_ms, handler, stack, cause, clock_timestamp()
+    from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::text[], $6::integer[], $7::text[],
+                $8::text[], $9::text[])
+      as failed (event_id, run, attempt, reason, message, duration_ms, handler, stack, cause)`
 
 type Settled<State> = Extract<Settlement, { state: State }>
 
@@ -114,6 +115,9 @@ export async function addAttempts(
     textArray(failed.map(({ failure }) => failure.reason)),
     textArray(failed.map(({ failure }) => failure.message)),
     plainArray(failed.map(({ failure }) => wholeMs(failure.durationMs))),
+    textArray(failed.map(({ failure }) => failure.handler ?? null)),
+    textArray(failed.map(({ failure }) => failure.stack ?? null)),
+    textArray(failed.map(({ failure }) => failure.cause ?? null)),
   ])
 }
 

@@ -13,6 +13,7 @@
 import type { SweptEvent } from '../../contract.ts'
 import { textArray } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
+import { asSweptEvent } from './sweep-workers.ts'
 
 // $1 dead workers  $2 crashes max
 const SWEEP = `
@@ -44,22 +45,16 @@ const SWEEP = `
          select event_id, run, attempts, 'crashed', 'The worker died, or stood still, while it had the lease', 0,
                 clock_timestamp()
            from held)
-  select event_id, crashes, crashes >= $2::integer as is_dead, lease_worker
-    from held`
+  select held.event_id, held.attempts as attempt, held.crashes, held.crashes >= $2::integer as is_dead,
+         held.lease_worker as worker_id, e.source, e.type, encode(e.event_key, 'hex') as event_key
+    from held
+    left join {schema}.events e on e.id = held.event_id`
 
 /** Runs inside a transaction of the caller. */
 export async function sweepLeases(
   connection: Connection,
   { dead, crashesMax }: { dead: readonly string[]; crashesMax: number },
 ): Promise<readonly SweptEvent[]> {
-  const { rows } = await connection.query<'event_id' | 'crashes' | 'is_dead' | 'lease_worker'>(
-    SWEEP,
-    [textArray(dead), crashesMax],
-  )
-  return rows.map((row) => ({
-    eventId: row.event_id ?? '',
-    crashes: Number(row.crashes),
-    dead: row.is_dead === 't',
-    workerId: row.lease_worker ?? '',
-  }))
+  const { rows } = await connection.query(SWEEP, [textArray(dead), crashesMax])
+  return rows.map(asSweptEvent)
 }

@@ -13,7 +13,7 @@
 
 import type { SweptEvent } from '../../contract.ts'
 import { textArray } from '../binary-array.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection, TextRow } from '../connection.ts'
 
 // $1 dead workers  $2 crashes max
 const SWEEP = `
@@ -73,8 +73,10 @@ const SWEEP = `
             and not exists (select
                               from remaining
                              where remaining.worker_id = stale.worker_id and remaining.slot = stale.slot))
-  select event_id, crashes, crashes >= $2::integer as is_dead, worker_id
-    from held`
+  select held.event_id, held.attempt, held.crashes, held.crashes >= $2::integer as is_dead,
+         held.worker_id, e.source, e.type, encode(e.event_key, 'hex') as event_key
+    from held
+    left join {schema}.events e on e.id = held.event_id`
 
 // A guard that is locked belongs to a transaction that is still open; it goes another time.
 const REMOVE_GUARDS = `
@@ -92,15 +94,20 @@ export async function sweepWorkers(
   connection: Connection,
   { dead, crashesMax }: { dead: readonly string[]; crashesMax: number },
 ): Promise<readonly SweptEvent[]> {
-  const { rows } = await connection.query<'event_id' | 'crashes' | 'is_dead' | 'worker_id'>(SWEEP, [
-    textArray(dead),
-    crashesMax,
-  ])
+  const { rows } = await connection.query(SWEEP, [textArray(dead), crashesMax])
   await connection.query(REMOVE_GUARDS)
-  return rows.map((row) => ({
-    eventId: row.event_id ?? '',
-    crashes: Number(row.crashes),
-    dead: row.is_dead === 't',
-    workerId: row.worker_id ?? '',
-  }))
+  return rows.map(asSweptEvent)
+}
+
+export function asSweptEvent(row: TextRow): SweptEvent {
+  return {
+    eventId: row['event_id'] ?? '',
+    source: row['source'] ?? '',
+    type: row['type'] ?? '',
+    key: Buffer.from(row['event_key'] ?? '', 'hex').toString(),
+    attempt: Number(row['attempt']),
+    crashes: Number(row['crashes']),
+    dead: row['is_dead'] === 't',
+    workerId: row['worker_id'] ?? '',
+  }
 }

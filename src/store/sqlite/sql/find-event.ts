@@ -1,6 +1,6 @@
 import type { EventId } from '../../../model/event.ts'
 import type { EventState } from '../../../model/event-state.ts'
-import type { EventRecord, FailedAttempt, Outcome } from '../../../model/outcome.ts'
+import type { EventRecord, Outcome, RecordedFailure } from '../../../model/outcome.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
 import { findLatestOutcome } from './find-outcome.ts'
@@ -24,7 +24,7 @@ const FIND = `
 
 // 1 event id
 const LIST_FAILURES = `
-  select attempt, reason, message, duration_ms
+  select attempt, reason, message, duration_ms, handler, stack, cause, failed_at
     from {prefix}attempts
    where event_id = ?
    order by number`
@@ -80,19 +80,27 @@ function findState(row: EventRow, outcome: Outcome | undefined): EventState {
   return row.running === 1 ? 'running' : 'ready'
 }
 
-function listFailures(connection: Connection, eventId: EventId): FailedAttempt[] {
+function listFailures(connection: Connection, eventId: EventId): RecordedFailure[] {
   type FailureRow = {
     attempt: number
-    reason: FailedAttempt['reason']
+    reason: RecordedFailure['reason']
     message: string
     duration_ms: number
+    handler: string | null
+    stack: string | null
+    cause: string | null
+    failed_at: number
   }
   return connection
     .all<FailureRow>(LIST_FAILURES, [eventId])
-    .map(({ attempt, reason, message, duration_ms }) => ({
+    .map(({ attempt, reason, message, duration_ms, handler, stack, cause, failed_at }) => ({
       attempt,
       reason,
       message,
       durationMs: duration_ms,
+      ...(handler !== null && { handler }),
+      ...(stack !== null && { stack }),
+      ...(cause !== null && { cause }),
+      failedAt: new Date(failed_at),
     }))
 }

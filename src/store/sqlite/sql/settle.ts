@@ -41,11 +41,11 @@ const INSERT_OUTCOME = `
          (event_id, run, state, attempts, duration_ms, reason, result, settled_at)
   values (?, ?, ?, ?, ?, ?, ?, cast(unixepoch('subsec') * 1000 as integer))`
 
-// 1 event id  2 run  3 attempt  4 reason  5 message  6 duration
+// 1 event id  2 run  3 attempt  4 reason  5 message  6 duration  7 handler  8 stack  9 cause
 const INSERT_ATTEMPT = `
   insert into {prefix}attempts
-         (event_id, run, attempt, reason, message, duration_ms, failed_at)
-  values (?, ?, ?, ?, ?, ?, cast(unixepoch('subsec') * 1000 as integer))`
+         (event_id, run, attempt, reason, message, duration_ms, handler, stack, cause, failed_at)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, cast(unixepoch('subsec') * 1000 as integer))`
 
 export function settle(connection: Connection, settlement: Settlement): void {
   if (trySettle(connection, settlement)) return
@@ -86,7 +86,8 @@ export function insertOutcome(
 export function insertFailure(
   connection: Connection,
   { eventId, run }: { eventId: string; run: number },
-  { attempt, reason, message, durationMs }: FailedAttempt,
+  { attempt, reason, message, durationMs, handler, stack, cause }: FailedAttempt,
 ): void {
-  connection.run(INSERT_ATTEMPT, [eventId, run, attempt, reason, message, durationMs])
+  const about = [handler, stack, cause]
+  connection.run(INSERT_ATTEMPT, [eventId, run, attempt, reason, message, durationMs, ...about])
 }

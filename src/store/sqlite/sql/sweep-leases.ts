@@ -2,6 +2,7 @@ import type { SweptEvent } from '../../contract.ts'
 import type { Connection } from '../connection.ts'
 import { endCrashed } from './end-crashed.ts'
 import { insertFailure } from './settle.ts'
+import { nameEvent } from './sweep-workers.ts'
 import type { SweepOptions } from './sweep-workers.ts'
 
 // 1 dead workers as JSON
@@ -50,6 +51,7 @@ export function sweepLeases(
       { eventId, run },
       { attempt: attempts, reason: 'crashed', message, durationMs: 0 },
     )
-    return { eventId, crashes, dead: isDead, workerId }
+    const named = nameEvent(connection, eventId)
+    return { eventId, ...named, attempt: attempts, crashes, dead: isDead, workerId }
   })
 }

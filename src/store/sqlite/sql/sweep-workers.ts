@@ -11,6 +11,7 @@
 
 import type { RunningEvent, SweptEvent } from '../../contract.ts'
 import type { Connection } from '../connection.ts'
+import { decodeText } from '../decode-text.ts'
 import { endCrashed } from './end-crashed.ts'
 import { insertFailure } from './settle.ts'
 
@@ -70,5 +71,25 @@ function countCrash(
   )
   const dead = crashes >= crashesMax
   if (dead) endCrashed(connection, { eventId, run, attempts })
-  return [{ eventId, crashes, dead, workerId }]
+  return [{ eventId, ...nameEvent(connection, eventId), attempt, crashes, dead, workerId }]
+}
+
+// 1 event id
+const NAME_EVENT = `
+  select source, cast(type as blob) as type, event_key
+    from {prefix}events
+   where id = ?`
+
+/** What people know an event by. */
+export function nameEvent(
+  connection: Connection,
+  eventId: string,
+): Pick<SweptEvent, 'source' | 'type' | 'key'> {
+  type NameRow = { source: string; type: Uint8Array; event_key: Uint8Array | null }
+  const [row] = connection.all<NameRow>(NAME_EVENT, [eventId])
+  return {
+    source: row?.source ?? '',
+    type: row === undefined ? '' : decodeText(row.type),
+    key: row?.event_key == null ? '' : decodeText(row.event_key),
+  }
 }

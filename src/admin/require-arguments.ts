@@ -1,0 +1,56 @@
+/**
+ * What an operator's actions are given. They are typed by hand more often than any option, in a console or in
+ * a script without types, and what the database says about a wrong one helps no person.
+ *
+ * @module
+ */
+
+import { OptionInvalidError, rejectUnknownKeys, requireInteger, requireOneOf } from '../errors.ts'
+import { isDestinationName } from '../model/destination-name.ts'
+import { MESSAGE_STATES } from '../model/message-state.ts'
+import type { MessageQuery } from '../store/outbox-contract.ts'
+
+/** How many are listed where nothing else was asked for. */
+export const LIST_LIMIT = 100
+
+export function requireText(
+  argument: string,
+  value: unknown,
+  expected: string,
+): asserts value is string {
+  if (typeof value !== 'string') throw new OptionInvalidError(`admin.${argument}`, expected, value)
+}
+
+export function requireLimit(argument: string, limit: unknown): asserts limit is number {
+  requireInteger(`admin.${argument}`, limit, { min: 1 })
+}
+
+export function requireDestination(argument: string, name: unknown): asserts name is string {
+  if (typeof name === 'string' && isDestinationName(name)) return
+  throw new OptionInvalidError(`admin.${argument}`, 'the name of a destination', name)
+}
+
+export function requireMessageQuery(
+  query: Omit<MessageQuery, 'limit'> & { readonly limit?: number },
+): MessageQuery {
+  const path = 'admin.listMessages'
+  rejectUnknownKeys(path, query, ['state', 'destination', 'limit'])
+  const { state, destination, limit = LIST_LIMIT } = query
+  requireOneOf(`${path}.state`, state, MESSAGE_STATES)
+  if (destination !== undefined) requireDestination('listMessages.destination', destination)
+  requireLimit('listMessages.limit', limit)
+  return { state, destination, limit }
+}
+
+export function requireDecision<
+  Decision extends { readonly happened: boolean; readonly handler?: string },
+>(decision: Decision): Decision {
+  const path = 'admin.resolveStep'
+  rejectUnknownKeys(path, decision, ['happened', 'result', 'handler'])
+  const { happened, handler } = decision
+  if (typeof happened !== 'boolean')
+    throw new OptionInvalidError(`${path}.happened`, 'true or false', happened)
+  if (handler !== undefined)
+    requireText('resolveStep.handler', handler, 'the name of a handler, or left out')
+  return decision
+}

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest'
+import type { Operator } from '../../src/admin/operator.ts'
+import { openInbox } from '../support/inbox-under-test.ts'
+import type { StoreUnderTest } from '../support/store-under-test.ts'
+
+/** Takes what no type would let through: an operator's script may be plain JavaScript. */
+type AnyAct = (...args: unknown[]) => Promise<unknown>
+
+/** What `inbox.admin` does with arguments that cannot be meant. Run by `test/inbox/<store>.test.ts`. */
+export function operatorsContract(store: StoreUnderTest): void {
+  describe(`${store.name}: an operator's`, () => {
+    test.each<[keyof Operator, readonly unknown[], string]>([
+      ['findEvent', [], '.eventId'],
+      ['findEvent', [{ eventId: 'x' }], '.eventId'],
+      ['findRequest', [{ eventId: 'x' }], '.eventId'],
+      ['listEventsByKey', [{ source: 'stripe' }], '.source'],
+      ['listEventsByKey', ['stripe'], '.key'],
+      ['countEvents', [{ source: 'stripe' }], '.source'],
+      ['listDead', [{ source: 'stripe' }], '.limit'],
+      ['listDead', ['10'], '.limit'],
+      ['listDead', [-1], '.limit'],
+      ['listDead', [1.5], '.limit'],
+      ['retry', [7], '.eventId'],
+      ['listSteps', [null], '.eventId'],
+      ['resolveStep', [], '.eventId'],
+      ['resolveStep', ['x', 7, { happened: true }], '.step'],
+      ['resolveStep', ['x', 'charge'], ''],
+      ['resolveStep', ['x', 'charge', { hapened: true }], '.hapened'],
+      ['resolveStep', ['x', 'charge', {}], '.happened'],
+      ['resolveStep', ['x', 'charge', { happened: true, handler: 7 }], '.handler'],
+      ['forget', [], '.eventId'],
+      ['findMessage', [], '.id'],
+      ['listMessages', [], ''],
+      ['listMessages', ['dead'], ''],
+      ['listMessages', [{}], '.state'],
+      ['listMessages', [{ state: 'failed' }], '.state'],
+      ['listMessages', [{ state: 'dead', source: 'stripe' }], '.source'],
+      ['listMessages', [{ state: 'dead', destination: 7 }], '.destination'],
+      ['listMessages', [{ state: 'dead', destination: 'sink\0' }], '.destination'],
+      ['listMessages', [{ state: 'dead', limit: '10' }], '.limit'],
+      ['retryMessage', [undefined], '.id'],
+      ['confirmMessage', [{}], '.id'],
+      ['discardMessage', [7], '.id'],
+      ['pauseDestination', [undefined, 'why'], '.name'],
+      ['pauseDestination', ['sink'], '.reason'],
+      ['pauseDestination', ['sink\0', 'why'], '.name'],
+      ['resumeDestination', [], '.name'],
+      ['resumeDestination', ['Sink'], '.name'],
+    ])('%s refuses %j by name, before the database does', async (name, args, option) => {
+      const { inbox } = await openInbox(store)
+
+      const act = (inbox.admin[name] as AnyAct)(...args)
+
+      await expect(act).rejects.toMatchObject({
+        code: 'OPTION_INVALID',
+        option: `admin.${name}${option}`,
+      })
+    })
+
+    test.each<[keyof Operator, readonly unknown[], unknown]>([
+      ['findEvent', ['no id\0'], undefined],
+      ['findRequest', ['\0'], undefined],
+      ['listEventsByKey', ['stripe\0', '\0'], []],
+      ['countEvents', ['stripe\0'], 0],
+      ['retry', ['\ud800'], false],
+      ['listSteps', ['\0'], []],
+      ['resolveStep', ['\0', 'charge\0', { happened: true, handler: '\0' }], false],
+      ['forget', ["'; drop table events --"], false],
+      ['findMessage', ['\0'], undefined],
+      ['retryMessage', ['\0'], false],
+      ['confirmMessage', ['\0'], false],
+      ['discardMessage', ['\0'], false],
+    ])('%s finds nothing by %j', async (name, args, nothing) => {
+      const { inbox } = await openInbox(store)
+
+      await expect((inbox.admin[name] as AnyAct)(...args)).resolves.toEqual(nothing)
+    })
+
+    test('pauseDestination keeps any reason', async () => {
+      const { inbox } = await openInbox(store)
+
+      expect(await inbox.admin.pauseDestination('sink', 'a\0b')).toBe(true)
+
+      const [paused] = await inbox.admin.listPausedDestinations()
+      expect(paused).toMatchObject({ name: 'sink', reason: 'a\ufffdb' })
+    })
+  })
+}
