@@ -101,7 +101,8 @@ export interface EventRecord {
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined
-  readonly secret: string
+  /** The label of the secret that verified it, never the secret itself. */
+  readonly verifiedBy: string
   readonly outcome: Outcome | undefined
   readonly failures: readonly FailedAttempt[]
   /**

@@ -17,7 +17,7 @@ import { compilePlace } from '../verify/place.ts'
 import type { Place } from '../verify/place.ts'
 import { isLive } from '../verify/secrets.ts'
 import type { ResolvedSecret } from '../verify/secrets.ts'
-import { isSameText } from '../verify/token.ts'
+import { findTokenOwner, isSameText } from '../verify/token.ts'
 
 /** One way in which a provider checks an endpoint, and what it wants to hear. */
 export interface HandshakeRule {
@@ -144,7 +144,8 @@ function compileRule(
       const shown = tokenPlace.find(reading) ?? ''
       const expected = options[rule.token.option]
       if (typeof expected === 'string') return isSameText(shown, expected)
-      return secrets.some(({ key }) => isSameText(shown, key.export().toString('utf8')))
+      const nowMs = reading.delivery.receivedAt.getTime()
+      return findTokenOwner(secrets, Buffer.from(shown, 'utf8'), nowMs) !== undefined
     },
   }
 }
