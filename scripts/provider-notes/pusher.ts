@@ -9,7 +9,7 @@ export const NOTES: ProviderNotes = {
   traps: [
     'Events of Channels have no id. They are known by the time of their delivery and their content.',
     '`channel_vacated` and `member_removed` come up to three seconds late.',
-    'A content type other than exactly `application/json` is refused, as by Pusher’s own library: nothing between may add a charset.',
+    'A content type other than `application/json` is refused. A charset behind it is accepted, since proxies add one; Pusher’s own library refuses that.',
   ],
   key: '`time_ms` and the content of the event; for Beams `metadata.event_id`',
   exampleOptions: `keys: [process.env['PUSHER_KEY'] ?? ''],`,

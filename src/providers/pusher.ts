@@ -74,6 +74,9 @@ export interface PusherOptions extends SecretOptions {
   readonly keys?: readonly string[]
 }
 
+/** Proxies add the charset. */
+const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i
+
 function ofOwnKeys(verification: Verification): Verification {
   return {
     ...verification,
@@ -87,7 +90,7 @@ function ofOwnKeys(verification: Verification): Verification {
           const key = findHeader(delivery, 'x-pusher-key')
           if (!key) return { ok: false, reason: 'missing-header' }
           if (keys?.includes(key) === false) return { ok: false, reason: 'unknown-key' }
-          const isJson = findHeader(delivery, 'content-type') === 'application/json'
+          const isJson = JSON_TYPE.test(findHeader(delivery, 'content-type') ?? '')
           return isJson ? built.verify(delivery) : { ok: false, reason: 'malformed-body' }
         },
       }
