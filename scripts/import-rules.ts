@@ -119,7 +119,8 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'telemetry',
       'egress',
       // A destination fails and is tried again by the words and the rules of a handler, and an idle relay
-      // waits like an idle worker.
+      // waits like an idle worker, and says goodbye like one.
+      'work/at-most.ts',
       'work/retry-policy.ts',
       'work/verdicts.ts',
       'work/wake-up.ts',

@@ -24,6 +24,7 @@ import { ByteBudget } from './receive/byte-budget.ts'
 import { CommittedKeys } from './receive/committed-keys.ts'
 import { reportUnread } from './receive/door.ts'
 import { Heartbeat } from './receive/heartbeat.ts'
+import { HistoryWatch } from './receive/history-watch.ts'
 import { DEFAULT_METHODS } from './receive/limits.ts'
 import type { ResolvedReceiveOptions } from './receive/options.ts'
 import { receive } from './receive/receive.ts'
@@ -33,7 +34,7 @@ import type { Store } from './store/contract.ts'
 import { HappeningEmitter } from './telemetry/emitter.ts'
 import { logHappenings } from './telemetry/logger.ts'
 import type { Logger } from './telemetry/logger.ts'
-import { atMost, GOODBYE_MS } from './work/at-most.ts'
+import { atMost, GOODBYE_MS, LET_GO_MS } from './work/at-most.ts'
 import { HandlerRegistry } from './work/handlers.ts'
 import { createNotifier } from './work/notifier.ts'
 import type { ResolvedWorkerOptions } from './work/options.ts'
@@ -104,10 +105,12 @@ export class Inbox<Sources extends SourceMap, Tx>
     logHappenings(happenings, logger)
     this.events = happenings
     this.#committedKeys = new CommittedKeys(this.receiveOptions.rememberMax)
-    this.#heartbeat = new Heartbeat(store, this.#committedKeys, happenings)
     this.#notifier = createNotifier(store)
     this.#outbox = new Outbox<Tx>({ store, destinations, relay, happenings })
     this.outbox = this.#outbox
+    const pauseSending = (reason: string) => this.#outbox.pauseAll(reason)
+    const history = new HistoryWatch({ store, happenings, pauseSending })
+    this.#heartbeat = new Heartbeat(store, this.#committedKeys, happenings, history)
     this.#context = createReceiveContext({
       store,
       open: () => this.#open(),
@@ -216,6 +219,9 @@ export class Inbox<Sources extends SourceMap, Tx>
   /**
    * Takes no more deliveries and claims no more events, waits for what is running, and closes the store.
    * The user's own pool stays open. Every call waits for the same end.
+   *
+   * With a database that does not answer it takes at most `worker.stopGraceMs`, `relay.stopGraceMs` and about ten
+   * seconds: what is then still open is left to end as in a crash, and runs again.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stopParts()
@@ -243,17 +249,20 @@ export class Inbox<Sources extends SourceMap, Tx>
 
   async #stopParts(): Promise<void> {
     this.#state = 'stopping'
+    const graceMs = (this.#workerOptions?.stopGraceMs ?? 0) + this.#outbox.stopGraceMs
+    const endAt = performance.now() + graceMs + LET_GO_MS
+    const inTime = (part: Promise<unknown>) => atMost(Math.max(0, endAt - performance.now()), part)
     // What is only half started could not be stopped.
-    await this.#starting?.catch(() => undefined)
-    if (this.#receiving > 0) await new Promise<void>((resolve) => (this.#onAllReceived = resolve))
-    await this.#context.batcher.drain()
+    if (this.#starting !== undefined) await inTime(this.#starting.catch(() => undefined))
+    if (this.#receiving > 0) await inTime(new Promise<void>((end) => (this.#onAllReceived = end)))
+    await inTime(this.#context.batcher.drain())
     // In this order: until its last handler has returned, a worker may give the relay something to send.
-    await this.#worker?.stop()
-    await this.#outbox.stop()
+    if (this.#worker !== undefined) await inTime(this.#worker.stop())
+    await inTime(this.#outbox.stop())
     this.#heartbeat.stop()
     const goodbyes = [this.#notifier.stop(), this.#stopListening(), this.#context.counter.flush()]
     await atMost(GOODBYE_MS, Promise.allSettled(goodbyes))
-    await this.#store.close()
+    await atMost(GOODBYE_MS, this.#store.close())
     this.#state = 'stopped'
   }
 

@@ -10,7 +10,17 @@
 
 import { asError, StoreRejectedError, StoreUnavailableError } from '../errors.ts'
 import type { ScriptClient } from './redis-client.ts'
-import { CLAIM, COMPLETE, FORGET, MARK, OWN_CONTENT, READ, RELEASE, RENEW } from './scripts.ts'
+import {
+  CLAIM,
+  COMPLETE,
+  FORGET,
+  MARK,
+  MEMORY_POLICY,
+  OWN_CONTENT,
+  READ,
+  RELEASE,
+  RENEW,
+} from './scripts.ts'
 import type { Script } from './scripts.ts'
 
 export interface EntriesOptions {
@@ -105,6 +115,12 @@ export class Entries {
   async forget(key: string): Promise<'forgotten' | 'absent' | 'running'> {
     const [status] = await this.#run(FORGET, key, [])
     return status === 'forgotten' || status === 'running' ? status : 'absent'
+  }
+
+  /** What the key's node does when its memory is full: `noeviction` also where it has no limit, nothing where it does not tell. */
+  async readMemoryPolicy(key: string): Promise<string | undefined> {
+    const [status, policy] = await this.#run(MEMORY_POLICY, key, [])
+    return status === 'told' ? policy : undefined
   }
 
   async #run(

@@ -22,6 +22,7 @@ import { HappeningEmitter } from '../telemetry/emitter.ts'
 import { logHappenings, resolveLogger } from '../telemetry/logger.ts'
 import { Entries } from './entries.ts'
 import { entryOf } from './entry.ts'
+import { MemoryPolicy } from './memory-policy.ts'
 import { createMiddleware } from './middleware.ts'
 import type { GuardedDelivery, GuardedDeliveries, Middleware } from './middleware.ts'
 import { resolveGuardOptions } from './options.ts'
@@ -62,6 +63,7 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
   readonly inFlight: ByteBudget
   readonly #options: ResolvedGuardOptions
   readonly #entries: Entries
+  readonly #memory: MemoryPolicy
   readonly #happenings = new HappeningEmitter()
   readonly #names: ReadonlySet<string>
   readonly #verifying: ReadonlyMap<string, Source>
@@ -82,8 +84,14 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
       sources.flatMap(([name, source]) => ('verify' in source ? [[name, source as Source]] : [])),
     )
     requireRoom(this.#verifying, this.receiveOptions)
+    this.#memory = new MemoryPolicy({
+      entries: this.#entries,
+      allowUnsafe: this.#options.allowUnsafe,
+      happenings: this.#happenings,
+    })
     this.#context = {
       entries: this.#entries,
+      memory: this.#memory,
       options: this.#options,
       happenings: this.#happenings,
       door: {
@@ -102,6 +110,7 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
    * @param source - the name of a configured source
    * @param key - the sender's stable identity of the event, already verified
    * @throws StoreUnavailableError when Redis does not answer; nothing was run
+   * @throws HookonceError with the code STORE_UNSAFE when Redis may evict marks; nothing was run
    * @throws what `work` throws; the event may then run again
    */
   async once<T>(
@@ -210,9 +219,9 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
     reportUnread(this.#happenings, sourceName, reason)
   }
 
-  /** Whether Redis answered the last command. */
+  /** Whether Redis answered the last command, and keeps what it is given. */
   isReady(): boolean {
-    return this.#entries.isUp
+    return this.#entries.isUp && !this.#memory.isRefused
   }
 
   #requireName(name: string): void {

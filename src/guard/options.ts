@@ -81,6 +81,13 @@ export interface GuardOptions<Sources extends GuardSourceMap> {
    * @defaultValue 'hookonce:'
    */
   readonly prefix?: string
+  /**
+   * Accept a Redis that evicts when its memory is full: done events whose mark is evicted run again. Without
+   * it such a Redis is refused.
+   *
+   * @defaultValue false
+   */
+  readonly allowUnsafe?: boolean
   /** What the middleware lets in. Left out, the defaults of `ReceiveOptions`. */
   readonly receive?: Pick<
     ReceiveOptions,
@@ -99,6 +106,7 @@ export const GUARD_DEFAULTS = Object.freeze({
   commandTimeoutMs: 2_000,
   resultBytesMax: 65_536,
   prefix: 'hookonce:',
+  allowUnsafe: false,
 } as const)
 
 const RECEIVE_NAMES = ['bodyBytesMax', 'bodyTimeoutMs', 'inFlightBytesMax', 'eventsMax']
@@ -115,6 +123,7 @@ export interface ResolvedGuardOptions {
   readonly commandTimeoutMs: number
   readonly resultBytesMax: number
   readonly prefix: string
+  readonly allowUnsafe: boolean
   readonly receive: ResolvedReceiveOptions
 }
 
@@ -144,6 +153,7 @@ export function resolveGuardOptions(options: GuardOptions<GuardSourceMap>): Reso
   })
   requireInteger('createGuard.resultBytesMax', resolved.resultBytesMax, { min: 0, max: 16_777_216 })
   requirePrefix(resolved.prefix)
+  requireOneOf('createGuard.allowUnsafe', resolved.allowUnsafe, [true, false])
   requireGuardSources(sources)
   requireRetention(sources, resolved.retentionDays)
   const { retentionDays, ...others } = resolved

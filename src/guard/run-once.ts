@@ -23,6 +23,7 @@ import type { Entry } from './entry.ts'
 import { readResult, writeResult } from './kept-result.ts'
 import type { Kept } from './kept-result.ts'
 import { Lease } from './lease.ts'
+import type { MemoryPolicy } from './memory-policy.ts'
 import type { ResolvedGuardOptions } from './options.ts'
 
 /** What became of one call. */
@@ -55,6 +56,7 @@ export interface OnceContext {
 
 export interface RunOnceContext {
   readonly entries: Entries
+  readonly memory: MemoryPolicy
   readonly options: ResolvedGuardOptions
   readonly happenings: HappeningEmitter
 }
@@ -63,6 +65,7 @@ type Work<T> = (context: OnceContext) => T | Promise<T>
 
 /**
  * @throws StoreUnavailableError when Redis does not answer and nothing was run
+ * @throws HookonceError with the code STORE_UNSAFE when Redis may evict marks; nothing was run
  * @throws what the work throws, after its lease was given back
  */
 export async function runOnce<T>(
@@ -88,10 +91,11 @@ export async function runOnce<T>(
 
 /** What keeps us out, or nothing. */
 async function enter(
-  { entries, options }: RunOnceContext,
+  { entries, memory, options }: RunOnceContext,
   { redisKey }: Entry,
   token: string,
 ): Promise<Held | undefined> {
+  await memory.require(redisKey)
   if (options.mode === 'two-phase') {
     const claimed = await entries.claim(redisKey, token)
     return claimed === 'claimed' ? undefined : claimed

@@ -92,6 +92,16 @@ redis.call('del', KEYS[1])
 return { 'forgotten' }
 `)
 
+// Through a script, since CONFIG is not for everybody, and is refused by most hosted servers. The key says which node.
+export const MEMORY_POLICY = script(`
+local info = redis.pcall('info', 'memory')
+if type(info) ~= 'string' then return { 'untold' } end
+if string.match(info, 'maxmemory:0\\r') then return { 'told', 'noeviction' } end
+local policy = string.match(info, 'maxmemory_policy:([%w-]+)')
+if not policy then return { 'untold' } end
+return { 'told', policy }
+`)
+
 function script(text: string): Script {
   return { text, sha1: createHash('sha1').update(text).digest('hex') }
 }

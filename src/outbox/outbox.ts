@@ -95,6 +95,18 @@ export class Outbox<Tx> {
     this.#relay.start()
   }
 
+  /** Nothing more is sent to any destination, by any relay, until a person resumes it. */
+  async pauseAll(reason: string): Promise<void> {
+    for (const { name: destination } of this.#destinations)
+      if (await this.#store.pauseDestination(destination, reason))
+        this.#happenings.emit('destination.paused', { destination, reason })
+  }
+
+  /** How long its relay waits for what it is sending. */
+  get stopGraceMs(): number {
+    return this.hasRelay ? (this.#relayOptions?.stopGraceMs ?? 0) : 0
+  }
+
   async stop(): Promise<void> {
     await this.#relay?.stop()
   }

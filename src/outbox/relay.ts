@@ -15,6 +15,7 @@ import { setMaxListeners } from 'node:events'
 import { asError } from '../errors.ts'
 import type { ClaimedMessage, OutboxStore } from '../store/outbox-contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import { atMost, GOODBYE_MS, LET_GO_MS } from '../work/at-most.ts'
 import { WakeUp } from '../work/wake-up.ts'
 import type { Destination } from './destination.ts'
 import { Lane } from './lane.ts'
@@ -73,14 +74,16 @@ export class Relay {
     this.#isStopping = true
     this.#settler.stop()
     this.#wakeUp.close()
-    await this.#running
+    // A claim that the database does not answer leaves its messages to the end of their leases.
+    await atMost(GOODBYE_MS, this.#running ?? Promise.resolve())
     const grace = setTimeout(() => {
       this.#interruption.abort(new Error('The relay was stopped'))
       this.#close()
     }, this.#context.options.stopGraceMs)
     await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()))
     clearTimeout(grace)
-    await this.#settler.drain()
+    await atMost(LET_GO_MS, this.#settler.drain())
+    this.#settler.abandon()
     this.#close()
     this.#context.happenings.emit('relay.stopped', { relayId: this.id })
   }

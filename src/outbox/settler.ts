@@ -34,6 +34,7 @@ export class Settler {
   #writing: Promise<void> | undefined
   #isFailing = false
   #isStopping = false
+  #isAbandoned = false
 
   constructor(
     store: Pick<OutboxStore<unknown>, 'settleMessages'>,
@@ -51,6 +52,11 @@ export class Settler {
   /** From now on nothing is tried for longer than its lease. */
   stop(): void {
     this.#isStopping = true
+  }
+
+  /** The store is about to be closed: what is not written by now is not tried again. */
+  abandon(): void {
+    this.#isAbandoned = true
   }
 
   add(settling: Settling): void {
@@ -85,7 +91,8 @@ export class Settler {
         this.#isFailing = isAway(error)
         this.#onError(asError(error))
         const pauseMs = Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** Math.min(failures, 10))
-        if (!this.#isFailing || this.#isStopping) left = giveUp(left, performance.now() + pauseMs)
+        const until = this.#isAbandoned ? Infinity : performance.now() + pauseMs
+        if (!this.#isFailing || this.#isStopping) left = giveUp(left, until)
         if (left.length > 0) await sleep(pauseMs)
       }
     }

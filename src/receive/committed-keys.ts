@@ -54,6 +54,14 @@ export class CommittedKeys {
     this.#keep(draft.keyHash, { fingerprint: draft.fingerprint, eventId })
   }
 
+  /** The events that were remembered last, without those that are forgotten. */
+  latest(count: number): readonly EventId[] {
+    return [...this.#older.values(), ...this.#younger.values()]
+      .map(({ eventId }) => eventId)
+      .filter((eventId) => !this.#forgotten.has(eventId))
+      .slice(-count)
+  }
+
   get epoch(): string | undefined {
     return this.#epoch
   }

@@ -182,6 +182,16 @@ export interface Beat {
   readonly died: readonly EventId[]
   /** How far this process's clock is ahead of the database's. */
   readonly skewMs: number
+  /** On a database that can be replaced by an older state of itself while we are connected. */
+  readonly history?: HistoryPoint
+}
+
+/** Where the history of a database stands. */
+export interface HistoryPoint {
+  /** Changes when a standby is promoted or a backup restored. */
+  readonly id: string
+  /** Whether COMMIT waits for a standby, which can then be promoted without a loss. */
+  readonly isReplicated: boolean
 }
 
 export interface DeliveryCount {

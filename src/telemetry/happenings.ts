@@ -144,6 +144,17 @@ export interface Happenings {
   'store.commit-unknown': { readonly error: Error }
   'store.unavailable': { readonly error: Error }
   'store.available': { readonly downMs: number }
+  /**
+   * The database was replaced by an older state of itself: a standby was promoted that may not have had everything, or
+   * a backup was restored. `missing` of the `checked` events that this process stored last are gone. All destinations
+   * were paused.
+   */
+  'store.went-back': {
+    readonly since: Date
+    readonly until: Date
+    readonly missing: number
+    readonly checked: number
+  }
   /** Something about the database, said at start. */
   'store.warning': { readonly warning: string }
   /** This process's clock and the database's differ: signatures with timestamps will look stale. */

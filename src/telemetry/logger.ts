@@ -70,6 +70,7 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'store.commit-unknown': 'warn',
   'store.unavailable': 'error',
   'store.available': 'info',
+  'store.went-back': 'error',
   'store.warning': 'warn',
   'clock.skewed': 'error',
   'guard.done': 'debug',

@@ -16,8 +16,7 @@ import type { SignedEvent } from './signed-event.ts'
 /**
  * The event with its key and type in its body.
  *
- * @throws OptionInvalidError for a type without a sample where no body is given, and for a key or type that
- * cannot be put into the body that is
+ * @throws OptionInvalidError for a type without a sample where no body is given
  */
 export function placeIdentity(fixture: ProviderFixture, event: SignedEvent): SignedEvent {
   const types = Object.keys(fixture.events)
@@ -33,14 +32,14 @@ export function placeIdentity(fixture: ProviderFixture, event: SignedEvent): Sig
   const body = clone(event.body)
   if (key !== undefined) {
     const places = listPlaces(make, sample, { key: `${key}0` })
-    // What such a sample has of its key in the body only tells samples apart.
-    const inBody = isReadFromHeaders(fixture.provider.definition.key) ? [] : places.inBody
-    placeKey({ ...places, inBody }, body, key)
+    // What a sample with its key in a header has of it in the body only tells samples apart.
+    const isInHeader = isReadFromHeaders(fixture.provider.definition.key)
+    for (const [path, value] of isInHeader ? [] : places) put(body, path, value)
   }
   if (type !== undefined) {
-    // Where it cannot be put, the body may say it all the same: `requireType` looks.
-    const { inBody } = listPlaces(make, sample, { type: `0${type}0` })
-    for (const [path, value] of inBody) put(body, path, value)
+    // Where it cannot be put, the body may say it all the same: `requireIdentity` looks.
+    const places = listPlaces(make, sample, { type: `0${type}0` })
+    for (const [path, value] of places) put(body, path, value)
   }
   return { ...event, body }
 }
@@ -52,37 +51,24 @@ function isReadFromHeaders(key: ProviderDefinition['key']): boolean {
 
 type Path = readonly (string | number)[]
 
-/** Where a sample has something, and what is there. */
-interface Places {
-  readonly inBody: readonly (readonly [path: Path, value: unknown])[]
-  readonly inHeaders: boolean
-}
+type Placed = readonly [path: Path, value: unknown]
 
+/** Where the body of a sample has what makes it differ from another, and what is there. */
 function listPlaces(
   make: (event: FixtureEvent) => FixtureContent,
   sample: FixtureEvent,
   other: Partial<FixtureEvent>,
-): Places {
-  const [own, again, changed] = [make(sample), make(sample), make({ ...sample, ...other })]
+): readonly Placed[] {
+  const [own, again, changed] = [sample, sample, { ...sample, ...other }].map(
+    (event) => make(event).body,
+  )
   // What differs from one sample to the next is made up, such as a random id.
   const madeUp = new Set(listDifferences(own, again).map(([path]) => JSON.stringify(path)))
-  const differences = listDifferences(own, changed).filter(
-    ([path]) => !madeUp.has(JSON.stringify(path)),
-  )
-  return {
-    inBody: differences.flatMap(([[root, ...path], value]) =>
-      root === 'body' ? [[path, value] as const] : [],
-    ),
-    inHeaders: differences.some(([[root]]) => root === 'headers'),
-  }
+  return listDifferences(own, changed).filter(([path]) => !madeUp.has(JSON.stringify(path)))
 }
 
 /** The values of one that the other does not have at the same place. */
-function listDifferences(
-  one: unknown,
-  other: unknown,
-  path: Path = [],
-): readonly (readonly [path: Path, value: unknown])[] {
+function listDifferences(one: unknown, other: unknown, path: Path = []): readonly Placed[] {
   if (!isContainer(one)) return Object.is(one, other) ? [] : [[path, one]]
   const others = isContainer(other) ? other : {}
   return Object.entries(one).flatMap(([name, value]) => {
@@ -91,32 +77,29 @@ function listDifferences(
   })
 }
 
-/** Puts the key into the body, if it belongs there. Text and bytes stay as they are: a header may have it. */
-function placeKey({ inBody, inHeaders }: Places, body: unknown, key: string): void {
-  const isPlaced = inBody.every(([path, value]) => put(body, path, value))
-  if (inHeaders || (isPlaced && inBody.length > 0)) return
-  throw new OptionInvalidError(
-    'sign.key',
-    'left out, since it cannot be put into this body: write it there',
-    key,
-  )
-}
-
-/** Refuses a type that a body of the caller's does not say. */
-export function requireType(
-  { provider }: ProviderFixture,
-  { type, ...event }: SignedEvent,
+/**
+ * Refuses a key or a type that could not be put into a body of the caller's, and is not what it says.
+ *
+ * @throws OptionInvalidError
+ */
+export function requireIdentity(
+  { provider: { definition } }: ProviderFixture,
+  { key, type, ...event }: SignedEvent,
   delivery: Delivery,
   { publicUrl, options }: Credentials,
 ): void {
-  if (type === undefined || !('body' in event)) return
-  const { definition } = provider
-  const events = compileIdentification(definition.provider, definition).identify(delivery, {
-    ...options,
-    publicUrl,
-  })
-  if (events.some((one) => one.type === type)) return
-  throw new OptionInvalidError('sign.type', 'left out, or what this body says', type)
+  if (!('body' in event)) return
+  const identification = compileIdentification(definition.provider, definition)
+  const events = identification.identify(delivery, { ...options, publicUrl })
+  // Of a key that is more than the id, the id is a part.
+  if (
+    key !== undefined &&
+    !isContainer(event.body) &&
+    !events.some((one) => one.key?.includes(key))
+  )
+    throw new OptionInvalidError('sign.key', 'left out, or what this body says', key)
+  if (type !== undefined && !events.some((one) => one.type === type))
+    throw new OptionInvalidError('sign.type', 'left out, or what this body says', type)
 }
 
 /** Whether it could be put there. Objects and lists on the way are made where there is nothing. */

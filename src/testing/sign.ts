@@ -14,7 +14,7 @@ import type { Delivery } from '../model/delivery.ts'
 import type { HmacOptions, ProviderDefinition } from '../providers/index.ts'
 import type { Credentials, DeliveryDraft, FixtureContent, ProviderFixture } from './fixture.ts'
 import { FIXTURES } from './fixtures/index.ts'
-import { placeIdentity, requireType } from './place-identity.ts'
+import { placeIdentity, requireIdentity } from './place-identity.ts'
 import { signDraft } from './sign-draft.ts'
 import { signHmac } from './sign-hmac.ts'
 import type { SignedEvent } from './signed-event.ts'
@@ -46,7 +46,7 @@ export function sign(
   if (provider === 'hmac') return signHmac(event, credentials as HmacOptions)
   const fixture = requireFixture(provider)
   const delivery = signFixture(fixture, placeIdentity(fixture, event), credentials as Credentials)
-  requireType(fixture, event, delivery, credentials as Credentials)
+  requireIdentity(fixture, event, delivery, credentials as Credentials)
   return delivery
 }
 

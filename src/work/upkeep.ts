@@ -4,7 +4,6 @@ import type { Topic } from '../model/topic.ts'
 import type { DueKind, DueTopic, HandledPattern, Store } from '../store/contract.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { HandlerRegistry } from './handlers.ts'
-import { atMost, GOODBYE_MS } from './at-most.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { createMatcher } from './type-matcher.ts'
 
@@ -85,16 +84,13 @@ export class Upkeep {
     this.#run('park unhandled events', () => this.#parkUnhandled())
   }
 
+  /** Waits for the database as long as that takes; the caller has a limit. */
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const timer of this.#timers) clearInterval(timer)
-    await atMost(GOODBYE_MS, this.#sayGoodbye())
-  }
-
-  /** A worker that says goodbye needs not be found dead. */
-  async #sayGoodbye(): Promise<void> {
     await Promise.all(this.#running)
-    await this.#context.store.removeWorker(this.#context.workerId)
+    // One that cannot say goodbye is found dead later, and holds nothing by then.
+    await this.#context.store.removeWorker(this.#context.workerId).catch(() => undefined)
   }
 
   #repeat(doing: string, everyMs: number, action: () => Promise<void>): void {

@@ -23,7 +23,7 @@ import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { Agenda, ENOUGH } from './agenda.ts'
 import type { Plan } from './agenda.ts'
-import { atMost, GOODBYE_MS } from './at-most.ts'
+import { atMost, GOODBYE_MS, LET_GO_MS } from './at-most.ts'
 import { GroupSizes } from './group-sizes.ts'
 import type { HandlerRegistry, HandlerUnit } from './handlers.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
@@ -56,8 +56,6 @@ const GROUP_LOCK_TIMEOUT_MS = 50
 const IDLE_MARGIN_MS = 1_000
 /** How soon an idle worker looks again after a claim that found nothing of what a look had seen. */
 const LOOK_AGAIN_MS = 20
-/** Whoever has not let go by then waits for a database that does not answer: what it holds ends with the connection. */
-const LET_GO_MS = 5_000
 
 export class Worker<Tx> {
   /** Random per start: a worker that comes back with the same host and pid is another worker. */
@@ -153,20 +151,27 @@ export class Worker<Tx> {
     this.wake()
   }
 
-  /** Takes nothing more, waits for what runs, and after the grace period lets go of the rest. */
+  /**
+   * Takes nothing more, waits for what runs, and after the grace period lets go of the rest. What has not ended
+   * some seconds later waits for a database that does not answer, and ends with its connection.
+   */
   async stop(): Promise<void> {
     this.#isStopping = true
     this.#stopping.interrupt()
     this.#wakeUp.close()
     const { stopGraceMs } = this.#context.options
     const grace = setTimeout(() => this.#interruption.interrupt(), stopGraceMs)
-    await atMost(stopGraceMs + LET_GO_MS, Promise.all(this.#slots))
-    await this.#steps.idle()
+    await atMost(stopGraceMs + LET_GO_MS, this.#idleWhole())
     clearTimeout(grace)
-    await atMost(GOODBYE_MS, this.#agenda.idle())
-    await this.#upkeep.stop()
+    await atMost(GOODBYE_MS, Promise.all([this.#agenda.idle(), this.#upkeep.stop()]))
     await this.#watchdog?.stop()
     this.#context.happenings.emit('worker.stopped', { workerId: this.id })
+  }
+
+  /** A slot that ends may have leased events, so their end is waited for after its own. */
+  async #idleWhole(): Promise<void> {
+    await Promise.all(this.#slots)
+    await this.#steps.idle()
   }
 
   async #runSlot(slot: WorkerSlot): Promise<void> {

@@ -47,10 +47,13 @@ describe.skipIf(hasNoRedis)('a lease', () => {
 
     // Something else of known length: it ends at its first renewal, which comes after theirs.
     const go = aSignal()
+    const begun = aSignal()
     const run = later.guard.once('orders', 'evt_3', ({ signal }) => {
+      begun.give()
       signal.addEventListener('abort', () => go.give())
       return go.given
     })
+    await begun.given
     await redis.send('DEL', later.redisKey('evt_3'))
     await run
 

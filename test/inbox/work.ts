@@ -63,27 +63,37 @@ export function workContract(store: StoreUnderTest): void {
       expect(await countEffects('evt_13')).toBe(0)
     })
 
-    test('an event that runs again does not wait for all the new ones', async () => {
+    test('an event that runs again does not wait until there are no new ones', async () => {
       const { inbox, another } = await openInbox(store, {
-        worker: { concurrency: 1, groupMax: 2 },
+        worker: { concurrency: 1, groupMax: 1 },
       })
       const receiver = another({ worker: false })
-      await Promise.all(Array.from({ length: 400 }, (_, i) => deliver(receiver, `evt_${i}`)))
-      const ran: string[] = []
+      await Promise.all(Array.from({ length: 40 }, (_, i) => deliver(receiver, `evt_${i}`)))
+      let ran = 0
       let culprit = ''
-      inbox.on('stripe', 'invoice.paid', { retry: { firstMs: 0 } }, (event, { attempt }) => {
-        ran.push(event.key)
-        // By then the worker has looked for what runs again, and found nothing.
-        if (ran.length === 40) culprit = event.key
-        if (event.key === culprit && attempt === 1) throw new Error('not yet')
+      const ranAgain = new Promise<string>((resolve) => {
+        inbox.on(
+          'stripe',
+          'invoice.paid',
+          { retry: { firstMs: 0 } },
+          async (event, { attempt }) => {
+            ran += 1
+            if (attempt > 1) return resolve(event.key)
+            // For each one that runs a new one comes, so there are always as many that wait.
+            await deliver(receiver, `new_${ran}`)
+            // By then the worker has looked for what runs again, and found nothing.
+            if (ran === 20) culprit = event.key
+            if (event.key === culprit) throw new Error('not yet')
+          },
+        )
       })
-      const done = untilDone(inbox, 400)
 
       await inbox.start()
-      await done
+
+      const again = await ranAgain
 
       expect(culprit).not.toBe('')
-      expect(ran.at(-1)).not.toBe(culprit)
+      expect(again).toBe(culprit)
     })
 
     test('permanent(reason) makes the event dead at once, with the reason', async () => {

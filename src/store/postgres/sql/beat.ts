@@ -24,6 +24,7 @@ const beatSql = (canReadControl: boolean): string => `
          (select value from {schema}.meta where key = 'epoch') as epoch,
          case when not pg_is_in_recovery()
               then substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as timeline,
+         current_setting('synchronous_standby_names') <> '' as is_replicated,
          ${clusterSql(canReadControl)} as cluster,
          (select oid from pg_database where datname = current_database()) as database,
          '{schema}.keys'::regclass::oid as keys,
@@ -56,8 +57,18 @@ export async function beat(
 
   const nowMs = Number(row['now'])
   const died = (row['died'] ?? '').match(/[0-9a-f-]{36}/g) ?? []
-  const parts = [row['epoch'], row['timeline'], row['cluster'], row['database'], row['keys']]
+  const history = [row['timeline'], row['cluster'], row['database'], row['keys']]
+  const parts = [row['epoch'], ...history]
   // More than we list: whoever remembers anything has to forget it all.
   if (died.length > DIED_MAX) parts.push(`many-died-${nowMs}`)
-  return { epoch: parts.join('/'), now: new Date(nowMs), nowMs, died: died.slice(0, DIED_MAX) }
+  return {
+    epoch: parts.join('/'),
+    now: new Date(nowMs),
+    nowMs,
+    died: died.slice(0, DIED_MAX),
+    history: {
+      id: history.join('/'),
+      isReplicated: row['is_replicated'] === 't',
+    },
+  }
 }
