@@ -10,7 +10,17 @@
 
 import { asError, StoreRejectedError, StoreUnavailableError } from '../errors.ts'
 import type { ScriptClient } from './redis-client.ts'
-import { CLAIM, COMPLETE, FORGET, MARK, MEMORY_POLICY, READ, RELEASE, RENEW } from './scripts.ts'
+import {
+  CLAIM,
+  COMPLETE,
+  FORGET,
+  MARK,
+  MEMORY_POLICY,
+  OWN_CONTENT,
+  READ,
+  RELEASE,
+  RENEW,
+} from './scripts.ts'
 import type { Script } from './scripts.ts'
 
 export interface EntriesOptions {
@@ -28,6 +38,12 @@ export type Held =
       /** JSON text; `undefined` when none was kept. */
       readonly result: string | undefined
     }
+
+/** Which event some content is. */
+export interface ContentOwner {
+  readonly keyHash: string
+  readonly fingerprint: string
+}
 
 /** What is written when the work is done. */
 export interface Mark {
@@ -89,6 +105,13 @@ export class Entries {
     await this.#run(MARK, key, [markOf(mark), String(this.#options.retentionMs)])
   }
 
+  /** Makes the content an event's; `owned`, or whose it is already. */
+  async ownContent(key: string, owner: ContentOwner): Promise<'owned' | ContentOwner> {
+    const args = [ownerText(owner), String(this.#options.retentionMs)]
+    const [status, held = ''] = await this.#run(OWN_CONTENT, key, args)
+    return status === 'owned' ? 'owned' : parseOwner(key, held)
+  }
+
   async forget(key: string): Promise<'forgotten' | 'absent' | 'running'> {
     const [status] = await this.#run(FORGET, key, [])
     return status === 'forgotten' || status === 'running' ? status : 'absent'
@@ -142,16 +165,28 @@ function markOf({ token, fingerprint, result }: Mark): string {
   return `done ${token} ${fingerprint ?? '-'} ${result ?? ''}`
 }
 
+function ownerText({ keyHash, fingerprint }: ContentOwner): string {
+  return `content ${keyHash} ${fingerprint}`
+}
+
+function parseOwner(key: string, held: string): ContentOwner {
+  const [, keyHash, fingerprint] = /^content (\S+) (\S+)$/.exec(held) ?? []
+  if (keyHash === undefined || fingerprint === undefined) throw notOurs(key)
+  return { keyHash, fingerprint }
+}
+
+function notOurs(key: string): StoreRejectedError {
+  return new StoreRejectedError(
+    `The Redis key ${key} holds what no guard has written; give the guard a prefix of its own`,
+  )
+}
+
 function parseHeld(key: string, [, held = '', expiresInMs]: readonly string[]): Held {
   if (held.startsWith('lease ')) {
     return { status: 'running', expiresInMs: Math.max(0, Number(expiresInMs)) }
   }
   const mark = /^done \S+ (\S+) ([^]*)$/.exec(held)
-  if (mark === null) {
-    throw new StoreRejectedError(
-      `The Redis key ${key} holds what no guard has written; give the guard a prefix of its own`,
-    )
-  }
+  if (mark === null) throw notOurs(key)
   const [, fingerprint, result] = mark
   return {
     status: 'done',

@@ -1,8 +1,8 @@
 /**
  * From one HTTP delivery to work that ran once, and an answer.
  *
- *     delivery ─▶ door ─▶ claim every event ─▶ run ─▶ mark ─▶ acknowledge
- *                  4xx       503                500              200
+ *     delivery ─▶ door ─▶ own the content ─▶ claim every event ─▶ run ─▶ mark ─▶ acknowledge
+ *                  4xx         503                503              500              200
  *
  * The door is the inbox's own: nothing unverified gets to Redis. A 2xx leaves after the work is done,
  * and after its mark where Redis took it. A delivery whose event somebody else runs right now is
@@ -11,16 +11,20 @@
  * @module
  */
 
+import { StoreUnavailableError } from '../errors.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
 import { digestBytes } from '../model/digest.ts'
+import type { Digest } from '../model/digest.ts'
 import type { EventDraft, WebhookEvent } from '../model/event.ts'
-import type { SuccessAnswer } from '../model/source.ts'
+import type { QuarantineReason } from '../model/quarantine-reason.ts'
+import type { Source, SuccessAnswer } from '../model/source.ts'
 import { failed, processed, stored, unavailable } from '../receive/acknowledge.ts'
 import { passDoor } from '../receive/door.ts'
 import type { Admitted, DoorContext } from '../receive/door.ts'
 import { draftEvents } from '../receive/identity.ts'
 import { createEnvelope } from '../work/envelope.ts'
+import type { ContentOwner } from './entries.ts'
 import { redisKeyOf } from './entry.ts'
 import type { Entry } from './entry.ts'
 import { runOnce } from './run-once.ts'
@@ -51,8 +55,7 @@ export function receiveGuarded(
 ): Promise<Acknowledgement> {
   return passDoor(context.door, sourceName, delivery, async (admitted) => {
     const arrived = await openAll(context, sourceName, delivery, admitted)
-    if (arrived === 'keyless') return unavailable()
-    return answer(admitted.source.success, arrived)
+    return 'status' in arrived ? arrived : answer(admitted.source.success, arrived)
   })
 }
 
@@ -123,33 +126,104 @@ function writeJson(result: unknown): string | undefined {
   }
 }
 
-/**
- * A verified event without a key cannot be run once, and there is no place to keep it for a person, as
- * an inbox would. Refused with all that came with it, so that the sender still has it when the key is
- * configured. The same for a delivery with more events than it may have.
- */
+/** The events of a delivery, or the answer where none of them may run. */
 async function openAll(
-  { happenings, options }: ReceiveGuardedContext,
+  context: ReceiveGuardedContext,
   sourceName: string,
   delivery: Delivery,
   { source, events, verdict }: Admitted,
-): Promise<readonly Arrived[] | 'keyless'> {
+): Promise<readonly Arrived[] | Acknowledgement> {
   const drafts = draftEvents({ sourceName, source, delivery, verdict }, events)
-  const keyless = drafts.find(({ quarantine }) => quarantine !== undefined)
-  if (keyless?.quarantine !== undefined) {
-    const { type, quarantine: reason } = keyless
-    happenings.emit('guard.keyless', { source: sourceName, type, reason })
-    return 'keyless'
+  const parked = drafts.find(({ quarantine }) => quarantine !== undefined)
+  if (parked?.quarantine !== undefined) {
+    if (await areDone(context, drafts)) return duplicateOf(source, drafts)
+    return refuse(context, parked, parked.quarantine)
   }
-  return Promise.all(drafts.map((draft) => open(options.prefix, draft)))
+  const arrived: Arrived[] = []
+  for (const draft of drafts) {
+    const owner = await findOwner(context, draft)
+    if (owner === undefined) {
+      arrived.push(await open(context.options.prefix, draft, hexOf(draft.keyHash)))
+    } else if (owner.fingerprint !== fingerprintOf(draft)) {
+      // The sender has signed the delivery, and its signature stands beside other content now.
+      context.happenings.emit('guard.conflict', { source: sourceName, key: draft.key ?? '' })
+      return stored(source.success, { outcome: 'conflict', eventId: hexOf(draft.keyHash) })
+    } else if (draft.sameBytes === 'duplicate') {
+      arrived.push(await open(context.options.prefix, draft, owner.keyHash))
+    } else {
+      return refuse(context, draft, 'same bytes under another key')
+    }
+  }
+  return arrived
 }
 
-async function open(prefix: string, draft: EventDraft): Promise<Arrived> {
-  const { source, type, headers, receivedAt, occurredAt } = draft
+/**
+ * What an inbox would keep for a person, a guard has no place for. Refused with all that came with it, so
+ * that the sender still has it: with a key that is configured by then, or a fresh signature, it runs.
+ */
+function refuse(
+  { happenings }: ReceiveGuardedContext,
+  { source, type }: EventDraft,
+  reason: QuarantineReason,
+): Acknowledgement {
+  happenings.emit('guard.refused', { source, type, reason })
+  return unavailable()
+}
+
+/** Whether a delivery that came too late carries what is done: its sender has not heard of that. */
+async function areDone(
+  { entries, options }: ReceiveGuardedContext,
+  drafts: readonly EventDraft[],
+): Promise<boolean> {
+  for (const draft of drafts) {
+    if (draft.quarantine !== 'outside the time window') return false
+    const redisKey = redisKeyOf(options.prefix, draft.source, hexOf(draft.keyHash))
+    const found = await entries.read(redisKey)
+    const isDone = found !== 'absent' && found.status === 'done'
+    if (!isDone || found.fingerprint !== fingerprintOf(draft)) return false
+  }
+  return true
+}
+
+function duplicateOf({ success }: Source, [first]: readonly EventDraft[]): Acknowledgement {
+  const eventId = first === undefined ? '' : hexOf(first.keyHash)
+  return stored(success, { outcome: 'duplicate', eventId })
+}
+
+/** Which other event has this one's content, where the source watches for that. */
+async function findOwner(
+  { entries, options }: ReceiveGuardedContext,
+  draft: EventDraft,
+): Promise<ContentOwner | undefined> {
+  if (draft.contentHash === undefined) return undefined
+  const redisKey = redisKeyOf(options.prefix, draft.source, hexOf(draft.contentHash))
+  const owner = { keyHash: hexOf(draft.keyHash), fingerprint: fingerprintOf(draft) }
+  try {
+    const found = await entries.ownContent(redisKey, owner)
+    return found === 'owned' ? undefined : found
+  } catch (error) {
+    if (error instanceof StoreUnavailableError && options.whenUnavailable === 'run')
+      return undefined
+    throw error
+  }
+}
+
+/** `keyHash` is the event's own, or that of the event which it turned out to be. */
+async function open(prefix: string, draft: EventDraft, keyHash: string): Promise<Arrived> {
+  const { source, type, headers, receivedAt, occurredAt, verifiedBy } = draft
   const body = { bytes: draft.body }
   const key = draft.key ?? ''
-  const keyHash = digestBytes(draft.keyHash).toString('hex')
-  const content = { eventId: keyHash, source, key, type, body, headers, receivedAt, occurredAt }
+  const content = {
+    eventId: keyHash,
+    source,
+    key,
+    type,
+    body,
+    headers,
+    receivedAt,
+    occurredAt,
+    verifiedBy,
+  }
   return {
     event: await createEnvelope(content, undefined),
     entry: {
@@ -157,7 +231,15 @@ async function open(prefix: string, draft: EventDraft): Promise<Arrived> {
       key,
       keyHash,
       redisKey: redisKeyOf(prefix, source, keyHash),
-      fingerprint: digestBytes(draft.fingerprint).toString('base64url'),
+      fingerprint: fingerprintOf(draft),
     },
   }
+}
+
+function hexOf(digest: Digest): string {
+  return digestBytes(digest).toString('hex')
+}
+
+function fingerprintOf({ fingerprint }: EventDraft): string {
+  return digestBytes(fingerprint).toString('base64url')
 }

@@ -3,8 +3,12 @@
  *
  * One entry is one key, so every script runs on one node of a cluster. Its value is one of
  *
- *     lease <token>                               somebody runs it; expires unless it is renewed
+ *     lease <token>                               a process runs it; expires unless it is renewed
  *     done <token> <fingerprint or -> <result>    it is done; expires with the retention
+ *
+ * Where a source watches for known bytes under another key, these have a key as well:
+ *
+ *     content <key hash> <fingerprint>            which event they are; expires with the retention
  *
  * Every change of a lease compares the whole value with the lease of the one who asks: a holder that
  * was paused past its lease finds another value, or none, and changes nothing.
@@ -68,6 +72,15 @@ local held = redis.call('get', KEYS[1])
 if held and string.sub(held, 1, 5) == 'done ' then return { 'marked' } end
 redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2])
 return { 'marked' }
+`)
+
+// Bytes, or a signed delivery, belong to the first key they came under. It may ask again.
+// ARGV[1] owner  ARGV[2] how long that is kept, in ms
+export const OWN_CONTENT = script(`
+local held = redis.call('get', KEYS[1])
+if held and held ~= ARGV[1] then return { 'held', held } end
+redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2])
+return { 'owned' }
 `)
 
 // A lease is left alone: without it a second run would start beside the first.

@@ -27,6 +27,11 @@ export interface WebhookEvent<Payload = unknown, Type extends string = string> {
   readonly receivedAt: Date
   /** When it happened, by the sender's clock, where the sender says so. */
   readonly occurredAt: Date | undefined
+  /**
+   * The label of the secret that verified it, never the secret itself: the `label` that the source gives the secret,
+   * or its place in the list ('1', '2', …). For schemes without shared secrets it names the key or certificate.
+   */
+  readonly verifiedBy: string
 }
 
 /** An event about to be stored. */
@@ -58,7 +63,7 @@ export interface EventDraft {
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined
   /** The label of the secret that verified it. */
-  readonly secret: string
+  readonly verifiedBy: string
 }
 
 /** What became of a draft. */

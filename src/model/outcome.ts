@@ -113,7 +113,8 @@ export interface EventRecord {
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined
-  readonly secret: string
+  /** The label of the secret that verified it, never the secret itself. */
+  readonly verifiedBy: string
   readonly outcome: Outcome | undefined
   /** Every attempt that failed, and every crash, oldest first. */
   readonly failures: readonly RecordedFailure[]

@@ -14,6 +14,7 @@
 import { findHeader } from '../model/delivery.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { SourceOptions, Verdict, VerdictReason } from '../model/source.ts'
+import { testElements } from '../verify/claimed-json.ts'
 import { hmacSigner } from '../verify/hmac.ts'
 import { JsonBody } from '../verify/json-body.ts'
 import { Reading } from '../verify/json-path.ts'
@@ -121,15 +122,29 @@ function build(context: BuildContext): BuiltVerification {
     ...ofBody,
     verify(delivery) {
       if (findHeader(delivery, BODY_HEADER) === undefined) return verifyItems(findSigner, delivery)
+      const verdict = ofBody.verify(delivery) as Verdict
+      if (!verdict.ok) return verdict
       // What is signed of an item is text with colons. Sent as a body it would have a valid signature.
       const { json } = new Reading(delivery)
-      return isObject(json?.findValue([])) ? ofBody.verify(delivery) : refuse('malformed-body')
+      return isObject(json?.findValue([])) ? verdict : refuse('malformed-body')
     },
   }
 }
 
 /** Every item must be signed: one of them unsigned would be an event that anybody made. */
 function verifyItems(findSigner: FindSigner, delivery: Delivery): Verdict {
+  const nowMs = delivery.receivedAt.getTime()
+  // Before the body is parsed: the first item whose signature does not hold ends it.
+  const signed = testElements(
+    delivery.body,
+    'notificationItems',
+    CLAIMED_PATHS,
+    ([signature, ...values]) =>
+      signature !== undefined &&
+      findSigner({ signatures: [signature] }, [joinValues(values)], nowMs) !== undefined,
+  )
+  if (signed !== 'holds') return refuse(signed === 'none' ? 'malformed-body' : 'bad-signature')
+
   const items = findItems(delivery)
   if (items === undefined) return refuse('malformed-body')
   let signer: string | undefined
@@ -137,7 +152,7 @@ function verifyItems(findSigner: FindSigner, delivery: Delivery): Verdict {
     const signed = renderItem(item)
     const signature = item.findText(['additionalData', 'hmacSignature'])
     if (signed === undefined || signature === undefined) return refuse('malformed-body')
-    signer = findSigner({ signatures: [signature] }, [signed], delivery.receivedAt.getTime())
+    signer = findSigner({ signatures: [signature] }, [signed], nowMs)
     if (signer === undefined) return refuse('bad-signature')
   }
   return signer === undefined ? refuse('malformed-body') : { ok: true, secret: signer }
@@ -148,7 +163,7 @@ function findItems(delivery: Delivery): readonly JsonBody[] | undefined {
   const list = json?.findValue(['notificationItems'])
   if (json === undefined || !Array.isArray(list)) return undefined
   const items = json
-    .listSlices(['notificationItems', EVERY, 'NotificationRequestItem'])
+    .listSlices(['notificationItems', EVERY, ITEM])
     .flatMap((bytes) => JsonBody.find(bytes) ?? [])
   return items.length === list.length ? items : undefined
 }
@@ -166,6 +181,15 @@ const SIGNED_VALUES = [
 
 /** The JSON of another webhook has colons too. Taken for an item, its signature would hold. */
 const NAME = /^[\w-]+$/
+const ITEM = 'NotificationRequestItem'
+const CLAIMED_PATHS = [['additionalData', 'hmacSignature'], ...SIGNED_VALUES].map((path) => [
+  ITEM,
+  ...path,
+])
+
+function joinValues(values: readonly (string | undefined)[]): Buffer {
+  return Buffer.from(values.map((value) => value ?? '').join(':'), 'utf8')
+}
 
 /**
  * The values that are there, with colons between. Adyen does not escape a colon inside of a value, so
@@ -178,7 +202,7 @@ function renderItem(item: JsonBody): Buffer | undefined {
     (value, index) => value.includes(':') && SIGNED_VALUES[index]?.[0] !== 'merchantReference',
   )
   const isNamed = NAME.test(values[0] ?? '') && NAME.test(item.findText(['eventCode']) ?? '')
-  return isNamed && !isAmbiguous ? Buffer.from(values.join(':'), 'utf8') : undefined
+  return isNamed && !isAmbiguous ? joinValues(values) : undefined
 }
 
 function isObject(value: unknown): boolean {

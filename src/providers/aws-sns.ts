@@ -14,7 +14,8 @@ import type { VerdictReason } from '../model/source.ts'
 import { fetchOverTls } from '../verify/fetch-over-tls.ts'
 import { fetchText, isPinnedUrl } from '../verify/fetch-text.ts'
 import type { TextFetcher } from '../verify/fetch-text.ts'
-import { Reading } from '../verify/json-path.ts'
+import { UnverifiedReading } from '../verify/json-path.ts'
+import type { Reading } from '../verify/json-path.ts'
 import { defineProvider } from './define-provider.ts'
 import type { Provider } from './define-provider.ts'
 import { emptyAnswer } from './handshake.ts'
@@ -166,7 +167,7 @@ function findFault(
   delivery: Delivery,
   { topicArns, signatureVersion }: Readonly<Record<string, unknown>>,
 ): VerdictReason | undefined {
-  const { json } = new Reading(delivery)
+  const { json } = new UnverifiedReading(delivery)
   const isOurs =
     topicArns === undefined ||
     (topicArns as readonly unknown[]).includes(json?.findValue(['TopicArn']))

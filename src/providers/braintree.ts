@@ -13,7 +13,7 @@
 import { createHash } from 'node:crypto'
 import type { Delivery } from '../model/delivery.ts'
 import type { SourceOptions, Verdict, VerdictReason } from '../model/source.ts'
-import { findFormField } from '../verify/form-body.ts'
+import { findFormBytes, findFormField } from '../verify/form-body.ts'
 import { hmacSigner } from '../verify/hmac.ts'
 import { resolveSecrets } from '../verify/secrets.ts'
 import type { Secret } from '../verify/secrets.ts'
@@ -85,7 +85,7 @@ function build({ provider, options }: BuildContext): BuiltVerification {
     warnings,
     verify(delivery) {
       const signature = findFormField(delivery.body, 'bt_signature')
-      const payload = findPayload(delivery)
+      const payload = findFormBytes(delivery.body, 'bt_payload')
       if (signature === undefined || payload === undefined) return refuse('malformed-body')
       const pairs = signature.split('&', PAIRS_MAX).map((pair) => pair.split('|'))
       const nowMs = delivery.receivedAt.getTime()
@@ -95,7 +95,10 @@ function build({ provider, options }: BuildContext): BuiltVerification {
           findSigner({ signatures: [hex] }, [payload], nowMs) ??
           // Its last line break is signed and may be missing; Braintree's own library tries both.
           findSigner({ signatures: [hex] }, [payload, '\n'], nowMs)
-        if (signer !== undefined) return { ok: true, secret: signer }
+        if (signer === undefined) continue
+        return findPayload(delivery) === undefined
+          ? refuse('malformed-body')
+          : { ok: true, secret: signer }
       }
       return refuse('bad-signature')
     },

@@ -29,7 +29,9 @@ import type {
   Source,
   SourceOptions,
   SuccessAnswer,
+  Verdict,
 } from '../model/source.ts'
+import { ClaimedJson } from '../verify/claimed-json.ts'
 import {
   defineSource,
   requireOptions,
@@ -160,7 +162,7 @@ function makeSource(
         ...listToleranceWarnings(definition, options),
         ...(definition.warnings?.(options) ?? []),
       ],
-      verify: built.verify,
+      verify: (delivery) => confirm(delivery.body, built.verify(delivery)),
       identify: (delivery, verdict, limits) =>
         identification.identify(delivery, options, verdict, limits),
     },
@@ -180,6 +182,17 @@ function makeSource(
       }),
     }),
   })
+}
+
+/** What was read of a body before it was verified must be what is read of it from now on. */
+function confirm(
+  body: Uint8Array,
+  verdict: Verdict | Promise<Verdict>,
+): Verdict | Promise<Verdict> {
+  if (!('ok' in verdict)) return verdict.then((one) => confirm(body, one))
+  return !verdict.ok || ClaimedJson.isConfirmed(body)
+    ? verdict
+    : { ok: false, reason: 'malformed-body' }
 }
 
 /** A key in signed bytes can be believed; one in the query, or in a header that nobody signs, can be made up. */

@@ -5,11 +5,9 @@
  */
 
 import { OptionInvalidError, requireOneOf } from '../errors.ts'
-import type { Delivery } from '../model/delivery.ts'
 import type {
   AnyEvents,
   EventMap,
-  Identified,
   SameBytesPolicy,
   Source,
   SourceOptions,
@@ -18,8 +16,6 @@ import type { SignatureEncoding } from '../verify/decode.ts'
 import { isHeaderName } from '../verify/header-name.ts'
 import { hmacSigner } from '../verify/hmac.ts'
 import type { HmacAlgorithm } from '../verify/hmac.ts'
-import { compileLocator, compileLocators, findFirst, Reading } from '../verify/json-path.ts'
-import type { Locator } from '../verify/json-path.ts'
 import { resolveSecrets } from '../verify/secrets.ts'
 import type { Secret } from '../verify/secrets.ts'
 import { compileSignedTemplate } from '../verify/signed-template.ts'
@@ -32,11 +28,13 @@ import {
   requireTolerance,
   SOURCE_OPTION_KEYS,
 } from './define-source.ts'
+import type { Identification } from './identification.ts'
+import { compileOwnIdentity, IDENTITY_OPTION_KEYS, requireRetryWindow } from './own-identity.ts'
+import type { IdentityOptions } from './own-identity.ts'
 import { readPlainClaim } from './read-claim.ts'
-import { UNKNOWN_TYPE } from './unknown-type.ts'
 
-/** How a sender signs, and where the key and the type of its events are. */
-export interface HmacOptions extends SourceOptions {
+/** How a sender signs, and what it says of its events. */
+export interface HmacOptions extends SourceOptions, IdentityOptions {
   /** The header that carries the signature. */
   readonly header: string
   /** The hash of the HMAC. */
@@ -71,18 +69,6 @@ export interface HmacOptions extends SourceOptions {
    * @defaultValue '{body}'
    */
   readonly signed?: string
-  /**
-   * Where the event key is: `json:$.path`, `header:<name>`, `form:<field>`, `query:<name>`, or a list of
-   * them tried in order. What nobody signs, a query above all, can be made up: see `sameBytes`. For a
-   * sender without any id `body` takes the hash of the body, which makes two equal bodies one event.
-   */
-  readonly key: string | readonly string[]
-  /**
-   * Where the event type is: `json:$.path` or `header:<name>`.
-   *
-   * @defaultValue every event has the type 'unknown'
-   */
-  readonly type?: string
 }
 
 /** Where a signed timestamp is, and how old it may be. */
@@ -108,8 +94,7 @@ const HMAC_OPTION_KEYS = [
   'secretEncoding',
   'timestamp',
   'signed',
-  'key',
-  'type',
+  ...IDENTITY_OPTION_KEYS,
   ...SOURCE_OPTION_KEYS,
 ]
 
@@ -132,7 +117,7 @@ export function hmac<Events extends EventMap = AnyEvents>(options: HmacOptions):
   const template = compileSignedTemplate('hmac.signed', signed, {
     hasTimestamp: timestamp !== undefined,
   })
-  const { keys, type } = compileIdentity('hmac', options)
+  const identification = compileOwnIdentity('hmac', options)
   const { secrets, warnings } = resolveSecrets('hmac', options.secrets, secretEncoding)
 
   const scheme = {
@@ -151,51 +136,27 @@ export function hmac<Events extends EventMap = AnyEvents>(options: HmacOptions):
       header,
       ...(timestamp ? [timestamp.header] : []),
       ...template.headers,
-      ...listHeaders([...keys, ...(type ? [type] : [])]),
+      ...identification.headers,
     ],
-    retryWindowHours: null,
-    sameBytes: defaultSameBytes(keys, template),
+    retryWindowHours: requireRetryWindow('hmac', options.retryWindowHours),
+    sameBytes: defaultSameBytes(identification, template),
   }
   return defineSource<Events>(facts, options, {
     warnings: template.isAmbiguous === true ? [...warnings, AMBIGUOUS] : warnings,
     verify: (delivery) => verifyDelivery(scheme, findSigner, delivery),
-    identify: (delivery) => identifyBy({ keys, type }, delivery),
+    identify: (delivery) => identification.identify(delivery),
   })
 }
 
 const AMBIGUOUS =
   'In the signed text of hmac a header has nothing between it and the next part: one signature can be read in two ways. Ask the sender for a mark between them.'
 
-/** Where the key and the type of an event are found. */
-export interface Identity {
-  readonly keys: readonly Locator[]
-  readonly type: Locator | undefined
-}
-
-export function compileIdentity(
-  path: string,
-  { key, type }: { readonly key: string | readonly string[]; readonly type?: string | undefined },
-): Identity {
-  return {
-    keys: compileLocators(`${path}.key`, key),
-    type: type === undefined ? undefined : compileLocator(`${path}.type`, type),
-  }
-}
-
-export function identifyBy({ keys, type }: Identity, delivery: Delivery): Identified {
-  const reading = new Reading(delivery)
-  return [{ key: findFirst(keys, reading), type: type?.find(reading) ?? UNKNOWN_TYPE }]
-}
-
-export function listHeaders(locators: readonly Locator[]): readonly string[] {
-  return locators.flatMap(({ header }) => header ?? [])
-}
-
 /** A key from signed bytes can be believed; one from the query, or a header that nobody signs, can be made up. */
-function defaultSameBytes(keys: readonly Locator[], { headers }: SignedTemplate): SameBytesPolicy {
-  const isSigned =
-    keys.every(({ readsQuery }) => readsQuery !== true) &&
-    listHeaders(keys).every((header) => headers.includes(header))
+function defaultSameBytes(
+  { keyHeaders, keyReadsQuery }: Identification,
+  { headers }: SignedTemplate,
+): SameBytesPolicy {
+  const isSigned = !keyReadsQuery && keyHeaders.every((header) => headers.includes(header))
   return isSigned ? 'run' : 'quarantine'
 }
 

@@ -3,6 +3,7 @@
 export * from './vendors.ts'
 export { hmac } from './hmac.ts'
 export type { HmacOptions, HmacTimestampOptions } from './hmac.ts'
+export type { IdentityOptions } from './own-identity.ts'
 export { unsigned } from './unsigned.ts'
 export type { UnsignedOptions } from './unsigned.ts'
 

@@ -14,7 +14,8 @@
 
 import { createHash } from 'node:crypto'
 import { findFormField, findFormFields } from '../verify/form-body.ts'
-import { Reading } from '../verify/json-path.ts'
+import { UnverifiedReading } from '../verify/json-path.ts'
+import type { Reading } from '../verify/json-path.ts'
 import { defineProvider } from './define-provider.ts'
 import type { Provider } from './define-provider.ts'
 import type { SecretOptions } from './define-source.ts'
@@ -103,7 +104,7 @@ function ofEventsOrForms(ofEvents: Verification, ofForms: Verification): Verific
       return {
         ...events,
         verify: (delivery) =>
-          (new Reading(delivery).json === undefined ? forms : events).verify(delivery),
+          (new UnverifiedReading(delivery).json === undefined ? forms : events).verify(delivery),
       }
     },
   }

@@ -12,7 +12,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { findHeader } from '../model/delivery.ts'
 import type { VerdictReason } from '../model/source.ts'
-import { findFormField, findFormFields } from '../verify/form-body.ts'
+import { findFormBytes, findFormField, findFormNames } from '../verify/form-body.ts'
 import { JsonBody } from '../verify/json-body.ts'
 import type { Reading } from '../verify/json-path.ts'
 import { EVERY } from '../verify/json-tokens.ts'
@@ -101,11 +101,12 @@ function renderSigned(
   { delivery }: Reading,
   { publicUrl }: { readonly publicUrl: string },
 ): readonly Uint8Array[] | VerdictReason {
-  const fields = findFormFields(delivery.body) ?? []
+  const names = findFormNames(delivery.body) ?? []
   // With a second field the text of an event, a subject for instance, could be read as a list of events.
-  const [name, value] = fields.length === 1 ? (fields[0] ?? []) : []
-  if (name !== FIELD || value === undefined) return 'malformed-body'
-  return [Buffer.from(`${publicUrl}${FIELD}${value}`, 'utf8')]
+  const value = names.length === 1 ? findFormBytes(delivery.body, FIELD) : undefined
+  return value === undefined
+    ? 'malformed-body'
+    : [Buffer.from(`${publicUrl}${FIELD}`, 'utf8'), value]
 }
 
 /** Of an element. What is no list has none: its bytes may be escaped in many ways under one signature. */

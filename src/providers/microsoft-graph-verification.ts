@@ -7,6 +7,7 @@
 
 import type { Delivery } from '../model/delivery.ts'
 import type { Verdict, VerdictReason } from '../model/source.ts'
+import { testElements } from '../verify/claimed-json.ts'
 import { Reading } from '../verify/json-path.ts'
 import { isJwtInTime, parseJwt } from '../verify/jwt.ts'
 import type { ParsedJwt } from '../verify/jwt.ts'
@@ -75,16 +76,25 @@ async function verifyNotifications(
   options: GraphTokenOptions,
   delivery: Delivery,
 ): Promise<Verdict> {
+  const nowMs = delivery.receivedAt.getTime()
+  const findOwner = (clientState: string) =>
+    findTokenOwner(secrets, Buffer.from(clientState, 'utf8'), nowMs)
+  // Before the body is parsed: the first notification without the token ends it.
+  const shown = testElements(
+    delivery.body,
+    'value',
+    [['clientState']],
+    ([clientState]) => clientState !== undefined && findOwner(clientState) !== undefined,
+  )
+  if (shown !== 'holds') return refuse(shown === 'none' ? 'malformed-body' : 'bad-token')
+
   const { json } = new Reading(delivery)
   const value = json?.findValue(['value'])
   // Of an empty list every element shows the token: it proves nothing.
   if (!Array.isArray(value) || value.length === 0) return refuse('malformed-body')
   const notifications = value.map((one) => (one ?? {}) as Notification)
-  const nowMs = delivery.receivedAt.getTime()
   const owners = notifications.map(({ clientState }) =>
-    typeof clientState === 'string'
-      ? findTokenOwner(secrets, Buffer.from(clientState, 'utf8'), nowMs)
-      : undefined,
+    typeof clientState === 'string' ? findOwner(clientState) : undefined,
   )
   const owner = owners[0]
   if (owner === undefined || owners.includes(undefined)) return refuse('bad-token')

@@ -104,9 +104,13 @@ function orClassic(verification: Verification): Verification {
   }
 }
 
+/** `id=` and the longest id that is taken, escaped. */
+const CLASSIC_BYTES_MAX = 256
+
 /** A form with an id and nothing else, and no signature. All else must be signed. */
 function findClassicId(delivery: Delivery): string | undefined {
   if (findHeader(delivery, SIGNATURE_HEADER) !== undefined) return undefined
+  if (delivery.body.byteLength > CLASSIC_BYTES_MAX) return undefined
   const [field, ...rest] = findFormFields(delivery.body) ?? []
   if (field?.[0] !== 'id' || rest.length > 0) return undefined
   return /^[a-z]{2,8}_[A-Za-z0-9]{1,64}$/.test(field[1]) ? field[1] : undefined

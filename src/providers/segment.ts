@@ -12,7 +12,9 @@
 import { findHeader } from '../model/delivery.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { VerdictReason } from '../model/source.ts'
+import { ClaimedJson } from '../verify/claimed-json.ts'
 import type { Reading } from '../verify/json-path.ts'
+import { skipSpace, skipValue } from '../verify/json-tokens.ts'
 import { isSameText } from '../verify/token.ts'
 import { defineProvider } from './define-provider.ts'
 import type { Provider } from './define-provider.ts'
@@ -85,11 +87,17 @@ export interface SegmentOptions extends SecretOptions {
 }
 
 /** The bytes of the first event, be it alone or the first of a batch. */
-function renderSigned({ delivery, json }: Reading): readonly Uint8Array[] | VerdictReason {
-  if (!Array.isArray(json?.findValue([]))) return [delivery.body]
-  const first = json?.listSlices([0])[0]
-  return first === undefined ? 'malformed-body' : [first]
+function renderSigned({ delivery: { body } }: Reading): readonly Uint8Array[] | VerdictReason {
+  const start = skipSpace(body, 0)
+  if (body[start] !== OPEN_BRACKET) return [body]
+  const first = skipSpace(body, start + 1)
+  // What stands behind the first is not signed: once that one is found to be, all of it has to be JSON.
+  const isList = ClaimedJson.find(body) !== undefined && body[first] !== CLOSE_BRACKET
+  return isList ? [body.subarray(first, skipValue(body, first))] : 'malformed-body'
 }
+
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
 
 function findFault(
   delivery: Delivery,

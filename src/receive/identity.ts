@@ -68,7 +68,7 @@ function draftEvent(
     headers,
     receivedAt: delivery.receivedAt,
     occurredAt: identified.occurredAt,
-    secret: verdict.secret,
+    verifiedBy: verdict.secret,
   }
 }
 

@@ -26,6 +26,8 @@ export interface ClaimedEvent {
   readonly headers: DeliveryHeaders
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined
+  /** The label of the secret that verified it. */
+  readonly verifiedBy: string
 }
 
 /** How many events of a topic are asked for. */

@@ -190,8 +190,8 @@ export interface Happenings {
   'guard.unguarded': AboutGuarded & { readonly error: Error }
   /** A duplicate whose content is not that of the first. It was not run and is not kept. */
   'guard.conflict': AboutGuarded
-  /** A verified event without a key: it was not run, and its sender told to come again. */
-  'guard.keyless': {
+  /** A verified event that an inbox would keep for a person: it was not run, and its sender told to come again. */
+  'guard.refused': {
     readonly source: string
     readonly type: string
     readonly reason: QuarantineReason

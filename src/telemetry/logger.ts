@@ -83,7 +83,7 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'guard.unmarked': 'error',
   'guard.unguarded': 'error',
   'guard.conflict': 'warn',
-  'guard.keyless': 'error',
+  'guard.refused': 'error',
   'guard.result-dropped': 'warn',
   'clock.went-back': 'error',
   'source.warning': 'warn',

@@ -6,7 +6,7 @@ import type { Provider } from '../providers/index.ts'
 import type { ProviderFixture } from './fixture.ts'
 import { madeUpConfiguration } from './made-up-configuration.ts'
 import type { Configuration, ProviderCase } from './provider-case.ts'
-import { sign } from './sign.ts'
+import { signFixture } from './sign.ts'
 import type { SignedEvent } from './signed-event.ts'
 
 /** A provider made ready to be checked. */
@@ -47,7 +47,11 @@ export function makeSubject(provider: Provider<object>, one: ProviderCase): Subj
     make,
     source: make(own),
     deliver: (event = {}, { credentials } = own) =>
-      sign(one.fixture, { at: CHECKED_AT, key: sampleKey(one.fixture, 1), ...event }, credentials),
+      signFixture(
+        one.fixture,
+        { at: CHECKED_AT, key: sampleKey(one.fixture, 1), ...event },
+        credentials,
+      ),
   }
 }
 

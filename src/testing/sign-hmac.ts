@@ -1,4 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto'
+import { OptionInvalidError } from '../errors.ts'
 import type { Delivery } from '../model/delivery.ts'
 import { hmac } from '../providers/index.ts'
 import type { HmacOptions, HmacTimestampOptions } from '../providers/index.ts'
@@ -12,11 +13,14 @@ export function signHmac(event: SignedEvent, options: HmacOptions): Delivery {
 
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   const payload: Record<string, unknown> = isPlainObject(given) ? structuredClone(given) : {}
-  const keyPlace = typeof options.key === 'string' ? options.key : (options.key[0] ?? 'body')
+  const keyPlace = [options.key].flat()[0] ?? 'body'
+  const typePlace = [options.type].flat()[0]
+  requirePlaceable('key', key, keyPlace, given)
+  requirePlaceable('type', type, typePlace, given)
   if (key !== undefined || given === undefined)
     place(keyPlace, key ?? randomUUID(), { headers, payload })
-  if (options.type !== undefined && (type !== undefined || given === undefined)) {
-    place(options.type, type ?? 'example.created', { headers, payload })
+  if (typePlace !== undefined && (type !== undefined || given === undefined)) {
+    place(typePlace, type ?? 'example.created', { headers, payload })
   }
   const body =
     isPlainObject(given) || given === undefined
@@ -64,6 +68,22 @@ function fillTemplate(
 function writeTimestamp({ format }: HmacTimestampOptions, at: Date): string {
   if (format === 'iso') return at.toISOString()
   return String(format === 'seconds' ? Math.floor(at.getTime() / 1000) : at.getTime())
+}
+
+/** Only an object has places for what is read from JSON, and `sign` writes no forms and no queries. */
+function requirePlaceable(
+  option: 'key' | 'type',
+  value: string | undefined,
+  locator: string | undefined,
+  body: unknown,
+): void {
+  if (value === undefined || body === undefined || locator?.startsWith('header:') === true) return
+  if (locator?.startsWith('json:') === true && isPlainObject(body)) return
+  throw new OptionInvalidError(
+    `sign.${option}`,
+    'left out, since it cannot be put into this delivery: write it there',
+    value,
+  )
 }
 
 /** Puts a value where a locator such as `json:$.a[0].b` or `header:x-id` will find it. */

@@ -15,14 +15,18 @@ import type { Delivery } from '../model/delivery.ts'
 import type { HmacOptions, ProviderDefinition } from '../providers/index.ts'
 import type { Credentials, DeliveryDraft, FixtureContent, ProviderFixture } from './fixture.ts'
 import { FIXTURES } from './fixtures/index.ts'
+import { placeIdentity, requireIdentity } from './place-identity.ts'
 import { signDraft } from './sign-draft.ts'
 import { signHmac } from './sign-hmac.ts'
 import type { SignedEvent } from './signed-event.ts'
 
 /**
- * A delivery that a source of the provider with the matching options believes.
+ * A delivery that a source of the provider with the matching options believes. A key and a type that are given are
+ * put where the provider has them, also into a body that is an object.
  *
  * @param provider - the provider itself (`slack`), its name (`'slack'`), or a fixture of your own
+ * @throws OptionInvalidError for a type without a sample payload where no body is given, and for a key or type that
+ * cannot be put into the body that is
  */
 export function sign(
   provider: SignableProvider,
@@ -41,16 +45,19 @@ export function sign(
 ): Delivery {
   rejectUnknownKeys('sign', event, ['type', 'key', 'body', 'headers', 'at', 'method', 'url'])
   if (provider === 'hmac') return signHmac(event, credentials as HmacOptions)
-  return signProvider(provider, event, credentials as Credentials)
+  const fixture = requireFixture(provider)
+  const delivery = signFixture(fixture, placeIdentity(fixture, event), credentials as Credentials)
+  requireIdentity(fixture, event, delivery, credentials as Credentials)
+  return delivery
 }
 
-function signProvider(
-  provider: SignableProvider,
+/** The same with a body that is left as it is: key and type are where the fixture's headers have them. */
+export function signFixture(
+  fixture: ProviderFixture,
   event: SignedEvent,
   credentials: Credentials,
 ): Delivery {
   rejectUnknownKeys('sign', credentials, ['secret', 'privateKey', 'publicUrl', 'options'])
-  const fixture = requireFixture(provider)
   const draft = draftDelivery(fixture, event)
   const signed = fixture.sign
     ? { ...draft, ...fixture.sign(draft, credentials) }

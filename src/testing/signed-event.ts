@@ -1,7 +1,7 @@
 /** What a delivery shall carry. All of it has a default. */
 export interface SignedEvent {
   /**
-   * The event type.
+   * The event type: one that the provider has a sample payload of, or any with a `body`.
    *
    * @defaultValue the first of the provider's fixture
    */
@@ -13,7 +13,8 @@ export interface SignedEvent {
    */
   readonly key?: string
   /**
-   * The body in place of the fixture's. An object or a list is written as JSON.
+   * The body in place of the fixture's. An object or a list is written as JSON, with `key` and `type` in it
+   * where they are given.
    *
    * @defaultValue the fixture's payload
    */

@@ -9,7 +9,6 @@ import type { KeyObject } from 'node:crypto'
 import { OptionInvalidError } from '../errors.ts'
 import { decodeBase64, decodeSignature } from './decode.ts'
 import type { SignatureEncoding } from './decode.ts'
-import { SIGNATURES_TRIED_MAX } from './hmac.ts'
 import { joinParts } from './signed-template.ts'
 import type { SignedPart } from './signed-template.ts'
 
@@ -35,6 +34,12 @@ export function requireEd25519Key(option: string, base64: unknown, label: string
   return { label, key: createPublicKey({ key: jwk, format: 'jwk' }) }
 }
 
+/**
+ * How many signatures are tried. A rotation has two; each costs as much as two HMACs over the same bytes, and
+ * no part of one can be used for the next.
+ */
+const TRIED_MAX = 3
+
 /** The label of the key under which any of the signatures holds. */
 export function findEd25519Signer(
   keys: readonly PublicKey[],
@@ -44,7 +49,7 @@ export function findEd25519Signer(
 ): string | undefined {
   if (keys.length === 0 || signatures.length === 0) return undefined
   const bytes = joinParts(signed)
-  for (const text of signatures.slice(0, SIGNATURES_TRIED_MAX)) {
+  for (const text of signatures.slice(0, TRIED_MAX)) {
     const signature = decodeSignature(text, encoding, SIGNATURE_BYTES)
     if (signature === undefined) continue
     const match = keys.find(({ key }) => verify(null, bytes, key, signature))

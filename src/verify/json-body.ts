@@ -20,7 +20,7 @@ export class JsonBody {
   readonly #value: unknown
   readonly #outermost: OutermostMembers
 
-  private constructor(bytes: Uint8Array, value: unknown) {
+  protected constructor(bytes: Uint8Array, value: unknown) {
     this.#bytes = bytes
     this.#value = value
     this.#outermost = new OutermostMembers(bytes)

@@ -22,6 +22,7 @@ import { createHash } from 'node:crypto'
 import { OptionInvalidError } from '../errors.ts'
 import { findHeader } from '../model/delivery.ts'
 import type { Delivery } from '../model/delivery.ts'
+import { ClaimedJson } from './claimed-json.ts'
 import { findFormField } from './form-body.ts'
 import { isHeaderName } from './header-name.ts'
 import { JsonBody } from './json-body.ts'
@@ -117,6 +118,13 @@ export class Reading {
 }
 
 const ROOT_TEXT_MAX = 1_024
+
+/** A delivery that is not verified yet: of its body no more is read than what a signature needs. */
+export class UnverifiedReading extends Reading {
+  override get json(): JsonBody | undefined {
+    return ClaimedJson.find(this.delivery.body)
+  }
+}
 
 const EXPECTED =
   "'json:$.path.to[0].value', 'header:<name>', 'form:<name>', 'query:<name>' or 'body'"

@@ -173,8 +173,10 @@ export function* walkElements(bytes: Uint8Array, start: number): Generator<JsonT
 }
 
 /** Whether the quoted name at this place is the wanted one. What is not plain ASCII is rare and costs a parse. */
-function isName(bytes: Uint8Array, start: number, end: number, wanted: string): boolean {
+export function isName(bytes: Uint8Array, start: number, end: number, wanted: string): boolean {
   const length = end - start - 2
+  // No letter takes more than the six bytes of `\u0061`: what is longer need not be parsed to be another.
+  if (length < wanted.length || length > 6 * wanted.length) return false
   for (let i = 0; i < length; i++) {
     const byte = bytes[start + 1 + i] as number
     if (byte === BACKSLASH || byte > 0x7f) return isParsedName(bytes, start, end, wanted)
@@ -192,24 +194,28 @@ function isParsedName(bytes: Uint8Array, start: number, end: number, wanted: str
 }
 
 /** The end of the value that begins here. Counts depth instead of recursing. */
-function skipValue(bytes: Uint8Array, start: number): number {
-  let at = start
+export function skipValue(bytes: Uint8Array, start: number): number {
+  const byte = bytes[start]
+  if (byte === QUOTE) return skipString(bytes, start)
+  // A bracket that closes what nothing opened is no value, and one byte long.
+  if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) return start + 1
+  return byte === OPEN_BRACE || byte === OPEN_BRACKET
+    ? skipBrackets(bytes, start)
+    : skipScalar(bytes, start)
+}
+
+/** Past the bracket that closes the one that begins here. Nothing else of a text has so many bytes to go over. */
+function skipBrackets(bytes: Uint8Array, start: number): number {
   let depth = 0
-  do {
-    const byte = bytes[at]
-    if (byte === QUOTE) {
-      at = skipString(bytes, at)
-    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      depth++
-      at++
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
-      depth--
-      at++
-    } else {
-      at = depth === 0 ? skipScalar(bytes, at) : at + 1
-    }
-  } while (depth > 0 && at < bytes.length)
-  return at
+  for (let at = start; at < bytes.length; at++) {
+    const byte = bytes[at] as number
+    // With this bit set, a bracket is a brace.
+    const brace = byte | 0x20
+    if (byte === QUOTE) at = skipString(bytes, at) - 1
+    else if (brace === OPEN_BRACE) depth++
+    else if (brace === CLOSE_BRACE && --depth === 0) return at + 1
+  }
+  return bytes.length
 }
 
 function skipString(bytes: Uint8Array, start: number): number {
@@ -229,7 +235,7 @@ function endsScalar(byte: number): boolean {
   return byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || isSpace(byte)
 }
 
-function skipSpace(bytes: Uint8Array, start: number): number {
+export function skipSpace(bytes: Uint8Array, start: number): number {
   let at = start
   while (at < bytes.length && isSpace(bytes[at] ?? 0)) at++
   return at

@@ -26,8 +26,8 @@ import type { Delivery } from '../model/delivery.ts'
 import type { VerdictReason } from '../model/source.ts'
 import { renderSortedForm } from './form-body.ts'
 import { isHeaderName } from './header-name.ts'
-import { compileLocator, Reading } from './json-path.ts'
-import type { Locator } from './json-path.ts'
+import { compileLocator, UnverifiedReading } from './json-path.ts'
+import type { Locator, Reading } from './json-path.ts'
 
 /** Bytes as they are; text stands for one byte for each character. */
 export type SignedPart = string | Uint8Array
@@ -64,7 +64,8 @@ export function compileTemplate(
   const pieces = parsePieces(option, template)
   return {
     headers: listPieceHeaders(pieces),
-    render: (delivery, timestamp) => render(pieces, new Reading(delivery), timestamp, context),
+    render: (delivery, timestamp) =>
+      render(pieces, new UnverifiedReading(delivery), timestamp, context),
   }
 }
 
@@ -98,7 +99,7 @@ export function compileSignedTemplate(
   return {
     headers: listPieceHeaders(pieces),
     isAmbiguous: isAmbiguous(pieces),
-    render: (delivery, timestamp) => render(pieces, new Reading(delivery), timestamp, {}),
+    render: (delivery, timestamp) => render(pieces, new UnverifiedReading(delivery), timestamp, {}),
   }
 }
 

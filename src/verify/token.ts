@@ -15,11 +15,21 @@ export function findTokenOwner(
   nowMs: number,
 ): string | undefined {
   let owner: string | undefined
+  const digest = hash(shown)
   // Every secret is compared, so that the time does not tell which one came near.
   for (const secret of secrets) {
-    if (isSame(secret.key.export(), shown) && isLive(secret, nowMs)) owner ??= secret.label
+    if (timingSafeEqual(digestOf(secret), digest) && isLive(secret, nowMs)) owner ??= secret.label
   }
   return owner
+}
+
+/** Hashed once. Kept beside the secret and not on it, where printing a source would print the hash of a short one. */
+const DIGESTS = new WeakMap<ResolvedSecret, Buffer>()
+
+function digestOf(secret: ResolvedSecret): Buffer {
+  const digest = DIGESTS.get(secret) ?? hash(secret.key.export())
+  DIGESTS.set(secret, digest)
+  return digest
 }
 
 /** Hashed first, so that neither the content nor the length of a secret shows in the time. */

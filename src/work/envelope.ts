@@ -35,7 +35,15 @@ async function createChecked(
 /** What is put into an envelope; a claimed event has it, and so has one that is run without a store. */
 export type EnvelopeContent = Pick<
   ClaimedEvent,
-  'eventId' | 'source' | 'key' | 'type' | 'body' | 'headers' | 'receivedAt' | 'occurredAt'
+  | 'eventId'
+  | 'source'
+  | 'key'
+  | 'type'
+  | 'body'
+  | 'headers'
+  | 'receivedAt'
+  | 'occurredAt'
+  | 'verifiedBy'
 >
 
 /**
@@ -51,6 +59,7 @@ class Envelope implements WebhookEvent {
   readonly headers: WebhookEvent['headers']
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined
+  readonly verifiedBy: string
   readonly #content: EnvelopeContent
   #body: Uint8Array | undefined
   #payload: { readonly value: unknown } | undefined
@@ -63,6 +72,7 @@ class Envelope implements WebhookEvent {
     this.headers = copyHeaders(event.headers)
     this.receivedAt = new Date(event.receivedAt)
     this.occurredAt = event.occurredAt === undefined ? undefined : new Date(event.occurredAt)
+    this.verifiedBy = event.verifiedBy
     this.#content = event
     if (payload.length > 0) this.#payload = { value: payload[0] }
   }

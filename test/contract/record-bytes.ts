@@ -59,16 +59,18 @@ export function recordBytesContract(underTest: StoreUnderTest): void {
 
       const { eventId } = await recordOne(
         store,
-        anEventDraft({ headers, receivedAt, occurredAt, secret: 'old' }),
+        anEventDraft({ headers, receivedAt, occurredAt, verifiedBy: 'old' }),
       )
 
       expect(await store.findEvent(eventId)).toMatchObject({
         headers,
         receivedAt,
         occurredAt,
-        secret: 'old',
+        verifiedBy: 'old',
       })
-      expect((await claim(store)).events).toMatchObject([{ headers, receivedAt, occurredAt }])
+      expect((await claim(store)).events).toMatchObject([
+        { headers, receivedAt, occurredAt, verifiedBy: 'old' },
+      ])
     })
 
     // PostgreSQL's text cannot hold one, and a handler must be found by the same name on every engine.

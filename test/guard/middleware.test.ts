@@ -218,14 +218,14 @@ describe.skipIf(hasNoRedis)('the middleware', () => {
 
     expect(answer.status).toBe(503)
     expect([runs, await app.countKeys()]).toEqual([0, 0])
-    expect(app.happened).toEqual(['guard.keyless'])
+    expect(app.happened).toEqual(['guard.refused'])
   })
 
   test('R61: refuses a delivery with more events than it may have, so that its sender keeps it', async () => {
     let runs = 0
     const app = await aGuardedApp(() => () => (runs += 1), { receive: { eventsMax: 2 } })
     const reasons: string[] = []
-    app.guard.events.on('guard.keyless', ({ reason }) => reasons.push(reason))
+    app.guard.events.on('guard.refused', ({ reason }) => reasons.push(reason))
 
     const answer = await app.post('lists', aDelivery('', ['a', 'b', 'c']))
 

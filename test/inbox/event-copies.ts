@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { WebhookEvent } from '../../src/model/event.ts'
-import { openInbox, untilDone } from '../support/inbox-under-test.ts'
+import { openInbox, SECRET, untilDone } from '../support/inbox-under-test.ts'
 import { SOON } from '../support/step-handlers.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 
@@ -31,6 +31,28 @@ export function eventCopiesContract(store: StoreUnderTest): void {
         expect(seen[1]).toEqual(seen[0])
       },
     )
+
+    test('names the secret that verified it, to handlers and to operators, and never shows it', async () => {
+      const secrets = ['another-secret-of-some-length', { value: SECRET, label: '2026-11' }]
+      const { inbox, deliver } = await openInbox(store, { source: { secrets } })
+      const seen: unknown[] = []
+      inbox.on('stripe', '*', ({ verifiedBy }) => {
+        seen.push(verifiedBy)
+      })
+      inbox.steps('stripe', '*', { name: 'steps' }, ({ verifiedBy }) => {
+        seen.push(verifiedBy)
+      })
+      const done = untilDone(inbox, 1)
+      await inbox.start()
+
+      const { eventId = '' } = await deliver('evt_1')
+      await done
+
+      expect(seen).toEqual(['2026-11', '2026-11'])
+      const found = await inbox.admin.findEvent(eventId)
+      expect(found?.verifiedBy).toBe('2026-11')
+      expect(JSON.stringify(found)).not.toContain(SECRET)
+    })
 
     test('H25: is whole again when the handler runs again, alone or after a neighbour has failed', async () => {
       const { inbox, deliver } = await openInbox(store, { worker: { concurrency: 1 } })

@@ -186,7 +186,7 @@ describe('standardWebhooks', () => {
   test('knows an event by its webhook-id, and reads type and time from the body', () => {
     const signed = sign(
       'standardWebhooks',
-      { at: NOW, key: 'msg_1', type: 'a.b' },
+      { at: NOW, key: 'msg_1', type: 'a.b', body: { timestamp: NOW.toISOString() } },
       { secret: SECRET },
     )
 

@@ -157,6 +157,7 @@ describe('Pusher', () => {
     ['application/json; charset=utf-8', true],
     ['Application/JSON;charset=UTF-8', true],
     ['application/json; charset=utf-16', false],
+    ['application/json ; charset=utf-8', true],
     ['application/jsonp', false],
     ['application/x-www-form-urlencoded', false],
     ['text/plain; x=application/json', false],

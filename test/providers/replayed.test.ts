@@ -180,7 +180,7 @@ describe('R55: PayPal, which signs a CRC-32 of the body', () => {
     const headers = { 'paypal-transmission-id': 'another' }
     const resent = sign(
       'paypal',
-      { key: 'WH-1', body: Buffer.from(capture('WH-1').body), headers, at: NOW },
+      { body: Buffer.from(capture('WH-1').body), headers, at: NOW },
       { privateKey, options: { webhookId: PAYPAL.webhookId } },
     )
 

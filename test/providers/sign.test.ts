@@ -2,7 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { hmac } from '../../src/providers/index.ts'
 import type { HmacOptions } from '../../src/providers/index.ts'
 import { sign } from '../../src/testing/index.ts'
+import { identityOf, makeSubject, sampleKey } from '../../src/testing/check-subject.ts'
+import { findCase } from './find-case.ts'
 import { HMAC_OPTIONS, NOW, SECRET, SIGNED_SOURCES, verdictOf } from './signed-sources.ts'
+import { PROVIDERS } from './vector.ts'
 
 describe('the kit', () => {
   test.each(SIGNED_SOURCES)(
@@ -26,19 +29,40 @@ describe('the kit', () => {
 
   test('sends a body as it is given, be it an object, a text or bytes', () => {
     const bodyOf = (body: unknown) =>
-      Buffer.from(sign('stripe', { key: 'evt_1', body }, { secret: SECRET }).body).toString()
+      Buffer.from(sign('stripe', { body }, { secret: SECRET }).body).toString()
 
     expect(bodyOf({ id: 'x', a: 1 })).toBe('{"id":"x","a":1}')
     expect(bodyOf('{ }')).toBe('{ }')
     expect(bodyOf(Buffer.from('[ ]'))).toBe('[ ]')
   })
 
-  test('puts key and type into an object for hmac, where its options say, and leaves text alone', () => {
-    const bodyOf = (body: unknown) =>
-      Buffer.from(sign('hmac', { type: 't', body }, HMAC_OPTIONS).body).toString()
+  test('puts key and type into an object for hmac, where its options say', () => {
+    const body = { type: 'x', a: 1 }
+    const signed = sign('hmac', { type: 't', body }, HMAC_OPTIONS)
 
-    expect(bodyOf({ type: 'x', a: 1 })).toBe('{"type":"t","a":1}')
-    expect(bodyOf('{ }')).toBe('{ }')
+    expect(Buffer.from(signed.body).toString()).toBe('{"type":"t","a":1}')
+    expect(body.type).toBe('x')
+  })
+
+  test('leaves a text alone, and refuses what would have to be put into it', () => {
+    const body = '{ }'
+
+    expect(Buffer.from(sign('hmac', { body }, HMAC_OPTIONS).body).toString()).toBe('{ }')
+    expect(() => sign('hmac', { type: 't', body }, HMAC_OPTIONS)).toThrow('sign.type')
+    expect(() => sign('stripe', { key: 'k', body }, { secret: SECRET })).toThrow('sign.key')
+    // GitHub has its key in a header.
+    expect(sign('github', { key: 'k', body }, { secret: SECRET }).headers).toMatchObject({
+      'x-github-delivery': 'k',
+    })
+  })
+
+  test('refuses a type that it has no payload of, rather than to send that of another', () => {
+    const type = 'customer.created'
+    const body = { data: { object: { id: 'cus_1', object: 'customer' } } }
+    const signed = sign('stripe', { type, body }, { secret: SECRET })
+
+    expect(() => sign('stripe', { type }, { secret: SECRET })).toThrow(/"invoice.paid".* body/)
+    expect(JSON.parse(Buffer.from(signed.body).toString())).toEqual({ ...body, type })
   })
 
   test('adds headers', () => {
@@ -79,5 +103,29 @@ describe('the kit', () => {
     expect(() => sign('hmac', {}, { ...HMAC_OPTIONS, kee: 'x' } as never)).toThrow(
       /hmac: unknown option "kee"/,
     )
+  })
+})
+
+describe('a body of the caller has the key and the type that were asked for', () => {
+  test.each([...PROVIDERS])('%s', async (slug, provider) => {
+    const one = await findCase(slug)
+    if (one === undefined) throw new Error(`${slug} has no case`)
+    const { own, source, types } = makeSubject(provider, one)
+    for (const type of types) {
+      const event = { type, key: sampleKey(one.fixture, 1), at: NOW }
+      const wanted = sign(one.fixture, event, own.credentials)
+      const other = one.fixture.events[type]?.({ ...event, key: sampleKey(one.fixture, 2) })
+      // Text and bytes are sent as they are.
+      if (typeof other?.body !== 'object' || other.body instanceof Uint8Array) continue
+
+      const given = sign(one.fixture, { ...event, body: other.body }, own.credentials)
+
+      expect(source.identify(given).map(identityOf)).toEqual(
+        source.identify(wanted).map(identityOf),
+      )
+      expect(source.identify(given).map((each) => each.type)).toEqual(
+        source.identify(wanted).map((each) => each.type),
+      )
+    }
   })
 })

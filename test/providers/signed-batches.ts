@@ -52,7 +52,15 @@ const SHAPES: Readonly<Record<string, Grow>> = {
   },
 }
 
+/** Signed inside of the body, where more members than any sender has are refused unread. */
+const besideInObject: Grow = (body, count) => ({
+  beside: manyMembers(count),
+  ...(lengthen(body, 'x'.repeat(count * 20)) as object),
+})
+
 const OWN_SHAPES: Readonly<Record<string, Readonly<Record<string, Grow>>>> = {
+  adyen: { 'and as much beside them': besideInObject },
+  microsoft_graph: { 'and as much beside them': besideInObject },
   meta: {
     'of one change, with a contact for each': (_, count) => oneChange(count, (n) => String(n)),
     'of one change, with contacts of one name': (_, count) => oneChange(count, () => '0'),

@@ -22,7 +22,8 @@ export async function measureCpuMs(
   return taken.map(medianOf)
 }
 
-async function cpuMsOf(work: Work): Promise<number> {
+/** The milliseconds of one piece of work, run once. */
+export async function cpuMsOf(work: Work): Promise<number> {
   const before = process.cpuUsage()
   await work()
   const { user, system } = process.cpuUsage(before)

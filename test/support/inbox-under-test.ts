@@ -9,8 +9,9 @@ import { createInbox } from '../../src/inbox.ts'
 import type { Inbox } from '../../src/inbox.ts'
 import type { InboxOptions } from '../../src/inbox-options.ts'
 import type { Acknowledgement } from '../../src/model/acknowledgement.ts'
-import type { Source, SourceOptions } from '../../src/model/source.ts'
+import type { Source } from '../../src/model/source.ts'
 import type { Destination } from '../../src/outbox/destination.ts'
+import type { SecretOptions } from '../../src/providers/define-source.ts'
 import { hmac } from '../../src/providers/hmac.ts'
 import { stripe } from '../../src/providers/stripe.ts'
 import type { StripeEvents } from '../../src/providers/stripe.ts'
@@ -23,7 +24,7 @@ import type { OpenedStore, QueryTx, StoreUnderTest } from './store-under-test.ts
 export const SECRET = 'whsec_test_secret_of_some_length'
 
 export interface InboxSetup {
-  readonly source?: SourceOptions
+  readonly source?: Partial<SecretOptions>
   readonly receive?: InboxOptions<Record<string, Source>, unknown>['receive']
   readonly worker?: InboxOptions<Record<string, Source>, unknown>['worker']
   readonly destinations?: readonly Destination[]

@@ -14,9 +14,10 @@ export function ofJson(verification: Verification): Verification {
         ...built,
         async verify(delivery) {
           const verdict = await built.verify(delivery)
+          if (!verdict.ok) return verdict
           const { body } = delivery
           const isWhole = body.byteLength === 0 || JsonBody.find(body) !== undefined
-          return !verdict.ok || isWhole ? verdict : { ok: false, reason: 'malformed-body' }
+          return isWhole ? verdict : { ok: false, reason: 'malformed-body' }
         },
       }
     },

@@ -19,7 +19,8 @@ import { decodeBounded } from '../../verify/decode.ts'
 import { fetchOverTls } from '../../verify/fetch-over-tls.ts'
 import { fetchBytes, fetchText, isPinnedUrl } from '../../verify/fetch-text.ts'
 import type { TextFetcher } from '../../verify/fetch-text.ts'
-import { compileLocator, Reading } from '../../verify/json-path.ts'
+import { compileLocator, UnverifiedReading } from '../../verify/json-path.ts'
+import type { Reading } from '../../verify/json-path.ts'
 import { KeyCache } from '../../verify/key-cache.ts'
 import { isSignedBy, requirePublicKeys } from '../../verify/public-key.ts'
 import { joinParts } from '../../verify/signed-template.ts'
@@ -125,7 +126,7 @@ async function verifyRsa(
   findKeys: FindKey,
   delivery: Delivery,
 ): Promise<Verdict> {
-  const reading = new Reading(delivery)
+  const reading = new UnverifiedReading(delivery)
   const claim = scheme.readClaim(delivery)
   if (typeof claim === 'string') return refuse(claim)
   const nowMs = delivery.receivedAt.getTime()

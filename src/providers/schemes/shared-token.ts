@@ -10,7 +10,7 @@ import { findHeader } from '../../model/delivery.ts'
 import type { SourceOptions, Verdict, VerdictReason } from '../../model/source.ts'
 import { decodeCredentials, findBasicCredentials } from '../../verify/basic-auth.ts'
 import { isHeaderName } from '../../verify/header-name.ts'
-import { compileLocator, Reading } from '../../verify/json-path.ts'
+import { compileLocator, UnverifiedReading } from '../../verify/json-path.ts'
 import type { Locator } from '../../verify/json-path.ts'
 import { resolveSecrets } from '../../verify/secrets.ts'
 import type { Secret } from '../../verify/secrets.ts'
@@ -66,7 +66,7 @@ export function sharedToken(spec: TokenSpec): Verification {
         headers,
         secretHeaders: headers,
         verify(delivery) {
-          const value = place.find(new Reading(delivery))
+          const value = place.find(new UnverifiedReading(delivery))
           if (value === undefined) return refuse('missing-header')
           if (!value.startsWith(prefix)) return refuse('malformed-header')
           const nowMs = delivery.receivedAt.getTime()

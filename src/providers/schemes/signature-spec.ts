@@ -8,7 +8,8 @@
 import type { Delivery } from '../../model/delivery.ts'
 import type { VerdictReason } from '../../model/source.ts'
 import type { SignatureEncoding } from '../../verify/decode.ts'
-import { compileLocator, Reading } from '../../verify/json-path.ts'
+import { compileLocator, UnverifiedReading } from '../../verify/json-path.ts'
+import type { Reading } from '../../verify/json-path.ts'
 import { compileTemplate } from '../../verify/signed-template.ts'
 import type { SignedPart } from '../../verify/signed-template.ts'
 import type { TimestampFormat, TimestampRule } from '../../verify/timestamp.ts'
@@ -92,7 +93,11 @@ export function compileScheme(
         : {
             headers: spec.signedHeaders ?? [],
             render: (delivery, timestamp) =>
-              signed(new Reading(delivery), { timestamp, publicUrl: publicUrl ?? '', options }),
+              signed(new UnverifiedReading(delivery), {
+                timestamp,
+                publicUrl: publicUrl ?? '',
+                options,
+              }),
           },
   }
 }
@@ -137,7 +142,7 @@ function compileClaim(spec: SignatureSpec): (delivery: Delivery) => Claim | Verd
   const time =
     spec.timestamp?.at === undefined ? undefined : compileLocator('timestamp', spec.timestamp.at)
   return (delivery) => {
-    const reading = new Reading(delivery)
+    const reading = new UnverifiedReading(delivery)
     const entries: string[] = []
     for (const place of places) {
       const value = place.find(reading)

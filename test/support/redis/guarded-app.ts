@@ -85,6 +85,6 @@ export async function aGuardedApp(
 }
 
 export function aDelivery(key: string, body?: unknown): Delivery {
-  const event = body === undefined ? { key } : { key, body: JSON.stringify(body) }
+  const event = body === undefined ? { key } : { body: JSON.stringify(body) }
   return sign('stripe', event, { secret: SECRET })
 }

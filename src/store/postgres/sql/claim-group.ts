@@ -42,7 +42,8 @@ export const CLAIMED_COLUMNS = `
               else encode(e.body, 'hex') end as body,
          e.is_text and ${KNOWS_UTF8} as is_text, e.headers,
          (date_part('epoch', e.received_at) * 1000)::bigint as received_at,
-         (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at`
+         (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at,
+         e.secret as verified_by`
 
 // The sizes are in the queue, so that bodies beyond the budget are never read. The order is that of the window:
 // what is joined to it row by row changes nothing about it.
@@ -75,7 +76,7 @@ const claimDue = (due: string, topic: string, most: string, lowWater: string): s
 const CLAIMED = `
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
-  occurred_at bigint`
+  occurred_at bigint, verified_by text`
 
 // From the topics in their order, each up to its own limit, until there are enough.
 const createClaim = (name: string, due: string): string => `
@@ -104,7 +105,7 @@ export const CREATE_CLAIMS = (['fresh', 'again', 'suspect'] as const)
 // $1 worker  $2 slot  $3 topics  $4 limits  $5 low-water marks  $6 how many are enough
 const claim = (kind: string): string => `
   select event_id, topic, run, attempts, crashes, run_at, source, event_key, key_hash, type, body, is_text,
-         headers, received_at, occurred_at
+         headers, received_at, occurred_at, verified_by
     from {schema}.claim_${kind}($1, $2, $3, $4, $5, $6)`
 
 const CLAIM = { fresh: claim('fresh'), again: claim('again'), suspect: claim('suspect') }
@@ -215,5 +216,6 @@ export function asClaimedEvent(row: TextRow): ClaimedEvent {
     headers: JSON.parse(row['headers'] ?? '{}') as DeliveryHeaders,
     receivedAt: new Date(Number(row['received_at'])),
     occurredAt: row['occurred_at'] == null ? undefined : new Date(Number(row['occurred_at'])),
+    verifiedBy: row['verified_by'] ?? '',
   }
 }

@@ -36,7 +36,7 @@ export function draftValues(drafts: readonly NumberedDraft[]): unknown[] {
     textArray(list.map(headerTexts())),
     timestampArray(list.map(({ receivedAt }) => receivedAt.getTime())),
     timestampArray(list.map(({ occurredAt }) => storableTime(occurredAt))),
-    textArray(list.map(({ secret }) => secret)),
+    textArray(list.map(({ verifiedBy }) => verifiedBy)),
     plainArray(list.map(({ body }) => (isText(body) ? 't' : 'f'))),
     plainArray(drafts.map(({ topic }) => topic)),
     // Where there is nothing to say, as nearly always, `unnest` fills up with nulls.

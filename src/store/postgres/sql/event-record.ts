@@ -56,7 +56,7 @@ export function asEventRecord(row: TextRow): EventRecord {
     headers: JSON.parse(row['headers'] ?? '{}') as DeliveryHeaders,
     receivedAt: new Date(Number(row['received_at'])),
     occurredAt: row['occurred_at'] == null ? undefined : new Date(Number(row['occurred_at'])),
-    secret: row['secret'] ?? '',
+    verifiedBy: row['secret'] ?? '',
     outcome,
     failures: (JSON.parse(row['failures'] ?? '[]') as FailureRow[]).map(asFailure),
     deliveries: Number(row['deliveries'] ?? 0),

@@ -30,7 +30,7 @@ export const DUE: Readonly<Record<DueKind, string>> = {
 
 export const CANDIDATE_COLUMNS = `q.event_id, q.topic, q.run, q.attempts, q.crashes,
          e.source, e.event_key, e.key_hash, cast(e.type as blob) as type, e.body, e.headers,
-         e.received_at, e.occurred_at`
+         e.received_at, e.occurred_at, e.secret as verified_by`
 
 /** One in the whole fleet, which the lock alone does not see to: a suspect may run without it. */
 const NO_SUSPECT_RUNS = `
@@ -121,6 +121,7 @@ export type CandidateRow = {
   headers: string
   received_at: number
   occurred_at: number | null
+  verified_by: string
 }
 
 export function toClaimedEvent(row: CandidateRow): ClaimedEvent {
@@ -139,5 +140,6 @@ export function toClaimedEvent(row: CandidateRow): ClaimedEvent {
     headers: JSON.parse(row.headers) as DeliveryHeaders,
     receivedAt: new Date(row.received_at),
     occurredAt: row.occurred_at === null ? undefined : new Date(row.occurred_at),
+    verifiedBy: row.verified_by,
   }
 }

@@ -48,7 +48,7 @@ export function findEvent(connection: Connection, eventId: EventId): EventRecord
     headers: JSON.parse(row.headers) as EventRecord['headers'],
     receivedAt: new Date(row.received_at),
     occurredAt: row.occurred_at === null ? undefined : new Date(row.occurred_at),
-    secret: row.secret,
+    verifiedBy: row.secret,
     outcome,
     failures: listFailures(connection, eventId),
     deliveries: row.deliveries,

@@ -94,7 +94,7 @@ export function eventValues({ id, topic, draft, requestId }: NumberedDraft): rea
     JSON.stringify(draft.headers),
     draft.receivedAt.getTime(),
     draft.occurredAt?.getTime(),
-    draft.secret,
+    draft.verifiedBy,
     requestId,
   ]
 }
