@@ -22,8 +22,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
  * Most of it is 76 providers with their fixtures; steps, the outbox and the guard for Redis are the rest. A
  * quarter more than it was with them is the room for what comes.
  */
-const PACKED_BYTES_MAX = 640_000
-const UNPACKED_BYTES_MAX = 2_200_000
+const PACKED_BYTES_MAX = 720_000
+const UNPACKED_BYTES_MAX = 2_400_000
 
 /** npm runs these on the machine of whoever installs the package, or on ours before a release. */
 const LIFECYCLE_SCRIPTS = [
