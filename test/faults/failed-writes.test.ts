@@ -68,7 +68,7 @@ describe.skipIf(hasNoSmallDisk)('SQLite on a disk that is full', () => {
 })
 
 describe.skipIf(hasNoLockedFiles)('a SQLite file that became read-only', () => {
-  test('R50: a receiver without deliveries finds out, tells it once, and is ready when it can write again', async () => {
+  test('R71: a receiver without deliveries finds out, tells it once, and is ready when it can write again', async () => {
     const database = await createFaultDatabase('sqlite')
     const receiver = createFaultInbox(database)
     await receiver.inbox.start()
@@ -93,7 +93,7 @@ describe.skipIf(hasNoLockedFiles)('a SQLite file that became read-only', () => {
 })
 
 describe('PostgreSQL that writes, though something failed', () => {
-  test('R50: one connection that is lost at COMMIT makes no alarm, and the receiver is ready again at once', async () => {
+  test('R71: one connection that is lost at COMMIT makes no alarm, and the receiver is ready again at once', async () => {
     const database = await createFaultDatabase('postgres')
     if (database.store.engine !== 'postgres') throw new Error('This is for PostgreSQL')
     const proxy = await WireProxy.start(database.store.connection)
@@ -111,7 +111,7 @@ describe('PostgreSQL that writes, though something failed', () => {
     expect(receiver.count('store.available')).toBe(0)
   })
 
-  test('R50: a role that is read-only by default stores all the same, and the receiver is ready', async () => {
+  test('R71: a role that is read-only by default stores all the same, and the receiver is ready', async () => {
     const database = await createFaultDatabase('postgres')
     if (database.store.engine !== 'postgres') throw new Error('This is for PostgreSQL')
     const connection = {

@@ -11,7 +11,7 @@ const LATER = { retry: { firstMs: 3_600_000 } }
 /** Thirty pauses that grow to two seconds are fifty in all. A new connection each, on a busy machine, is a few. */
 const NOISE_MS = 15_000
 
-test('H24: events whose handlers lose their connection hold up the others no more than those that throw', async () => {
+test('H35: events whose handlers lose their connection hold up the others no more than those that throw', async () => {
   const throwing = await drain(() => {
     throw new Error('a plain error')
   })

@@ -62,7 +62,7 @@ describe.skipIf(hasNoRedis)('a guard in place of an inbox', () => {
     expect(runs).toBe(2)
   })
 
-  test('H25: gives each event of a request headers, bytes and dates of its own', async () => {
+  test('H36: gives each event of a request headers, bytes and dates of its own', async () => {
     const seen: unknown[] = []
     const guard = (await aSigningGuard()).on('lists', (event) => {
       const headers = event.headers as Record<string, string>

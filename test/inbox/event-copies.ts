@@ -12,7 +12,7 @@ export function eventCopiesContract(store: StoreUnderTest): void {
       ['text', '{"a":1}'],
       ['bytes', Uint8Array.of(0xff, 0xfe, 0x00, 0x41)],
     ])(
-      'H25: is its own: what one of several handlers does to it reaches no other (%s)',
+      'H36: is its own: what one of several handlers does to it reaches no other (%s)',
       async (_, body) => {
         const { inbox, deliverBytes } = await openInbox(store)
         const seen: unknown[] = []
@@ -54,7 +54,7 @@ export function eventCopiesContract(store: StoreUnderTest): void {
       expect(JSON.stringify(found)).not.toContain(SECRET)
     })
 
-    test('H25: is whole again when the handler runs again, alone or after a neighbour has failed', async () => {
+    test('H36: is whole again when the handler runs again, alone or after a neighbour has failed', async () => {
       const { inbox, deliver } = await openInbox(store, { worker: { concurrency: 1 } })
       const seen: Record<string, unknown[]> = { evt_1: [], evt_2: [] }
       inbox.on('stripe', '*', SOON, (event, { attempt }) => {
@@ -75,7 +75,7 @@ export function eventCopiesContract(store: StoreUnderTest): void {
       }
     })
 
-    test('H25: is its own also for a step handler, beside others and at the next attempt', async () => {
+    test('H36: is its own also for a step handler, beside others and at the next attempt', async () => {
       const { inbox, deliverBytes } = await openInbox(store)
       const seen: unknown[] = []
       inbox.steps('pings', '*', { name: 'steps', ...SOON }, (event, step) => {

@@ -27,7 +27,7 @@ const REFUSE_POISON = `
     end $$`
 
 describe.skipIf(hasNoPostgres)('an event that cannot be recorded', () => {
-  test('R50: keeps a receiver out of work for a minute, and not for ever', async () => {
+  test('R71: keeps a receiver out of work for a minute, and not for ever', async () => {
     const { check, health, told, recordFails, passSeconds } = await openCheck()
     const poison = anEventDraft({ source: 'poison' })
 
@@ -47,7 +47,7 @@ describe.skipIf(hasNoPostgres)('an event that cannot be recorded', () => {
     expect(told).toEqual(['store.unavailable', 'store.available'])
   })
 
-  test('R50: is recorded when it can be, also if its sender never comes again', async () => {
+  test('R71: is recorded when it can be, also if its sender never comes again', async () => {
     const { store, query, health, told, recordFails, passSeconds } = await openCheck()
     await recordFails(anEventDraft({ source: 'poison' }))
     await passSeconds(2)

@@ -74,7 +74,7 @@ const CHANGES: readonly (readonly [string, Change, string])[] = [
 
 describe('sqlite: files that change under an open store', () => {
   test.each(CHANGES)(
-    'R50: no delivery is acknowledged after %s, and the answer says what to do',
+    'R70: no delivery is acknowledged after %s, and the answer says what to do',
     async (_what, change, suffix) => {
       const { file, store, record } = await openWithBackup()
 
@@ -89,7 +89,7 @@ describe('sqlite: files that change under an open store', () => {
     },
   )
 
-  test.each(CHANGES)('R50: a beat finds that %s', async (_what, change) => {
+  test.each(CHANGES)('R70: a beat finds that %s', async (_what, change) => {
     const { file, store } = await openWithBackup()
     const { now } = await store.beat(undefined)
 
@@ -99,7 +99,7 @@ describe('sqlite: files that change under an open store', () => {
     await expect(store.findEvent('any')).rejects.toMatchObject(CHANGED)
   })
 
-  test.each(CHANGES)('R50: nothing is told to be done after %s', async (_what, change) => {
+  test.each(CHANGES)('R70: nothing is told to be done after %s', async (_what, change) => {
     const { file, store } = await openWithBackup()
     const group = await claim(store, { limit: 3 })
     await group.settle(group.events.map(done))
@@ -110,7 +110,7 @@ describe('sqlite: files that change under an open store', () => {
   })
 
   test.each(CHANGES.slice(0, 1))(
-    'R50: what was acknowledged before %s is brought into the database file',
+    'R70: what was acknowledged before %s is brought into the database file',
     async (_what, change) => {
       const { file, record } = await openWithBackup()
 
@@ -122,7 +122,7 @@ describe('sqlite: files that change under an open store', () => {
     },
   )
 
-  test('R50: an answer that is on its way when the file is overwritten is not given', async () => {
+  test('R70: an answer that is on its way when the file is overwritten is not given', async () => {
     const { file, database, record } = await openWithBackup()
     await database.execute('begin immediate')
     const waiting = record('lost')
@@ -136,7 +136,7 @@ describe('sqlite: files that change under an open store', () => {
     await expect(waiting).rejects.toMatchObject(CHANGED)
   })
 
-  test('R50: senders get 503 and the store is told to be unavailable, with the cause', async () => {
+  test('R70: senders get 503 and the store is told to be unavailable, with the cause', async () => {
     const { inbox, deliver, next, database } = await openInbox(underTest)
     await inbox.start()
     await deliver('evt_1')
@@ -148,7 +148,7 @@ describe('sqlite: files that change under an open store', () => {
     expect((await unavailable).error).toMatchObject(CHANGED)
   })
 
-  test('R50: a file that is reached through a link is watched where it is', async () => {
+  test('R70: a file that is reached through a link is watched where it is', async () => {
     const { database } = await openStore(underTest)
     const folder = await mkdtemp(join(tmpdir(), 'hookonce-link-'))
     onTestFinished(() => rm(folder, { recursive: true }))

@@ -125,7 +125,7 @@ describe('a set of keys', () => {
     expect(await jwksOf(text).jwks.find('a')).toBe('key-unavailable')
   })
 
-  test('R61: that never comes, from a fetcher that knows no end, leaves the old keys', async () => {
+  test('R68: that never comes, from a fetcher that knows no end, leaves the old keys', async () => {
     const { host, fetcher } = hostOf(setOf(jwkOf('a', ec)))
     let isHanging = false
     const jwks = new Jwks({

@@ -93,7 +93,7 @@ describe('a cache of keys', () => {
     expect(await cache.find('a')).toBe('unknown-key')
   })
 
-  test('R61: runs a few fetches at once, whatever strangers name', async () => {
+  test('R68: runs a few fetches at once, whatever strangers name', async () => {
     let release: () => void = () => undefined
     const gate = new Promise<void>((resolve) => (release = resolve))
     const { asked, cache } = cacheOf(async () => {
@@ -109,7 +109,7 @@ describe('a cache of keys', () => {
     expect(answers.filter((answer) => answer === 'key-unavailable')).toHaveLength(96)
   })
 
-  test('R61: asks for few names of strangers in a minute, and for a proven one all the same', async () => {
+  test('R68: asks for few names of strangers in a minute, and for a proven one all the same', async () => {
     const { asked, clock, cache } = cacheOf((name) =>
       Promise.resolve(name === 'good' ? {} : undefined),
     )
@@ -125,7 +125,7 @@ describe('a cache of keys', () => {
     expect(await cache.find('key-last')).toBe('unknown-key')
   })
 
-  test('R61: keeps a proven key, however many keys strangers name', async () => {
+  test('R68: keeps a proven key, however many keys strangers name', async () => {
     const key = {}
     let isDown = false
     const { asked, clock, cache } = cacheOf((name) =>
@@ -145,7 +145,7 @@ describe('a cache of keys', () => {
   })
 
   test.each(['can', 'cannot'])(
-    'R61: has a proven key while all that strangers may fetch hangs, be it that it %s be fetched again',
+    'R68: has a proven key while all that strangers may fetch hangs, be it that it %s be fetched again',
     async (can) => {
       const key = {}
       let isHanging = false
@@ -166,7 +166,7 @@ describe('a cache of keys', () => {
     },
   )
 
-  test('R61: ends a fetch in time that pays no attention to its signal, and lets the next one run', async () => {
+  test('R68: ends a fetch in time that pays no attention to its signal, and lets the next one run', async () => {
     const { asked, clock, cache } = cacheOf(() => new Promise(() => undefined))
 
     const hanging = Array.from({ length: 4 }, (_, index) => cache.find(`key-${index}`))

@@ -15,7 +15,7 @@ import { makeCertificate } from '../support/make-certificate.ts'
  * key and no other.
  */
 describe.each(['aws_sns', 'paypal', 'plaid'] as const)(
-  'R61: strangers who name keys of %s',
+  'R68: strangers who name keys of %s',
   (slug) => {
     test('cause few fetches, and leave the key that is known where it is', async () => {
       const keys = await startKeys(slug, 'has none')
@@ -48,7 +48,7 @@ describe.each(['aws_sns', 'paypal', 'plaid'] as const)(
 )
 
 test.each(['?', '#', '?1', '#1', '?a=b#c'])(
-  'R61: a certificate has one name: its address with %j behind it is no other',
+  'R68: a certificate has one name: its address with %j behind it is no other',
   async (tail) => {
     const keys = await startKeys('aws_sns', 'has none')
     const { source, genuine } = SUBJECTS.aws_sns(keys.url)
