@@ -71,7 +71,8 @@ class UnseenBoundaries {
   }
 
   #nameOf({ text, phase, connection }: Boundary): string {
-    const flat = text.trim().replaceAll(/\s+/g, ' ')
+    // What is looked at in the round trip of the end is no boundary of its own.
+    const flat = text.trim().replaceAll(/\s+/g, ' ').replace(LOOKS_AFTER, '')
     const name = `${phase}: ${flat.slice(0, NAME_LENGTH)}`
     if (BEGINS.test(flat)) {
       if (phase === 'before') this.#inTransaction.set(connection, new Map())
@@ -100,6 +101,7 @@ const NTH_MAX = 5
 const BEGINS = /^(?:rollback; )?begin\b/i
 const ENDS = /(?:^|; )(?:commit|rollback)$/i
 const COMMITS = /commit$/i
+const LOOKS_AFTER = /(?<=(?:^|; )(?:commit|rollback)); select .*/i
 /** Of what a transaction has done, to tell it from others. */
 const DONE = /^before: (?!savepoint|release|rollback|pragma)/
 const DONE_LENGTH = 60
