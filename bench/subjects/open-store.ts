@@ -16,5 +16,7 @@ export interface OpenedStore {
 export function openStore({ postgres, sqlite, poolMax }: ReceiveConfig): OpenedStore {
   if (sqlite !== undefined) return { store: sqliteStore(sqlite), close: async () => {} }
   const pool = new pg.Pool({ ...postgres, max: poolMax })
+  // A connection that a handler has ended may tell of it after the store is closed.
+  pool.on('error', () => {})
   return { store: postgresStore({ pool }), close: () => pool.end() }
 }

@@ -63,6 +63,8 @@ const SIDE_TOPICS = 7
 const SIDE_EVENTS = 10
 /** What a turn costs before it is known how long it takes, so that slots that begin together spread out. */
 const TURN_MS = 1
+/** How many events of a topic that fails or is slow are in one group at most. */
+const TROUBLED_EVENTS = 10
 
 export class Agenda {
   readonly #context: AgendaContext
@@ -229,7 +231,7 @@ export class Agenda {
       unit.isSteps || kind === 'leasable'
         ? this.#stepRoom(topic)
         : this.#mayHaveSlot(kind, topic)
-          ? this.#context.sizes.limitFor(unit, topic)
+          ? this.#groupLimit(unit, topic)
           : 0
     if (limit === 0) return []
     const weight = this.#context.options.weights[source] ?? 1
@@ -239,6 +241,15 @@ export class Agenda {
       { name: `topic ${topic}`, weight: 1 },
     ]
     return [{ topic, limit, due, branch }]
+  }
+
+  /**
+   * Few of a topic in trouble: a group with a failure runs again one by one, and on SQLite all others wait for it.
+   * Measured beside a flood that fails, with groups of 200: a quiet source waited 64 ms, 10 times as long as alone.
+   */
+  #groupLimit(unit: HandlerUnit, topic: Topic): number {
+    const limit = this.#context.sizes.limitFor(unit, topic)
+    return this.#context.health.isTroubled(topic) ? Math.min(limit, TROUBLED_EVENTS) : limit
   }
 
   /** One slot at a time leases events of a topic: how many there is room for depends on what the other takes. */

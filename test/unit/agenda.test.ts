@@ -72,6 +72,21 @@ describe('the agenda', () => {
     expect(planned()).toEqual(['b'])
   })
 
+  test('takes few events at once of a topic that fails', () => {
+    const { agenda, health, sizes } = open()
+    const { topic } = due('a')
+    sizes.measured(topic, 0.1)
+    for (let group = 0; group < 20; group += 1) sizes.succeeded(topic, 1_000)
+    agenda.add(due('a'))
+    const many = agenda.next(FRESH)?.topics[0]?.limit ?? 0
+
+    for (let run = 0; run < 9; run += 1) health.ran(topic, { durationMs: 0.1, failed: true })
+    const few = agenda.next(FRESH)?.topics[0]?.limit ?? 0
+
+    expect(many).toBeGreaterThan(10)
+    expect(few).toBe(10)
+  })
+
   test('gives the last slot to no topic that fails, hangs or is slow, and to nothing that failed before', () => {
     const { agenda, health, planned } = open({ concurrency: 4 })
     agenda.add(due('a'))

@@ -41,6 +41,8 @@ export async function openPostgres(
   const outside = new pg.Pool({ ...config, max: 2 })
   outside.on('error', () => undefined)
   const pool = new RecordingPool({ ...config, max: 10 })
+  // A store that is closed listens no longer.
+  pool.on('error', () => undefined)
   const store = postgresStore({ pool })
   onTestFinished(async () => {
     await store.close()
