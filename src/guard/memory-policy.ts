@@ -2,7 +2,7 @@ import { HookonceError } from '../errors.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { Entries } from './entries.ts'
 
-/** Somebody may set another policy while the process runs. A look takes one round trip. */
+/** An operator may set another policy while the process runs. A look takes one round trip. */
 const LOOK_MS = 60_000
 
 export interface MemoryPolicyContext {

@@ -92,7 +92,7 @@ redis.call('del', KEYS[1])
 return { 'forgotten' }
 `)
 
-// Through a script, since CONFIG is not for everybody, and is refused by most hosted servers. The key says which node.
+// Through a script: CONFIG needs rights that an application seldom has. The key says which node is asked.
 export const MEMORY_POLICY = script(`
 local info = redis.pcall('info', 'memory')
 if type(info) ~= 'string' then return { 'untold' } end

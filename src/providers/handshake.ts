@@ -114,7 +114,7 @@ export function compileHandshake(
   }
 }
 
-/** A handshake that nobody signs is short: Notion's has a hundred bytes. */
+/** An unsigned handshake is short: Notion's has a hundred bytes. */
 const UNSIGNED_BYTES_MAX = 16_384
 
 /** A larger body is no unsigned handshake, and is not read to find that out. */

@@ -15,7 +15,7 @@ import type { Identification } from './identification.ts'
  */
 export interface IdentityOptions {
   /**
-   * Where the event key is. What nobody signs, a query above all, can be made up: see `sameBytes`. For a
+   * Where the event key is. What is not signed, a query above all, can be made up: see `sameBytes`. For a
    * sender without any id `body` takes the hash of the body, which makes two equal bodies one event.
    */
   readonly key: string | readonly string[]

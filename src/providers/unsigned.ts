@@ -10,7 +10,7 @@ import { defineSource, requireOptions, SOURCE_OPTION_KEYS } from './define-sourc
 import { compileOwnIdentity, IDENTITY_OPTION_KEYS, requireRetryWindow } from './own-identity.ts'
 import type { IdentityOptions } from './own-identity.ts'
 
-/** What a sender says of events that nobody has signed. */
+/** What a sender says of events that are not signed. */
 export interface UnsignedOptions extends SourceOptions, IdentityOptions {
   /** In so many words, so that nobody leaves verification out by leaving something out. */
   readonly verify: 'none'

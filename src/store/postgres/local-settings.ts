@@ -70,7 +70,7 @@ const UNLIMITED = { statement_timeout: '0', lock_timeout: '0' } as const
 const IDLE_LIMIT = { idle_in_transaction_session_timeout: '30s' } as const
 
 /**
- * Sets what differs and nothing else, since not everybody may set all of it. Its rows are what it found. Values
+ * Sets what differs and nothing else, since a role may not set all of it. Its rows are what it found. Values
  * are in hex, whatever `standard_conforming_strings` is.
  */
 function restoreText(before: State, others: Readonly<Record<string, string>> = {}): string {

@@ -15,7 +15,7 @@
 import type { Connection } from '../connection.ts'
 import type { TransactionSettings } from '../transaction.ts'
 
-/** By so much clocks are set without anybody noticing. */
+/** Clocks are set back by this much in ordinary keeping of time. */
 export const TOLERANCE_MS = 1_000
 
 /** A long queue is moved whole. */

@@ -7,7 +7,7 @@
 
 import type { Connection } from '../connection.ts'
 
-/** By so much clocks are set without anybody noticing. */
+/** Clocks are set back by this much in ordinary keeping of time. */
 export const TOLERANCE_MS = 1_000
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
