@@ -14,6 +14,7 @@ export const NOTES: ProviderNotes = {
     'Platform webhooks other than transfers have no event id. They are known by their bytes.',
     'The user and password that can be set for the endpoint are not looked at.',
     'Stricter than Adyen’s library: of an item’s signed values only `merchantReference` may contain a colon, and its references and codes are letters, digits, `-` and `_`. Otherwise one signature would hold for several items, or that of a body for an item.',
+    'A body whose outermost object has more than 1,000 members is refused before its signature is looked at.',
   ],
   key: '`pspReference` + `eventCode` + `success` + `originalReference` within the merchant account; for transfers `type` + `data.id` + `data.sequenceNumber`; else the body',
 }

@@ -14,6 +14,7 @@ export const NOTES: ProviderNotes = {
     'SNS delivers a message for an hour at most. What was published earlier is `quarantined`, kept and not run.',
     'Stricter than AWS’s libraries: exactly three types, no line break outside of `Message`, no `Subject` that is not text, and the chain of the certificate. With line breaks elsewhere, what was signed for a stranger’s topic could be read as a message of yours.',
     'Raw message delivery has no signature and cannot be used.',
+    'A body whose outermost object has more than 1,000 members is refused before its signature is looked at.',
   ],
   exampleOptions: `topicArns: ['arn:aws:sns:eu-central-1:123456789012:orders'],`,
 }

@@ -14,6 +14,7 @@ export const NOTES: ProviderNotes = {
     'For subaccounts the signing key of the primary account works as well (`parent-signature`).',
     'Routes that forward attachments post multipart, which is not read, and are refused. Use `store()` and fetch the message.',
     'It is said not to retry `delivered`.',
+    'A form of more than 1,000 fields is refused before its signature is looked at.',
   ],
   key: '`event-data.id` and the day of its time; for inbound messages `Message-Id`, recipient and content',
   type: '`event-data.event`; `inbound` for routes',

@@ -11,6 +11,7 @@ export const NOTES: ProviderNotes = {
     '`_id` is the id of the message, and many events share it.',
     'No time is signed. A captured request stays good, and its keys are what stops it.',
     'Stricter than Mandrill’s samples: there is one field and no other. With a second one the text of a mail could be read as events. What is no list is kept and not run.',
+    'A form of more than 1,000 fields is refused before its signature is looked at.',
   ],
   key: '`event`, `_id` and `ts` of each, for opens and clicks with link, address and browser; a hash of the content where there is no message',
   type: '`event`; for changes of lists type and action, such as `blacklist.add`',

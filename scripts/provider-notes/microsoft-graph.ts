@@ -12,6 +12,7 @@ export const NOTES: ProviderNotes = {
     'Tokens are believed of the global cloud only. Those of the clouds for governments and for China have other issuers, and are refused.',
     'Some notifications have neither an id nor an etag: presence, lifecycle notifications. A retry of those runs again; read the resource instead of counting.',
     'Graph waits three seconds, ten for a retry, and drops notifications to slow endpoints for good. Answer when stored.',
+    'A body whose outermost object has more than 1,000 members is refused before its signature is looked at.',
   ],
   key: 'the subscription and the notification’s `id`; else what changed and its etag; else each arrival',
   type: '`changeType` or `lifecycleEvent`',

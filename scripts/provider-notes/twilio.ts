@@ -14,6 +14,7 @@ export const NOTES: ProviderNotes = {
     'Statuses may arrive out of order: calls have a `SequenceNumber`, messages have nothing.',
     'Stricter than Twilio’s library: a field whose name does not begin with a letter, a digit or `_` is refused, because the end of a longer URL of yours would look like one; JSON must come with `bodySHA256`, and not by GET. Other writings of one signed URL (`?`, `&&`, `%20` for `+`) are one request.',
     'One auth token signs for all your URLs. Let none of them be the beginning of another, such as `/in` and `/inbox`.',
+    'A form of more than 1,000 fields is refused before its signature is looked at.',
   ],
   key: '`i-twilio-idempotency-token`; without one the SID and a hash of the fields; for Event Streams `id`',
   type: 'what it is about and its status, such as `message.delivered` or `call.completed`; `EventType` or `type` where there is one',
