@@ -81,7 +81,7 @@ class Directory {
   constructor(name: string, node: JsonNode, keyOf: KeyOf) {
     this.#name = name
     this.#node = node
-    // Of two entries with one key the first: which is meant nobody can tell, and each event could have all of them.
+    // Of two entries with one key the first: the sender does not say which it means, and each event could have all of them.
     const add = (key: unknown, text: string) => {
       if (key !== undefined && !this.#entries.has(key))
         this.#entries.set(key, { text, bytes: Buffer.byteLength(text) })

@@ -152,7 +152,7 @@ function withOldQuery(url: string): string {
   return query === '' ? url : `${base}?${stringify(parse(query.slice(1)))}`
 }
 
-/** A GET has no body, and JSON is signed by its hash alone: what is both or neither is nobody's request. */
+/** A GET has no body, and JSON is signed by its hash alone: Twilio sends nothing that is both or neither. */
 function renderSigned(
   { delivery, json }: Reading,
   publicUrl: string,

@@ -1,6 +1,6 @@
 /**
  * Twitch EventSub: `twitch-eventsub-message-signature: sha256=<hex>` over the message's id, its time and
- * the body, with nothing between. A body may hold what somebody wrote in a chat, a time for instance: were
+ * the body, with nothing between. A body may hold what a viewer wrote in a chat, a time for instance: were
  * the id to end there, the rest would be another body. So an id has the shape of one, which no time has.
  *
  * The headers that name the kind of message and the subscription are not signed. Nothing is read from

@@ -88,7 +88,7 @@ function findContentHash(
 const ALWAYS_WITHHELD: readonly string[] = ['authorization', 'proxy-authorization', 'cookie']
 
 /**
- * The headers as they are kept: nobody who reads the database learns a token that opens the door. Equal ones are
+ * The headers as they are kept: a reader of the database learns no token that opens the door. Equal ones are
  * one object.
  */
 function keepHeaders(
