@@ -101,7 +101,7 @@ export default tseslint.config(
   },
 
   {
-    files: ['src/verify/**', 'src/providers/**'],
+    files: ['src/verify/**', 'src/body/**', 'src/providers/**'],
     rules: {
       // A digest compared with === tells a forger, by the time it takes, how many of its bytes were right.
       'no-restricted-syntax': [

@@ -1,5 +1,5 @@
 /**
- * Writes the lists of providers: `src/providers/vendors.ts` and `src/testing/fixtures/index.ts`. One
+ * Writes the lists of providers: `src/providers/vendors/index.ts` and `src/testing/fixtures/index.ts`. One
  * file for each provider is all there is to write; this finds them.
  *
  *     npx tsx scripts/generate-provider-indexes.ts [--check]
@@ -20,11 +20,11 @@ export interface GeneratedFile {
 
 /** What the two lists should say. */
 export function generateIndexes(root = ROOT): readonly GeneratedFile[] {
-  const vendors = listFiles(root, 'src/providers').filter((name) => declares(root, name))
+  const vendors = listFiles(root, 'src/providers/vendors').filter((name) => declares(root, name))
   const fixtures = listFiles(root, 'src/testing/fixtures').filter((name) => name !== 'index')
   return [
     {
-      file: 'src/providers/vendors.ts',
+      file: 'src/providers/vendors/index.ts',
       text: `/** Every provider. Written by scripts/generate-provider-indexes.ts. */\n\n${vendors
         .map((name) => `export * from './${name}.ts'\n`)
         .join('')}`,
@@ -59,8 +59,8 @@ function listFiles(root: string, folder: string): readonly string[] {
 }
 
 function declares(root: string, name: string): boolean {
-  const text = fs.readFileSync(path.join(root, 'src/providers', `${name}.ts`), 'utf8')
-  return name !== 'define-provider' && /^export const \w+: Provider</m.test(text)
+  const text = fs.readFileSync(path.join(root, 'src/providers/vendors', `${name}.ts`), 'utf8')
+  return /^export const \w+: Provider</m.test(text)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -5,204 +5,175 @@
  * @module
  */
 
-/** A part of the source tree: a folder, or files that belong together. */
+/** A folder of the source tree, or a file in its root. */
 export interface ImportRule {
   readonly part: string
-  /** Folders (ending in `/`) and files, from `src/`. The longest that matches a file decides its part. */
-  readonly paths: readonly string[]
-  /** Names of parts, or single files of a part. Its own files are always allowed. */
+  /** A folder (ending in `/`) or a file, from `src/`. The longest that matches a file decides its part. */
+  readonly path: string
+  /** Names of parts, whole. Its own files are always allowed. */
   readonly mayImport: readonly string[]
-  /** The same, for `import type` only. */
-  readonly mayImportTypesOf?: readonly string[]
   readonly because: string
 }
 
-const LEAVES = ['model', 'errors']
+const LEAVES = ['errors', 'options', 'model']
+const PHASE_BECAUSE =
+  'A phase knows the contract and no engine, and never another phase: they meet in the store.'
+const STORE_BECAUSE =
+  'A store knows the contract and no phase, and never another store: each must stand alone.'
 
 export const IMPORT_RULES: readonly ImportRule[] = [
   {
-    part: 'model',
-    paths: ['model/'],
-    mayImport: [],
-    because: 'The nouns are what everything else is written in, so they lean on nothing of ours.',
-  },
-  {
     part: 'errors',
-    paths: ['errors.ts', 'did-you-mean.ts'],
+    path: 'errors.ts',
     mayImport: [],
     because: 'Every part throws these errors, so they lean on nothing of ours.',
   },
   {
-    part: 'telemetry',
-    paths: ['telemetry/'],
-    mayImport: LEAVES,
-    because: 'Telemetry is told what happened; it does not know who tells it.',
+    part: 'options',
+    path: 'options/',
+    mayImport: ['errors'],
+    because: 'Options are checked everywhere, so the checks know no option.',
   },
   {
-    part: 'ordering',
-    paths: ['ordering/'],
+    part: 'model',
+    path: 'model/',
+    mayImport: ['errors', 'options'],
+    because: 'The nouns and the rules that several phases share are what everything is written in.',
+  },
+  {
+    part: 'flow',
+    path: 'flow/',
+    mayImport: ['errors'],
+    because: 'Waiting, limiting and interrupting are the same for events, messages and deliveries.',
+  },
+  {
+    part: 'telemetry',
+    path: 'telemetry/',
     mayImport: LEAVES,
-    because: 'Ordering rules are pure; a store enforces them and a phase asks for them.',
+    because: 'Telemetry is told what happened; it does not know which part tells it.',
+  },
+  {
+    part: 'body',
+    path: 'body/',
+    mayImport: LEAVES,
+    because: 'Reading JSON and forms knows bytes, and no signature.',
   },
   {
     part: 'verify',
-    paths: ['verify/'],
-    mayImport: LEAVES,
+    path: 'verify/',
+    mayImport: ['body', ...LEAVES],
     because:
       'A signature algorithm knows bytes and keys, and has never heard of a vendor or a store.',
   },
   {
     part: 'providers',
-    paths: ['providers/'],
-    mayImport: ['verify', ...LEAVES],
+    path: 'providers/',
+    mayImport: ['verify', 'body', ...LEAVES],
     because:
       'A provider is data about a sender on top of the algorithms; storing and running is not its business.',
   },
   {
     part: 'types',
-    paths: ['types/'],
+    path: 'types/',
     mayImport: LEAVES,
     because:
-      'An entry with the types of a package from outside stands alone, so that nobody else needs the package.',
+      'An entry with the types of a package from outside stands alone, so that no other entry needs the package.',
   },
   {
     part: 'contract',
-    paths: [
-      'store/contract.ts',
-      'store/steps-contract.ts',
-      'store/outbox-contract.ts',
-      'store/claimed-event.ts',
-      'store/numbered-draft.ts',
-      'store/lent-transaction.ts',
-      'store/nested-control.ts',
-      'store/savepoints.ts',
-      'store/contention.ts',
-      'store/group-hazard.ts',
-      'store/loop-breaks.ts',
-      'store/step-result.ts',
-      'store/summarize-look.ts',
-      'store/transaction-control.ts',
-    ],
-    mayImport: ['ordering', ...LEAVES],
+    path: 'store/contract/',
+    mayImport: LEAVES,
     because: 'The contract is what phases and stores agree on, so it can know neither side.',
   },
   {
+    part: 'shared',
+    path: 'store/shared/',
+    mayImport: ['contract', ...LEAVES],
+    because: 'What both stores do alike knows neither of them.',
+  },
+  {
     part: 'postgres',
-    paths: ['store/postgres/'],
-    mayImport: ['contract', 'ordering', ...LEAVES],
-    because:
-      'A store knows the contract and no phase, and never another store: each must stand alone.',
+    path: 'store/postgres/',
+    mayImport: ['contract', 'shared', 'flow', ...LEAVES],
+    because: STORE_BECAUSE,
   },
   {
     part: 'sqlite',
-    paths: ['store/sqlite/'],
-    mayImport: ['contract', 'ordering', ...LEAVES],
-    because:
-      'A store knows the contract and no phase, and never another store: each must stand alone.',
+    path: 'store/sqlite/',
+    mayImport: ['contract', 'shared', 'flow', ...LEAVES],
+    because: STORE_BECAUSE,
   },
   {
     part: 'receive',
-    paths: ['receive/'],
-    mayImport: ['contract', 'ordering', 'telemetry', ...LEAVES],
-    because:
-      'A phase knows the contract and no engine, and never another phase: they meet in the store.',
+    path: 'receive/',
+    mayImport: ['contract', 'telemetry', 'flow', ...LEAVES],
+    because: PHASE_BECAUSE,
   },
   {
     part: 'work',
-    paths: ['work/'],
-    mayImport: ['contract', 'ordering', 'telemetry', ...LEAVES],
-    because:
-      'A phase knows the contract and no engine, and never another phase: they meet in the store.',
+    path: 'work/',
+    mayImport: ['contract', 'telemetry', 'flow', ...LEAVES],
+    because: PHASE_BECAUSE,
   },
   {
     part: 'outbox',
-    paths: ['outbox/'],
-    mayImport: [
-      'contract',
-      'telemetry',
-      'egress',
-      // A destination fails and is tried again by the words and the rules of a handler, and an idle relay
-      // waits like an idle worker, and says goodbye like one.
-      'work/at-most.ts',
-      'work/retry-policy.ts',
-      'work/verdicts.ts',
-      'work/wake-up.ts',
-      ...LEAVES,
-    ],
+    path: 'outbox/',
+    mayImport: ['contract', 'telemetry', 'flow', 'egress', ...LEAVES],
+    because: `${PHASE_BECAUSE} What it sends over HTTP leaves through egress.`,
+  },
+  {
+    part: 'egress',
+    path: 'egress/',
+    mayImport: LEAVES,
     because:
-      'A phase knows the contract and no engine, and never another phase: they meet in the store. What it sends over HTTP leaves through egress.',
+      'What leaves knows addresses, names and sockets, and nothing of messages: every sender goes through it.',
   },
   {
     part: 'admin',
-    paths: ['admin/'],
+    path: 'admin/',
     mayImport: ['contract', 'telemetry', ...LEAVES],
-    because: 'An operator acts through the contract, like everybody else, and never around it.',
+    because: 'An operator acts through the contract, like every other part, and never around it.',
   },
   {
     part: 'http',
-    paths: ['http/'],
+    path: 'http/',
     mayImport: ['receive', ...LEAVES],
-    mayImportTypesOf: ['inbox'],
     because:
       'An HTTP adapter turns a request into a delivery and an acknowledgement into a response; of the inbox it needs only the interface in http/receiving-inbox.ts.',
   },
   {
+    part: 'frameworks',
+    path: 'http/frameworks/',
+    mayImport: ['http', 'receive', ...LEAVES],
+    because: 'A framework is the choice of the user, so only its own entry knows it.',
+  },
+  {
     part: 'inbox',
-    paths: [
-      'inbox.ts',
-      'inbox-options.ts',
-      'inbox-handlers.ts',
-      'handler-types.ts',
-      'receive-context.ts',
-    ],
+    path: 'inbox/',
     mayImport: [
       'receive',
       'work',
       'outbox',
       'admin',
+      'http',
       'contract',
-      'ordering',
       'telemetry',
-      // `inbox.fetch` and `inbox.node` are these two. They see the inbox through the interface in
-      // http/receiving-inbox.ts, so the arrow points one way only.
-      'http/fetch.ts',
-      'http/node.ts',
-      'http/receiving-inbox.ts',
+      'flow',
       ...LEAVES,
     ],
     because:
-      'The inbox puts the phases together; a store and the sources are handed to it, so that it works with any of them. Of http it takes fetch.ts and node.ts only, because a framework is the choice of the user.',
-  },
-  {
-    part: 'egress',
-    paths: ['egress/'],
-    mayImport: LEAVES,
-    because:
-      'What leaves knows addresses, names and sockets, and nothing of messages: whoever sends goes through it, so it leans on nobody.',
+      'The inbox puts the phases together; a store and the sources are handed to it, so that it works with any of them.',
   },
   {
     part: 'guard',
-    paths: ['guard/'],
-    mayImport: [
-      'receive',
-      'telemetry',
-      // What makes a middleware of the door. A framework is the choice of the user, as with the inbox.
-      'http/answer-node.ts',
-      'http/parsed-by.ts',
-      'http/receiving-inbox.ts',
-      // An event has the same envelope and the same idempotency keys, so that moving to an inbox
-      // changes neither the work nor what the other side has seen.
-      'work/envelope.ts',
-      'work/idempotency-key.ts',
-      ...LEAVES,
-    ],
-    mayImportTypesOf: ['inbox'],
+    path: 'guard/',
+    mayImport: ['receive', 'telemetry', 'http', ...LEAVES],
     because:
-      'The guard is an entry of its own for those without a SQL database: it takes the door of the inbox and what a handler is given, and never a store, a worker or the inbox.',
+      'The guard is an entry of its own for those without a SQL database: it admits as the inbox does, and never loads a store, a worker or the inbox.',
   },
   {
     part: 'index',
-    paths: ['index.ts'],
+    path: 'index.ts',
     mayImport: [
       'inbox',
       'receive',
@@ -211,7 +182,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'admin',
       'telemetry',
       'contract',
-      'http/receiving-inbox.ts',
+      'http',
       ...LEAVES,
     ],
     because:
@@ -219,8 +190,8 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     part: 'testing',
-    paths: ['testing/'],
-    mayImport: ['inbox', 'providers', 'verify', 'contract', ...LEAVES],
+    path: 'testing/',
+    mayImport: ['inbox', 'providers', 'verify', 'body', 'contract', ...LEAVES],
     because: 'The test kit uses what a user has: it must not reach into a phase or a store.',
   },
 ]

@@ -9,8 +9,6 @@
  * @module
  */
 
-import { didYouMean } from './did-you-mean.ts'
-
 /** Every code there is. */
 export const ERROR_CODES = [
   'OPTION_INVALID',
@@ -215,41 +213,6 @@ export class DestinationBlockedError extends HookonceError {
     this.host = host
     this.reason = reason
   }
-}
-
-/** Options have a known set of names; a misspelt one must not be a silent default, nor what is no object of options. */
-export function rejectUnknownKeys(path: string, given: unknown, known: readonly string[]): void {
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw new OptionInvalidError(path, `an object with any of ${known.join(', ')}`, given)
-  for (const key of Object.keys(given)) {
-    if (known.includes(key)) continue
-    // A name is a few plain characters; what was passed by mistake may be anything.
-    const name = key.slice(0, 60).replace(/[^\x20-\x7e]/g, '?')
-    const message = `${path}: unknown option "${name}"${didYouMean(key, known)} There are: ${known.join(', ')}`
-    throw new OptionInvalidError(`${path}.${key}`, { message })
-  }
-}
-
-/** The longest time-out that is taken. Node's timers end at 24 days: one that is set to more fires at once. */
-export const HOUR_MS = 3_600_000
-
-export function requireInteger(
-  option: string,
-  value: unknown,
-  { min, max = Number.MAX_SAFE_INTEGER }: { min: number; max?: number },
-): asserts value is number {
-  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) return
-  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`
-  throw new OptionInvalidError(option, `a whole number ${range}`, value)
-}
-
-export function requireOneOf(option: string, value: unknown, allowed: readonly unknown[]): void {
-  if (allowed.includes(value)) return
-  throw new OptionInvalidError(
-    option,
-    `one of ${allowed.map((v) => JSON.stringify(v)).join(', ')}`,
-    value,
-  )
 }
 
 /**

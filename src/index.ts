@@ -4,10 +4,11 @@
  * @module
  */
 
-export { createInbox } from './inbox.ts'
-export type { Inbox } from './inbox.ts'
-export type { InboxOptions } from './inbox-options.ts'
-export type { HandlerFunction, SourceMap, StepHandlerFunction } from './handler-types.ts'
+export { createInbox } from './inbox/inbox.ts'
+export type { Inbox } from './inbox/inbox.ts'
+export type { InboxOptions } from './inbox/options.ts'
+export type { HandlerFunction, StepHandlerFunction } from './inbox/handler-types.ts'
+export type { SourceMap } from './model/event-types.ts'
 export type { Operator, StepDecision } from './admin/operator.ts'
 export {
   CommitUnknownError,
@@ -75,8 +76,8 @@ export type { HttpDestinationOptions } from './outbox/http-destination.ts'
 export type { CheckMessage, DestinationOptions, RelayOptions } from './outbox/options.ts'
 export type { StepKind, StepRecord, StepState } from './model/step.ts'
 export type { ReceiveOptions } from './receive/options.ts'
-export type { Store } from './store/contract.ts'
-export type { OutboxStore, PausedDestination } from './store/outbox-contract.ts'
+export type { Store } from './store/contract/store.ts'
+export type { OutboxStore, PausedDestination } from './store/contract/messages.ts'
 export type { AnyHappeningListener, HappeningListener } from './telemetry/emitter.ts'
 export type { HappeningName, Happenings } from './telemetry/happenings.ts'
 export { consoleLogger } from './telemetry/logger.ts'
@@ -84,8 +85,8 @@ export type { LogFields, Logger, LogLevel } from './telemetry/logger.ts'
 export type { HandlerContext } from './work/handler-context.ts'
 export type { HandlerOptions, StepHandlerOptions } from './work/handlers.ts'
 export type { WorkerOptions } from './work/options.ts'
-export type { RetryOptions } from './work/retry-policy.ts'
-export type { StandardSchema } from './work/standard-schema.ts'
+export type { RetryOptions } from './model/retry-policy.ts'
+export type { StandardSchema } from './model/standard-schema.ts'
 export type {
   CallOptions,
   Reconcile,
@@ -94,5 +95,5 @@ export type {
   StepContext,
   StepTxContext,
   UncertainStep,
-} from './work/step-context.ts'
-export { notDone, permanent, retryAfter, skip } from './work/verdicts.ts'
+} from './work/steps/step-context.ts'
+export { notDone, permanent, retryAfter, skip } from './model/verdicts.ts'

@@ -3,7 +3,7 @@ import type { PostgresTx } from '../../src/store/postgres/index.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { SqliteTx } from '../../src/store/sqlite/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
-import type { Store } from '../../src/store/contract.ts'
+import type { Store } from '../../src/store/contract/store.ts'
 import type { ReceiveConfig } from './receive-config.ts'
 
 export interface OpenedStore {

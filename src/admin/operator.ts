@@ -8,9 +8,9 @@ import type { EventId } from '../model/event.ts'
 import type { MessageId, MessageRecord } from '../model/message.ts'
 import type { EventRecord } from '../model/outcome.ts'
 import type { StepRecord } from '../model/step.ts'
-import type { Store } from '../store/contract.ts'
-import type { MessageQuery, PausedDestination } from '../store/outbox-contract.ts'
-import { stringifyStepResult } from '../store/step-result.ts'
+import type { Store } from '../store/contract/store.ts'
+import type { MessageQuery, PausedDestination } from '../store/contract/messages.ts'
+import { stringifyStepResult } from '../store/contract/step-result.ts'
 import {
   LIST_LIMIT,
   requireDecision,

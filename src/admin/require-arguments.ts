@@ -5,10 +5,13 @@
  * @module
  */
 
-import { OptionInvalidError, rejectUnknownKeys, requireInteger, requireOneOf } from '../errors.ts'
+import { OptionInvalidError } from '../errors.ts'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
+import { requireInteger } from '../options/require-integer.ts'
+import { requireOneOf } from '../options/require-one-of.ts'
 import { isDestinationName } from '../model/destination-name.ts'
 import { MESSAGE_STATES } from '../model/message-state.ts'
-import type { MessageQuery } from '../store/outbox-contract.ts'
+import type { MessageQuery } from '../store/contract/messages.ts'
 
 /** How many are listed where nothing else was asked for. */
 export const LIST_LIMIT = 100

@@ -1,4 +1,6 @@
-import { OptionInvalidError, rejectUnknownKeys, requireInteger } from '../errors.ts'
+import { OptionInvalidError } from '../errors.ts'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
+import { requireInteger } from '../options/require-integer.ts'
 import { parseAllowList } from './allow-list.ts'
 import type { AllowList } from './allow-list.ts'
 import type { ResolveAll } from './guarded-agent.ts'

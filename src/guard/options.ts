@@ -1,11 +1,8 @@
-import {
-  OptionInvalidError,
-  rejectUnknownKeys,
-  requireInteger,
-  requireOneOf,
-  RetentionTooShortError,
-} from '../errors.ts'
-import type { SourceMap } from '../handler-types.ts'
+import { OptionInvalidError, RetentionTooShortError } from '../errors.ts'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
+import { requireInteger } from '../options/require-integer.ts'
+import { requireOneOf } from '../options/require-one-of.ts'
+import type { SourceMap } from '../model/event-types.ts'
 import { isSourceName } from '../model/source-name.ts'
 import { resolveReceiveOptions } from '../receive/options.ts'
 import type { ReceiveOptions, ResolvedReceiveOptions } from '../receive/options.ts'

@@ -17,7 +17,7 @@
 import { randomUUID } from 'node:crypto'
 import { asError, StoreUnavailableError } from '../errors.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
-import { deriveIdempotencyKey } from '../work/idempotency-key.ts'
+import { deriveIdempotencyKey } from '../model/idempotency-key.ts'
 import type { Entries, Held, Mark } from './entries.ts'
 import type { Entry } from './entry.ts'
 import { readResult, writeResult } from './kept-result.ts'

@@ -14,8 +14,8 @@
 
 import type { Readable } from 'node:stream'
 import type { ByteBudget } from '../receive/byte-budget.ts'
-import { Patience } from '../receive/patience.ts'
-import type { Waiting } from '../receive/patience.ts'
+import { Patience } from '../receive/deadlines.ts'
+import type { Waiting } from '../receive/deadlines.ts'
 
 /** What became of a body. */
 export type BodyRead =

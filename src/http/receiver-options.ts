@@ -1,4 +1,6 @@
-import { HOUR_MS, OptionInvalidError, rejectUnknownKeys, requireInteger } from '../errors.ts'
+import { OptionInvalidError } from '../errors.ts'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
+import { HOUR_MS, requireInteger } from '../options/require-integer.ts'
 
 /** How a receiver listens. Sizes and times of bodies are the inbox's own (`receive.bodyBytesMax`, `receive.bodyTimeoutMs`). */
 export interface ReceiverOptions {

@@ -2,7 +2,7 @@
  * The states of an event and the permitted transitions, as data.
  *
  * The SQL checks of the stores, the diagram in `docs/lifecycle.md` and the contract suite are
- * compared with this table by `test/event-state.test.ts`.
+ * compared with this table by `test/model/event-state.test.ts`.
  *
  * @module
  */

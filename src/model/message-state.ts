@@ -2,7 +2,7 @@
  * The states of a message and the permitted transitions, as data.
  *
  * The SQL checks of the stores and the table in `docs/lifecycle.md` are compared with it by
- * `test/message-state.test.ts`.
+ * `test/model/message-state.test.ts`.
  *
  * @module
  */

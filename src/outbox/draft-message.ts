@@ -5,8 +5,10 @@
  * @module
  */
 
-import { didYouMean } from '../did-you-mean.ts'
-import { HookonceError, OptionInvalidError, rejectUnknownKeys, requireInteger } from '../errors.ts'
+import { didYouMean } from '../options/did-you-mean.ts'
+import { HookonceError, OptionInvalidError } from '../errors.ts'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
+import { requireInteger } from '../options/require-integer.ts'
 import type { MessageDraft, SendOptions } from '../model/message.ts'
 
 export interface MessageInput {

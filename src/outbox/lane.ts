@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { ClaimedMessage, MessageSettlement } from '../store/outbox-contract.ts'
+import type { ClaimedMessage, MessageSettlement } from '../store/contract/messages.ts'
 import { attemptMessage } from './attempt.ts'
 import type { AttemptEnd } from './attempt.ts'
 import { Breaker } from './breaker.ts'

@@ -1,7 +1,10 @@
-import { OptionInvalidError, rejectUnknownKeys, requireInteger, requireOneOf } from '../errors.ts'
+import { OptionInvalidError } from '../errors.ts'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
+import { requireInteger } from '../options/require-integer.ts'
+import { requireOneOf } from '../options/require-one-of.ts'
 import type { Message } from '../model/message.ts'
-import { resolveRetryPolicy } from '../work/retry-policy.ts'
-import type { RetryOptions, RetryPolicy } from '../work/retry-policy.ts'
+import { resolveRetryPolicy } from '../model/retry-policy.ts'
+import type { RetryOptions, RetryPolicy } from '../model/retry-policy.ts'
 
 /** How messages are sent to one destination. Every duration is in milliseconds and says so. */
 export interface DestinationOptions {

@@ -1,4 +1,4 @@
-import type { ClaimedMessage, MessageSettlement } from '../store/outbox-contract.ts'
+import type { ClaimedMessage, MessageSettlement } from '../store/contract/messages.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { AttemptEnd } from './attempt.ts'
 

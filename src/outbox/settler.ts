@@ -13,7 +13,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asError, HookonceError } from '../errors.ts'
-import type { MessageSettlement, OutboxStore } from '../store/outbox-contract.ts'
+import type { MessageSettlement, OutboxStore } from '../store/contract/messages.ts'
 
 export interface Settling {
   readonly settlement: MessageSettlement

@@ -10,7 +10,7 @@
  * @module
  */
 
-import type { JsonNode } from '../verify/json-node.ts'
+import type { JsonNode } from '../body/json-node.ts'
 
 /** Beside several events, for each of them. */
 export const BESIDE_BYTES_MAX = 1_024

@@ -20,7 +20,8 @@
  * @module
  */
 
-import { HookonceError, OptionInvalidError, requireOneOf } from '../errors.ts'
+import { HookonceError, OptionInvalidError } from '../errors.ts'
+import { requireOneOf } from '../options/require-one-of.ts'
 import type {
   AnyEvents,
   EventMap,
@@ -31,7 +32,7 @@ import type {
   SuccessAnswer,
   Verdict,
 } from '../model/source.ts'
-import { ClaimedJson } from '../verify/claimed-json.ts'
+import { ClaimedJson } from '../body/claimed-json.ts'
 import {
   defineSource,
   requireOptions,

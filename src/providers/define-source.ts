@@ -5,7 +5,10 @@
  * @module
  */
 
-import { OptionInvalidError, rejectUnknownKeys, requireInteger, requireOneOf } from '../errors.ts'
+import { OptionInvalidError } from '../errors.ts'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
+import { requireInteger } from '../options/require-integer.ts'
+import { requireOneOf } from '../options/require-one-of.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type {
   EventMap,

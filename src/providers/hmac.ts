@@ -4,7 +4,8 @@
  * @module
  */
 
-import { OptionInvalidError, requireOneOf } from '../errors.ts'
+import { OptionInvalidError } from '../errors.ts'
+import { requireOneOf } from '../options/require-one-of.ts'
 import type {
   AnyEvents,
   EventMap,
@@ -13,7 +14,7 @@ import type {
   SourceOptions,
 } from '../model/source.ts'
 import type { SignatureEncoding } from '../verify/decode.ts'
-import { isHeaderName } from '../verify/header-name.ts'
+import { isHeaderName } from '../model/header-name.ts'
 import { hmacSigner } from '../verify/hmac.ts'
 import type { HmacAlgorithm } from '../verify/hmac.ts'
 import { resolveSecrets } from '../verify/secrets.ts'

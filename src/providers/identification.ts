@@ -12,12 +12,12 @@ import type {
   IdentifiedEvent,
   IdentifyLimits,
 } from '../model/source.ts'
-import { JsonBody } from '../verify/json-body.ts'
-import { findJsonPattern, Reading } from '../verify/json-path.ts'
-import { EVERY } from '../verify/json-tokens.ts'
-import type { JsonPattern } from '../verify/json-tokens.ts'
-import { compilePlace } from '../verify/place.ts'
-import type { CompiledPlace, Place } from '../verify/place.ts'
+import { JsonBody } from '../body/json-body.ts'
+import { findJsonPattern, Reading } from '../body/json-path.ts'
+import { EVERY } from '../body/json-tokens.ts'
+import type { JsonPattern } from '../body/json-tokens.ts'
+import { compilePlace } from '../body/place.ts'
+import type { CompiledPlace, Place } from '../body/place.ts'
 import { occurredAtText } from './occurred-at.ts'
 import { UNKNOWN_TYPE } from './unknown-type.ts'
 

@@ -1,5 +1,5 @@
-import { compileLocator } from '../verify/json-path.ts'
-import type { Reading } from '../verify/json-path.ts'
+import { compileLocator } from '../body/json-path.ts'
+import type { Reading } from '../body/json-path.ts'
 import { findIsoMs } from '../verify/timestamp.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Reading } from '../verify/json-path.ts'
+import type { Reading } from '../body/json-path.ts'
 
 /** The same, found once for each event, for what its key, its type and its content are all read from. */
 export function oncePerReading<Found>(

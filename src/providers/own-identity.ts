@@ -5,7 +5,7 @@
  */
 
 import { OptionInvalidError } from '../errors.ts'
-import { compileLocators } from '../verify/json-path.ts'
+import { compileLocators } from '../body/json-path.ts'
 import { compileIdentification } from './identification.ts'
 import type { Identification } from './identification.ts'
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { requireOneOf } from '../errors.ts'
+import { requireOneOf } from '../options/require-one-of.ts'
 import type { AnyEvents, EventMap, Source, SourceOptions } from '../model/source.ts'
 import { defineSource, requireOptions, SOURCE_OPTION_KEYS } from './define-source.ts'
 import { compileOwnIdentity, IDENTITY_OPTION_KEYS, requireRetryWindow } from './own-identity.ts'

@@ -10,7 +10,7 @@
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { EventId, Recorded } from '../model/event.ts'
 import type { SuccessAnswer } from '../model/source.ts'
-import type { OutcomeView, Store } from '../store/contract.ts'
+import type { OutcomeView, Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import { failed, processed, stored, unavailable } from './acknowledge.ts'
 

@@ -13,11 +13,11 @@
 
 import { CommitUnknownError, StoreRejectedError, StoreUnavailableError } from '../errors.ts'
 import type { EventDraft, Recorded } from '../model/event.ts'
-import type { Store } from '../store/contract.ts'
+import type { Store } from '../store/contract/store.ts'
 import { collapse } from './collapse.ts'
 import type { Bundle } from './collapse.ts'
-import { Patience } from './patience.ts'
-import type { Waiting } from './patience.ts'
+import { Patience } from './deadlines.ts'
+import type { Waiting } from './deadlines.ts'
 
 export type RecordingStore = Pick<
   Store<unknown>,

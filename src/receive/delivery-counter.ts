@@ -1,5 +1,5 @@
 import type { EventId } from '../model/event.ts'
-import type { DeliveryCount, Store } from '../store/contract.ts'
+import type { DeliveryCount, Store } from '../store/contract/store.ts'
 
 /**
  * Counts deliveries per event and writes the counts once a second, after the answers have left.

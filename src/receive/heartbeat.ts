@@ -1,6 +1,6 @@
 import { asError } from '../errors.ts'
 import type { EventId } from '../model/event.ts'
-import type { Store } from '../store/contract.ts'
+import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { CommittedKeys } from './committed-keys.ts'
 import type { HistoryWatch } from './history-watch.ts'

@@ -1,5 +1,5 @@
 import type { EventId } from '../model/event.ts'
-import type { Beat, HistoryPoint, Store } from '../store/contract.ts'
+import type { Beat, HistoryPoint, Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 
 export interface HistoryWatchContext {

@@ -1,4 +1,6 @@
-import { HOUR_MS, OptionInvalidError, rejectUnknownKeys, requireInteger } from '../errors.ts'
+import { OptionInvalidError } from '../errors.ts'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
+import { HOUR_MS, requireInteger } from '../options/require-integer.ts'
 
 /** What the door lets in, and how long it waits. */
 export interface ReceiveOptions {

@@ -1,4 +1,4 @@
-import type { Store } from '../store/contract.ts'
+import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { CommittedKeys } from './committed-keys.ts'
 import { Heartbeat } from './heartbeat.ts'

@@ -1,6 +1,6 @@
 import { asError, StoreRejectedError } from '../errors.ts'
 import type { EventDraft } from '../model/event.ts'
-import type { Store } from '../store/contract.ts'
+import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { StoreHealth } from './store-health.ts'
 

@@ -9,8 +9,9 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { didYouMean } from '../did-you-mean.ts'
-import { OptionInvalidError, rejectUnknownKeys } from '../errors.ts'
+import { didYouMean } from '../options/did-you-mean.ts'
+import { OptionInvalidError } from '../errors.ts'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { HmacOptions, ProviderDefinition } from '../providers/index.ts'
 import type { Credentials, DeliveryDraft, FixtureContent, ProviderFixture } from './fixture.ts'

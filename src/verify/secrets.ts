@@ -12,7 +12,8 @@
 
 import { createSecretKey } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { HookonceError, OptionInvalidError, rejectUnknownKeys } from '../errors.ts'
+import { HookonceError, OptionInvalidError } from '../errors.ts'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import { decodeBase64, decodeHex } from './decode.ts'
 
 /** A signing secret, or a secret with a name and an end. */

@@ -24,10 +24,10 @@ import { OptionInvalidError } from '../errors.ts'
 import { findHeader } from '../model/delivery.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { VerdictReason } from '../model/source.ts'
-import { renderSortedForm } from './form-body.ts'
-import { isHeaderName } from './header-name.ts'
-import { compileLocator, UnverifiedReading } from './json-path.ts'
-import type { Locator, Reading } from './json-path.ts'
+import { renderSortedForm } from '../body/form-body.ts'
+import { isHeaderName } from '../model/header-name.ts'
+import { compileLocator, UnverifiedReading } from '../body/json-path.ts'
+import type { Locator, Reading } from '../body/json-path.ts'
 
 /** Bytes as they are; text stands for one byte for each character. */
 export type SignedPart = string | Uint8Array

@@ -12,13 +12,13 @@
  */
 
 import type { Topic } from '../model/topic.ts'
-import type { DueKind, DueTopic, Look, LookRequest, TopicShare } from '../store/contract.ts'
+import type { DueKind, DueTopic, Look, LookRequest, TopicShare } from '../store/contract/store.ts'
 import { listKinds } from './claim-order.ts'
 import { DueTopics } from './due-topics.ts'
 import type { OwnTopic } from './due-topics.ts'
 import { FairOrder } from './fair-order.ts'
 import type { Branch } from './fair-order.ts'
-import type { GroupSizes } from './group-sizes.ts'
+import type { GroupSizes } from './group/group-sizes.ts'
 import type { HandlerRegistry, HandlerUnit } from './handlers.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import type { TopicHealth } from './topic-health.ts'

@@ -7,15 +7,18 @@
  * @module
  */
 
-import { OptionInvalidError, rejectUnknownKeys, requireInteger, requireOneOf } from '../errors.ts'
+import { OptionInvalidError } from '../errors.ts'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
+import { requireInteger } from '../options/require-integer.ts'
+import { requireOneOf } from '../options/require-one-of.ts'
 import type { WebhookEvent } from '../model/event.ts'
-import type { HandledPattern } from '../store/contract.ts'
+import type { HandledPattern } from '../store/contract/store.ts'
 import { WEIGHT_MAX } from './options.ts'
-import type { Reconcile } from './step-context.ts'
-import { requireSource } from './require-source.ts'
-import { resolveRetryPolicy } from './retry-policy.ts'
-import type { RetryOptions, RetryPolicy } from './retry-policy.ts'
-import type { StandardSchema } from './standard-schema.ts'
+import type { Reconcile } from './steps/step-context.ts'
+import { requireSource } from '../model/require-source.ts'
+import { resolveRetryPolicy } from '../model/retry-policy.ts'
+import type { RetryOptions, RetryPolicy } from '../model/retry-policy.ts'
+import type { StandardSchema } from '../model/standard-schema.ts'
 import { createMatcher } from './type-matcher.ts'
 
 /** How a handler of `on` runs. */

@@ -1,4 +1,4 @@
-import type { Store } from '../store/contract.ts'
+import type { Store } from '../store/contract/store.ts'
 
 const DEBOUNCE_MS = 50
 

@@ -1,4 +1,5 @@
-import { HOUR_MS, rejectUnknownKeys, requireInteger } from '../errors.ts'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
+import { HOUR_MS, requireInteger } from '../options/require-integer.ts'
 
 /** How this process runs events. Every duration is in milliseconds and says so. */
 export interface WorkerOptions {

@@ -9,8 +9,8 @@
  */
 
 import type { MessageDraft, SendOptions } from '../model/message.ts'
-import type { ClaimedEvent } from '../store/contract.ts'
-import { deriveIdempotencyKey } from './idempotency-key.ts'
+import type { ClaimedEvent } from '../store/contract/store.ts'
+import { deriveIdempotencyKey } from '../model/idempotency-key.ts'
 
 /** What a handler needs of the outbox. */
 export interface HandlerOutbox<Tx> {

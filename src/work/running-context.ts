@@ -10,11 +10,11 @@
 
 import { HookonceError } from '../errors.ts'
 import type { SendOptions } from '../model/message.ts'
-import type { ClaimedEvent } from '../store/contract.ts'
+import type { ClaimedEvent } from '../store/contract/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { HandlerContext } from './handler-context.ts'
 import type { Handler } from './handlers.ts'
-import { deriveIdempotencyKey } from './idempotency-key.ts'
+import { deriveIdempotencyKey } from '../model/idempotency-key.ts'
 import { Outgoing } from './outgoing.ts'
 import type { HandlerOutbox } from './outgoing.ts'
 

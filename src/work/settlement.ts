@@ -1,10 +1,10 @@
 import type { FailedAttempt, Settlement } from '../model/outcome.ts'
-import type { ClaimedEvent } from '../store/contract.ts'
+import type { ClaimedEvent } from '../store/contract/store.ts'
 import { describeCauses, describeMessage, describeStack } from '../telemetry/describe-error.ts'
 import type { HandlerUnit } from './handlers.ts'
-import { backoffMs } from './retry-policy.ts'
-import type { RunFailed, RunResult } from './run-event.ts'
-import { RetryAfterError } from './verdicts.ts'
+import { backoffMs } from '../model/retry-policy.ts'
+import type { RunFailed, RunResult } from './group/run-event.ts'
+import { RetryAfterError } from '../model/verdicts.ts'
 
 /** An event with what became of it. */
 export interface SettledEvent {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { asError } from '../errors.ts'
 import type { Topic } from '../model/topic.ts'
-import type { DueKind, DueTopic, HandledPattern, Heart, Store } from '../store/contract.ts'
+import type { DueKind, DueTopic, HandledPattern, Heart, Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { HandlerRegistry } from './handlers.ts'
 import { HeartWatch } from './heart-watch.ts'

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Group, Store } from '../../src/store/contract.ts'
+import type { Group, Store } from '../../src/store/contract/store.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
 import { aClaim, anEventDraft } from '../support/builders.ts'

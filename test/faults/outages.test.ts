@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Store } from '../../src/store/contract.ts'
+import type { Store } from '../../src/store/contract/store.ts'
 import { anEventDraft } from '../support/builders.ts'
 import { createFaultDatabase } from '../support/faults/fault-database.ts'
 import type { FaultDatabase } from '../support/faults/fault-database.ts'

@@ -115,7 +115,7 @@ describe.skipIf(hasNoRedis)('a guard', () => {
 
   test('hands out the idempotency keys that an inbox handler named guard would', async () => {
     const { guard } = await aGuard()
-    const { deriveIdempotencyKey } = await import('../../src/work/idempotency-key.ts')
+    const { deriveIdempotencyKey } = await import('../../src/model/idempotency-key.ts')
     const { draftEvents } = await import('../../src/receive/identity.ts')
     const [draft] = draftEvents(
       {

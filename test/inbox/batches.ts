@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createInbox } from '../../src/inbox.ts'
+import { createInbox } from '../../src/inbox/inbox.ts'
 import type { Delivery } from '../../src/model/delivery.ts'
 import type { Source } from '../../src/model/source.ts'
 import { RECEIVE_DEFAULTS } from '../../src/receive/options.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { StepContext } from '../../src/work/step-context.ts'
+import type { StepContext } from '../../src/work/steps/step-context.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
 import { makeDue } from '../support/step-handlers.ts'
 import { startSink } from '../support/sink.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createInbox } from '../../src/inbox.ts'
+import { createInbox } from '../../src/inbox/inbox.ts'
 import { destination } from '../../src/outbox/destination.ts'
 import { httpDestination } from '../../src/outbox/http-destination.ts'
 import type { HttpDestinationOptions } from '../../src/outbox/http-destination.ts'

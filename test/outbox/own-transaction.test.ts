@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createInbox } from '../../src/inbox.ts'
+import { createInbox } from '../../src/inbox/inbox.ts'
 import { destination } from '../../src/outbox/destination.ts'
 import { hmac } from '../../src/providers/hmac.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'

@@ -5,8 +5,8 @@
  */
 
 import assert from 'node:assert/strict'
-import type { Store, TopicShare } from '../../src/store/contract.ts'
-import type { LeasedEvent, LeaseRequest } from '../../src/store/steps-contract.ts'
+import type { Store, TopicShare } from '../../src/store/contract/store.ts'
+import type { LeasedEvent, LeaseRequest } from '../../src/store/contract/steps.ts'
 import { aClaim } from './builders.ts'
 import type { QueryTx } from './store-under-test.ts'
 

@@ -3,8 +3,8 @@ import type { TestSpecification } from 'vitest/node'
 
 /** What takes minutes. Begun last, one of them would run on alone when everything else has ended. */
 const LONG = [
-  'test/contract/postgres.test.ts',
-  'test/contract/postgres-15.test.ts',
+  'test/store/contract/postgres.test.ts',
+  'test/store/contract/postgres-15.test.ts',
   'test/inbox/postgres.test.ts',
   'test/inbox/batches-postgres.test.ts',
   'test/inbox/batches-sqlite.test.ts',

@@ -6,8 +6,8 @@
 
 import assert from 'node:assert/strict'
 import type { MessageDraft, MessageFailure } from '../../src/model/message.ts'
-import type { ClaimedMessage, MessageSettlement } from '../../src/store/outbox-contract.ts'
-import type { Store } from '../../src/store/contract.ts'
+import type { ClaimedMessage, MessageSettlement } from '../../src/store/contract/messages.ts'
+import type { Store } from '../../src/store/contract/store.ts'
 import { aMessageDraft, anEventDraft } from './builders.ts'
 import { claim, done, recordOne } from './store-steps.ts'
 import type { QueryTx } from './store-under-test.ts'

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
-import { createInbox } from '../../src/inbox.ts'
-import type { Inbox } from '../../src/inbox.ts'
+import { createInbox } from '../../src/inbox/inbox.ts'
+import type { Inbox } from '../../src/inbox/inbox.ts'
 import type { Acknowledgement } from '../../src/model/acknowledgement.ts'
 import type { Delivery } from '../../src/model/delivery.ts'
 import type { Source } from '../../src/model/source.ts'

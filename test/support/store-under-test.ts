@@ -6,7 +6,7 @@
  */
 
 import { onTestFinished } from 'vitest'
-import type { Store } from '../../src/store/contract.ts'
+import type { Store } from '../../src/store/contract/store.ts'
 
 export interface StoreUnderTest<Database extends DatabaseUnderTest = DatabaseUnderTest> {
   readonly name: string

@@ -1,5 +1,5 @@
 import { findHeader } from '../../model/delivery.ts'
-import { isHeaderName } from '../../verify/header-name.ts'
+import { isHeaderName } from '../../model/header-name.ts'
 import type { Choice, Verification } from './verification.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { JsonBody } from '../../verify/json-body.ts'
+import { JsonBody } from '../../body/json-body.ts'
 import type { Verification } from './verification.ts'
 
 /**

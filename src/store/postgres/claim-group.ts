@@ -1,5 +1,5 @@
 import type { Topic } from '../../model/topic.ts'
-import type { ClaimRequest, ClaimedEvent } from '../contract.ts'
+import type { ClaimRequest, ClaimedEvent } from '../contract/store.ts'
 import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'
 import { claimDueEvents, lockSuspects, openGuard } from './sql/claim-group.ts'

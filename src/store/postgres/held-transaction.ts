@@ -5,7 +5,7 @@
  */
 
 import { HookonceError, TransactionAbortedError } from '../../errors.ts'
-import type { CommitResult, LentTx } from '../contract.ts'
+import type { CommitResult, LentTx } from '../contract/store.ts'
 import { sendCommit } from './commit.ts'
 import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'

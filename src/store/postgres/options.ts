@@ -1,4 +1,6 @@
-import { OptionInvalidError, rejectUnknownKeys, requireOneOf } from '../../errors.ts'
+import { OptionInvalidError } from '../../errors.ts'
+import { rejectUnknownKeys } from '../../options/reject-unknown-keys.ts'
+import { requireOneOf } from '../../options/require-one-of.ts'
 import type { PgPool } from './driver.ts'
 
 /** Which database, and how its tables are kept. */

@@ -7,9 +7,9 @@ import type {
   MessageSettlement,
   OutboxStore,
   PausedDestination,
-} from '../outbox-contract.ts'
+} from '../contract/messages.ts'
 import type { Connections } from './connections.ts'
-import type { OwnTx } from '../lent-transaction.ts'
+import type { OwnTx } from '../contract/transaction.ts'
 import type { PostgresTx } from './driver.ts'
 import { isEventId } from './is-event-id.ts'
 import { findLentTx } from './lent-tx.ts'

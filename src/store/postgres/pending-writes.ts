@@ -13,7 +13,7 @@
  * @module
  */
 
-import type { Write } from '../lent-transaction.ts'
+import type { Write } from '../contract/transaction.ts'
 import type { Connection } from './connection.ts'
 import type { PgPoolClient } from './driver.ts'
 

@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Recorded } from '../../model/event.ts'
-import type { NumberedDraft } from '../numbered-draft.ts'
+import type { NumberedDraft } from '../shared/numbered-draft.ts'
 import type { Connection } from './connection.ts'
 import {
   asStoreError,

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { listStatementKeywords, splitTokens } from '../transaction-control.ts'
+import { listStatementKeywords, splitTokens } from '../shared/transaction-control.ts'
 
 export interface SettingChange {
   /** As it stands in a message: SET, RESET or set_config. */

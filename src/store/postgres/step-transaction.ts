@@ -8,8 +8,8 @@
  * @module
  */
 
-import type { CommitResult } from '../contract.ts'
-import type { OpenStep, StepLimits, StepResult, StepTransaction } from '../steps-contract.ts'
+import type { CommitResult } from '../contract/store.ts'
+import type { OpenStep, StepLimits, StepResult, StepTransaction } from '../contract/steps.ts'
 import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'
 import { withoutNul } from './binary-array.ts'

@@ -11,7 +11,7 @@ import type {
   StepResolution,
   StepsStore,
   StepTransaction,
-} from '../steps-contract.ts'
+} from '../contract/steps.ts'
 import type { Connections } from './connections.ts'
 import type { PostgresTx } from './driver.ts'
 import type { HeldTransaction } from './held-transaction.ts'

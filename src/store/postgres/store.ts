@@ -23,8 +23,8 @@ import type {
   UnhandledTopic,
   WorkerBeat,
   WorkerSlot,
-} from '../contract.ts'
-import { numberDrafts } from '../numbered-draft.ts'
+} from '../contract/store.ts'
+import { numberDrafts } from '../shared/numbered-draft.ts'
 import { checkServer } from './check-server.ts'
 import { GroupClaimer } from './claim-group.ts'
 import { Connections } from './connections.ts'

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { listStatementKeywords, splitTokens } from '../transaction-control.ts'
+import { listStatementKeywords, splitTokens } from '../shared/transaction-control.ts'
 
 export function runsUnknownCode(sql: string): boolean {
   const verbs = listStatementKeywords(sql, 'postgres')

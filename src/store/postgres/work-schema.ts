@@ -7,11 +7,11 @@
  *
  * A plan that is kept is made for the queue as it was, which may have been a handful of rows. So the functions
  * are told to use indexes whatever the planner thinks. Measured with 50,000 events queued: 22.8 ms a claim with
- * a plan made for five of them, 0.5 ms this way (`test/postgres/claim.test.ts` counts the scans).
+ * a plan made for five of them, 0.5 ms this way (`test/store/postgres/claim.test.ts` counts the scans).
  *
  * Before PostgreSQL 18 a scan that is forbidden and cannot be avoided is planned as if it cost 10,000,000,000,
  * and what is so dear is compiled to machine code before each run. So they are told not to. Measured on
- * PostgreSQL 15: a second a claim, 3 ms this way (`test/postgres/compiled-plans.test.ts`).
+ * PostgreSQL 15: a second a claim, 3 ms this way (`test/store/postgres/compiled-plans.test.ts`).
  *
  * @module
  */

@@ -18,7 +18,7 @@ import { openConnection, requireWal } from './open-connection.ts'
 import { openDriver } from './open-driver.ts'
 import type { ResolvedSqliteStoreOptions } from './options.ts'
 import { RunningLists } from './running-lists.ts'
-import { isBusy, toStoreError } from './sqlite-error.ts'
+import { isBusy, toStoreError } from './store-error.ts'
 import type { Work } from './turn.ts'
 import { Writer } from './writer.ts'
 

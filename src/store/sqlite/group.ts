@@ -22,8 +22,8 @@ import type {
   HandlerClock,
   LentTx,
   WorkerSlot,
-} from '../contract.ts'
-import type { GroupLeaseRequest, LeasedEvent } from '../steps-contract.ts'
+} from '../contract/store.ts'
+import type { GroupLeaseRequest, LeasedEvent } from '../contract/steps.ts'
 import type { Connection } from './connection.ts'
 import { GroupTransaction } from './group-transaction.ts'
 import { notCommitted } from './held-transaction.ts'
@@ -35,7 +35,7 @@ import { announce } from './sql/announce.ts'
 import { isStillClaimable } from './sql/claim-group.ts'
 import { leaseClaimed } from './sql/lease-events.ts'
 import { settle } from './sql/settle.ts'
-import { toStoreError } from './sqlite-error.ts'
+import { toStoreError } from './store-error.ts'
 import { dropTemporaryObjects, findTemporaryObjects } from './temporary-objects.ts'
 import type { Turn } from './turn.ts'
 import type { Writer } from './writer.ts'

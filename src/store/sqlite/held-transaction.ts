@@ -8,7 +8,7 @@
  */
 
 import { asError, CommitUnknownError, HookonceError, StoreFileChangedError } from '../../errors.ts'
-import type { CommitResult } from '../contract.ts'
+import type { CommitResult } from '../contract/store.ts'
 import type { Connection } from './connection.ts'
 import type { Turn } from './turn.ts'
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { SqliteStore } from './sqlite-store.ts'
+import { SqliteStore } from './store.ts'
 import type { SqliteStoreOptions } from './options.ts'
 
 /**
@@ -20,6 +20,6 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Sql
 }
 
 export { printMigrations } from './migrations.ts'
-export type { SqliteStore } from './sqlite-store.ts'
+export type { SqliteStore } from './store.ts'
 export type { SqliteTx } from './lent-tx.ts'
 export type { SqliteStoreOptions } from './options.ts'

@@ -1,10 +1,7 @@
-import {
-  HOUR_MS,
-  OptionInvalidError,
-  rejectUnknownKeys,
-  requireInteger,
-  requireOneOf,
-} from '../../errors.ts'
+import { OptionInvalidError } from '../../errors.ts'
+import { rejectUnknownKeys } from '../../options/reject-unknown-keys.ts'
+import { HOUR_MS, requireInteger } from '../../options/require-integer.ts'
+import { requireOneOf } from '../../options/require-one-of.ts'
 import type { SqliteDriverName } from './open-driver.ts'
 
 /** How the file is opened, and how its tables are kept. */

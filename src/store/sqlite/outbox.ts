@@ -7,8 +7,8 @@ import type {
   MessageSettlement,
   OutboxStore,
   PausedDestination,
-} from '../outbox-contract.ts'
-import type { OwnTx } from '../lent-transaction.ts'
+} from '../contract/messages.ts'
+import type { OwnTx } from '../contract/transaction.ts'
 import type { Connections } from './connections.ts'
 import type { SqliteTx } from './lent-tx.ts'
 import { claimMessages, hasDueMessages } from './sql/claim-messages.ts'

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { splitTokens } from '../transaction-control.ts'
+import { splitTokens } from '../shared/transaction-control.ts'
 
 export function numberPlaceholders(sql: string): string {
   if (!sql.includes('$')) return sql

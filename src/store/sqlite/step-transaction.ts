@@ -7,8 +7,8 @@
  * @module
  */
 
-import type { CommitResult, LentTx } from '../contract.ts'
-import type { OpenStep, StepLimits, StepResult, StepTransaction } from '../steps-contract.ts'
+import type { CommitResult, LentTx } from '../contract/store.ts'
+import type { OpenStep, StepLimits, StepResult, StepTransaction } from '../contract/steps.ts'
 import { HeldTransaction, notCommitted } from './held-transaction.ts'
 import { lendTx } from './lent-tx.ts'
 import type { Lender, SqliteTx } from './lent-tx.ts'

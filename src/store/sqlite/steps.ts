@@ -11,7 +11,7 @@ import type {
   StepResolution,
   StepsStore,
   StepTransaction,
-} from '../steps-contract.ts'
+} from '../contract/steps.ts'
 import type { SqliteTx } from './lent-tx.ts'
 import { SqliteOutbox } from './outbox.ts'
 import { SqliteStepTransaction } from './step-transaction.ts'

@@ -8,10 +8,10 @@
  */
 
 import { StoreUnavailableError } from '../../errors.ts'
-import type { LoopBreaks } from '../loop-breaks.ts'
+import type { LoopBreaks } from '../../flow/loop-breaks.ts'
 import type { Connection } from './connection.ts'
-import type { Courtesy } from './courtesy.ts'
-import { isBusy, toCommitUnknown, toStoreError } from './sqlite-error.ts'
+import type { Courtesy } from './write-pauses.ts'
+import { isBusy, toCommitUnknown, toStoreError } from './store-error.ts'
 
 /**
  * The longest pause between two tries for the lock, before jitter. It is shorter than the pause that a

@@ -10,9 +10,9 @@
  * @module
  */
 
-import { LoopBreaks } from '../loop-breaks.ts'
+import { LoopBreaks } from '../../flow/loop-breaks.ts'
 import type { Connection } from './connection.ts'
-import { Courtesy } from './courtesy.ts'
+import { Courtesy } from './write-pauses.ts'
 import { busyError, closedError, Turn } from './turn.ts'
 import type { Work } from './turn.ts'
 

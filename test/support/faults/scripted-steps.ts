@@ -7,7 +7,7 @@
 
 import { existsSync } from 'node:fs'
 import type { WebhookEvent } from '../../../src/model/event.ts'
-import type { CallOptions, StepContext } from '../../../src/work/step-context.ts'
+import type { CallOptions, StepContext } from '../../../src/work/steps/step-context.ts'
 import type { ScriptHost, ScriptTx } from './scripted-handler.ts'
 import { WRITE_EFFECT } from './scripted-handler.ts'
 

@@ -6,10 +6,10 @@
  */
 
 import pg from 'pg'
-import { createInbox } from '../../../src/inbox.ts'
-import type { Inbox } from '../../../src/inbox.ts'
+import { createInbox } from '../../../src/inbox/inbox.ts'
+import type { Inbox } from '../../../src/inbox/inbox.ts'
 import { httpDestination } from '../../../src/outbox/http-destination.ts'
-import type { Store } from '../../../src/store/contract.ts'
+import type { Store } from '../../../src/store/contract/store.ts'
 import { postgresStore } from '../../../src/store/postgres/index.ts'
 import { toSqlValue } from '../../../src/store/sqlite/driver.ts'
 import { sqliteStore } from '../../../src/store/sqlite/index.ts'

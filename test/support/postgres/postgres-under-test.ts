@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { MIGRATIONS, SCHEMA_VERSION } from '../../../src/store/postgres/migrations.ts'
 import { postgresStore } from '../../../src/store/postgres/index.ts'
-import type { Store } from '../../../src/store/contract.ts'
+import type { Store } from '../../../src/store/contract/store.ts'
 import type { DatabaseUnderTest, QueryTx, StoreUnderTest } from '../store-under-test.ts'
 import { lendDatabase } from './lend-database.ts'
 import { createDatabaseOn, dropDatabaseOn } from './start-postgres.ts'

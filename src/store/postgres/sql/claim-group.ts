@@ -2,7 +2,7 @@
  * Locks due events, in a transaction of the caller. The row lock is the claim.
  *
  * - Through a materialized CTE with its own ORDER BY and LIMIT: as a subquery of `where id in (…)`,
- *   PostgreSQL may run it again for every row and lock them all (`test/postgres/claim.test.ts` tries
+ *   PostgreSQL may run it again for every row and lock them all (`test/store/postgres/claim.test.ts` tries
  *   to make it).
  * - `(select clock_timestamp())` is read once, and can be the end of an index range, which the bare
  *   volatile function cannot.
@@ -16,7 +16,7 @@
  * @module
  */
 
-import type { ClaimedEvent, ClaimRequest, WorkerSlot } from '../../contract.ts'
+import type { ClaimedEvent, ClaimRequest, WorkerSlot } from '../../contract/store.ts'
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import type { Connection, TextRow } from '../connection.ts'
 import { plainArray } from '../binary-array.ts'

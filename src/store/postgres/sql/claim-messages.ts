@@ -17,7 +17,7 @@
  * @module
  */
 
-import type { ClaimedMessage } from '../../outbox-contract.ts'
+import type { ClaimedMessage } from '../../contract/messages.ts'
 import { plainArray, textArray } from '../binary-array.ts'
 import type { TextRow } from '../connection.ts'
 

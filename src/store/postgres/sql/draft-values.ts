@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import type { Digest } from '../../../model/digest.ts'
 import type { EventDraft } from '../../../model/event.ts'
-import { listRequests } from '../../numbered-draft.ts'
-import type { NumberedDraft } from '../../numbered-draft.ts'
+import { listRequests } from '../../shared/numbered-draft.ts'
+import type { NumberedDraft } from '../../shared/numbered-draft.ts'
 import { byteaArray, digestArray, plainArray, textArray, timestampArray } from '../binary-array.ts'
 
 // $1 id  $2 source  $3 event key  $4 type  $5 key hash  $6 fingerprint  $7 content hash

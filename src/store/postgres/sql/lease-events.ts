@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { ClaimedEvent } from '../../contract.ts'
-import type { GroupLeaseRequest, LeasedEvent, LeaseRequest } from '../../steps-contract.ts'
+import type { ClaimedEvent } from '../../contract/store.ts'
+import type { GroupLeaseRequest, LeasedEvent, LeaseRequest } from '../../contract/steps.ts'
 import type { Connection } from '../connection.ts'
 import type { Connections } from '../connections.ts'
 import { plainArray } from '../binary-array.ts'

@@ -1,6 +1,6 @@
 import type { EventId } from '../../../model/event.ts'
 import type { StepKind, StepRecord, StepState } from '../../../model/step.ts'
-import type { StepResolution } from '../../steps-contract.ts'
+import type { StepResolution } from '../../contract/steps.ts'
 import type { Connection } from '../connection.ts'
 
 // $1 event  $2 run, or null for the latest

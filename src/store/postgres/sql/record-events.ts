@@ -6,8 +6,8 @@
 
 import type { EventDraft, EventId, Recorded } from '../../../model/event.ts'
 import type { Connection } from '../connection.ts'
-import { isOutsideWindow } from '../../numbered-draft.ts'
-import type { NumberedDraft } from '../../numbered-draft.ts'
+import { isOutsideWindow } from '../../shared/numbered-draft.ts'
+import type { NumberedDraft } from '../../shared/numbered-draft.ts'
 import { findContentHash } from './draft-values.ts'
 import { recordKnown } from './record-known.ts'
 import { recordNew } from './record-new.ts'

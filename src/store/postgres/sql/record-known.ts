@@ -18,7 +18,7 @@
 import { digestBytes, variantDigestOf } from '../../../model/digest.ts'
 import type { Digest } from '../../../model/digest.ts'
 import type { EventId, Recorded } from '../../../model/event.ts'
-import { isOutsideWindow } from '../../numbered-draft.ts'
+import { isOutsideWindow } from '../../shared/numbered-draft.ts'
 import type { Connection } from '../connection.ts'
 import { digestArray, plainArray, textArray } from '../binary-array.ts'
 import {

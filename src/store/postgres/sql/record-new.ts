@@ -17,7 +17,7 @@
  */
 
 import type { Connection } from '../connection.ts'
-import type { NumberedDraft } from '../../numbered-draft.ts'
+import type { NumberedDraft } from '../../shared/numbered-draft.ts'
 import { draftValues, requestValues } from './draft-values.ts'
 
 /** Part of migration 4: once that is released, a change needs a migration of its own. */

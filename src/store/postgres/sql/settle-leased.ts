@@ -1,4 +1,4 @@
-import type { LeasedSettlement } from '../../steps-contract.ts'
+import type { LeasedSettlement } from '../../contract/steps.ts'
 import type { Connections } from '../connections.ts'
 import { plainArray, textArray } from '../binary-array.ts'
 import { wholeMs } from './settle.ts'

@@ -7,7 +7,7 @@
  */
 
 import type { MessageFailure, MessageResponse } from '../../../model/message.ts'
-import type { MessageSettlement } from '../../outbox-contract.ts'
+import type { MessageSettlement } from '../../contract/messages.ts'
 import { byteaArray, plainArray, textArray } from '../binary-array.ts'
 import { wholeMs } from './settle.ts'
 

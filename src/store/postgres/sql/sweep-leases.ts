@@ -5,12 +5,12 @@
  * - A row that a step's transaction holds is skipped: that transaction may still commit, and the next sweep
  *   finds what it left.
  * - Whose lease it is, is asked of the very row that is locked. A row that was leased anew between the
- *   statement's snapshot and its lock is then looked at again as it is (`test/postgres/lease-races.test.ts`).
+ *   statement's snapshot and its lock is then looked at again as it is (`test/store/postgres/lease-races.test.ts`).
  *
  * @module
  */
 
-import type { SweptEvent } from '../../contract.ts'
+import type { SweptEvent } from '../../contract/store.ts'
 import { textArray } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
 import { asSweptEvent } from './sweep-workers.ts'

@@ -1,4 +1,4 @@
-import type { CallEntry, CallWritten } from '../../steps-contract.ts'
+import type { CallEntry, CallWritten } from '../../contract/steps.ts'
 import type { Connections } from '../connections.ts'
 import { plainArray, textArray } from '../binary-array.ts'
 

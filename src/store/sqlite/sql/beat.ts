@@ -1,4 +1,4 @@
-import type { Beat } from '../../contract.ts'
+import type { Beat } from '../../contract/store.ts'
 import type { Connection } from '../connection.ts'
 
 /**

@@ -16,7 +16,7 @@
  * @module
  */
 
-import type { ClaimedEvent, ClaimRequest, DueKind } from '../../contract.ts'
+import type { ClaimedEvent, ClaimRequest, DueKind } from '../../contract/store.ts'
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'

@@ -8,8 +8,8 @@
  * @module
  */
 
-import type { ClaimedMessage } from '../../outbox-contract.ts'
-import type { LoopBreaks } from '../../loop-breaks.ts'
+import type { ClaimedMessage } from '../../contract/messages.ts'
+import type { LoopBreaks } from '../../../flow/loop-breaks.ts'
 import type { Connection } from '../connection.ts'
 
 // 1 destination

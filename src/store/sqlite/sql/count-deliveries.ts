@@ -1,5 +1,5 @@
-import type { DeliveryCount } from '../../contract.ts'
-import type { LoopBreaks } from '../../loop-breaks.ts'
+import type { DeliveryCount } from '../../contract/store.ts'
+import type { LoopBreaks } from '../../../flow/loop-breaks.ts'
 import type { Connection } from '../connection.ts'
 
 // 1 event id  2 outcome  3 count

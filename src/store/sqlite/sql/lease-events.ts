@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { ClaimedEvent, TopicShare } from '../../contract.ts'
-import type { GroupLeaseRequest, LeasedEvent, LeaseRequest } from '../../steps-contract.ts'
+import type { ClaimedEvent, TopicShare } from '../../contract/store.ts'
+import type { GroupLeaseRequest, LeasedEvent, LeaseRequest } from '../../contract/steps.ts'
 import type { Connection } from '../connection.ts'
 import { CANDIDATE_COLUMNS, DUE, toClaimedEvent } from './claim-group.ts'
 import type { CandidateRow } from './claim-group.ts'

@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { DueKind, Look, LookRequest } from '../../contract.ts'
-import { summarizeLook } from '../../summarize-look.ts'
+import type { DueKind, Look, LookRequest } from '../../contract/store.ts'
+import { summarizeLook } from '../../shared/summarize-look.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
 import { DUE } from './claim-group.ts'

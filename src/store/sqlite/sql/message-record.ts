@@ -11,7 +11,7 @@ import type {
   MessageResponse,
 } from '../../../model/message.ts'
 import type { MessageOutcomeState, MessageState } from '../../../model/message-state.ts'
-import type { MessageQuery } from '../../outbox-contract.ts'
+import type { MessageQuery } from '../../contract/messages.ts'
 import type { Connection } from '../connection.ts'
 
 const IS_SENDING = `

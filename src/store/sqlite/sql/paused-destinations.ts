@@ -1,4 +1,4 @@
-import type { PausedDestination } from '../../outbox-contract.ts'
+import type { PausedDestination } from '../../contract/messages.ts'
 import type { Connection } from '../connection.ts'
 
 // 1 name  2 reason

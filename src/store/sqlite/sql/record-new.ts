@@ -10,9 +10,9 @@
 
 import { digestBytes } from '../../../model/digest.ts'
 import type { Digest } from '../../../model/digest.ts'
-import type { LoopBreaks } from '../../loop-breaks.ts'
-import { listRequests } from '../../numbered-draft.ts'
-import type { NumberedDraft } from '../../numbered-draft.ts'
+import type { LoopBreaks } from '../../../flow/loop-breaks.ts'
+import { listRequests } from '../../shared/numbered-draft.ts'
+import type { NumberedDraft } from '../../shared/numbered-draft.ts'
 import type { Connection } from '../connection.ts'
 
 /** Rows in one statement, largest first. Each is a text of its own, prepared once. */

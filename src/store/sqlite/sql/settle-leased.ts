@@ -1,5 +1,5 @@
-import type { LeasedSettlement } from '../../steps-contract.ts'
-import type { LoopBreaks } from '../../loop-breaks.ts'
+import type { LeasedSettlement } from '../../contract/steps.ts'
+import type { LoopBreaks } from '../../../flow/loop-breaks.ts'
 import type { Connection } from '../connection.ts'
 import { insertFailure, insertOutcome } from './settle.ts'
 import { holdsLease } from './write-calls.ts'

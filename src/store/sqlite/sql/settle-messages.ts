@@ -5,8 +5,8 @@
  */
 
 import type { MessageFailure, MessageId, MessageResponse } from '../../../model/message.ts'
-import type { MessageSettlement } from '../../outbox-contract.ts'
-import type { LoopBreaks } from '../../loop-breaks.ts'
+import type { MessageSettlement } from '../../contract/messages.ts'
+import type { LoopBreaks } from '../../../flow/loop-breaks.ts'
 import type { Connection } from '../connection.ts'
 
 // 1 doubt  2 message  3 token

@@ -1,5 +1,5 @@
-import type { CallEntry, CallWritten, Lease, OpenStep } from '../../steps-contract.ts'
-import type { LoopBreaks } from '../../loop-breaks.ts'
+import type { CallEntry, CallWritten, Lease, OpenStep } from '../../contract/steps.ts'
+import type { LoopBreaks } from '../../../flow/loop-breaks.ts'
 import type { Connection } from '../connection.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"

@@ -1,0 +1,338 @@
+/**
+ * The composition root: sources, a store and handlers become an inbox. What is started in which order,
+ * and stopped in which, is said here and nowhere else.
+ *
+ * @module
+ */
+
+import { createOperator } from '../admin/operator.ts'
+import type { Operator } from '../admin/operator.ts'
+import { HookonceError } from '../errors.ts'
+import type { SourceMap } from '../model/event-types.ts'
+import { fetchHandler } from '../http/fetch.ts'
+import { nodeHandler } from '../http/node.ts'
+import type { ReceivingInbox, UnreadReason } from '../http/receiving-inbox.ts'
+import { InboxHandlers } from './handlers.ts'
+import { reportNotStarted, reportWarnings, resolveInboxOptions, takeStore } from './options.ts'
+import type { InboxOptions } from './options.ts'
+import type { Acknowledgement } from '../model/acknowledgement.ts'
+import type { Delivery } from '../model/delivery.ts'
+import type { Source } from '../model/source.ts'
+import { Outbox } from '../outbox/outbox.ts'
+import { unavailable } from '../receive/acknowledge.ts'
+import { ByteBudget } from '../receive/byte-budget.ts'
+import { CommittedKeys } from '../receive/committed-keys.ts'
+import { reportUnread } from '../receive/admit.ts'
+import { DEFAULT_METHODS } from '../receive/limits.ts'
+import type { ResolvedReceiveOptions } from '../receive/options.ts'
+import { receive } from '../receive/receive.ts'
+import type { ReceiveContext } from '../receive/receive.ts'
+import { StoreWatch } from '../receive/store-watch.ts'
+import { createReceiveContext } from './receive-context.ts'
+import type { Store } from '../store/contract/store.ts'
+import { HappeningEmitter } from '../telemetry/emitter.ts'
+import { logHappenings } from '../telemetry/logger.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { atMost, GOODBYE_MS, LET_GO_MS } from '../flow/at-most.ts'
+import { HandlerRegistry } from '../work/handlers.ts'
+import { createNotifier } from '../work/notifier.ts'
+import type { ResolvedWorkerOptions } from '../work/options.ts'
+import { requireSource } from '../model/require-source.ts'
+import { Worker } from '../work/worker.ts'
+
+/**
+ * Makes an inbox. Nothing is opened before `start()` or the first delivery.
+ *
+ * @throws OptionInvalidError for an option that is unknown or cannot be used
+ */
+export function createInbox<const Sources extends SourceMap, Tx>(
+  options: InboxOptions<Sources, Tx>,
+): Inbox<Sources, Tx> {
+  return new Inbox(options)
+}
+
+/** Receives deliveries, keeps events, runs handlers. Made by `createInbox`. */
+export class Inbox<Sources extends SourceMap, Tx>
+  extends InboxHandlers<Sources, Tx>
+  implements ReceivingInbox
+{
+  /** Everything that happens, to listen to. */
+  readonly events: Pick<HappeningEmitter, 'on' | 'onAny'>
+  /** What an operator can do. */
+  readonly admin: Operator
+  /** Messages of your own transactions. A handler has `ctx.send`. */
+  readonly outbox: Pick<Outbox<Tx>, 'send' | 'wake'>
+  /** The options of `receive` with their defaults, for HTTP adapters. */
+  readonly receiveOptions: ResolvedReceiveOptions
+  /** What the bodies of all deliveries on their way take together, for HTTP adapters. */
+  readonly inFlight: ByteBudget
+  readonly #store: Store<Tx>
+  readonly #sources: ReadonlyMap<string, Source>
+  readonly #workerOptions: ResolvedWorkerOptions | undefined
+  readonly #happenings = new HappeningEmitter()
+  readonly #logger: Logger
+  readonly #handlers: HandlerRegistry
+  readonly #committedKeys: CommittedKeys
+  readonly #watch: StoreWatch
+  readonly #outbox: Outbox<Tx>
+  /** Whether handlers have sent something since the relay was last called. */
+  #hasEnqueued = false
+  readonly #context: ReceiveContext
+  readonly #notifier: ReturnType<typeof createNotifier>
+  readonly #stopLogging: () => void
+  #opening: Promise<void> | undefined
+  #starting: Promise<void> | undefined
+  #stopping: Promise<void> | undefined
+  #worker: Worker<Tx> | undefined
+  #stopListening = async (): Promise<void> => {}
+  #state: 'made' | 'started' | 'stopping' | 'stopped' = 'made'
+  #receiving = 0
+  #onAllReceived: (() => void) | undefined
+
+  constructor(options: InboxOptions<Sources, Tx>) {
+    const resolved = resolveInboxOptions(options)
+    const { store, sources, destinations, relay, logger } = resolved
+    const handlers = new HandlerRegistry(new Set(sources.keys()))
+    super(handlers)
+    this.#store = store
+    this.#sources = sources
+    this.#handlers = handlers
+    this.#workerOptions = resolved.worker
+    this.receiveOptions = resolved.receive
+    this.inFlight = new ByteBudget(resolved.receive.inFlightBytesMax)
+    this.#logger = logger
+    const happenings = this.#happenings
+    this.#stopLogging = logHappenings(happenings, logger)
+    this.events = happenings
+    this.#committedKeys = new CommittedKeys(this.receiveOptions.rememberMax)
+    this.#notifier = createNotifier(store)
+    this.#outbox = new Outbox<Tx>({ store, destinations, relay, happenings })
+    this.outbox = this.#outbox
+    const committedKeys = this.#committedKeys
+    this.#watch = new StoreWatch({
+      store,
+      committedKeys,
+      happenings,
+      onDue: () => this.#wakeAll(),
+      pauseSending: (reason) => this.#outbox.pauseAll(reason),
+    })
+    this.#context = createReceiveContext({
+      store,
+      open: () => this.#open(),
+      sources,
+      options: this.receiveOptions,
+      committedKeys,
+      happenings,
+      writes: this.#watch.writes,
+      onStored: (drafts) => {
+        this.#worker?.eventsStored(drafts)
+        this.#notifier.notifySoon()
+      },
+      onDue: () => {
+        this.#worker?.wake()
+        this.#notifier.notifySoon()
+      },
+    })
+    this.admin = createOperator({
+      store,
+      open: () => this.#open(),
+      onForgotten: (id) => this.#committedKeys.forget(id),
+      onSendable: () => this.#outbox.wake(),
+    })
+    // The redelivery of a dead event is a wish to try again, so it must reach the store.
+    happenings.on('event.dead', ({ eventId }) => this.#committedKeys.forget(eventId))
+    happenings.on('event.done', () => this.#callRelays())
+    happenings.on('event.skipped', () => this.#callRelays())
+    if (resolved.worker !== undefined)
+      reportNotStarted(happenings, () => this.#state === 'made' && !handlers.isEmpty)
+    takeStore(store)
+  }
+
+  // ── receive ──────────────────────────────────────────────────────────────────────────────────
+
+  /** Takes one delivery and says what to answer. Never throws. */
+  async receive(sourceName: string, delivery: Delivery): Promise<Acknowledgement> {
+    if (this.#state === 'stopping' || this.#state === 'stopped') return unavailable()
+    this.#receiving += 1
+    try {
+      return await receive(this.#context, sourceName, delivery)
+    } finally {
+      this.#receiving -= 1
+      if (this.#receiving === 0) this.#onAllReceived?.()
+    }
+  }
+
+  /**
+   * A web-standard handler: Next.js, SvelteKit, Hono, Bun, Deno, Workers.
+   *
+   * Throws `SOURCE_UNKNOWN` at once when the inbox has no such source.
+   */
+  fetch(sourceName: keyof Sources & string): (request: Request) => Promise<Response> {
+    return fetchHandler(this, sourceName)
+  }
+
+  /**
+   * A handler for `node:http`.
+   *
+   * Throws `SOURCE_UNKNOWN` at once when the inbox has no such source.
+   */
+  node(sourceName: keyof Sources & string): ReturnType<typeof nodeHandler> {
+    return nodeHandler(this, sourceName)
+  }
+
+  requireSource(sourceName: string): void {
+    requireSource(this.#sources, sourceName)
+  }
+
+  listMethods(sourceName: string): readonly string[] {
+    return this.#sources.get(sourceName)?.methods ?? DEFAULT_METHODS
+  }
+
+  reportBodyParsed(sourceName: string, hint: string): void {
+    this.#happenings.emit('delivery.body-parsed', { source: sourceName, hint })
+  }
+
+  bodyBytesMaxOf(sourceName: string): number {
+    return this.#sources.get(sourceName)?.bodyBytesMax ?? this.receiveOptions.bodyBytesMax
+  }
+
+  reportUnread(sourceName: string, reason: UnreadReason): void {
+    reportUnread(this.#happenings, sourceName, reason)
+  }
+
+  /** Whether a delivery would be taken now: started, not stopping, and the store answers and can write. */
+  isReady(): boolean {
+    return this.#state === 'started' && this.#watch.isUp
+  }
+
+  // ── start and stop ───────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Opens the store, then runs events and sends messages until `stop()`. Rejects when the store cannot be used; it
+   * can then be called again.
+   *
+   * @throws HookonceError with the code INBOX_STOPPED when it was started or stopped before
+   * @throws OptionInvalidError when the pool is too small for `worker.concurrency`, or for a relay
+   */
+  async start(): Promise<void> {
+    if (this.#state !== 'made') {
+      throw new HookonceError('INBOX_STOPPED', `An inbox starts once; this one is ${this.#state}`)
+    }
+    this.#state = 'started'
+    reportWarnings(this.#sources, this.#happenings)
+    this.#starting = this.#startParts()
+    await this.#starting
+  }
+
+  /**
+   * Takes no more deliveries and claims no more events, waits for what is running, and closes the store.
+   * The user's own pool stays open. Every call waits for the same end.
+   *
+   * With a database that does not answer it takes at most `worker.stopGraceMs`, `relay.stopGraceMs` and about ten
+   * seconds: what is then still open is left to end as in a crash, and runs again.
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopParts()
+    return this.#stopping
+  }
+
+  async #startParts(): Promise<void> {
+    try {
+      const groups = this.#workerOptions?.concurrency ?? (this.#outbox.hasRelay ? 0 : undefined)
+      if (groups !== undefined) this.#store.requireCapacity(groups)
+      await this.#open()
+      for (const warning of this.#store.warnings ?? [])
+        this.#happenings.emit('store.warning', { warning })
+      await this.#watch.start()
+      if (this.#workerOptions !== undefined || this.#outbox.hasRelay)
+        this.#stopListening = await this.#store.listen(() => this.#wakeOwn())
+      if (this.#workerOptions !== undefined) await this.#startWorker(this.#workerOptions)
+      this.#outbox.start()
+    } catch (error) {
+      await this.#watch.stop()
+      await this.#stopListening()
+      if (this.#state === 'started') this.#state = 'made'
+      throw error
+    }
+  }
+
+  async #stopParts(): Promise<void> {
+    this.#state = 'stopping'
+    const graceMs = (this.#workerOptions?.stopGraceMs ?? 0) + this.#outbox.stopGraceMs
+    const endAt = performance.now() + graceMs + LET_GO_MS
+    const inTime = (part: Promise<unknown>) => atMost(Math.max(0, endAt - performance.now()), part)
+    // What is only half started could not be stopped.
+    if (this.#starting !== undefined) await inTime(this.#starting.catch(() => undefined))
+    if (this.#receiving > 0) await inTime(new Promise<void>((end) => (this.#onAllReceived = end)))
+    await inTime(this.#context.batcher.drain())
+    // In this order: until its last handler has returned, a worker may give the relay something to send.
+    if (this.#worker !== undefined) await inTime(this.#worker.stop())
+    await inTime(this.#outbox.stop())
+    const goodbyes = [
+      this.#watch.stop(),
+      this.#notifier.stop(),
+      this.#stopListening(),
+      this.#context.counter.flush(),
+    ]
+    await atMost(GOODBYE_MS, Promise.allSettled(goodbyes))
+    await atMost(GOODBYE_MS, this.#store.close())
+    this.#state = 'stopped'
+    this.#stopLogging()
+  }
+
+  /** `await using` stops the inbox at the end of its block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  #open(): Promise<void> {
+    // A failed opening is tried again by the next caller.
+    this.#opening ??= this.#store.open().catch((error: unknown) => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  async #startWorker(options: ResolvedWorkerOptions): Promise<void> {
+    const worker = new Worker<Tx>({
+      store: this.#store,
+      handlers: this.#handlers,
+      options,
+      happenings: this.#happenings,
+      logger: this.#logger,
+      keepsResult: (source) => this.#sources.get(source)?.acknowledge === 'processed',
+      outbox: {
+        draft: (input) => this.#outbox.draft(input),
+        enqueue: async (tx, drafts) => {
+          await this.#store.enqueueMessages(tx, drafts)
+          this.#hasEnqueued = true
+        },
+      },
+    })
+    await worker.start()
+    this.#worker = worker
+  }
+
+  protected override handlersChanged(): void {
+    this.#worker?.handlersChanged()
+  }
+
+  #wakeOwn(): void {
+    this.#worker?.wake()
+    this.#outbox.wake()
+  }
+
+  #wakeAll(): void {
+    this.#wakeOwn()
+    this.#notifier.notifySoon()
+  }
+
+  /** After a COMMIT of handlers that have sent something. */
+  #callRelays(): void {
+    if (!this.#hasEnqueued) return
+    this.#hasEnqueued = false
+    this.#outbox.wake()
+    this.#notifier.notifySoon()
+  }
+}

@@ -1,0 +1,145 @@
+import { OptionInvalidError } from '../errors.ts'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
+import type { SourceMap } from '../model/event-types.ts'
+import { isSourceName } from '../model/source-name.ts'
+import type { Source } from '../model/source.ts'
+import type { Destination } from '../outbox/destination.ts'
+import type { RelayOptions } from '../outbox/options.ts'
+import { requireRoom, resolveReceiveOptions } from '../receive/options.ts'
+import type { ReceiveOptions, ResolvedReceiveOptions } from '../receive/options.ts'
+import type { Store } from '../store/contract/store.ts'
+import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import { resolveLogger } from '../telemetry/logger.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { resolveWorkerOptions } from '../work/options.ts'
+import type { ResolvedWorkerOptions, WorkerOptions } from '../work/options.ts'
+
+/** What an inbox is made of. Only `store` and `sources` are needed. */
+export interface InboxOptions<Sources extends SourceMap, Tx> {
+  /** Where events are kept: `sqliteStore(file)` or `postgresStore({ pool })`. One for each inbox, which closes it. */
+  readonly store: Store<Tx>
+  /** The senders, by the name their deliveries are routed with. */
+  readonly sources: Sources
+  /** What the door lets in, and how long it waits. Left out, the defaults of `ReceiveOptions`. */
+  readonly receive?: ReceiveOptions
+  /** How this process runs events; `false` for a process that only receives. Left out, the defaults of `WorkerOptions`. */
+  readonly worker?: WorkerOptions | false
+  /** Where messages can be sent: `httpDestination(name, …)`, `destination(name, …)`. Left out, nothing can be sent. */
+  readonly destinations?: readonly Destination[]
+  /** How this process sends messages; `false` for one that only writes them. Left out, the defaults of `RelayOptions`. */
+  readonly relay?: RelayOptions | false
+  /** Gets a line for everything that happens. Left out, warnings and errors go to the console. */
+  readonly logger?: Logger
+}
+
+/** The options of destinations and relay are resolved by the outbox, where they are known together. */
+export interface ResolvedInboxOptions<Tx> {
+  readonly store: Store<Tx>
+  readonly sources: ReadonlyMap<string, Source>
+  readonly receive: ResolvedReceiveOptions
+  /** `undefined` in a process that only receives. */
+  readonly worker: ResolvedWorkerOptions | undefined
+  readonly destinations: readonly Destination[]
+  readonly relay: RelayOptions | false
+  readonly logger: Logger
+}
+
+const OPTION_NAMES = ['store', 'sources', 'receive', 'worker', 'destinations', 'relay', 'logger']
+
+/** @throws OptionInvalidError for an option that is unknown or cannot be used */
+export function resolveInboxOptions<Sources extends SourceMap, Tx>(
+  options: InboxOptions<Sources, Tx>,
+): ResolvedInboxOptions<Tx> {
+  if (typeof options !== 'object' || options === null) {
+    throw new OptionInvalidError('createInbox', 'given an object with store and sources', options)
+  }
+  rejectUnknownKeys('createInbox', options, OPTION_NAMES)
+  const store = requireStore(options.store)
+  const sources = requireSources(options.sources)
+  const receive = resolveReceiveOptions(options.receive ?? {})
+  requireRoom(sources, receive)
+  return {
+    store,
+    sources,
+    receive,
+    worker: options.worker === false ? undefined : resolveWorkerOptions(options.worker ?? {}),
+    logger: resolveLogger('createInbox.logger', options.logger),
+    destinations: options.destinations ?? [],
+    relay: options.relay ?? {},
+  }
+}
+
+function requireStore<Tx>(store: Store<Tx>): Store<Tx> {
+  if (typeof store?.recordEvents === 'function') return store
+  throw new OptionInvalidError(
+    'createInbox.store',
+    'a store: sqliteStore(file) or postgresStore({ pool })',
+    store,
+  )
+}
+
+const taken = new WeakSet<object>()
+
+/**
+ * An inbox closes its store when it stops: another one that had it as well would be left without.
+ *
+ * @throws OptionInvalidError when another inbox has it
+ */
+export function takeStore(store: object): void {
+  if (taken.has(store)) {
+    throw new OptionInvalidError(
+      'createInbox.store',
+      'a store of its own, since an inbox closes its store: make another one, on the same pool or file',
+      store,
+    )
+  }
+  taken.add(store)
+}
+
+function requireSources(sources: SourceMap): ReadonlyMap<string, Source> {
+  if (typeof sources !== 'object' || sources === null) {
+    throw new OptionInvalidError('createInbox.sources', 'an object of sources by name', sources)
+  }
+  const entries = Object.entries(sources)
+  for (const [name, source] of entries) {
+    if (!isSourceName(name)) {
+      throw new OptionInvalidError(
+        `createInbox.sources.${name}`,
+        'named with a-z, 0-9, - and _ only',
+        name,
+      )
+    }
+    if (typeof source?.verify !== 'function' || typeof source.identify !== 'function') {
+      throw new OptionInvalidError(
+        `createInbox.sources.${name}`,
+        'a source, such as stripe({ secrets: […] })',
+        source,
+      )
+    }
+  }
+  if (entries.length === 0)
+    throw new OptionInvalidError('createInbox.sources', 'at least one source', sources)
+  return new Map(entries)
+}
+
+/** What the sources have to say against what they were given. */
+export function reportWarnings(
+  sources: ReadonlyMap<string, Source>,
+  happenings: HappeningEmitter,
+): void {
+  for (const [name, { warnings }] of sources) {
+    for (const warning of warnings) happenings.emit('source.warning', { source: name, warning })
+  }
+}
+
+/** Deliveries are answered all the same, so that nothing else would tell that `start()` was forgotten. */
+export function reportNotStarted(happenings: HappeningEmitter, isMissing: () => boolean): void {
+  const report = ({ source }: { readonly source: string }): void => {
+    if (isMissing()) happenings.emit('worker.not-started', { source, hint: NOT_STARTED })
+  }
+  happenings.on('delivery.accepted', report)
+  happenings.on('delivery.revived', report)
+}
+
+const NOT_STARTED =
+  'This process has handlers and was not started, so that they do not run: call inbox.start(), or give createInbox worker: false where another process runs them'

@@ -1,0 +1,74 @@
+import type { EventDraft } from '../model/event.ts'
+import type { Source } from '../model/source.ts'
+import { OutcomeWaiter } from '../receive/await-outcome.ts'
+import { Batcher } from '../receive/batcher.ts'
+import type { RecordingStore } from '../receive/batcher.ts'
+import type { CommittedKeys } from '../receive/committed-keys.ts'
+import { DeliveryCounter } from '../receive/delivery-counter.ts'
+import type { ResolvedReceiveOptions } from '../receive/options.ts'
+import type { ReceiveContext } from '../receive/receive.ts'
+import type { WriteCheck } from '../receive/write-check.ts'
+import type { Store } from '../store/contract/store.ts'
+import type { HappeningEmitter } from '../telemetry/emitter.ts'
+
+export interface ReceivingParts {
+  readonly store: Store<unknown>
+  /** Opens the store, if nobody has. */
+  readonly open: () => Promise<void>
+  readonly sources: ReadonlyMap<string, Source>
+  readonly options: ResolvedReceiveOptions
+  readonly committedKeys: CommittedKeys
+  readonly happenings: HappeningEmitter
+  /** Is told how recordings went. */
+  readonly writes: Pick<WriteCheck, 'recorded' | 'failed'>
+  /** These were stored, and can run. */
+  readonly onStored: (drafts: readonly EventDraft[]) => void
+  /** Something that was stored before can run now. */
+  readonly onDue: () => void
+}
+
+/** What `receive` works with, for the lifetime of an inbox. */
+export function createReceiveContext(parts: ReceivingParts): ReceiveContext {
+  const { store, open, sources, options, committedKeys, happenings, writes, onStored, onDue } =
+    parts
+  return {
+    sources,
+    options,
+    batcher: new Batcher(createRecordingStore(store, open, writes), options),
+    committedKeys,
+    counter: new DeliveryCounter(store),
+    outcomes: new OutcomeWaiter({
+      store,
+      happenings,
+      deadlineMs: options.processedTimeoutMs,
+      onDue,
+    }),
+    happenings,
+    onStored,
+  }
+}
+
+/** The store, opened by the first batch if nobody else has. */
+function createRecordingStore(
+  store: Store<unknown>,
+  open: () => Promise<void>,
+  writes: ReceivingParts['writes'],
+): RecordingStore {
+  return {
+    recordConcurrency: store.recordConcurrency,
+    recordEvents: async (drafts, options) => {
+      await open()
+      try {
+        const recorded = await store.recordEvents(drafts, options)
+        writes.recorded()
+        return recorded
+      } catch (error) {
+        writes.failed(drafts[0], error)
+        throw error
+      }
+    },
+    // Asked only while a handler or a batch is on its way, so the store is open.
+    ...(store.findKnown !== undefined && { findKnown: store.findKnown.bind(store) }),
+    ...(store.isHeld !== undefined && { isHeld: store.isHeld.bind(store) }),
+  }
+}

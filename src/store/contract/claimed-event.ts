@@ -1,0 +1,31 @@
+import type { DeliveryHeaders } from '../../model/delivery.ts'
+import type { EventId } from '../../model/event.ts'
+import type { StoredBody } from '../../model/stored-body.ts'
+import type { Topic } from '../../model/topic.ts'
+
+/** An event as a worker gets it. */
+export interface ClaimedEvent {
+  readonly eventId: EventId
+  readonly run: number
+  /** The attempt that is about to run, from 1. */
+  readonly attempt: number
+  readonly crashes: number
+  readonly source: string
+  readonly key: string
+  /** The hash by which the store knows the event, as hex: source, scope and key. Idempotency keys follow from it. */
+  readonly keyHash: string
+  readonly type: string
+  readonly topic: Topic
+  readonly body: StoredBody
+  readonly headers: DeliveryHeaders
+  readonly receivedAt: Date
+  readonly occurredAt: Date | undefined
+  /** The label of the secret that verified it. */
+  readonly verifiedBy: string
+}
+
+/** How many events of a topic are asked for. */
+export interface TopicShare {
+  readonly topic: Topic
+  readonly limit: number
+}

@@ -1,0 +1,137 @@
+/**
+ * What a store must do for messages: what handlers write to be sent, and what the relay needs to send it.
+ * A part of `contract.ts`, held by `test/contract/outbox*.ts`.
+ *
+ * Rules for every store:
+ *
+ * - A message is claimed by a lease that is durable before it is handed out, since from then on it may
+ *   have been sent. When the lease of a relay that has died ends, the message is due again and has been
+ *   uncertain since it was claimed.
+ * - Each lease has a token of its own, which only grows. What a relay says of a message counts only with
+ *   the token of the message's last lease.
+ * - When a lease ends and when a message is due are decided by the database's clock.
+ *
+ * @module
+ */
+
+import type {
+  Message,
+  MessageDraft,
+  MessageFailure,
+  MessageId,
+  MessageRecord,
+  MessageResponse,
+} from '../../model/message.ts'
+import type { MessageState } from '../../model/message-state.ts'
+import type { OwnTx } from './transaction.ts'
+
+/** The part of a store that keeps messages. */
+export interface OutboxStore<Tx> {
+  /**
+   * Writes the messages in a transaction that the caller holds: a lent one, or the user's own. A message
+   * whose destination and key are in the store already, or twice in the list, writes nothing.
+   */
+  enqueueMessages(tx: OwnTx<Tx>, messages: readonly MessageDraft[]): Promise<void>
+
+  /**
+   * Refuses what the user took for a transaction and is none, as far as the engine can tell.
+   * @throws HookonceError with the code TRANSACTION_EXPECTED
+   */
+  requireTransaction(tx: OwnTx<Tx>): Promise<void>
+
+  /** Claims due messages of destinations that are not paused, oldest first, no more of each than asked for. */
+  claimMessages(request: {
+    readonly wanted: readonly { readonly destination: string; readonly limit: number }[]
+    readonly leaseMs: number
+  }): Promise<readonly ClaimedMessage[]>
+
+  /**
+   * Says what became of claimed messages, in one transaction. Returns the tokens of those it counted for:
+   * the others have been claimed anew, or settled, since.
+   */
+  settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<string>>
+
+  /**
+   * Milliseconds until the earliest message of these destinations is due, of those that are due within so
+   * long, or until it is worth asking again; `undefined` when neither is. Paused destinations do not count.
+   */
+  nextMessageDueInMs(destinations: readonly string[], withinMs: number): Promise<number | undefined>
+
+  /** Sends nothing more to a destination, in no process. `false` when it is paused already. */
+  pauseDestination(name: string, reason: string): Promise<boolean>
+  /** `false` when it is not paused. */
+  resumeDestination(name: string): Promise<boolean>
+  /** Those that nothing is sent to. */
+  listPausedDestinations(): Promise<readonly PausedDestination[]>
+
+  /** The message with all that is known of it. */
+  findMessage(id: MessageId): Promise<MessageRecord | undefined>
+  /** Latest first. */
+  listMessages(query: MessageQuery): Promise<readonly MessageRecord[]>
+  /** Queues a dead or unknown message again, its attempts at zero and its doubt forgotten. `false` for any other. */
+  retryMessage(id: MessageId): Promise<boolean>
+  /** Makes an unknown message sent. `false` for any other. */
+  confirmMessage(id: MessageId): Promise<boolean>
+  /** Drops a message that is not sent and not on its way. `false` for any other. */
+  discardMessage(id: MessageId): Promise<boolean>
+}
+
+export interface MessageQuery {
+  readonly state: MessageState
+  readonly destination?: string | undefined
+  readonly limit: number
+}
+
+/** A destination that nothing is sent to until somebody resumes it. */
+export interface PausedDestination {
+  readonly name: string
+  readonly reason: string
+  readonly pausedAt: Date
+}
+
+export interface ClaimedMessage extends Message {
+  /** Of the lease, as the store writes it. */
+  readonly token: string
+  /** How long it has been uncertain whether it arrived, at the time of the claim; `undefined` when it is not. */
+  readonly uncertainForMs: number | undefined
+  /** What identifies the last answer, and how often in a row it came. */
+  readonly answer: string | undefined
+  readonly sameAnswers: number
+}
+
+/** What became of a claimed message. */
+export type MessageSettlement = {
+  readonly id: MessageId
+  readonly token: string
+} & (
+  | { readonly state: 'sent'; readonly response: MessageResponse | undefined }
+  | {
+      readonly state: 'dead'
+      readonly reason: string
+      readonly doubt: Doubt
+      readonly failure: MessageFailure
+    }
+  | {
+      readonly state: 'unknown'
+      readonly reason: string
+      readonly doubt: Doubt
+      /** The attempt that made it so; `undefined` when it was not sent again, which is no attempt. */
+      readonly failure: MessageFailure | undefined
+    }
+  | {
+      readonly state: 'ready'
+      readonly retryInMs: number
+      readonly doubt: Doubt
+      readonly failure: MessageFailure
+      readonly answer: string | undefined
+      readonly sameAnswers: number
+    }
+  /** Given back unsent: the attempt does not count. */
+  | { readonly state: 'released'; readonly retryInMs: number }
+)
+
+/**
+ * What an attempt means for the question whether the message has arrived:
+ * `keep` what was known before, it has been uncertain `since-claim` at the latest, or it is `cleared`.
+ */
+export type Doubt = 'keep' | 'since-claim' | 'cleared'

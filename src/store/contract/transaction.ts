@@ -1,0 +1,58 @@
+/**
+ * What a transaction that is lent to a handler looks like, and how it ends.
+ *
+ * @module
+ */
+
+import { OptionInvalidError } from '../../errors.ts'
+
+export type CommitResult =
+  | { readonly status: 'committed' }
+  /** The database said no, and why. */
+  | { readonly status: 'refused'; readonly error: Error }
+  /** The connection was lost at COMMIT. */
+  | { readonly status: 'unknown'; readonly error: Error }
+
+/** What a transaction must have to be written to: the user's own has no more of ours than this. */
+export type OwnTx<Tx> = Pick<Tx, Extract<keyof Tx, 'query'>>
+
+/**
+ * What measures how long a handler runs. It stands still while the store makes the handler wait for its
+ * transaction, which is no doing of the handler's.
+ */
+export interface HandlerClock {
+  pause(): void
+  resume(): void
+}
+
+export interface LentTx<Tx> {
+  /** What the handler gets as `ctx.tx`. */
+  readonly tx: Tx
+  /** Throws when a savepoint is open that the handler has not waited for: it may still have to be undone. */
+  requireClosed(): void
+  /** Waits for statements the handler did not wait for, then refuses every further one. Never throws. */
+  revoke(): Promise<void>
+  /** Sends what was written without waiting for it; throws if any of it failed. */
+  flush(): Promise<void>
+  /** Refuses every further statement now, without waiting. For timeouts. */
+  revokeNow(): void
+}
+
+/** A statement whose answer its handler does not need. */
+export interface Write {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+/** What `tx.write`, or another call that takes a text with a list of values, was given. */
+export function requireWrite(text: unknown, values: unknown, call = 'tx.write'): Write {
+  if (typeof text !== 'string') throw new OptionInvalidError(`${call} text`, 'a string', text)
+  if (values !== undefined && !Array.isArray(values))
+    throw new OptionInvalidError(`${call} values`, 'a list', values)
+  return { text, values: values ?? [] }
+}
+
+/** What `tx.savepoint` was given. */
+export function requireFunction(call: string, work: unknown): void {
+  if (typeof work !== 'function') throw new OptionInvalidError(call, 'given a function', work)
+}

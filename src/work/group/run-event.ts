@@ -1,0 +1,257 @@
+/**
+ * Runs the handlers of one event, in a transaction that is lent to them, and says how it went.
+ *
+ * Expected ends are values: done, skipped, failed. What happens to the transaction afterwards is the
+ * caller's business (`work/run-group.ts`).
+ *
+ * @module
+ */
+
+import { asError, HookonceError } from '../../errors.ts'
+import type { ErrorCode } from '../../errors.ts'
+import type { FailureReason } from '../../model/outcome.ts'
+import { findContention } from '../../store/contract/contention.ts'
+import type { ContentionKind } from '../../store/contract/contention.ts'
+import type { ClaimedEvent, HandlerClock, LentTx } from '../../store/contract/store.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import { createEnvelope } from '../../model/envelope.ts'
+import type { Handler, HandlerUnit } from '../handlers.ts'
+import { Abortion, InterruptedError } from '../../flow/interruption.ts'
+import type { Interruption } from '../../flow/interruption.ts'
+import type { HandlerOutbox } from '../outgoing.ts'
+import type { RetryPolicy } from '../../model/retry-policy.ts'
+import { RunClock } from '../run-clock.ts'
+import { RunningContext } from '../running-context.ts'
+import { heed, PermanentError, Skip } from '../../model/verdicts.ts'
+
+export type RunResult = RunDone | RunSkipped | RunFailed
+
+export interface RunDone {
+  readonly status: 'done'
+  readonly result: string | undefined
+  readonly durationMs: number
+}
+
+export interface RunSkipped {
+  readonly status: 'skipped'
+  readonly reason: string
+  readonly durationMs: number
+}
+
+export interface RunFailed {
+  readonly status: 'failed'
+  readonly reason: FailureReason
+  readonly error: Error
+  /** The name of the handler that failed, where that can be told. */
+  readonly handler: string | undefined
+  /** When it runs again, by the handler that failed. */
+  readonly retry: RetryPolicy
+  /** Whether trying again cannot help. */
+  readonly isPermanent: boolean
+  readonly contention: ContentionKind | undefined
+  readonly durationMs: number
+}
+
+export interface RunEventContext {
+  readonly logger: Logger
+  readonly outbox: HandlerOutbox<unknown>
+  /** Whether the outcome of this source's events is answered to the sender, so that results are kept. */
+  readonly keepsResult: (source: string) => boolean
+  /** Tells when the worker is stopped for good; nothing is to be counted then. */
+  readonly interruption: Interruption
+}
+
+/** Lends the transaction, stops what is running in it. */
+export interface TxLender<Tx> {
+  lend(clock?: HandlerClock): LentTx<Tx>
+  cancel(): Promise<void>
+}
+
+export async function runEvent<Tx>(
+  context: RunEventContext,
+  {
+    event,
+    unit,
+    lender,
+    defersWrites = false,
+  }: {
+    event: ClaimedEvent
+    unit: HandlerUnit
+    lender: TxLender<Tx> | undefined
+    /** The caller flushes. */
+    defersWrites?: boolean
+  },
+): Promise<RunResult> {
+  const clocks: RunClock[] = []
+  const elapsed = () => clocks.reduce((sum, { elapsedMs }) => sum + elapsedMs, 0)
+  const values: unknown[] = []
+  let skipped: Skip | undefined
+  for (const handler of unit.handlers) {
+    const clock = new RunClock(handler.timeoutMs)
+    clocks.push(clock)
+    try {
+      const value = await callHandler(context, { event, handler, lender, defersWrites, clock })
+      if (value instanceof Skip) skipped ??= value
+      values.push(value)
+    } catch (thrown) {
+      const error = asError(thrown)
+      if (error instanceof InterruptedError) throw error
+      return failedRun(error, handler, elapsed())
+    }
+  }
+  try {
+    // One handler that had something to do makes the event done.
+    if (skipped !== undefined && values.every((value) => value instanceof Skip))
+      return { status: 'skipped', reason: skipped.reason, durationMs: elapsed() }
+    const result = context.keepsResult(event.source) ? stringifyResult(values) : undefined
+    return { status: 'done', result, durationMs: elapsed() }
+  } catch (error) {
+    return failedRun(error, unit.handlers[0] as Handler, elapsed())
+  }
+}
+
+interface HandlerCall<Tx> {
+  readonly event: ClaimedEvent
+  readonly handler: Handler
+  readonly lender: TxLender<Tx> | undefined
+  readonly defersWrites: boolean
+  readonly clock: RunClock
+}
+
+async function callHandler<Tx>(context: RunEventContext, call: HandlerCall<Tx>): Promise<unknown> {
+  const lender = call.handler.guarantee === 'at-least-once' ? undefined : call.lender
+  const lent = lender?.lend(call.clock)
+  const abortion = new Abortion()
+  const running = runHandler(context, call, lent, abortion)
+  const end = await endOf(running, call.clock, context.interruption)
+  if (end.status === 'ended') {
+    if ('error' in end) throw end.error
+    return end.value
+  }
+  // The handler may still be running: it gets the signal, and nothing it does from here on counts.
+  abortion.abort(end.error)
+  lent?.revokeNow()
+  running.catch(() => undefined)
+  // If it cannot be cancelled, the next statement waits for it and then the connection is given up.
+  await lender?.cancel().catch(() => undefined)
+  throw end.error
+}
+
+/** All of it counts towards the handler's time: a slow schema, and statements it did not wait for. */
+async function runHandler<Tx>(
+  context: RunEventContext,
+  call: HandlerCall<Tx>,
+  lent: LentTx<Tx> | undefined,
+  abortion: Abortion,
+): Promise<unknown> {
+  const { event, handler } = call
+  const { logger, outbox } = context
+  const running = new RunningContext({ logger, outbox, event, handler, lent, abortion })
+  try {
+    const envelope = await createEnvelope(event, handler.schema)
+    const value = heed(await handler.run(envelope, running))
+    lent?.requireClosed()
+    if (running.hasMessages) await running.writeMessages()
+    if (!call.defersWrites) await lent?.flush()
+    return value
+  } finally {
+    running.close()
+    await lent?.revoke()
+  }
+}
+
+type CallEnd =
+  | { readonly status: 'ended'; readonly value: unknown }
+  | { readonly status: 'ended'; readonly error: unknown }
+  | { readonly status: 'overdue'; readonly error: Error }
+
+export function endOf(
+  running: Promise<unknown>,
+  clock: RunClock,
+  interruption: Interruption,
+): Promise<CallEnd> {
+  return new Promise((resolve) => {
+    const finish = (end: CallEnd) => {
+      clock.stop()
+      stopListening()
+      resolve(end)
+    }
+    clock.start(() =>
+      finish({ status: 'overdue', error: new HandlerTimeoutError(clock.timeoutMs) }),
+    )
+    const stopListening = interruption.onInterrupt(() =>
+      finish({ status: 'overdue', error: new InterruptedError() }),
+    )
+    running.then(
+      (value) => finish({ status: 'ended', value }),
+      (error: unknown) => finish({ status: 'ended', error }),
+    )
+  })
+}
+
+export class HandlerTimeoutError extends HookonceError {
+  override readonly name = 'HandlerTimeoutError'
+
+  constructor(timeoutMs: number, what = 'The handler') {
+    super(
+      'HANDLER_TIMEOUT',
+      `${what} did not end within ${timeoutMs} ms. If it waited for something outside the database, that belongs in the outbox (send) or in a step.call`,
+      { retryable: true },
+    )
+  }
+}
+
+export function failedRun(thrown: unknown, handler: Handler, durationMs: number): RunFailed {
+  const error = asError(thrown)
+  const code = error instanceof HookonceError ? error.code : undefined
+  return {
+    status: 'failed',
+    reason: reasonOf(code),
+    error,
+    handler: handler.name,
+    retry: handler.retry,
+    // The same handler returns the same thing for the same event: trying again would not help.
+    isPermanent:
+      error instanceof PermanentError || code === 'PAYLOAD_INVALID' || code === 'RESULT_INVALID',
+    contention: findContention(error),
+    durationMs,
+  }
+}
+
+function reasonOf(code: ErrorCode | undefined): FailureReason {
+  switch (code) {
+    case 'HANDLER_TIMEOUT':
+      return 'timeout'
+    case 'PAYLOAD_INVALID':
+      return 'payload'
+    case 'TRANSACTION_ABORTED':
+      return 'transaction'
+    default:
+      return 'error'
+  }
+}
+
+/** One handler: its value. Several: the list of theirs, in the order they were registered. */
+export function stringifyResult(values: readonly unknown[]): string | undefined {
+  const value =
+    values.length === 1 ? values[0] : values.map((each) => (each instanceof Skip ? null : each))
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value)
+  } catch (error) {
+    throw new HookonceError(
+      'RESULT_INVALID',
+      'What the handler returned cannot be written as JSON',
+      { cause: error },
+    )
+  }
+  if (text !== undefined && text.length > RESULT_LENGTH_MAX) {
+    throw new HookonceError(
+      'RESULT_INVALID',
+      `What the handler returned is longer than ${RESULT_LENGTH_MAX} characters of JSON`,
+    )
+  }
+  return text
+}
+
+const RESULT_LENGTH_MAX = 65_536

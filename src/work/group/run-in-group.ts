@@ -1,0 +1,92 @@
+import { TransactionAbortedError } from '../../errors.ts'
+import type { ClaimedEvent, Group } from '../../store/contract/store.ts'
+import type { GroupSizes } from './group-sizes.ts'
+import { findOnlyHandler } from '../handlers.ts'
+import type { Handler, HandlerUnit } from '../handlers.ts'
+import { GroupEndedError, GroupLostError, GroupTakenError } from './abandon-group.ts'
+import type { LetGoContext } from './abandon-group.ts'
+import { runEvent } from './run-event.ts'
+import type { RunEventContext, RunFailed, RunResult } from './run-event.ts'
+import type { SettledEvent } from '../settlement.ts'
+import type { TopicHealth } from '../topic-health.ts'
+import type { Turns } from './serialize-contended.ts'
+
+export interface RunInGroupContext extends RunEventContext, LetGoContext {
+  readonly sizes: GroupSizes
+  readonly health: TopicHealth
+  readonly turns: Turns
+  /** Whether the worker is being stopped: handlers that have not started are let go. */
+  readonly isStopping: () => boolean
+}
+
+/** Runs one event and looks at what is left of the transaction. */
+export async function runInGroup<Tx>(
+  context: RunInGroupContext,
+  group: Group<Tx>,
+  event: ClaimedEvent,
+  unit: HandlerUnit,
+  { defersWrites } = { defersWrites: false },
+): Promise<RunResult> {
+  const result = await runEvent(context, { event, unit, lender: group, defersWrites })
+  noteRun(context, event, result)
+  switch (group.status()) {
+    case 'open':
+      // What it wrote takes its time when it is sent.
+      if (!defersWrites || !group.hasWrites())
+        context.sizes.measured(event.topic, result.durationMs)
+      return result
+    case 'failed':
+      if (result.status === 'failed') return result
+      return abortedRun(unit, result.durationMs)
+    case 'ended':
+      throw new GroupEndedError(event)
+    case 'lost':
+      context.sizes.lost(event.topic)
+      throw new GroupLostError(event, result)
+    case 'taken':
+      throw new GroupTakenError()
+  }
+}
+
+/** Smaller groups, and one at a time: against those of other processes, and against our own. */
+export function noteContention(
+  { sizes, turns }: RunInGroupContext,
+  event: ClaimedEvent,
+  unit: HandlerUnit,
+): void {
+  sizes.contended(event.topic)
+  turns.contended(unit)
+}
+
+/** Contention says nothing about the handler. */
+export function noteRun(
+  { health }: RunInGroupContext,
+  { topic }: ClaimedEvent,
+  result: RunResult,
+): void {
+  const failed = result.status === 'failed' && result.contention === undefined
+  health.ran(topic, { durationMs: result.durationMs, failed })
+}
+
+export function unhandled(event: ClaimedEvent): SettledEvent {
+  const { eventId, run } = event
+  return {
+    event,
+    unit: undefined,
+    settlement: { state: 'unhandled', eventId, run },
+    error: undefined,
+  }
+}
+
+function abortedRun(unit: HandlerUnit, durationMs: number): RunFailed {
+  return {
+    status: 'failed',
+    reason: 'transaction',
+    error: new TransactionAbortedError(),
+    handler: findOnlyHandler(unit)?.name,
+    retry: (unit.handlers[0] as Handler).retry,
+    isPermanent: false,
+    contention: undefined,
+    durationMs,
+  }
+}

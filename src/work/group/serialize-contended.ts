@@ -1,0 +1,77 @@
+/**
+ * Turns for groups that get in each other's way.
+ *
+ * Groups whose handlers write the same rows wait for each other's locks until one gives up, and then run
+ * again: with four of them at once most of the work is done twice. Where that was seen, the groups of
+ * this process run one after the other, each as large as it may be.
+ * Measured on 1,000 balances, 4 at once: see W2b in `bench/results/`.
+ *
+ * A group claims before it waits for its turn, so that the database is not idle in between. Nothing can
+ * be locked by whoever waits but its own claim.
+ *
+ * @module
+ */
+
+import type { HandlerUnit } from '../handlers.ts'
+
+/** How long a unit takes turns after it was last contended. Side by side is tried again then. */
+const FIRST_MS = 5_000
+/** Twice as long each time that side by side did not work, up to this. */
+const LONGEST_MS = 300_000
+
+interface Contention {
+  until: number
+  forMs: number
+}
+
+export class Turns {
+  readonly #contended = new Map<string, Contention>()
+  readonly #last = new Map<string, Promise<void>>()
+  readonly #now: () => number
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  /** Two groups with events of this unit were in each other's way. */
+  contended({ name }: HandlerUnit): void {
+    const now = this.#now()
+    const before = this.#contended.get(name)
+    if (before === undefined || now > before.until + before.forMs) {
+      this.#contended.set(name, { until: now + FIRST_MS, forMs: FIRST_MS })
+      return
+    }
+    // While they take turns it is another process that is in the way, which says nothing new.
+    if (now > before.until) before.forMs = Math.min(before.forMs * 2, LONGEST_MS)
+    before.until = Math.max(before.until, now + before.forMs)
+  }
+
+  /** Resolves when no other group with any of these units runs; returns how to let the next one run. */
+  async take(units: Iterable<HandlerUnit>): Promise<() => void> {
+    // In one order for all, or two groups could each wait for what the other has.
+    const names = [...new Set([...units].map(({ name }) => name))].filter((name) =>
+      this.#takesTurns(name),
+    )
+    const releases: (() => void)[] = []
+    for (const name of names.sort()) releases.push(await this.#takeOne(name))
+    return () => {
+      for (const release of releases) release()
+    }
+  }
+
+  #takesTurns(name: string): boolean {
+    return this.#now() < (this.#contended.get(name)?.until ?? 0)
+  }
+
+  async #takeOne(name: string): Promise<() => void> {
+    const before = this.#last.get(name)
+    let release = (): void => undefined
+    const ended = new Promise<void>((resolve) => (release = resolve))
+    this.#last.set(name, ended)
+    await before
+    return () => {
+      if (this.#last.get(name) === ended) this.#last.delete(name)
+      release()
+    }
+  }
+}

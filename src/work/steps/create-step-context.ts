@@ -1,0 +1,85 @@
+import type { Logger } from '../../telemetry/logger.ts'
+import type { SendOptions } from '../../model/message.ts'
+import { RunningContext } from '../running-context.ts'
+import { runCallStep } from './step-call.ts'
+import type { CallOptions, StepCallContext, StepContext } from './step-context.ts'
+import { keyOfStep } from './step-scope.ts'
+import type { StepScope } from './step-scope.ts'
+import { runTxStep } from './step-tx.ts'
+
+type CallWork<Result> = (context: StepCallContext) => Promise<Result> | Result
+
+/** What a step handler gets as its second argument. */
+export function createStepContext<Tx>(scope: StepScope<Tx>, logger: Logger): StepContext<Tx> {
+  const { leased, handler, life, settings } = scope
+  const { outbox } = scope.context
+  const parts = { logger, outbox, event: leased, handler, lent: undefined, abortion: life }
+  const context = new RunningContext<Tx>(parts)
+  const labels = new SendLabels()
+  const timeoutMs = settings.txTimeoutMs
+  return {
+    attempt: context.attempt,
+    crashes: context.crashes,
+    isReplay: context.isReplay,
+    log: context.log,
+    idempotencyKey: (name) => context.idempotencyKey(name),
+    token: leased.lease.token,
+    get signal() {
+      return life.signal
+    },
+    tx: <Result>(name: string, work: Parameters<StepContext<Tx>['tx']>[1]) => {
+      const sends = new SendLabels()
+      const run = (tx: Tx) =>
+        work(tx, {
+          signal: life.signal,
+          send: async (destination, payload, options = {}) => {
+            const label = `${name}: ${sends.next(destination, options)}`
+            await enqueue(scope, tx, { label, destination, payload, options })
+          },
+        })
+      return life.track(
+        runTxStep(scope, { kind: 'tx', name, timeoutMs, work: run }),
+      ) as Promise<Result>
+    },
+    call: <Result>(name: string, ...rest: [CallWork<Result>] | [CallOptions, CallWork<Result>]) => {
+      const [options, work] = rest.length === 1 ? [{}, rest[0]] : rest
+      return life.track(runCallStep(scope, { name, options, work })) as Promise<Result>
+    },
+    send: (destination, payload, options = {}) => {
+      const label = labels.next(destination, options)
+      const work = (tx: Tx) => enqueue(scope, tx, { label, destination, payload, options })
+      const name = `send ${label}`
+      return life.track(runTxStep(scope, { kind: 'send', name, timeoutMs, work })) as Promise<void>
+    },
+  }
+}
+
+/** The names of messages: by their key, or by their place among those to the same destination. */
+class SendLabels {
+  readonly #counts = new Map<string, number>()
+
+  next(destination: string, { key }: SendOptions): string {
+    if (key !== undefined) return `${destination} ${key}`
+    const count = (this.#counts.get(destination) ?? 0) + 1
+    this.#counts.set(destination, count)
+    return count === 1 ? destination : `${destination} #${count}`
+  }
+}
+
+async function enqueue<Tx>(
+  scope: StepScope<Tx>,
+  tx: Tx,
+  message: {
+    readonly label: string
+    readonly destination: string
+    readonly payload: unknown
+    readonly options: SendOptions
+  },
+): Promise<void> {
+  const { label, destination, payload, options } = message
+  const { outbox } = scope.context
+  const defaultKey = (): string => keyOfStep(scope, `send ${label}`)
+  const { eventId } = scope.leased
+  const draft = outbox.draft({ destination, payload, options, defaultKey, eventId })
+  await outbox.enqueue(tx, [draft])
+}

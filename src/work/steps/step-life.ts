@@ -1,0 +1,130 @@
+/**
+ * How long the steps of a run may go on, and what becomes of those that nobody waits for.
+ *
+ * @module
+ */
+
+import { HookonceError } from '../../errors.ts'
+import { Abortion } from '../../flow/interruption.ts'
+import { HandlerTimeoutError } from '../group/run-event.ts'
+import { LeaseLostError } from './step-errors.ts'
+
+export class StepLife {
+  readonly #abortion = new Abortion()
+  readonly #outstanding = new Set<Promise<unknown>>()
+  readonly #begun = new Set<StepPromise<unknown>>()
+  readonly #onAbort = new Set<(error: Error) => void>()
+  #ended: Error | undefined
+
+  get signal(): AbortSignal {
+    return this.#abortion.signal
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended !== undefined
+  }
+
+  /** Nothing that is still running may do anything more. */
+  abort(error: Error): void {
+    this.#ended ??= error
+    this.#abortion.abort(error)
+    for (const listener of [...this.#onAbort]) listener(error)
+  }
+
+  /** Calls back when it is aborted, also when it was before; returns how to stop listening. */
+  onAbort(listener: (error: Error) => void): () => void {
+    if (this.#ended !== undefined) listener(this.#ended)
+    this.#onAbort.add(listener)
+    return () => void this.#onAbort.delete(listener)
+  }
+
+  lose(): LeaseLostError {
+    const error = new LeaseLostError()
+    this.abort(error)
+    return error
+  }
+
+  requireLive(): void {
+    if (this.#ended !== undefined) throw this.#ended
+  }
+
+  /** The promise of a step as the handler gets it. */
+  track<Result>(running: Promise<Result>): Promise<Result> {
+    const step = new StepPromise<Result>((resolve, reject) => {
+      running.then(resolve, reject)
+    })
+    const watched = running.then(
+      () => this.#begun.delete(step),
+      (error: unknown) => {
+        step.failure = { error }
+      },
+    )
+    this.#begun.add(step)
+    this.#outstanding.add(watched)
+    void watched.finally(() => this.#outstanding.delete(watched))
+    return step
+  }
+
+  /** Waits for steps that the handler did not wait for, and fails if one of them has. */
+  async finish(): Promise<void> {
+    while (this.#outstanding.size > 0) await Promise.all(this.#outstanding)
+    for (const { failure, isAwaited } of this.#begun) {
+      if (failure !== undefined && !isAwaited) throw failure.error
+    }
+    this.#ended ??= new HookonceError(
+      'TX_REVOKED',
+      'The handler has returned, and its steps with it. Is an await missing?',
+    )
+  }
+
+  /** Fails when the time is up or the run is aborted, whatever the work does then. */
+  async withTimeout<Result>(
+    running: Promise<Result>,
+    timeoutMs: number | undefined,
+    what: string,
+  ): Promise<Result> {
+    let timer: NodeJS.Timeout | undefined
+    let stopListening: (() => void) | undefined
+    const overdue = new Promise<never>((_, reject) => {
+      stopListening = this.onAbort(reject)
+      if (timeoutMs === undefined) return
+      timer = setTimeout(() => reject(new HandlerTimeoutError(timeoutMs, what)), timeoutMs)
+    })
+    try {
+      return await Promise.race([running, overdue])
+    } finally {
+      clearTimeout(timer)
+      stopListening?.()
+      running.catch(() => undefined)
+    }
+  }
+}
+
+/**
+ * Knows whether anybody waits for it. A step that fails is the handler's business if it does, which may
+ * catch the error and go on; if it does not, the attempt fails with it.
+ */
+class StepPromise<Result> extends Promise<Result> {
+  isAwaited = false
+  failure: { readonly error: unknown } | undefined
+
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise
+  }
+
+  constructor(
+    start: (resolve: (value: Result) => void, reject: (reason: unknown) => void) => void,
+  ) {
+    super(start)
+    // One that fails with nobody waiting for it must not end the process.
+    super.then(undefined, () => undefined)
+  }
+
+  override then<Fulfilled = Result, Rejected = never>(
+    onFulfilled?: ((value: Result) => Fulfilled | PromiseLike<Fulfilled>) | null,
+    onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
+  ): Promise<Fulfilled | Rejected> {
+    this.isAwaited = true
+    return super.then(onFulfilled, onRejected)
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * Runs leased events side by side, as many as there is room for, and settles them.
+ *
+ * @module
+ */
+
+import { asError } from '../../errors.ts'
+import type { Store } from '../../store/contract/store.ts'
+import type {
+  CallEntry,
+  CallWritten,
+  LeasedEvent,
+  LeasedSettlement,
+} from '../../store/contract/steps.ts'
+import type { HappeningEmitter } from '../../telemetry/emitter.ts'
+import type { Logger } from '../../telemetry/logger.ts'
+import type { Topic } from '../../model/topic.ts'
+import { Combiner } from '../../flow/combiner.ts'
+import type { HandlerUnit } from '../handlers.ts'
+import { insist } from '../../flow/retry-write.ts'
+import type { Interruption } from '../../flow/interruption.ts'
+import type { HandlerOutbox } from '../outgoing.ts'
+import type { Permits } from '../../flow/permits.ts'
+import { reportSettlement } from '../report-settlement.ts'
+import { runSteps } from './run-steps.ts'
+import type { RunStepsContext, StepsEnd } from './run-steps.ts'
+import { StepTransactions } from './step-transactions.ts'
+import type { TopicHealth } from '../topic-health.ts'
+
+export interface StepRunnerContext<Tx> {
+  readonly store: Store<Tx>
+  readonly outbox: HandlerOutbox<Tx>
+  readonly happenings: HappeningEmitter
+  readonly logger: Logger
+  readonly interruption: Interruption
+  readonly permits: Permits
+  readonly findUnit: (event: LeasedEvent) => HandlerUnit | undefined
+  readonly keepsResult: (source: string) => boolean
+  readonly workerId: string
+  readonly stepsMax: number
+  readonly health: TopicHealth
+  /** There is room for more. */
+  readonly onRoom: () => void
+}
+
+/** How many of the places that are kept free one topic may have. */
+const RESERVED_EACH = 2
+/** How many writes under leases go in one statement. */
+const BATCH_MAX = 200
+
+export class StepRunner<Tx> {
+  readonly #context: StepRunnerContext<Tx>
+  readonly #runContext: RunStepsContext<Tx>
+  readonly #settlements: Combiner<LeasedSettlement, boolean>
+  readonly #running = new Map<number, Promise<void>>()
+  /** How many of each topic run. */
+  readonly #topics = new Map<Topic, number>()
+
+  constructor(context: StepRunnerContext<Tx>) {
+    this.#context = context
+    const { store, permits } = context
+    const calls = new Combiner<CallEntry, CallWritten | undefined>(
+      (entries) => permits.use(() => store.writeCalls(entries)),
+      { batchMax: BATCH_MAX },
+    )
+    this.#settlements = new Combiner(
+      (settlements) => permits.use(() => store.settleLeased(settlements)),
+      { batchMax: BATCH_MAX },
+    )
+    const transactions = new StepTransactions(store, permits)
+    this.#runContext = {
+      ...context,
+      calls,
+      runInTransaction: (waiting) => transactions.run(waiting),
+    }
+  }
+
+  /**
+   * How many more of a topic to lease now. None until a quarter of the room is free: leasing one at a time, as each
+   * ends, would cost a commit for each. The last fifth is kept for topics that have none running and run well: a
+   * call that hangs holds up no other. `promised` is what other slots are about to lease.
+   */
+  roomFor(topic: Topic, promised: number): number {
+    const { stepsMax, health } = this.#context
+    const free = stepsMax - this.#running.size - promised
+    const shared = stepsMax - Math.floor(stepsMax / 5)
+    const room = free - (stepsMax - shared)
+    if (room >= Math.ceil(shared / 4)) return room
+    if (this.#topics.has(topic) || health.isTroubled(topic)) return 0
+    return Math.max(0, Math.min(free, RESERVED_EACH))
+  }
+
+  /** The tokens of the leases that are being worked on. */
+  get tokens(): readonly number[] {
+    return [...this.#running.keys()]
+  }
+
+  start(leased: readonly LeasedEvent[]): void {
+    for (const event of leased) {
+      const { topic, lease } = event
+      const { token } = lease
+      this.#topics.set(topic, (this.#topics.get(topic) ?? 0) + 1)
+      const running = this.#run(event).finally(() => {
+        this.#running.delete(token)
+        const left = (this.#topics.get(topic) ?? 1) - 1
+        if (left > 0) this.#topics.set(topic, left)
+        else this.#topics.delete(topic)
+        this.#context.onRoom()
+      })
+      this.#running.set(token, running)
+    }
+  }
+
+  /** Waits for what runs. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running.values())
+  }
+
+  async #run(leased: LeasedEvent): Promise<void> {
+    const startedAt = performance.now()
+    const end = await runSteps(this.#runContext, leased)
+    // How long steps take says nothing: they wait for the world, and hold nothing meanwhile.
+    const failed = end?.error !== undefined
+    const durationMs = failed ? performance.now() - startedAt : 0
+    this.#context.health.ran(leased.topic, { durationMs, failed })
+    if (end === undefined) return this.#reportLost(leased)
+    try {
+      if (await this.#settle({ lease: leased.lease, settlement: end.settlement }))
+        this.#report(leased, end)
+      else this.#reportLost(leased)
+    } catch (error) {
+      // Its lease is no longer known here: if it is not settled, it is released when the database is back.
+      this.#context.happenings.emit('worker.error', {
+        workerId: this.#context.workerId,
+        doing: 'settle a leased event',
+        error: asError(error),
+      })
+    }
+  }
+
+  /** @throws CommitUnknownError when the lease is gone, and maybe because it was settled unheard */
+  async #settle(settlement: LeasedSettlement): Promise<boolean> {
+    const { answer, unheard } = await insist(() => this.#settlements.add(settlement))
+    if (!answer && unheard !== undefined) throw unheard
+    return answer
+  }
+
+  #report(leased: LeasedEvent, { settlement, error }: StepsEnd): void {
+    const { happenings, findUnit } = this.#context
+    if (settlement.state === 'regrouped') return
+    if (settlement.state === 'released') {
+      const { eventId } = leased
+      const cause = error?.message ?? 'the worker was stopped'
+      return happenings.emit('lease.released', { eventId, cause })
+    }
+    const unit = findUnit(leased)
+    reportSettlement(happenings, {
+      event: leased,
+      unit,
+      settlement,
+      error,
+    })
+  }
+
+  #reportLost(leased: LeasedEvent): void {
+    const { eventId, source, key, type, attempt, lease } = leased
+    this.#context.happenings.emit('lease.lost', {
+      ...{ eventId, source, key, type, attempt },
+      token: lease.token,
+    })
+  }
+}

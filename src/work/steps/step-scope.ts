@@ -1,0 +1,52 @@
+import type { WebhookEvent } from '../../model/event.ts'
+import type { Store } from '../../store/contract/store.ts'
+import type { CallEntry, CallWritten, LeasedEvent } from '../../store/contract/steps.ts'
+import type { HappeningEmitter } from '../../telemetry/emitter.ts'
+import type { Combiner } from '../../flow/combiner.ts'
+import type { Handler, StepSettings } from '../handlers.ts'
+import { deriveIdempotencyKey } from '../../model/idempotency-key.ts'
+import type { HandlerOutbox } from '../outgoing.ts'
+import type { StepHistory, StepTurn } from './step-history.ts'
+import type { StepLife } from './step-life.ts'
+
+/** What steps need of the worker. */
+export interface StepRunContext<Tx> {
+  readonly store: Pick<Store<Tx>, 'listSteps'>
+  readonly outbox: HandlerOutbox<Tx>
+  readonly happenings: HappeningEmitter
+  /** Runs a step that writes, maybe together with others. */
+  readonly runInTransaction: (waiting: WaitingStep<Tx>) => Promise<unknown>
+  /** Writes what is known of calls, together with that of other events. */
+  readonly calls: Combiner<CallEntry, CallWritten | undefined>
+}
+
+/** What the steps of one handler share, in one attempt at one event. */
+export interface StepScope<Tx> {
+  readonly context: StepRunContext<Tx>
+  readonly leased: LeasedEvent
+  readonly handler: Handler
+  readonly settings: StepSettings
+  readonly envelope: WebhookEvent
+  readonly history: StepHistory
+  readonly life: StepLife
+}
+
+export interface TxStep<Tx> {
+  readonly kind: 'tx' | 'send'
+  readonly name: string
+  readonly work: (tx: Tx) => unknown
+  /** How long it may take. */
+  readonly timeoutMs: number
+}
+
+/** A step that waits for its transaction. */
+export interface WaitingStep<Tx> {
+  readonly scope: StepScope<Tx>
+  readonly turn: StepTurn
+  readonly step: TxStep<Tx>
+}
+
+/** The same for every attempt, and what `idempotencyKey(name)` gives. */
+export function keyOfStep<Tx>({ leased, handler }: StepScope<Tx>, name: string): string {
+  return deriveIdempotencyKey({ keyHash: leased.keyHash, handler: handler.name, name })
+}

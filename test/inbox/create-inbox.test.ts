@@ -1,0 +1,113 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createInbox } from '../../src/inbox/inbox.ts'
+import { github } from '../../src/providers/vendors/github.ts'
+import { stripe } from '../../src/providers/vendors/stripe.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+
+const source = stripe({ secrets: ['whsec_test_secret_of_some_length'] })
+
+/** Nothing is opened before `start`, so the file is never made. */
+function make(options: object) {
+  return () =>
+    createInbox({ store: sqliteStore('never-opened.db'), sources: { stripe: source }, ...options })
+}
+
+describe('createInbox refuses', () => {
+  test.each<[string, object, string]>([
+    ['an unknown option', { workers: 4 }, 'createInbox.workers'],
+    ['an unknown receive option', { receive: { maxBody: 1 } }, 'receive.maxBody'],
+    ['R36: a size with a unit', { receive: { bodyBytesMax: '10 MBB' } }, 'receive.bodyBytesMax'],
+    [
+      'R36: a size that is no number',
+      { receive: { bodyBytesMax: Number.NaN } },
+      'receive.bodyBytesMax',
+    ],
+    ['R36: a negative size', { receive: { bodyBytesMax: -1 } }, 'receive.bodyBytesMax'],
+    ['R62: no bytes in flight', { receive: { inFlightBytesMax: 0 } }, 'receive.inFlightBytesMax'],
+    [
+      'R62: fewer bytes in flight than the largest body has',
+      { receive: { inFlightBytesMax: 1_048_575 } },
+      'receive.inFlightBytesMax',
+    ],
+    [
+      'R62: fewer bytes in flight than the largest body of a source has',
+      {
+        receive: { inFlightBytesMax: 26_214_399 },
+        sources: { hub: github({ secrets: ['It is a secret of GitHub'] }) },
+      },
+      'receive.inFlightBytesMax',
+    ],
+    ['R61: no event at all', { receive: { eventsMax: 0 } }, 'receive.eventsMax'],
+    ['an unknown worker option', { worker: { threads: 2 } }, 'worker.threads'],
+    ['a concurrency of zero', { worker: { concurrency: 0 } }, 'worker.concurrency'],
+    ['options that are no object', { worker: true }, 'worker'],
+    ['a list of options', { receive: [] }, 'receive'],
+    // Node's timers take them for 1 ms.
+    ['more than a timer takes', { worker: { stopGraceMs: 2 ** 31 } }, 'worker.stopGraceMs'],
+    ['an endless answer', { receive: { answerTimeoutMs: 2 ** 31 } }, 'receive.answerTimeoutMs'],
+    ['an endless watch', { worker: { blockedMs: 2 ** 31 } }, 'worker.blockedMs'],
+    ['no sources', { sources: {} }, 'createInbox.sources'],
+    [
+      'a source that is none',
+      { sources: { stripe: { secrets: ['x'] } } },
+      'createInbox.sources.stripe',
+    ],
+    ['a source name that is no path', { sources: { 'a/b': source } }, 'createInbox.sources.a/b'],
+    ['a logger that is none', { logger: false }, 'createInbox.logger'],
+    ['a logger that lacks a level', { logger: { info() {}, warn() {} } }, 'createInbox.logger'],
+    ['a store that is none', { store: 'postgres://localhost' }, 'createInbox.store'],
+  ])('%s, by name', (_what, options, option) => {
+    expect(make(options)).toThrow(expect.objectContaining({ code: 'OPTION_INVALID', option }))
+  })
+
+  test('a source without secret, by name and with what to do', () => {
+    expect(() => stripe({ secrets: [] })).toThrow(
+      expect.objectContaining({ code: 'SECRET_MISSING' }),
+    )
+    expect(() => stripe({ secrets: [''] })).toThrow(/stripe/i)
+  })
+
+  test('to say what a string was: it may be a secret in the wrong place', () => {
+    expect(make({ store: 'whsec_canary' })).toThrow(/a string of 12 characters/)
+    expect(make({ store: 'whsec_canary' })).not.toThrow(/canary/)
+  })
+})
+
+describe('an inbox', () => {
+  test('starts once', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'hookonce-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    await using inbox = createInbox({
+      store: sqliteStore(join(folder, 'inbox.db')),
+      sources: { stripe: source },
+      logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+      worker: false,
+    })
+    await inbox.start()
+
+    await expect(inbox.start()).rejects.toMatchObject({ code: 'INBOX_STOPPED' })
+  })
+
+  test('has a store of its own: a second one would lose it when the first stops', () => {
+    const store = sqliteStore('never-opened.db')
+    expect(make({ store, worker: { threads: 2 } })).toThrow()
+    make({ store })()
+
+    expect(make({ store })).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID', option: 'createInbox.store' }),
+    )
+  })
+
+  test('refuses to mount an unknown source, naming the known ones', () => {
+    const inbox = make({})() as unknown as {
+      fetch(source: string): unknown
+      node(source: string): unknown
+    }
+
+    expect(() => inbox.fetch('strype')).toThrow(expect.objectContaining({ code: 'SOURCE_UNKNOWN' }))
+    expect(() => inbox.node('strype')).toThrow(/Configured: stripe/)
+  })
+})

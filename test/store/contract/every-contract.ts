@@ -1,0 +1,33 @@
+import type { StoreUnderTest } from '../../support/store-under-test.ts'
+import { claimContract } from './claim.ts'
+import { clocksContract } from './clocks.ts'
+import { crashSweepContract } from './crash-sweep.ts'
+import { leasesContract } from './leases.ts'
+import { migrateContract } from './migrate.ts'
+import { operatorsContract } from './operators.ts'
+import { outboxClaimContract } from './outbox-claim.ts'
+import { outboxEnqueueContract } from './outbox-enqueue.ts'
+import { outboxOperatorsContract } from './outbox-operators.ts'
+import { recordContract } from './record.ts'
+import { settleContract } from './settle.ts'
+import { settleLeasedContract } from './settle-leased.ts'
+import { stepsContract } from './steps.ts'
+import { unhandledContract } from './unhandled.ts'
+
+/** All that a store must do. Run by `test/contract/<store>.test.ts`. */
+export function everyContract(store: StoreUnderTest): void {
+  recordContract(store)
+  claimContract(store)
+  settleContract(store)
+  crashSweepContract(store)
+  leasesContract(store)
+  settleLeasedContract(store)
+  clocksContract(store)
+  stepsContract(store)
+  unhandledContract(store)
+  operatorsContract(store)
+  outboxEnqueueContract(store)
+  outboxClaimContract(store)
+  outboxOperatorsContract(store)
+  migrateContract(store)
+}

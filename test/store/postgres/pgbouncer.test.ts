@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import { aClaim, anEventDraft, NAMED } from '../../support/builders.ts'
+import { sweepOthers } from '../../support/store-steps.ts'
+import {
+  createPostgresDatabase,
+  hasNoPostgres,
+  openStoreOn,
+} from '../../support/postgres/open-postgres.ts'
+import { findPgBouncer, startPgBouncer } from '../../support/postgres/start-pgbouncer.ts'
+
+const binary = findPgBouncer()
+if (binary === undefined) {
+  const message = 'pgbouncer is not installed'
+  if (process.env['CI'] === 'true' && process.env['HOOKONCE_REQUIRE_PGBOUNCER'] === '1')
+    throw new Error(message)
+  console.warn(`*** ${message}: the tests through a transaction pooler are SKIPPED. ***`)
+}
+
+describe.skipIf(hasNoPostgres || binary === undefined)(
+  'behind PgBouncer in transaction mode',
+  () => {
+    test('events are stored, run, retried, swept and cancelled', async () => {
+      const config = await startPgBouncer(String(binary), await createPostgresDatabase())
+      const first = await openStoreOn({ ...config, max: 8 })
+      const second = await openStoreOn({ ...config, max: 8 })
+      const stop = await first.listen(() => undefined)
+
+      const drafts = Array.from({ length: 20 }, (_, n) => anEventDraft({ key: `evt_${n}` }))
+      const answers = await Promise.all(
+        [first, second].map((store) => store.recordEvents(drafts, { deadlineMs: 20_000 })),
+      )
+      expect(answers.flat().filter(({ status }) => status === 'accepted')).toHaveLength(20)
+
+      const group = await first.claimGroup(aClaim({ limit: 19 }))
+      await first.announce({ workerId: 'worker-1', slot: 0 }, group!.events)
+      const { rows } = await group!.lend().tx.query('select 1 as one')
+      expect(rows).toEqual([{ one: 1 }])
+      await group!.settle(
+        group!.events.map(({ eventId, run, attempt }) => ({
+          state: 'done',
+          eventId,
+          run,
+          attempt,
+          durationMs: 1,
+          result: undefined,
+        })),
+      )
+      expect(await group!.commit()).toEqual({ status: 'committed' })
+      await first.removeWorker('worker-1')
+
+      const last = await second.claimGroup(aClaim({ slot: { workerId: 'worker-2', slot: 0 } }))
+      const [event] = last!.events
+      await second.announce({ workerId: 'worker-2', slot: 0 }, last!.events)
+      // An error outside a mark would end the claim with everything else.
+      await last!.mark('handler')
+      const stuck = last!.lend().tx.query('select pg_sleep(600)')
+      const stopped = stuck.catch((error: unknown) => error)
+      let isStopped = false
+      void stopped.then(() => (isStopped = true))
+      while (!isStopped) await last!.cancel()
+      expect(await stopped).toMatchObject({ code: '57014' })
+      expect(await sweepOthers(first, { crashesMax: 3, me: 'worker-1' })).toEqual([])
+      await last!.abandon()
+
+      expect(await sweepOthers(first, { crashesMax: 3, me: 'worker-1' })).toEqual([
+        {
+          ...NAMED,
+          key: event!.key,
+          eventId: event!.eventId,
+          attempt: 1,
+          crashes: 1,
+          dead: false,
+          workerId: 'worker-2',
+        },
+      ])
+      await first.notify()
+      await stop()
+    })
+  },
+)

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { describe, expect, test } from 'vitest'
+import type { LeasedEvent } from '../../../src/store/contract/steps.ts'
+import { anEventDraft } from '../../support/builders.ts'
+import { createFaultDatabase } from '../../support/faults/fault-database.ts'
+import { accept, createFaultInbox } from '../../support/faults/fault-inbox.ts'
+import { forSteps } from '../../support/faults/fault-sources.ts'
+import { until } from '../../support/faults/until.ts'
+import { aLeaseRequest, leaseOne, makeLeasable } from '../../support/lease-steps.ts'
+import {
+  hasNoPostgres,
+  newPool,
+  openPostgres,
+  openStoreOn,
+} from '../../support/postgres/open-postgres.ts'
+import type { OpenedPostgres } from '../../support/postgres/open-postgres.ts'
+import type { QueryTx } from '../../support/store-under-test.ts'
+import type { Store } from '../../../src/store/contract/store.ts'
+import { done, recordOne } from '../../support/store-steps.ts'
+
+const LIMITS = { idleTimeoutMs: 60_000, lockTimeoutMs: 0 }
+const WRITE = 'insert into effects values ($1, $2)'
+
+// The statements look up many events at once: a token must count for its own event, and only with it.
+describe.skipIf(hasNoPostgres)('the token of a lease on PostgreSQL', () => {
+  async function leaseTwo(): Promise<{ store: Store<QueryTx>; a: LeasedEvent; b: LeasedEvent }> {
+    const opened = await openPostgres()
+    const store = opened.store as unknown as Store<QueryTx>
+    await store.recordEvents([anEventDraft({ key: 'a' })], { deadlineMs: 20_000 })
+    const a = await leaseOne(store)
+    await store.recordEvents([anEventDraft({ key: 'b' })], { deadlineMs: 20_000 })
+    const b = await leaseOne(store)
+    return { store, a, b }
+  }
+
+  test('opens no step of another event', async () => {
+    const { store, a, b } = await leaseTwo()
+    const place = { handler: 'h', kind: 'tx', position: 1, name: 'write' } as const
+
+    const opened = await store.openSteps(
+      [
+        { ...place, lease: { ...a.lease, token: b.lease.token } },
+        { ...place, lease: b.lease },
+        { ...place, position: 2, lease: { ...b.lease, token: a.lease.token } },
+        { ...place, position: 3, lease: a.lease },
+      ],
+      LIMITS,
+    )
+
+    assert(opened)
+    expect(opened.held).toEqual([false, true, false, true])
+    await opened.abandon()
+  })
+
+  test('keeps no call of another event', async () => {
+    const { store, a, b } = await leaseTwo()
+    const call = {
+      handler: 'h',
+      position: 1,
+      name: 'c',
+      change: 'started',
+      result: undefined,
+    } as const
+
+    const written = await store.writeCalls([
+      { ...call, lease: { ...a.lease, token: b.lease.token } },
+      { ...call, lease: b.lease },
+      { ...call, position: 2, lease: a.lease },
+    ])
+
+    expect(written.map((each) => each !== undefined)).toEqual([false, true, true])
+  })
+
+  test('settles no other event', async () => {
+    const { store, a, b } = await leaseTwo()
+
+    const settled = await store.settleLeased([
+      { lease: { ...a.lease, token: b.lease.token }, settlement: done(a) },
+      { lease: b.lease, settlement: done(b) },
+      { lease: { ...a.lease, token: a.lease.token }, settlement: { state: 'released' } },
+    ])
+
+    expect(settled).toEqual([false, true, true])
+    expect(await store.findEvent(a.eventId)).toMatchObject({ state: 'ready' })
+  })
+})
+
+describe.skipIf(hasNoPostgres)('a lease on PostgreSQL', () => {
+  const LEASE = { ...aLeaseRequest(9), aloneFrom: 1 }
+
+  test('of an event that has to run alone is not taken beside one that was taken meanwhile', async () => {
+    const { config, store, query } = await openPostgres()
+    for (const key of ['a', 'b']) await recordOne(store, anEventDraft({ key }))
+    await makeLeasable(store)
+    await query('update hookonce.queue set crashes = 1')
+    // Stands between the look for a suspect and the lock, for as long as the test holds the gate.
+    await query('create schema slow')
+    await query(`
+      create function slow.pg_try_advisory_xact_lock(number bigint) returns boolean language plpgsql as $$
+      begin
+        perform pg_advisory_xact_lock(4711);
+        return pg_catalog.pg_try_advisory_xact_lock(number);
+      end $$`)
+    const options = '-c search_path=slow,pg_catalog'
+    const slow = await openStoreOn({ ...config, options })
+    const gate = await newPool(config).connect()
+    await gate.query('select pg_advisory_lock(4711)')
+
+    const late = slow.leaseDue(LEASE)
+    await untilWaiting(query)
+    const first = await store.leaseDue(LEASE)
+    await gate.query('select pg_advisory_unlock(4711)')
+
+    expect(first.map(({ key }) => key)).toEqual(['b'])
+    expect(await late).toEqual([])
+    gate.release()
+  })
+
+  test('that is being taken keeps an operator from deciding about its calls', async () => {
+    const { config, store, query } = await openPostgres()
+    await recordOne(store, anEventDraft())
+    const { lease } = await leaseOne(store)
+    const { eventId } = lease
+    const place = { lease, handler: 'h', position: 1, name: 'charge', result: undefined }
+    await store.writeCalls([{ ...place, change: 'started' }])
+    await store.settleLeased([{ lease, settlement: { state: 'released' } }])
+    const worker = await newPool(config).connect()
+    await worker.query('begin')
+    const { workerId, topics, leaseMs, aloneFrom } = LEASE
+    await worker.query('select * from hookonce.lease_due($1, $2, $3, $4, $5, 0, 1000)', [
+      workerId,
+      topics.map(({ topic }) => topic),
+      topics.map(({ limit }) => limit),
+      leaseMs,
+      aloneFrom,
+    ])
+
+    const deciding = store.resolveStep({
+      ...{ eventId, handler: undefined, name: 'charge' },
+      decision: { happened: true, result: '1' },
+    })
+    await untilWaiting(query)
+    await worker.query('commit')
+
+    expect(await deciding).toBe(false)
+    expect(await store.listSteps(eventId)).toMatchObject([{ state: 'started' }])
+    worker.release()
+  })
+
+  /** Until a statement of a store waits for a lock. */
+  async function untilWaiting(query: OpenedPostgres['query']): Promise<void> {
+    await until('it waits', async () => {
+      const rows = await query(
+        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return rows.length > 0
+    })
+  }
+})
+
+describe.skipIf(hasNoPostgres)('steps that share a transaction on PostgreSQL', () => {
+  const KEYS = Array.from({ length: 30 }, (_, i) => `evt_${i}`)
+  const CULPRIT = 'evt_13'
+  const OTHERS = KEYS.filter((key) => key !== CULPRIT)
+
+  async function runAll(
+    step: (tx: QueryTx, key: string, clients: () => readonly Query[]) => Promise<void>,
+  ) {
+    const database = await createFaultDatabase('postgres')
+    const worker = createFaultInbox(database, { worker: { concurrency: 1, stepsMax: 64 } })
+    for (const key of KEYS) await accept(worker, forSteps({ key }))
+    const options = { retry: { attemptsMax: 2, firstMs: 1 } }
+    worker.inbox.steps('partner', '*', options, async (event, context) => {
+      await context.tx('write', async (tx) => {
+        await tx.query(WRITE, [event.key, 'kept'])
+        await step(tx, event.key, () => worker.listInTransaction())
+      })
+    })
+    await worker.inbox.start()
+    await until(
+      'all have ended',
+      () => worker.count('event.done') + worker.count('event.dead') === 30,
+    )
+    return { database, worker }
+  }
+
+  interface Query {
+    query(sql: string): Promise<unknown>
+  }
+
+  test('are one by one when one of them throws, and each is kept once', async () => {
+    let count = 0
+    const { database, worker } = await runAll(async (_tx, key) => {
+      count += 1
+      if (key === CULPRIT) throw new Error('no')
+    })
+
+    expect(worker.count('event.done')).toBe(29)
+    expect(await database.listWrongEffects(OTHERS)).toEqual([])
+    expect(await database.countEffects(CULPRIT)).toBe(0)
+    // They did share one, or none of them would have run again.
+    expect(count).toBeGreaterThan(31)
+  })
+
+  test.each(['commit', 'rollback', 'rollback; begin', 'commit and chain'])(
+    'H08: a step that ends it through the client itself (%s) harms only its own event',
+    async (statement) => {
+      const { database, worker } = await runAll(async (_tx, key, clients) => {
+        if (key !== CULPRIT) return
+        for (const client of clients()) await client.query(statement).catch(() => undefined)
+      })
+
+      expect(await database.listWrongEffects(OTHERS)).toEqual([])
+      expect(await database.countEffects(CULPRIT)).toBe(0)
+      expect(worker.count('event.dead')).toBe(1)
+    },
+  )
+
+  test('a step that changes a setting runs alone, and its neighbours without the setting', async () => {
+    const { database, worker } = await runAll(async (tx, key) => {
+      if (key === CULPRIT) await tx.query(`set local statement_timeout = '7777ms'`)
+      const { rows } = await tx.query('show statement_timeout')
+      const isSet = rows[0]?.['statement_timeout'] === '7777ms'
+      if (isSet !== (key === CULPRIT)) throw new Error('the setting of another event')
+    })
+
+    expect(worker.count('event.done')).toBe(30)
+    expect(await database.listWrongEffects(KEYS)).toEqual([])
+  })
+})

@@ -1,0 +1,234 @@
+/** Files that are deleted, replaced, cut or overwritten under an open store, by people and programs that mean well. */
+
+import { execFileSync, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { symlinkSync, truncateSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { sqliteStore } from '../../../src/store/sqlite/index.ts'
+import { openDriver } from '../../../src/store/sqlite/open-driver.ts'
+import { anEventDraft } from '../../support/builders.ts'
+import { openInbox } from '../../support/inbox-under-test.ts'
+import { DEFAULT_DRIVER, sqliteUnderTest } from '../../support/sqlite-under-test.ts'
+import type { SqliteDatabaseUnderTest } from '../../support/sqlite-under-test.ts'
+import { claim, done, recordOne } from '../../support/store-steps.ts'
+import { openStore } from '../../support/store-under-test.ts'
+
+const underTest = sqliteUnderTest(DEFAULT_DRIVER)
+const CHANGED = { code: 'STORE_FILE_CHANGED', retryable: false }
+
+/** By another process: what is opened and closed in this one takes SQLite's locks along. */
+function copy(from: string, to: string): void {
+  execFileSync('cp', [from, to])
+}
+
+function inboxDatabase(database: unknown): SqliteDatabaseUnderTest {
+  return database as SqliteDatabaseUnderTest
+}
+
+/** A store that has acknowledged some events, of which a backup has the first, and the log the last. */
+async function openWithBackup() {
+  const opened = await openStore(underTest)
+  const { file } = opened.database
+  const record = (key: string) =>
+    recordOne(opened.store, anEventDraft({ key, body: key.repeat(300) }))
+  for (let n = 0; n < 10; n += 1) await record(`old_${n}`)
+  await opened.database.query('pragma wal_checkpoint(full)')
+  copy(file, `${file}.backup`)
+  for (let n = 0; n < 15; n += 1) await record(`new_${n}`)
+  await opened.database.query('pragma wal_checkpoint(full)')
+  for (let n = 0; n < 15; n += 1) await record(`newer_${n}`)
+  return { ...opened, file, record }
+}
+
+type Change = (file: string) => void
+const CHANGES: readonly (readonly [string, Change, string])[] = [
+  ['the log was deleted', (file) => unlinkSync(`${file}-wal`), '-wal'],
+  ['the shared memory was deleted', (file) => unlinkSync(`${file}-shm`), '-shm'],
+  [
+    'the log was replaced',
+    (file) => {
+      unlinkSync(`${file}-wal`)
+      writeFileSync(`${file}-wal`, '')
+    },
+    '-wal',
+  ],
+  ['the log was emptied', (file) => truncateSync(`${file}-wal`, 0), '-wal'],
+  ['the log was cut', (file) => execFileSync('truncate', ['-s', '-5000', `${file}-wal`]), '-wal'],
+  [
+    'the beginning of the log was overwritten',
+    (file) =>
+      execFileSync('dd', ['if=/dev/zero', `of=${file}-wal`, 'bs=32', 'count=1', 'conv=notrunc'], {
+        stdio: 'ignore',
+      }),
+    '-wal',
+  ],
+  ['a backup was copied over the file', (file) => copy(`${file}.backup`, file), ''],
+  ['the file was emptied', (file) => truncateSync(file, 0), ''],
+  ['the file was cut', (file) => truncateSync(file, 8_192), ''],
+  ['a backup was moved to its place', (file) => execFileSync('mv', [`${file}.backup`, file]), ''],
+  ['the file was deleted', (file) => unlinkSync(file), ''],
+]
+
+describe('sqlite: files that change under an open store', () => {
+  test.each(CHANGES)(
+    'R70: no delivery is acknowledged after %s, and the answer says what to do',
+    async (_what, change, suffix) => {
+      const { file, store, record } = await openWithBackup()
+
+      change(file)
+
+      const refused = record('lost')
+      await expect(refused).rejects.toMatchObject(CHANGED)
+      await expect(refused).rejects.toThrow(`${file}${suffix} was`)
+      await expect(refused).rejects.toThrow(suffix === '' ? /once more/ : /Restart|once more/)
+      await expect(store.countEvents()).rejects.toMatchObject(CHANGED)
+      await expect(record('old_0')).rejects.toMatchObject(CHANGED)
+    },
+  )
+
+  test.each(CHANGES)('R70: a beat finds that %s', async (_what, change) => {
+    const { file, store } = await openWithBackup()
+    const { now } = await store.beat(undefined)
+
+    change(file)
+
+    await expect(store.beat(now)).rejects.toMatchObject(CHANGED)
+    await expect(store.findEvent('any')).rejects.toMatchObject(CHANGED)
+  })
+
+  test.each(CHANGES)('R70: nothing is told to be done after %s', async (_what, change) => {
+    const { file, store } = await openWithBackup()
+    const group = await claim(store, { limit: 3 })
+    await group.settle(group.events.map(done))
+
+    change(file)
+
+    expect(await group.commit()).toMatchObject({ status: 'unknown', error: CHANGED })
+  })
+
+  test.each(CHANGES.slice(0, 1))(
+    'R70: what was acknowledged before %s is brought into the database file',
+    async (_what, change) => {
+      const { file, record } = await openWithBackup()
+
+      change(file)
+      await expect(record('lost')).rejects.toMatchObject(CHANGED)
+
+      // As it would be found when the process is killed: without the log, which has no name any more.
+      await expect.poll(() => countInCopy(file)).toBeGreaterThanOrEqual(40)
+    },
+  )
+
+  test('R70: an answer that is on its way when the file is overwritten is not given', async () => {
+    const { file, database, record } = await openWithBackup()
+    await database.execute('begin immediate')
+    const waiting = record('lost')
+    waiting.catch(() => undefined)
+    // The look for known keys is over when the store has begun to ask for the lock.
+    await new Promise((resolve) => setImmediate(resolve))
+
+    copy(`${file}.backup`, file)
+    await database.execute('rollback')
+
+    await expect(waiting).rejects.toMatchObject(CHANGED)
+  })
+
+  test('R70: senders get 503 and the store is told to be unavailable, with the cause', async () => {
+    const { inbox, deliver, next, database } = await openInbox(underTest)
+    await inbox.start()
+    await deliver('evt_1')
+    const unavailable = next('store.unavailable')
+
+    unlinkSync(`${inboxDatabase(database).file}-wal`)
+
+    expect(await deliver('evt_2')).toMatchObject({ status: 503 })
+    expect((await unavailable).error).toMatchObject(CHANGED)
+  })
+
+  test('R70: a file that is reached through a link is watched where it is', async () => {
+    const { database } = await openStore(underTest)
+    const folder = await mkdtemp(join(tmpdir(), 'hookonce-link-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const link = join(folder, 'link.db')
+    symlinkSync(database.file, link)
+    const store = sqliteStore(link, { driver: DEFAULT_DRIVER })
+    await store.open()
+    onTestFinished(() => store.close())
+    await store.recordEvents([anEventDraft()], { deadlineMs: 10_000 })
+
+    unlinkSync(`${database.file}-wal`)
+
+    await expect(
+      store.recordEvents([anEventDraft({ key: 'lost' })], { deadlineMs: 10_000 }),
+    ).rejects.toMatchObject(CHANGED)
+  })
+})
+
+describe('sqlite: what may happen to the files of an open store', () => {
+  test.each([
+    'pragma wal_checkpoint(passive)',
+    'pragma wal_checkpoint(full)',
+    'pragma wal_checkpoint(restart)',
+    'pragma wal_checkpoint(truncate)',
+    'vacuum',
+  ])('%s by another connection', async (sql) => {
+    const { database, store, record } = await openWithBackup()
+
+    for (let n = 0; n < 3; n += 1) {
+      await database.execute(sql)
+      expect(await record(`a_${n}`)).toMatchObject({ status: 'accepted' })
+      expect(await record(`b_${n}`)).toMatchObject({ status: 'accepted' })
+    }
+
+    expect(await store.countEvents()).toBe(46)
+  })
+
+  test('a new time of its last change', async () => {
+    const { file, record } = await openWithBackup()
+
+    utimesSync(file, new Date(), new Date(0))
+
+    expect(await record('later')).toMatchObject({ status: 'accepted' })
+  })
+
+  test('a log that grows until SQLite empties it by itself', { timeout: 120_000 }, async () => {
+    const { store } = await openStore(underTest)
+    const body = 'x'.repeat(20_000)
+
+    for (let n = 0; n < 600; n += 1) await recordOne(store, anEventDraft({ key: `evt_${n}`, body }))
+
+    expect(await store.countEvents()).toBe(600)
+  })
+
+  test('another process that writes to them all the time', { timeout: 120_000 }, async () => {
+    const { database, store } = await openStore(underTest)
+    const program = new URL('./checkpoint-often.ts', import.meta.url)
+    const child = fork(program, [database.file, DEFAULT_DRIVER], { execArgv: ['--import', 'tsx'] })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await once(child, 'message')
+
+    for (let n = 0; n < 300; n += 1) await recordOne(store, anEventDraft({ key: `evt_${n}` }))
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+
+    expect(await recordOne(store, anEventDraft({ key: 'last' }))).toMatchObject({
+      status: 'accepted',
+    })
+    expect(await store.countEvents()).toBe(301)
+  })
+})
+
+async function countInCopy(file: string): Promise<number> {
+  copy(file, `${file}.copy`)
+  const handle = (await openDriver(DEFAULT_DRIVER)).open(`${file}.copy`)
+  try {
+    return Number(
+      handle.prepare('select count(*) as found from hookonce_events').all([])[0]?.['found'],
+    )
+  } finally {
+    handle.close()
+  }
+}

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest'
+import { topicOf } from '../../src/model/topic.ts'
+import type { DueKind, DueTopic } from '../../src/store/contract/store.ts'
+import { Agenda } from '../../src/work/agenda.ts'
+import type { Plan } from '../../src/work/agenda.ts'
+import { GroupSizes } from '../../src/work/group/group-sizes.ts'
+import { HandlerRegistry } from '../../src/work/handlers.ts'
+import { resolveWorkerOptions } from '../../src/work/options.ts'
+import type { WorkerOptions } from '../../src/work/options.ts'
+import { TopicHealth } from '../../src/work/topic-health.ts'
+
+/** In this turn what is fresh comes first. */
+const FRESH = 1
+const AGAIN = 0
+
+function due(type: string, kind: DueKind = 'fresh'): DueTopic {
+  return { kind, topic: topicOf('stripe', type), source: 'stripe', type }
+}
+
+function open(options: WorkerOptions = {}) {
+  const handlers = new HandlerRegistry(new Set(['stripe']))
+  for (const type of ['a', 'b', 'c']) handlers.add('stripe', type, {}, () => undefined)
+  handlers.add('stripe', 'ping', { guarantee: 'at-least-once' }, () => undefined)
+  handlers.addSteps('stripe', 'steps', {}, () => undefined)
+  const resolved = resolveWorkerOptions(options)
+  const sizes = new GroupSizes(resolved)
+  const health = new TopicHealth({ slowMs: resolved.groupBudgetMs })
+  const found: DueTopic[] = []
+  let foreign = 0
+  const agenda = new Agenda({
+    handlers,
+    options: resolved,
+    sizes,
+    health,
+    look: async () => ({ due: found, nextDueInMs: undefined, next: undefined }),
+    stepRoom: (_topic, promised) => Math.max(0, 10 - promised),
+    onFound: () => undefined,
+    onForeign: () => (foreign += 1),
+    onError: (error) => {
+      throw error
+    },
+  })
+  const planned = (turn = FRESH) => typesOf(agenda.next(turn))
+  return { agenda, handlers, sizes, health, found, planned, countForeign: () => foreign }
+}
+
+function typesOf(plan: Plan | undefined): readonly string[] {
+  return plan?.topics.map(({ due: { type } }) => type) ?? []
+}
+
+describe('the agenda', () => {
+  test('has nothing to do as long as nothing is due', () => {
+    expect(open().planned()).toEqual([])
+  })
+
+  test('takes turns between topics', () => {
+    const { agenda, planned } = open()
+    agenda.add(due('a'))
+    agenda.add(due('b'))
+
+    expect([planned(), planned()].flat().sort()).toEqual(['a', 'b'])
+  })
+
+  test('keeps the last slot for a topic that has none', () => {
+    const { agenda, planned } = open({ concurrency: 4 })
+    agenda.add(due('a'))
+    expect([planned(), planned(), planned()]).toEqual([['a'], ['a'], ['a']])
+    expect(planned()).toEqual([])
+
+    agenda.add(due('b'))
+
+    expect(planned()).toEqual(['b'])
+  })
+
+  test('takes few events at once of a topic that fails', () => {
+    const { agenda, health, sizes } = open()
+    const { topic } = due('a')
+    sizes.measured(topic, 0.1)
+    for (let group = 0; group < 20; group += 1) sizes.succeeded(topic, 1_000)
+    agenda.add(due('a'))
+    const many = agenda.next(FRESH)?.topics[0]?.limit ?? 0
+
+    for (let run = 0; run < 9; run += 1) health.ran(topic, { durationMs: 0.1, failed: true })
+    const few = agenda.next(FRESH)?.topics[0]?.limit ?? 0
+
+    expect(many).toBeGreaterThan(10)
+    expect(few).toBe(10)
+  })
+
+  test('gives the last slot to no topic that fails, hangs or is slow, and to nothing that failed before', () => {
+    const { agenda, health, planned } = open({ concurrency: 4 })
+    agenda.add(due('a'))
+    for (let slot = 0; slot < 3; slot += 1) planned()
+    for (let run = 0; run < 9; run += 1) health.ran(due('b').topic, { durationMs: 1, failed: true })
+    health.ran(due('c').topic, { durationMs: 10_000, failed: false })
+
+    agenda.add(due('b'))
+    agenda.add(due('c'))
+    agenda.add(due('c', 'again'))
+
+    expect(planned()).toEqual([])
+    expect(planned(AGAIN)).toEqual([])
+  })
+
+  test('gives all slots to one topic where none are reserved', () => {
+    const { agenda, planned } = open({ concurrency: 4, reserved: 0 })
+    agenda.add(due('a'))
+
+    expect(Array.from({ length: 4 }, () => planned())).toEqual([['a'], ['a'], ['a'], ['a']])
+  })
+
+  test('forgets a topic of which nothing could be claimed, and takes it up again when told', () => {
+    const { agenda, planned } = open()
+    agenda.add(due('a'))
+    const plan = agenda.next(FRESH) as Plan
+    agenda.ended(plan, { events: [], ranMs: 1 })
+    expect(planned()).toEqual([])
+
+    expect(agenda.add(due('a'))).toBe(true)
+
+    expect(planned()).toEqual(['a'])
+  })
+
+  test('looks again at a topic whose events it has run, since there may be more', () => {
+    const { agenda, planned } = open()
+    agenda.add(due('a'))
+    const plan = agenda.next(FRESH) as Plan
+    agenda.claimed(plan, [])
+    agenda.ended(plan, { events: [{ topic: due('a').topic }], ranMs: 1 })
+
+    expect(planned()).toEqual(['a'])
+  })
+
+  test('lets topics with few events share a group, and no other', () => {
+    const { agenda, sizes, health, planned } = open()
+    for (const type of ['a', 'b', 'c', 'ping']) {
+      sizes.measured(due(type).topic, 1)
+      agenda.add(due(type))
+    }
+    agenda.add(due('steps'))
+    for (let run = 0; run < 9; run += 1) health.ran(due('c').topic, { durationMs: 1, failed: true })
+
+    const plans = Array.from({ length: 3 }, () => planned())
+
+    expect(
+      plans.filter((types) => types.includes('a')).every((types) => !types.includes('ping')),
+    ).toBe(true)
+    expect(plans.find((types) => types[0] === 'a' || types[0] === 'b')).toHaveLength(2)
+    for (const types of plans.filter((each) => each.length > 1))
+      expect(types.slice(1)).not.toContain('c')
+  })
+
+  test('leases no more events of step handlers than there is room for, however many slots ask', () => {
+    const { agenda } = open()
+    agenda.add(due('steps'))
+    agenda.add(due('steps', 'leasable'))
+
+    const plans = [agenda.next(FRESH), agenda.next(FRESH), agenda.next(2)]
+
+    const limits = plans.flatMap((plan) => plan?.topics.map(({ limit }) => limit) ?? [])
+    expect(limits).toEqual([10])
+  })
+
+  test('leaves alone what it has no handler for, until it has', () => {
+    const { agenda, handlers, planned, countForeign } = open()
+    agenda.add(due('unknown'))
+    expect(planned()).toEqual([])
+    expect(countForeign()).toBe(1)
+
+    handlers.add('stripe', 'unknown', {}, () => undefined)
+    agenda.handlersChanged()
+
+    expect(planned()).toEqual(['unknown'])
+    expect(agenda.takeForeign()).toEqual([])
+  })
+
+  test('finds by a look what it was not told of', async () => {
+    const { agenda, found, planned } = open()
+    found.push(due('a'), due('unknown', 'again'))
+
+    expect(await agenda.lookAround()).toBe(0)
+
+    expect(planned()).toEqual(['a'])
+    expect(agenda.takeForeign()).toMatchObject([{ type: 'unknown', kind: 'again' }])
+  })
+})
