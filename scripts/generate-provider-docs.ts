@@ -21,7 +21,7 @@ import type {
 } from '../src/providers/index.ts'
 import { camelCase } from './generate-provider-indexes.ts'
 import type { GeneratedFile } from './generate-provider-indexes.ts'
-import type { ProviderNotes } from '../docs/providers/notes/notes.ts'
+import type { ProviderNotes } from '../docs/provider-notes/notes.ts'
 
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 
@@ -54,7 +54,7 @@ function listDefinitions(): readonly ProviderDefinition[] {
 }
 
 async function readNotes({ provider }: ProviderDefinition): Promise<ProviderNotes> {
-  const file = path.join(ROOT, 'docs/providers/notes', `${dashed(provider)}.ts`)
+  const file = path.join(ROOT, 'docs/provider-notes', `${dashed(provider)}.ts`)
   const module = (await import(pathToFileURL(file).href)) as { NOTES: ProviderNotes }
   return module.NOTES
 }
