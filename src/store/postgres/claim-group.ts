@@ -2,9 +2,10 @@ import type { Topic } from '../../model/topic.ts'
 import type { ClaimRequest, ClaimedEvent } from '../contract/store.ts'
 import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'
-import { claimDueEvents, lockSuspects, openGuard } from './sql/claim-group.ts'
+import { claimDue, openGuard, readClaimed } from './sql/claim-group.ts'
 import type { Claimed } from './sql/claim-group.ts'
 import type { SessionWatch, SessionWatcher } from './session-watch.ts'
+import type { Statement } from './statement-batch.ts'
 import { milliseconds } from './transaction.ts'
 import type { TransactionSettings } from './transaction.ts'
 
@@ -30,6 +31,7 @@ interface Start {
   readonly topic: Topic
   readonly at: number | undefined
   readonly isAhead: boolean
+  readonly now: number
 }
 
 /** Claims groups, and remembers from where on the queue is worth looking at. */
@@ -49,8 +51,7 @@ export class GroupClaimer {
     request: ClaimRequest,
   ): Promise<ClaimedTransaction | undefined> {
     try {
-      const { watch } = await this.#watcher.begin(connection, SETTINGS)
-      const events = await this.#claimEvents(connection, request)
+      const { events, watch } = await this.#claimEvents(connection, request)
       if (events.length > 0) {
         const limits = {
           idleTimeoutMs: milliseconds(request.idleTimeoutMs),
@@ -67,37 +68,45 @@ export class GroupClaimer {
     return undefined
   }
 
+  /** The first try is in the round trip that begins the transaction. */
   async #claimEvents(
     connection: Connection,
     request: ClaimRequest,
-  ): Promise<readonly ClaimedEvent[]> {
-    if (request.kind === 'suspect' && !(await lockSuspects(connection, this.#suspectLock)))
-      return []
-
-    for (;;) {
-      const now = performance.now()
-      const starts = request.topics.map(({ topic }) => this.#findStart(request.kind, topic, now))
-      const lowWaters = starts.map(({ at }) => at)
-      const claimed = await claimDueEvents(connection, request, lowWaters)
-      for (const start of starts) this.#noteClaim(request.kind, { ...start, claimed, now })
+  ): Promise<{ readonly events: readonly ClaimedEvent[]; readonly watch: SessionWatch }> {
+    let { starts, statement } = this.#start(request)
+    const { watch, opened } = await this.#watcher.begin(connection, SETTINGS, statement)
+    for (let answer = opened; ;) {
+      const claimed = readClaimed(request, answer?.rows ?? [])
+      for (const start of starts) this.#noteClaim(request.kind, { ...start, claimed })
       // Something may be due below the marks. Without any mark there is nothing.
-      const hadMarks = lowWaters.some((at) => at !== undefined)
-      if (claimed.length > 0 || !hadMarks) return claimed.map(({ event }) => event)
+      const hadMarks = starts.some(({ at }) => at !== undefined)
+      if (claimed.length > 0 || !hadMarks)
+        return { events: claimed.map(({ event }) => event), watch }
+      ;({ starts, statement } = this.#start(request))
+      ;[answer] = await connection.runTogether([statement])
     }
+  }
+
+  #start(request: ClaimRequest): { starts: readonly Start[]; statement: Statement } {
+    const now = performance.now()
+    const starts = request.topics.map(({ topic }) => this.#findStart(request.kind, topic, now))
+    const lowWaters = starts.map(({ at }) => at)
+    const statement = claimDue(request, { lowWaters, suspectLock: this.#suspectLock })
+    return { starts, statement }
   }
 
   #findStart(kind: ClaimRequest['kind'], topic: Topic, now: number): Start {
     const marks = this.#marks.get(nameOf(kind, topic))
-    if (marks === undefined) return { topic, at: undefined, isAhead: false }
+    if (marks === undefined) return { topic, at: undefined, isAhead: false, now }
     if (marks.ahead !== undefined && now - marks.lookedBackAt < LOOK_BACK_EVERY_MS)
-      return { topic, at: marks.ahead, isAhead: true }
+      return { topic, at: marks.ahead, isAhead: true, now }
     const isKnown = now - marks.lowFoundAt < FULL_SCAN_EVERY_MS
-    return { topic, at: isKnown ? marks.low : undefined, isAhead: false }
+    return { topic, at: isKnown ? marks.low : undefined, isAhead: false, now }
   }
 
   #noteClaim(
     kind: ClaimRequest['kind'],
-    { topic, at, isAhead, claimed, now }: Start & { claimed: readonly Claimed[]; now: number },
+    { topic, at, isAhead, claimed, now }: Start & { claimed: readonly Claimed[] },
   ): void {
     const name = nameOf(kind, topic)
     const marks = this.#marks.get(name)

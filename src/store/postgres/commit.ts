@@ -6,6 +6,7 @@
 
 import { CommitUnknownError } from '../../errors.ts'
 import type { PgPoolClient, PgResult } from './driver.ts'
+import type { Statement } from './statement-batch.ts'
 import { findSqlState } from './store-error.ts'
 
 /** What is needed of a connection here. */
@@ -15,30 +16,30 @@ interface CommittingConnection {
 }
 
 interface Runs {
-  run(text: string): Promise<readonly PgResult[]>
+  runTogether(statements: readonly Statement[]): Promise<readonly PgResult[]>
   /** Calls back for the tag of every statement that was done; `undefined` where the driver does not tell. */
   onTag(listener: (tag: string) => void): (() => void) | undefined
 }
 
 /**
- * Sends what ends a transaction, and only believes the tag `COMMIT`.
+ * Sends COMMIT, and only believes the tag `COMMIT`.
  *
- * `after` is a statement that follows in the same round trip, and whose answer is handed on. If it fails, the
- * commit is what it is: its tag has been heard by then.
+ * `last` is what comes before it and `after` a statement that follows, whose answer is handed on: all in one round
+ * trip. If `after` fails, the commit is what it is: its tag has been heard by then.
  */
 export async function sendCommit(
   connection: CommittingConnection & Runs,
-  text = 'commit',
-  after?: string,
+  last: readonly Statement[] = [],
+  after?: Statement,
 ): Promise<CommitAnswer> {
   let isHeard = false
   const stopListening = connection.onTag((tag) => (isHeard ||= tag === 'COMMIT'))
-  const isTogether = after !== undefined && stopListening !== undefined
+  const together = after !== undefined && stopListening !== undefined ? [after] : []
   const answer = await judgeCommit(connection, async () => {
     try {
-      return await connection.run(isTogether ? `${text}; ${after}` : text)
+      return await connection.runTogether([...last, COMMIT, ...together])
     } catch (error) {
-      if (isTogether && isHeard) return undefined
+      if (together.length > 0 && isHeard) return undefined
       throw error
     }
   })
@@ -46,22 +47,24 @@ export async function sendCommit(
   if (answer.status !== 'committed') return answer
   const { result } = answer
   if (result === undefined) return { status: 'committed', after: undefined }
-  const tag = result.at(isTogether ? -2 : -1)?.command
+  const tag = result[last.length]?.command
   if (tag !== 'COMMIT')
     return { status: 'refused', error: new Error(`COMMIT was answered by ${String(tag)}`) }
   return {
     status: 'committed',
-    after: isTogether ? result.at(-1) : await runAfter(connection, after),
+    after: together.length > 0 ? result.at(-1) : await runAfter(connection, after),
   }
 }
+
+const COMMIT: Statement = { text: 'commit' }
 
 /** Of its own, where what follows a COMMIT could be taken for its refusal. */
 async function runAfter(
   connection: Runs,
-  after: string | undefined,
+  after: Statement | undefined,
 ): Promise<PgResult | undefined> {
   if (after === undefined) return undefined
-  return connection.run(after).then(
+  return connection.runTogether([after]).then(
     (results) => results[0],
     () => undefined,
   )

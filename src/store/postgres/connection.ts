@@ -15,6 +15,8 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import { judgeCommit } from './commit.ts'
 import type { PgPoolClient, PgQueryConfig, PgResult } from './driver.ts'
+import { sendBatch, takesBatches } from './statement-batch.ts'
+import type { Statement } from './statement-batch.ts'
 import { findSqlState } from './store-error.ts'
 
 /** Every column as text, or `null`. */
@@ -57,11 +59,6 @@ export class Connection {
 
   get client(): PgPoolClient {
     return this.#client
-  }
-
-  /** Ours, quoted, for texts that are put together. */
-  get schema(): string {
-    return this.#bind('{schema}')
   }
 
   /** Whether `transactionStatus` can be relied on once a statement was answered. */
@@ -151,17 +148,37 @@ export class Connection {
     throw leftOpen()
   }
 
-  /** Runs statements without parameters in one round trip; the results in their order. */
-  async run(text: string): Promise<readonly PgResult[]> {
-    const results: unknown = await this.#send({ text, types: AS_TEXT })
-    return (Array.isArray(results) ? results : [results]) as PgResult[]
+  /** Runs a text without parameters, which may have several statements. */
+  async run(text: string): Promise<void> {
+    await this.#send({ text, types: AS_TEXT })
+  }
+
+  /**
+   * Runs statements in one round trip; the results in their order. With a driver that takes no batch it is one round
+   * trip for each.
+   */
+  async runTogether(statements: readonly Statement[]): Promise<readonly PgResult<TextRow>[]> {
+    const bound = statements.map(({ text, values = [] }) => ({ text: this.#bind(text), values }))
+    if (takesBatches(this.#client)) {
+      const send = (): Promise<readonly PgResult[]> =>
+        this.submit((client) => sendBatch(client, bound, { wantsRows: true }))
+      return (await this.#inTime(send)) as readonly PgResult<TextRow>[]
+    }
+    const results: PgResult[] = []
+    for (const { text, values } of bound)
+      results.push(await this.#send({ text, values: [...values], types: AS_TEXT }))
+    return results as PgResult<TextRow>[]
   }
 
   async #send(config: PgQueryConfig): Promise<PgResult> {
+    return this.#inTime(() => this.passOn(config))
+  }
+
+  async #inTime<T>(send: () => Promise<T>): Promise<T> {
     if (this.#isLost) throw new StoreUnavailableError('The connection to PostgreSQL was lost')
     const timeoutMs = Math.min(this.#eachMs, this.#deadlineAt - performance.now())
     if (timeoutMs <= 0) throw new StoreUnavailableError('There was no time left to ask PostgreSQL')
-    return withTimeout(this.passOn(config), timeoutMs, () => {
+    return withTimeout(send(), timeoutMs, () => {
       this.destroy()
       return new StoreUnavailableError('PostgreSQL did not answer in time')
     })
@@ -241,7 +258,7 @@ export function leftOpen(): StoreUnavailableError {
 
 /** What is looked at when a transaction that was lent to handlers has ended. */
 export interface LastLook {
-  readonly lastLook: string
+  readonly lastLook: Statement
   /** By the answer to it: gives the connection back, or closes it. */
   leave(answer: PgResult | undefined): void
 }
@@ -250,7 +267,8 @@ export interface LastLook {
 export async function rollBack(connection: Connection, watch?: LastLook): Promise<void> {
   try {
     connection.limitEachTo(ROLLBACK_TIMEOUT_MS)
-    const [, look] = await connection.run(['rollback', watch?.lastLook ?? []].flat().join('; '))
+    const last = watch === undefined ? [] : [watch.lastLook]
+    const [, look] = await connection.runTogether([{ text: 'rollback' }, ...last])
     if (watch === undefined) connection.release()
     else watch.leave(look)
   } catch {

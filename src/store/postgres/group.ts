@@ -4,102 +4,81 @@
  * @module
  */
 
-import { HookonceError } from '../../errors.ts'
 import type { EventId } from '../../model/event.ts'
 import type { Settlement } from '../../model/outcome.ts'
-import type { ClaimedEvent, CommitResult, Group } from '../contract/store.ts'
+import type { ClaimedEvent, CommitResult, Group, LentTx } from '../contract/store.ts'
 import type { GroupLeaseRequest, LeasedEvent } from '../contract/steps.ts'
 import type { PostgresTx } from './driver.ts'
-import { HeldTransaction } from './held-transaction.ts'
-import type { OpenTransaction } from './held-transaction.ts'
+import type { HeldTransaction } from './held-transaction.ts'
 import { leaseClaimed } from './sql/lease-events.ts'
 import { settle } from './sql/settle.ts'
-import { findSqlState } from './store-error.ts'
 import { milliseconds } from './transaction.ts'
 
-export interface OpenGroup extends Omit<OpenTransaction, 'isAlone'> {
+export class PostgresGroup implements Group<PostgresTx> {
   readonly events: readonly ClaimedEvent[]
-}
+  readonly #transaction: HeldTransaction
 
-export class PostgresGroup extends HeldTransaction implements Group<PostgresTx> {
-  readonly events: readonly ClaimedEvent[]
-
-  constructor({ events, ...transaction }: OpenGroup) {
-    super({ ...transaction, isAlone: events.length === 1 })
+  constructor(events: readonly ClaimedEvent[], transaction: HeldTransaction) {
     this.events = events
+    this.#transaction = transaction
   }
 
-  async mark(name: string): Promise<void> {
-    await this.connection.run(`savepoint ${markName(name)}`)
+  lend(): LentTx<PostgresTx> {
+    return this.#transaction.lend()
   }
 
-  async rollbackTo(name: string): Promise<void> {
-    this.writes.drop()
-    // What runs again runs as plainly as it can: a name that fails here would cost an event its attempt.
-    this.names = undefined
-    await this.#useMark(`rollback to savepoint ${markName(name)}`)
-    this.watch.local.rolledBack()
+  status(): ReturnType<HeldTransaction['status']> {
+    return this.#transaction.status()
   }
 
-  /** In one round trip with what puts settings of the handler's back. */
-  async releaseMark(name: string): Promise<void> {
-    const texts = [`release savepoint ${markName(name)}`, ...this.watch.local.takeRestore()]
-    await this.#useMark(texts.join('; '))
+  cancel(): Promise<void> {
+    return this.#transaction.cancel()
   }
 
-  /** A mark that is not there shows that this is not the transaction it was set in. */
-  async #useMark(text: string): Promise<void> {
-    try {
-      await this.connection.run(text)
-    } catch (error) {
-      if (findSqlState(error) !== NO_SUCH_SAVEPOINT) throw error
-      this.isForeign = true
-      throw new HookonceError(
-        'TRANSACTION_ENDED',
-        'The transaction that held the events was ended by somebody else',
-        {
-          cause: error,
-        },
-      )
-    }
+  findTraces(): Promise<string | undefined> {
+    return this.#transaction.findTraces()
   }
 
   hasWrites(): boolean {
-    return !this.writes.isEmpty
+    return this.#transaction.hasWrites()
   }
 
-  async flush(): Promise<void> {
-    await this.writes.send()
+  flush(): Promise<void> {
+    return this.#transaction.flush()
+  }
+
+  mark(name: string): Promise<void> {
+    return this.#transaction.mark(name)
+  }
+
+  rollbackTo(name: string): Promise<void> {
+    return this.#transaction.rollbackTo(name)
+  }
+
+  releaseMark(name: string): Promise<void> {
+    return this.#transaction.releaseMark(name)
   }
 
   async setLockTimeout(lockTimeoutMs: number): Promise<void> {
-    await this.connection.run(`set local lock_timeout = ${milliseconds(lockTimeoutMs)}`)
+    const values = [String(milliseconds(lockTimeoutMs))]
+    await this.#transaction.use((connection) => connection.query(SET_LOCK_TIMEOUT, values))
   }
 
   async settle(settlements: readonly Settlement[]): Promise<ReadonlySet<EventId>> {
-    // Outside our transaction every statement would commit by itself.
-    this.requireOpen()
-    const restore = this.watch.local.takeRestore()
-    if (restore.length > 0) await this.connection.run(restore.join('; '))
-    try {
-      await settle(this.connection, this.xid, settlements)
-      // The transaction has held them since they were claimed.
-      return new Set()
-    } catch (error) {
-      if (error instanceof HookonceError && error.code === 'TRANSACTION_ENDED')
-        this.isForeign = true
-      throw error
-    }
+    await this.#transaction.use((connection, xid) => settle(connection, xid, settlements))
+    // The transaction has held them since they were claimed.
+    return new Set()
   }
 
-  async commit(): Promise<CommitResult> {
-    return this.commitAfter([])
+  commit(): Promise<CommitResult> {
+    return this.#transaction.commit()
   }
 
   async lease(request: GroupLeaseRequest): Promise<readonly LeasedEvent[]> {
     try {
-      this.requireOpen()
-      const leased = await leaseClaimed(this.connection, this.events, request)
+      const leased = await this.#transaction.use((connection) =>
+        leaseClaimed(connection, this.events, request),
+      )
       const committed = await this.commit()
       if (committed.status === 'committed') return leased
       throw committed.error
@@ -108,12 +87,12 @@ export class PostgresGroup extends HeldTransaction implements Group<PostgresTx> 
       throw error
     }
   }
+
+  abandon(): Promise<void> {
+    return this.#transaction.abandon()
+  }
 }
 
-const NO_SUCH_SAVEPOINT = '3B001'
-
-/** The names come from our own code, and still they become SQL. */
-function markName(name: string): string {
-  if (!/^[A-Za-z_][A-Za-z0-9_]{0,50}$/.test(name)) throw new Error(`Not a name for a mark: ${name}`)
-  return `"hookonce_${name}"`
-}
+// $1 in ms
+const SET_LOCK_TIMEOUT = `
+  select pg_catalog.set_config('lock_timeout', $1, true)`

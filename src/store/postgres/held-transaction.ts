@@ -1,11 +1,12 @@
 /**
- * A transaction of ours that is lent to handlers: by a group of claimed events, or by a step.
+ * A transaction of ours that is lent to handlers: for a group of claimed events, or for steps.
  *
  * @module
  */
 
 import { HookonceError, TransactionAbortedError } from '../../errors.ts'
-import type { CommitResult, LentTx } from '../contract/store.ts'
+import type { CommitResult, LentTx } from '../contract/transaction.ts'
+import { quoteName } from '../shared/quote-name.ts'
 import { sendCommit } from './commit.ts'
 import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'
@@ -13,7 +14,9 @@ import type { PostgresTx } from './driver.ts'
 import { LentPostgresTx } from './lent-tx.ts'
 import { PendingWrites } from './pending-writes.ts'
 import type { SessionWatch } from './session-watch.ts'
+import type { Statement } from './statement-batch.ts'
 import type { StatementNames } from './statement-names.ts'
+import { findSqlState } from './store-error.ts'
 
 export interface OpenTransaction {
   readonly connection: Connection
@@ -31,45 +34,34 @@ export interface OpenTransaction {
 }
 
 export class HeldTransaction {
-  protected readonly connection: Connection
-  protected readonly xid: string
-  protected names: StatementNames | undefined
-  protected readonly writes: PendingWrites
-  protected readonly watch: SessionWatch
-  readonly #isAlone: boolean
-  readonly #cancel: () => Promise<void>
-  readonly #onEnd: (transaction: HeldTransaction) => void
+  readonly #parts: OpenTransaction
+  readonly #writes: PendingWrites
   readonly #lent: LentPostgresTx[] = []
-  /** Somebody else ended ours, and what is open now is not ours. */
-  protected isForeign = false
+  #names: StatementNames | undefined
+  /** Other code ended ours, and what is open now is not ours. */
+  #isForeign = false
   #hasEnded = false
 
-  constructor({ connection, xid, isAlone, watch, names, cancel, onEnd }: OpenTransaction) {
-    this.connection = connection
-    this.watch = watch
-    this.writes = new PendingWrites(connection, () => watch.prepare())
-    this.xid = xid
-    this.#isAlone = isAlone
-    this.names = names
-    this.#cancel = cancel
-    this.#onEnd = onEnd
+  constructor(parts: OpenTransaction) {
+    const { connection, watch, names } = parts
+    this.#parts = parts
+    this.#names = names
+    this.#writes = new PendingWrites(connection, () => watch.prepare())
   }
 
   lend(): LentTx<PostgresTx> {
-    const lent = new LentPostgresTx(this.connection, {
-      isAlone: this.#isAlone,
-      names: this.names,
-      writes: this.writes,
-      watch: this.watch,
-    })
+    const { connection, isAlone, watch } = this.#parts
+    const names = this.#names
+    const lent = new LentPostgresTx(connection, { isAlone, names, writes: this.#writes, watch })
     this.#lent.push(lent)
     return lent
   }
 
   status(): 'open' | 'failed' | 'ended' | 'lost' {
-    if (this.connection.isLost) return 'lost'
-    if (this.isForeign || this.#hasEnded) return 'ended'
-    switch (this.connection.transactionStatus) {
+    const { connection } = this.#parts
+    if (connection.isLost) return 'lost'
+    if (this.#isForeign || this.#hasEnded) return 'ended'
+    switch (connection.transactionStatus) {
       case 'T':
         return 'open'
       case 'E':
@@ -79,77 +71,146 @@ export class HeldTransaction {
     }
   }
 
-  async cancel(): Promise<void> {
-    await this.#cancel()
+  cancel(): Promise<void> {
+    return this.#parts.cancel()
   }
 
   findTraces(): Promise<string | undefined> {
-    return this.watch.findTraces()
+    return this.#parts.watch.findTraces()
   }
 
-  async abandon(): Promise<void> {
-    if (this.#hasEnded) return
-    this.#end()
-    await rollBack(this.connection, this.#watchOfHandlers)
-    this.#onEnd(this)
+  hasWrites(): boolean {
+    return !this.#writes.isEmpty
   }
 
-  /** Where no handler had the transaction, none has left anything. */
-  get #watchOfHandlers(): SessionWatch | undefined {
-    return this.#lent.length === 0 ? undefined : this.watch
+  async flush(): Promise<void> {
+    await this.#writes.send()
   }
 
-  /** `last` is what is still to be selected, before COMMIT and in the same round trip. */
-  protected async commitAfter(last: readonly string[]): Promise<CommitResult> {
+  async mark(name: string): Promise<void> {
+    await this.#parts.connection.run(`savepoint ${markName(name)}`)
+  }
+
+  async rollbackTo(name: string): Promise<void> {
+    this.#writes.drop()
+    // What runs again runs as plainly as it can: a name that fails here would cost an event its attempt.
+    this.#names = undefined
+    await this.#useMark([{ text: `rollback to savepoint ${markName(name)}` }])
+    this.#parts.watch.local.rolledBack()
+  }
+
+  /** In one round trip with what puts settings of the handler's back. */
+  async releaseMark(name: string): Promise<void> {
+    const release = { text: `release savepoint ${markName(name)}` }
+    await this.#useMark([release, ...this.#parts.watch.local.takeRestore()])
+  }
+
+  /** A mark that is not there shows that this is not the transaction it was set in. */
+  async #useMark(statements: readonly Statement[]): Promise<void> {
     try {
-      this.requireOpen()
+      await this.#parts.connection.runTogether(statements)
+    } catch (error) {
+      if (findSqlState(error) !== NO_SUCH_SAVEPOINT) throw error
+      this.#isForeign = true
+      throw endedByOthers({ cause: error })
+    }
+  }
+
+  /** Runs statements of ours in the transaction, and throws if it is no longer the one that was opened. */
+  async use<Result>(
+    work: (connection: Connection, xid: string) => Promise<Result>,
+  ): Promise<Result> {
+    // Outside our transaction every statement would commit by itself.
+    this.#requireOpen()
+    const { connection, xid, watch } = this.#parts
+    const restore = watch.local.takeRestore()
+    if (restore.length > 0) await connection.runTogether(restore)
+    try {
+      return await work(connection, xid)
+    } catch (error) {
+      if (error instanceof HookonceError && error.code === 'TRANSACTION_ENDED')
+        this.#isForeign = true
+      throw error
+    }
+  }
+
+  /**
+   * One round trip for six things: settings of a handler's are put back; the flag that the commit guard asks for,
+   * and a COMMIT that waits for the disk and tells when it has not, whatever a handler has set; the proof that this
+   * is the transaction that was opened (a division by zero otherwise, before COMMIT is reached); `last`, which is
+   * still to be written; COMMIT; and the last look at the session.
+   */
+  async commit(last: readonly Statement[] = []): Promise<CommitResult> {
+    try {
+      this.#requireOpen()
     } catch (error) {
       await this.abandon()
       return { status: 'refused', error: error as Error }
     }
     this.#end()
-    const watch = this.#watchOfHandlers
-    const answer = await sendCommit(this.connection, this.#commitText(last), watch?.lastLook)
-    if (answer.status === 'refused') await rollBack(this.connection, watch)
-    else if (answer.status === 'committed' && watch !== undefined) watch.leave(answer.after)
-    else this.connection.release()
-    this.#onEnd(this)
+    const { connection, xid, watch } = this.#parts
+    const proof = { text: PREPARE_COMMIT, values: [xid] }
+    const before = [...watch.local.takeRestore(), proof, ...last]
+    const handlersWatch = this.#handlersWatch
+    const answer = await sendCommit(connection, before, handlersWatch?.lastLook)
+    if (answer.status === 'refused') await rollBack(connection, handlersWatch)
+    else if (answer.status === 'committed' && handlersWatch !== undefined)
+      handlersWatch.leave(answer.after)
+    else connection.release()
+    this.#parts.onEnd(this)
     return answer.status === 'committed' ? { status: 'committed' } : answer
   }
 
-  protected requireOpen(): void {
-    if (!this.writes.isEmpty) throw new Error('What a handler wrote has not been sent')
+  /** Rolls back and lets the connection go; never throws. */
+  async abandon(): Promise<void> {
+    if (this.#hasEnded) return
+    this.#end()
+    await rollBack(this.#parts.connection, this.#handlersWatch)
+    this.#parts.onEnd(this)
+  }
+
+  /** Where no handler had the transaction, none has left anything. */
+  get #handlersWatch(): SessionWatch | undefined {
+    return this.#lent.length === 0 ? undefined : this.#parts.watch
+  }
+
+  #requireOpen(): void {
+    if (this.hasWrites()) throw new Error('What a handler wrote has not been sent')
     const status = this.status()
     if (status === 'open') return
     if (status === 'failed') throw new TransactionAbortedError()
+    if (status === 'ended') throw endedByOthers()
     throw new HookonceError(
       'TRANSACTION_ENDED',
-      status === 'lost'
-        ? 'The connection that held the transaction was lost'
-        : 'The transaction that held the events was ended by somebody else',
+      'The connection that held the transaction was lost',
     )
   }
 
-  /** The client is about to be somebody else's: nothing that was lent may reach it any more. */
+  /** The client is about to be another's: nothing that was lent may reach it any more. */
   #end(): void {
     this.#hasEnded = true
-    this.writes.drop()
+    this.#writes.drop()
     for (const lent of this.#lent) lent.revokeNow()
   }
+}
 
-  /**
-   * One round trip for five things: settings of a handler's are put back, the flag that the commit guard asks
-   * for, a COMMIT that waits for the disk and tells when it has not, whatever a handler has set, the proof that this is the transaction that was opened (a division by
-   * zero otherwise, before COMMIT is reached), and COMMIT.
-   */
-  #commitText(last: readonly string[]): string {
-    const selected = [
-      "set_config('hookonce.commit', 'ours', true)",
-      "set_config('synchronous_commit', 'on', true)",
-      "set_config('client_min_messages', 'warning', true)",
-      `1 / (pg_current_xact_id()::text = '${this.xid}')::integer`,
-      ...last,
-    ]
-    return [...this.watch.local.takeRestore(), `select ${selected.join(', ')}`, 'commit'].join('; ')
-  }
+// $1 name of the transaction
+const PREPARE_COMMIT = `
+  select pg_catalog.set_config('hookonce.commit', 'ours', true),
+         pg_catalog.set_config('synchronous_commit', 'on', true),
+         pg_catalog.set_config('client_min_messages', 'warning', true),
+         1 / (pg_catalog.pg_current_xact_id()::text = $1)::integer`
+
+const NO_SUCH_SAVEPOINT = '3B001'
+
+function markName(name: string): string {
+  return quoteName(`hookonce_${name}`)
+}
+
+function endedByOthers(options?: ErrorOptions): HookonceError {
+  return new HookonceError(
+    'TRANSACTION_ENDED',
+    'The transaction that held the events was ended by other code',
+    options,
+  )
 }

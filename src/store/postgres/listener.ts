@@ -7,6 +7,7 @@
  * @module
  */
 
+import { quoteName } from '../shared/quote-name.ts'
 import type { Connection } from './connection.ts'
 
 const PAUSE_MS = 1_000
@@ -50,7 +51,7 @@ export class Listener {
       connection.client.on('notification', this.#wake)
       const opened = connection
       opened.client.on('end', () => this.#reopen(opened))
-      await connection.run(`listen "${this.#channel}"`)
+      await connection.run(`listen ${quoteName(this.#channel)}`)
       this.#failures = 0
       // What happened while nobody listened.
       this.#wake()

@@ -8,8 +8,11 @@
  * @module
  */
 
+import { textArray } from './binary-array.ts'
 import type { Connection } from './connection.ts'
+import { SETTINGS_OF_OURS } from './sql/session-state.ts'
 import type { State } from './sql/session-state.ts'
+import type { Statement } from './statement-batch.ts'
 
 export class LocalSettings {
   readonly #connection: Connection
@@ -32,62 +35,54 @@ export class LocalSettings {
   }
 
   /** What puts the settings back for good, and is to be sent; nothing where none were made. */
-  takeRestore(): readonly string[] {
+  takeRestore(): readonly Statement[] {
     if (!this.#mayDiffer) return []
     this.#mayDiffer = false
-    return [restoreText(this.#before(), IDLE_LIMIT)]
+    return restore(this.#before(), IDLE_LIMIT)
   }
 
   /** Runs a statement of ours in the midst of the handler, whose settings are there again afterwards. */
   async aside<T>(work: () => Promise<T>): Promise<T> {
     if (!this.#mayDiffer) return work()
-    const [changed] = await this.#connection.run(restoreText(this.#before()))
+    const found = await this.#connection.runTogether(restore(this.#before()))
     const result = await work()
-    const texts = (changed?.rows ?? []).map(
-      ({ name, was }) => `pg_catalog.set_config(${hex(String(name))}, ${hex(String(was))}, true)`,
-    )
     // The role comes first of those that are read, and last of those that are written.
-    if (texts.length > 0) await this.#connection.run(`select ${texts.reverse().join(', ')}`)
+    const changed = found.flatMap(({ rows }) => rows).reverse()
+    const names = changed.map((row) => row['name'] ?? '')
+    const values = changed.map((row) => row['was'] ?? '')
+    if (names.length > 0) await this.#connection.query(SET, [textArray(names), textArray(values)])
     return result
   }
 }
-
-/** In this order: who may take on a role depends on the session's user, and the rest on the role. */
-const PUT_BACK = [
-  'session_authorization',
-  'role',
-  'search_path',
-  'row_security',
-  'session_replication_role',
-  'client_encoding',
-  'client_min_messages',
-  'array_nulls',
-] as const
 
 /** The time limits of our own statements are not the database's to keep. */
 const UNLIMITED = { statement_timeout: '0', lock_timeout: '0' } as const
 /** What is left of the transaction is ours, and should we freeze, the database ends it. */
 const IDLE_LIMIT = { idle_in_transaction_session_timeout: '30s' } as const
 
-/**
- * Sets what differs and nothing else, since a role may not set all of it. Its rows are what it found. Values
- * are in hex, whatever `standard_conforming_strings` is.
- */
-function restoreText(before: State, others: Readonly<Record<string, string>> = {}): string {
-  const wanted = [
-    ...PUT_BACK.map((name) => [name, before[name]] as const),
-    ...Object.entries({ ...UNLIMITED, ...others }),
-    // Not before PostgreSQL 17.
-    ...(before.transaction_timeout === '' ? [] : [['transaction_timeout', '0'] as const]),
-  ]
-  const rows = wanted.map(([name, value]) => `('${name}', ${hex(value)})`)
-  return `
+// $1 names  $2 values
+//
+// What differs and nothing else, since a role may not set all of it. Its rows are what it found.
+const RESTORE = `
   select s.name, pg_catalog.current_setting(s.name) as was, pg_catalog.set_config(s.name, s.value, true)
-    from (values ${rows.join(', ')}) as s (name, value)
+    from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[])) as s (name, value)
    where pg_catalog.current_setting(s.name) is distinct from s.value`
-}
 
-function hex(text: string): string {
-  const bytes = Buffer.from(text).toString('hex')
-  return `pg_catalog.convert_from(pg_catalog.decode('${bytes}', 'hex'), 'UTF8')`
+// $1 names  $2 values
+const SET = `
+  select pg_catalog.set_config(s.name, s.value, true)
+    from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[])) as s (name, value)`
+
+/** The encoding by itself and first: the values of the rest are read in it. */
+function restore(before: State, limits: Readonly<Record<string, string>> = {}): Statement[] {
+  const settings = SETTINGS_OF_OURS.map((name) => [name, before[name]] as const)
+  // Not before PostgreSQL 17.
+  const own = before.transaction_timeout === '' ? {} : { transaction_timeout: '0' }
+  const encoding = [['client_encoding', before.client_encoding]] as const
+  return [encoding, [...settings, ...Object.entries({ ...UNLIMITED, ...limits, ...own })]].map(
+    (wanted) => ({
+      text: RESTORE,
+      values: [0, 1].map((column) => textArray(wanted.map((each) => each[column] ?? ''))),
+    }),
+  )
 }

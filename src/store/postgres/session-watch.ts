@@ -14,14 +14,15 @@
  * @module
  */
 
-import type { Connection, LastLook } from './connection.ts'
+import type { Connection, LastLook, TextRow } from './connection.ts'
 import type { PgPoolClient, PgResult } from './driver.ts'
 import { LocalSettings } from './local-settings.ts'
 import type { SettingChange } from './setting-change.ts'
-import { listSettingNames, selectSessionState, TRACES } from './sql/session-state.ts'
-import type { State, Trace } from './sql/session-state.ts'
+import { listSettingNames, lookAtSession, lookLast, TRACES } from './sql/session-state.ts'
+import type { SessionLook, State, Trace } from './sql/session-state.ts'
+import type { Statement } from './statement-batch.ts'
 import { findSqlState } from './store-error.ts'
-import { beginText } from './transaction.ts'
+import { BEGIN, setLimits } from './transaction.ts'
 import type { TransactionSettings } from './transaction.ts'
 
 /** What a text tells of a statement. */
@@ -45,25 +46,26 @@ export class SessionWatcher {
   #namesReadAt = -Infinity
   #isWary = false
 
-  /** Begins a transaction that will be lent, and hands on what `opening` was answered in it. */
+  /**
+   * Begins a transaction that will be lent, and hands on what `opening` was answered in it. The session is read
+   * before our own settings are made.
+   */
   async begin(
     connection: Connection,
     settings: TransactionSettings,
-    opening: readonly string[] = [],
-  ): Promise<{ readonly watch: SessionWatch; readonly opened: PgResult | undefined }> {
+    opening: Statement,
+  ): Promise<{ readonly watch: SessionWatch; readonly opened: PgResult<TextRow> | undefined }> {
     const inFull = this.#isWary || !this.#settings.has(connection.client)
     if (inFull) await this.readNames(connection)
-    // Read before our own settings are made.
-    const begin = beginText(connection, settings, [this.look(connection, inFull)])
-    const results = await connection.run([begin, ...opening].join('; '))
-    return {
-      watch: new SessionWatch(connection, this, { before: textOf(results[1]), inFull }),
-      opened: results.at(-1),
-    }
+    const look = lookAtSession(this.lookFor(inFull))
+    const limits = setLimits(connection, settings)
+    const results = await connection.runTogether([BEGIN, look, limits, opening])
+    const before = stateText(results[1])
+    return { watch: new SessionWatch(connection, this, { before, inFull }), opened: results[3] }
   }
 
-  look({ schema }: Connection, inFull: boolean): string {
-    return selectSessionState({ schema, inFull, names: this.#names })
+  lookFor(inFull: boolean): SessionLook {
+    return { inFull, names: this.#names }
   }
 
   /** How all settings of a client were when a handler had left them as they were. */
@@ -154,15 +156,14 @@ export class SessionWatch implements LastLook {
     return this.#compare(before, now, NOT_COMPARED)
   }
 
-  /** What is asked when the transaction has ended. It also lets go of session locks. */
-  get lastLook(): string {
-    const look = this.#watcher.look(this.#connection, this.#inFull)
-    return `${look}, pg_catalog.pg_advisory_unlock_all()`
+  /** What is asked when the transaction has ended. */
+  get lastLook(): Statement {
+    return lookLast(this.#watcher.lookFor(this.#inFull))
   }
 
   /** By the answer to it: gives the connection back, or closes it where something was left. */
   leave(answer: PgResult | undefined): void {
-    const now = answer === undefined ? undefined : textOf(answer)
+    const now = answer === undefined ? undefined : stateText(answer)
     if (now === undefined || !this.#isClean(now)) return this.#connection.destroy()
     if (this.#inFull) this.#watcher.keepLast(this.#connection.client, stateOf(now).settings)
     this.#connection.release()
@@ -173,9 +174,8 @@ export class SessionWatch implements LastLook {
   }
 
   async #read(): Promise<string> {
-    return textOf(
-      (await this.#connection.run(this.#watcher.look(this.#connection, this.#inFull)))[0],
-    )
+    const look = lookAtSession(this.#watcher.lookFor(this.#inFull))
+    return stateText((await this.#connection.runTogether([look]))[0])
   }
 
   #compare(before: State, text: string, except: readonly Trace[] = []): string | undefined {
@@ -194,7 +194,7 @@ export class SessionWatch implements LastLook {
 
 /** All that is read each time. */
 const BRIEF = TRACES.filter((trace) => trace !== 'settings')
-/** What `beginText` sets. */
+/** What `setLimits` sets. */
 const IN_TRANSACTION = { statement_timeout: '0', synchronous_commit: 'on' } as const
 /** Limits of ours, which follow from the handlers. */
 const NOT_COMPARED: readonly Trace[] = [
@@ -203,7 +203,7 @@ const NOT_COMPARED: readonly Trace[] = [
   'transaction_timeout',
 ]
 
-function textOf(result: PgResult | undefined): string {
+function stateText(result: PgResult | undefined): string {
   return String(result?.rows[0]?.['state'])
 }
 

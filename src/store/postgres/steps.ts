@@ -12,16 +12,18 @@ import type {
   StepsStore,
   StepTransaction,
 } from '../contract/steps.ts'
+import { rollBack } from './connection.ts'
 import type { Connections } from './connections.ts'
 import type { PostgresTx } from './driver.ts'
-import type { HeldTransaction } from './held-transaction.ts'
+import { HeldTransaction } from './held-transaction.ts'
 import { isEventId } from './is-event-id.ts'
 import { lockNumber } from './lock-number.ts'
 import { PostgresOutbox } from './outbox.ts'
 import { SessionWatcher } from './session-watch.ts'
-import { openStepTransaction } from './step-transaction.ts'
+import { PostgresStepTransaction } from './step-transaction.ts'
 import { asStoreError } from './store-error.ts'
 import { leaseDue, releaseForgotten } from './sql/lease-events.ts'
+import { openSteps, readOpened } from './sql/open-steps.ts'
 import { listSteps, resolveStep } from './sql/list-steps.ts'
 import { settleLeased } from './sql/settle-leased.ts'
 import { writeCalls } from './sql/write-calls.ts'
@@ -71,16 +73,28 @@ export class PostgresSteps extends PostgresOutbox implements StepsStore<Postgres
     const connection = await this.connections.checkOut()
     connection.limitEachTo(HELD_STATEMENT_TIMEOUT_MS)
     try {
-      const opened = await openStepTransaction(connection, steps, limits, {
-        watcher: this.watcher,
-        cancel: async (pid) => this.cancelStatement(pid),
-        onEnd: (ended) => this.held.delete(ended),
-      })
-      if (opened !== undefined) this.held.add(opened)
-      return opened
+      const settings = { statementTimeoutMs: 0, ...limits }
+      const { watch, opened } = await this.watcher.begin(connection, settings, openSteps(steps))
+      const found = readOpened(steps, opened?.rows ?? [])
+      if (found !== undefined) {
+        const { held, pid, xid } = found
+        const transaction = new HeldTransaction({
+          connection,
+          xid,
+          isAlone: steps.length === 1,
+          watch,
+          cancel: async () => this.cancelStatement(pid),
+          onEnd: (ended) => this.held.delete(ended),
+        })
+        this.held.add(transaction)
+        return new PostgresStepTransaction(steps, held, transaction)
+      }
     } catch (error) {
+      await rollBack(connection)
       throw asStoreError(error)
     }
+    await rollBack(connection)
+    return undefined
   }
 
   async settleLeased(settlements: readonly LeasedSettlement[]): Promise<readonly boolean[]> {

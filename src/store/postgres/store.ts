@@ -30,6 +30,7 @@ import { GroupClaimer } from './claim-group.ts'
 import { Connections } from './connections.ts'
 import type { PostgresTx } from './driver.ts'
 import { PostgresGroup } from './group.ts'
+import { HeldTransaction } from './held-transaction.ts'
 import { isEventId } from './is-event-id.ts'
 import { Listener } from './listener.ts'
 import { lockNumber } from './lock-number.ts'
@@ -181,17 +182,17 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
       const claimed = await this.#claimer.claim(connection, request)
       if (claimed === undefined) return undefined
       const { events, pid, xid, watch } = claimed
-      const group = new PostgresGroup({
+      const held = new HeldTransaction({
         connection,
-        events,
+        isAlone: events.length === 1,
         xid,
         watch,
         names: connection.client.processID === pid ? this.#names : undefined,
         cancel: async () => this.cancelStatement(pid),
         onEnd: (ended) => this.held.delete(ended),
       })
-      this.held.add(group)
-      return group
+      this.held.add(held)
+      return new PostgresGroup(events, held)
     } catch (error) {
       throw asStoreError(error)
     }

@@ -2,21 +2,14 @@ import { StoreRejectedError } from '../../errors.ts'
 import { sendCommit } from './commit.ts'
 import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'
-
-/**
- * Opens a transaction whose promises do not depend on what the role or the database has as default:
- * under REPEATABLE READ a duplicate would be a serialization failure, and with
- * `synchronous_commit = off` a COMMIT would promise nothing.
- */
-export async function begin(connection: Connection, settings: TransactionSettings): Promise<void> {
-  await connection.run(beginText(connection, settings))
-}
+import type { Statement } from './statement-batch.ts'
 
 export interface TransactionSettings {
   /** 0: no limit. */
   readonly statementTimeoutMs: number
   /** 0: no limit. */
   readonly lockTimeoutMs: number
+  /** Without it, that of the role. */
   readonly idleTimeoutMs?: number
 }
 
@@ -43,7 +36,7 @@ export async function transact<T>(
   settings: TransactionSettings,
   work: () => Promise<T>,
 ): Promise<T> {
-  await begin(connection, settings)
+  await connection.runTogether([BEGIN, setLimits(connection, settings)])
   const result = await work()
   const answer = await sendCommit(connection)
   if (answer.status === 'committed') return result
@@ -53,30 +46,32 @@ export async function transact<T>(
   })
 }
 
+/** Under REPEATABLE READ, which may be the default of a role, a duplicate would be a serialization failure. */
+export const BEGIN: Statement = { text: 'begin isolation level read committed read write' }
+
 /**
- * `first` is what comes before the settings are made. A handler may take longer than a default of the role's, such
- * as `transaction_timeout`, which would close the connection.
+ * What a transaction's promises need, whatever the role or the database has as default: with
+ * `synchronous_commit = off` a COMMIT would promise nothing, and a handler may take longer than the role's
+ * `transaction_timeout`, which would close the connection.
  */
-export function beginText(
+export function setLimits(
   { server }: Pick<Connection, 'server'>,
   { statementTimeoutMs, lockTimeoutMs, idleTimeoutMs }: TransactionSettings,
-  first: readonly string[] = [],
-): string {
-  const statements = [
-    'begin isolation level read committed read write',
-    ...first,
-    ...(server.hasTransactionTimeout ? ['set local transaction_timeout = 0'] : []),
-    'set local synchronous_commit = on',
-    `set local statement_timeout = ${milliseconds(statementTimeoutMs)}`,
-    `set local lock_timeout = ${milliseconds(lockTimeoutMs)}`,
-  ]
-  if (idleTimeoutMs !== undefined) {
-    statements.push(
-      `set local idle_in_transaction_session_timeout = ${milliseconds(idleTimeoutMs)}`,
-    )
-  }
-  return statements.join('; ')
+): Statement {
+  const limits = [statementTimeoutMs, lockTimeoutMs, idleTimeoutMs]
+  const values = limits.map((ms) => (ms === undefined ? null : String(milliseconds(ms))))
+  return { text: server.hasTransactionTimeout ? SET_ALL_LIMITS : SET_LIMITS, values }
 }
+
+// $1 for a statement  $2 for a lock  $3 for a transaction that does nothing, or null; all in ms
+const SET_LIMITS = `
+  select pg_catalog.set_config('synchronous_commit', 'on', true),
+         pg_catalog.set_config('statement_timeout', $1, true),
+         pg_catalog.set_config('lock_timeout', $2, true),
+         pg_catalog.set_config('idle_in_transaction_session_timeout',
+           coalesce($3, pg_catalog.current_setting('idle_in_transaction_session_timeout')), true)`
+// The same.
+const SET_ALL_LIMITS = `${SET_LIMITS}, pg_catalog.set_config('transaction_timeout', '0', true)`
 
 /** A whole number that PostgreSQL takes for a timeout: 0 stands for none, and 2^31-1 is the most. */
 export function milliseconds(value: number): number {

@@ -25,10 +25,8 @@ import type {
 } from '../contract/store.ts'
 import type { GroupLeaseRequest, LeasedEvent } from '../contract/steps.ts'
 import type { Connection } from './connection.ts'
-import { GroupTransaction } from './group-transaction.ts'
-import { notCommitted } from './held-transaction.ts'
-import { lendTx } from './lent-tx.ts'
-import type { Lender, SqliteTx } from './lent-tx.ts'
+import { HeldTransaction, notCommitted } from './held-transaction.ts'
+import type { SqliteTx } from './lent-tx.ts'
 import { getOwnProcess } from './process-identity.ts'
 import type { RunningLists } from './running-lists.ts'
 import { announce } from './sql/announce.ts'
@@ -36,7 +34,7 @@ import { isStillClaimable } from './sql/claim-group.ts'
 import { leaseClaimed } from './sql/lease-events.ts'
 import { settle } from './sql/settle.ts'
 import { toStoreError } from './store-error.ts'
-import { dropTemporaryObjects, findTemporaryObjects } from './temporary-objects.ts'
+import { dropTemporaryObjects } from './temporary-objects.ts'
 import type { Turn } from './turn.ts'
 import type { Writer } from './writer.ts'
 
@@ -55,33 +53,40 @@ export interface GroupInput {
   readonly onEnd: () => void
 }
 
-export class SqliteGroup implements Group<SqliteTx>, Lender {
+export class SqliteGroup implements Group<SqliteTx> {
   readonly events: readonly ClaimedEvent[]
   readonly #input: GroupInput
-  readonly #transaction: GroupTransaction
+  readonly #transaction: HeldTransaction
   /** Events that were no longer as they were claimed when the transaction was opened. */
   readonly #taken = new Set<EventId>()
-  #hasEnded = false
 
   /** With a turn whose transaction is open and has checked the events; without one it opens late. */
   constructor(input: GroupInput, turn?: Turn) {
-    const { events, writer, idleTimeoutMs, onOpen } = input
-    this.events = events
+    this.events = input.events
     this.#input = input
-    this.#transaction = new GroupTransaction(
-      {
-        writer,
-        idleTimeoutMs,
-        check: (connection) => this.#checkClaim(connection),
-        onOpen,
-        onIdle: () => void this.abandon(),
-      },
-      turn,
-    )
+    const parts = {
+      ...input,
+      isAlone: input.events.length === 1,
+      check: (connection: Connection) => this.#checkClaim(connection),
+      onRollback: (held: Turn | undefined) => this.#clearListAlone(held),
+    }
+    this.#transaction = new HeldTransaction(parts, turn)
   }
 
   lend(clock?: HandlerClock): LentTx<SqliteTx> {
-    return lendTx(this, { isAlone: this.events.length === 1, clock })
+    return this.#transaction.lend(clock)
+  }
+
+  status(): 'open' | 'ended' | 'lost' | 'taken' {
+    return this.#isTaken() ? 'taken' : this.#transaction.status()
+  }
+
+  cancel(): Promise<void> {
+    return this.#transaction.cancel()
+  }
+
+  findTraces(): Promise<string | undefined> {
+    return this.#transaction.findTraces()
   }
 
   /** What waits for the transaction to open is flushed by the end of its handler. */
@@ -91,49 +96,20 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
 
   async flush(): Promise<void> {}
 
-  async mark(name: string): Promise<void> {
-    this.#transaction.setMark(quoteMark(name))
+  mark(name: string): Promise<void> {
+    return this.#transaction.mark(name)
   }
 
-  async rollbackTo(name: string): Promise<void> {
-    this.#transaction.rollbackTo(quoteMark(name))
+  rollbackTo(name: string): Promise<void> {
+    return this.#transaction.rollbackTo(name)
   }
 
-  async releaseMark(name: string): Promise<void> {
-    this.#transaction.releaseMark(quoteMark(name))
+  releaseMark(name: string): Promise<void> {
+    return this.#transaction.releaseMark(name)
   }
 
   /** With one writer there is no lock to wait for. */
   async setLockTimeout(): Promise<void> {}
-
-  /** A failed statement undoes itself in SQLite and leaves the transaction usable, so `failed` never comes. */
-  status(): 'open' | 'ended' | 'lost' | 'taken' {
-    return this.#isTaken() ? 'taken' : this.#transaction.status()
-  }
-
-  /** A statement has ended before anything else in this process can run. */
-  async cancel(): Promise<void> {}
-
-  openNow(): boolean {
-    if (this.#isTaken()) throw claimLost()
-    return this.#transaction.openNow()
-  }
-
-  open(): Promise<void> {
-    return this.#transaction.open()
-  }
-
-  query(sql: string, params: readonly unknown[]): ReturnType<Lender['query']> {
-    return this.#transaction.use((connection) => connection.query(sql, params))
-  }
-
-  execute(sql: string): void {
-    this.#transaction.use((connection) => connection.executeLent(sql))
-  }
-
-  async findTraces(): Promise<string | undefined> {
-    return this.#transaction.isOpen ? this.#transaction.use(findTemporaryObjects) : undefined
-  }
 
   async settle(settlements: readonly Settlement[]): Promise<ReadonlySet<EventId>> {
     if (!(await this.#openForUs())) return this.#taken
@@ -153,12 +129,11 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
   async commit(): Promise<CommitResult> {
     try {
       if (!(await this.#openForUs())) throw claimLost()
-      this.#end(this.#transaction.commit((connection) => this.#clearList(connection)))
-      return { status: 'committed' }
     } catch (error) {
       await this.abandon()
       return notCommitted(error)
     }
+    return this.#transaction.commit((connection) => this.#clearList(connection))
   }
 
   async lease(request: GroupLeaseRequest): Promise<readonly LeasedEvent[]> {
@@ -173,24 +148,15 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
     throw committed.error
   }
 
-  async abandon(): Promise<void> {
-    if (this.#hasEnded) return
-    this.#hasEnded = true
-    const turn = this.#transaction.rollback()
-    try {
-      await this.#clearListAlone(turn)
-    } catch {
-      this.#input.lists.emptyLater(this.#input.slot)
-    } finally {
-      this.#end(turn)
-    }
+  abandon(): Promise<void> {
+    return this.#transaction.abandon()
   }
 
   /** Opens what is not open yet; `false` when the events are no longer this worker's. */
   async #openForUs(): Promise<boolean> {
     if (this.#isTaken()) return false
     try {
-      await this.open()
+      await this.#transaction.open()
       return true
     } catch (error) {
       if (this.#isTaken()) return false
@@ -210,21 +176,19 @@ export class SqliteGroup implements Group<SqliteTx>, Lender {
   }
 
   async #clearListAlone(turn: Turn | undefined): Promise<void> {
+    const { writer, lists, slot } = this.#input
     const clear = (connection: Connection): void => this.#clearList(connection)
-    if (turn === undefined)
-      return this.#input.writer.transact({ waitMs: CLEAR_WAIT_MS, durable: false }, clear)
     const deadline = performance.now() + CLEAR_WAIT_MS
-    return turn.transact({ deadline, durable: false }, clear)
+    try {
+      if (turn !== undefined) await turn.transact({ deadline, durable: false }, clear)
+      else await writer.transact({ waitMs: CLEAR_WAIT_MS, durable: false }, clear)
+    } catch {
+      lists.emptyLater(slot)
+    }
   }
 
   #clearList(connection: Connection): void {
     announce(connection, { slot: this.#input.slot, running: [], process: getOwnProcess() })
-  }
-
-  #end(turn: Turn | undefined): void {
-    this.#hasEnded = true
-    this.#input.onEnd()
-    turn?.release()
   }
 }
 
@@ -234,10 +198,4 @@ function claimLost(): HookonceError {
     'The event was taken from this worker while its handler ran: nothing that the handler does for it is kept',
     { retryable: true },
   )
-}
-
-/** A mark becomes part of SQL text, where a plain word may be a word of SQL. */
-function quoteMark(name: string): string {
-  if (/^[a-z][a-z0-9_]*$/.test(name)) return `"hookonce_${name}"`
-  throw new TypeError(`A mark must be a plain word, received ${JSON.stringify(name)}`)
 }

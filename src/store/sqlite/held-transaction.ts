@@ -1,85 +1,243 @@
 /**
- * A write transaction of ours that is lent to handlers: by a group of claimed events, or by steps.
+ * A write transaction of ours that is lent to handlers: for a group of claimed events, or for steps.
  *
- * SQLite has no server that could end a forgotten transaction, so a timer does it, which every statement
- * winds again.
+ * It may open late: when a handler uses `tx`, or to settle. Savepoints that are set before are made then. Once it has
+ * ended it cannot be opened.
+ *
+ * SQLite has no server that could end a forgotten transaction, so a timer does it, which every statement winds again.
  *
  * @module
  */
 
 import { asError, CommitUnknownError, HookonceError, StoreFileChangedError } from '../../errors.ts'
-import type { CommitResult } from '../contract/store.ts'
+import type { CommitResult, HandlerClock, LentTx } from '../contract/transaction.ts'
+import { quoteName } from '../shared/quote-name.ts'
 import type { Connection } from './connection.ts'
+import { lendTx } from './lent-tx.ts'
+import type { Lender, SqliteTx } from './lent-tx.ts'
+import { findTemporaryObjects } from './temporary-objects.ts'
 import type { Turn } from './turn.ts'
+import type { Writer } from './writer.ts'
 
 /** How much longer than asked for it may sit idle: only this process waits for it. */
 const IDLE_FACTOR = 2
 
-export interface IdleLimit {
+export interface HeldTransactionParts {
+  readonly writer: Writer
+  /** Whether one event has it for itself. */
+  readonly isAlone: boolean
   readonly idleTimeoutMs: number
-  /** To roll back, and to give the turn back. */
-  readonly onIdle: () => void
+  /** Called in a transaction that has opened late; throws if it may not go on. */
+  readonly check?: (connection: Connection) => void
+  /** Called once, when the transaction is open. */
+  readonly onOpen?: () => void
+  /** Called once, after a rollback, with the turn that it still has. */
+  readonly onRollback?: (turn: Turn | undefined) => Promise<void>
+  /** Called once, when the transaction has ended. */
+  readonly onEnd: () => void
 }
 
-export class HeldTransaction {
-  readonly #turn: Turn
-  readonly #idleTimer: NodeJS.Timeout
+export class HeldTransaction implements Lender {
+  readonly #parts: HeldTransactionParts
+  #turn: Turn | undefined
+  #opening: Promise<void> | undefined
+  #idleTimer: NodeJS.Timeout | undefined
+  #marks: string[] = []
   #hasEnded = false
-  /** Ended by SQLite or by the clock, neither of which is the handler's doing. */
-  #isLost = false
+  /** It could not be opened, or SQLite or the clock ended it: neither is the handler's doing. */
+  #lostBy: { readonly error: unknown } | undefined
 
-  /** The turn has begun a transaction. */
-  constructor(turn: Turn, { idleTimeoutMs, onIdle }: IdleLimit) {
-    this.#turn = turn
-    this.#idleTimer = setTimeout(() => {
-      this.#isLost = true
-      onIdle()
-    }, idleTimeoutMs * IDLE_FACTOR).unref()
+  /** With a turn that has begun it is open from the start. */
+  constructor(parts: HeldTransactionParts, turn?: Turn) {
+    this.#parts = parts
+    if (turn !== undefined) this.#hold(turn)
   }
 
+  lend(clock?: HandlerClock): LentTx<SqliteTx> {
+    return lendTx(this, { isAlone: this.#parts.isAlone, clock })
+  }
+
+  /** A failed statement undoes itself in SQLite and leaves the transaction usable, so `failed` never comes. */
   status(): 'open' | 'ended' | 'lost' {
-    if (this.#isLost) return 'lost'
-    return this.#hasEnded || !this.#turn.connection.inTransaction() ? 'ended' : 'open'
+    if (this.#lostBy !== undefined) return 'lost'
+    if (this.#hasEnded) return 'ended'
+    return this.#turn?.connection.inTransaction() === false ? 'ended' : 'open'
+  }
+
+  /** A statement has ended before anything else in this process can run. */
+  async cancel(): Promise<void> {}
+
+  async findTraces(): Promise<string | undefined> {
+    return this.#turn === undefined ? undefined : this.use(findTemporaryObjects)
+  }
+
+  async mark(name: string): Promise<void> {
+    const mark = markName(name)
+    if (this.#turn === undefined) this.#marks.push(mark)
+    else this.use((connection) => connection.execute(`savepoint ${mark}`))
+  }
+
+  async rollbackTo(name: string): Promise<void> {
+    const mark = markName(name)
+    if (this.#turn === undefined) this.#marks = [...this.#marksBefore(mark), mark]
+    else this.use((connection) => connection.execute(`rollback to ${mark}`))
+  }
+
+  async releaseMark(name: string): Promise<void> {
+    const mark = markName(name)
+    if (this.#turn === undefined) this.#marks = this.#marksBefore(mark)
+    else this.use((connection) => connection.execute(`release ${mark}`))
+  }
+
+  /** Opens it if nothing is in the way, and says whether it is open. Throws if it cannot be opened any more. */
+  openNow(): boolean {
+    this.#requireOpenable()
+    if (this.#turn !== undefined) return true
+    if (this.#opening !== undefined) return false
+    const turn = this.#parts.writer.tryAcquire()
+    if (turn === undefined) return false
+    return this.#holdIf(turn, () => turn.tryBegin())
+  }
+
+  /** Waits for the writer as long as it takes: those in front of it have time limits of their own. */
+  async open(): Promise<void> {
+    if (this.openNow()) return
+    this.#opening ??= this.#openInTurn()
+    await this.#opening
+  }
+
+  query(sql: string, params: readonly unknown[]): ReturnType<Lender['query']> {
+    return this.use((connection) => connection.query(sql, params))
+  }
+
+  execute(sql: string): void {
+    this.use((connection) => connection.executeLent(sql))
   }
 
   /**
-   * Runs statements in the transaction, and throws if it is no longer open.
+   * Runs statements in the transaction, and throws if it is not open, or no longer.
    *
    * A full disk, an error of the disk or a lack of memory make SQLite roll everything back by itself.
    * A statement that throws and leaves no transaction behind has met one of them.
    */
   use<Result>(work: (connection: Connection) => Result): Result {
-    if (this.status() !== 'open')
-      throw new HookonceError('TRANSACTION_ENDED', 'The transaction has ended')
-    this.#idleTimer.refresh()
+    this.#requireOpenable()
+    if (this.#turn === undefined) throw new Error('The transaction is not open yet')
+    if (this.status() !== 'open') throw ended()
+    this.#idleTimer?.refresh()
     const { connection } = this.#turn
     try {
       return work(connection)
     } catch (error) {
-      if (!connection.inTransaction()) this.#isLost = true
+      if (!connection.inTransaction()) this.#lostBy = { error: ended() }
       throw error
     }
   }
 
-  /** `last` is still to be written. The turn is left to be given back. */
-  commit(last: (connection: Connection) => void): Turn {
-    this.use(last)
-    this.#turn.commit()
-    this.#end()
-    return this.#turn
+  /** `last` is still to be written. */
+  async commit(last: (connection: Connection) => void): Promise<CommitResult> {
+    try {
+      this.use(last)
+      this.#turn?.commit()
+      this.#end()
+      return { status: 'committed' }
+    } catch (error) {
+      await this.abandon()
+      return notCommitted(error)
+    }
   }
 
-  /** Never throws. The turn is left to be given back. */
-  rollback(): Turn {
-    this.#end()
-    this.#turn.rollback()
-    return this.#turn
+  /** Ends it, opened or not; never throws. */
+  async abandon(): Promise<void> {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    clearTimeout(this.#idleTimer)
+    this.#turn?.rollback()
+    try {
+      await this.#parts.onRollback?.(this.#turn)
+    } finally {
+      this.#end()
+    }
   }
 
   #end(): void {
     this.#hasEnded = true
     clearTimeout(this.#idleTimer)
+    this.#parts.onEnd()
+    this.#turn?.release()
   }
+
+  async #openInTurn(): Promise<void> {
+    try {
+      const turn = await this.#parts.writer.acquire(Infinity)
+      await turn.begin(Infinity).catch((error: unknown) => {
+        turn.release()
+        throw error
+      })
+      this.#holdIf(turn, () => true)
+    } catch (error) {
+      this.#fail(ended())
+      throw error
+    }
+  }
+
+  #holdIf(turn: Turn, begin: () => boolean): boolean {
+    try {
+      if (!begin()) {
+        turn.release()
+        return false
+      }
+      this.#requireOpenable()
+    } catch (error) {
+      turn.release()
+      this.#fail(ended())
+      throw error
+    }
+    try {
+      this.#parts.check?.(turn.connection)
+      this.#hold(turn)
+      return true
+    } catch (error) {
+      turn.release()
+      this.#fail(error)
+      throw error
+    }
+  }
+
+  /** What could not be opened is not tried again: its handler has been told. */
+  #fail(error: unknown): void {
+    if (!this.#hasEnded) this.#lostBy ??= { error }
+  }
+
+  #hold(turn: Turn): void {
+    for (const mark of this.#marks) turn.connection.execute(`savepoint ${mark}`)
+    this.#turn = turn
+    this.#idleTimer = setTimeout(() => {
+      this.#lostBy ??= { error: ended() }
+      void this.abandon()
+    }, this.#parts.idleTimeoutMs * IDLE_FACTOR).unref()
+    this.#parts.onOpen?.()
+  }
+
+  #requireOpenable(): void {
+    if (this.#lostBy !== undefined) throw this.#lostBy.error
+    if (this.#hasEnded) throw ended()
+  }
+
+  #marksBefore(mark: string): string[] {
+    this.#requireOpenable()
+    const place = this.#marks.lastIndexOf(mark)
+    if (place === -1) throw new Error(`There is no mark ${mark}`)
+    return this.#marks.slice(0, place)
+  }
+}
+
+function markName(name: string): string {
+  return quoteName(`hookonce_${name}`)
+}
+
+function ended(): HookonceError {
+  return new HookonceError('TRANSACTION_ENDED', 'The transaction has ended')
 }
 
 /** What an error at the commit says of it. One that went into a file that is lost may be there, or not. */

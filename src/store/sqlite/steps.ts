@@ -12,6 +12,7 @@ import type {
   StepsStore,
   StepTransaction,
 } from '../contract/steps.ts'
+import { HeldTransaction } from './held-transaction.ts'
 import type { SqliteTx } from './lent-tx.ts'
 import { SqliteOutbox } from './outbox.ts'
 import { SqliteStepTransaction } from './step-transaction.ts'
@@ -22,7 +23,7 @@ import { holdsLease, writeCalls } from './sql/write-calls.ts'
 
 /** The part of the store that keeps leases and steps. */
 export class SqliteSteps extends SqliteOutbox implements StepsStore<SqliteTx> {
-  protected step: SqliteStepTransaction | undefined
+  protected step: HeldTransaction | undefined
 
   /**
    * Not synced by itself: should the machine lose power, the lease is gone, and so is everybody who could
@@ -61,9 +62,11 @@ export class SqliteSteps extends SqliteOutbox implements StepsStore<SqliteTx> {
       await turn.begin(deadline)
       const held = steps.map(({ lease }) => holdsLease(turn.connection, lease))
       if (held.includes(true)) {
+        const { idleTimeoutMs } = limits
         const onEnd = () => (this.step = undefined)
-        this.step = new SqliteStepTransaction({ turn, steps, held, limits, onEnd })
-        return this.step
+        const isAlone = steps.length === 1
+        this.step = new HeldTransaction({ writer, isAlone, idleTimeoutMs, onEnd }, turn)
+        return new SqliteStepTransaction(steps, held, this.step)
       }
       turn.release()
       return undefined

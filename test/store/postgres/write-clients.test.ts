@@ -159,11 +159,12 @@ describe.skipIf(hasNoPostgres)('writes through', () => {
   })
 
   test('a client whose query answers with a failed promise fail with it', async () => {
+    let refuses = false
     class Refusing extends pg.Client {
       // The overloads are many; what is passed on is passed on as it came.
       override query(...args: unknown[]): never {
         const isSubmittable = typeof (args[0] as { submit?: unknown }).submit === 'function'
-        if (isSubmittable) return Promise.reject(new Error('not for me')) as never
+        if (refuses && isSubmittable) return Promise.reject(new Error('not for me')) as never
         return (super.query as (...all: unknown[]) => unknown)(...args) as never
       }
     }
@@ -171,6 +172,7 @@ describe.skipIf(hasNoPostgres)('writes through', () => {
     const store = await openStoreOn({ ...config, max: 8, Client: Refusing })
     const { group, tx } = await openGroup(store, newPool(config))
     tx.write(NOTE, ['refused'])
+    refuses = true
 
     await expect(group.flush()).rejects.toThrow('not for me')
     await group.abandon()

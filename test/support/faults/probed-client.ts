@@ -1,6 +1,6 @@
 /**
  * A `pg` client whose every statement passes a probe: before it is sent, when it is sent, and when
- * its answer has come. Writes that are sent together are one to it. Given to a pool as its `Client`, so
+ * its answer has come. Statements that are sent together are one to it. Given to a pool as its `Client`, so
  * that nothing in `src/` knows of it.
  *
  * @module
@@ -43,7 +43,7 @@ export function createProbedClients(probe: Probe): ProbedClients {
       const text = textOf(args[0])
       const send = (...sent: unknown[]) => (super.query as (...all: unknown[]) => unknown)(...sent)
       const pass: ProbeHere = (boundary) => probe({ ...boundary, connection: this })
-      if (isBatch(args[0])) return sendBatch(pass, args[0], send) as never
+      if (isBatch(args[0])) return sendBatch(pass, args[0], send, statusOf(this) ?? 'I') as never
       if (text === undefined) return send(...args) as never
       const callback = args.at(-1)
       if (typeof callback === 'function') return sendWithCallback(pass, text, args, send) as never
@@ -98,35 +98,58 @@ function sendWithCallback(
   return sending
 }
 
-/** What a statement's text is where there are many. */
+/** What the text of a batch is that has statements of handlers and none of ours. */
 export const WRITES = 'what was written without waiting'
 
-/** What `tx.write` collected, which tells the driver itself what to send. */
+/** What tells the driver itself what to send: statements of ours, or what `tx.write` collected. */
 interface Batch {
   submit(protocol: unknown): unknown
   callback: (error: unknown) => void
 }
 
+/** It is shown a protocol that remembers what is parsed, and sends nothing. */
+function textOfBatch(batch: Batch): string {
+  const texts: string[] = []
+  const nothing = (): void => undefined
+  batch.submit({
+    stream: {},
+    parse: ({ text }: { text: string }) => texts.push(text),
+    bind: nothing,
+    describe: nothing,
+    execute: nothing,
+    sync: nothing,
+  })
+  return texts.some((text) => OURS.test(text)) ? texts.join('; ') : WRITES
+}
+
+const OURS = /^(?:begin|commit|rollback|release)\b|hookonce|set_config/
+
 function isBatch(query: unknown): query is Batch {
   return typeof query === 'object' && query !== null && 'submit' in query && !('text' in query)
 }
 
-function sendBatch(pass: ProbeHere, batch: Batch, send: (sent: unknown) => unknown): unknown {
+function sendBatch(
+  pass: ProbeHere,
+  batch: Batch,
+  send: (sent: unknown) => unknown,
+  status: string,
+): unknown {
   const { callback } = batch
+  const text = textOfBatch(batch)
   let passed: Promise<void> | undefined
   batch.callback = (error) => {
     const answered = async () => {
       await passed
-      await pass({ text: WRITES, phase: 'after' })
+      await pass({ text, phase: 'after' })
     }
     void answered().then(() => callback(error))
   }
   const submit = () => {
     const sending = send(batch)
-    passed = pass({ text: WRITES, phase: 'sent' })
+    passed = pass({ text, phase: 'sent' })
     return sending
   }
-  const waiting = pass({ text: WRITES, phase: 'before', isInTransaction: true })
+  const waiting = pass({ text, phase: 'before', isInTransaction: status !== 'I' })
   return waiting === undefined ? submit() : waiting.then(submit)
 }
 

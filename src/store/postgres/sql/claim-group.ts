@@ -20,6 +20,7 @@ import type { ClaimedEvent, ClaimRequest, WorkerSlot } from '../../contract/stor
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import type { Connection, TextRow } from '../connection.ts'
 import { plainArray } from '../binary-array.ts'
+import type { Statement } from '../statement-batch.ts'
 
 // Each of them is the predicate of a partial index, word for word.
 export const DUE = {
@@ -47,7 +48,7 @@ export const CLAIMED_COLUMNS = `
 
 // The sizes are in the queue, so that bodies beyond the budget are never read. The order is that of the window:
 // what is joined to it row by row changes nothing about it.
-const claimDue = (due: string, topic: string, most: string, lowWater: string): string => `
+const claimTopic = (due: string, topic: string, most: string, lowWater: string): string => `
   with c as materialized (
          select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes
            from {schema}.queue q
@@ -90,7 +91,7 @@ declare
   added integer;
 begin
   for i in 1 .. cardinality(topics) loop
-    return query${claimDue(due, 'topics[i]', 'mosts[i]', 'low_waters[i]')};
+    return query${claimTopic(due, 'topics[i]', 'mosts[i]', 'low_waters[i]')};
     get diagnostics added = row_count;
     taken := taken + added;
     exit when taken >= enough;
@@ -108,11 +109,15 @@ const claim = (kind: string): string => `
          headers, received_at, occurred_at, verified_by
     from {schema}.claim_${kind}($1, $2, $3, $4, $5, $6)`
 
-const CLAIM = { fresh: claim('fresh'), again: claim('again'), suspect: claim('suspect') }
+// $7 lock number
+//
+// Only one suspect runs in the whole fleet. The lock goes with the transaction; without it nothing is claimed.
+const CLAIM_SUSPECT = `
+  with locked as materialized (select pg_try_advisory_xact_lock($7::bigint) as is_mine)
+  select claimed.* from locked cross join lateral (${claim('suspect')}) claimed
+   where locked.is_mine`
 
-// $1 lock number
-const LOCK_SUSPECTS = `
-  select pg_try_advisory_xact_lock($1::bigint) as is_mine`
+const CLAIM = { fresh: claim('fresh'), again: claim('again'), suspect: CLAIM_SUSPECT }
 
 // Any guard row of this worker that nobody holds will do, and a new one is made when none is free:
 // one that a lost connection still holds in the database must not stop the slot. An insert that
@@ -150,13 +155,18 @@ export interface Claimed {
   readonly runAt: number
 }
 
-export async function claimDueEvents(
-  connection: Connection,
+export function claimDue(
   { slot, kind, topics, enough }: Pick<ClaimRequest, 'slot' | 'kind' | 'topics' | 'enough'>,
-  /** For each topic, in microseconds since 1970. */
-  lowWaters: readonly (number | undefined)[],
-): Promise<readonly Claimed[]> {
-  const { rows } = await connection.query(CLAIM[kind], [
+  {
+    lowWaters,
+    suspectLock,
+  }: {
+    /** For each topic, in microseconds since 1970. */
+    readonly lowWaters: readonly (number | undefined)[]
+    readonly suspectLock: string
+  },
+): Statement {
+  const values = [
     slot.workerId,
     slot.slot,
     plainArray(topics.map(({ topic }) => topic)),
@@ -164,17 +174,20 @@ export async function claimDueEvents(
     plainArray(topics.map(({ limit }) => (kind === 'fresh' ? limit : 1))),
     plainArray(lowWaters.map((mark) => (mark === undefined ? '-infinity' : timestampOf(mark)))),
     kind === 'fresh' ? enough : 1,
-  ])
+    ...(kind === 'suspect' ? [suspectLock] : []),
+  ]
+  return { text: CLAIM[kind], values }
+}
+
+/** What `claimDue` was answered. */
+export function readClaimed(
+  { topics }: Pick<ClaimRequest, 'topics'>,
+  rows: readonly TextRow[],
+): readonly Claimed[] {
   const most = topics.reduce((sum, { limit }) => sum + limit, 0)
   if (rows.length > most)
     throw new Error(`Claimed ${rows.length} events where ${most} were asked for`)
   return rows.map((row) => ({ event: asClaimedEvent(row), runAt: Number(row['run_at']) }))
-}
-
-/** Only one suspect runs in the whole fleet. The lock goes with the transaction. */
-export async function lockSuspects(connection: Connection, lockNumber: string): Promise<boolean> {
-  const { rows } = await connection.query<'is_mine'>(LOCK_SUSPECTS, [lockNumber])
-  return rows[0]?.is_mine === 't'
 }
 
 /** Makes every COMMIT but ours fail, and learns what the transaction is called. */

@@ -13,10 +13,15 @@
  * @module
  */
 
+import { textArray } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
+import type { Statement } from '../statement-batch.ts'
 
-/** Settings by which a handler would change what another one does, or what a statement of ours does. */
-const NAMED = [
+/**
+ * Settings by which a handler would change what a statement of ours does. In this order they are put back: who may
+ * take on a role depends on the session's user, and the rest on the role.
+ */
+export const SETTINGS_OF_OURS = [
   'session_authorization',
   'role',
   'search_path',
@@ -25,6 +30,11 @@ const NAMED = [
   'client_encoding',
   'client_min_messages',
   'array_nulls',
+] as const
+
+/** Those, and the ones by which it would change what another handler does. */
+const NAMED = [
+  ...SETTINGS_OF_OURS,
   'statement_timeout',
   'lock_timeout',
   'idle_in_transaction_session_timeout',
@@ -132,16 +142,21 @@ export function findSettingNames(sql: string): readonly string[] {
   return [...sql.matchAll(NAME_IN_TEXT)].map(([, name = '']) => name.toLowerCase())
 }
 
+// $1 whether in full  $2 names of the user's own settings
+const LOOK = 'select {schema}.session_state($1, $2) as state'
+const LAST_LOOK = `${LOOK}, pg_catalog.pg_advisory_unlock_all()`
+
 export interface SessionLook {
-  /** Ours, quoted. */
-  readonly schema: string
   readonly inFull: boolean
   /** Found by one of the above. */
   readonly names: Iterable<string>
 }
 
-/** To be put into a text. */
-export function selectSessionState({ schema, inFull, names }: SessionLook): string {
-  const list = inFull ? [...names].filter((name) => /^[\w$.]+$/.test(name)).join(',') : ''
-  return `select ${schema}.session_state(${inFull}, '{${list}}') as state`
+export function lookAtSession({ inFull, names }: SessionLook): Statement {
+  return { text: LOOK, values: [inFull, textArray(inFull ? [...names] : [])] }
+}
+
+/** The same, for when a transaction has ended. It also lets go of session locks. */
+export function lookLast(look: SessionLook): Statement {
+  return { ...lookAtSession(look), text: LAST_LOOK }
 }

@@ -1,0 +1,114 @@
+/**
+ * How often a transaction that is lent to handlers waits for the server. The machine's speed does not matter here:
+ * a round trip is counted where the driver hears that the server is ready for the next.
+ */
+
+import assert from 'node:assert/strict'
+import type { PoolClient } from 'pg'
+import { describe, expect, test } from 'vitest'
+import type { Store } from '../../../src/store/contract/store.ts'
+import { anEventDraft } from '../../support/builders.ts'
+import { leaseOne } from '../../support/lease-steps.ts'
+import { hasNoPostgres, openPostgres } from '../../support/postgres/open-postgres.ts'
+import type { OpenedPostgres } from '../../support/postgres/open-postgres.ts'
+import type { QueryTx } from '../../support/store-under-test.ts'
+import { claim, done, recordOne } from '../../support/store-steps.ts'
+
+const WRITE = 'insert into effects values ($1)'
+
+describe.skipIf(hasNoPostgres)('round trips to PostgreSQL', () => {
+  test('a group of one event takes its claim, its guard, the handler, its outcome and COMMIT', async () => {
+    const opened = await prepare()
+    const runOne = async (key: string): Promise<void> => {
+      await recordOne(opened.store, anEventDraft({ key }))
+      opened.count.reset()
+      const group = await claim(opened.store, { limit: 1 })
+      await group.lend().tx.query(WRITE, [key])
+      await group.settle(group.events.map(done))
+      expect(await group.commit()).toEqual({ status: 'committed' })
+    }
+    // The first on a connection also reads its settings.
+    await runOne('first')
+
+    await runOne('second')
+
+    expect(opened.count.value).toBe(5)
+  })
+
+  test('a group of ten adds its savepoint and a look between the events and their outcome', async () => {
+    const opened = await prepare()
+    const runTen = async (name: string): Promise<void> => {
+      const drafts = Array.from({ length: 10 }, (_, n) => anEventDraft({ key: `${name} ${n}` }))
+      await opened.store.recordEvents(drafts, { deadlineMs: 20_000 })
+      opened.count.reset()
+      const group = await claim(opened.store, { limit: 10 })
+      expect(group.events).toHaveLength(10)
+      await group.mark('group')
+      for (const { key } of group.events) group.lend().tx.write(WRITE, [key])
+      await group.flush()
+      expect(await group.findTraces()).toBeUndefined()
+      await group.releaseMark('group')
+      await group.settle(group.events.map(done))
+      expect(await group.commit()).toEqual({ status: 'committed' })
+    }
+    await runTen('first')
+
+    await runTen('second')
+
+    expect(opened.count.value).toBe(8)
+  })
+
+  test('the transaction of a step takes its opening, the handler and COMMIT', async () => {
+    const opened = await prepare()
+    const { store } = opened
+    await recordOne(store, anEventDraft())
+    const { lease } = await leaseOne(store)
+    const runStep = async (position: number): Promise<void> => {
+      opened.count.reset()
+      const step = { lease, handler: 'h', kind: 'tx', position, name: 'write' } as const
+      const limits = { idleTimeoutMs: 60_000, lockTimeoutMs: 0 }
+      const transaction = await store.openSteps([step], limits)
+      assert(transaction)
+      await transaction.lend().tx.query(WRITE, ['step'])
+      expect(await transaction.commit([{ text: '1' }])).toEqual({ status: 'committed' })
+    }
+    await runStep(1)
+
+    await runStep(2)
+
+    expect(opened.count.value).toBe(3)
+  })
+})
+
+interface Prepared {
+  readonly store: Store<QueryTx>
+  readonly count: RoundTrips
+}
+
+async function prepare(): Promise<Prepared> {
+  const opened = await openPostgres()
+  await opened.query('create table effects (event_key text)')
+  return { store: opened.store as unknown as Store<QueryTx>, count: new RoundTrips(opened) }
+}
+
+/** Of every connection of the store's pool, those that it has already among them. */
+class RoundTrips {
+  readonly #clients = new WeakSet<PoolClient>()
+  value = 0
+
+  constructor({ pool }: OpenedPostgres) {
+    for (const client of pool.given) this.#listen(client)
+    pool.on('acquire', (client) => this.#listen(client))
+  }
+
+  reset(): void {
+    this.value = 0
+  }
+
+  #listen(client: PoolClient): void {
+    if (this.#clients.has(client)) return
+    this.#clients.add(client)
+    const { connection } = client as unknown as { connection: NodeJS.EventEmitter }
+    connection.on('readyForQuery', () => (this.value += 1))
+  }
+}
