@@ -77,7 +77,7 @@ export type { CheckMessage, DestinationOptions, RelayOptions } from './outbox/op
 export type { StepKind, StepRecord, StepState } from './model/step.ts'
 export type { ReceiveOptions } from './receive/options.ts'
 export type { Store } from './store/contract/store.ts'
-export type { OutboxStore, PausedDestination } from './store/contract/messages.ts'
+export type { MessageStore, PausedDestination } from './store/contract/messages.ts'
 export type { AnyHappeningListener, HappeningListener } from './telemetry/emitter.ts'
 export type { HappeningName, Happenings } from './telemetry/happenings.ts'
 export { consoleLogger } from './telemetry/logger.ts'

@@ -59,7 +59,7 @@ export class ReceiveBench {
       async () => {
         const store = sqliteStore(sqlite)
         await store.open()
-        const stored = await store.countEvents()
+        const stored = await store.operators.countEvents()
         await store.close()
         return stored
       },
@@ -112,7 +112,7 @@ export class ReceiveBench {
 
 async function countStored(script: ReceiveScript, pool: Pool): Promise<number | undefined> {
   if (script === 'receive-null') return undefined
-  if (script === 'receive-hookonce') return postgresStore({ pool }).countEvents()
+  if (script === 'receive-hookonce') return postgresStore({ pool }).operators.countEvents()
   const { rows } = await pool.query<{ n: number }>('select count(*)::integer as n from inbox')
   return rows[0]!.n
 }

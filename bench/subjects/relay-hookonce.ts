@@ -51,7 +51,7 @@ runSubject<HookonceConfig>(async ({ postgres, messages, url, concurrency }) => {
     const count = Math.min(CHUNK, messages - from)
     const client = await pool.connect()
     await client.query('begin')
-    await store.enqueueMessages(
+    await store.messages.enqueue(
       client,
       Array.from({ length: count }, (_, index) => {
         const { key, payload } = messageOf(from + index)

@@ -134,33 +134,33 @@ function createEventOperator(
   return {
     findEvent: async (eventId) => {
       requireText('findEvent.eventId', eventId, 'the id of an event')
-      return act((store) => store.findEvent(eventId))
+      return act((store) => store.operators.findEvent(eventId))
     },
     findRequest: async (eventId) => {
       requireText('findRequest.eventId', eventId, 'the id of an event')
-      return act((store) => store.findRequest(eventId))
+      return act((store) => store.operators.findRequest(eventId))
     },
     listEventsByKey: async (source, key) => {
       requireText('listEventsByKey.source', source, 'the name of a source')
       requireText('listEventsByKey.key', key, "the sender's key of an event")
-      return act((store) => store.listEventsByKey(source, key))
+      return act((store) => store.operators.listEventsByKey(source, key))
     },
     countEvents: async (source) => {
       if (source !== undefined)
         requireText('countEvents.source', source, 'the name of a source, or left out')
-      return act((store) => store.countEvents(source))
+      return act((store) => store.operators.countEvents(source))
     },
     listDead: async (limit = LIST_LIMIT) => {
       requireLimit('listDead.limit', limit)
-      return act((store) => store.listDead(limit))
+      return act((store) => store.operators.listDead(limit))
     },
     retry: async (eventId) => {
       requireText('retry.eventId', eventId, 'the id of an event')
-      return act((store) => store.retryEvent(eventId))
+      return act((store) => store.operators.retryEvent(eventId))
     },
     listSteps: async (eventId) => {
       requireText('listSteps.eventId', eventId, 'the id of an event')
-      return act((store) => store.listSteps(eventId))
+      return act((store) => store.steps.list(eventId))
     },
     resolveStep: async (eventId, name, decision) => {
       requireText('resolveStep.eventId', eventId, 'the id of an event')
@@ -169,11 +169,11 @@ function createEventOperator(
       const written = happened
         ? { happened, result: stringifyStepResult(name, result) }
         : { happened }
-      return act((store) => store.resolveStep({ eventId, handler, name, decision: written }))
+      return act((store) => store.steps.resolve({ eventId, handler, name, decision: written }))
     },
     forget: async (eventId) => {
       requireText('forget.eventId', eventId, 'the id of an event')
-      const isForgotten = await act((store) => store.forgetEvent(eventId))
+      const isForgotten = await act((store) => store.operators.forgetEvent(eventId))
       onForgotten(eventId)
       return isForgotten
     },
@@ -193,35 +193,35 @@ function createMessageOperator(
   return {
     findMessage: async (id) => {
       requireText('findMessage.id', id, 'the id of a message')
-      return act((store) => store.findMessage(id))
+      return act((store) => store.messages.find(id))
     },
     listMessages: async (query) => {
       const resolved = requireMessageQuery(query)
-      return act((store) => store.listMessages(resolved))
+      return act((store) => store.messages.list(resolved))
     },
     retryMessage: async (id) => {
       requireText('retryMessage.id', id, 'the id of a message')
-      return actAndSend((store) => store.retryMessage(id))
+      return actAndSend((store) => store.messages.retry(id))
     },
     confirmMessage: async (id) => {
       requireText('confirmMessage.id', id, 'the id of a message')
-      return act((store) => store.confirmMessage(id))
+      return act((store) => store.messages.confirm(id))
     },
     discardMessage: async (id) => {
       requireText('discardMessage.id', id, 'the id of a message')
-      return act((store) => store.discardMessage(id))
+      return act((store) => store.messages.discard(id))
     },
     pauseDestination: async (name, reason) => {
       requireDestination('pauseDestination.name', name)
       requireText('pauseDestination.reason', reason, 'a text')
       // PostgreSQL's text cannot hold a NUL.
       const kept = reason.replaceAll('\u0000', '\ufffd')
-      return act((store) => store.pauseDestination(name, kept))
+      return act((store) => store.messages.pauseDestination(name, kept))
     },
     resumeDestination: async (name) => {
       requireDestination('resumeDestination.name', name)
-      return actAndSend((store) => store.resumeDestination(name))
+      return actAndSend((store) => store.messages.resumeDestination(name))
     },
-    listPausedDestinations: async () => act((store) => store.listPausedDestinations()),
+    listPausedDestinations: async () => act((store) => store.messages.listPausedDestinations()),
   }
 }

@@ -106,7 +106,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.events = happenings
     this.#committedKeys = new CommittedKeys(this.receiveOptions.rememberMax)
     this.#notifier = createNotifier(store)
-    this.#outbox = new Outbox<Tx>({ store, destinations, relay, happenings })
+    this.#outbox = new Outbox<Tx>({ store: store.messages, destinations, relay, happenings })
     this.outbox = this.#outbox
     const committedKeys = this.#committedKeys
     this.#watch = new StoreWatch({
@@ -239,13 +239,13 @@ export class Inbox<Sources extends SourceMap, Tx>
   async #startParts(): Promise<void> {
     try {
       const groups = this.#workerOptions?.concurrency ?? (this.#outbox.hasRelay ? 0 : undefined)
-      if (groups !== undefined) this.#store.requireCapacity(groups)
+      if (groups !== undefined) this.#store.queue.requireCapacity(groups)
       await this.#open()
       for (const warning of this.#store.warnings ?? [])
         this.#happenings.emit('store.warning', { warning })
       await this.#watch.start()
       if (this.#workerOptions !== undefined || this.#outbox.hasRelay)
-        this.#stopListening = await this.#store.listen(() => this.#wakeOwn())
+        this.#stopListening = await this.#store.queue.listen(() => this.#wakeOwn())
       if (this.#workerOptions !== undefined) await this.#startWorker(this.#workerOptions)
       this.#outbox.start()
     } catch (error) {
@@ -305,7 +305,7 @@ export class Inbox<Sources extends SourceMap, Tx>
       outbox: {
         draft: (input) => this.#outbox.draft(input),
         enqueue: async (tx, drafts) => {
-          await this.#store.enqueueMessages(tx, drafts)
+          await this.#store.messages.enqueue(tx, drafts)
           this.#hasEnqueued = true
         },
       },

@@ -70,7 +70,7 @@ export function resolveInboxOptions<Sources extends SourceMap, Tx>(
 }
 
 function requireStore<Tx>(store: Store<Tx>): Store<Tx> {
-  if (typeof store?.recordEvents === 'function') return store
+  if (typeof store?.events?.record === 'function') return store
   throw new OptionInvalidError(
     'createInbox.store',
     'a store: sqliteStore(file) or postgresStore({ pool })',

@@ -8,6 +8,7 @@ import { DeliveryCounter } from '../receive/delivery-counter.ts'
 import type { ResolvedReceiveOptions } from '../receive/options.ts'
 import type { ReceiveContext } from '../receive/receive.ts'
 import type { WriteCheck } from '../receive/write-check.ts'
+import type { EventStore } from '../store/contract/events.ts'
 import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 
@@ -34,7 +35,7 @@ export function createReceiveContext(parts: ReceivingParts): ReceiveContext {
   return {
     sources,
     options,
-    batcher: new Batcher(createRecordingStore(store, open, writes), options),
+    batcher: new Batcher(createRecordingStore(store.events, open, writes), options),
     committedKeys,
     counter: new DeliveryCounter(store),
     outcomes: new OutcomeWaiter({
@@ -50,16 +51,16 @@ export function createReceiveContext(parts: ReceivingParts): ReceiveContext {
 
 /** The store, opened by the first batch if nobody else has. */
 function createRecordingStore(
-  store: Store<unknown>,
+  events: EventStore,
   open: () => Promise<void>,
   writes: ReceivingParts['writes'],
 ): RecordingStore {
   return {
-    recordConcurrency: store.recordConcurrency,
-    recordEvents: async (drafts, options) => {
+    recordConcurrency: events.recordConcurrency,
+    record: async (drafts, options) => {
       await open()
       try {
-        const recorded = await store.recordEvents(drafts, options)
+        const recorded = await events.record(drafts, options)
         writes.recorded()
         return recorded
       } catch (error) {
@@ -68,7 +69,7 @@ function createRecordingStore(
       }
     },
     // Asked only while a handler or a batch is on its way, so the store is open.
-    ...(store.findKnown !== undefined && { findKnown: store.findKnown.bind(store) }),
-    ...(store.isHeld !== undefined && { isHeld: store.isHeld.bind(store) }),
+    ...(events.findKnown !== undefined && { findKnown: events.findKnown.bind(events) }),
+    ...(events.isHeld !== undefined && { isHeld: events.isHeld.bind(events) }),
   }
 }

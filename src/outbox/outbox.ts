@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto'
 import { OptionInvalidError } from '../errors.ts'
 import type { MessageDraft, SendOptions } from '../model/message.ts'
-import type { OutboxStore } from '../store/contract/messages.ts'
+import type { MessageStore } from '../store/contract/messages.ts'
 import type { OwnTx } from '../store/contract/transaction.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { Destination } from './destination.ts'
@@ -18,7 +18,7 @@ import type { RelayOptions, ResolvedRelayOptions } from './options.ts'
 import { Relay } from './relay.ts'
 
 export interface OutboxContext<Tx> {
-  readonly store: OutboxStore<Tx>
+  readonly store: MessageStore<Tx>
   readonly destinations: readonly Destination[]
   /** `false` for a process that only writes messages. */
   readonly relay: RelayOptions | false
@@ -26,7 +26,7 @@ export interface OutboxContext<Tx> {
 }
 
 export class Outbox<Tx> {
-  readonly #store: OutboxStore<Tx>
+  readonly #store: MessageStore<Tx>
   readonly #destinations: readonly Destination[]
   readonly #names: ReadonlySet<string>
   readonly #relayOptions: ResolvedRelayOptions | undefined
@@ -64,7 +64,7 @@ export class Outbox<Tx> {
       eventId: undefined,
     })
     await this.#store.requireTransaction(tx)
-    await this.#store.enqueueMessages(tx, [draft])
+    await this.#store.enqueue(tx, [draft])
     return draft.key
   }
 

@@ -13,7 +13,7 @@
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { asError } from '../errors.ts'
-import type { ClaimedMessage, OutboxStore } from '../store/contract/messages.ts'
+import type { ClaimedMessage, MessageStore } from '../store/contract/messages.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import { atMost, GOODBYE_MS, LET_GO_MS } from '../flow/at-most.ts'
 import { WakeUp } from '../flow/wake-up.ts'
@@ -25,7 +25,7 @@ import { reportEnding } from './report-ending.ts'
 import { Settler } from './settler.ts'
 
 export interface RelayContext {
-  readonly store: OutboxStore<unknown>
+  readonly store: MessageStore<unknown>
   readonly destinations: readonly Destination[]
   readonly options: ResolvedRelayOptions
   readonly happenings: HappeningEmitter
@@ -118,7 +118,7 @@ export class Relay {
       .filter(({ limit }) => limit > 0)
     if (wanted.length === 0) return false
     const { leaseMs } = options
-    const messages = await store.claimMessages({ wanted, leaseMs })
+    const messages = await store.claim({ wanted, leaseMs })
     // The lease began no earlier than it was asked for.
     for (const message of messages) this.#hand(message, claimedAt, claimedAt + leaseMs)
     return messages.length > 0
@@ -136,7 +136,7 @@ export class Relay {
     const waits = lanes.map((lane) => lane.waitMs(now) ?? Infinity)
     const { store, options } = this.#context
     const { pollMs } = options
-    const due = withRoom.length === 0 ? undefined : await store.nextMessageDueInMs(withRoom, pollMs)
+    const due = withRoom.length === 0 ? undefined : await store.nextDueInMs(withRoom, pollMs)
     return Math.min(Math.max(due ?? Infinity, LOOK_AGAIN_MS), pollMs, ...waits)
   }
 

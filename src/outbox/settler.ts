@@ -13,7 +13,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asError, HookonceError } from '../errors.ts'
-import type { MessageSettlement, OutboxStore } from '../store/contract/messages.ts'
+import type { MessageSettlement, MessageStore } from '../store/contract/messages.ts'
 
 export interface Settling {
   readonly settlement: MessageSettlement
@@ -28,7 +28,7 @@ const PAUSE_MIN_MS = 20
 const PAUSE_MAX_MS = 1_000
 
 export class Settler {
-  readonly #store: Pick<OutboxStore<unknown>, 'settleMessages'>
+  readonly #store: Pick<MessageStore<unknown>, 'settle'>
   readonly #onError: (error: Error) => void
   #waiting: Settling[] = []
   #writing: Promise<void> | undefined
@@ -36,10 +36,7 @@ export class Settler {
   #isStopping = false
   #isAbandoned = false
 
-  constructor(
-    store: Pick<OutboxStore<unknown>, 'settleMessages'>,
-    onError: (error: Error) => void,
-  ) {
+  constructor(store: Pick<MessageStore<unknown>, 'settle'>, onError: (error: Error) => void) {
     this.#store = store
     this.#onError = onError
   }
@@ -84,7 +81,7 @@ export class Settler {
     let left = batch
     for (let failures = 0; left.length > 0; failures += 1) {
       try {
-        const counted = await this.#store.settleMessages(left.map(({ settlement }) => settlement))
+        const counted = await this.#store.settle(left.map(({ settlement }) => settlement))
         this.#isFailing = false
         return report(left, counted, failures > 0)
       } catch (error) {

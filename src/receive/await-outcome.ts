@@ -10,11 +10,12 @@
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { EventId, Recorded } from '../model/event.ts'
 import type { SuccessAnswer } from '../model/source.ts'
-import type { OutcomeView, Store } from '../store/contract/store.ts'
+import type { OutcomeView } from '../store/contract/events.ts'
+import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import { failed, processed, stored, unavailable } from './acknowledge.ts'
 
-type OutcomeStore = Pick<Store<unknown>, 'findOutcome' | 'nudgeEvent'>
+type OutcomeStore = Pick<Store<unknown>, 'events'>
 
 export interface OutcomeWaiterParts {
   readonly store: OutcomeStore
@@ -51,7 +52,7 @@ export class OutcomeWaiter {
         eventId,
         Math.min(pauseMs, Math.max(0, deadline - performance.now())),
       )
-      const view = await this.#store.findOutcome(eventId)
+      const view = await this.#store.events.findOutcome(eventId)
       const answer =
         view === undefined
           ? failed(eventId)
@@ -65,10 +66,10 @@ export class OutcomeWaiter {
   /** A sender that delivers again an event which waits for its next attempt wants it tried now. */
   async #begin({ status, eventId }: Recorded): Promise<number> {
     if (status !== 'duplicate') return 0
-    const view = await this.#store.findOutcome(eventId)
+    const view = await this.#store.events.findOutcome(eventId)
     const failures = view?.attempts ?? 0
     if (view !== undefined && view.outcome === undefined && failures > 0) {
-      await this.#store.nudgeEvent(eventId)
+      await this.#store.events.nudge(eventId)
       this.#onDue()
     }
     return failures

@@ -13,15 +13,15 @@
 
 import { CommitUnknownError, StoreRejectedError, StoreUnavailableError } from '../errors.ts'
 import type { EventDraft, Recorded } from '../model/event.ts'
-import type { Store } from '../store/contract/store.ts'
+import type { EventStore } from '../store/contract/events.ts'
 import { collapse } from './collapse.ts'
 import type { Bundle } from './collapse.ts'
 import { Patience } from './deadlines.ts'
 import type { Waiting } from './deadlines.ts'
 
 export type RecordingStore = Pick<
-  Store<unknown>,
-  'recordEvents' | 'recordConcurrency' | 'findKnown' | 'isHeld'
+  EventStore,
+  'record' | 'recordConcurrency' | 'findKnown' | 'isHeld'
 >
 
 export interface BatcherOptions {
@@ -221,7 +221,7 @@ export class Batcher {
 
   async #sendTogether(parcels: readonly Parcel[]): Promise<void> {
     const { drafts, places } = collapse(parcels)
-    const sending = this.#store.recordEvents(drafts, { deadlineMs: findTimeLeftMs(parcels) })
+    const sending = this.#store.record(drafts, { deadlineMs: findTimeLeftMs(parcels) })
     const flight: Flight = { sending, places }
     this.#flights = [...this.#flights, flight]
     try {

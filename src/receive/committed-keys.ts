@@ -13,7 +13,7 @@
  * @module
  */
 
-import type { Beat } from '../store/contract/store.ts'
+import type { Beat } from '../store/contract/events.ts'
 import type { Digest } from '../model/digest.ts'
 import type { EventDraft, EventId } from '../model/event.ts'
 

@@ -1,5 +1,6 @@
 import type { EventId } from '../model/event.ts'
-import type { DeliveryCount, Store } from '../store/contract/store.ts'
+import type { DeliveryCount } from '../store/contract/events.ts'
+import type { Store } from '../store/contract/store.ts'
 
 /**
  * Counts deliveries per event and writes the counts once a second, after the answers have left.
@@ -8,7 +9,7 @@ import type { DeliveryCount, Store } from '../store/contract/store.ts'
  * receive transaction would make every duplicate a write.
  */
 export class DeliveryCounter {
-  readonly #store: Pick<Store<unknown>, 'countDeliveries'>
+  readonly #store: Pick<Store<unknown>, 'events'>
   readonly #flushMs: number
   #counts = new Map<
     string,
@@ -17,7 +18,7 @@ export class DeliveryCounter {
   #timer: NodeJS.Timeout | undefined
   #flushing: Promise<void> = Promise.resolve()
 
-  constructor(store: Pick<Store<unknown>, 'countDeliveries'>, flushMs = 1_000) {
+  constructor(store: Pick<Store<unknown>, 'events'>, flushMs = 1_000) {
     this.#store = store
     this.#flushMs = flushMs
   }
@@ -38,7 +39,7 @@ export class DeliveryCounter {
     if (counts.length > 0) {
       // One flush at a time; a store that is down loses the counts, not the events.
       this.#flushing = this.#flushing
-        .then(() => this.#store.countDeliveries(counts))
+        .then(() => this.#store.events.countDeliveries(counts))
         .catch(() => undefined)
     }
     return this.#flushing

@@ -14,7 +14,7 @@ const SKEW_MS_MAX = 30_000
 const LATEST = 10
 
 export interface HeartbeatContext {
-  readonly store: Pick<Store<unknown>, 'beat'>
+  readonly store: Pick<Store<unknown>, 'events'>
   readonly committedKeys: CommittedKeys
   readonly happenings: HappeningEmitter
   readonly health: StoreHealth
@@ -23,7 +23,7 @@ export interface HeartbeatContext {
 
 /** Asks the store once a second whether what this process remembers still holds, and so whether it answers. */
 export class Heartbeat {
-  readonly #store: Pick<Store<unknown>, 'beat'>
+  readonly #store: Pick<Store<unknown>, 'events'>
   readonly #committedKeys: CommittedKeys
   readonly #happenings: HappeningEmitter
   readonly #health: StoreHealth
@@ -69,7 +69,7 @@ export class Heartbeat {
 
   async #beat(): Promise<void> {
     const askedAt = performance.now()
-    const beat = await this.#store.beat(this.#since)
+    const beat = await this.#store.events.beat(this.#since)
     // Before the memory of keys is dropped with the old epoch.
     await this.#history.check(beat, this.#latest(beat.epoch))
     this.#since = beat.now

@@ -1,9 +1,10 @@
 import type { EventId } from '../model/event.ts'
-import type { Beat, HistoryPoint, Store } from '../store/contract/store.ts'
+import type { Beat, HistoryPoint } from '../store/contract/events.ts'
+import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 
 export interface HistoryWatchContext {
-  readonly store: Pick<Store<unknown>, 'findEvent'>
+  readonly store: Pick<Store<unknown>, 'operators'>
   readonly happenings: HappeningEmitter
   /** Keeps messages from being sent that may have been sent in the history that is lost. */
   readonly pauseSending: (reason: string) => Promise<void>
@@ -47,7 +48,9 @@ export class HistoryWatch {
   }
 
   async #countMissing(latest: readonly EventId[]): Promise<number> {
-    const found = await Promise.all(latest.map((eventId) => this.#context.store.findEvent(eventId)))
+    const found = await Promise.all(
+      latest.map((eventId) => this.#context.store.operators.findEvent(eventId)),
+    )
     return found.filter((event) => event === undefined).length
   }
 

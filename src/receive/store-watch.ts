@@ -7,7 +7,7 @@ import { StoreHealth } from './store-health.ts'
 import { WriteCheck } from './write-check.ts'
 
 export interface StoreWatchContext {
-  readonly store: Pick<Store<unknown>, 'beat' | 'findEvent' | 'keepClock' | 'recordEvents'>
+  readonly store: Pick<Store<unknown>, 'events' | 'operators'>
   readonly committedKeys: CommittedKeys
   readonly happenings: HappeningEmitter
   /** Something may be due that was not. */

@@ -1,6 +1,6 @@
 import { asError, StoreRejectedError } from '../errors.ts'
 import type { EventDraft } from '../model/event.ts'
-import type { Store } from '../store/contract/store.ts'
+import type { EventStore } from '../store/contract/events.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { StoreHealth } from './store-health.ts'
 
@@ -9,7 +9,7 @@ const RECORD_DEADLINE_MS = 5_000
 const TRIES_MAX = 60
 
 export interface WriteCheckContext {
-  readonly store: Pick<Store<unknown>, 'keepClock' | 'recordEvents'>
+  readonly store: { readonly events: Pick<EventStore, 'keepClock' | 'record'> }
   readonly health: StoreHealth
   readonly happenings: HappeningEmitter
   /** Something may be due that was not. */
@@ -80,7 +80,7 @@ export class WriteCheck {
   async #look(): Promise<void> {
     const { health, store } = this.#context
     try {
-      const { isWritten, wentBackMs } = await store.keepClock({ always: !health.isUp })
+      const { isWritten, wentBackMs } = await store.events.keepClock({ always: !health.isUp })
       if (wentBackMs > 0) this.#noticeClock(wentBackMs)
       if (this.#failed !== undefined) await this.#recordAgain(this.#failed)
       else if (isWritten && this.#tries === 0) health.works('write')
@@ -92,7 +92,7 @@ export class WriteCheck {
   async #recordAgain(draft: EventDraft): Promise<void> {
     const { store, onDue } = this.#context
     try {
-      await store.recordEvents([draft], { deadlineMs: RECORD_DEADLINE_MS })
+      await store.events.record([draft], { deadlineMs: RECORD_DEADLINE_MS })
       onDue()
     } catch (error) {
       if (!(error instanceof StoreRejectedError)) return this.#failAgain(error)

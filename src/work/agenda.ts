@@ -12,7 +12,8 @@
  */
 
 import type { Topic } from '../model/topic.ts'
-import type { DueKind, DueTopic, Look, LookRequest, TopicShare } from '../store/contract/store.ts'
+import type { DueKind, DueTopic, Look, LookRequest } from '../store/contract/queue.ts'
+import type { TopicShare } from '../store/contract/claimed-event.ts'
 import { listKinds } from './claim-order.ts'
 import { DueTopics } from './due-topics.ts'
 import type { OwnTopic } from './due-topics.ts'

@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { DueKind } from '../store/contract/store.ts'
+import type { DueKind } from '../store/contract/queue.ts'
 
 const FRESH_FIRST = ['fresh', 'leasable', 'again', 'suspect'] as const
 const AGAIN_FIRST = ['again', 'suspect', 'leasable', 'fresh'] as const

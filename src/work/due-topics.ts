@@ -6,7 +6,7 @@
  */
 
 import type { Topic } from '../model/topic.ts'
-import type { DueKind, DueTopic } from '../store/contract/store.ts'
+import type { DueKind, DueTopic } from '../store/contract/queue.ts'
 import type { HandlerRegistry, HandlerUnit } from './handlers.ts'
 
 /** A topic that this worker has handlers for. */

@@ -16,7 +16,7 @@
  * @module
  */
 
-import type { Heart } from '../store/contract/store.ts'
+import type { Heart } from '../store/contract/workers.ts'
 
 /** How often hearts are looked at while one of them stands still for as long as a worker that is dead. */
 const LOOKS = 5

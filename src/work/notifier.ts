@@ -8,14 +8,14 @@ const DEBOUNCE_MS = 50
  * Never inside the receive transaction: NOTIFY takes a lock there that serialises all commits. What a
  * lost notification costs is one poll interval.
  */
-export function createNotifier(store: Pick<Store<unknown>, 'notify'>): Notifier {
+export function createNotifier(store: Pick<Store<unknown>, 'queue'>): Notifier {
   let timer: NodeJS.Timeout | undefined
   let notifying: Promise<void> = Promise.resolve()
   return {
     notifySoon() {
       timer ??= setTimeout(() => {
         timer = undefined
-        notifying = store.notify().catch(() => undefined)
+        notifying = store.queue.notify().catch(() => undefined)
       }, DEBOUNCE_MS).unref()
     },
     async stop() {

@@ -9,7 +9,7 @@
  */
 
 import type { MessageDraft, SendOptions } from '../model/message.ts'
-import type { ClaimedEvent } from '../store/contract/store.ts'
+import type { ClaimedEvent } from '../store/contract/claimed-event.ts'
 import { deriveIdempotencyKey } from '../model/idempotency-key.ts'
 
 /** What a handler needs of the outbox. */

@@ -1,4 +1,4 @@
-import type { HandlerClock } from '../store/contract/store.ts'
+import type { HandlerClock } from '../store/contract/transaction.ts'
 
 /**
  * A handler's own time, and its limit.

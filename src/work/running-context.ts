@@ -10,7 +10,7 @@
 
 import { HookonceError } from '../errors.ts'
 import type { SendOptions } from '../model/message.ts'
-import type { ClaimedEvent } from '../store/contract/store.ts'
+import type { ClaimedEvent } from '../store/contract/claimed-event.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { HandlerContext } from './handler-context.ts'
 import type { Handler } from './handlers.ts'

@@ -1,5 +1,5 @@
 import type { FailedAttempt, Settlement } from '../model/outcome.ts'
-import type { ClaimedEvent } from '../store/contract/store.ts'
+import type { ClaimedEvent } from '../store/contract/claimed-event.ts'
 import { describeCauses, describeMessage, describeStack } from '../telemetry/describe-error.ts'
 import type { HandlerUnit } from './handlers.ts'
 import { backoffMs } from '../model/retry-policy.ts'

@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { asError } from '../errors.ts'
 import type { Topic } from '../model/topic.ts'
-import type { DueKind, DueTopic, HandledPattern, Heart, Store } from '../store/contract/store.ts'
+import type { DueKind, DueTopic } from '../store/contract/queue.ts'
+import type { HandledPattern, Heart } from '../store/contract/workers.ts'
+import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { HandlerRegistry } from './handlers.ts'
 import { HeartWatch } from './heart-watch.ts'
@@ -9,19 +11,7 @@ import type { ResolvedWorkerOptions } from './options.ts'
 import { createMatcher } from './type-matcher.ts'
 
 export interface UpkeepContext {
-  readonly store: Pick<
-    Store<unknown>,
-    | 'beatWorker'
-    | 'removeWorker'
-    | 'listHearts'
-    | 'sweepWorkers'
-    | 'releaseForgotten'
-    | 'listHandled'
-    | 'parkUnhandled'
-    | 'listUnhandled'
-    | 'wakeUnhandled'
-    | 'maintain'
-  >
+  readonly store: Pick<Store<unknown>, 'workers' | 'steps' | 'queue' | 'maintain'>
   readonly handlers: HandlerRegistry
   readonly options: ResolvedWorkerOptions
   readonly happenings: HappeningEmitter
@@ -96,7 +86,7 @@ export class Upkeep {
     for (const timer of this.#timers) clearInterval(timer)
     await Promise.all(this.#running)
     // One that cannot say goodbye is found dead later, and holds nothing by then.
-    await this.#context.store.removeWorker(this.#context.workerId).catch(() => undefined)
+    await this.#context.store.workers.remove(this.#context.workerId).catch(() => undefined)
   }
 
   #repeat(doing: string, everyMs: number, action: () => Promise<void>): void {
@@ -126,7 +116,7 @@ export class Upkeep {
   async #beat(): Promise<void> {
     const { store, handlers, options, workerId, happenings } = this.#context
     const { deadAfterMs, concurrency } = options
-    await store.beatWorker({ workerId, slots: concurrency, handles: handlers.handles })
+    await store.workers.beat({ workerId, slots: concurrency, handles: handlers.handles })
     // By a clock that nobody sets, and that goes on while the process is stopped.
     const stoodStillMs = Math.round(performance.now() - this.#beatAt)
     this.#beatAt = performance.now()
@@ -138,14 +128,14 @@ export class Upkeep {
     const { store, options, happenings, onWoken } = this.#context
     const stopped = this.#hearts.look(await this.#listHearts())
     if (stopped.length === 0) return
-    const swept = await store.sweepWorkers({ stopped, crashesMax: options.crashesMax })
+    const swept = await store.workers.sweep({ stopped, crashesMax: options.crashesMax })
     for (const crashed of swept) happenings.emit('event.crashed', crashed)
     if (swept.length > 0) onWoken()
   }
 
   async #listHearts(): Promise<readonly Heart[]> {
     try {
-      return await this.#context.store.listHearts()
+      return await this.#context.store.workers.listHearts()
     } catch (error) {
       this.#hearts.beginAnew()
       throw error
@@ -154,7 +144,7 @@ export class Upkeep {
 
   async #releaseForgotten(): Promise<void> {
     const { store, workerId, onWoken, tokens } = this.#context
-    if ((await store.releaseForgotten(workerId, tokens())) > 0) onWoken()
+    if ((await store.steps.releaseForgotten(workerId, tokens())) > 0) onWoken()
   }
 
   /**
@@ -168,7 +158,7 @@ export class Upkeep {
     try {
       const foreign = takeForeign()
       if (foreign.length === 0) return
-      const handled = await store.listHandled()
+      const handled = await store.workers.listHandled()
       const isHandled = createHandledMatcher(handled)
       const nobodys = foreign.filter(({ source, type }) => !isHandled(source, type))
       for (const kind of new Set(nobodys.map((due) => due.kind))) {
@@ -185,7 +175,7 @@ export class Upkeep {
     const { store, happenings } = this.#context
     for (;;) {
       const startedAt = performance.now()
-      const parked = await store.parkUnhandled({ kind, topics, limit: PARK_BATCH })
+      const parked = await store.queue.parkUnhandled({ kind, topics, limit: PARK_BATCH })
       for (const event of parked) happenings.emit('event.unhandled', event)
       if (parked.length < PARK_BATCH || this.#isStopped) return
       await pause(performance.now() - startedAt)
@@ -197,7 +187,7 @@ export class Upkeep {
     const { store, handlers } = this.#context
     if (handlers.isEmpty) return
     for (let after = -1; !this.#isStopped;) {
-      const page = await store.listUnhandled({ limit: WAKE_BATCH, after })
+      const page = await store.queue.listUnhandled({ limit: WAKE_BATCH, after })
       const known = page.filter(({ source, type }) => handlers.findUnit(source, type) !== undefined)
       if (known.length > 0) await this.#wake(known.map(({ topic }) => topic))
       const last = page.at(-1)
@@ -209,7 +199,7 @@ export class Upkeep {
   async #wake(topics: readonly Topic[]): Promise<void> {
     let woken: number
     do {
-      woken = await this.#context.store.wakeUnhandled(topics, WAKE_BATCH)
+      woken = await this.#context.store.queue.wakeUnhandled(topics, WAKE_BATCH)
       if (woken > 0) this.#context.onWoken()
     } while (woken === WAKE_BATCH && !this.#isStopped)
   }

@@ -12,13 +12,10 @@ import { randomUUID } from 'node:crypto'
 import { asError } from '../errors.ts'
 import type { EventDraft } from '../model/event.ts'
 import { Topics } from '../model/topic.ts'
-import type {
-  ClaimedEvent,
-  ClaimRequest,
-  RunningEvent,
-  Store,
-  WorkerSlot,
-} from '../store/contract/store.ts'
+import type { ClaimedEvent } from '../store/contract/claimed-event.ts'
+import type { ClaimRequest } from '../store/contract/queue.ts'
+import type { RunningEvent, WorkerSlot } from '../store/contract/workers.ts'
+import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { Agenda, ENOUGH } from './agenda.ts'
@@ -107,7 +104,7 @@ export class Worker<Tx> {
       ...context,
       sizes: this.#sizes,
       health: this.#health,
-      look: (request) => context.store.look(request),
+      look: (request) => context.store.queue.look(request),
       stepRoom: (topic, promised) => this.#steps.roomFor(topic, promised),
       onFound: () => this.#wakeUp.call(),
       onForeign: () => this.#upkeep.parkUnhandledSoon(),
@@ -212,7 +209,9 @@ export class Worker<Tx> {
         events = await this.#lease(plan)
         return 'settled'
       }
-      const group = await this.#context.store.claimGroup(this.#createRequest(slot, plan.kind, plan))
+      const group = await this.#context.store.queue.claim(
+        this.#createRequest(slot, plan.kind, plan),
+      )
       if (group === undefined) return 'settled'
       events = group.events
       this.#agenda.claimed(plan, events)
@@ -229,7 +228,7 @@ export class Worker<Tx> {
     const { store, options } = this.#context
     // A crash may have been a deploy, and costs nothing; before the one that would be its last, it runs alone.
     const aloneFrom = Math.max(1, options.crashesMax - 1)
-    const leased = await store.leaseDue({ ...this.#leaseTerms(), topics, aloneFrom })
+    const leased = await store.steps.lease({ ...this.#leaseTerms(), topics, aloneFrom })
     this.#steps.start(leased)
     return leased
   }
@@ -283,11 +282,11 @@ export class Worker<Tx> {
 
   async #announce(slot: WorkerSlot, running: readonly RunningEvent[]): Promise<void> {
     this.#announced.add(slot.slot)
-    await this.#context.store.announce(slot, running)
+    await this.#context.store.workers.announce(slot, running)
   }
 
   async #idle(slot: WorkerSlot): Promise<void> {
-    if (this.#announced.has(slot.slot)) await this.#context.store.announce(slot, [])
+    if (this.#announced.has(slot.slot)) await this.#context.store.workers.announce(slot, [])
     this.#announced.delete(slot.slot)
     await this.#wakeUp.wait(async () => {
       const { pollMs } = this.#context.options

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Group, Store } from '../../src/store/contract/store.ts'
+import type { Group } from '../../src/store/contract/group.ts'
+import type { Store } from '../../src/store/contract/store.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
 import { aClaim, anEventDraft } from '../support/builders.ts'
@@ -94,9 +95,9 @@ describe('claims on PostgreSQL', () => {
     const database = await createFaultDatabase('postgres')
     for (const plan of PLANS) {
       const store = await openStore(database, plan.map((name) => `-c enable_${name}=off`).join(' '))
-      if ((await store.countEvents()) === 0) await fill(store, 2_000)
+      if ((await store.operators.countEvents()) === 0) await fill(store, 2_000)
 
-      const group = await store.claimGroup(
+      const group = await store.queue.claim(
         aClaim({ limit: 10, slot: { workerId: plan.join(), slot: 0 } }),
       )
 
@@ -115,7 +116,7 @@ describe('claims on PostgreSQL', () => {
     await fill(store, 1)
 
     const claims = Array.from({ length: 50 }, (_, i) =>
-      store.claimGroup(aClaim({ slot: { workerId: `worker-${i}`, slot: 0 } })),
+      store.queue.claim(aClaim({ slot: { workerId: `worker-${i}`, slot: 0 } })),
     )
     // All have answered while the one group is still open: nobody waited for it to end.
     const groups = (await Promise.all(claims)).filter(
@@ -125,7 +126,7 @@ describe('claims on PostgreSQL', () => {
     expect(groups.length).toBe(1)
     expect(groups[0]!.status()).toBe('open')
     await groups[0]!.abandon()
-    expect((await store.claimGroup(aClaim()))?.events.length).toBe(1)
+    expect((await store.queue.claim(aClaim()))?.events.length).toBe(1)
   })
 
   test('C21: a worker told to stop with 20 handlers running lets go of those that do not end, at no cost to them', async () => {
@@ -187,5 +188,5 @@ async function fill(store: Store<PostgresTx>, count: number): Promise<void> {
   const drafts = Array.from({ length: count }, (_, i) =>
     anEventDraft({ key: `evt_${i}`, body: `{"n":${i}}` }),
   )
-  await store.recordEvents(drafts, { deadlineMs: 30_000 })
+  await store.events.record(drafts, { deadlineMs: 30_000 })
 }

@@ -215,12 +215,12 @@ describe('leases on PostgreSQL', () => {
       await store.close()
       await pool.end()
     })
-    await store.recordEvents([anEventDraft()], { deadlineMs: 30_000 })
-    await store.beatWorker({ workerId: 'worker-1', slots: 1, handles: [] })
+    await store.events.record([anEventDraft()], { deadlineMs: 30_000 })
+    await store.workers.beat({ workerId: 'worker-1', slots: 1, handles: [] })
     await database.query('update hookonce.queue set leasable = true')
     await locker.query('begin; lock table hookonce.queue in access exclusive mode')
 
-    const leasing = store.leaseDue({
+    const leasing = store.steps.lease({
       ...{ ...aLeaseRequest(1), leaseMs: 60_000 },
     })
     await until('the claim waits', async () => {

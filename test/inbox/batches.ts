@@ -36,7 +36,7 @@ export function batchesContract(underTest: StoreUnderTest): void {
         await emptyTables(opened)
         const large = await measure(deliver(eventsMax))
 
-        expect(await opened.store.countEvents()).toBe(eventsMax)
+        expect(await opened.store.operators.countEvents()).toBe(eventsMax)
         expect(large.cpuMs).toBeLessThan(GROWTH_MAX * Math.max(small.cpuMs, FLOOR.cpuMs))
         expect(large.bytes).toBeLessThan(GROWTH_MAX * Math.max(small.bytes, FLOOR.bytes))
       })
@@ -55,7 +55,7 @@ export function batchesContract(underTest: StoreUnderTest): void {
 
         expect(first).toMatchObject({ status: source.success.status, outcome: 'quarantined' })
         expect(again).toMatchObject({ outcome: 'duplicate', eventId: first.eventId })
-        const event = await opened.store.findEvent(first.eventId ?? '')
+        const event = await opened.store.operators.findEvent(first.eventId ?? '')
         expect(event).toMatchObject({
           state: 'quarantined',
           reason: 'too many events',
@@ -63,7 +63,7 @@ export function batchesContract(underTest: StoreUnderTest): void {
           type: 'unknown',
         })
         expect(Buffer.from(event?.body ?? [])).toEqual(Buffer.from(kept))
-        expect(await opened.store.countEvents()).toBe(1)
+        expect(await opened.store.operators.countEvents()).toBe(1)
       })
     }
 
@@ -76,7 +76,7 @@ export function batchesContract(underTest: StoreUnderTest): void {
       const answer = await receive(delivery)
 
       expect(answer.outcome).toBe('quarantined')
-      expect(await opened.store.countEvents()).toBe(1)
+      expect(await opened.store.operators.countEvents()).toBe(1)
     })
 
     test('is one whose source counts for itself as well', async () => {
@@ -86,7 +86,7 @@ export function batchesContract(underTest: StoreUnderTest): void {
       const { receive, opened } = await openReceiver(underTest, byHand, { eventsMax: 4 })
 
       expect(await receive(deliver(1))).toMatchObject({ outcome: 'quarantined' })
-      expect(await opened.store.countEvents()).toBe(1)
+      expect(await opened.store.operators.countEvents()).toBe(1)
     })
   })
 

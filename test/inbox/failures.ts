@@ -87,7 +87,7 @@ export function failuresContract(store: StoreUnderTest): void {
       const { eventId = '' } = await deliver('evt_1')
       const died = database.newStore()
       await died.open()
-      await died.announce({ workerId: 'died', slot: 0 }, [{ eventId, attempt: 1 }])
+      await died.workers.announce({ workerId: 'died', slot: 0 }, [{ eventId, attempt: 1 }])
       await died.close()
       const seen: unknown[] = []
       inbox.on('stripe', 'invoice.paid', (_event, { attempt, crashes }) => {

@@ -88,7 +88,7 @@ export function fairnessContract(underTest: StoreUnderTest): void {
 
       expect(parked).toBeLessThan(FLOOD)
       await expect.poll(() => parked).toBe(FLOOD)
-      const [event] = await store.listEventsByKey('stripe', 'charge.unknown_7')
+      const [event] = await store.operators.listEventsByKey('stripe', 'charge.unknown_7')
       expect(event).toMatchObject({ state: 'unhandled' })
     })
 
@@ -126,7 +126,7 @@ export function fairnessContract(underTest: StoreUnderTest): void {
       await gone.stop()
 
       await send('evt_1', { type: 'charge.paid' })
-      const find = async () => (await store.listEventsByKey('stripe', 'evt_1'))[0]?.state
+      const find = async () => (await store.operators.listEventsByKey('stripe', 'evt_1'))[0]?.state
       await expect.poll(find).toBe('unhandled')
       const back = another()
       back.on('stripe', 'charge.*', () => undefined)
@@ -154,7 +154,7 @@ export function fairnessContract(underTest: StoreUnderTest): void {
       const ranBefore = next('event.failed').then(() => ran)
 
       const drafts = Array.from({ length: 50 }, (_, n) => anEventDraft({ key: `bad_${n}` }))
-      await store.recordEvents(drafts, { deadlineMs: 60_000 })
+      await store.events.record(drafts, { deadlineMs: 60_000 })
 
       // One in the group and one alone in each slot, not fifty.
       expect(await ranBefore).toBeLessThan(25)
@@ -193,7 +193,7 @@ async function storeMany(
       const key = `${type}_${from + n}`
       return anEventDraft({ type, key, body: JSON.stringify({ id: key, type }) })
     })
-    await store.recordEvents(drafts, { deadlineMs: 60_000 })
+    await store.events.record(drafts, { deadlineMs: 60_000 })
   }
 }
 

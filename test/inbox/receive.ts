@@ -217,7 +217,7 @@ export function receiveContract(store: StoreUnderTest): void {
 
       await inbox.stop()
 
-      expect(await reader.findEvent(eventId as string)).toMatchObject({ deliveries: 3 })
+      expect(await reader.operators.findEvent(eventId as string)).toMatchObject({ deliveries: 3 })
     })
 
     test('a stopped inbox answers 503', async () => {

@@ -467,7 +467,7 @@ export function workContract(store: StoreUnderTest): void {
       await inbox.stop()
 
       expect(await countEffects('evt_1')).toBe(0)
-      expect(await reader.findEvent(eventId as string)).toMatchObject({
+      expect(await reader.operators.findEvent(eventId as string)).toMatchObject({
         state: 'ready',
         attempts: 0,
         failures: [],

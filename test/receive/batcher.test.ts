@@ -20,7 +20,7 @@ class GatedStore {
     this.#store = store
   }
 
-  async recordEvents(
+  async record(
     drafts: readonly EventDraft[],
     options: { deadlineMs: number },
   ): Promise<readonly Recorded[]> {
@@ -29,7 +29,7 @@ class GatedStore {
       this.#waiting.push({ open, fail })
       this.#onBatch?.()
     })
-    return this.#store.recordEvents(drafts, options)
+    return this.#store.events.record(drafts, options)
   }
 
   /** Resolves when a batch is on its way. */

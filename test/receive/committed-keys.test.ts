@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CommittedKeys } from '../../src/receive/committed-keys.ts'
-import type { Beat } from '../../src/store/contract/store.ts'
+import type { Beat } from '../../src/store/contract/events.ts'
 import { anEventDraft } from '../support/builders.ts'
 
 const BEAT: Beat = { epoch: '1', now: new Date(), died: [], skewMs: 0 }

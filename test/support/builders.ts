@@ -3,7 +3,7 @@ import type { Digest } from '../../src/model/digest.ts'
 import type { EventDraft } from '../../src/model/event.ts'
 import type { MessageDraft } from '../../src/model/message.ts'
 import { topicOf } from '../../src/model/topic.ts'
-import type { ClaimRequest } from '../../src/store/contract/store.ts'
+import type { ClaimRequest } from '../../src/store/contract/queue.ts'
 
 export interface EventDraftInput extends Partial<Omit<EventDraft, 'body'>> {
   readonly body?: Uint8Array | string

@@ -5,7 +5,8 @@
  */
 
 import assert from 'node:assert/strict'
-import type { Store, TopicShare } from '../../src/store/contract/store.ts'
+import type { Store } from '../../src/store/contract/store.ts'
+import type { TopicShare } from '../../src/store/contract/claimed-event.ts'
 import type { LeasedEvent, LeaseRequest } from '../../src/store/contract/steps.ts'
 import { aClaim } from './builders.ts'
 import type { QueryTx } from './store-under-test.ts'
@@ -25,11 +26,11 @@ export async function makeLeasable(
   limit = 10,
   workerId = 'worker-1',
 ): Promise<void> {
-  await store.beatWorker({ workerId, slots: 1, handles: [] })
+  await store.workers.beat({ workerId, slots: 1, handles: [] })
   const slot = { workerId, slot: 0 }
-  const { due } = await store.look({ after: -1, limit: 100 })
+  const { due } = await store.queue.look({ after: -1, limit: 100 })
   const of = due.map(({ source, type }) => [source, type] as const)
-  const group = await store.claimGroup(aClaim({ slot, limit, of }))
+  const group = await store.queue.claim(aClaim({ slot, limit, of }))
   await group?.lease({ workerId, limit: 0, leaseMs: LEASE_MS })
 }
 
@@ -37,8 +38,8 @@ export async function leaseAll(
   store: Store<QueryTx>,
   workerId = 'worker-1',
 ): Promise<readonly LeasedEvent[]> {
-  await store.beatWorker({ workerId, slots: 1, handles: [] })
-  return store.leaseDue({ ...aLeaseRequest(100), workerId })
+  await store.workers.beat({ workerId, slots: 1, handles: [] })
+  return store.steps.lease({ ...aLeaseRequest(100), workerId })
 }
 
 /** Leases the one event that is queued. */

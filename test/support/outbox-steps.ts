@@ -22,7 +22,7 @@ export async function enqueue(
   events += 1
   await recordOne(store, anEventDraft({ key: `evt_outbox_${events}` }))
   const group = await claim(store)
-  await store.enqueueMessages(group.lend().tx, drafts.map(aMessageDraft))
+  await store.messages.enqueue(group.lend().tx, drafts.map(aMessageDraft))
   await group.settle(group.events.map(done))
   assert.deepEqual(await group.commit(), { status: 'committed' })
 }
@@ -32,7 +32,7 @@ export async function claimMessages(
   store: Store<QueryTx>,
   { limit = 10, leaseMs = 60_000, destination = 'receipts' } = {},
 ): Promise<readonly ClaimedMessage[]> {
-  return store.claimMessages({ wanted: [{ destination, limit }], leaseMs })
+  return store.messages.claim({ wanted: [{ destination, limit }], leaseMs })
 }
 
 export async function claimOne(

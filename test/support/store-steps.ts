@@ -8,7 +8,10 @@ import assert from 'node:assert/strict'
 import { expect } from 'vitest'
 import type { EventDraft, EventId, Recorded } from '../../src/model/event.ts'
 import type { FailedAttempt, Settlement } from '../../src/model/outcome.ts'
-import type { ClaimedEvent, Group, Store, SweptEvent } from '../../src/store/contract/store.ts'
+import type { ClaimedEvent } from '../../src/store/contract/claimed-event.ts'
+import type { Group } from '../../src/store/contract/group.ts'
+import type { Store } from '../../src/store/contract/store.ts'
+import type { SweptEvent } from '../../src/store/contract/workers.ts'
 import { aClaim } from './builders.ts'
 import type { ClaimInput } from './builders.ts'
 import type { QueryTx } from './store-under-test.ts'
@@ -17,7 +20,7 @@ import type { QueryTx } from './store-under-test.ts'
 export const DEADLINE_MS = 10_000
 
 export async function recordOne(store: Store<QueryTx>, draft: EventDraft): Promise<Recorded> {
-  const [recorded] = await store.recordEvents([draft], { deadlineMs: DEADLINE_MS })
+  const [recorded] = await store.events.record([draft], { deadlineMs: DEADLINE_MS })
   assert(recorded)
   return recorded
 }
@@ -26,7 +29,7 @@ export async function claim(
   store: Store<QueryTx>,
   request: ClaimInput = {},
 ): Promise<Group<QueryTx>> {
-  const group = await store.claimGroup(aClaim(request))
+  const group = await store.queue.claim(aClaim(request))
   assert(group, 'something should have been due')
   return group
 }
@@ -47,10 +50,10 @@ export async function runOne(
 
 /** Beats until the heart stands elsewhere: where the clock counts in milliseconds one has to pass. */
 export async function moveHeart(store: Store<QueryTx>, workerId: string): Promise<void> {
-  const before = await store.listHearts()
+  const before = await store.workers.listHearts()
   const beat = async () => {
-    await store.beatWorker({ workerId, slots: 1, handles: [] })
-    return store.listHearts()
+    await store.workers.beat({ workerId, slots: 1, handles: [] })
+    return store.workers.listHearts()
   }
   await expect.poll(beat, { interval: 1 }).not.toEqual(before)
 }
@@ -60,8 +63,8 @@ export async function sweepOthers(
   store: Store<QueryTx>,
   { me, crashesMax = 3 }: { readonly me: string; readonly crashesMax?: number },
 ): Promise<readonly SweptEvent[]> {
-  const hearts = await store.listHearts()
-  return store.sweepWorkers({
+  const hearts = await store.workers.listHearts()
+  return store.workers.sweep({
     stopped: hearts.filter(({ workerId }) => workerId !== me),
     crashesMax,
   })
@@ -117,6 +120,6 @@ export async function nextDueInMs(
   store: Store<QueryTx>,
   { exceptLeasable } = { exceptLeasable: false },
 ): Promise<number | undefined> {
-  const { due, nextDueInMs } = await store.look({ after: -1, limit: 100 })
+  const { due, nextDueInMs } = await store.queue.look({ after: -1, limit: 100 })
   return due.some(({ kind }) => kind !== 'leasable' || !exceptLeasable) ? 0 : nextDueInMs
 }

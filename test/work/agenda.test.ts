@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { topicOf } from '../../src/model/topic.ts'
-import type { DueKind, DueTopic } from '../../src/store/contract/store.ts'
+import type { DueKind, DueTopic } from '../../src/store/contract/queue.ts'
 import { Agenda } from '../../src/work/agenda.ts'
 import type { Plan } from '../../src/work/agenda.ts'
 import { GroupSizes } from '../../src/work/group/group-sizes.ts'

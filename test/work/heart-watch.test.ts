@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Heart } from '../../src/store/contract/store.ts'
+import type { Heart } from '../../src/store/contract/workers.ts'
 import { HeartWatch } from '../../src/work/heart-watch.ts'
 
 const ME = 'me'

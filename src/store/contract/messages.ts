@@ -1,6 +1,6 @@
 /**
  * What a store must do for messages: what handlers write to be sent, and what the relay needs to send it.
- * A part of `contract.ts`, held by `test/contract/outbox*.ts`.
+ * Held by `test/store/contract/outbox*.ts`.
  *
  * Rules for every store:
  *
@@ -26,12 +26,12 @@ import type { MessageState } from '../../model/message-state.ts'
 import type { OwnTx } from './transaction.ts'
 
 /** The part of a store that keeps messages. */
-export interface OutboxStore<Tx> {
+export interface MessageStore<Tx> {
   /**
    * Writes the messages in a transaction that the caller holds: a lent one, or the user's own. A message
    * whose destination and key are in the store already, or twice in the list, writes nothing.
    */
-  enqueueMessages(tx: OwnTx<Tx>, messages: readonly MessageDraft[]): Promise<void>
+  enqueue(tx: OwnTx<Tx>, messages: readonly MessageDraft[]): Promise<void>
 
   /**
    * Refuses what the user took for a transaction and is none, as far as the engine can tell.
@@ -40,7 +40,7 @@ export interface OutboxStore<Tx> {
   requireTransaction(tx: OwnTx<Tx>): Promise<void>
 
   /** Claims due messages of destinations that are not paused, oldest first, no more of each than asked for. */
-  claimMessages(request: {
+  claim(request: {
     readonly wanted: readonly { readonly destination: string; readonly limit: number }[]
     readonly leaseMs: number
   }): Promise<readonly ClaimedMessage[]>
@@ -49,13 +49,13 @@ export interface OutboxStore<Tx> {
    * Says what became of claimed messages, in one transaction. Returns the tokens of those it counted for:
    * the others have been claimed anew, or settled, since.
    */
-  settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<string>>
+  settle(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<string>>
 
   /**
    * Milliseconds until the earliest message of these destinations is due, of those that are due within so
    * long, or until it is worth asking again; `undefined` when neither is. Paused destinations do not count.
    */
-  nextMessageDueInMs(destinations: readonly string[], withinMs: number): Promise<number | undefined>
+  nextDueInMs(destinations: readonly string[], withinMs: number): Promise<number | undefined>
 
   /** Sends nothing more to a destination, in no process. `false` when it is paused already. */
   pauseDestination(name: string, reason: string): Promise<boolean>
@@ -65,15 +65,15 @@ export interface OutboxStore<Tx> {
   listPausedDestinations(): Promise<readonly PausedDestination[]>
 
   /** The message with all that is known of it. */
-  findMessage(id: MessageId): Promise<MessageRecord | undefined>
+  find(id: MessageId): Promise<MessageRecord | undefined>
   /** Latest first. */
-  listMessages(query: MessageQuery): Promise<readonly MessageRecord[]>
+  list(query: MessageQuery): Promise<readonly MessageRecord[]>
   /** Queues a dead or unknown message again, its attempts at zero and its doubt forgotten. `false` for any other. */
-  retryMessage(id: MessageId): Promise<boolean>
+  retry(id: MessageId): Promise<boolean>
   /** Makes an unknown message sent. `false` for any other. */
-  confirmMessage(id: MessageId): Promise<boolean>
+  confirm(id: MessageId): Promise<boolean>
   /** Drops a message that is not sent and not on its way. `false` for any other. */
-  discardMessage(id: MessageId): Promise<boolean>
+  discard(id: MessageId): Promise<boolean>
 }
 
 export interface MessageQuery {

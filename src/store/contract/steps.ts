@@ -5,7 +5,7 @@
  *
  * - A lease is committed before anything runs under it. Its token comes from the database and is larger
  *   than every token before it.
- * - A lease lives as long as its worker's heart beats (`beatWorker`). `sweepWorkers` takes the leases of the
+ * - A lease lives as long as its worker's heart beats (`workers.beat`). `workers.sweep` takes the leases of the
  *   dead, counts the crash and makes the events due.
  * - Whatever is written under a lease is written only while the queue still has its token, and in the
  *   transaction that asked: a worker that was thought dead and comes back changes nothing.
@@ -17,7 +17,7 @@ import type { EventId } from '../../model/event.ts'
 import type { Settlement } from '../../model/outcome.ts'
 import type { StepKind, StepRecord } from '../../model/step.ts'
 import type { ClaimedEvent, TopicShare } from './claimed-event.ts'
-import type { CommitResult, LentTx } from './transaction.ts'
+import type { CommitResult, LendingTransaction } from './transaction.ts'
 
 /** The right to run an event, until somebody else takes it. */
 export interface Lease {
@@ -36,7 +36,7 @@ export interface LeasedEvent extends ClaimedEvent {
 /** How leases are taken in a claimed group. */
 export interface GroupLeaseRequest {
   readonly workerId: string
-  /** How many to lease at most. The others are kept for `leaseDue`, where they hold up nobody. */
+  /** How many to lease at most. The others are kept for `lease`, where they hold up nobody. */
   readonly limit: number
   /** For how long a lease that its worker never hears of stays out of reach (`releaseForgotten`). */
   readonly leaseMs: number
@@ -49,9 +49,9 @@ export interface LeaseRequest extends Omit<GroupLeaseRequest, 'limit'> {
   readonly aloneFrom: number
 }
 
-export interface StepsStore<Tx> {
+export interface StepStore<Tx> {
   /** Leases due events of step handlers, oldest of each topic first, if the worker's heart beats. One commit for all. */
-  leaseDue(request: LeaseRequest): Promise<readonly LeasedEvent[]>
+  lease(request: LeaseRequest): Promise<readonly LeasedEvent[]>
 
   /**
    * Releases leases of this worker that it does not know: the answer that told of them was lost. Costs the
@@ -60,7 +60,7 @@ export interface StepsStore<Tx> {
   releaseForgotten(workerId: string, known: readonly number[]): Promise<number>
 
   /** The steps of an event's run, in the order they began; of its latest run where none is given. */
-  listSteps(eventId: EventId, run?: number): Promise<readonly StepRecord[]>
+  list(eventId: EventId, run?: number): Promise<readonly StepRecord[]>
 
   /**
    * Writes what is known of outside calls, in one transaction. For each, in their order: since when its
@@ -73,22 +73,19 @@ export interface StepsStore<Tx> {
    * Opens a transaction that holds the leases of the steps, which may be of several events; `undefined` when
    * it holds none of them.
    */
-  openSteps(
-    steps: readonly OpenStep[],
-    limits: StepLimits,
-  ): Promise<StepTransaction<Tx> | undefined>
+  open(steps: readonly OpenStep[], limits: StepLimits): Promise<StepTransaction<Tx> | undefined>
 
   /**
    * Writes what became of leased events and lets go of the leases, in one transaction. For each, in their
    * order, whether it was written: `false` when the lease is lost.
    */
-  settleLeased(settlements: readonly LeasedSettlement[]): Promise<readonly boolean[]>
+  settle(settlements: readonly LeasedSettlement[]): Promise<readonly boolean[]>
 
   /**
    * An operator's word on a call whose outcome nobody knows. `false` when the latest run has no such step,
    * its outcome is known, or the event is being worked on.
    */
-  resolveStep(resolution: StepResolution): Promise<boolean>
+  resolve(resolution: StepResolution): Promise<boolean>
 }
 
 export interface StepPlace {
@@ -129,18 +126,13 @@ export interface StepLimits {
 }
 
 /** A transaction in which steps run. Ends with `commit` or `abandon`, exactly once. */
-export interface StepTransaction<Tx> {
+export interface StepTransaction<Tx> extends LendingTransaction<Tx> {
   /** For each step, in their order, whether its lease is held. */
   readonly held: readonly boolean[]
-  lend(): LentTx<Tx>
   /** As for a group. */
   status(): 'open' | 'failed' | 'ended' | 'lost'
-  cancel(): Promise<void>
-  /** As for a group. */
-  findTraces(): Promise<string | undefined>
   /** Keeps the results of the steps that ran and commits all of it; `undefined` for one that did not run. */
   commit(results: readonly (StepResult | undefined)[]): Promise<CommitResult>
-  abandon(): Promise<void>
 }
 
 export interface StepResult {

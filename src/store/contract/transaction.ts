@@ -38,6 +38,22 @@ export interface LentTx<Tx> {
   revokeNow(): void
 }
 
+/** A transaction of the store's that it lends to handlers: that of a group, or of steps. */
+export interface LendingTransaction<Tx> {
+  /** Lends the transaction to one handler run, whose clock stands still while it waits for the writer. */
+  lend(clock?: HandlerClock): LentTx<Tx>
+  /** Stops the statement that is running, from another connection. For timeouts. */
+  cancel(): Promise<void>
+  /**
+   * What handlers have left in the session that the next event of the transaction would meet, in words: temporary
+   * objects, settings, cursors. `undefined` when there is nothing. What is left when the transaction has ended is
+   * cleaned up by the store, so that only several events in one transaction have to ask.
+   */
+  findTraces(): Promise<string | undefined>
+  /** Rolls back and lets the connection go; never throws. */
+  abandon(): Promise<void>
+}
+
 /** A statement whose answer its handler does not need. */
 export interface Write {
   readonly text: string

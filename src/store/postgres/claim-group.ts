@@ -1,5 +1,6 @@
 import type { Topic } from '../../model/topic.ts'
-import type { ClaimRequest, ClaimedEvent } from '../contract/store.ts'
+import type { ClaimRequest } from '../contract/queue.ts'
+import type { ClaimedEvent } from '../contract/claimed-event.ts'
 import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'
 import { claimDue, openGuard, readClaimed } from './sql/claim-group.ts'

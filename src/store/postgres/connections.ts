@@ -6,6 +6,7 @@
  */
 
 import { HookonceError, StoreUnavailableError } from '../../errors.ts'
+import { quoteName } from '../shared/quote-name.ts'
 import { checkOut } from './check-out.ts'
 import { createSchemaBinding } from './connection.ts'
 import type { Connection, ServerTraits, TextRow } from './connection.ts'
@@ -51,7 +52,7 @@ export class Connections {
 
   constructor(pool: PgPool, schema: string) {
     this.#pool = pool
-    this.#bind = createSchemaBinding(`"${schema}"`)
+    this.#bind = createSchemaBinding(quoteName(schema))
     this.#control = new ControlConnection(() => this.checkOut(), CONTROL_TIMEOUT_MS)
   }
 

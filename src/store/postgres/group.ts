@@ -6,7 +6,9 @@
 
 import type { EventId } from '../../model/event.ts'
 import type { Settlement } from '../../model/outcome.ts'
-import type { ClaimedEvent, CommitResult, Group, LentTx } from '../contract/store.ts'
+import type { ClaimedEvent } from '../contract/claimed-event.ts'
+import type { CommitResult, LentTx } from '../contract/transaction.ts'
+import type { Group } from '../contract/group.ts'
 import type { GroupLeaseRequest, LeasedEvent } from '../contract/steps.ts'
 import type { PostgresTx } from './driver.ts'
 import type { HeldTransaction } from './held-transaction.ts'

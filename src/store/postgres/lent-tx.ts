@@ -17,7 +17,7 @@ import {
   TransactionAbortedError,
 } from '../../errors.ts'
 import { findContention } from '../contract/contention.ts'
-import type { LentTx } from '../contract/store.ts'
+import type { LentTx } from '../contract/transaction.ts'
 import { findGroupHazard } from '../shared/group-hazard.ts'
 import { requireFunction, requireWrite } from '../contract/transaction.ts'
 import { readNestedControl } from '../shared/nested-control.ts'

@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { CommitResult, LentTx } from '../contract/store.ts'
+import type { CommitResult, LentTx } from '../contract/transaction.ts'
 import type { OpenStep, StepResult, StepTransaction } from '../contract/steps.ts'
 import type { PostgresTx } from './driver.ts'
 import type { HeldTransaction } from './held-transaction.ts'

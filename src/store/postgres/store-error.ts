@@ -36,6 +36,11 @@ export function findSqlState(error: unknown): string | undefined {
   return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined
 }
 
+/** The same of what is behind an error of ours. */
+export function findStateBehind(error: unknown): string | undefined {
+  return findSqlState(error instanceof HookonceError ? error.cause : error)
+}
+
 /** Errors that a transaction is tried again for: a deadlock, and what a stricter isolation would raise. */
 export function isRetryable(error: unknown): boolean {
   const state = findSqlState(error)
@@ -50,8 +55,7 @@ const TRANSACTION_TIMEOUT = '25P04'
 
 /** Whether the role's `transaction_timeout` was over. It may be the cause of not knowing what was committed. */
 export function isTransactionTimeout(error: unknown): boolean {
-  const cause = error instanceof HookonceError ? error.cause : error
-  return findSqlState(cause) === TRANSACTION_TIMEOUT
+  return findStateBehind(error) === TRANSACTION_TIMEOUT
 }
 
 /**

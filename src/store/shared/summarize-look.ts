@@ -1,4 +1,4 @@
-import type { DueKind, DueTopic, Look } from '../contract/store.ts'
+import type { DueKind, DueTopic, Look } from '../contract/queue.ts'
 
 /** The earliest event of a topic, due now or later. */
 export interface FoundTopic extends DueTopic {

@@ -5,7 +5,8 @@
  */
 
 import { StoreUnavailableError } from '../../errors.ts'
-import type { ClaimedEvent, ClaimRequest } from '../contract/store.ts'
+import type { ClaimedEvent } from '../contract/claimed-event.ts'
+import type { ClaimRequest } from '../contract/queue.ts'
 import type { SqliteGroup } from './group.ts'
 import { getOwnProcess } from './process-identity.ts'
 import type { RunningLists } from './running-lists.ts'

@@ -15,14 +15,10 @@
 import { HookonceError } from '../../errors.ts'
 import type { EventId } from '../../model/event.ts'
 import type { Settlement } from '../../model/outcome.ts'
-import type {
-  ClaimedEvent,
-  CommitResult,
-  Group,
-  HandlerClock,
-  LentTx,
-  WorkerSlot,
-} from '../contract/store.ts'
+import type { ClaimedEvent } from '../contract/claimed-event.ts'
+import type { CommitResult, HandlerClock, LentTx } from '../contract/transaction.ts'
+import type { Group } from '../contract/group.ts'
+import type { WorkerSlot } from '../contract/workers.ts'
 import type { GroupLeaseRequest, LeasedEvent } from '../contract/steps.ts'
 import type { Connection } from './connection.ts'
 import { HeldTransaction, notCommitted } from './held-transaction.ts'

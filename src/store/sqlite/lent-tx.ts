@@ -1,7 +1,7 @@
 import { HookonceError, SettingRefusedError } from '../../errors.ts'
 import { findGroupHazard } from '../shared/group-hazard.ts'
 import { findTransactionControl, listStatementKeywords } from '../shared/transaction-control.ts'
-import type { HandlerClock, LentTx } from '../contract/store.ts'
+import type { HandlerClock, LentTx } from '../contract/transaction.ts'
 import { requireFunction, requireWrite } from '../contract/transaction.ts'
 import type { Write } from '../contract/transaction.ts'
 import { readNestedControl } from '../shared/nested-control.ts'

@@ -9,7 +9,7 @@
  * @module
  */
 
-import type { WorkerSlot } from '../contract/store.ts'
+import type { WorkerSlot } from '../contract/workers.ts'
 import type { Connection } from './connection.ts'
 import { getOwnProcess } from './process-identity.ts'
 import { announce } from './sql/announce.ts'

@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { CommitResult, LentTx } from '../contract/store.ts'
+import type { CommitResult, LentTx } from '../contract/transaction.ts'
 import type { OpenStep, StepResult, StepTransaction } from '../contract/steps.ts'
 import type { HeldTransaction } from './held-transaction.ts'
 import type { SqliteTx } from './lent-tx.ts'

@@ -18,7 +18,9 @@ import {
   TracesLeftError,
 } from '../../errors.ts'
 import type { FailureReason } from '../../model/outcome.ts'
-import type { ClaimedEvent, Group, Store } from '../../store/contract/store.ts'
+import type { ClaimedEvent } from '../../store/contract/claimed-event.ts'
+import type { Group } from '../../store/contract/group.ts'
+import type { Store } from '../../store/contract/store.ts'
 import type { HappeningEmitter } from '../../telemetry/emitter.ts'
 import { findOnlyHandler } from '../handlers.ts'
 import type { HandlerUnit } from '../handlers.ts'
@@ -30,7 +32,7 @@ import { failureSettlement } from '../settlement.ts'
 import type { SettledEvent } from '../settlement.ts'
 
 export interface LetGoContext {
-  readonly store: Pick<Store<unknown>, 'settleLost'>
+  readonly store: Pick<Store<unknown>, 'queue'>
   readonly happenings: HappeningEmitter
   readonly findUnit: (event: ClaimedEvent) => HandlerUnit | undefined
   /** From now on these run alone: alone each shows whether it is the one. */
@@ -159,7 +161,7 @@ async function blame(
     retry,
     durationMs: 0,
   })
-  const isWritten = await context.store.settleLost(settlement).catch(() => false)
+  const isWritten = await context.store.queue.settleLost(settlement).catch(() => false)
   if (isWritten) reportSettlement(context.happenings, { event, unit, settlement, error })
   else context.happenings.emit('group.released', { size: 1, cause: error.message })
   return isWritten

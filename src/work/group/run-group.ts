@@ -26,7 +26,9 @@
 
 import { SettingRefusedError, TracesLeftError } from '../../errors.ts'
 import type { Topic } from '../../model/topic.ts'
-import type { ClaimedEvent, Group, RunningEvent } from '../../store/contract/store.ts'
+import type { ClaimedEvent } from '../../store/contract/claimed-event.ts'
+import type { Group } from '../../store/contract/group.ts'
+import type { RunningEvent } from '../../store/contract/workers.ts'
 import { LoopBreaks } from '../../flow/loop-breaks.ts'
 import type { Handler, HandlerUnit } from '../handlers.ts'
 import {

@@ -1,5 +1,6 @@
 import { TransactionAbortedError } from '../../errors.ts'
-import type { ClaimedEvent, Group } from '../../store/contract/store.ts'
+import type { ClaimedEvent } from '../../store/contract/claimed-event.ts'
+import type { Group } from '../../store/contract/group.ts'
 import type { GroupSizes } from './group-sizes.ts'
 import { findOnlyHandler } from '../handlers.ts'
 import type { Handler, HandlerUnit } from '../handlers.ts'

@@ -11,7 +11,8 @@
 
 import { asError, HookonceError, SettingRefusedError, TracesLeftError } from '../../errors.ts'
 import { findContention } from '../../store/contract/contention.ts'
-import type { ClaimedEvent, Group } from '../../store/contract/store.ts'
+import type { ClaimedEvent } from '../../store/contract/claimed-event.ts'
+import type { Group } from '../../store/contract/group.ts'
 import { LoopBreaks } from '../../flow/loop-breaks.ts'
 import { InterruptedError } from '../../flow/interruption.ts'
 import { GroupEndedError, GroupLostError } from './abandon-group.ts'

@@ -124,7 +124,7 @@ async function listRecords<Tx>(
   { store }: RunStepsContext<Tx>,
   { eventId, run, hasSteps }: LeasedEvent,
 ): Promise<readonly StepRecord[]> {
-  return hasSteps ? store.listSteps(eventId, run) : []
+  return hasSteps ? store.steps.list(eventId, run) : []
 }
 
 interface HandlerRun {

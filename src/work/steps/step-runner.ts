@@ -60,11 +60,11 @@ export class StepRunner<Tx> {
     this.#context = context
     const { store, permits } = context
     const calls = new Combiner<CallEntry, CallWritten | undefined>(
-      (entries) => permits.use(() => store.writeCalls(entries)),
+      (entries) => permits.use(() => store.steps.writeCalls(entries)),
       { batchMax: BATCH_MAX },
     )
     this.#settlements = new Combiner(
-      (settlements) => permits.use(() => store.settleLeased(settlements)),
+      (settlements) => permits.use(() => store.steps.settle(settlements)),
       { batchMax: BATCH_MAX },
     )
     const transactions = new StepTransactions(store, permits)

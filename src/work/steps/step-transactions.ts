@@ -35,13 +35,13 @@ const SHARED_MAX = 2
 
 /** Runs the steps that write, as many together as wait. */
 export class StepTransactions<Tx> {
-  readonly #store: Pick<Store<Tx>, 'openSteps'>
+  readonly #store: Pick<Store<Tx>, 'steps'>
   readonly #permits: Permits
   readonly #averageMs = new Map<string, number>()
   #waiting: Waiter<Tx>[] = []
   #shared = 0
 
-  constructor(store: Pick<Store<Tx>, 'openSteps'>, permits: Permits) {
+  constructor(store: Pick<Store<Tx>, 'steps'>, permits: Permits) {
     this.#store = store
     this.#permits = permits
   }

@@ -54,11 +54,11 @@ export async function settle<Tx>(
 
 /** Returns the steps that have to be run alone after all. Throws when all of them have. */
 export async function tryTogether<Tx>(
-  store: Pick<Store<Tx>, 'openSteps'>,
+  store: Pick<Store<Tx>, 'steps'>,
   steps: readonly Waiter<Tx>[],
   measure: Measure,
 ): Promise<readonly Waiter<Tx>[]> {
-  const transaction = await store.openSteps(steps.map(asOpenStep), {
+  const transaction = await store.steps.open(steps.map(asOpenStep), {
     idleTimeoutMs: Math.max(...steps.map(({ step }) => step.timeoutMs)) + IDLE_MARGIN_MS,
     lockTimeoutMs: TOGETHER_LOCK_TIMEOUT_MS,
   })
@@ -95,7 +95,7 @@ export async function tryTogether<Tx>(
 
 /** `looks`: whether it may be the one that leaves something behind, and should not share a transaction again. */
 export async function tryStep<Tx>(
-  store: Pick<Store<Tx>, 'openSteps'>,
+  store: Pick<Store<Tx>, 'steps'>,
   waiting: WaitingStep<Tx>,
   { measure, looks }: { measure: Measure; looks: boolean },
 ): Promise<unknown> {
@@ -103,7 +103,7 @@ export async function tryStep<Tx>(
   const { name } = waiting.turn
   // While it waited for its turn, the handler may have run out of time.
   life.requireLive()
-  const transaction = await store.openSteps([asOpenStep(waiting)], {
+  const transaction = await store.steps.open([asOpenStep(waiting)], {
     idleTimeoutMs: waiting.step.timeoutMs + IDLE_MARGIN_MS,
     lockTimeoutMs: 0,
   })
@@ -189,7 +189,7 @@ function asOpenStep<Tx>({ scope, turn, step }: WaitingStep<Tx>): OpenStep {
 async function findOut<Tx>({ scope, turn }: WaitingStep<Tx>, error: Error): Promise<unknown> {
   const { context, leased, handler } = scope
   const { eventId, run } = leased.lease
-  const records = await context.store.listSteps(eventId, run).catch(() => [])
+  const records = await context.store.steps.list(eventId, run).catch(() => [])
   const kept = records.find(
     (record) => record.handler === handler.name && record.position === turn.position,
   )

@@ -23,7 +23,7 @@ export function claimContract(underTest: StoreUnderTest): void {
     test('an empty queue has nothing to claim', async () => {
       const { store } = await openStore(underTest)
 
-      expect(await store.claimGroup(aClaim())).toBeUndefined()
+      expect(await store.queue.claim(aClaim())).toBeUndefined()
       expect(await nextDueInMs(store)).toBeUndefined()
     })
 
@@ -132,7 +132,7 @@ export function claimContract(underTest: StoreUnderTest): void {
       await recordOne(store, anEventDraft())
       const group = await claim(store)
 
-      expect(await other.claimGroup(aClaim({ slot: OTHER_SLOT }))).toBeUndefined()
+      expect(await other.queue.claim(aClaim({ slot: OTHER_SLOT }))).toBeUndefined()
 
       await group.abandon()
     })
@@ -171,7 +171,7 @@ export function claimContract(underTest: StoreUnderTest): void {
       await runOne(store, retryIn(0))
       await runOne(store, retryIn(0))
 
-      expect(await store.claimGroup(aClaim({ kind: 'fresh' }))).toBeUndefined()
+      expect(await store.queue.claim(aClaim({ kind: 'fresh' }))).toBeUndefined()
       const again = await claim(store, { kind: 'again', limit: 10 })
 
       expect(again.events).toMatchObject([{ key: 'a', attempt: 2 }])
@@ -184,7 +184,7 @@ export function claimContract(underTest: StoreUnderTest): void {
       expect(await nextDueInMs(store)).toBe(0)
       await runOne(store, retryIn(3_600_000))
 
-      expect(await store.claimGroup(aClaim({ kind: 'again' }))).toBeUndefined()
+      expect(await store.queue.claim(aClaim({ kind: 'again' }))).toBeUndefined()
       const dueInMs = await nextDueInMs(store)
       expect(dueInMs).toBeGreaterThan(0)
       expect(dueInMs).toBeLessThanOrEqual(3_600_000)
@@ -196,14 +196,16 @@ export function claimContract(underTest: StoreUnderTest): void {
       await runOne(store, retryIn(3_600_000))
       const parked = await recordOne(store, anEventDraft({ key: undefined, body: 'keyless' }))
 
-      await store.nudgeEvent(eventId)
-      await store.nudgeEvent(parked.eventId)
-      await store.nudgeEvent('00000000-0000-7000-8000-000000000000')
+      await store.events.nudge(eventId)
+      await store.events.nudge(parked.eventId)
+      await store.events.nudge('00000000-0000-7000-8000-000000000000')
 
       const group = await claim(store, { kind: 'again' })
       expect(group.events).toMatchObject([{ eventId, attempt: 2 }])
       await group.abandon()
-      expect(await store.findEvent(parked.eventId)).toMatchObject({ state: 'quarantined' })
+      expect(await store.operators.findEvent(parked.eventId)).toMatchObject({
+        state: 'quarantined',
+      })
     })
 
     test('a group left idle is ended, and its events are given back', async () => {

@@ -20,73 +20,73 @@ export function clocksContract(underTest: StoreUnderTest): void {
   describe(`${underTest.name}: a clock that is set back`, () => {
     test('C10: is seen at the next look, by how much, and once', async () => {
       const { store, database } = await openStore(underTest)
-      expect(await store.keepClock(ALWAYS)).toEqual(KEPT)
+      expect(await store.events.keepClock(ALWAYS)).toEqual(KEPT)
       await setBack(database)
 
-      const { isWritten, wentBackMs } = await store.keepClock({ always: false })
+      const { isWritten, wentBackMs } = await store.events.keepClock({ always: false })
 
       expect(isWritten).toBe(true)
       expect(wentBackMs).toBeGreaterThan(HOUR_MS - MINUTE_MS)
       expect(wentBackMs).toBeLessThanOrEqual(HOUR_MS)
-      expect(await store.keepClock(ALWAYS)).toEqual(KEPT)
+      expect(await store.events.keepClock(ALWAYS)).toEqual(KEPT)
     })
 
     test('C10: is seen however often workers have beaten since', async () => {
       const { store, database } = await openStore(underTest)
       for (let i = 0; i < 13; i += 1) {
-        await store.keepClock(ALWAYS)
+        await store.events.keepClock(ALWAYS)
         await setBack(database)
-        await store.beatWorker({ workerId: ME, slots: 2, handles: [] })
+        await store.workers.beat({ workerId: ME, slots: 2, handles: [] })
 
-        expect((await store.keepClock({ always: false })).wentBackMs).toBeGreaterThan(0)
+        expect((await store.events.keepClock({ always: false })).wentBackMs).toBeGreaterThan(0)
       }
     })
 
     test('C10: is corrected by one of many who see it', async () => {
       const { store, second, database } = await openStore(underTest)
       const other = await second()
-      await store.keepClock(ALWAYS)
+      await store.events.keepClock(ALWAYS)
       await enqueue(store, { destination: 'slow', delayMs: 2 * HOUR_MS })
       await setBack(database)
 
       const looks = await Promise.all(
-        [store, other, store, other].map((each) => each.keepClock({ always: false })),
+        [store, other, store, other].map((each) => each.events.keepClock({ always: false })),
       )
 
       expect(looks.filter(({ wentBackMs }) => wentBackMs > 0)).toHaveLength(1)
-      expect(await store.nextMessageDueInMs(['slow'], 9 * HOUR_MS)).toBeGreaterThan(1.9 * HOUR_MS)
+      expect(await store.messages.nextDueInMs(['slow'], 9 * HOUR_MS)).toBeGreaterThan(1.9 * HOUR_MS)
     })
 
     test('the time is written once a second for all, unless it must be', async () => {
       const { store, second } = await openStore(underTest)
       const other = await second()
-      expect(await store.keepClock(ALWAYS)).toEqual(KEPT)
+      expect(await store.events.keepClock(ALWAYS)).toEqual(KEPT)
 
       await expect
-        .poll(() => other.keepClock({ always: false }))
+        .poll(() => other.events.keepClock({ always: false }))
         .toEqual({ isWritten: false, wentBackMs: 0 })
-      await expect.poll(() => other.keepClock({ always: false })).toEqual(KEPT)
-      expect(await store.keepClock(ALWAYS)).toEqual(KEPT)
+      await expect.poll(() => other.events.keepClock({ always: false })).toEqual(KEPT)
+      expect(await store.events.keepClock(ALWAYS)).toEqual(KEPT)
     })
 
     test('C10: what was due is due, and what waits for its next attempt waits as long as it would have', async () => {
       const { store, database } = await openStore(underTest)
       await recordOne(store, anEventDraft({ key: 'failed' }))
       await runOne(store, retryIn(10 * MINUTE_MS))
-      await store.keepClock(ALWAYS)
+      await store.events.keepClock(ALWAYS)
       await setBack(database)
       expect(await nextDueInMs(store)).toBeGreaterThan(HOUR_MS)
 
-      await store.keepClock({ always: false })
+      await store.events.keepClock({ always: false })
 
       expect(await nextDueInMs(store)).toBeLessThanOrEqual(10 * MINUTE_MS + 1_000)
       expect(await nextDueInMs(store)).toBeGreaterThan(8 * MINUTE_MS)
 
       await recordOne(store, anEventDraft({ key: 'fresh' }))
-      await store.keepClock(ALWAYS)
+      await store.events.keepClock(ALWAYS)
       await setBack(database)
       expect(await nextDueInMs(store)).toBeGreaterThan(MINUTE_MS)
-      await store.keepClock({ always: false })
+      await store.events.keepClock({ always: false })
       expect(await nextDueInMs(store)).toBe(0)
     })
 
@@ -94,16 +94,16 @@ export function clocksContract(underTest: StoreUnderTest): void {
       const { store, database } = await openStore(underTest)
       await recordOne(store, anEventDraft())
       await leaseOne(store)
-      await store.keepClock(ALWAYS)
+      await store.events.keepClock(ALWAYS)
       // It was given for ten minutes, an hour and a half ago.
       await move(database, -1.5 * HOUR_MS, ['queue', ['lease_until']])
       await setBack(database)
       await setBack(database)
-      expect(await store.releaseForgotten(ME, [])).toBe(0)
+      expect(await store.steps.releaseForgotten(ME, [])).toBe(0)
 
-      await store.keepClock({ always: false })
+      await store.events.keepClock({ always: false })
 
-      expect(await store.releaseForgotten(ME, [])).toBe(1)
+      expect(await store.steps.releaseForgotten(ME, [])).toBe(1)
     })
 
     test('C10: a message waits as long as it was to, and a lease is as long', async () => {
@@ -111,30 +111,30 @@ export function clocksContract(underTest: StoreUnderTest): void {
       await enqueue(store, { key: 'now' }, { destination: 'slow', delayMs: 2 * HOUR_MS })
       await enqueue(store, { key: 'leased', destination: 'mail' })
       await claimMessages(store, { destination: 'mail', leaseMs: 60_000 })
-      await store.keepClock(ALWAYS)
+      await store.events.keepClock(ALWAYS)
       await setBack(database)
       expect(await claimMessages(store)).toEqual([])
 
-      await store.keepClock({ always: false })
+      await store.events.keepClock({ always: false })
 
       // It was written a moment before it was queued, and may be due a millisecond from now.
       await expect
         .poll(async () => (await claimMessages(store)).map(({ key }) => key))
         .toEqual(['now'])
-      expect(await store.nextMessageDueInMs(['slow'], 9 * HOUR_MS)).toBeGreaterThan(1.5 * HOUR_MS)
-      expect(await store.nextMessageDueInMs(['slow'], 9 * HOUR_MS)).toBeLessThan(2.5 * HOUR_MS)
+      expect(await store.messages.nextDueInMs(['slow'], 9 * HOUR_MS)).toBeGreaterThan(1.5 * HOUR_MS)
+      expect(await store.messages.nextDueInMs(['slow'], 9 * HOUR_MS)).toBeLessThan(2.5 * HOUR_MS)
       expect(await claimMessages(store, { destination: 'mail' })).toEqual([])
-      expect(await store.nextMessageDueInMs(['mail'], HOUR_MS)).toBeLessThanOrEqual(60_000)
+      expect(await store.messages.nextDueInMs(['mail'], HOUR_MS)).toBeLessThanOrEqual(60_000)
     })
 
     test('C10: a message that was claimed since keeps its lease', async () => {
       const { store, database } = await openStore(underTest)
-      await store.keepClock(ALWAYS)
+      await store.events.keepClock(ALWAYS)
       await setBack(database)
       await enqueue(store, { key: 'since', destination: 'mail' })
       expect(await claimMessages(store, { destination: 'mail', leaseMs: 60_000 })).toHaveLength(1)
 
-      await store.keepClock({ always: false })
+      await store.events.keepClock({ always: false })
 
       expect(await claimMessages(store, { destination: 'mail' })).toEqual([])
     })
@@ -144,13 +144,13 @@ export function clocksContract(underTest: StoreUnderTest): void {
       await recordOne(store, anEventDraft())
       const { lease } = await leaseOne(store)
       const call = { lease, handler: 'h', position: 1, name: 'pay', result: undefined }
-      await store.writeCalls([{ ...call, change: 'started' }])
-      await store.keepClock(ALWAYS)
+      await store.steps.writeCalls([{ ...call, change: 'started' }])
+      await store.events.keepClock(ALWAYS)
       await setBack(database)
 
-      await store.keepClock({ always: false })
+      await store.events.keepClock({ always: false })
 
-      const [again] = await store.writeCalls([{ ...call, change: 'started' }])
+      const [again] = await store.steps.writeCalls([{ ...call, change: 'started' }])
       expect(again?.uncertainForMs).toBeGreaterThanOrEqual(0)
       expect(again?.uncertainForMs).toBeLessThan(10 * MINUTE_MS)
     })
@@ -162,10 +162,10 @@ export function clocksContract(underTest: StoreUnderTest): void {
       await expect
         .poll(() => claimMessages(store, { destination: 'mail', leaseMs: 1 }))
         .toHaveLength(1)
-      await store.keepClock(ALWAYS)
+      await store.events.keepClock(ALWAYS)
       await setBack(database)
 
-      await store.keepClock({ always: false })
+      await store.events.keepClock({ always: false })
 
       const [again] = await expectClaimed(() => claimMessages(store, { destination: 'mail' }))
       expect(again?.uncertainForMs).toBeGreaterThan(0)

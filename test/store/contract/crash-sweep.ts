@@ -24,16 +24,16 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
     async function openWithCrash() {
       const opened = await openStore(underTest)
       const { eventId } = await recordOne(opened.store, anEventDraft())
-      await opened.store.announce(CRASHED, [{ eventId, attempt: 1 }])
+      await opened.store.workers.announce(CRASHED, [{ eventId, attempt: 1 }])
       return { ...opened, eventId, other: await opened.second() }
     }
 
     test('an event that a worker is listed as running is not claimed by another, nor due', async () => {
       const { other, store, eventId } = await openWithCrash()
 
-      expect(await other.claimGroup(aClaim({ slot: LIVING }))).toBeUndefined()
-      expect(await store.claimGroup(aClaim({ slot: { ...CRASHED, slot: 1 } }))).toBeUndefined()
-      expect(await other.findEvent(eventId)).toMatchObject({ state: 'running' })
+      expect(await other.queue.claim(aClaim({ slot: LIVING }))).toBeUndefined()
+      expect(await store.queue.claim(aClaim({ slot: { ...CRASHED, slot: 1 } }))).toBeUndefined()
+      expect(await other.operators.findEvent(eventId)).toMatchObject({ state: 'running' })
       // Counted as due, it would have idle slots ask again and again for as long as it runs.
       expect(await nextDueInMs(other)).toBeUndefined()
     })
@@ -50,7 +50,7 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
     test('an emptied list gives the event free', async () => {
       const { store, other, eventId } = await openWithCrash()
 
-      await store.announce(CRASHED, [])
+      await store.workers.announce(CRASHED, [])
 
       const group = await claim(other, { slot: LIVING })
       expect(group.events).toMatchObject([{ eventId, crashes: 0 }])
@@ -61,7 +61,7 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       const { store, second } = await openStore(underTest)
       const { eventId } = await recordOne(store, anEventDraft())
       await runOne(store, retryIn(0))
-      await store.announce(CRASHED, [{ eventId, attempt: 1 }])
+      await store.workers.announce(CRASHED, [{ eventId, attempt: 1 }])
 
       const group = await claim(await second(), { slot: LIVING, kind: 'again' })
 
@@ -77,7 +77,7 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       expect(swept).toEqual([
         { eventId, ...NAMED, attempt: 1, crashes: 1, dead: false, workerId: CRASHED.workerId },
       ])
-      expect(await other.claimGroup(aClaim({ slot: LIVING, kind: 'fresh' }))).toBeUndefined()
+      expect(await other.queue.claim(aClaim({ slot: LIVING, kind: 'fresh' }))).toBeUndefined()
       const suspects = await claim(other, { slot: LIVING, kind: 'suspect' })
       expect(suspects.events).toMatchObject([{ eventId, attempt: 1, crashes: 1 }])
       await suspects.abandon()
@@ -93,14 +93,14 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       ])
 
       expect(counted.flat()).toHaveLength(1)
-      expect(await other.findEvent(eventId)).toMatchObject({ state: 'ready', crashes: 1 })
+      expect(await other.operators.findEvent(eventId)).toMatchObject({ state: 'ready', crashes: 1 })
     })
 
     test('suspects run alone, one at a time', async () => {
       const { store, second } = await openStore(underTest)
       const first = await recordOne(store, anEventDraft({ key: 'a' }))
       const next = await recordOne(store, anEventDraft({ key: 'b' }))
-      await store.announce(
+      await store.workers.announce(
         CRASHED,
         [first, next].map(({ eventId }) => ({ eventId, attempt: 1 })),
       )
@@ -123,18 +123,18 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
 
       await sweepOthers(other, { ...SWEEP, crashesMax: 2 })
 
-      expect(await other.findOutcome(eventId)).toMatchObject({ attempts: 0 })
-      expect(await other.findEvent(eventId)).toMatchObject({
+      expect(await other.events.findOutcome(eventId)).toMatchObject({ attempts: 0 })
+      expect(await other.operators.findEvent(eventId)).toMatchObject({
         state: 'ready',
         attempts: 0,
         crashes: 1,
         failures: [crash],
       })
 
-      await store.announce(CRASHED, [{ eventId, attempt: 1 }])
+      await store.workers.announce(CRASHED, [{ eventId, attempt: 1 }])
       await sweepOthers(other, { ...SWEEP, crashesMax: 2 })
 
-      expect(await other.findEvent(eventId)).toMatchObject({
+      expect(await other.operators.findEvent(eventId)).toMatchObject({
         state: 'dead',
         attempts: 0,
         outcome: { attempts: 0, reason: 'crashed' },
@@ -146,12 +146,12 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       const { store, second } = await openStore(underTest)
       const { eventId } = await recordOne(store, anEventDraft())
       await runOne(store, retryIn(0))
-      await store.announce(CRASHED, [{ eventId, attempt: 2 }])
+      await store.workers.announce(CRASHED, [{ eventId, attempt: 2 }])
       const other = await second()
 
       await sweepOthers(other, { ...SWEEP, crashesMax: 1 })
 
-      expect(await other.findEvent(eventId)).toMatchObject({
+      expect(await other.operators.findEvent(eventId)).toMatchObject({
         state: 'dead',
         attempts: 1,
         outcome: { attempts: 1, reason: 'crashed' },
@@ -165,81 +165,83 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
     test('an event that crashed its worker too often is dead', async () => {
       const { other, store, eventId } = await openWithCrash()
       await sweepOthers(other, { ...SWEEP, crashesMax: 2 })
-      await store.announce(CRASHED, [{ eventId, attempt: 1 }])
+      await store.workers.announce(CRASHED, [{ eventId, attempt: 1 }])
 
       const swept = await sweepOthers(other, { ...SWEEP, crashesMax: 2 })
 
       expect(swept).toEqual([
         { eventId, ...NAMED, attempt: 1, crashes: 2, dead: true, workerId: CRASHED.workerId },
       ])
-      expect(await other.findEvent(eventId)).toMatchObject({
+      expect(await other.operators.findEvent(eventId)).toMatchObject({
         state: 'dead',
         reason: 'crashed',
         outcome: { state: 'dead', reason: 'crashed' },
       })
-      expect((await other.findEvent(eventId))?.failures.at(-1)).toMatchObject({ reason: 'crashed' })
+      expect((await other.operators.findEvent(eventId))?.failures.at(-1)).toMatchObject({
+        reason: 'crashed',
+      })
       expect(await nextDueInMs(other)).toBeUndefined()
     })
 
     test('a worker whose heart beats is left alone', async () => {
       const { other, store, eventId } = await openWithCrash()
-      const stopped = await other.listHearts()
+      const stopped = await other.workers.listHearts()
       await moveHeart(store, CRASHED.workerId)
 
-      expect(await other.sweepWorkers({ stopped, crashesMax: 3 })).toEqual([])
-      expect(await other.findEvent(eventId)).toMatchObject({ state: 'running' })
+      expect(await other.workers.sweep({ stopped, crashesMax: 3 })).toEqual([])
+      expect(await other.operators.findEvent(eventId)).toMatchObject({ state: 'running' })
     })
 
     test('a heart stands elsewhere after every beat, and where it stood without one', async () => {
       const { store, other } = await openWithCrash()
-      await store.beatWorker({ workerId: CRASHED.workerId, slots: 2, handles: [] })
-      const first = await other.listHearts()
-      expect(await other.listHearts()).toEqual(first)
+      await store.workers.beat({ workerId: CRASHED.workerId, slots: 2, handles: [] })
+      const first = await other.workers.listHearts()
+      expect(await other.workers.listHearts()).toEqual(first)
       expect(first).toMatchObject([{ workerId: CRASHED.workerId, isGone: false }])
 
       await moveHeart(store, CRASHED.workerId)
-      expect(await other.listHearts()).not.toEqual(first)
-      expect(await other.listHearts()).toHaveLength(1)
+      expect(await other.workers.listHearts()).not.toEqual(first)
+      expect(await other.workers.listHearts()).toHaveLength(1)
     })
 
     // After an outage all hearts are old, and what others can run must not be parked.
     test('H33: what a worker has handlers for is listed until it is swept, however old its heart is', async () => {
       const { store, second, database } = await openStore(underTest)
       const handles = [['stripe', 'invoice.*']] as const
-      await store.beatWorker({ workerId: CRASHED.workerId, slots: 2, handles })
+      await store.workers.beat({ workerId: CRASHED.workerId, slots: 2, handles })
       const other = await second()
       await database
         .query(`update hookonce.workers set beat_at = beat_at - interval '1 hour'`)
         .catch(() => database.query('update hookonce_workers set heart_at = heart_at - 3600000'))
 
-      expect(await other.listHandled()).toEqual(handles)
+      expect(await other.workers.listHandled()).toEqual(handles)
 
       await sweepOthers(other, SWEEP)
-      expect(await other.listHandled()).toEqual([])
+      expect(await other.workers.listHandled()).toEqual([])
     })
 
     test('a worker that is not named is not swept', async () => {
       const { other } = await openWithCrash()
 
-      expect(await other.sweepWorkers({ stopped: [], crashesMax: 3 })).toEqual([])
+      expect(await other.workers.sweep({ stopped: [], crashesMax: 3 })).toEqual([])
     })
 
     test('no crash is counted on an event that was settled since', async () => {
       const { store, other, eventId } = await openWithCrash()
       await runOne(store, done, { slot: CRASHED })
-      await store.announce(CRASHED, [{ eventId, attempt: 1 }])
+      await store.workers.announce(CRASHED, [{ eventId, attempt: 1 }])
 
       expect(await sweepOthers(other, SWEEP)).toEqual([])
-      expect(await other.findEvent(eventId)).toMatchObject({ state: 'done' })
+      expect(await other.operators.findEvent(eventId)).toMatchObject({ state: 'done' })
     })
 
     test('no crash is counted on an attempt that was counted as failed', async () => {
       const { store, other, eventId } = await openWithCrash()
       await runOne(store, retryIn(0), { slot: CRASHED })
-      await store.announce(CRASHED, [{ eventId, attempt: 1 }])
+      await store.workers.announce(CRASHED, [{ eventId, attempt: 1 }])
 
       expect(await sweepOthers(other, SWEEP)).toEqual([])
-      expect(await other.findEvent(eventId)).toMatchObject({
+      expect(await other.operators.findEvent(eventId)).toMatchObject({
         state: 'ready',
         crashes: 0,
         attempts: 1,
@@ -248,9 +250,9 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
 
     test('a worker that leaves in order takes its records along', async () => {
       const { store, other } = await openWithCrash()
-      await store.announce(CRASHED, [])
+      await store.workers.announce(CRASHED, [])
 
-      await store.removeWorker(CRASHED.workerId)
+      await store.workers.remove(CRASHED.workerId)
 
       expect(await sweepOthers(other, SWEEP)).toEqual([])
     })
@@ -259,7 +261,7 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       const { store, other, eventId } = await openWithCrash()
       await sweepOthers(other, SWEEP)
 
-      await store.beatWorker({ workerId: CRASHED.workerId, slots: 2, handles: [] })
+      await store.workers.beat({ workerId: CRASHED.workerId, slots: 2, handles: [] })
       const group = await claim(store, { slot: { ...CRASHED, slot: 1 }, kind: 'suspect' })
 
       expect(group.events).toMatchObject([{ eventId, crashes: 1 }])

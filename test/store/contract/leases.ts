@@ -23,7 +23,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
     test('a group of events is leased in its order, up to the limit, and the attempt is counted', async () => {
       const { store } = await openStore(underTest)
       for (const key of ['a', 'b', 'c']) await recordOne(store, anEventDraft({ key }))
-      await store.beatWorker({ workerId: ME, slots: 1, handles: [] })
+      await store.workers.beat({ workerId: ME, slots: 1, handles: [] })
 
       const group = await claim(store)
       const leased = await group.lease({ workerId: ME, limit: 2, leaseMs: LEASE_MS })
@@ -34,11 +34,11 @@ export function leasesContract(underTest: StoreUnderTest): void {
       ])
       const [first, second] = leased.map(({ lease }) => lease.token)
       expect(second).toBeGreaterThan(first as number)
-      expect(await store.findEvent(leased[0]!.eventId)).toMatchObject({
+      expect(await store.operators.findEvent(leased[0]!.eventId)).toMatchObject({
         state: 'running',
         attempts: 0,
       })
-      expect((await store.findOutcome(leased[0]!.eventId))?.attempts).toBe(0)
+      expect((await store.events.findOutcome(leased[0]!.eventId))?.attempts).toBe(0)
     })
 
     test('what was beyond the limit is claimed by no group, and leased next', async () => {
@@ -47,7 +47,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       await makeLeasable(store)
 
       for (const kind of ['fresh', 'again', 'suspect'] as const)
-        expect(await store.claimGroup(aClaim({ kind }))).toBeUndefined()
+        expect(await store.queue.claim(aClaim({ kind }))).toBeUndefined()
       expect(await nextDueInMs(store)).toBe(0)
       expect(await nextDueInMs(store, { exceptLeasable: true })).toBeUndefined()
       expect((await leaseAll(store)).map(({ key }) => key)).toEqual(['a', 'b'])
@@ -81,11 +81,11 @@ export function leasesContract(underTest: StoreUnderTest): void {
       const other = await second()
       await recordOne(store, anEventDraft())
       await makeLeasable(store)
-      await other.beatWorker({ workerId: OTHER, slots: 1, handles: [] })
+      await other.workers.beat({ workerId: OTHER, slots: 1, handles: [] })
 
       const both = await Promise.all([
-        store.leaseDue(request()),
-        other.leaseDue(request({ workerId: OTHER })),
+        store.steps.lease(request()),
+        other.steps.lease(request({ workerId: OTHER })),
       ])
 
       expect(both.flat()).toHaveLength(1)
@@ -96,9 +96,9 @@ export function leasesContract(underTest: StoreUnderTest): void {
       await recordOne(store, anEventDraft())
       await makeLeasable(store)
 
-      expect(await store.leaseDue(request({ workerId: 'unknown' }))).toEqual([])
-      await store.removeWorker(ME)
-      expect(await store.leaseDue(request())).toEqual([])
+      expect(await store.steps.lease(request({ workerId: 'unknown' }))).toEqual([])
+      await store.workers.remove(ME)
+      expect(await store.steps.lease(request())).toEqual([])
     })
 
     test('C01: the lease of a dead worker is taken, its crash counted, and the event is due with a larger token', async () => {
@@ -106,16 +106,16 @@ export function leasesContract(underTest: StoreUnderTest): void {
       const { eventId } = await recordOne(store, anEventDraft())
       const first = await leaseOne(store)
       const other = await second()
-      await other.beatWorker({ workerId: OTHER, slots: 1, handles: [] })
+      await other.workers.beat({ workerId: OTHER, slots: 1, handles: [] })
 
       expect(await sweepOthers(other, SWEEP)).toEqual([
         { eventId, ...NAMED, attempt: 1, crashes: 1, dead: false, workerId: ME },
       ])
 
-      const [again] = await other.leaseDue(request({ workerId: OTHER }))
+      const [again] = await other.steps.lease(request({ workerId: OTHER }))
       expect(again).toMatchObject({ eventId, attempt: 2, crashes: 1 })
       expect(again!.lease.token).toBeGreaterThan(first.lease.token)
-      expect((await other.findEvent(eventId))?.failures).toMatchObject([
+      expect((await other.operators.findEvent(eventId))?.failures).toMatchObject([
         { attempt: 1, reason: 'crashed' },
       ])
     })
@@ -125,14 +125,14 @@ export function leasesContract(underTest: StoreUnderTest): void {
       await recordOne(store, anEventDraft())
       const leased = await leaseOne(store)
       const other = await second()
-      const stopped = await other.listHearts()
+      const stopped = await other.workers.listHearts()
       // An hour back, as after a clock was set: it is another beat all the same.
       await database
         .query(`update hookonce.workers set beat_at = beat_at - interval '1 hour'`)
         .catch(() => database.query('update hookonce_workers set heart_at = heart_at - 3600000'))
 
-      expect(await other.sweepWorkers({ stopped, crashesMax: 3 })).toEqual([])
-      expect(await store.settleLeased([{ lease: leased.lease, settlement: done(leased) }])).toEqual(
+      expect(await other.workers.sweep({ stopped, crashesMax: 3 })).toEqual([])
+      expect(await store.steps.settle([{ lease: leased.lease, settlement: done(leased) }])).toEqual(
         [true],
       )
     })
@@ -150,12 +150,15 @@ export function leasesContract(underTest: StoreUnderTest): void {
       const { eventId } = await recordOne(store, anEventDraft())
       const leased = await leaseOne(store)
       const other = await second()
-      expect(await store.settleLeased([{ lease: leased.lease, settlement: done(leased) }])).toEqual(
+      expect(await store.steps.settle([{ lease: leased.lease, settlement: done(leased) }])).toEqual(
         [true],
       )
 
       expect(await sweepOthers(other, SWEEP)).toEqual([])
-      expect(await other.findEvent(eventId)).toMatchObject({ state: 'done', failures: [] })
+      expect(await other.operators.findEvent(eventId)).toMatchObject({
+        state: 'done',
+        failures: [],
+      })
     })
 
     test('C07: a lease that was given up and taken anew is not the one a sweep was after', async () => {
@@ -163,15 +166,15 @@ export function leasesContract(underTest: StoreUnderTest): void {
       await recordOne(store, anEventDraft())
       const first = await leaseOne(store)
       const other = await second()
-      await other.beatWorker({ workerId: OTHER, slots: 1, handles: [] })
-      await store.settleLeased([{ lease: first.lease, settlement: { state: 'released' } }])
-      const [again] = await other.leaseDue(request({ workerId: OTHER }))
+      await other.workers.beat({ workerId: OTHER, slots: 1, handles: [] })
+      await store.steps.settle([{ lease: first.lease, settlement: { state: 'released' } }])
+      const [again] = await other.steps.lease(request({ workerId: OTHER }))
 
       // Whose worker has beaten is left alone; the first one's stopped heart is nobody's lease any more.
-      const hearts = await store.listHearts()
+      const hearts = await store.workers.listHearts()
       const stopped = hearts.filter(({ workerId }) => workerId === ME)
-      expect(await store.sweepWorkers({ stopped, crashesMax: 3 })).toEqual([])
-      expect(await other.settleLeased([{ lease: again!.lease, settlement: done(again!) }])).toEqual(
+      expect(await store.workers.sweep({ stopped, crashesMax: 3 })).toEqual([])
+      expect(await other.steps.settle([{ lease: again!.lease, settlement: done(again!) }])).toEqual(
         [true],
       )
     })
@@ -183,7 +186,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       const other = await second()
 
       expect(await sweepOthers(other, { ...SWEEP, crashesMax: 1 })).toMatchObject([{ dead: true }])
-      expect(await other.findEvent(eventId)).toMatchObject({
+      expect(await other.operators.findEvent(eventId)).toMatchObject({
         state: 'dead',
         reason: 'crashed',
         outcome: { attempts: 1 },
@@ -199,38 +202,38 @@ export function leasesContract(underTest: StoreUnderTest): void {
       await sweepOthers(other, SWEEP)
       await recordOne(store, anEventDraft({ key: 'fresh' }))
       await makeLeasable(store)
-      await other.beatWorker({ workerId: OTHER, slots: 1, handles: [] })
+      await other.workers.beat({ workerId: OTHER, slots: 1, handles: [] })
       const suspects = { aloneFrom: 1 }
 
-      const [first] = await other.leaseDue(request({ workerId: OTHER, ...suspects }))
-      const next = await store.leaseDue(request(suspects))
+      const [first] = await other.steps.lease(request({ workerId: OTHER, ...suspects }))
+      const next = await store.steps.lease(request(suspects))
 
       expect(first).toMatchObject({ key: 'a', crashes: 1 })
       expect(next.map(({ key }) => key)).toEqual(['fresh'])
-      await other.settleLeased([{ lease: first!.lease, settlement: done(first!) }])
-      expect(await store.leaseDue(request(suspects))).toMatchObject([{ key: 'b' }])
+      await other.steps.settle([{ lease: first!.lease, settlement: done(first!) }])
+      expect(await store.steps.lease(request(suspects))).toMatchObject([{ key: 'b' }])
     })
 
     test('C13: an orphan is found behind 10,000 leases that are alive, in one sweep', async () => {
       const { store, second } = await openStore(underTest)
       const other = await second()
-      await other.beatWorker({ workerId: 'alive', slots: 1, handles: [] })
+      await other.workers.beat({ workerId: 'alive', slots: 1, handles: [] })
       for (let batch = 0; batch < 10; batch += 1) {
         const drafts = Array.from({ length: 1_000 }, (_, i) =>
           anEventDraft({ key: `evt_${batch}_${i}` }),
         )
-        await store.recordEvents(drafts, { deadlineMs: 30_000 })
+        await store.events.record(drafts, { deadlineMs: 30_000 })
         await makeLeasable(store, 1_000)
-        const leased = await store.leaseDue(request({ workerId: 'alive' }, 1_000))
+        const leased = await store.steps.lease(request({ workerId: 'alive' }, 1_000))
         expect(leased).toHaveLength(1_000)
       }
       const { eventId } = await recordOne(store, anEventDraft({ key: 'orphan' }))
       await leaseOne(store)
-      await store.removeWorker(ME)
+      await store.workers.remove(ME)
 
-      const stopped = (await other.listHearts()).filter(({ isGone }) => isGone)
+      const stopped = (await other.workers.listHearts()).filter(({ isGone }) => isGone)
       expect(stopped).toHaveLength(1)
-      expect(await other.sweepWorkers({ stopped, crashesMax: 3 })).toMatchObject([
+      expect(await other.workers.sweep({ stopped, crashesMax: 3 })).toMatchObject([
         { eventId, workerId: ME },
       ])
     })
@@ -239,14 +242,14 @@ export function leasesContract(underTest: StoreUnderTest): void {
       const { store, database } = await openStore(underTest)
       for (const key of ['known', 'lost', 'young']) await recordOne(store, anEventDraft({ key }))
       await makeLeasable(store)
-      const [known, lost] = await store.leaseDue(request({}, 2))
-      expect(await store.releaseForgotten(ME, [known!.lease.token])).toBe(0)
+      const [known, lost] = await store.steps.lease(request({}, 2))
+      expect(await store.steps.releaseForgotten(ME, [known!.lease.token])).toBe(0)
       await database
         .query(`update hookonce.queue set lease_until = clock_timestamp() - interval '1 second'`)
         .catch(() => database.query('update hookonce_queue set lease_until = 1'))
-      await store.leaseDue(request({}, 1))
+      await store.steps.lease(request({}, 1))
 
-      expect(await store.releaseForgotten(ME, [known!.lease.token])).toBe(1)
+      expect(await store.steps.releaseForgotten(ME, [known!.lease.token])).toBe(1)
 
       const [again] = await leaseAll(store)
       expect(again).toMatchObject({ key: 'lost', attempt: 1 })

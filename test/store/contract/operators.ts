@@ -12,9 +12,9 @@ export function operatorsContract(underTest: StoreUnderTest): void {
     test('an event that is not here is not found', async () => {
       const { store } = await openStore(underTest)
 
-      expect(await store.findEvent(UNKNOWN)).toBeUndefined()
-      expect(await store.listEventsByKey('stripe', 'evt_1')).toEqual([])
-      expect(await store.countEvents()).toBe(0)
+      expect(await store.operators.findEvent(UNKNOWN)).toBeUndefined()
+      expect(await store.operators.listEventsByKey('stripe', 'evt_1')).toEqual([])
+      expect(await store.operators.countEvents()).toBe(0)
     })
 
     test('events are counted by source', async () => {
@@ -23,23 +23,23 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       await recordOne(store, anEventDraft({ source: 'stripe', key: 'b' }))
       await recordOne(store, anEventDraft({ source: 'github', key: 'a' }))
 
-      expect(await store.countEvents()).toBe(3)
-      expect(await store.countEvents('stripe')).toBe(2)
-      expect(await store.countEvents('shopify')).toBe(0)
+      expect(await store.operators.countEvents()).toBe(3)
+      expect(await store.operators.countEvents('stripe')).toBe(2)
+      expect(await store.operators.countEvents('shopify')).toBe(0)
     })
 
     test('deliveries add up', async () => {
       const { store, second } = await openStore(underTest)
       const { eventId } = await recordOne(store, anEventDraft())
 
-      await store.countDeliveries([
+      await store.events.countDeliveries([
         { eventId, outcome: 'accepted', count: 1 },
         { eventId, outcome: 'duplicate', count: 3 },
       ])
-      await (await second()).countDeliveries([{ eventId, outcome: 'duplicate', count: 2 }])
-      await store.countDeliveries([])
+      await (await second()).events.countDeliveries([{ eventId, outcome: 'duplicate', count: 2 }])
+      await store.events.countDeliveries([])
 
-      expect(await store.findEvent(eventId)).toMatchObject({ deliveries: 6 })
+      expect(await store.operators.findEvent(eventId)).toMatchObject({ deliveries: 6 })
     })
 
     test('a forgotten event is accepted afresh when it is delivered again', async () => {
@@ -49,7 +49,7 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       await runOne(store, done)
       expect(await recordOne(other, anEventDraft())).toMatchObject({ status: 'duplicate' })
 
-      expect(await store.forgetEvent(first.eventId)).toBe(true)
+      expect(await store.operators.forgetEvent(first.eventId)).toBe(true)
 
       const again = await recordOne(other, anEventDraft())
       expect(again.status).toBe('accepted')
@@ -64,12 +64,12 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       const { store, second } = await openStore(underTest)
       const other = await second()
       const { eventId } = await recordOne(store, anEventDraft())
-      const before = await other.beat(undefined)
-      expect((await other.beat(before.now)).epoch).toBe(before.epoch)
+      const before = await other.events.beat(undefined)
+      expect((await other.events.beat(before.now)).epoch).toBe(before.epoch)
 
-      await store.forgetEvent(eventId)
+      await store.operators.forgetEvent(eventId)
 
-      expect((await other.beat(before.now)).epoch).not.toBe(before.epoch)
+      expect((await other.events.beat(before.now)).epoch).not.toBe(before.epoch)
     })
 
     test('forgetting drops the content and every key of an event', async () => {
@@ -78,7 +78,7 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       const { eventId } = await recordOne(store, anEventDraft({ key: 'a', ...policy }))
       await recordOne(store, anEventDraft({ key: 'b', ...policy }))
 
-      await store.forgetEvent(eventId)
+      await store.operators.forgetEvent(eventId)
 
       expect(await recordOne(store, anEventDraft({ key: 'b', ...policy }))).toMatchObject({
         status: 'accepted',
@@ -88,7 +88,7 @@ export function operatorsContract(underTest: StoreUnderTest): void {
     test('an event that is not here cannot be forgotten', async () => {
       const { store } = await openStore(underTest)
 
-      expect(await store.forgetEvent(UNKNOWN)).toBe(false)
+      expect(await store.operators.forgetEvent(UNKNOWN)).toBe(false)
     })
 
     test('dead events are listed, latest first', async () => {
@@ -99,9 +99,9 @@ export function operatorsContract(underTest: StoreUnderTest): void {
         ids.unshift(await runOne(store, dead))
       }
 
-      expect((await store.listDead(10)).map(({ id }) => id)).toEqual(ids)
-      expect((await store.listDead(2)).map(({ id }) => id)).toEqual(ids.slice(0, 2))
-      expect(await store.listDead(1)).toMatchObject([
+      expect((await store.operators.listDead(10)).map(({ id }) => id)).toEqual(ids)
+      expect((await store.operators.listDead(2)).map(({ id }) => id)).toEqual(ids.slice(0, 2))
+      expect(await store.operators.listDead(1)).toMatchObject([
         { key: 'c', state: 'dead', reason: 'gave up' },
       ])
     })
@@ -111,10 +111,10 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       await recordOne(store, anEventDraft())
       const eventId = await runOne(store, dead)
 
-      expect(await (await second()).retryEvent(eventId)).toBe(true)
+      expect(await (await second()).operators.retryEvent(eventId)).toBe(true)
 
-      expect(await store.listDead(10)).toEqual([])
-      expect(await store.findEvent(eventId)).toMatchObject({
+      expect(await store.operators.listDead(10)).toEqual([])
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
         state: 'ready',
         attempts: 0,
         failures: [{ attempt: 1 }],
@@ -123,18 +123,18 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       expect(group.events).toMatchObject([{ eventId, attempt: 1 }])
       await group.settle(group.events.map(done))
       expect(await group.commit()).toEqual({ status: 'committed' })
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'done' })
+      expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'done' })
     })
 
     test('what is not dead cannot be retried', async () => {
       const { store } = await openStore(underTest)
       const { eventId } = await recordOne(store, anEventDraft())
-      expect(await store.retryEvent(eventId)).toBe(false)
+      expect(await store.operators.retryEvent(eventId)).toBe(false)
       await runOne(store, done)
 
-      expect(await store.retryEvent(eventId)).toBe(false)
-      expect(await store.retryEvent(UNKNOWN)).toBe(false)
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'done' })
+      expect(await store.operators.retryEvent(eventId)).toBe(false)
+      expect(await store.operators.retryEvent(UNKNOWN)).toBe(false)
+      expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'done' })
     })
 
     test('a beat tells of the events that died since the last one', async () => {
@@ -143,11 +143,11 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       await recordOne(store, anEventDraft({ key: 'fine' }))
       await runOne(store, done)
       await recordOne(store, anEventDraft())
-      const { now } = await other.beat(undefined)
+      const { now } = await other.events.beat(undefined)
 
       const eventId = await runOne(store, dead)
 
-      expect((await other.beat(now)).died).toEqual([eventId])
+      expect((await other.events.beat(now)).died).toEqual([eventId])
     })
 
     // The time of a death is taken before its commit, which a slow disk may hold up.
@@ -155,8 +155,8 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       const { store } = await openStore(underTest)
       await recordOne(store, anEventDraft())
       const eventId = await runOne(store, dead)
-      const { now } = await store.beat(undefined)
-      const later = (ms: number) => store.beat(new Date(now.getTime() + ms))
+      const { now } = await store.events.beat(undefined)
+      const later = (ms: number) => store.events.beat(new Date(now.getTime() + ms))
 
       expect((await later(30_000)).died).toEqual([eventId])
       expect((await later(61_000)).died).toEqual([])
@@ -176,9 +176,9 @@ export function operatorsContract(underTest: StoreUnderTest): void {
 
     test('upkeep and signals are safe to call at any time', async () => {
       const { store } = await openStore(underTest)
-      const stop = await store.listen(() => {})
+      const stop = await store.queue.listen(() => {})
 
-      await store.notify()
+      await store.queue.notify()
       await store.maintain()
       await stop()
 

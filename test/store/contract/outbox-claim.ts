@@ -46,7 +46,7 @@ export function outboxClaimContract(underTest: StoreUnderTest): void {
         { key: 'c', destination: 'other' },
       )
 
-      const claimed = await store.claimMessages({
+      const claimed = await store.messages.claim({
         wanted: [
           { destination: 'receipts', limit: 4 },
           { destination: 'mail', limit: 4 },
@@ -58,7 +58,7 @@ export function outboxClaimContract(underTest: StoreUnderTest): void {
         'mail',
         ...Array.from({ length: 4 }, () => 'receipts'),
       ])
-      expect(await store.claimMessages({ wanted: [], leaseMs: 60_000 })).toEqual([])
+      expect(await store.messages.claim({ wanted: [], leaseMs: 60_000 })).toEqual([])
     })
 
     test('two that claim at once never get the same message', async () => {
@@ -82,9 +82,9 @@ export function outboxClaimContract(underTest: StoreUnderTest): void {
       await enqueue(store, { delayMs: 3_600_000 })
 
       expect(await claimMessages(store)).toEqual([])
-      expect(await store.nextMessageDueInMs(['receipts'], 3_600_000)).toBeGreaterThan(3_000_000)
-      expect(await store.nextMessageDueInMs(['receipts'], 60_000)).toBeUndefined()
-      expect(await store.nextMessageDueInMs(['mail'], 3_600_000)).toBeUndefined()
+      expect(await store.messages.nextDueInMs(['receipts'], 3_600_000)).toBeGreaterThan(3_000_000)
+      expect(await store.messages.nextDueInMs(['receipts'], 60_000)).toBeUndefined()
+      expect(await store.messages.nextDueInMs(['mail'], 3_600_000)).toBeUndefined()
     })
 
     test('a leased message is due again when its lease ends, and uncertain since it was claimed', async () => {
@@ -107,11 +107,11 @@ export function outboxClaimContract(underTest: StoreUnderTest): void {
       const held = await claimOne(store)
 
       for (const settlement of [sent(lost), again(lost), deadMessage(lost), unknownMessage(lost)])
-        expect(await store.settleMessages([settlement])).toEqual(new Set())
-      expect((await store.findMessage(held.id))?.state).toBe('sending')
+        expect(await store.messages.settle([settlement])).toEqual(new Set())
+      expect((await store.messages.find(held.id))?.state).toBe('sending')
 
-      expect(await store.settleMessages([sent(held)])).toEqual(new Set([held.token]))
-      expect(await store.settleMessages([sent(held)])).toEqual(new Set())
+      expect(await store.messages.settle([sent(held)])).toEqual(new Set([held.token]))
+      expect(await store.messages.settle([sent(held)])).toEqual(new Set())
     })
 
     test('in a batch those that lost their lease are left out and the others settled', async () => {
@@ -121,7 +121,7 @@ export function outboxClaimContract(underTest: StoreUnderTest): void {
       await enqueue(store, { key: 'b' }, { key: 'c' }, { key: 'd' })
       const held = (await claimMessages(store)).filter(({ key }) => key !== 'a')
 
-      const settled = await store.settleMessages([sent(lost), ...held.map(sent)])
+      const settled = await store.messages.settle([sent(lost), ...held.map(sent)])
 
       expect([...settled].sort()).toEqual(held.map(({ token }) => token).sort())
     })
@@ -133,9 +133,9 @@ export function outboxClaimContract(underTest: StoreUnderTest): void {
       const lost = await claimOne(store, { leaseMs: 0 })
       const held = await claimOne(store)
 
-      expect(await store.settleMessages([sent(lost), again(held)])).toEqual(new Set([held.token]))
+      expect(await store.messages.settle([sent(lost), again(held)])).toEqual(new Set([held.token]))
 
-      expect(await store.findMessage(held.id)).toMatchObject({ state: 'ready', attempts: 2 })
+      expect(await store.messages.find(held.id)).toMatchObject({ state: 'ready', attempts: 2 })
     })
 
     test('doubt begins with the claim, stays through other failures, and is cleared when asked', async () => {
@@ -147,14 +147,14 @@ export function outboxClaimContract(underTest: StoreUnderTest): void {
       }
 
       const first = await isUncertain()
-      await store.settleMessages([again(first.message, { doubt: 'keep' })])
+      await store.messages.settle([again(first.message, { doubt: 'keep' })])
       const second = await isUncertain()
-      await store.settleMessages([again(second.message, { doubt: 'since-claim' })])
+      await store.messages.settle([again(second.message, { doubt: 'since-claim' })])
       const third = await isUncertain()
-      const { uncertainSince } = (await store.findMessage(third.message.id))!
-      await store.settleMessages([again(third.message, { doubt: 'keep' })])
+      const { uncertainSince } = (await store.messages.find(third.message.id))!
+      await store.messages.settle([again(third.message, { doubt: 'keep' })])
       const fourth = await isUncertain()
-      await store.settleMessages([again(fourth.message, { doubt: 'since-claim' })])
+      await store.messages.settle([again(fourth.message, { doubt: 'since-claim' })])
       const fifth = await isUncertain()
 
       expect([first, second, third, fourth, fifth].map((each) => each.isUncertain)).toEqual([
@@ -165,8 +165,8 @@ export function outboxClaimContract(underTest: StoreUnderTest): void {
         true,
       ])
       // Since the first time, and not since the last.
-      expect((await store.findMessage(fifth.message.id))?.uncertainSince).toEqual(uncertainSince)
-      await store.settleMessages([again(fifth.message, { doubt: 'cleared' })])
+      expect((await store.messages.find(fifth.message.id))?.uncertainSince).toEqual(uncertainSince)
+      await store.messages.settle([again(fifth.message, { doubt: 'cleared' })])
       expect((await isUncertain()).isUncertain).toBe(false)
     })
 
@@ -175,12 +175,12 @@ export function outboxClaimContract(underTest: StoreUnderTest): void {
       await enqueue(store, {})
       const message = await claimOne(store)
 
-      await store.settleMessages([
+      await store.messages.settle([
         again(message, { retryInMs: 3_600_000, answer: 'x', sameAnswers: 2 }),
       ])
 
       expect(await claimMessages(store)).toEqual([])
-      const record = await store.findMessage(message.id)
+      const record = await store.messages.find(message.id)
       expect(record).toMatchObject({ state: 'ready', attempts: 1, outcome: undefined })
       expect(record?.failures).toMatchObject([
         { attempt: 1, reason: 'refused', message: 'answered 500', durationMs: 7 },
@@ -193,7 +193,7 @@ export function outboxClaimContract(underTest: StoreUnderTest): void {
       const { store } = await openStore(underTest)
       await enqueue(store, {})
 
-      await store.settleMessages([again(await claimOne(store), { answer: 'x', sameAnswers: 2 })])
+      await store.messages.settle([again(await claimOne(store), { answer: 'x', sameAnswers: 2 })])
 
       expect(await claimOne(store)).toMatchObject({ answer: 'x', sameAnswers: 2, attempt: 2 })
     })
@@ -203,7 +203,7 @@ export function outboxClaimContract(underTest: StoreUnderTest): void {
       await enqueue(store, {})
       const { id, token } = await claimOne(store)
 
-      await store.settleMessages([{ id, token, state: 'released', retryInMs: 0 }])
+      await store.messages.settle([{ id, token, state: 'released', retryInMs: 0 }])
 
       expect(await claimOne(store)).toMatchObject({ attempt: 1, uncertainForMs: undefined })
     })
@@ -213,9 +213,9 @@ export function outboxClaimContract(underTest: StoreUnderTest): void {
       await enqueue(store, {})
       const message = await claimOne(store)
 
-      await store.settleMessages([sent(message)])
+      await store.messages.settle([sent(message)])
 
-      const record = await store.findMessage(message.id)
+      const record = await store.messages.find(message.id)
       expect(record).toMatchObject({
         state: 'sent',
         attempts: 1,
@@ -224,13 +224,13 @@ export function outboxClaimContract(underTest: StoreUnderTest): void {
         outcome: { state: 'sent', response: { status: 201, head: 'content-type: text/plain' } },
       })
       expect(Buffer.from(record!.outcome!.response!.body).toString()).toBe('thanks')
-      expect(await store.nextMessageDueInMs(['receipts'], 60_000)).toBeUndefined()
+      expect(await store.messages.nextDueInMs(['receipts'], 60_000)).toBeUndefined()
     })
 
     test('a message that was sent is not written again under its key', async () => {
       const { store } = await openStore(underTest)
       await enqueue(store, {})
-      await store.settleMessages([sent(await claimOne(store))])
+      await store.messages.settle([sent(await claimOne(store))])
 
       await enqueue(store, {})
 

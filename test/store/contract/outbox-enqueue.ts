@@ -12,7 +12,7 @@ export function outboxEnqueueContract(underTest: StoreUnderTest): void {
       await recordOne(opened.store, anEventDraft())
       const group = await claim(opened.store)
 
-      await opened.store.enqueueMessages(group.lend().tx, [aMessageDraft()])
+      await opened.store.messages.enqueue(group.lend().tx, [aMessageDraft()])
 
       expect(await countMessages(underTest, opened)).toEqual({ messages: 0, queued: 0 })
       await group.settle(group.events.map(done))
@@ -25,7 +25,7 @@ export function outboxEnqueueContract(underTest: StoreUnderTest): void {
       await recordOne(opened.store, anEventDraft())
       const group = await claim(opened.store)
 
-      await opened.store.enqueueMessages(group.lend().tx, [aMessageDraft()])
+      await opened.store.messages.enqueue(group.lend().tx, [aMessageDraft()])
       await group.abandon()
 
       expect(await countMessages(underTest, opened)).toEqual({ messages: 0, queued: 0 })
@@ -37,13 +37,13 @@ export function outboxEnqueueContract(underTest: StoreUnderTest): void {
       const group = await claim(opened.store)
       const { tx } = group.lend()
 
-      await opened.store.enqueueMessages(tx, [aMessageDraft(), aMessageDraft({ delayMs: 5 })])
-      await opened.store.enqueueMessages(tx, [
+      await opened.store.messages.enqueue(tx, [aMessageDraft(), aMessageDraft({ delayMs: 5 })])
+      await opened.store.messages.enqueue(tx, [
         aMessageDraft({ body: Buffer.from('other') }),
         aMessageDraft({ destination: 'elsewhere' }),
         aMessageDraft({ key: 'key_2' }),
       ])
-      await opened.store.enqueueMessages(tx, [])
+      await opened.store.messages.enqueue(tx, [])
       await group.settle(group.events.map(done))
       await group.commit()
 

@@ -29,7 +29,7 @@ export function recordBytesContract(underTest: StoreUnderTest): void {
 
       const [claimed] = (await claim(store)).events
       expect(toHex(claimed && bytesOf(claimed.body))).toBe(toHex(body))
-      expect(toHex((await store.findEvent(eventId))?.body)).toBe(toHex(body))
+      expect(toHex((await store.operators.findEvent(eventId))?.body)).toBe(toHex(body))
     })
 
     const keys: readonly [string, string][] = [
@@ -46,8 +46,10 @@ export function recordBytesContract(underTest: StoreUnderTest): void {
 
       const { eventId } = await recordOne(store, anEventDraft({ key }))
 
-      expect(await store.findEvent(eventId)).toMatchObject({ key })
-      expect((await store.listEventsByKey('stripe', key)).map(({ id }) => id)).toEqual([eventId])
+      expect(await store.operators.findEvent(eventId)).toMatchObject({ key })
+      expect((await store.operators.listEventsByKey('stripe', key)).map(({ id }) => id)).toEqual([
+        eventId,
+      ])
       expect((await claim(store)).events).toMatchObject([{ key }])
     })
 
@@ -62,7 +64,7 @@ export function recordBytesContract(underTest: StoreUnderTest): void {
         anEventDraft({ headers, receivedAt, occurredAt, verifiedBy: 'old' }),
       )
 
-      expect(await store.findEvent(eventId)).toMatchObject({
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
         headers,
         receivedAt,
         occurredAt,
@@ -80,7 +82,7 @@ export function recordBytesContract(underTest: StoreUnderTest): void {
       const { eventId } = await recordOne(store, anEventDraft({ type: 'invoice.paid\u0000' }))
 
       const type = 'invoice.paid\ufffd'
-      expect(await store.findEvent(eventId)).toMatchObject({ type })
+      expect(await store.operators.findEvent(eventId)).toMatchObject({ type })
       await runOne(
         store,
         (event) => {
@@ -90,10 +92,10 @@ export function recordBytesContract(underTest: StoreUnderTest): void {
         { of: [['stripe', type]] },
       )
       const topic = topicOf('stripe', type)
-      expect(await store.listUnhandled({ limit: 10, after: -1 })).toEqual([
+      expect(await store.queue.listUnhandled({ limit: 10, after: -1 })).toEqual([
         { topic, source: 'stripe', type },
       ])
-      expect(await store.wakeUnhandled([topic], 10)).toBe(1)
+      expect(await store.queue.wakeUnhandled([topic], 10)).toBe(1)
     })
   })
 }

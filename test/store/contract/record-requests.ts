@@ -112,7 +112,7 @@ export function recordRequestsContract(underTest: StoreUnderTest): void {
       expect(count(again)).toEqual({ duplicate: 10_000 })
       expect(count(regrouped)).toEqual({ duplicate: 9_999, accepted: 1 })
       expect(again.map(({ eventId }) => eventId)).toEqual(first.map(({ eventId }) => eventId))
-      expect(await opened.store.countEvents()).toBe(10_001)
+      expect(await opened.store.operators.countEvents()).toBe(10_001)
       expect(await countRequests(opened)).toBe(2)
     })
   })
@@ -134,7 +134,9 @@ export function recordRequestsContract(underTest: StoreUnderTest): void {
         ['quarantined', 'no key'],
         ['accepted', undefined],
       ])
-      const events = await Promise.all(recorded.map(({ eventId }) => store.findEvent(eventId)))
+      const events = await Promise.all(
+        recorded.map(({ eventId }) => store.operators.findEvent(eventId)),
+      )
       expect(events.map((event) => [event?.state, event?.reason])).toEqual([
         ['quarantined', 'too many events'],
         ['quarantined', 'too many events'],
@@ -161,14 +163,14 @@ function record(
   drafts: readonly EventDraft[],
 ): Promise<readonly Recorded[]> {
   // Ten thousand at once on a machine that has much else to do.
-  return store.recordEvents(drafts, { deadlineMs: DEADLINE_MS * 5 })
+  return store.events.record(drafts, { deadlineMs: DEADLINE_MS * 5 })
 }
 
 async function findRequest(
   { store }: OpenedStore,
   eventId: string | undefined,
 ): Promise<Buffer | undefined> {
-  const found = await store.findRequest(eventId ?? '')
+  const found = await store.operators.findRequest(eventId ?? '')
   return found && Buffer.from(found)
 }
 

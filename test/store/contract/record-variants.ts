@@ -33,7 +33,7 @@ function conflicts(underTest: StoreUnderTest): void {
 
       expect(second.status).toBe('conflict')
       expect(second.eventId).not.toBe(first.eventId)
-      const kept = await store.listEventsByKey('stripe', 'evt_1')
+      const kept = await store.operators.listEventsByKey('stripe', 'evt_1')
       expect(kept.map(({ id, state }) => [id, state])).toEqual([
         [first.eventId, 'ready'],
         [second.eventId, 'conflict'],
@@ -45,12 +45,12 @@ function conflicts(underTest: StoreUnderTest): void {
     test('is a conflict within one batch', async () => {
       const { store } = await openStore(underTest)
 
-      const recorded = await store.recordEvents([original(), changed()], {
+      const recorded = await store.events.record([original(), changed()], {
         deadlineMs: DEADLINE_MS,
       })
 
       expect(recorded.map(({ status }) => status)).toEqual(['accepted', 'conflict'])
-      expect(await store.countEvents()).toBe(2)
+      expect(await store.operators.countEvents()).toBe(2)
     })
 
     test('is a conflict for one of two stores that record at once', async () => {
@@ -72,7 +72,7 @@ function conflicts(underTest: StoreUnderTest): void {
         eventId: conflict.eventId,
       })
       expect(await recordOne(await second(), changed())).toMatchObject({ status: 'duplicate' })
-      expect(await store.countEvents()).toBe(2)
+      expect(await store.operators.countEvents()).toBe(2)
     })
 
     test('leaves the first to be known as before', async () => {
@@ -109,7 +109,7 @@ function sameBytes(underTest: StoreUnderTest): void {
         status: 'quarantined',
         reason: 'same bytes under another key',
       })
-      expect(await store.findEvent(captured.eventId)).toMatchObject({
+      expect(await store.operators.findEvent(captured.eventId)).toMatchObject({
         state: 'quarantined',
         reason: 'same bytes under another key',
       })
@@ -128,7 +128,7 @@ function sameBytes(underTest: StoreUnderTest): void {
 
       expect(renamed).toEqual({ status: 'duplicate', eventId: first.eventId })
       expect(again).toEqual({ status: 'duplicate', eventId: first.eventId })
-      expect(await store.countEvents()).toBe(1)
+      expect(await store.operators.countEvents()).toBe(1)
     })
 
     test("under 'duplicate' revives a first event that is dead, as its own redelivery would", async () => {
@@ -140,7 +140,10 @@ function sameBytes(underTest: StoreUnderTest): void {
       const renamed = await recordOne(store, anEventDraft({ key: 'b', ...policy }))
 
       expect(renamed).toEqual({ status: 'revived', eventId })
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready', attempts: 0 })
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
+        state: 'ready',
+        attempts: 0,
+      })
       expect(await recordOne(store, anEventDraft({ key: 'b', ...policy }))).toEqual({
         status: 'duplicate',
         eventId,
@@ -156,7 +159,7 @@ function sameBytes(underTest: StoreUnderTest): void {
       const renamed = await recordOne(store, anEventDraft({ key: 'b', ...policy }))
 
       expect(renamed).toEqual({ status: 'duplicate', eventId })
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'dead' })
+      expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'dead' })
     })
 
     test("under 'duplicate' makes its key known, so that other content under it is a conflict", async () => {
@@ -174,7 +177,7 @@ function sameBytes(underTest: StoreUnderTest): void {
       const policies = ['quarantine', 'duplicate'] as const
 
       for (const policy of policies) {
-        const recorded = await store.recordEvents(
+        const recorded = await store.events.record(
           ['a', 'b'].map((key) => anEventDraft({ source: policy, key, sameBytes: policy })),
           { deadlineMs: DEADLINE_MS },
         )
@@ -201,7 +204,7 @@ function sameBytes(underTest: StoreUnderTest): void {
       const first = await recordOne(store, anEventDraft({ key: undefined }))
 
       expect(first).toMatchObject({ status: 'quarantined', reason: 'no key' })
-      expect(await store.findEvent(first.eventId)).toMatchObject({
+      expect(await store.operators.findEvent(first.eventId)).toMatchObject({
         key: undefined,
         state: 'quarantined',
         reason: 'no key',
@@ -229,7 +232,7 @@ function sameDelivery(underTest: StoreUnderTest): void {
       const conflict = await recordOne(store, forged())
 
       expect(conflict.status).toBe('conflict')
-      expect(await store.findEvent(conflict.eventId)).toMatchObject({
+      expect(await store.operators.findEvent(conflict.eventId)).toMatchObject({
         state: 'conflict',
         reason: 'same signature, other content',
       })
@@ -255,7 +258,7 @@ function sameDelivery(underTest: StoreUnderTest): void {
     test('R55: is a conflict within one batch, however many', async () => {
       const { store } = await openStore(underTest)
 
-      const recorded = await store.recordEvents([original(), forged('b'), forged('c')], {
+      const recorded = await store.events.record([original(), forged('b'), forged('c')], {
         deadlineMs: DEADLINE_MS,
       })
 
@@ -285,7 +288,7 @@ function outsideWindow(underTest: StoreUnderTest): void {
       const first = await recordOne(store, late())
 
       expect(first).toMatchObject({ status: 'quarantined', reason: REASON })
-      expect(await store.findEvent(first.eventId)).toMatchObject({
+      expect(await store.operators.findEvent(first.eventId)).toMatchObject({
         key: 'evt_1',
         state: 'quarantined',
         reason: REASON,
@@ -295,7 +298,7 @@ function outsideWindow(underTest: StoreUnderTest): void {
         eventId: first.eventId,
       })
       expect(await nextDueInMs(store)).toBeUndefined()
-      expect(await store.countEvents()).toBe(1)
+      expect(await store.operators.countEvents()).toBe(1)
     })
 
     test('R54: does not stand in the way of the same event within the window', async () => {
@@ -317,7 +320,7 @@ function outsideWindow(underTest: StoreUnderTest): void {
 
       expect(await recordOne(store, late())).toEqual({ status: 'duplicate', eventId })
       expect(await recordOne(store, late({ body: 'other' }))).toMatchObject({ status: 'conflict' })
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready' })
+      expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'ready' })
     })
 
     test('R54: is a conflict where the delivery was signed for other content', async () => {
@@ -336,13 +339,15 @@ function outsideWindow(underTest: StoreUnderTest): void {
     test('R54: travels in one batch with others, each with its own answer', async () => {
       const { store } = await openStore(underTest)
 
-      const recorded = await store.recordEvents(
+      const recorded = await store.events.record(
         [late({ key: 'a' }), anEventDraft({ key: 'b' }), late({ key: 'b', body: 'other' })],
         { deadlineMs: DEADLINE_MS },
       )
 
       expect(recorded.map(({ status }) => status)).toEqual(['quarantined', 'accepted', 'conflict'])
-      const states = await Promise.all(recorded.map(({ eventId }) => store.findEvent(eventId)))
+      const states = await Promise.all(
+        recorded.map(({ eventId }) => store.operators.findEvent(eventId)),
+      )
       expect(states.map((event) => event?.state)).toEqual(['quarantined', 'ready', 'conflict'])
     })
 
@@ -353,7 +358,7 @@ function outsideWindow(underTest: StoreUnderTest): void {
 
       expect(await recordOne(store, late())).toEqual({ status: 'duplicate', eventId })
 
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'dead' })
+      expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'dead' })
     })
   })
 }

@@ -16,8 +16,8 @@ export function recordContract(underTest: StoreUnderTest): void {
       const recorded = await recordOne(store, anEventDraft({ key: 'evt_1' }))
 
       expect(recorded.status).toBe('accepted')
-      expect(await store.countEvents('stripe')).toBe(1)
-      expect(await store.findEvent(recorded.eventId)).toMatchObject({
+      expect(await store.operators.countEvents('stripe')).toBe(1)
+      expect(await store.operators.findEvent(recorded.eventId)).toMatchObject({
         key: 'evt_1',
         state: 'ready',
       })
@@ -32,7 +32,7 @@ export function recordContract(underTest: StoreUnderTest): void {
       expect(results.filter(({ status }) => status === 'accepted')).toHaveLength(1)
       expect(results.filter(({ status }) => status === 'duplicate')).toHaveLength(19)
       expect(new Set(results.map(({ eventId }) => eventId)).size).toBe(1)
-      expect(await store.countEvents()).toBe(1)
+      expect(await store.operators.countEvents()).toBe(1)
     })
 
     test('the same delivery at two stores at once makes one event', async () => {
@@ -44,7 +44,7 @@ export function recordContract(underTest: StoreUnderTest): void {
         const results = await Promise.all([recordOne(store, draft), recordOne(other, draft)])
         expect(results.map(({ status }) => status).sort()).toEqual(['accepted', 'duplicate'])
       }
-      expect(await store.countEvents()).toBe(10)
+      expect(await store.operators.countEvents()).toBe(10)
     })
 
     test('the same key from two sources makes two events', async () => {
@@ -54,7 +54,7 @@ export function recordContract(underTest: StoreUnderTest): void {
       const second = await recordOne(store, anEventDraft({ source: 'github', key: '1' }))
 
       expect([first.status, second.status]).toEqual(['accepted', 'accepted'])
-      expect(await store.countEvents('github')).toBe(1)
+      expect(await store.operators.countEvents('github')).toBe(1)
     })
 
     test('a batch is answered in its order, whatever becomes of each draft', async () => {
@@ -62,7 +62,7 @@ export function recordContract(underTest: StoreUnderTest): void {
       const known = await recordOne(store, anEventDraft({ key: 'known' }))
       const keys = ['z', 'known', 'a', 'm']
 
-      const recorded = await store.recordEvents(
+      const recorded = await store.events.record(
         keys.map((key) => anEventDraft({ key })),
         { deadlineMs: DEADLINE_MS },
       )
@@ -74,14 +74,16 @@ export function recordContract(underTest: StoreUnderTest): void {
         'accepted',
       ])
       expect(recorded[1]?.eventId).toBe(known.eventId)
-      const events = await Promise.all(recorded.map(({ eventId }) => store.findEvent(eventId)))
+      const events = await Promise.all(
+        recorded.map(({ eventId }) => store.operators.findEvent(eventId)),
+      )
       expect(events.map((event) => event?.key)).toEqual(keys)
     })
 
     test('an empty batch has no answers', async () => {
       const { store } = await openStore(underTest)
 
-      expect(await store.recordEvents([], { deadlineMs: DEADLINE_MS })).toEqual([])
+      expect(await store.events.record([], { deadlineMs: DEADLINE_MS })).toEqual([])
     })
 
     // The sender must not wait for as long as a handler runs to hear that we have the event.
@@ -106,7 +108,7 @@ export function recordContract(underTest: StoreUnderTest): void {
       await runOne(store, done)
 
       expect(await recordOne(store, anEventDraft())).toEqual({ status: 'duplicate', eventId })
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'done' })
+      expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'done' })
     })
 
     if (underTest.capabilities.recordsBesideGroup) {
@@ -128,7 +130,7 @@ export function recordContract(underTest: StoreUnderTest): void {
         const group = await claim(store)
         const fresh = anEventDraft({ key: 'new' })
 
-        await expect(store.recordEvents([fresh], { deadlineMs: 1 })).rejects.toMatchObject({
+        await expect(store.events.record([fresh], { deadlineMs: 1 })).rejects.toMatchObject({
           code: 'STORE_UNAVAILABLE',
         })
 
@@ -154,7 +156,7 @@ function revivals(underTest: StoreUnderTest): void {
       const again = await recordOne(store, anEventDraft({ redelivery: 'retry' }))
 
       expect(again).toEqual({ status: 'revived', eventId })
-      expect(await store.findEvent(eventId)).toMatchObject({
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
         state: 'ready',
         attempts: 0,
         outcome: undefined,
@@ -189,7 +191,7 @@ function revivals(underTest: StoreUnderTest): void {
         status: 'duplicate',
         eventId,
       })
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'dead' })
+      expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'dead' })
     })
   })
 }

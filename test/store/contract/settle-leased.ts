@@ -15,16 +15,16 @@ export function settleLeasedContract(underTest: StoreUnderTest): void {
       const leased = await leaseOne(store)
       const stale = { ...leased.lease, token: leased.lease.token + 1 }
 
-      expect(await store.settleLeased([{ lease: stale, settlement: done(leased) }])).toEqual([
+      expect(await store.steps.settle([{ lease: stale, settlement: done(leased) }])).toEqual([
         false,
       ])
-      expect(await store.settleLeased([{ lease: leased.lease, settlement: done(leased) }])).toEqual(
+      expect(await store.steps.settle([{ lease: leased.lease, settlement: done(leased) }])).toEqual(
         [true],
       )
-      expect(await store.settleLeased([{ lease: leased.lease, settlement: done(leased) }])).toEqual(
+      expect(await store.steps.settle([{ lease: leased.lease, settlement: done(leased) }])).toEqual(
         [false],
       )
-      expect(await store.findEvent(eventId)).toMatchObject({
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
         state: 'done',
         attempts: 1,
         outcome: { state: 'done', attempts: 1, result: '{"ok":true}' },
@@ -40,7 +40,7 @@ export function settleLeasedContract(underTest: StoreUnderTest): void {
       const get = (key: string): LeasedEvent => byKey.get(key)!
       const stale = get('stale')
 
-      const written = await store.settleLeased([
+      const written = await store.steps.settle([
         { lease: get('done').lease, settlement: done(get('done')) },
         { lease: get('again').lease, settlement: retryIn(60_000)(get('again')) },
         { lease: { ...stale.lease, token: 999_999 }, settlement: done(stale) },
@@ -53,7 +53,7 @@ export function settleLeasedContract(underTest: StoreUnderTest): void {
       expect(written).toEqual([true, true, false, true, true, true, true])
       const states = await Promise.all(
         [...byKey].map(async ([key, { eventId }]) => {
-          const event = await store.findEvent(eventId)
+          const event = await store.operators.findEvent(eventId)
           return [key, event?.state, event?.attempts, event?.failures.length]
         }),
       )
@@ -79,9 +79,9 @@ export function settleLeasedContract(underTest: StoreUnderTest): void {
       const { eventId } = await recordOne(store, anEventDraft())
       const leased = await leaseOne(store)
 
-      await store.nudgeEvent(eventId)
+      await store.events.nudge(eventId)
 
-      expect(await store.settleLeased([{ lease: leased.lease, settlement: done(leased) }])).toEqual(
+      expect(await store.steps.settle([{ lease: leased.lease, settlement: done(leased) }])).toEqual(
         [true],
       )
     })

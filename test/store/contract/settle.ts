@@ -26,12 +26,12 @@ export function settleContract(underTest: StoreUnderTest): void {
     test('an event on its way has no outcome', async () => {
       const { store, eventId } = await openWithEvent()
 
-      expect(await store.findOutcome(eventId)).toEqual({
+      expect(await store.events.findOutcome(eventId)).toEqual({
         outcome: undefined,
         attempts: 0,
         parked: undefined,
       })
-      expect(await store.findOutcome('00000000-0000-7000-8000-000000000000')).toBeUndefined()
+      expect(await store.events.findOutcome('00000000-0000-7000-8000-000000000000')).toBeUndefined()
     })
 
     test('done keeps the result', async () => {
@@ -39,7 +39,7 @@ export function settleContract(underTest: StoreUnderTest): void {
 
       await runOne(store, done)
 
-      const view = await store.findOutcome(eventId)
+      const view = await store.events.findOutcome(eventId)
       expect(view?.outcome).toMatchObject({
         state: 'done',
         attempts: 1,
@@ -48,7 +48,7 @@ export function settleContract(underTest: StoreUnderTest): void {
       })
       expect(view?.outcome?.settledAt).toBeInstanceOf(Date)
       expect(view?.parked).toBeUndefined()
-      expect(await store.findEvent(eventId)).toMatchObject({
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
         state: 'done',
         attempts: 1,
         nextRunAt: undefined,
@@ -61,7 +61,7 @@ export function settleContract(underTest: StoreUnderTest): void {
 
       await runOne(store, skipped)
 
-      expect(await store.findEvent(eventId)).toMatchObject({
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
         state: 'skipped',
         reason: 'not ours',
         outcome: { state: 'skipped', reason: 'not ours', result: undefined },
@@ -73,7 +73,7 @@ export function settleContract(underTest: StoreUnderTest): void {
 
       await runOne(store, dead)
 
-      expect(await store.findEvent(eventId)).toMatchObject({
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
         state: 'dead',
         reason: 'gave up',
         outcome: { state: 'dead', attempts: 1 },
@@ -88,12 +88,12 @@ export function settleContract(underTest: StoreUnderTest): void {
       await runOne(store, retryIn(0))
       await runOne(store, retryIn(3_600_000), { kind: 'again' })
 
-      expect(await store.findOutcome(eventId)).toEqual({
+      expect(await store.events.findOutcome(eventId)).toEqual({
         outcome: undefined,
         attempts: 2,
         parked: undefined,
       })
-      const event = await store.findEvent(eventId)
+      const event = await store.operators.findEvent(eventId)
       expect(event).toMatchObject({
         state: 'ready',
         attempts: 2,
@@ -107,12 +107,15 @@ export function settleContract(underTest: StoreUnderTest): void {
 
       await runOne(store, unhandled)
 
-      expect(await store.findOutcome(eventId)).toEqual({
+      expect(await store.events.findOutcome(eventId)).toEqual({
         outcome: undefined,
         attempts: 0,
         parked: 'unhandled',
       })
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'unhandled', attempts: 0 })
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
+        state: 'unhandled',
+        attempts: 0,
+      })
       expect(await nextDueInMs(store)).toBeUndefined()
     })
 
@@ -125,7 +128,9 @@ export function settleContract(underTest: StoreUnderTest): void {
       await group.settle(group.events.map((event, index) => (ends[index] ?? done)(event)))
       await group.commit()
 
-      const states = await Promise.all(group.events.map(({ eventId }) => store.findEvent(eventId)))
+      const states = await Promise.all(
+        group.events.map(({ eventId }) => store.operators.findEvent(eventId)),
+      )
       expect(states.map((event) => event?.state)).toEqual([
         'done',
         'skipped',
@@ -145,7 +150,10 @@ export function settleContract(underTest: StoreUnderTest): void {
       })
       await group.abandon()
 
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready', outcome: undefined })
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
+        state: 'ready',
+        outcome: undefined,
+      })
     })
 
     test('settling an event twice in one group is refused', async () => {
@@ -173,7 +181,10 @@ export function settleContract(underTest: StoreUnderTest): void {
       const result = await group.commit()
 
       expect(result).toMatchObject({ status: 'refused', error: expect.any(Error) })
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready', outcome: undefined })
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
+        state: 'ready',
+        outcome: undefined,
+      })
       expect(await database.query('select parent from children')).toEqual([])
     })
   })
@@ -190,9 +201,9 @@ export function settleContract(underTest: StoreUnderTest): void {
     test('a failed attempt is counted', async () => {
       const { store, eventId, event } = await openWithLost()
 
-      expect(await store.settleLost(retryIn(60_000)(event))).toBe(true)
+      expect(await store.queue.settleLost(retryIn(60_000)(event))).toBe(true)
 
-      expect(await store.findEvent(eventId)).toMatchObject({
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
         state: 'ready',
         attempts: 1,
         failures: [{ attempt: 1 }],
@@ -202,9 +213,9 @@ export function settleContract(underTest: StoreUnderTest): void {
     test('the last failed attempt makes it dead', async () => {
       const { store, eventId, event } = await openWithLost()
 
-      expect(await store.settleLost(dead(event))).toBe(true)
+      expect(await store.queue.settleLost(dead(event))).toBe(true)
 
-      expect(await store.findEvent(eventId)).toMatchObject({
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
         state: 'dead',
         failures: [{ attempt: 1 }],
       })
@@ -212,11 +223,11 @@ export function settleContract(underTest: StoreUnderTest): void {
 
     test('an attempt is counted once', async () => {
       const { store, eventId, event } = await openWithLost()
-      await store.settleLost(retryIn(0)(event))
+      await store.queue.settleLost(retryIn(0)(event))
 
-      expect(await store.settleLost(dead(event))).toBe(false)
+      expect(await store.queue.settleLost(dead(event))).toBe(false)
 
-      expect(await store.findEvent(eventId)).toMatchObject({
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
         state: 'ready',
         attempts: 1,
         failures: [{ attempt: 1 }],
@@ -227,20 +238,26 @@ export function settleContract(underTest: StoreUnderTest): void {
       const { store, eventId, event } = await openWithLost()
       await runOne(store, unhandled)
 
-      expect(await store.settleLost(retryIn(0)(event))).toBe(false)
-      expect(await store.settleLost(dead(event))).toBe(false)
+      expect(await store.queue.settleLost(retryIn(0)(event))).toBe(false)
+      expect(await store.queue.settleLost(dead(event))).toBe(false)
 
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'unhandled', failures: [] })
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
+        state: 'unhandled',
+        failures: [],
+      })
     })
 
     test('an event that was settled meanwhile is left alone', async () => {
       const { store, eventId, event } = await openWithLost()
       await runOne(store, done)
 
-      expect(await store.settleLost(retryIn(0)(event))).toBe(false)
-      expect(await store.settleLost(dead(event))).toBe(false)
+      expect(await store.queue.settleLost(retryIn(0)(event))).toBe(false)
+      expect(await store.queue.settleLost(dead(event))).toBe(false)
 
-      expect(await store.findEvent(eventId)).toMatchObject({ state: 'done', failures: [] })
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
+        state: 'done',
+        failures: [],
+      })
     })
   })
 }

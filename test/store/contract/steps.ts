@@ -41,7 +41,7 @@ export function stepsContract(underTest: StoreUnderTest): void {
       expect(await step.commit([{ text: '{"id":7}' }])).toEqual({ status: 'committed' })
 
       expect(await countEffects()).toBe(1)
-      expect(await store.listSteps(leased.eventId)).toMatchObject([
+      expect(await store.steps.list(leased.eventId)).toMatchObject([
         { handler: 'h', position: 1, kind: 'tx', name: 'write', state: 'done', result: '{"id":7}' },
       ])
     })
@@ -54,7 +54,7 @@ export function stepsContract(underTest: StoreUnderTest): void {
       await step.abandon()
 
       expect(await countEffects()).toBe(0)
-      expect(await store.listSteps(leased.eventId)).toEqual([])
+      expect(await store.steps.list(leased.eventId)).toEqual([])
       const again = await open(store, aStep(leased))
       expect(await again.commit([{ text: undefined }])).toEqual({ status: 'committed' })
     })
@@ -64,13 +64,13 @@ export function stepsContract(underTest: StoreUnderTest): void {
       const { lease } = leased
 
       expect(
-        await store.openSteps(
+        await store.steps.open(
           [aStep(leased, { lease: { ...lease, token: lease.token + 1 } })],
           LIMITS,
         ),
       ).toBeUndefined()
       await takeOver(store)
-      expect(await store.openSteps([aStep(leased)], LIMITS)).toBeUndefined()
+      expect(await store.steps.open([aStep(leased)], LIMITS)).toBeUndefined()
     })
 
     test('steps of several events share a transaction: those that ran are kept, those without a lease never', async () => {
@@ -79,7 +79,7 @@ export function stepsContract(underTest: StoreUnderTest): void {
       const other = await leaseOne(store)
       const stale = { ...leased.lease, token: 999_999 }
 
-      const shared = await store.openSteps(
+      const shared = await store.steps.open(
         [
           aStep(leased),
           aStep(leased, { position: 2, name: 'stale', lease: stale }),
@@ -96,11 +96,11 @@ export function stepsContract(underTest: StoreUnderTest): void {
         await shared.commit([{ text: '1' }, undefined, undefined, { text: undefined }]),
       ).toEqual({ status: 'committed' })
       expect(await countEffects()).toBe(1)
-      expect((await store.listSteps(leased.eventId)).map(({ name }) => name)).toEqual([
+      expect((await store.steps.list(leased.eventId)).map(({ name }) => name)).toEqual([
         'write',
         'third',
       ])
-      expect(await store.listSteps(other.eventId)).toEqual([])
+      expect(await store.steps.list(other.eventId)).toEqual([])
     })
 
     test('H15: a step cannot be kept twice', async () => {
@@ -109,14 +109,14 @@ export function stepsContract(underTest: StoreUnderTest): void {
       await first.lend().tx.query(WRITE, ['evt_1', 'first'])
       await first.commit([{ text: '1' }])
 
-      const outcome = await store
-        .openSteps([aStep(leased)], LIMITS)
+      const outcome = await store.steps
+        .open([aStep(leased)], LIMITS)
         .then(async (step) => step?.commit([{ text: '2' }]))
         .catch(() => ({ status: 'refused' }))
 
       expect(outcome?.status).toBe('refused')
       expect(await countEffects()).toBe(1)
-      expect(await store.listSteps(leased.eventId)).toMatchObject([{ result: '1' }])
+      expect(await store.steps.list(leased.eventId)).toMatchObject([{ result: '1' }])
     })
 
     test('while a step is open its event is not taken from it', async () => {
@@ -157,49 +157,49 @@ export function stepsContract(underTest: StoreUnderTest): void {
       const step = await open(store, aStep(leased, { name }))
       await step.commit([{ text: result }])
 
-      expect(await store.listSteps(leased.eventId)).toMatchObject([{ name, result }])
+      expect(await store.steps.list(leased.eventId)).toMatchObject([{ name, result }])
     })
 
     test('a call is started, then done, and its starts are counted', async () => {
       const { store, leased } = await openLeased()
 
-      const [started] = await store.writeCalls([aCall(leased)])
-      const [again] = await store.writeCalls([aCall(leased)])
+      const [started] = await store.steps.writeCalls([aCall(leased)])
+      const [again] = await store.steps.writeCalls([aCall(leased)])
       expect(started?.uncertainForMs).toBeGreaterThanOrEqual(0)
       expect(again?.uncertainForMs).toBeGreaterThanOrEqual(0)
-      expect(await store.listSteps(leased.eventId)).toMatchObject([
+      expect(await store.steps.list(leased.eventId)).toMatchObject([
         { kind: 'call', state: 'started', starts: 2, result: undefined },
       ])
-      await store.writeCalls([aCall(leased, { change: 'done', result: '"ok"' })])
+      await store.steps.writeCalls([aCall(leased, { change: 'done', result: '"ok"' })])
 
-      expect(await store.listSteps(leased.eventId)).toMatchObject([
+      expect(await store.steps.list(leased.eventId)).toMatchObject([
         { state: 'done', starts: 2, result: '"ok"' },
       ])
     })
 
     test('a call that is done stays done', async () => {
       const { store, leased } = await openLeased()
-      await store.writeCalls([aCall(leased)])
-      await store.writeCalls([aCall(leased, { change: 'done', result: '1' })])
+      await store.steps.writeCalls([aCall(leased)])
+      await store.steps.writeCalls([aCall(leased, { change: 'done', result: '1' })])
 
       for (const change of ['started', 'restarted', 'refused'] as const)
-        expect(await store.writeCalls([aCall(leased, { change })])).toEqual([undefined])
-      expect(await store.writeCalls([aCall(leased, { change: 'done', result: '2' })])).toEqual([
-        undefined,
-      ])
-      expect(await store.listSteps(leased.eventId)).toMatchObject([{ state: 'done', result: '1' }])
+        expect(await store.steps.writeCalls([aCall(leased, { change })])).toEqual([undefined])
+      expect(
+        await store.steps.writeCalls([aCall(leased, { change: 'done', result: '2' })]),
+      ).toEqual([undefined])
+      expect(await store.steps.list(leased.eventId)).toMatchObject([{ state: 'done', result: '1' }])
     })
 
     test.each(['1', undefined])(
       'a result (%j) may be written again, by one who has not heard that it was',
       async (result) => {
         const { store, leased } = await openLeased()
-        await store.writeCalls([aCall(leased)])
-        const [first] = await store.writeCalls([aCall(leased, { change: 'done', result })])
-        const [again] = await store.writeCalls([aCall(leased, { change: 'done', result })])
+        await store.steps.writeCalls([aCall(leased)])
+        const [first] = await store.steps.writeCalls([aCall(leased, { change: 'done', result })])
+        const [again] = await store.steps.writeCalls([aCall(leased, { change: 'done', result })])
 
         expect([first, again].map((each) => each !== undefined)).toEqual([true, true])
-        expect(await store.listSteps(leased.eventId)).toMatchObject([
+        expect(await store.steps.list(leased.eventId)).toMatchObject([
           { state: 'done', result, starts: 1 },
         ])
       },
@@ -211,14 +211,16 @@ export function stepsContract(underTest: StoreUnderTest): void {
       await takeOver(store)
       const leased = await leaseOne(store)
 
-      const written = await store.writeCalls([aCall(before), aCall(leased)])
+      const written = await store.steps.writeCalls([aCall(before), aCall(leased)])
       const place = { position: 2 }
-      const opened = await store.openSteps([aStep(before, place), aStep(leased, place)], LIMITS)
+      const opened = await store.steps.open([aStep(before, place), aStep(leased, place)], LIMITS)
 
       expect(written.map((each) => each !== undefined)).toEqual([false, true])
       expect(opened?.held).toEqual([false, true])
       await opened?.abandon()
-      expect(await store.listSteps(leased.eventId)).toMatchObject([{ state: 'started', starts: 1 }])
+      expect(await store.steps.list(leased.eventId)).toMatchObject([
+        { state: 'started', starts: 1 },
+      ])
     })
 
     test('how long a call is uncertain counts from its first start, and from anew once it is known not to have happened', async () => {
@@ -231,7 +233,7 @@ export function stepsContract(underTest: StoreUnderTest): void {
           )
       }
       const uncertain = async (change: CallEntry['change']) =>
-        (await store.writeCalls([aCall(leased, { change })]))[0]?.uncertainForMs ?? Number.NaN
+        (await store.steps.writeCalls([aCall(leased, { change })]))[0]?.uncertainForMs ?? Number.NaN
       await uncertain('started')
       await age()
 
@@ -246,50 +248,54 @@ export function stepsContract(underTest: StoreUnderTest): void {
       const { store, leased } = await openLeased()
       const stale = { ...leased.lease, token: leased.lease.token + 1 }
 
-      const written = await store.writeCalls([
+      const written = await store.steps.writeCalls([
         aCall(leased, { position: 1 }),
         aCall(leased, { position: 2, name: 'other', lease: stale }),
         aCall(leased, { position: 3, name: 'third' }),
       ])
 
       expect(written.map((each) => each !== undefined)).toEqual([true, false, true])
-      expect((await store.listSteps(leased.eventId)).map(({ position }) => position)).toEqual([
+      expect((await store.steps.list(leased.eventId)).map(({ position }) => position)).toEqual([
         1, 3,
       ])
       await takeOver(store)
-      expect(await store.writeCalls([aCall(leased, { change: 'done' })])).toEqual([undefined])
+      expect(await store.steps.writeCalls([aCall(leased, { change: 'done' })])).toEqual([undefined])
     })
 
     test('the next lease says that there are steps', async () => {
       const { store, leased } = await openLeased()
       expect(leased.hasSteps).toBe(false)
-      await store.writeCalls([aCall(leased)])
-      await store.settleLeased([{ lease: leased.lease, settlement: { state: 'released' } }])
+      await store.steps.writeCalls([aCall(leased)])
+      await store.steps.settle([{ lease: leased.lease, settlement: { state: 'released' } }])
 
       expect((await leaseOne(store)).hasSteps).toBe(true)
     })
 
     test('an operator resolves a call of unknown outcome, and no other', async () => {
       const { store, leased } = await openLeased()
-      await store.writeCalls([aCall(leased)])
+      await store.steps.writeCalls([aCall(leased)])
       const resolution = { eventId: leased.eventId, handler: undefined, name: 'charge' }
       const happened = { happened: true, result: '"found"' } as const
 
-      expect(await store.resolveStep({ ...resolution, decision: happened })).toBe(false)
-      await store.settleLeased([{ lease: leased.lease, settlement: { state: 'released' } }])
-      expect(await store.resolveStep({ ...resolution, name: 'x', decision: happened })).toBe(false)
-      expect(await store.resolveStep({ ...resolution, decision: happened })).toBe(true)
+      expect(await store.steps.resolve({ ...resolution, decision: happened })).toBe(false)
+      await store.steps.settle([{ lease: leased.lease, settlement: { state: 'released' } }])
+      expect(await store.steps.resolve({ ...resolution, name: 'x', decision: happened })).toBe(
+        false,
+      )
+      expect(await store.steps.resolve({ ...resolution, decision: happened })).toBe(true)
 
-      expect(await store.listSteps(leased.eventId)).toMatchObject([
+      expect(await store.steps.list(leased.eventId)).toMatchObject([
         { state: 'done', result: '"found"' },
       ])
-      expect(await store.resolveStep({ ...resolution, decision: { happened: false } })).toBe(false)
+      expect(await store.steps.resolve({ ...resolution, decision: { happened: false } })).toBe(
+        false,
+      )
     })
   })
 }
 
 async function open(store: Store<QueryTx>, request: OpenStep): Promise<StepTransaction<QueryTx>> {
-  const step = await store.openSteps([request], LIMITS)
+  const step = await store.steps.open([request], LIMITS)
   assert(step, 'the lease should hold')
   return step
 }

@@ -29,7 +29,7 @@ export function unhandledContract(underTest: StoreUnderTest): void {
         ['github', 'a'],
       ])
 
-      const listed = await store.listUnhandled(FIRST_PAGE)
+      const listed = await store.queue.listUnhandled(FIRST_PAGE)
 
       expect(listed).toHaveLength(3)
       expect(listed).toEqual(
@@ -56,7 +56,7 @@ export function unhandledContract(underTest: StoreUnderTest): void {
 
       const listed: string[] = []
       for (let after = -1; listed.length <= pairs.length;) {
-        const page = await store.listUnhandled({ limit, after })
+        const page = await store.queue.listUnhandled({ limit, after })
         expect(page.length).toBeLessThanOrEqual(limit)
         listed.push(...page.map(({ source, type }) => `${source} ${type}`))
         if (page.length < limit) break
@@ -76,13 +76,13 @@ export function unhandledContract(underTest: StoreUnderTest): void {
 
       const woken = await (
         await second()
-      ).wakeUnhandled([topicOf('stripe', 'a'), topicOf('nobody', 'a')], 10)
+      ).queue.wakeUnhandled([topicOf('stripe', 'a'), topicOf('nobody', 'a')], 10)
 
       expect(woken).toBe(1)
       const group = await claim(store, { of: [['stripe', 'a']] })
       expect(group.events).toMatchObject([{ source: 'stripe', type: 'a', attempt: 1 }])
       await group.abandon()
-      expect(await store.listUnhandled(FIRST_PAGE)).toHaveLength(2)
+      expect(await store.queue.listUnhandled(FIRST_PAGE)).toHaveLength(2)
     })
 
     test('no more are woken than asked for', async () => {
@@ -91,18 +91,18 @@ export function unhandledContract(underTest: StoreUnderTest): void {
         ['stripe', 'a'],
         ['stripe', 'b'],
       ])
-      const topics = (await store.listUnhandled(FIRST_PAGE)).map(({ topic }) => topic)
+      const topics = (await store.queue.listUnhandled(FIRST_PAGE)).map(({ topic }) => topic)
 
-      expect(await store.wakeUnhandled(topics, 2)).toBe(2)
-      expect(await store.wakeUnhandled(topics, 2)).toBe(1)
-      expect(await store.wakeUnhandled(topics, 2)).toBe(0)
+      expect(await store.queue.wakeUnhandled(topics, 2)).toBe(2)
+      expect(await store.queue.wakeUnhandled(topics, 2)).toBe(1)
+      expect(await store.queue.wakeUnhandled(topics, 2)).toBe(0)
     })
 
     test('waking nothing wakes nothing', async () => {
       const { store } = await openWithUnhandled([['stripe', 'a']])
 
-      expect(await store.wakeUnhandled([], 10)).toBe(0)
-      expect(await store.listUnhandled(FIRST_PAGE)).toHaveLength(1)
+      expect(await store.queue.wakeUnhandled([], 10)).toBe(0)
+      expect(await store.queue.listUnhandled(FIRST_PAGE)).toHaveLength(1)
     })
   })
 }

@@ -16,14 +16,14 @@ const MANY = 300
 
 async function recordMany(store: PostgresStore, name: string, count: number): Promise<void> {
   const drafts = Array.from({ length: count }, (_, n) => anEventDraft({ key: `${name}_${n}` }))
-  await store.recordEvents(drafts, { deadlineMs: 20_000 })
+  await store.events.record(drafts, { deadlineMs: 20_000 })
 }
 
 /** Claims and settles until nothing is due; the keys in the order in which they were claimed. */
 async function drain(store: PostgresStore, limit: number): Promise<string[]> {
   const keys: string[] = []
   for (;;) {
-    const group = await store.claimGroup(aClaim({ limit }))
+    const group = await store.queue.claim(aClaim({ limit }))
     if (group === undefined) return keys
     keys.push(...group.events.map(({ key }) => key))
     await group.settle(group.events.map(done))

@@ -10,7 +10,7 @@ const MIB = 1024 * 1024
 
 async function recordMany(store: PostgresStore, count: number): Promise<void> {
   const drafts = Array.from({ length: count }, (_, n) => anEventDraft({ key: `evt_${n}` }))
-  await store.recordEvents(drafts, DEADLINE)
+  await store.events.record(drafts, DEADLINE)
 }
 
 describe.skipIf(hasNoPostgres)('what a claim takes on PostgreSQL', () => {
@@ -38,7 +38,7 @@ describe.skipIf(hasNoPostgres)('what a claim takes on PostgreSQL', () => {
     const { store } = await openPostgres()
     const sizes = [9 * MIB, 9 * MIB, 1, 17 * MIB]
     for (const [n, size] of sizes.entries()) {
-      await store.recordEvents(
+      await store.events.record(
         [anEventDraft({ key: `evt_${n}`, body: new Uint8Array(size).fill(n) })],
         DEADLINE,
       )
@@ -69,11 +69,11 @@ describe.skipIf(hasNoPostgres)('what a claim takes on PostgreSQL', () => {
     expect(await nextDueInMs(store)).toBe(0)
     const slot = { workerId: 'worker-1', slot: 0 }
     const group = await claim(store, { slot, kind: 'suspect' })
-    await store.announce(slot, group.events)
+    await store.workers.announce(slot, group.events)
 
     expect(await nextDueInMs(store)).toBeUndefined()
     const other = { workerId: 'worker-2', slot: 0 }
-    expect(await store.claimGroup(aClaim({ slot: other, kind: 'suspect' }))).toBeUndefined()
+    expect(await store.queue.claim(aClaim({ slot: other, kind: 'suspect' }))).toBeUndefined()
 
     await group.settle(group.events.map(done))
     await group.commit()

@@ -1,7 +1,7 @@
 import { topicOf } from '../../../src/model/topic.ts'
 import { describe, expect, test } from 'vitest'
 import type { PostgresStore } from '../../../src/store/postgres/index.ts'
-import type { ClaimedEvent } from '../../../src/store/contract/store.ts'
+import type { ClaimedEvent } from '../../../src/store/contract/claimed-event.ts'
 import type { Settlement } from '../../../src/model/outcome.ts'
 import { aClaim, anEventDraft, DRAFTED } from '../../support/builders.ts'
 import {
@@ -23,7 +23,7 @@ const done = ({ eventId, run, attempt }: ClaimedEvent): Settlement => ({
 
 async function recordMany(store: PostgresStore, count: number): Promise<void> {
   const drafts = Array.from({ length: count }, (_, n) => anEventDraft({ key: `evt_${n}` }))
-  await store.recordEvents(drafts, DEADLINE)
+  await store.events.record(drafts, DEADLINE)
 }
 
 describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
@@ -42,7 +42,7 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
       options: settings.map((s) => `-c ${s}`).join(' '),
     })
 
-    const group = await planned.claimGroup(aClaim({ limit: 10 }))
+    const group = await planned.queue.claim(aClaim({ limit: 10 }))
 
     expect(group?.events).toHaveLength(10)
     const free = await query('select event_id from hookonce.queue for update skip locked')
@@ -84,7 +84,7 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
     const { store, pool, query } = await openPostgres()
     await query('create table effects (note text)')
     await recordMany(store, 3)
-    const group = await store.claimGroup(aClaim())
+    const group = await store.queue.claim(aClaim())
     await group!.lend().tx.query("insert into effects values ('once')")
 
     await expect(pool.lastGiven.query('commit')).rejects.toMatchObject({ code: '2D000' })
@@ -107,7 +107,7 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
   test('a ROLLBACK and BEGIN behind our back settle nothing', async () => {
     const { store, pool, query } = await openPostgres()
     await recordMany(store, 3)
-    const group = await store.claimGroup(aClaim())
+    const group = await store.queue.claim(aClaim())
     await pool.lastGiven.query('rollback')
     await pool.lastGiven.query('begin')
 
@@ -125,7 +125,7 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
   test('a ROLLBACK and BEGIN between settling and our COMMIT are noticed', async () => {
     const { store, pool, query } = await openPostgres()
     await recordMany(store, 1)
-    const group = await store.claimGroup(aClaim())
+    const group = await store.queue.claim(aClaim())
     await group!.settle(group!.events.map(done))
     await pool.lastGiven.query('rollback')
     await pool.lastGiven.query('begin')
@@ -140,7 +140,7 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
   test('a swallowed error makes the group refuse to commit', async () => {
     const { store, query } = await openPostgres()
     await recordMany(store, 1)
-    const group = await store.claimGroup(aClaim())
+    const group = await store.queue.claim(aClaim())
     await group!
       .lend()
       .tx.query('select 1 / 0')
@@ -160,7 +160,7 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
   test('a statement that runs too long can be stopped from outside', async () => {
     const { store } = await openPostgres()
     await recordMany(store, 1)
-    const group = await store.claimGroup(aClaim())
+    const group = await store.queue.claim(aClaim())
     const sleeping = group!.lend().tx.query('select pg_sleep(600)')
 
     // The cancel may arrive before the statement does, and then stops nothing.
@@ -176,7 +176,7 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
   test('a terminated backend is a lost group, and the next claim gets the event', async () => {
     const { store, pool, query } = await openPostgres()
     await recordMany(store, 1)
-    const group = await store.claimGroup(aClaim())
+    const group = await store.queue.claim(aClaim())
     const ended = new Promise((resolve) => pool.lastGiven.once('end', resolve))
     const [backend] = await query(
       "select pid from pg_stat_activity where datname = current_database() and state = 'idle in transaction'",
@@ -186,7 +186,7 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
 
     expect(group!.status()).toBe('lost')
     await group!.abandon()
-    const next = await store.claimGroup(aClaim())
+    const next = await store.queue.claim(aClaim())
     expect(next?.events).toHaveLength(1)
     await next?.abandon()
   })
@@ -194,7 +194,7 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
   test('a cursor, a callback and a non-list of values are refused', async () => {
     const { store } = await openPostgres()
     await recordMany(store, 1)
-    const group = await store.claimGroup(aClaim())
+    const group = await store.queue.claim(aClaim())
     const { tx } = group!.lend()
 
     for (const odd of [

@@ -16,19 +16,19 @@ describe.skipIf(hasNoPostgres)('a clock that is set back on PostgreSQL', () => {
     const opened = await openPostgres()
     const store = opened.store as unknown as Store<QueryTx>
     for (const key of ['a', 'b']) await recordOne(store, anEventDraft({ key }))
-    await store.keepClock({ always: true })
+    await store.events.keepClock({ always: true })
     const group = await claim(store, { limit: 10 })
     expect(group.events).toHaveLength(2)
     // As if the clock had been set back since: what was written before is an hour ahead.
     await group.lend().tx.query(EVENTS_AHEAD)
     await opened.query(TIME_AHEAD)
 
-    expect((await store.keepClock({ always: false })).wentBackMs).toBeGreaterThan(0)
+    expect((await store.events.keepClock({ always: false })).wentBackMs).toBeGreaterThan(0)
     await group.settle([])
     await group.commit()
     expect(await nextDueInMs(store)).toBeGreaterThan(0)
 
-    await store.keepClock({ always: true })
+    await store.events.keepClock({ always: true })
 
     expect(await nextDueInMs(store)).toBe(0)
   })

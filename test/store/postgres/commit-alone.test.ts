@@ -33,7 +33,7 @@ const CALLS: readonly Call[] = [
       await recordOne(store, anEventDraft())
       await makeLeasable(store)
       const request = aLeaseRequest(9)
-      return async (other) => (await other.leaseDue(request)).length === 1
+      return async (other) => (await other.steps.lease(request)).length === 1
     },
   },
   {
@@ -45,7 +45,7 @@ const CALLS: readonly Call[] = [
       const { lease } = await leaseOne(store)
       const place = { handler: 'h', position: 1, name: 'charge' }
       const entry = { ...place, lease, change: 'done', result: '1' } as const
-      return async (other) => (await other.writeCalls([entry]))[0] !== undefined
+      return async (other) => (await other.steps.writeCalls([entry]))[0] !== undefined
     },
   },
   {
@@ -56,7 +56,7 @@ const CALLS: readonly Call[] = [
       await recordOne(store, anEventDraft())
       const leased = await leaseOne(store)
       const settlement = { lease: leased.lease, settlement: done(leased) }
-      return async (other) => (await other.settleLeased([settlement]))[0] === true
+      return async (other) => (await other.steps.settle([settlement]))[0] === true
     },
   },
   {
@@ -75,7 +75,7 @@ const CALLS: readonly Call[] = [
     prepare: async (store) => {
       await enqueue(store, {})
       const message = await claimOne(store)
-      return async (other) => (await other.settleMessages([sent(message)])).size === 1
+      return async (other) => (await other.messages.settle([sent(message)])).size === 1
     },
   },
 ]
@@ -183,11 +183,11 @@ describe.skipIf(hasNoPostgres)('a store whose pool lends a client inside a trans
     const client = await pool.connect()
     await client.query('begin isolation level repeatable read; select 1')
     const place = { handler: 'h', position: 1, name: 'charge', result: undefined }
-    await store.writeCalls([{ ...place, lease, change: 'started' }])
+    await store.steps.writeCalls([{ ...place, lease, change: 'started' }])
     client.release()
 
-    await expect(behind.listSteps(eventId)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-    expect(await behind.listSteps(eventId)).toHaveLength(1)
+    await expect(behind.steps.list(eventId)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(await behind.steps.list(eventId)).toHaveLength(1)
     await behind.close()
   })
 
@@ -204,7 +204,7 @@ describe.skipIf(hasNoPostgres)('a store whose pool lends a client inside a trans
     client.release()
     const step = { lease: leased.lease, handler: 'h', position: 1, name: 'write' }
     const open = () =>
-      behind.openSteps([{ ...step, kind: 'tx' }], { idleTimeoutMs: 60_000, lockTimeoutMs: 0 })
+      behind.steps.open([{ ...step, kind: 'tx' }], { idleTimeoutMs: 60_000, lockTimeoutMs: 0 })
 
     await expect(open()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     const opened = await open()

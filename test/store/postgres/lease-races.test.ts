@@ -32,9 +32,9 @@ async function openRace() {
   const opened = await openPostgres()
   const { config, query } = opened
   const store = opened.store as unknown as Store<QueryTx>
-  const recorded = await store.recordEvents([anEventDraft()], { deadlineMs: 20_000 })
+  const recorded = await store.events.record([anEventDraft()], { deadlineMs: 20_000 })
   const leased = await leaseOne(store)
-  const stopped = await store.listHearts()
+  const stopped = await store.workers.listHearts()
   const sweeper = await openStoreOn({ ...config, options: '-c test.pauses=on' })
   await query(PAUSE)
   const holder = new pg.Client(config)
@@ -42,7 +42,7 @@ async function openRace() {
   onTestFinished(() => holder.end())
   await holder.query('begin; select pg_advisory_xact_lock(42)')
 
-  const sweeping = sweeper.sweepWorkers({ stopped, crashesMax: 3 })
+  const sweeping = sweeper.workers.sweep({ stopped, crashesMax: 3 })
   await expect.poll(() => query(WAITING)).toHaveLength(1)
   return {
     store,
@@ -59,25 +59,28 @@ describe.skipIf(hasNoPostgres)('a sweep that is late on PostgreSQL', () => {
   test('C06: takes nothing that was done meanwhile', async () => {
     const { store, leased, eventId, goOn } = await openRace()
 
-    expect(await store.settleLeased([{ lease: leased.lease, settlement: done(leased) }])).toEqual([
+    expect(await store.steps.settle([{ lease: leased.lease, settlement: done(leased) }])).toEqual([
       true,
     ])
 
     expect(await goOn()).toEqual([])
-    expect(await store.findEvent(eventId)).toMatchObject({ state: 'done', failures: [] })
+    expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'done', failures: [] })
   })
 
   test('C07: leaves a lease alone that was given up and taken anew by somebody who lives', async () => {
     const { store, leased, eventId, goOn } = await openRace()
-    await store.settleLeased([{ lease: leased.lease, settlement: { state: 'released' } }])
-    await store.beatWorker({ workerId: 'alive', slots: 1, handles: [] })
-    const [again] = await store.leaseDue({
+    await store.steps.settle([{ lease: leased.lease, settlement: { state: 'released' } }])
+    await store.workers.beat({ workerId: 'alive', slots: 1, handles: [] })
+    const [again] = await store.steps.lease({
       ...{ ...aLeaseRequest(1), workerId: 'alive' },
     })
 
     expect(await goOn()).toEqual([])
-    expect(await store.findEvent(eventId)).toMatchObject({ state: 'running', failures: [] })
-    expect(await store.settleLeased([{ lease: again!.lease, settlement: done(again!) }])).toEqual([
+    expect(await store.operators.findEvent(eventId)).toMatchObject({
+      state: 'running',
+      failures: [],
+    })
+    expect(await store.steps.settle([{ lease: again!.lease, settlement: done(again!) }])).toEqual([
       true,
     ])
   })

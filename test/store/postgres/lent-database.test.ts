@@ -34,7 +34,7 @@ describe.skipIf(findBinaries('embedded') === undefined)('a database that is lent
     const pool = newPool(second.config)
     const store = postgresStore({ pool, migrate: 'check' })
     await store.open()
-    expect(await store.countEvents()).toBe(0)
+    expect(await store.operators.countEvents()).toBe(0)
     await store.close()
     await second.giveBack()
     return { isSame: first.config.database === second.config.database, pool }
@@ -45,7 +45,7 @@ describe.skipIf(findBinaries('embedded') === undefined)('a database that is lent
       const pool = new pg.Pool(config)
       const store = postgresStore({ pool })
       await store.open()
-      await store.recordEvents([anEventDraft()], { deadlineMs: 20_000 })
+      await store.events.record([anEventDraft()], { deadlineMs: 20_000 })
       await store.close()
       await pool.query(`select nextval('hookonce.lease_tokens')`)
       await pool.end()

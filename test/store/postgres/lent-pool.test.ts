@@ -96,7 +96,7 @@ describe.skipIf(hasNoPostgres)('a pool that is lent to a store', () => {
     const store = await openOn(pool)
     const taken = await pool.connect()
 
-    await expect(store.recordEvents([anEventDraft()], { deadlineMs: 50 })).rejects.toMatchObject({
+    await expect(store.events.record([anEventDraft()], { deadlineMs: 50 })).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
     })
     taken.release()

@@ -105,6 +105,6 @@ describe.skipIf(hasNoPostgres)('settings in a lent transaction', () => {
 
 async function claimSome(store: PostgresStore, count: number) {
   const drafts = Array.from({ length: count }, (_, n) => anEventDraft({ key: `evt_${n}` }))
-  await store.recordEvents(drafts, { deadlineMs: 20_000 })
+  await store.events.record(drafts, { deadlineMs: 20_000 })
   return claim(store)
 }

@@ -45,9 +45,9 @@ async function openBehindSent() {
   })
   await query(WRITE_MANY)
   for (let left = MESSAGES; left > 0;) {
-    const claimed = await store.claimMessages({ wanted: WANTED, leaseMs: 60_000 })
+    const claimed = await store.messages.claim({ wanted: WANTED, leaseMs: 60_000 })
     left -= claimed.length
-    await store.settleMessages(
+    await store.messages.settle(
       claimed.map(({ id, token }) => ({ id, token, state: 'sent', response: undefined })),
     )
   }
@@ -66,8 +66,8 @@ describe.skipIf(hasNoPostgres)(
       const before = await countRead()
 
       for (let i = 0; i < 20; i += 1) {
-        expect(await store.claimMessages({ wanted: WANTED, leaseMs: 60_000 })).toEqual([])
-        await store.nextMessageDueInMs(['sink'], 1_000)
+        expect(await store.messages.claim({ wanted: WANTED, leaseMs: 60_000 })).toEqual([])
+        await store.messages.nextDueInMs(['sink'], 1_000)
       }
 
       // At most the last hundred at each of the forty looks; without a mark all of them.
@@ -78,12 +78,12 @@ describe.skipIf(hasNoPostgres)(
       const { store, query } = await openBehindSent()
       await query(WRITE_LATE)
 
-      expect(await store.claimMessages({ wanted: WANTED, leaseMs: 60_000 })).toEqual([])
-      const backInMs = await store.nextMessageDueInMs(['sink'], 1_000)
+      expect(await store.messages.claim({ wanted: WANTED, leaseMs: 60_000 })).toEqual([])
+      const backInMs = await store.messages.nextDueInMs(['sink'], 1_000)
       expect(backInMs).toBeLessThanOrEqual(1_000)
       vi.advanceTimersByTime(backInMs as number)
 
-      expect(await store.claimMessages({ wanted: WANTED, leaseMs: 60_000 })).toMatchObject([
+      expect(await store.messages.claim({ wanted: WANTED, leaseMs: 60_000 })).toMatchObject([
         { key: 'late' },
       ])
     })
@@ -92,9 +92,9 @@ describe.skipIf(hasNoPostgres)(
       const { store } = await openBehindSent()
       vi.advanceTimersByTime(1_000)
 
-      expect(await store.claimMessages({ wanted: WANTED, leaseMs: 60_000 })).toEqual([])
+      expect(await store.messages.claim({ wanted: WANTED, leaseMs: 60_000 })).toEqual([])
 
-      expect(await store.nextMessageDueInMs(['sink'], 1_000)).toBeUndefined()
+      expect(await store.messages.nextDueInMs(['sink'], 1_000)).toBeUndefined()
     })
   },
 )

@@ -72,8 +72,8 @@ describe.skipIf(hasNoPostgres)('the migration to version 4', () => {
 
     const store = await openStoreOn({ ...config, max: 8 })
     const later = BODIES.map((body, n) => anEventDraft({ key: `evt_${n + 4}`, body }))
-    await store.recordEvents(later, { deadlineMs: 20_000 })
-    const known = await store.recordEvents([anEventDraft({ key: 'evt_0', body: BODIES[0]! })], {
+    await store.events.record(later, { deadlineMs: 20_000 })
+    const known = await store.events.record([anEventDraft({ key: 'evt_0', body: BODIES[0]! })], {
       deadlineMs: 20_000,
     })
 
@@ -103,10 +103,10 @@ describe.skipIf(hasNoPostgres)('the migration to version 4', () => {
 
     const store = await openStoreOn({ ...config, max: 8 })
     const id = await runOne(store, dead)
-    expect(await store.retryEvent(id)).toBe(true)
+    expect(await store.operators.retryEvent(id)).toBe(true)
     await runOne(store, done)
 
-    expect(await store.findEvent(id)).toMatchObject({ state: 'done' })
+    expect(await store.operators.findEvent(id)).toMatchObject({ state: 'done' })
     const functions = await pool.query(
       `select 1 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
         where n.nspname = 'hookonce' and p.proname = 'record_new'`,
@@ -127,7 +127,7 @@ describe.skipIf(hasNoPostgres)('a database whose encoding cannot hold every text
       const store = await openStoreOn({ ...utf8, database, max: 8 })
       const bodies = ['{"é":1}', '{"🪝":"€"}'].map((text) => Buffer.from(text))
       const drafts = bodies.map((body, n) => anEventDraft({ key: `evt_${n}`, body }))
-      await store.recordEvents(drafts, { deadlineMs: 20_000 })
+      await store.events.record(drafts, { deadlineMs: 20_000 })
 
       const group = await claim(store)
 

@@ -78,7 +78,9 @@ describe.skipIf(hasNoPostgres)('opening', () => {
     const reason = 'connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1'
 
     await expect(store.open()).rejects.toThrow(reason)
-    await expect(store.countEvents()).rejects.toThrow(`Cannot connect to PostgreSQL: ${reason}`)
+    await expect(store.operators.countEvents()).rejects.toThrow(
+      `Cannot connect to PostgreSQL: ${reason}`,
+    )
   })
 
   test.skipIf(hasNoBinaries)(
@@ -126,7 +128,7 @@ describe.skipIf(hasNoPostgres)('opening', () => {
     const store = postgresStore({ pool, schema: 'hooks', migrate: 'check' })
     await store.open()
 
-    expect(await store.countEvents()).toBe(0)
+    expect(await store.operators.countEvents()).toBe(0)
     await store.close()
   })
 
@@ -149,7 +151,7 @@ describe.skipIf(hasNoPostgres)('opening', () => {
     await store.open()
     await store.maintain()
 
-    expect(await store.beat(undefined)).toMatchObject({ died: [] })
+    expect(await store.events.beat(undefined)).toMatchObject({ died: [] })
     expect(await query('select to_regclass($1) as made', [week?.['name']])).toEqual([
       { made: null },
     ])
@@ -170,10 +172,10 @@ describe.skipIf(hasNoPostgres)('opening', () => {
     const leased = await leaseOne(store)
     const message = await claimOne(store)
 
-    expect(await store.settleLeased([{ lease: leased.lease, settlement: done(leased) }])).toEqual([
+    expect(await store.steps.settle([{ lease: leased.lease, settlement: done(leased) }])).toEqual([
       true,
     ])
-    expect(await store.settleMessages([sent(message)])).toEqual(new Set([message.token]))
+    expect(await store.messages.settle([sent(message)])).toEqual(new Set([message.token]))
     await store.close()
   })
 })

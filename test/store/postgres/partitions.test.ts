@@ -11,7 +11,7 @@ describe.skipIf(hasNoPostgres)('partitions', () => {
   test('an event of this week is in the partition of this week', async () => {
     const { store, query } = await openPostgres()
 
-    await store.recordEvents([anEventDraft()], { deadlineMs: 30_000 })
+    await store.events.record([anEventDraft()], { deadlineMs: 30_000 })
 
     expect(await query('select count(*)::int as found from hookonce.events')).toEqual([
       { found: 1 },
@@ -29,7 +29,7 @@ describe.skipIf(hasNoPostgres)('partitions', () => {
     )) {
       await query(`drop table hookonce.${String(relname)}`)
     }
-    await store.recordEvents([anEventDraft()], { deadlineMs: 30_000 })
+    await store.events.record([anEventDraft()], { deadlineMs: 30_000 })
 
     await store.maintain()
 

@@ -23,16 +23,16 @@ describe.skipIf(hasNoPostgres || binary === undefined)(
       const config = await startPgBouncer(String(binary), await createPostgresDatabase())
       const first = await openStoreOn({ ...config, max: 8 })
       const second = await openStoreOn({ ...config, max: 8 })
-      const stop = await first.listen(() => undefined)
+      const stop = await first.queue.listen(() => undefined)
 
       const drafts = Array.from({ length: 20 }, (_, n) => anEventDraft({ key: `evt_${n}` }))
       const answers = await Promise.all(
-        [first, second].map((store) => store.recordEvents(drafts, { deadlineMs: 20_000 })),
+        [first, second].map((store) => store.events.record(drafts, { deadlineMs: 20_000 })),
       )
       expect(answers.flat().filter(({ status }) => status === 'accepted')).toHaveLength(20)
 
-      const group = await first.claimGroup(aClaim({ limit: 19 }))
-      await first.announce({ workerId: 'worker-1', slot: 0 }, group!.events)
+      const group = await first.queue.claim(aClaim({ limit: 19 }))
+      await first.workers.announce({ workerId: 'worker-1', slot: 0 }, group!.events)
       const { rows } = await group!.lend().tx.query('select 1 as one')
       expect(rows).toEqual([{ one: 1 }])
       await group!.settle(
@@ -46,11 +46,11 @@ describe.skipIf(hasNoPostgres || binary === undefined)(
         })),
       )
       expect(await group!.commit()).toEqual({ status: 'committed' })
-      await first.removeWorker('worker-1')
+      await first.workers.remove('worker-1')
 
-      const last = await second.claimGroup(aClaim({ slot: { workerId: 'worker-2', slot: 0 } }))
+      const last = await second.queue.claim(aClaim({ slot: { workerId: 'worker-2', slot: 0 } }))
       const [event] = last!.events
-      await second.announce({ workerId: 'worker-2', slot: 0 }, last!.events)
+      await second.workers.announce({ workerId: 'worker-2', slot: 0 }, last!.events)
       // An error outside a mark would end the claim with everything else.
       await last!.mark('handler')
       const stuck = last!.lend().tx.query('select pg_sleep(600)')
@@ -73,7 +73,7 @@ describe.skipIf(hasNoPostgres || binary === undefined)(
           workerId: 'worker-2',
         },
       ])
-      await first.notify()
+      await first.queue.notify()
       await stop()
     })
   },

@@ -70,7 +70,7 @@ test.skipIf(shared === null)(
       const delivery = sign('stripe', { type: 'invoice.paid', key }, { secret })
       statuses.push((await inbox.receive('stripe', delivery)).status)
       // What tells other processes' workers of it would come a moment later by itself.
-      await store.notify()
+      await store.queue.notify()
     }
 
     expect(statuses).toEqual([200, 200, 200, 200])

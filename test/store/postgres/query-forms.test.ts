@@ -128,7 +128,7 @@ async function openBoth(poolOptions: pg.PoolConfig = {}) {
   const store = await openStoreOn({ ...config, ...poolOptions })
   // Two, so that statements which are repeated get names of ours.
   const drafts = [anEventDraft({ key: 'evt_1' }), anEventDraft({ key: 'evt_2' })]
-  await store.recordEvents(drafts, { deadlineMs: 20_000 })
+  await store.events.record(drafts, { deadlineMs: 20_000 })
   const group = await claim(store)
   onTestFinished(() => group.abandon())
   const client = await outside.connect()

@@ -13,7 +13,7 @@ const WRONG = `
    where q.bytes <> octet_length(e.body)`
 
 async function record(store: PostgresStore, drafts: readonly EventDraftInput[]) {
-  return store.recordEvents(drafts.map(anEventDraft), { deadlineMs: 20_000 })
+  return store.events.record(drafts.map(anEventDraft), { deadlineMs: 20_000 })
 }
 
 describe.skipIf(hasNoPostgres)('the size of a body that the queue knows', () => {
@@ -54,7 +54,7 @@ describe.skipIf(hasNoPostgres)('the size of a body that the queue knows', () => 
     await record(store, bodies)
     const retried = await runOne(store, dead)
     await runOne(store, dead)
-    await store.retryEvent(retried)
+    await store.operators.retryEvent(retried)
     expect(await record(store, [bodies[1]!])).toMatchObject([{ status: 'revived' }])
     expect(await query(WRONG)).toEqual([])
 

@@ -28,12 +28,12 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
     const good = anEventDraft({ key: 'good' })
     const bad = anEventDraft({ key: 'bad', body: 'poison' })
 
-    await expect(store.recordEvents([good, bad], DEADLINE)).rejects.toMatchObject({
+    await expect(store.events.record([good, bad], DEADLINE)).rejects.toMatchObject({
       code: 'STORE_REJECTED',
     })
 
-    expect(await store.countEvents()).toBe(0)
-    expect(await store.recordEvents([good], DEADLINE)).toMatchObject([{ status: 'accepted' }])
+    expect(await store.operators.countEvents()).toBe(0)
+    expect(await store.events.record([good], DEADLINE)).toMatchObject([{ status: 'accepted' }])
   })
 
   test('a COMMIT that the database refuses is rejected', async () => {
@@ -46,11 +46,11 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
       create constraint trigger expect_parent after insert on hookonce.queue
       deferrable initially deferred for each row execute function expect_parent()`)
 
-    await expect(store.recordEvents([anEventDraft()], DEADLINE)).rejects.toMatchObject({
+    await expect(store.events.record([anEventDraft()], DEADLINE)).rejects.toMatchObject({
       code: 'STORE_REJECTED',
     })
 
-    expect(await store.countEvents()).toBe(0)
+    expect(await store.operators.countEvents()).toBe(0)
   })
 
   test('racing duplicates are told so where the database defaults to a stricter isolation', async () => {
@@ -61,7 +61,9 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
     const stores = await Promise.all([1, 2, 3].map(async () => openStoreOn(config)))
 
     const answers = await Promise.all(
-      Array.from({ length: 60 }, (_, n) => stores[n % 3]!.recordEvents([anEventDraft()], DEADLINE)),
+      Array.from({ length: 60 }, (_, n) =>
+        stores[n % 3]!.events.record([anEventDraft()], DEADLINE),
+      ),
     )
 
     expect(answers.flat().filter(({ status }) => status === 'accepted')).toHaveLength(1)
@@ -86,7 +88,7 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
     )
     const store = await openStoreOn(config)
 
-    await store.recordEvents([anEventDraft()], DEADLINE)
+    await store.events.record([anEventDraft()], DEADLINE)
 
     expect(await query('select * from seen')).toEqual([
       { commits: 'on', isolation: 'read committed' },
@@ -95,12 +97,12 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
 
   test('a batch of duplicates only writes to the log, so that its COMMIT proves what it says', async () => {
     const { store, query } = await openPostgres()
-    await store.recordEvents([anEventDraft()], DEADLINE)
+    await store.events.record([anEventDraft()], DEADLINE)
     const position = async (): Promise<unknown> =>
       (await query('select pg_current_wal_flush_lsn()::text as lsn'))[0]?.['lsn']
     const before = await position()
 
-    expect(await store.recordEvents([anEventDraft()], DEADLINE)).toMatchObject([
+    expect(await store.events.record([anEventDraft()], DEADLINE)).toMatchObject([
       { status: 'duplicate' },
     ])
 
@@ -125,13 +127,13 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
       const draft = anEventDraft({ sameBytes })
       proxy.onSent = (bytes) => (bytes.includes(sent) ? action : 'pass')
 
-      await expect(behind.recordEvents([draft], { deadlineMs: 1_500 })).rejects.toMatchObject({
+      await expect(behind.events.record([draft], { deadlineMs: 1_500 })).rejects.toMatchObject({
         code: 'COMMIT_UNKNOWN',
       })
 
       proxy.onSent = () => 'pass'
       expect(pool.idleCount).toBe(0)
-      expect(await store.recordEvents([draft], DEADLINE)).toMatchObject([{ status: next }])
+      expect(await store.events.record([draft], DEADLINE)).toMatchObject([{ status: next }])
       await behind.close()
     })
   })
@@ -145,11 +147,11 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
     await client.query('begin')
     client.release()
 
-    await expect(behind.recordEvents([anEventDraft()], DEADLINE)).rejects.toMatchObject({
+    await expect(behind.events.record([anEventDraft()], DEADLINE)).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
     })
 
-    expect(await store.recordEvents([anEventDraft()], DEADLINE)).toMatchObject([
+    expect(await store.events.record([anEventDraft()], DEADLINE)).toMatchObject([
       { status: 'accepted' },
     ])
     await behind.close()
@@ -170,7 +172,7 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
     const drafts = Array.from({ length: 400 }, (_, n) => anEventDraft({ key: `evt_${n}` }))
 
     await expect
-      .poll(async () => store.recordEvents(drafts, DEADLINE).catch(() => []))
+      .poll(async () => store.events.record(drafts, DEADLINE).catch(() => []))
       .toHaveLength(400)
   })
 
@@ -181,12 +183,12 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
     await store.open()
     const taken = await pool.connect()
 
-    await expect(store.recordEvents([anEventDraft()], { deadlineMs: 200 })).rejects.toMatchObject({
+    await expect(store.events.record([anEventDraft()], { deadlineMs: 200 })).rejects.toMatchObject({
       code: 'STORE_UNAVAILABLE',
     })
 
     taken.release()
-    expect(await store.recordEvents([anEventDraft()], DEADLINE)).toMatchObject([
+    expect(await store.events.record([anEventDraft()], DEADLINE)).toMatchObject([
       { status: 'accepted' },
     ])
     await store.close()
@@ -198,46 +200,48 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
       anEventDraft({ key: `evt_${n}`, occurredAt: new Date(ms) }),
     )
 
-    const recorded = await store.recordEvents(drafts, DEADLINE)
+    const recorded = await store.events.record(drafts, DEADLINE)
 
     expect(recorded.map(({ status }) => status)).toEqual(['accepted', 'accepted', 'accepted'])
-    expect(await store.findEvent(recorded[0]!.eventId)).toMatchObject({ occurredAt: undefined })
+    expect(await store.operators.findEvent(recorded[0]!.eventId)).toMatchObject({
+      occurredAt: undefined,
+    })
   })
 
   test('known bytes under another key queue a dead event again', async () => {
     const { store } = await openPostgres()
     const draft = (key: string) => anEventDraft({ key, sameBytes: 'duplicate' })
-    const [first] = await store.recordEvents([draft('one')], DEADLINE)
+    const [first] = await store.events.record([draft('one')], DEADLINE)
     const { eventId } = first!
-    const group = await store.claimGroup(aClaim())
+    const group = await store.queue.claim(aClaim())
     await group!.settle(group!.events.map(dead))
     await group!.commit()
 
-    expect(await store.recordEvents([{ ...draft('two'), redelivery: 'count' }], DEADLINE)).toEqual([
-      { status: 'duplicate', eventId },
-    ])
-    expect(await store.recordEvents([draft('three')], DEADLINE)).toEqual([
+    expect(await store.events.record([{ ...draft('two'), redelivery: 'count' }], DEADLINE)).toEqual(
+      [{ status: 'duplicate', eventId }],
+    )
+    expect(await store.events.record([draft('three')], DEADLINE)).toEqual([
       { status: 'revived', eventId },
     ])
 
-    expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready', attempts: 0 })
+    expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'ready', attempts: 0 })
   })
 
   test('a beat tells of a death that was settled a minute before it could be seen', async () => {
     const { store, query } = await openPostgres()
-    const [first] = await store.recordEvents([anEventDraft()], DEADLINE)
-    const group = await store.claimGroup(aClaim())
+    const [first] = await store.events.record([anEventDraft()], DEADLINE)
+    const group = await store.queue.claim(aClaim())
     await group!.settle(group!.events.map(dead))
     await group!.commit()
-    const { now } = await store.beat(undefined)
+    const { now } = await store.events.beat(undefined)
     const settledAgo = async (seconds: number): Promise<void> => {
       const settledAt = new Date(now.getTime() - seconds * 1_000)
       await query('update hookonce.outcomes set settled_at = $1', [settledAt])
     }
 
     await settledAgo(55)
-    expect((await store.beat(now)).died).toEqual([first!.eventId])
+    expect((await store.events.beat(now)).died).toEqual([first!.eventId])
     await settledAgo(65)
-    expect((await store.beat(now)).died).toEqual([])
+    expect((await store.events.beat(now)).died).toEqual([])
   })
 })

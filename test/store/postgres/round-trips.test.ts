@@ -39,7 +39,7 @@ describe.skipIf(hasNoPostgres)('round trips to PostgreSQL', () => {
     const opened = await prepare()
     const runTen = async (name: string): Promise<void> => {
       const drafts = Array.from({ length: 10 }, (_, n) => anEventDraft({ key: `${name} ${n}` }))
-      await opened.store.recordEvents(drafts, { deadlineMs: 20_000 })
+      await opened.store.events.record(drafts, { deadlineMs: 20_000 })
       opened.count.reset()
       const group = await claim(opened.store, { limit: 10 })
       expect(group.events).toHaveLength(10)
@@ -67,7 +67,7 @@ describe.skipIf(hasNoPostgres)('round trips to PostgreSQL', () => {
       opened.count.reset()
       const step = { lease, handler: 'h', kind: 'tx', position, name: 'write' } as const
       const limits = { idleTimeoutMs: 60_000, lockTimeoutMs: 0 }
-      const transaction = await store.openSteps([step], limits)
+      const transaction = await store.steps.open([step], limits)
       assert(transaction)
       await transaction.lend().tx.query(WRITE, ['step'])
       expect(await transaction.commit([{ text: '1' }])).toEqual({ status: 'committed' })

@@ -115,7 +115,7 @@ describe.skipIf(hasNoPostgres)('a savepoint in a transaction that events share',
   test('does not let a handler catch an error about a statement that we prepared', async () => {
     const store = await openStoreOn({ ...(await createPostgresDatabase()), max: 8 })
     const drafts = [anEventDraft({ key: 'evt_1' }), anEventDraft({ key: 'evt_2' })]
-    await store.recordEvents(drafts, { deadlineMs: 20_000 })
+    await store.events.record(drafts, { deadlineMs: 20_000 })
     const group = await claim(store)
     onTestFinished(() => group.abandon())
     const lent = group.lend()

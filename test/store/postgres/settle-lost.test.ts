@@ -13,12 +13,12 @@ describe.skipIf(hasNoPostgres)('settling what was lost on PostgreSQL', () => {
     const { eventId } = await recordOne(store, anEventDraft())
     const group = await claim(store)
 
-    const isWritten = store.settleLost(retryIn(60_000)(group.events[0]!))
+    const isWritten = store.queue.settleLost(retryIn(60_000)(group.events[0]!))
     await expect.poll(() => query(WAITING), { interval: 20 }).toHaveLength(1)
     await group.abandon()
 
     expect(await isWritten).toBe(true)
-    expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready', attempts: 1 })
+    expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'ready', attempts: 1 })
   })
 
   test('an event that somebody goes on holding is left to them, and that is said', async () => {
@@ -26,11 +26,11 @@ describe.skipIf(hasNoPostgres)('settling what was lost on PostgreSQL', () => {
     const { eventId } = await recordOne(store, anEventDraft())
     const group = await claim(store)
 
-    expect(await store.settleLost(dead(group.events[0]!))).toBe(false)
+    expect(await store.queue.settleLost(dead(group.events[0]!))).toBe(false)
 
     await group.abandon()
-    expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready', failures: [] })
-    expect(await store.settleLost(dead(group.events[0]!))).toBe(true)
-    expect(await store.settleLost(dead(group.events[0]!))).toBe(false)
+    expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'ready', failures: [] })
+    expect(await store.queue.settleLost(dead(group.events[0]!))).toBe(true)
+    expect(await store.queue.settleLost(dead(group.events[0]!))).toBe(false)
   })
 })

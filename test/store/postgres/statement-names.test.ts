@@ -19,8 +19,8 @@ async function countNamesIn(
 ): Promise<unknown> {
   const opened = await openStoreOn({ ...config, max: 8 })
   const drafts = Array.from({ length: 2 }, (_, n) => anEventDraft({ key: `evt_${n}` }))
-  await opened.recordEvents(drafts, { deadlineMs: 20_000 })
-  const group = await opened.claimGroup(aClaim())
+  await opened.events.record(drafts, { deadlineMs: 20_000 })
+  const group = await opened.queue.claim(aClaim())
   const { tx } = group!.lend()
   for (let i = 0; i < 10; i += 1) await tx.query(said, [i])
   const { rows } = await tx.query<{ names: number }>(COUNT_NAMES)

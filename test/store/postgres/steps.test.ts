@@ -26,9 +26,9 @@ describe.skipIf(hasNoPostgres)('the token of a lease on PostgreSQL', () => {
   async function leaseTwo(): Promise<{ store: Store<QueryTx>; a: LeasedEvent; b: LeasedEvent }> {
     const opened = await openPostgres()
     const store = opened.store as unknown as Store<QueryTx>
-    await store.recordEvents([anEventDraft({ key: 'a' })], { deadlineMs: 20_000 })
+    await store.events.record([anEventDraft({ key: 'a' })], { deadlineMs: 20_000 })
     const a = await leaseOne(store)
-    await store.recordEvents([anEventDraft({ key: 'b' })], { deadlineMs: 20_000 })
+    await store.events.record([anEventDraft({ key: 'b' })], { deadlineMs: 20_000 })
     const b = await leaseOne(store)
     return { store, a, b }
   }
@@ -37,7 +37,7 @@ describe.skipIf(hasNoPostgres)('the token of a lease on PostgreSQL', () => {
     const { store, a, b } = await leaseTwo()
     const place = { handler: 'h', kind: 'tx', position: 1, name: 'write' } as const
 
-    const opened = await store.openSteps(
+    const opened = await store.steps.open(
       [
         { ...place, lease: { ...a.lease, token: b.lease.token } },
         { ...place, lease: b.lease },
@@ -62,7 +62,7 @@ describe.skipIf(hasNoPostgres)('the token of a lease on PostgreSQL', () => {
       result: undefined,
     } as const
 
-    const written = await store.writeCalls([
+    const written = await store.steps.writeCalls([
       { ...call, lease: { ...a.lease, token: b.lease.token } },
       { ...call, lease: b.lease },
       { ...call, position: 2, lease: a.lease },
@@ -74,14 +74,14 @@ describe.skipIf(hasNoPostgres)('the token of a lease on PostgreSQL', () => {
   test('settles no other event', async () => {
     const { store, a, b } = await leaseTwo()
 
-    const settled = await store.settleLeased([
+    const settled = await store.steps.settle([
       { lease: { ...a.lease, token: b.lease.token }, settlement: done(a) },
       { lease: b.lease, settlement: done(b) },
       { lease: { ...a.lease, token: a.lease.token }, settlement: { state: 'released' } },
     ])
 
     expect(settled).toEqual([false, true, true])
-    expect(await store.findEvent(a.eventId)).toMatchObject({ state: 'ready' })
+    expect(await store.operators.findEvent(a.eventId)).toMatchObject({ state: 'ready' })
   })
 })
 
@@ -106,9 +106,9 @@ describe.skipIf(hasNoPostgres)('a lease on PostgreSQL', () => {
     const gate = await newPool(config).connect()
     await gate.query('select pg_advisory_lock(4711)')
 
-    const late = slow.leaseDue(LEASE)
+    const late = slow.steps.lease(LEASE)
     await untilWaiting(query)
-    const first = await store.leaseDue(LEASE)
+    const first = await store.steps.lease(LEASE)
     await gate.query('select pg_advisory_unlock(4711)')
 
     expect(first.map(({ key }) => key)).toEqual(['b'])
@@ -122,8 +122,8 @@ describe.skipIf(hasNoPostgres)('a lease on PostgreSQL', () => {
     const { lease } = await leaseOne(store)
     const { eventId } = lease
     const place = { lease, handler: 'h', position: 1, name: 'charge', result: undefined }
-    await store.writeCalls([{ ...place, change: 'started' }])
-    await store.settleLeased([{ lease, settlement: { state: 'released' } }])
+    await store.steps.writeCalls([{ ...place, change: 'started' }])
+    await store.steps.settle([{ lease, settlement: { state: 'released' } }])
     const worker = await newPool(config).connect()
     await worker.query('begin')
     const { workerId, topics, leaseMs, aloneFrom } = LEASE
@@ -135,7 +135,7 @@ describe.skipIf(hasNoPostgres)('a lease on PostgreSQL', () => {
       aloneFrom,
     ])
 
-    const deciding = store.resolveStep({
+    const deciding = store.steps.resolve({
       ...{ eventId, handler: undefined, name: 'charge' },
       decision: { happened: true, result: '1' },
     })
@@ -143,7 +143,7 @@ describe.skipIf(hasNoPostgres)('a lease on PostgreSQL', () => {
     await worker.query('commit')
 
     expect(await deciding).toBe(false)
-    expect(await store.listSteps(eventId)).toMatchObject([{ state: 'started' }])
+    expect(await store.steps.list(eventId)).toMatchObject([{ state: 'started' }])
     worker.release()
   })
 

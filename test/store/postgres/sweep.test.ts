@@ -17,9 +17,9 @@ const SWEEP = { crashesMax: 3, me: 'sweeper' }
 describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
   test('many sweepers at once count one crash', async () => {
     const { config, store } = await openPostgres()
-    const recorded = await store.recordEvents([anEventDraft()], { deadlineMs: 20_000 })
+    const recorded = await store.events.record([anEventDraft()], { deadlineMs: 20_000 })
     const { eventId } = recorded[0]!
-    await store.announce({ workerId: 'gone', slot: 0 }, [{ eventId, attempt: 1 }])
+    await store.workers.announce({ workerId: 'gone', slot: 0 }, [{ eventId, attempt: 1 }])
     const sweepers = await Promise.all(
       Array.from({ length: 8 }, async () => openStoreOn({ ...config, max: 3 })),
     )
@@ -29,14 +29,14 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
     expect(swept.flat()).toEqual([
       { eventId, ...NAMED, attempt: 1, crashes: 1, dead: false, workerId: 'gone' },
     ])
-    expect(await store.findEvent(eventId)).toMatchObject({ crashes: 1 })
+    expect(await store.operators.findEvent(eventId)).toMatchObject({ crashes: 1 })
   })
 
   test('a frozen worker keeps what it holds until its transaction ends', async () => {
     const { store, query } = await openPostgres()
-    await store.recordEvents([anEventDraft({ key: 'held' })], { deadlineMs: 20_000 })
-    const group = await store.claimGroup(aClaim({ slot: { workerId: 'frozen', slot: 0 } }))
-    await store.announce({ workerId: 'frozen', slot: 0 }, group!.events)
+    await store.events.record([anEventDraft({ key: 'held' })], { deadlineMs: 20_000 })
+    const group = await store.queue.claim(aClaim({ slot: { workerId: 'frozen', slot: 0 } }))
+    await store.workers.announce({ workerId: 'frozen', slot: 0 }, group!.events)
 
     expect(await sweepOthers(store, SWEEP)).toEqual([])
     expect(await query('select cardinality(running) as listed from hookonce.workers')).toEqual([
@@ -51,12 +51,12 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
 
   test('the control connection comes back after it was lost', async () => {
     const { store, query } = await openPostgres()
-    await store.beatWorker({ workerId: 'worker-1', slots: 2, handles: [] })
+    await store.workers.beat({ workerId: 'worker-1', slots: 2, handles: [] })
     await query(
       'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     )
 
-    await store.beatWorker({ workerId: 'worker-1', slots: 2, handles: [] })
+    await store.workers.beat({ workerId: 'worker-1', slots: 2, handles: [] })
 
     expect(await query('select count(*)::integer as slots from hookonce.workers')).toEqual([
       { slots: 2 },
@@ -67,11 +67,11 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
     const { config, store, query } = await openPostgres()
     let heard = (): void => undefined
     const next = async (): Promise<void> => new Promise((resolve) => (heard = resolve))
-    const stop = await store.listen(() => heard())
+    const stop = await store.queue.listen(() => heard())
     const other = await openStoreOn(config)
 
     const first = next()
-    await other.notify()
+    await other.queue.notify()
     await first
 
     // Coming back counts as a wake, since nobody knows what was missed.
@@ -79,7 +79,7 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
     await query(`select pg_terminate_backend(pid) from (${LISTENING}) listening`)
     await back
     const second = next()
-    await other.notify()
+    await other.queue.notify()
     await second
 
     await stop()
@@ -101,7 +101,7 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
     let heard = (): void => undefined
     const isBack = new Promise<void>((resolve) => (heard = resolve))
 
-    const stop = await store.listen(() => heard())
+    const stop = await store.queue.listen(() => heard())
 
     expect(vi.getTimerCount()).toBe(1)
     proxy.onSent = () => 'pass'
@@ -113,22 +113,22 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
 
   test('every crash is noted and none is an attempt', async () => {
     const { store } = await openPostgres()
-    const recorded = await store.recordEvents([anEventDraft()], { deadlineMs: 20_000 })
+    const recorded = await store.events.record([anEventDraft()], { deadlineMs: 20_000 })
     const { eventId } = recorded[0]!
     const crash = async (): Promise<void> => {
-      await store.announce({ workerId: 'gone', slot: 0 }, [{ eventId, attempt: 1 }])
+      await store.workers.announce({ workerId: 'gone', slot: 0 }, [{ eventId, attempt: 1 }])
       expect(await sweepOthers(store, { ...SWEEP, crashesMax: 2 })).toHaveLength(1)
     }
 
     await crash()
-    expect(await store.findEvent(eventId)).toMatchObject({
+    expect(await store.operators.findEvent(eventId)).toMatchObject({
       state: 'ready',
       attempts: 0,
       failures: [{ reason: 'crashed' }],
     })
     await crash()
 
-    expect(await store.findEvent(eventId)).toMatchObject({
+    expect(await store.operators.findEvent(eventId)).toMatchObject({
       state: 'dead',
       reason: 'crashed',
       attempts: 0,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { topicOf } from '../../../src/model/topic.ts'
-import type { UnhandledTopic } from '../../../src/store/contract/store.ts'
+import type { UnhandledTopic } from '../../../src/store/contract/queue.ts'
 import type { PostgresStore } from '../../../src/store/postgres/index.ts'
 import { aClaim, anEventDraft } from '../../support/builders.ts'
 import { hasNoPostgres, openPostgres } from '../../support/postgres/open-postgres.ts'
@@ -12,15 +12,15 @@ describe.skipIf(hasNoPostgres)('unhandled events on PostgreSQL', () => {
     const { store } = await openPostgres()
     // Nothing that a page of an index could compress.
     const type = randomBytes(4_000).toString('base64')
-    await store.recordEvents([anEventDraft({ type })], { deadlineMs: 20_000 })
+    await store.events.record([anEventDraft({ type })], { deadlineMs: 20_000 })
 
     await parkAll(store, [type])
 
     const topic = topicOf('stripe', type)
-    const listed = await store.listUnhandled({ limit: 10, after: -1 })
+    const listed = await store.queue.listUnhandled({ limit: 10, after: -1 })
     expect(listed).toEqual([{ topic, source: 'stripe', type }])
-    expect(await store.wakeUnhandled([topic], 10)).toBe(1)
-    const group = await store.claimGroup(aClaim({ of: [['stripe', type]] }))
+    expect(await store.queue.wakeUnhandled([topic], 10)).toBe(1)
+    const group = await store.queue.claim(aClaim({ of: [['stripe', type]] }))
     expect(group?.events).toMatchObject([{ type }])
     await group?.abandon()
   })
@@ -31,12 +31,12 @@ describe.skipIf(hasNoPostgres)('unhandled events on PostgreSQL', () => {
     const drafts = types
       .flatMap((type) => [type, type])
       .map((type, n) => anEventDraft({ type, key: `evt_${n}` }))
-    await store.recordEvents(drafts, { deadlineMs: 20_000 })
+    await store.events.record(drafts, { deadlineMs: 20_000 })
     await parkAll(store, types)
 
     const listed: UnhandledTopic[] = []
     for (let page; page === undefined || page.length === 2; listed.push(...page)) {
-      page = await store.listUnhandled({ limit: 2, after: listed.at(-1)?.topic ?? -1 })
+      page = await store.queue.listUnhandled({ limit: 2, after: listed.at(-1)?.topic ?? -1 })
       expect(page.length).toBeLessThanOrEqual(2)
     }
 
@@ -44,7 +44,7 @@ describe.skipIf(hasNoPostgres)('unhandled events on PostgreSQL', () => {
       ['a', 'b', 'c', 'd', 'with\ufffdnul', 'with\u001fseparator', 'lone\ufffdhalf'].sort(),
     )
     expect(
-      await store.wakeUnhandled(
+      await store.queue.wakeUnhandled(
         listed.map(({ topic }) => topic),
         100,
       ),
@@ -54,7 +54,7 @@ describe.skipIf(hasNoPostgres)('unhandled events on PostgreSQL', () => {
 
 async function parkAll(store: PostgresStore, types: readonly string[]): Promise<void> {
   const of = types.map((type) => ['stripe', type] as const)
-  const group = await store.claimGroup(aClaim({ limit: 100, of }))
+  const group = await store.queue.claim(aClaim({ limit: 100, of }))
   await group!.settle(group!.events.map(unhandled))
   expect(await group!.commit()).toEqual({ status: 'committed' })
 }

@@ -98,7 +98,7 @@ describe.skipIf(hasNoPostgres)('handlers that write without waiting on PostgreSQ
     expect(await countSleeping(database)).toBe(0)
     expect(await countEffects()).toBe(0)
     for (let n = 0; n < 5; n += 1) {
-      const [event] = await reader.listEventsByKey('stripe', `evt_${n}`)
+      const [event] = await reader.operators.listEventsByKey('stripe', `evt_${n}`)
       expect(event).toMatchObject({ state: 'ready', attempts: 0, failures: [] })
     }
   })
@@ -126,7 +126,7 @@ describe.skipIf(hasNoPostgres)('handlers that write without waiting on PostgreSQ
     const done = untilDone(inbox, 20)
 
     const drafts = Array.from({ length: 20 }, (_, n) => anEventDraft({ key: `evt_${n + 1}` }))
-    await writer.recordEvents(drafts, { deadlineMs: 20_000 })
+    await writer.events.record(drafts, { deadlineMs: 20_000 })
     await Promise.all([released, done])
 
     expect(failed).toBe(0)
@@ -158,8 +158,8 @@ function noteLimits(limits: number[]): StoreUnderTest {
     const database = await store.create()
     const newStore: DatabaseUnderTest['newStore'] = (options) => {
       const made = database.newStore(options)
-      const claimGroup = made.claimGroup.bind(made)
-      made.claimGroup = (request) => {
+      const claimGroup = made.queue.claim.bind(made.queue)
+      made.queue.claim = (request) => {
         if (request.kind === 'fresh') limits.push(request.topics[0]?.limit ?? 0)
         return claimGroup(request)
       }

@@ -58,7 +58,7 @@ describe.skipIf(hasNoPostgres)('an event that cannot be recorded', () => {
 
     expect(health.isUp).toBe(true)
     expect(told).toEqual(['store.unavailable', 'store.available'])
-    expect(await store.countEvents('poison')).toBe(1)
+    expect(await store.operators.countEvents('poison')).toBe(1)
   })
 
   test('what the database refuses about an event is no word about the database', async () => {
@@ -81,14 +81,16 @@ async function openCheck() {
   let recording = 0
   const check = new WriteCheck({
     store: {
-      keepClock: async (options) => {
-        const kept = await store.keepClock(options)
-        looks += 1
-        return kept
-      },
-      recordEvents: (drafts, options) => {
-        recording += 1
-        return store.recordEvents(drafts, options).finally(() => (recording -= 1))
+      events: {
+        keepClock: async (options) => {
+          const kept = await store.events.keepClock(options)
+          looks += 1
+          return kept
+        },
+        record: (drafts, options) => {
+          recording += 1
+          return store.events.record(drafts, options).finally(() => (recording -= 1))
+        },
       },
     },
     health,
@@ -117,8 +119,8 @@ async function openCheck() {
   }
   const recordFails = async (draft: EventDraft) => {
     const before = looks
-    const error: unknown = await store
-      .recordEvents([draft], { deadlineMs: 20_000 })
+    const error: unknown = await store.events
+      .record([draft], { deadlineMs: 20_000 })
       .catch((caught: unknown) => caught)
     expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
     check.failed(draft, error)

@@ -24,7 +24,7 @@ const NOTE = 'insert into notes (note) values ($1)'
 async function openGroup(store: PostgresStore, pool: pg.Pool) {
   await pool.query('create table if not exists notes (id serial primary key, note text)')
   const drafts = Array.from({ length: 2 }, (_, n) => anEventDraft({ key: `evt_${n}` }))
-  await store.recordEvents(drafts, { deadlineMs: 20_000 })
+  await store.events.record(drafts, { deadlineMs: 20_000 })
   const group = await claim(store)
   return {
     group,

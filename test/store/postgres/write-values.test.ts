@@ -59,7 +59,7 @@ const VALUES: readonly (readonly [string, string, unknown])[] = [
 
 async function openGroup() {
   const opened = await openPostgres()
-  await opened.store.recordEvents([anEventDraft()], { deadlineMs: 20_000 })
+  await opened.store.events.record([anEventDraft()], { deadlineMs: 20_000 })
   await opened.query('create table kept (name text, value text)')
   const group = await claim(opened.store)
   const end = async () => {

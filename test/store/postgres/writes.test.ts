@@ -13,7 +13,7 @@ async function openGroup(events = 2) {
   const opened = await openPostgres()
   await opened.query('create table notes (id serial primary key, note text)')
   const drafts = Array.from({ length: events }, (_, n) => anEventDraft({ key: `evt_${n}` }))
-  await opened.store.recordEvents(drafts, { deadlineMs: 20_000 })
+  await opened.store.events.record(drafts, { deadlineMs: 20_000 })
   const group = await claim(opened.store)
   const lent = group.lend()
   return {

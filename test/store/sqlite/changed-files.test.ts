@@ -84,19 +84,19 @@ describe('sqlite: files that change under an open store', () => {
       await expect(refused).rejects.toMatchObject(CHANGED)
       await expect(refused).rejects.toThrow(`${file}${suffix} was`)
       await expect(refused).rejects.toThrow(suffix === '' ? /once more/ : /Restart|once more/)
-      await expect(store.countEvents()).rejects.toMatchObject(CHANGED)
+      await expect(store.operators.countEvents()).rejects.toMatchObject(CHANGED)
       await expect(record('old_0')).rejects.toMatchObject(CHANGED)
     },
   )
 
   test.each(CHANGES)('R70: a beat finds that %s', async (_what, change) => {
     const { file, store } = await openWithBackup()
-    const { now } = await store.beat(undefined)
+    const { now } = await store.events.beat(undefined)
 
     change(file)
 
-    await expect(store.beat(now)).rejects.toMatchObject(CHANGED)
-    await expect(store.findEvent('any')).rejects.toMatchObject(CHANGED)
+    await expect(store.events.beat(now)).rejects.toMatchObject(CHANGED)
+    await expect(store.operators.findEvent('any')).rejects.toMatchObject(CHANGED)
   })
 
   test.each(CHANGES)('R70: nothing is told to be done after %s', async (_what, change) => {
@@ -157,12 +157,12 @@ describe('sqlite: files that change under an open store', () => {
     const store = sqliteStore(link, { driver: DEFAULT_DRIVER })
     await store.open()
     onTestFinished(() => store.close())
-    await store.recordEvents([anEventDraft()], { deadlineMs: 10_000 })
+    await store.events.record([anEventDraft()], { deadlineMs: 10_000 })
 
     unlinkSync(`${database.file}-wal`)
 
     await expect(
-      store.recordEvents([anEventDraft({ key: 'lost' })], { deadlineMs: 10_000 }),
+      store.events.record([anEventDraft({ key: 'lost' })], { deadlineMs: 10_000 }),
     ).rejects.toMatchObject(CHANGED)
   })
 })
@@ -183,7 +183,7 @@ describe('sqlite: what may happen to the files of an open store', () => {
       expect(await record(`b_${n}`)).toMatchObject({ status: 'accepted' })
     }
 
-    expect(await store.countEvents()).toBe(46)
+    expect(await store.operators.countEvents()).toBe(46)
   })
 
   test('a new time of its last change', async () => {
@@ -200,7 +200,7 @@ describe('sqlite: what may happen to the files of an open store', () => {
 
     for (let n = 0; n < 600; n += 1) await recordOne(store, anEventDraft({ key: `evt_${n}`, body }))
 
-    expect(await store.countEvents()).toBe(600)
+    expect(await store.operators.countEvents()).toBe(600)
   })
 
   test('another process that writes to them all the time', { timeout: 120_000 }, async () => {
@@ -217,7 +217,7 @@ describe('sqlite: what may happen to the files of an open store', () => {
     expect(await recordOne(store, anEventDraft({ key: 'last' }))).toMatchObject({
       status: 'accepted',
     })
-    expect(await store.countEvents()).toBe(301)
+    expect(await store.operators.countEvents()).toBe(301)
   })
 })
 

@@ -23,16 +23,16 @@ describe('sqlite: the event loop turns', () => {
     const { store } = await openStore(underTest)
     const drafts = Array.from({ length: MANY }, (_, n) => anEventDraft({ key: `evt_${n}` }))
 
-    const turns = await countTurns(() => store.recordEvents(drafts, { deadlineMs: LIMIT_MS }))
+    const turns = await countTurns(() => store.events.record(drafts, { deadlineMs: LIMIT_MS }))
 
     expect(turns).toBeGreaterThanOrEqual(TURNS_MIN)
-    expect(await store.countEvents()).toBe(drafts.length)
+    expect(await store.operators.countEvents()).toBe(drafts.length)
   })
 
   test('while a group is settled', { timeout: LIMIT_MS }, async () => {
     const { store } = await openStore(underTest)
     const drafts = Array.from({ length: MANY }, (_, n) => anEventDraft({ key: `evt_${n}` }))
-    await store.recordEvents(drafts, { deadlineMs: LIMIT_MS })
+    await store.events.record(drafts, { deadlineMs: LIMIT_MS })
     const group = await claim(store, { limit: drafts.length })
 
     const turns = await countTurns(() => group.settle(group.events.map(done)))
@@ -51,7 +51,7 @@ describe('sqlite: the event loop turns', () => {
     const turnsOfClaim = await countTurns(async () => {
       claimed = await claimMessages(store, { limit: drafts.length, leaseMs: LIMIT_MS })
     })
-    const turnsOfSettling = await countTurns(() => store.settleMessages(claimed.map(sent)))
+    const turnsOfSettling = await countTurns(() => store.messages.settle(claimed.map(sent)))
 
     expect(claimed).toHaveLength(drafts.length)
     expect(Math.min(turnsOfClaim, turnsOfSettling)).toBeGreaterThanOrEqual(TURNS_MIN)

@@ -78,7 +78,7 @@ describe('sqlite: a disk that does not take what is written', () => {
       })
       await store.open()
       const record = (key: string) =>
-        store.recordEvents([anEventDraft({ key, body: 'x'.repeat(50_000) })], {
+        store.events.record([anEventDraft({ key, body: 'x'.repeat(50_000) })], {
           deadlineMs: LIMIT_MS,
         })
       const ballast = join(folder, 'ballast')
@@ -98,7 +98,7 @@ describe('sqlite: a disk that does not take what is written', () => {
         cause: { message: 'database or disk is full' },
       })
       expect(['STORE_UNAVAILABLE', 'COMMIT_UNKNOWN']).toContain((refused as { code: string }).code)
-      expect(await store.countEvents()).toBeGreaterThanOrEqual(acknowledged)
+      expect(await store.operators.countEvents()).toBeGreaterThanOrEqual(acknowledged)
       rmSync(ballast)
       expect(await record('later')).toMatchObject([{ status: 'accepted' }])
     },

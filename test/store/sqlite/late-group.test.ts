@@ -1,7 +1,8 @@
 /** Groups that have no transaction until they need one: what holds their events meanwhile, and what ends that. */
 
 import { describe, expect, test } from 'vitest'
-import type { ClaimedEvent, Group } from '../../../src/store/contract/store.ts'
+import type { ClaimedEvent } from '../../../src/store/contract/claimed-event.ts'
+import type { Group } from '../../../src/store/contract/group.ts'
 import { aClaim, anEventDraft } from '../../support/builders.ts'
 import type { ClaimInput } from '../../support/builders.ts'
 import { DEFAULT_DRIVER, sqliteUnderTest } from '../../support/sqlite-under-test.ts'
@@ -54,13 +55,13 @@ describe('sqlite: a group that opens late', () => {
     expect(await recordOne(store, anEventDraft({ key: 'c' }))).toMatchObject({ status: 'accepted' })
     expect(await recordOne(other, anEventDraft({ key: 'd' }))).toMatchObject({ status: 'accepted' })
     expect(await runOne(store, done, { slot: OTHER_SLOT })).not.toBe(late.events[0]?.eventId)
-    expect(store.isHeld?.()).toBe(false)
+    expect(store.events.isHeld?.()).toBe(false)
 
     await tx.query(WRITE, ['a', 'written'])
-    expect(store.isHeld?.()).toBe(true)
+    expect(store.events.isHeld?.()).toBe(true)
     expect(late.status()).toBe('open')
     expect(await end(late)).toBe('committed')
-    expect(store.isHeld?.()).toBe(false)
+    expect(store.events.isHeld?.()).toBe(false)
     expect(await countEffects('a')).toBe(1)
   })
 
@@ -68,10 +69,12 @@ describe('sqlite: a group that opens late', () => {
     const { second, store, late } = await openLate('a')
     const other = await second()
 
-    expect(await store.claimGroup(aClaim({ slot: OTHER_SLOT }))).toBeUndefined()
-    expect(await other.claimGroup(aClaim({ slot: OTHER_WORKER }))).toBeUndefined()
+    expect(await store.queue.claim(aClaim({ slot: OTHER_SLOT }))).toBeUndefined()
+    expect(await other.queue.claim(aClaim({ slot: OTHER_WORKER }))).toBeUndefined()
     expect(await nextDueInMs(other)).toBeUndefined()
-    expect(await other.findEvent(late.events[0]?.eventId ?? '')).toMatchObject({ state: 'running' })
+    expect(await other.operators.findEvent(late.events[0]?.eventId ?? '')).toMatchObject({
+      state: 'running',
+    })
 
     await late.abandon()
   })
@@ -223,7 +226,7 @@ describe('sqlite: a group that opens late', () => {
 
   test('steps are leased from it', async () => {
     const { store, late } = await openLate('a')
-    await store.beatWorker({ workerId: SLOT.workerId, slots: 1, handles: [] })
+    await store.workers.beat({ workerId: SLOT.workerId, slots: 1, handles: [] })
 
     const leased = await late.lease({ workerId: SLOT.workerId, limit: 1, leaseMs: 60_000 })
 
@@ -255,7 +258,7 @@ describe('sqlite: an event that is taken while its handler runs without the lock
     const [event] = late.events as [ClaimedEvent]
     expect(await sweepOthers(other, { me: OTHER_WORKER.workerId })).toHaveLength(1)
     await runOne(other, dead, { slot: OTHER_WORKER, kind: 'suspect' })
-    expect(await other.retryEvent(event.eventId)).toBe(true)
+    expect(await other.operators.retryEvent(event.eventId)).toBe(true)
     const again = await claim(other, { ...LATE, slot: OTHER_WORKER })
 
     // The queue has it as it was: the first of the two to commit has run it.
@@ -267,12 +270,12 @@ describe('sqlite: an event that is taken while its handler runs without the lock
     })
     await again.abandon()
     expect(await countEffects('a')).toBe(1)
-    expect(await store.findEvent(event.eventId)).toMatchObject({ state: 'done' })
+    expect(await store.operators.findEvent(event.eventId)).toMatchObject({ state: 'done' })
   })
 
   test('H24: forgetting the keys of one takes it from no worker', async () => {
     const { late, tx, store, countEffects } = await openLate('a')
-    expect(await store.forgetEvent(late.events[0]?.eventId ?? '')).toBe(true)
+    expect(await store.operators.forgetEvent(late.events[0]?.eventId ?? '')).toBe(true)
 
     await tx.query(WRITE, ['a', 'one'])
 
@@ -293,7 +296,7 @@ describe('sqlite: an event that is taken while its handler runs without the lock
 
     expect([...taken]).toEqual([second.eventId])
     expect(await late.commit()).toEqual({ status: 'committed' })
-    const states = [first, second, third].map(({ eventId }) => store.findEvent(eventId))
+    const states = [first, second, third].map(({ eventId }) => store.operators.findEvent(eventId))
     expect(await Promise.all(states)).toMatchObject([
       { state: 'done' },
       { state: 'paused' },
@@ -308,10 +311,13 @@ describe('sqlite: an event that is taken while its handler runs without the lock
     const other = await second()
     const again = await claim(other, { ...LATE, slot: OTHER_WORKER })
 
-    expect(await store.settleLost(retryIn(0)(event))).toBe(false)
+    expect(await store.queue.settleLost(retryIn(0)(event))).toBe(false)
 
     expect(await end(again)).toBe('committed')
-    expect(await store.findEvent(event.eventId)).toMatchObject({ state: 'done', failures: [] })
+    expect(await store.operators.findEvent(event.eventId)).toMatchObject({
+      state: 'done',
+      failures: [],
+    })
   })
 })
 
@@ -319,11 +325,11 @@ describe('sqlite: the crash of a worker whose handler runs without the lock', ()
   test('is not counted on a heart that has moved since it was looked at', async () => {
     const { second, store, late } = await openLate('a')
     const other = await second()
-    const stopped = await other.listHearts()
+    const stopped = await other.workers.listHearts()
 
     await moveHeart(store, SLOT.workerId)
 
-    expect(await other.sweepWorkers({ stopped, crashesMax: 3 })).toEqual([])
+    expect(await other.workers.sweep({ stopped, crashesMax: 3 })).toEqual([])
     expect(await end(late)).toBe('committed')
   })
 
@@ -336,7 +342,7 @@ describe('sqlite: the crash of a worker whose handler runs without the lock', ()
     const suspect = await claim(other, { ...LATE, slot: OTHER_WORKER, kind: 'suspect' })
 
     const besides = { ...LATE, slot: { workerId: 'worker-3', slot: 0 }, kind: 'suspect' } as const
-    expect(await store.claimGroup(aClaim(besides))).toBeUndefined()
+    expect(await store.queue.claim(aClaim(besides))).toBeUndefined()
     expect(await end(suspect)).toBe('committed')
     expect((await claim(store, besides)).events).toMatchObject([{ crashes: 1 }])
   })

@@ -12,16 +12,16 @@ async function race(meanwhile: string) {
   const { store, second, database } = await openStore(sqliteUnderTest(DEFAULT_DRIVER))
   const { eventId } = await recordOne(store, anEventDraft())
   await leaseOne(store)
-  await store.removeWorker('worker-1')
+  await store.workers.remove('worker-1')
   const sweeper = await second()
-  await sweeper.beatWorker({ workerId: 'alive', slots: 1, handles: [] })
-  const stopped = (await sweeper.listHearts()).filter(({ isGone }) => isGone)
+  await sweeper.workers.beat({ workerId: 'alive', slots: 1, handles: [] })
+  const stopped = (await sweeper.workers.listHearts()).filter(({ isGone }) => isGone)
   expect(stopped).toMatchObject([{ workerId: 'worker-1' }])
   await database.execute('begin immediate')
 
-  const sweeping = sweeper.sweepWorkers({ stopped, crashesMax: 3 })
+  const sweeping = sweeper.workers.sweep({ stopped, crashesMax: 3 })
   await database.execute(`${meanwhile.replaceAll('$event', `'${eventId}'`)}; commit`)
-  return { swept: await sweeping, event: await store.findEvent(eventId) }
+  return { swept: await sweeping, event: await store.operators.findEvent(eventId) }
 }
 
 describe('a sweep that is late on SQLite', () => {

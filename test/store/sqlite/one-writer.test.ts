@@ -20,8 +20,8 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
     const group = await claim(store)
     await group.settle(group.events.map(done))
 
-    expect(await store.findKnown?.(drafts)).toEqual(expected)
-    expect(await impatient.findKnown(drafts)).toEqual(expected)
+    expect(await store.events.findKnown?.(drafts)).toEqual(expected)
+    expect(await impatient.events.findKnown(drafts)).toEqual(expected)
 
     expect(await group.commit()).toEqual({ status: 'committed' })
   })
@@ -44,7 +44,7 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
     await group.commit()
 
     expect(
-      await store.findKnown?.([
+      await store.events.findKnown?.([
         anEventDraft({ redelivery: 'retry' }),
         anEventDraft({ redelivery: 'count' }),
       ]),
@@ -58,18 +58,24 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
     await recordOne(store, anEventDraft())
     const group = await claim(store)
 
-    expect(await store.keepClock({ always: true })).toEqual({ isWritten: false, wentBackMs: 0 })
+    expect(await store.events.keepClock({ always: true })).toEqual({
+      isWritten: false,
+      wentBackMs: 0,
+    })
 
     await group.abandon()
-    expect(await store.keepClock({ always: true })).toEqual({ isWritten: true, wentBackMs: 0 })
+    expect(await store.events.keepClock({ always: true })).toEqual({
+      isWritten: true,
+      wentBackMs: 0,
+    })
   })
 
   test('the time is written between the handlers of a backlog', async () => {
     const { store } = await openStore(underTest)
     for (const key of ['a', 'b']) await recordOne(store, anEventDraft({ key }))
     const first = await claim(store, { slot: SLOT, limit: 1 })
-    const kept = store.keepClock({ always: false })
-    await store.findKnown?.([])
+    const kept = store.events.keepClock({ always: false })
+    await store.events.findKnown?.([])
     const next = claim(store, { slot: OTHER_SLOT, limit: 1 })
 
     await first.abandon()
@@ -84,7 +90,7 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
     await impatient.open()
     const { eventId } = await recordOne(store, anEventDraft())
 
-    const lost = await impatient.claimGroup({
+    const lost = await impatient.queue.claim({
       ...aClaim({ slot: SLOT }),
       get enough() {
         // Runs when the first transaction has ended and the second has not begun.
@@ -94,7 +100,7 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
     })
 
     expect(lost).toBeUndefined()
-    expect(await store.findEvent(eventId)).toMatchObject({ state: 'running' })
+    expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'running' })
     await database.execute('rollback')
     const group = await vi.waitFor(() => claim(store, { slot: OTHER_SLOT }), {
       timeout: DEADLINE_MS,
@@ -107,8 +113,8 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
     const { database, store } = await openStore(underTest)
     const { eventId } = await recordOne(store, anEventDraft())
     const blocker = await claim(store, { slot: OTHER_SLOT })
-    await store.announce(SLOT, [])
-    const next = store.claimGroup(aClaim({ slot: SLOT }))
+    await store.workers.announce(SLOT, [])
+    const next = store.queue.claim(aClaim({ slot: SLOT }))
     await blocker.abandon()
 
     const group = (await next) ?? (await claim(store, { slot: SLOT }))
@@ -133,7 +139,7 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
 
     await group.abandon()
 
-    expect(await store.findEvent(eventId)).toMatchObject({ state: 'running' })
+    expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'running' })
     await database.execute('rollback')
     const other = await second()
     const again = await vi.waitFor(() => claim(other, { slot: OTHER_SLOT }), {
@@ -147,11 +153,11 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
     const { database, store } = await openStore(underTest)
     const { eventId } = await recordOne(store, anEventDraft({ key: 'a' }))
     await recordOne(store, anEventDraft({ key: 'b' }))
-    await store.announce(OTHER_SLOT, [{ eventId, attempt: 1 }])
+    await store.workers.announce(OTHER_SLOT, [{ eventId, attempt: 1 }])
     const group = await claim(store, { slot: SLOT })
     expect(group.events).toMatchObject([{ key: 'b' }])
 
-    await store.announce(OTHER_SLOT, [])
+    await store.workers.announce(OTHER_SLOT, [])
     await group.settle(group.events.map(done))
     await group.commit()
 
@@ -171,14 +177,14 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
     await store.open()
     await recordOne(store, anEventDraft())
     const group = await claim(store, { slot: SLOT })
-    await store.announce(OTHER_SLOT, [])
+    await store.workers.announce(OTHER_SLOT, [])
     // By then the emptying, which began to wait before, has failed once and will be tried again.
     await expect(store.maintain()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     await group.abandon()
-    await store.removeWorker(SLOT.workerId)
+    await store.workers.remove(SLOT.workerId)
 
     const next = await claim(store, { slot: { workerId: 'worker-2', slot: 0 } })
-    await store.announce({ workerId: 'worker-2', slot: 1 }, [])
+    await store.workers.announce({ workerId: 'worker-2', slot: 1 }, [])
     await next.abandon()
 
     const list = () => database.query('select worker_id, slot from hookonce_workers order by 1, 2')
@@ -199,11 +205,11 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
     const { store, second } = await openStore(underTest)
     const receiver = await second()
     const drafts = Array.from({ length: 400 }, (_, n) => anEventDraft({ key: `evt_${n}` }))
-    await store.recordEvents(drafts, { deadlineMs: DEADLINE_MS })
+    await store.events.record(drafts, { deadlineMs: DEADLINE_MS })
 
     let isStored = false
-    const stored = receiver
-      .recordEvents([anEventDraft({ key: 'late' })], { deadlineMs: 60_000 })
+    const stored = receiver.events
+      .record([anEventDraft({ key: 'late' })], { deadlineMs: 60_000 })
       .finally(() => (isStored = true))
     let groups = 0
     while (!isStored && groups < drafts.length) {

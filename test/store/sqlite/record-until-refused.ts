@@ -10,7 +10,7 @@ try {
   await store.open()
   for (; recorded < 1_000; recorded += 1) {
     const draft = anEventDraft({ key: `evt_${recorded}`, body: 'x'.repeat(100_000) })
-    await store.recordEvents([draft], { deadlineMs: 30_000 })
+    await store.events.record([draft], { deadlineMs: 30_000 })
   }
 } catch (error) {
   const { name, code, message, cause } = error as Error & { code?: string }

@@ -1,7 +1,7 @@
 /** Savepoints of a handler that has to wait for SQLite's one writer. */
 
 import { describe, expect, test } from 'vitest'
-import type { Group } from '../../../src/store/contract/store.ts'
+import type { Group } from '../../../src/store/contract/group.ts'
 import { anEventDraft } from '../../support/builders.ts'
 import { DEFAULT_DRIVER, sqliteUnderTest } from '../../support/sqlite-under-test.ts'
 import { claim, done, recordOne } from '../../support/store-steps.ts'

@@ -104,7 +104,7 @@ describe('sqlite: the store', () => {
     await recordOne(store, anEventDraft())
     await database.execute('begin immediate')
 
-    expect(await impatient.claimGroup(aClaim())).toBeUndefined()
+    expect(await impatient.queue.claim(aClaim())).toBeUndefined()
 
     await database.execute('rollback')
     // On a busy machine it may leave the lock to others for a moment, and a claim waits no longer than 1 ms.
@@ -120,7 +120,7 @@ describe('sqlite: the store', () => {
         "update hookonce_queue set parked = 'paused', parked_reason = 'by an operator'",
       )
 
-    const group = await store.claimGroup({
+    const group = await store.queue.claim({
       ...aClaim(),
       get enough() {
         // Runs when the first transaction has ended and the second has not begun.
@@ -130,9 +130,9 @@ describe('sqlite: the store', () => {
     })
 
     expect(group).toBeUndefined()
-    expect(await store.findEvent(eventId)).toMatchObject({ state: 'paused' })
+    expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'paused' })
     await database.execute('update hookonce_queue set parked = null, parked_reason = null')
-    expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready' })
+    expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'ready' })
     expect(await sweepOthers(store, { crashesMax: 3, me: 'worker-2' })).toEqual([])
   })
 
@@ -151,15 +151,15 @@ describe('sqlite: the store', () => {
       child.kill('SIGKILL')
     })
     await once(child, 'message')
-    expect(await store.findEvent(eventId)).toMatchObject({ state: 'running' })
+    expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'running' })
 
     child.kill('SIGKILL')
     await once(child, 'exit')
 
     expect(await countEffects()).toBe(0)
-    expect(await store.claimGroup(aClaim())).toBeUndefined()
-    const stopped = (await store.listHearts()).filter(({ isGone }) => isGone)
-    expect(await store.sweepWorkers({ stopped, crashesMax: 3 })).toEqual([
+    expect(await store.queue.claim(aClaim())).toBeUndefined()
+    const stopped = (await store.workers.listHearts()).filter(({ isGone }) => isGone)
+    expect(await store.workers.sweep({ stopped, crashesMax: 3 })).toEqual([
       { eventId, ...NAMED, attempt: 1, crashes: 1, dead: false, workerId: 'worker-that-dies' },
     ])
     expect((await claim(store, { kind: 'suspect' })).events).toMatchObject([

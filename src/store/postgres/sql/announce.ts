@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { RunningEvent, WorkerSlot } from '../../contract/store.ts'
+import type { RunningEvent, WorkerSlot } from '../../contract/workers.ts'
 import type { Connection } from '../connection.ts'
 import { plainArray } from '../binary-array.ts'
 

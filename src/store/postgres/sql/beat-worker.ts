@@ -1,4 +1,4 @@
-import type { WorkerBeat } from '../../contract/store.ts'
+import type { WorkerBeat } from '../../contract/workers.ts'
 import type { Connection } from '../connection.ts'
 
 // $1 worker  $2 slots  $3 what it has handlers for

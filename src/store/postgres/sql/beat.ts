@@ -9,7 +9,7 @@
  */
 
 import { StoreUnavailableError } from '../../../errors.ts'
-import type { Beat } from '../../contract/store.ts'
+import type { Beat } from '../../contract/events.ts'
 import type { Connection } from '../connection.ts'
 
 const DIED_MAX = 1_000

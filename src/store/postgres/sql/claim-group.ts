@@ -16,7 +16,9 @@
  * @module
  */
 
-import type { ClaimedEvent, ClaimRequest, WorkerSlot } from '../../contract/store.ts'
+import type { ClaimedEvent } from '../../contract/claimed-event.ts'
+import type { ClaimRequest } from '../../contract/queue.ts'
+import type { WorkerSlot } from '../../contract/workers.ts'
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import type { Connection, TextRow } from '../connection.ts'
 import { plainArray } from '../binary-array.ts'

@@ -1,5 +1,5 @@
 import type { EventId } from '../../../model/event.ts'
-import type { OutcomeView } from '../../contract/store.ts'
+import type { OutcomeView } from '../../contract/events.ts'
 import type { Connection } from '../connection.ts'
 import { OUTCOME_COLUMNS, findOutcomeIn } from './outcome-row.ts'
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ClaimedEvent } from '../../contract/store.ts'
+import type { ClaimedEvent } from '../../contract/claimed-event.ts'
 import type { GroupLeaseRequest, LeasedEvent, LeaseRequest } from '../../contract/steps.ts'
 import type { Connection } from '../connection.ts'
 import type { Connections } from '../connections.ts'

@@ -1,4 +1,4 @@
-import type { HandledPattern } from '../../contract/store.ts'
+import type { HandledPattern } from '../../contract/workers.ts'
 import type { Connection } from '../connection.ts'
 
 const LIST = `

@@ -10,7 +10,7 @@
  * @module
  */
 
-import type { SweptEvent } from '../../contract/store.ts'
+import type { SweptEvent } from '../../contract/workers.ts'
 import { textArray } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
 import { asSweptEvent } from './sweep-workers.ts'

@@ -11,7 +11,7 @@
  * @module
  */
 
-import type { SweptEvent } from '../../contract/store.ts'
+import type { SweptEvent } from '../../contract/workers.ts'
 import { textArray } from '../binary-array.ts'
 import type { Connection, TextRow } from '../connection.ts'
 

@@ -1,4 +1,4 @@
-import type { WorkerBeat } from '../../contract/store.ts'
+import type { WorkerBeat } from '../../contract/workers.ts'
 import type { Connection } from '../connection.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 

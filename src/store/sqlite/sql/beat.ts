@@ -1,4 +1,4 @@
-import type { Beat } from '../../contract/store.ts'
+import type { Beat } from '../../contract/events.ts'
 import type { Connection } from '../connection.ts'
 
 /**

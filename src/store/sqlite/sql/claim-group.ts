@@ -16,7 +16,8 @@
  * @module
  */
 
-import type { ClaimedEvent, ClaimRequest, DueKind } from '../../contract/store.ts'
+import type { ClaimedEvent } from '../../contract/claimed-event.ts'
+import type { ClaimRequest, DueKind } from '../../contract/queue.ts'
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'

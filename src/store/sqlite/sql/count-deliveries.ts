@@ -1,4 +1,4 @@
-import type { DeliveryCount } from '../../contract/store.ts'
+import type { DeliveryCount } from '../../contract/events.ts'
 import type { LoopBreaks } from '../../../flow/loop-breaks.ts'
 import type { Connection } from '../connection.ts'
 

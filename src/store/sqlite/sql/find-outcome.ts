@@ -1,4 +1,4 @@
-import type { OutcomeView } from '../../contract/store.ts'
+import type { OutcomeView } from '../../contract/events.ts'
 import type { EventId } from '../../../model/event.ts'
 import type { SettledState } from '../../../model/event-state.ts'
 import type { Outcome } from '../../../model/outcome.ts'

@@ -1,4 +1,4 @@
-import type { ClockKept } from '../../contract/store.ts'
+import type { ClockKept } from '../../contract/events.ts'
 import type { Connection } from '../connection.ts'
 import type { Connections } from '../connections.ts'
 import { correctClock, TOLERANCE_MS } from './correct-clock.ts'

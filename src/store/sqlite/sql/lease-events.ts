@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { ClaimedEvent, TopicShare } from '../../contract/store.ts'
+import type { ClaimedEvent, TopicShare } from '../../contract/claimed-event.ts'
 import type { GroupLeaseRequest, LeasedEvent, LeaseRequest } from '../../contract/steps.ts'
 import type { Connection } from '../connection.ts'
 import { CANDIDATE_COLUMNS, DUE, toClaimedEvent } from './claim-group.ts'

@@ -1,4 +1,4 @@
-import type { Heart } from '../../contract/store.ts'
+import type { Heart } from '../../contract/workers.ts'
 import type { Connection } from '../connection.ts'
 import { isGone } from '../process-identity.ts'
 

@@ -1,4 +1,4 @@
-import type { UnhandledTopic } from '../../contract/store.ts'
+import type { UnhandledTopic } from '../../contract/queue.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { DueKind, Look, LookRequest } from '../../contract/store.ts'
+import type { DueKind, Look, LookRequest } from '../../contract/queue.ts'
 import { summarizeLook } from '../../shared/summarize-look.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'

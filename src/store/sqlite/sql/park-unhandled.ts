@@ -1,4 +1,4 @@
-import type { DueKind, ParkedEvent } from '../../contract/store.ts'
+import type { DueKind, ParkedEvent } from '../../contract/queue.ts'
 import type { Topic } from '../../../model/topic.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'

@@ -1,5 +1,5 @@
 import type { Settlement } from '../../../model/outcome.ts'
-import type { WorkerSlot } from '../../contract/store.ts'
+import type { WorkerSlot } from '../../contract/workers.ts'
 import type { Connection } from '../connection.ts'
 import { trySettle } from './settle.ts'
 

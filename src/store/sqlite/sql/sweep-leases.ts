@@ -1,4 +1,4 @@
-import type { SweptEvent } from '../../contract/store.ts'
+import type { SweptEvent } from '../../contract/workers.ts'
 import type { Connection } from '../connection.ts'
 import { endCrashed } from './end-crashed.ts'
 import { insertFailure } from './settle.ts'

@@ -9,7 +9,7 @@
  * @module
  */
 
-import type { RunningEvent, SweptEvent } from '../../contract/store.ts'
+import type { RunningEvent, SweptEvent } from '../../contract/workers.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
 import { endCrashed } from './end-crashed.ts'

@@ -5,7 +5,7 @@ import type {
   ClaimedMessage,
   MessageQuery,
   MessageSettlement,
-  OutboxStore,
+  MessageStore,
   PausedDestination,
 } from '../contract/messages.ts'
 import type { OwnTx } from '../contract/transaction.ts'
@@ -25,17 +25,17 @@ import {
 import { settleMessages } from './sql/settle-messages.ts'
 
 /** The part of the store that keeps messages. */
-export class SqliteOutbox implements OutboxStore<SqliteTx> {
-  protected readonly connections: Connections
+export class SqliteMessages implements MessageStore<SqliteTx> {
+  readonly #connections: Connections
   readonly #newId = createUuidV7Generator(Date.now)
   readonly #prefix: string
 
-  constructor(connections: Connections, prefix: string) {
-    this.connections = connections
+  constructor(prefix: string, connections: Connections) {
+    this.#connections = connections
     this.#prefix = prefix
   }
 
-  async enqueueMessages(tx: OwnTx<SqliteTx>, messages: readonly MessageDraft[]): Promise<void> {
+  async enqueue(tx: OwnTx<SqliteTx>, messages: readonly MessageDraft[]): Promise<void> {
     const numbered = messages.map((draft) => ({ id: this.#newId(), draft }))
     await enqueueMessages(tx, this.#prefix, numbered)
   }
@@ -49,58 +49,57 @@ export class SqliteOutbox implements OutboxStore<SqliteTx> {
     )
   }
 
-  async claimMessages(claim: MessageClaim): Promise<readonly ClaimedMessage[]> {
-    if (!(await this.connections.read((reader) => hasDueMessages(reader, claim)))) return []
-    return this.connections.write('durably', (connection, breaks) =>
+  async claim(claim: MessageClaim): Promise<readonly ClaimedMessage[]> {
+    if (!(await this.#connections.read((reader) => hasDueMessages(reader, claim)))) return []
+    return this.#connections.write('durably', (connection, breaks) =>
       claimMessages(connection, breaks, claim),
     )
   }
 
-  async settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<string>> {
+  async settle(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<string>> {
     if (settlements.length === 0) return new Set()
-    return this.connections.write('durably', (connection, breaks) =>
+    return this.#connections.write('durably', (connection, breaks) =>
       settleMessages(connection, breaks, settlements),
     )
   }
 
-  nextMessageDueInMs(
-    destinations: readonly string[],
-    withinMs: number,
-  ): Promise<number | undefined> {
-    return this.connections.read((reader) => findNextMessageDueInMs(reader, destinations, withinMs))
+  nextDueInMs(destinations: readonly string[], withinMs: number): Promise<number | undefined> {
+    return this.#connections.read((reader) =>
+      findNextMessageDueInMs(reader, destinations, withinMs),
+    )
   }
 
   pauseDestination(name: string, reason: string): Promise<boolean> {
-    return this.connections.write('durably', (connection) =>
+    return this.#connections.write('durably', (connection) =>
       pauseDestination(connection, name, reason),
     )
   }
 
   resumeDestination(name: string): Promise<boolean> {
-    return this.connections.write('durably', (connection) => resumeDestination(connection, name))
+    return this.#connections.write('durably', (connection) => resumeDestination(connection, name))
   }
 
   listPausedDestinations(): Promise<readonly PausedDestination[]> {
-    return this.connections.read(listPausedDestinations)
+    return this.#connections.read(listPausedDestinations)
   }
 
-  findMessage(id: MessageId): Promise<MessageRecord | undefined> {
-    return this.connections.read((reader) => findMessage(reader, id))
+  find(id: MessageId): Promise<MessageRecord | undefined> {
+    return this.#connections.read((reader) => findMessage(reader, id))
   }
 
-  listMessages(query: MessageQuery): Promise<readonly MessageRecord[]> {
-    return this.connections.read((reader) => listMessages(reader, query))
+  list(query: MessageQuery): Promise<readonly MessageRecord[]> {
+    return this.#connections.read((reader) => listMessages(reader, query))
   }
 
-  retryMessage(id: MessageId): Promise<boolean> {
-    return this.connections.write('durably', (connection) => retryMessage(connection, id))
+  retry(id: MessageId): Promise<boolean> {
+    return this.#connections.write('durably', (connection) => retryMessage(connection, id))
   }
 
-  confirmMessage(id: MessageId): Promise<boolean> {
-    return this.connections.write('durably', (connection) => confirmMessage(connection, id))
+  confirm(id: MessageId): Promise<boolean> {
+    return this.#connections.write('durably', (connection) => confirmMessage(connection, id))
   }
 
-  discardMessage(id: MessageId): Promise<boolean> {
-    return this.connections.write('durably', (connection) => discardMessage(connection, id))
+  discard(id: MessageId): Promise<boolean> {
+    return this.#connections.write('durably', (connection) => discardMessage(connection, id))
   }
 }

@@ -5,11 +5,12 @@ import type {
   ClaimedMessage,
   MessageQuery,
   MessageSettlement,
-  OutboxStore,
+  MessageStore,
   PausedDestination,
 } from '../contract/messages.ts'
-import type { Connections } from './connections.ts'
 import type { OwnTx } from '../contract/transaction.ts'
+import { quoteName } from '../shared/quote-name.ts'
+import type { Connections } from './connections.ts'
 import type { PostgresTx } from './driver.ts'
 import { isEventId } from './is-event-id.ts'
 import { findLentTx } from './lent-tx.ts'
@@ -37,19 +38,19 @@ import { SETTLE_MESSAGES, settleMessageValues } from './sql/settle-messages.ts'
 const IN_FAILED_TRANSACTION = '25P02'
 
 /** The part of the store that keeps messages. */
-export class PostgresOutbox implements OutboxStore<PostgresTx> {
+export class PostgresMessages implements MessageStore<PostgresTx> {
   readonly #connections: Connections
   // Nothing is decided by the time in a message's id, so this process's clock will do.
   readonly #newId = createUuidV7Generator(Date.now)
   readonly #enqueueText: string
   readonly #marks = new MessageMarks()
 
-  constructor(connections: Connections, schema: string) {
+  constructor(schema: string, connections: Connections) {
     this.#connections = connections
-    this.#enqueueText = ENQUEUE_MESSAGES.replaceAll('{schema}', `"${schema}"`)
+    this.#enqueueText = ENQUEUE_MESSAGES.replaceAll('{schema}', quoteName(schema))
   }
 
-  async enqueueMessages(tx: OwnTx<PostgresTx>, messages: readonly MessageDraft[]): Promise<void> {
+  async enqueue(tx: OwnTx<PostgresTx>, messages: readonly MessageDraft[]): Promise<void> {
     if (messages.length === 0) return
     const numbered = messages.map((draft) => ({ id: this.#newId(), draft }))
     // A handler may have taken on a role that may not write our tables.
@@ -70,10 +71,10 @@ export class PostgresOutbox implements OutboxStore<PostgresTx> {
     if (findLentTx(tx) === undefined) await requireTransaction(tx)
   }
 
-  async claimMessages({
+  async claim({
     wanted,
     leaseMs,
-  }: Parameters<OutboxStore<PostgresTx>['claimMessages']>[0]): Promise<readonly ClaimedMessage[]> {
+  }: Parameters<MessageStore<PostgresTx>['claim']>[0]): Promise<readonly ClaimedMessage[]> {
     if (wanted.length === 0) return []
     const marked = wanted.map((each) => this.#marks.begin(each))
     const values = claimValues(marked, leaseMs)
@@ -83,14 +84,14 @@ export class PostgresOutbox implements OutboxStore<PostgresTx> {
     return rows.map(asClaimedMessage)
   }
 
-  async settleMessages(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<string>> {
+  async settle(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<string>> {
     if (settlements.length === 0) return new Set()
     const values = settleMessageValues(settlements)
     const rows = await this.#connections.commitQuery<'token'>(SETTLE_MESSAGES, values)
     return new Set(rows.map(({ token }) => token ?? ''))
   }
 
-  async nextMessageDueInMs(
+  async nextDueInMs(
     destinations: readonly string[],
     withinMs: number,
   ): Promise<number | undefined> {
@@ -118,31 +119,31 @@ export class PostgresOutbox implements OutboxStore<PostgresTx> {
     return this.#connections.use(listPausedDestinations)
   }
 
-  async findMessage(id: MessageId): Promise<MessageRecord | undefined> {
+  async find(id: MessageId): Promise<MessageRecord | undefined> {
     return isEventId(id)
       ? this.#connections.use(async (connection) => findMessage(connection, id))
       : undefined
   }
 
-  async listMessages(query: MessageQuery): Promise<readonly MessageRecord[]> {
+  async list(query: MessageQuery): Promise<readonly MessageRecord[]> {
     return this.#connections.use(async (connection) => listMessages(connection, query))
   }
 
-  async retryMessage(id: MessageId): Promise<boolean> {
+  async retry(id: MessageId): Promise<boolean> {
     return (
       isEventId(id) &&
       this.#connections.transact(async (connection) => retryMessage(connection, id))
     )
   }
 
-  async confirmMessage(id: MessageId): Promise<boolean> {
+  async confirm(id: MessageId): Promise<boolean> {
     return (
       isEventId(id) &&
       this.#connections.transact(async (connection) => confirmMessage(connection, id))
     )
   }
 
-  async discardMessage(id: MessageId): Promise<boolean> {
+  async discard(id: MessageId): Promise<boolean> {
     return (
       isEventId(id) &&
       this.#connections.transact(async (connection) => discardMessage(connection, id))

@@ -1,0 +1,108 @@
+/**
+ * What a store must do to receive events, and to answer for those that it has.
+ *
+ * @module
+ */
+
+import type { EventDraft, EventId, Recorded } from '../../model/event.ts'
+import type { Outcome } from '../../model/outcome.ts'
+
+export interface EventStore {
+  /** How many batches `record` can usefully have in flight at once. */
+  readonly recordConcurrency: number
+
+  /**
+   * Stores what is new of the drafts in one transaction; one answer per draft, in their order. A request that
+   * drafts are parts of is stored once, and not at all where none of them is stored.
+   *
+   * Within a batch no two drafts have the same key and the same fingerprint (the batcher has
+   * collapsed those), but two may share a key and differ in content, or share content under two keys.
+   *
+   * @throws StoreRejectedError when the database refuses a row: the caller sends them one by one
+   * @throws StoreUnavailableError, CommitUnknownError
+   */
+  record(
+    drafts: readonly EventDraft[],
+    options: { deadlineMs: number },
+  ): Promise<readonly Recorded[]>
+
+  /**
+   * Answers for drafts that are committed already with the same content, without waiting for anybody
+   * who writes; `undefined` for the others, which are to be recorded. Left out by an engine whose
+   * `record` never waits for a handler.
+   */
+  findKnown?(drafts: readonly EventDraft[]): Promise<readonly (Recorded | undefined)[]>
+
+  /** Whether `record` would have to wait for a handler of this process. Goes with `findKnown`. */
+  isHeld?(): boolean
+
+  /**
+   * Confirms that what this process remembers of committed keys still holds.
+   * @throws StoreUnavailableError
+   */
+  beat(since: Date | undefined): Promise<Beat>
+
+  /**
+   * Writes down the database's time, and finds out whether its clock was set back since it was written last.
+   * Then everything that waits is moved by as much: it waits as long as it would have.
+   *
+   * Once a second for all processes together is enough. With `always` it is written in any case, to see whether
+   * the store can write; only while a handler of this process has the store's only writer it is not.
+   *
+   * @throws StoreUnavailableError
+   */
+  keepClock(options: { always: boolean }): Promise<ClockKept>
+
+  /** Adds to the delivery counts. Best effort: called after the answers have left. */
+  countDeliveries(counts: readonly DeliveryCount[]): Promise<void>
+
+  /** How an event has ended, or where it is; `undefined` when there is no such event. */
+  findOutcome(eventId: EventId): Promise<OutcomeView | undefined>
+
+  /** Makes an event that waits for its next attempt due now. Does nothing for any other. */
+  nudge(eventId: EventId): Promise<void>
+}
+
+/** What `beat` found. Memory of committed keys holds only between two equal beats. */
+export interface Beat {
+  /** Changes when keys were dropped (forget, prune) or the database is not the one it was (restore, promotion). */
+  readonly epoch: string
+  /** The database's clock. Passed back as `since`. */
+  readonly now: Date
+  /** Events that died since the last beat (with some overlap): a redelivery of these must reach the database. */
+  readonly died: readonly EventId[]
+  /** How far this process's clock is ahead of the database's. */
+  readonly skewMs: number
+  /** On a database that can be replaced by an older state of itself while we are connected. */
+  readonly history?: HistoryPoint
+}
+
+/** Where the history of a database stands. */
+export interface HistoryPoint {
+  /** Changes when a standby is promoted or a backup restored. */
+  readonly id: string
+  /** Whether COMMIT waits for a standby, which can then be promoted without a loss. */
+  readonly isReplicated: boolean
+}
+
+export interface ClockKept {
+  /** Whether anything was written. */
+  readonly isWritten: boolean
+  /** By how much the clock was found to be set back, and corrected for; 0 when it was not. */
+  readonly wentBackMs: number
+}
+
+export interface DeliveryCount {
+  readonly eventId: EventId
+  readonly outcome: 'accepted' | 'duplicate' | 'conflict' | 'quarantined'
+  readonly count: number
+}
+
+/** What `findOutcome` sees of an event that may still be on its way. */
+export interface OutcomeView {
+  readonly outcome: Outcome | undefined
+  /** Failed attempts so far. */
+  readonly attempts: number
+  /** Parked, and why: no outcome will come by itself. */
+  readonly parked: string | undefined
+}

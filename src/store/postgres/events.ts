@@ -1,0 +1,80 @@
+import type { EventDraft, EventId, Recorded } from '../../model/event.ts'
+import { Topics } from '../../model/topic.ts'
+import { createUuidV7Generator } from '../../model/uuid-v7.ts'
+import type { Beat, ClockKept, DeliveryCount, EventStore, OutcomeView } from '../contract/events.ts'
+import { numberDrafts } from '../shared/numbered-draft.ts'
+import type { Connections } from './connections.ts'
+import { isEventId } from './is-event-id.ts'
+import { BatchRecorder } from './record-batch.ts'
+import { beat, CAN_READ_CONTROL } from './sql/beat.ts'
+import { countDeliveries } from './sql/count-deliveries.ts'
+import { findOutcome } from './sql/find-outcome.ts'
+import { keepClock } from './sql/keep-clock.ts'
+import { nudgeEvent } from './sql/nudge-event.ts'
+
+/** The part of the store that receives events. */
+export class PostgresEvents implements EventStore {
+  readonly recordConcurrency = 3
+  readonly #connections: Connections
+  readonly #recorder: BatchRecorder
+  #skewMs = 0
+  // Ids follow the database's clock, or a process that is ahead would hide behind low-water marks and partitions.
+  readonly #newId = createUuidV7Generator(() => Date.now() - this.#skewMs)
+  readonly #topics = new Topics()
+  #canReadControl = false
+
+  constructor(connections: Connections) {
+    this.#connections = connections
+    this.#recorder = new BatchRecorder(async (timeoutMs) => connections.checkOut(timeoutMs))
+  }
+
+  /** Learns what the role may read, and the database's time. */
+  async open(): Promise<void> {
+    await this.#connections.use(async (connection) => {
+      const { rows } = await connection.query<'is_allowed'>(CAN_READ_CONTROL)
+      this.#canReadControl = rows[0]?.is_allowed === 't'
+    })
+    await this.beat(undefined)
+  }
+
+  async record(
+    drafts: readonly EventDraft[],
+    { deadlineMs }: { deadlineMs: number },
+  ): Promise<readonly Recorded[]> {
+    if (drafts.length === 0) return []
+    const numbered = numberDrafts(drafts, { newId: this.#newId, topics: this.#topics })
+    return this.#recorder.record(numbered, deadlineMs)
+  }
+
+  async beat(since: Date | undefined): Promise<Beat> {
+    return this.#connections.use(async (connection) => {
+      const askedAt = Date.now()
+      const { nowMs, ...found } = await beat(connection, {
+        since,
+        canReadControl: this.#canReadControl,
+      })
+      this.#skewMs = (askedAt + Date.now()) / 2 - nowMs
+      return { ...found, skewMs: Math.round(this.#skewMs) }
+    })
+  }
+
+  async keepClock(options: { always: boolean }): Promise<ClockKept> {
+    return keepClock(this.#connections, options)
+  }
+
+  async countDeliveries(counts: readonly DeliveryCount[]): Promise<void> {
+    if (counts.length === 0) return
+    await this.#connections.use(async (connection) => countDeliveries(connection, counts))
+  }
+
+  async findOutcome(eventId: EventId): Promise<OutcomeView | undefined> {
+    return isEventId(eventId)
+      ? this.#connections.use(async (connection) => findOutcome(connection, eventId))
+      : undefined
+  }
+
+  async nudge(eventId: EventId): Promise<void> {
+    if (isEventId(eventId))
+      await this.#connections.transact(async (connection) => nudgeEvent(connection, eventId))
+  }
+}

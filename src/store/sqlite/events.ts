@@ -1,0 +1,86 @@
+import type { EventDraft, EventId, Recorded } from '../../model/event.ts'
+import { Topics } from '../../model/topic.ts'
+import { createUuidV7Generator } from '../../model/uuid-v7.ts'
+import type { Beat, ClockKept, DeliveryCount, EventStore, OutcomeView } from '../contract/events.ts'
+import { numberDrafts } from '../shared/numbered-draft.ts'
+import type { Connections } from './connections.ts'
+import type { HeldTransactions } from './held-transactions.ts'
+import { beat } from './sql/beat.ts'
+import { countDeliveries } from './sql/count-deliveries.ts'
+import { findOutcome } from './sql/find-outcome.ts'
+import { keepClock } from './sql/keep-clock.ts'
+import { isWaiting, nudgeEvent } from './sql/nudge-event.ts'
+import { findKnown, recordEvents } from './sql/record-events.ts'
+
+/** The part of the store that receives events. */
+export class SqliteEvents implements EventStore {
+  /** One batch commits while the next one collects; a third would only stand in the writer's queue. */
+  readonly recordConcurrency = 2
+  readonly #connections: Connections
+  readonly #held: HeldTransactions
+  readonly #newId = createUuidV7Generator(Date.now)
+  readonly #topics = new Topics()
+
+  constructor(connections: Connections, held: HeldTransactions) {
+    this.#connections = connections
+    this.#held = held
+  }
+
+  async record(
+    drafts: readonly EventDraft[],
+    { deadlineMs }: { deadlineMs: number },
+  ): Promise<readonly Recorded[]> {
+    const known = await this.findKnown(drafts)
+    const rest = numberDrafts(
+      drafts.filter((_, index) => known[index] === undefined),
+      { newId: this.#newId, topics: this.#topics },
+    )
+    if (rest.length === 0) return known.filter((recorded) => recorded !== undefined)
+
+    const { writer } = this.#connections.getOpen()
+    const stored = await writer.transact(
+      { waitMs: deadlineMs, durable: true },
+      (connection, breaks) => recordEvents(connection, breaks, rest),
+    )
+    let next = 0
+    return known.map((recorded) => recorded ?? (stored[next++] as Recorded))
+  }
+
+  isHeld(): boolean {
+    return this.#held.isOpen()
+  }
+
+  async findKnown(drafts: readonly EventDraft[]): Promise<readonly (Recorded | undefined)[]> {
+    const known = await this.#connections.read((reader) =>
+      drafts.map((draft) => findKnown(reader, draft)),
+    )
+    this.#connections.checkFiles()
+    return known
+  }
+
+  async beat(since: Date | undefined): Promise<Beat> {
+    this.#connections.getOpen()
+    this.#connections.checkFiles()
+    return this.#connections.read((reader) => beat(reader, since))
+  }
+
+  keepClock(options: { always: boolean }): Promise<ClockKept> {
+    return keepClock(this.#connections, options)
+  }
+
+  async countDeliveries(counts: readonly DeliveryCount[]): Promise<void> {
+    if (counts.length === 0) return
+    await this.#connections.write('lazily', (connection, breaks) =>
+      countDeliveries(connection, breaks, counts),
+    )
+  }
+
+  findOutcome(eventId: EventId): Promise<OutcomeView | undefined> {
+    return this.#connections.read((reader) => findOutcome(reader, eventId))
+  }
+
+  async nudge(eventId: EventId): Promise<void> {
+    if (!(await this.#connections.read((reader) => isWaiting(reader, eventId)))) return
+    await this.#connections.write('lazily', (connection) => nudgeEvent(connection, eventId))
+  }
+}
