@@ -8,6 +8,8 @@
  *
  * Only types with a fixed OID (those of `pg_type.dat` below 16384) can be sent this way.
  *
+ * Only PostgreSQL: SQLite takes no arrays, and a statement for each row costs no round trip.
+ *
  * @module
  */
 

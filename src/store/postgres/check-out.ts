@@ -1,3 +1,9 @@
+/**
+ * Only PostgreSQL: SQLite's connections are the store's own, and are opened once (`open-connection.ts`).
+ *
+ * @module
+ */
+
 import { asError, StoreUnavailableError } from '../../errors.ts'
 import { Connection, leftOpen } from './connection.ts'
 import type { BindSchema, ServerTraits } from './connection.ts'

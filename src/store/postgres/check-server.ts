@@ -1,3 +1,9 @@
+/**
+ * Only PostgreSQL: SQLite has no server, and its settings are the connection's (`connections.ts`).
+ *
+ * @module
+ */
+
 import { HookonceError, StoreUnavailableError } from '../../errors.ts'
 import type { Connection, ServerTraits } from './connection.ts'
 

@@ -5,17 +5,14 @@ import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'
 import { claimDue, openGuard, readClaimed } from './sql/claim-group.ts'
 import type { Claimed } from './sql/claim-group.ts'
-import type { SessionWatch, SessionWatcher } from './session-watch.ts'
+import { PostgresGroup } from './group.ts'
+import type { HeldTransactions } from './held-transactions.ts'
+import type { SessionWatch } from './session-watch.ts'
 import type { Statement } from './statement-batch.ts'
+import { StatementNames } from './statement-names.ts'
+import { asStoreError } from './store-error.ts'
 import { milliseconds } from './transaction.ts'
 import type { TransactionSettings } from './transaction.ts'
-
-export interface ClaimedTransaction {
-  readonly events: readonly ClaimedEvent[]
-  readonly pid: number
-  readonly xid: string
-  readonly watch: SessionWatch
-}
 
 /** Where claims of a kind and topic begin to look, in microseconds since 1970. */
 interface Marks {
@@ -37,33 +34,35 @@ interface Start {
 
 /** Claims groups, and remembers from where on the queue is worth looking at. */
 export class GroupClaimer {
+  readonly #held: HeldTransactions
   readonly #suspectLock: string
-  readonly #watcher: SessionWatcher
+  readonly #names = new StatementNames()
   readonly #marks = new Map<string, Marks>()
 
-  constructor(suspectLock: string, watcher: SessionWatcher) {
+  constructor(held: HeldTransactions, suspectLock: string) {
+    this.#held = held
     this.#suspectLock = suspectLock
-    this.#watcher = watcher
   }
 
-  /** Leaves the transaction open, or ends it and gives the connection back when nothing was claimed. */
-  async claim(
-    connection: Connection,
-    request: ClaimRequest,
-  ): Promise<ClaimedTransaction | undefined> {
+  async claim(request: ClaimRequest): Promise<PostgresGroup | undefined> {
+    const connection = await this.#held.checkOut()
     try {
       const { events, watch } = await this.#claimEvents(connection, request)
       if (events.length > 0) {
+        const isAlone = events.length === 1
         const limits = {
           idleTimeoutMs: milliseconds(request.idleTimeoutMs),
           // One that runs alone holds up no other: it waits for a lock as long as its own time allows.
-          lockTimeoutMs: events.length > 1 ? milliseconds(request.lockTimeoutMs) : 0,
+          lockTimeoutMs: isAlone ? 0 : milliseconds(request.lockTimeoutMs),
         }
-        return { events, watch, ...(await openGuard(connection, request.slot, limits)) }
+        const { pid, xid } = await openGuard(connection, request.slot, limits)
+        const names = connection.client.processID === pid ? this.#names : undefined
+        const held = this.#held.hold({ connection, pid, xid, watch, names, isAlone })
+        return new PostgresGroup(events, held)
       }
     } catch (error) {
       await rollBack(connection)
-      throw error
+      throw asStoreError(error)
     }
     await rollBack(connection)
     return undefined
@@ -74,17 +73,22 @@ export class GroupClaimer {
     connection: Connection,
     request: ClaimRequest,
   ): Promise<{ readonly events: readonly ClaimedEvent[]; readonly watch: SessionWatch }> {
-    let { starts, statement } = this.#start(request)
-    const { watch, opened } = await this.#watcher.begin(connection, SETTINGS, statement)
+    let attempt = this.#start(request)
+    const { watch, opened } = await this.#held.watcher.begin(
+      connection,
+      SETTINGS,
+      attempt.statement,
+    )
     for (let answer = opened; ;) {
       const claimed = readClaimed(request, answer?.rows ?? [])
-      for (const start of starts) this.#noteClaim(request.kind, { ...start, claimed })
+      for (const start of attempt.starts) this.#noteClaim(request.kind, { ...start, claimed })
       // Something may be due below the marks. Without any mark there is nothing.
-      const hadMarks = starts.some(({ at }) => at !== undefined)
+      const hadMarks = attempt.starts.some(({ at }) => at !== undefined)
       if (claimed.length > 0 || !hadMarks)
         return { events: claimed.map(({ event }) => event), watch }
-      ;({ starts, statement } = this.#start(request))
-      ;[answer] = await connection.runTogether([statement])
+      attempt = this.#start(request)
+      const [again] = await connection.runTogether([attempt.statement])
+      answer = again
     }
   }
 

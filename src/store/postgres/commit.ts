@@ -1,6 +1,8 @@
 /**
  * Whether what was sent to be committed is.
  *
+ * Only PostgreSQL: on SQLite no answer to COMMIT can be lost on its way (`turn.ts`).
+ *
  * @module
  */
 

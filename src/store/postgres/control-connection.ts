@@ -4,6 +4,8 @@
  *
  * It is made when first needed, and anew after it was lost, with a pause that grows while that fails.
  *
+ * Only PostgreSQL: on SQLite nothing waits for a place in a pool.
+ *
  * @module
  */
 

@@ -10,7 +10,7 @@ import { quoteName } from '../shared/quote-name.ts'
 import { sendCommit } from './commit.ts'
 import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'
-import type { PostgresTx } from './driver.ts'
+import type { PostgresTx } from './tx.ts'
 import { LentPostgresTx } from './lent-tx.ts'
 import { PendingWrites } from './pending-writes.ts'
 import type { SessionWatch } from './session-watch.ts'
@@ -18,7 +18,7 @@ import type { Statement } from './statement-batch.ts'
 import type { StatementNames } from './statement-names.ts'
 import { findSqlState } from './store-error.ts'
 
-export interface OpenTransaction {
+export interface HeldTransactionParts {
   readonly connection: Connection
   /** The database's name for the transaction. */
   readonly xid: string
@@ -34,7 +34,7 @@ export interface OpenTransaction {
 }
 
 export class HeldTransaction {
-  readonly #parts: OpenTransaction
+  readonly #parts: HeldTransactionParts
   readonly #writes: PendingWrites
   readonly #lent: LentPostgresTx[] = []
   #names: StatementNames | undefined
@@ -42,7 +42,7 @@ export class HeldTransaction {
   #isForeign = false
   #hasEnded = false
 
-  constructor(parts: OpenTransaction) {
+  constructor(parts: HeldTransactionParts) {
     const { connection, watch, names } = parts
     this.#parts = parts
     this.#names = names

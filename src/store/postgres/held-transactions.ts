@@ -1,7 +1,7 @@
 import type { Connection } from './connection.ts'
 import type { Connections } from './connections.ts'
 import { HeldTransaction } from './held-transaction.ts'
-import type { OpenTransaction } from './held-transaction.ts'
+import type { HeldTransactionParts } from './held-transaction.ts'
 import { SessionWatcher } from './session-watch.ts'
 
 /** A statement of ours inside a handler's transaction, COMMIT included. */
@@ -27,7 +27,7 @@ export class HeldTransactions {
 
   /** `pid`: of the backend that has begun it. */
   hold(
-    opened: Omit<OpenTransaction, 'cancel' | 'onEnd'> & { readonly pid: number },
+    opened: Omit<HeldTransactionParts, 'cancel' | 'onEnd'> & { readonly pid: number },
   ): HeldTransaction {
     const transaction = new HeldTransaction({
       ...opened,

@@ -5,12 +5,13 @@
  * @module
  */
 
-import { resolvePostgresOptions, requireSchema } from './options.ts'
+import { resolvePostgresStoreOptions, requireSchema } from './options.ts'
 import type { PostgresStoreOptions } from './options.ts'
 import { printMigrations as printMigrationsOf } from './migrate.ts'
 import { PostgresStore } from './store.ts'
 
-export type { PgPool, PgPoolClient, PgResult, PostgresTx, PostgresTxQuery } from './driver.ts'
+export type { PgPool, PgPoolClient, PgResult } from './driver.ts'
+export type { PostgresTx, PostgresTxQuery } from './tx.ts'
 export type { PostgresStoreOptions } from './options.ts'
 export { requireTransaction } from './require-transaction.ts'
 export type { Queryable } from './require-transaction.ts'
@@ -23,7 +24,7 @@ export type { PostgresStore } from './store.ts'
  * @throws OptionInvalidError for an option that is unknown or cannot be used
  */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
-  return new PostgresStore(resolvePostgresOptions(options))
+  return new PostgresStore(resolvePostgresStoreOptions(options))
 }
 
 /** The SQL that `migrate: 'auto'` would run on an empty database, for those who migrate by hand. */

@@ -24,7 +24,8 @@ import { readNestedControl } from '../shared/nested-control.ts'
 import { Savepoints } from '../shared/savepoints.ts'
 import { findTransactionControl, listStatementKeywords } from '../shared/transaction-control.ts'
 import type { Connection } from './connection.ts'
-import type { PgResult, PostgresTx } from './driver.ts'
+import type { PgResult } from './driver.ts'
+import type { PostgresTx } from './tx.ts'
 import type { PendingWrites } from './pending-writes.ts'
 import { NO_OPTIONS, readQuery, refuseCallback } from './read-query.ts'
 import type { ReadQuery } from './read-query.ts'
@@ -67,11 +68,6 @@ interface LentOptions {
 type Around = (pass: () => Promise<PgResult>) => Promise<PgResult>
 
 const lentTxs = new WeakMap<object, LentPostgresTx>()
-
-/** What is behind a transaction that a handler was lent; `undefined` for one of the user's own. */
-export function findLentTx(tx: object): LentPostgresTx | undefined {
-  return lentTxs.get(tx)
-}
 
 export class LentPostgresTx implements LentTx<PostgresTx> {
   readonly tx: PostgresTx = this.#makeTx({ isNested: false })
@@ -245,6 +241,11 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     if (isImposed || (!this.#isAlone && isLockTimeout(error))) this.#imposed ??= asError(error)
     throw error
   }
+}
+
+/** What is behind a transaction that a handler was lent; `undefined` for one of the user's own. */
+export function findLentTx(tx: object): LentPostgresTx | undefined {
+  return lentTxs.get(tx)
 }
 
 /** Ours, that is: what NOWAIT answers has the same code, and the handler has asked for it. */

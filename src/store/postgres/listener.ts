@@ -4,6 +4,8 @@
  * Best effort: a transaction pooler eats LISTEN without a word, so that workers always poll as well.
  * A lost connection is made again, and nobody is bothered.
  *
+ * Only PostgreSQL: SQLite cannot tell another process of anything.
+ *
  * @module
  */
 

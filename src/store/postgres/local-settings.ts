@@ -5,6 +5,8 @@
  * messages, and may not; or a `statement_timeout` of its own ends our statement. So settings that matter to ours are
  * put back before the event is settled, and around what is written in the midst of the handler (`aside`).
  *
+ * Only PostgreSQL: SQLite has no settings that end with a transaction.
+ *
  * @module
  */
 

@@ -1,3 +1,9 @@
+/**
+ * Only PostgreSQL: SQLite has one lock, that of the writer.
+ *
+ * @module
+ */
+
 import { createHash } from 'node:crypto'
 
 /** A number for an advisory lock, the same in every process that uses this schema. As text: it has 64 bits. */

@@ -9,6 +9,8 @@
  * A mark is kept as how long ago it is and counted on by a clock that nobody sets: this process and the
  * database need not agree on the time.
  *
+ * Only PostgreSQL: a row that was deleted is gone from an index of SQLite at once.
+ *
  * @module
  */
 

@@ -1,17 +1,11 @@
 import { TransactionAbortedError } from '../../errors.ts'
-import type { MessageDraft, MessageId, MessageRecord } from '../../model/message.ts'
+import type { MessageId } from '../../model/message.ts'
 import { createUuidV7Generator } from '../../model/uuid-v7.ts'
-import type {
-  ClaimedMessage,
-  MessageQuery,
-  MessageSettlement,
-  MessageStore,
-  PausedDestination,
-} from '../contract/messages.ts'
-import type { OwnTx } from '../contract/transaction.ts'
+import type { MessageStore } from '../contract/messages.ts'
 import { quoteName } from '../shared/quote-name.ts'
+import type { Connection } from './connection.ts'
 import type { Connections } from './connections.ts'
-import type { PostgresTx } from './driver.ts'
+import type { PostgresTx } from './tx.ts'
 import { isEventId } from './is-event-id.ts'
 import { findLentTx } from './lent-tx.ts'
 import { MessageMarks } from './message-marks.ts'
@@ -38,115 +32,69 @@ import { SETTLE_MESSAGES, settleMessageValues } from './sql/settle-messages.ts'
 const IN_FAILED_TRANSACTION = '25P02'
 
 /** The part of the store that keeps messages. */
-export class PostgresMessages implements MessageStore<PostgresTx> {
-  readonly #connections: Connections
+export function createMessages(schema: string, connections: Connections): MessageStore<PostgresTx> {
   // Nothing is decided by the time in a message's id, so this process's clock will do.
-  readonly #newId = createUuidV7Generator(Date.now)
-  readonly #enqueueText: string
-  readonly #marks = new MessageMarks()
+  const newId = createUuidV7Generator(Date.now)
+  const enqueueText = ENQUEUE_MESSAGES.replaceAll('{schema}', quoteName(schema))
+  const marks = new MessageMarks()
+  const decide =
+    (change: (connection: Connection, id: MessageId) => Promise<boolean>) =>
+    async (id: MessageId): Promise<boolean> =>
+      isEventId(id) && connections.transact((connection) => change(connection, id))
 
-  constructor(schema: string, connections: Connections) {
-    this.#connections = connections
-    this.#enqueueText = ENQUEUE_MESSAGES.replaceAll('{schema}', quoteName(schema))
-  }
-
-  async enqueue(tx: OwnTx<PostgresTx>, messages: readonly MessageDraft[]): Promise<void> {
-    if (messages.length === 0) return
-    const numbered = messages.map((draft) => ({ id: this.#newId(), draft }))
-    // A handler may have taken on a role that may not write our tables.
-    const lent = findLentTx(tx)
-    const run: Enqueue = (text, values) => lent?.queryAsOurs(text, values) ?? tx.query(text, values)
-    try {
-      await enqueueMessages(run, this.#enqueueText, numbered)
-    } catch (error) {
-      // Not what is wrong with the messages: what is wrong was said before, to somebody who did not listen.
-      if (findSqlState(error) === IN_FAILED_TRANSACTION)
-        throw new TransactionAbortedError(undefined, { cause: error })
-      throw error
-    }
-  }
-
-  async requireTransaction(tx: OwnTx<PostgresTx>): Promise<void> {
-    // What a handler was lent is one, and asking would change a setting of those who share it.
-    if (findLentTx(tx) === undefined) await requireTransaction(tx)
-  }
-
-  async claim({
-    wanted,
-    leaseMs,
-  }: Parameters<MessageStore<PostgresTx>['claim']>[0]): Promise<readonly ClaimedMessage[]> {
-    if (wanted.length === 0) return []
-    const marked = wanted.map((each) => this.#marks.begin(each))
-    const values = claimValues(marked, leaseMs)
-    const rows = await this.#connections.commitQuery(CLAIM_MESSAGES, values)
-    const dueForMs = readDueForMs(rows)
-    for (const each of marked) this.#marks.end(each, dueForMs.get(each.destination))
-    return rows.map(asClaimedMessage)
-  }
-
-  async settle(settlements: readonly MessageSettlement[]): Promise<ReadonlySet<string>> {
-    if (settlements.length === 0) return new Set()
-    const values = settleMessageValues(settlements)
-    const rows = await this.#connections.commitQuery<'token'>(SETTLE_MESSAGES, values)
-    return new Set(rows.map(({ token }) => token ?? ''))
-  }
-
-  async nextDueInMs(
-    destinations: readonly string[],
-    withinMs: number,
-  ): Promise<number | undefined> {
-    const marked = destinations.map((destination) => this.#marks.find(destination))
-    const dueInMs = await this.#connections.use(async (connection) =>
-      findNextMessageDueInMs(connection, marked, withinMs),
-    )
-    const known = [dueInMs, ...marked.map(({ wholeInMs }) => wholeInMs)].filter(
-      (ms) => ms !== undefined,
-    )
-    return known.length === 0 ? undefined : Math.min(...known)
-  }
-
-  async pauseDestination(name: string, reason: string): Promise<boolean> {
-    return this.#connections.transact(async (connection) =>
-      pauseDestination(connection, name, reason),
-    )
-  }
-
-  async resumeDestination(name: string): Promise<boolean> {
-    return this.#connections.transact(async (connection) => resumeDestination(connection, name))
-  }
-
-  async listPausedDestinations(): Promise<readonly PausedDestination[]> {
-    return this.#connections.use(listPausedDestinations)
-  }
-
-  async find(id: MessageId): Promise<MessageRecord | undefined> {
-    return isEventId(id)
-      ? this.#connections.use(async (connection) => findMessage(connection, id))
-      : undefined
-  }
-
-  async list(query: MessageQuery): Promise<readonly MessageRecord[]> {
-    return this.#connections.use(async (connection) => listMessages(connection, query))
-  }
-
-  async retry(id: MessageId): Promise<boolean> {
-    return (
-      isEventId(id) &&
-      this.#connections.transact(async (connection) => retryMessage(connection, id))
-    )
-  }
-
-  async confirm(id: MessageId): Promise<boolean> {
-    return (
-      isEventId(id) &&
-      this.#connections.transact(async (connection) => confirmMessage(connection, id))
-    )
-  }
-
-  async discard(id: MessageId): Promise<boolean> {
-    return (
-      isEventId(id) &&
-      this.#connections.transact(async (connection) => discardMessage(connection, id))
-    )
+  return {
+    enqueue: async (tx, messages) => {
+      if (messages.length === 0) return
+      const numbered = messages.map((draft) => ({ id: newId(), draft }))
+      // A handler may have taken on a role that may not write our tables.
+      const lent = findLentTx(tx)
+      const run: Enqueue = (text, values) =>
+        lent?.queryAsOurs(text, values) ?? tx.query(text, values)
+      await enqueueMessages(run, enqueueText, numbered).catch((error: unknown) => {
+        // Not what is wrong with the messages: what is wrong was said before, and the handler did not listen.
+        if (findSqlState(error) === IN_FAILED_TRANSACTION)
+          throw new TransactionAbortedError(undefined, { cause: error })
+        throw error
+      })
+    },
+    requireTransaction: async (tx) => {
+      // What a handler was lent is one, and asking would change a setting of those who share it.
+      if (findLentTx(tx) === undefined) await requireTransaction(tx)
+    },
+    claim: async ({ wanted, leaseMs }) => {
+      if (wanted.length === 0) return []
+      const marked = wanted.map((each) => marks.begin(each))
+      const rows = await connections.commitQuery(CLAIM_MESSAGES, claimValues(marked, leaseMs))
+      const dueForMs = readDueForMs(rows)
+      for (const each of marked) marks.end(each, dueForMs.get(each.destination))
+      return rows.map(asClaimedMessage)
+    },
+    settle: async (settlements) => {
+      if (settlements.length === 0) return new Set()
+      const values = settleMessageValues(settlements)
+      const rows = await connections.commitQuery<'token'>(SETTLE_MESSAGES, values)
+      return new Set(rows.map(({ token }) => token ?? ''))
+    },
+    nextDueInMs: async (destinations, withinMs) => {
+      const marked = destinations.map((destination) => marks.find(destination))
+      const dueInMs = await connections.use((connection) =>
+        findNextMessageDueInMs(connection, marked, withinMs),
+      )
+      const known = [dueInMs, ...marked.map(({ wholeInMs }) => wholeInMs)].filter(
+        (ms) => ms !== undefined,
+      )
+      return known.length === 0 ? undefined : Math.min(...known)
+    },
+    pauseDestination: (name, reason) =>
+      connections.transact((connection) => pauseDestination(connection, name, reason)),
+    resumeDestination: (name) =>
+      connections.transact((connection) => resumeDestination(connection, name)),
+    listPausedDestinations: () => connections.use(listPausedDestinations),
+    find: async (id) =>
+      isEventId(id) ? connections.use((connection) => findMessage(connection, id)) : undefined,
+    list: (query) => connections.use((connection) => listMessages(connection, query)),
+    retry: decide(retryMessage),
+    confirm: decide(confirmMessage),
+    discard: decide(discardMessage),
   }
 }

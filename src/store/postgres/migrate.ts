@@ -4,6 +4,8 @@
  * Ten processes that start at once are one after the other here: a transaction-level advisory lock,
  * taken inside the one transaction that migrates, which also works behind a transaction pooler.
  *
+ * Only PostgreSQL: on SQLite it is short enough to stand beside the migrations (`migrations.ts`).
+ *
  * @module
  */
 

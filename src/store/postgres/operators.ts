@@ -1,5 +1,3 @@
-import type { EventId } from '../../model/event.ts'
-import type { EventRecord } from '../../model/outcome.ts'
 import type { OperatorStore } from '../contract/operators.ts'
 import type { Connections } from './connections.ts'
 import { isEventId } from './is-event-id.ts'
@@ -12,48 +10,19 @@ import { listEventsByKey } from './sql/list-events-by-key.ts'
 import { retryEvent } from './sql/retry-event.ts'
 
 /** The part of the store for those who look after events. */
-export class PostgresOperators implements OperatorStore {
-  readonly #connections: Connections
-
-  constructor(connections: Connections) {
-    this.#connections = connections
-  }
-
-  async findEvent(eventId: EventId): Promise<EventRecord | undefined> {
-    return isEventId(eventId)
-      ? this.#connections.use(async (connection) => findEvent(connection, eventId))
-      : undefined
-  }
-
-  async findRequest(eventId: EventId): Promise<Uint8Array | undefined> {
-    return isEventId(eventId)
-      ? this.#connections.use(async (connection) => findRequest(connection, eventId))
-      : undefined
-  }
-
-  async listEventsByKey(source: string, key: string): Promise<readonly EventRecord[]> {
-    return this.#connections.use(async (connection) => listEventsByKey(connection, source, key))
-  }
-
-  async countEvents(source?: string): Promise<number> {
-    return this.#connections.use(async (connection) => countEvents(connection, source))
-  }
-
-  async forgetEvent(eventId: EventId): Promise<boolean> {
-    return (
-      isEventId(eventId) &&
-      this.#connections.transact(async (connection) => forgetEvent(connection, eventId))
-    )
-  }
-
-  async listDead(limit: number): Promise<readonly EventRecord[]> {
-    return this.#connections.use(async (connection) => listDead(connection, limit))
-  }
-
-  async retryEvent(eventId: EventId): Promise<boolean> {
-    return (
-      isEventId(eventId) &&
-      this.#connections.transact(async (connection) => retryEvent(connection, eventId))
-    )
+export function createOperators(connections: Connections): OperatorStore {
+  return {
+    findEvent: async (id) =>
+      isEventId(id) ? connections.use((connection) => findEvent(connection, id)) : undefined,
+    findRequest: async (id) =>
+      isEventId(id) ? connections.use((connection) => findRequest(connection, id)) : undefined,
+    listEventsByKey: (source, key) =>
+      connections.use((connection) => listEventsByKey(connection, source, key)),
+    countEvents: (source) => connections.use((connection) => countEvents(connection, source)),
+    forgetEvent: async (id) =>
+      isEventId(id) && connections.transact((connection) => forgetEvent(connection, id)),
+    listDead: (limit) => connections.use((connection) => listDead(connection, limit)),
+    retryEvent: async (id) =>
+      isEventId(id) && connections.transact((connection) => retryEvent(connection, id)),
   }
 }

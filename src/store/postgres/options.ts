@@ -33,7 +33,7 @@ export interface PostgresStoreOptions {
   readonly allowUnsafe?: boolean
 }
 
-export type ResolvedPostgresOptions = Readonly<Required<PostgresStoreOptions>>
+export type ResolvedPostgresStoreOptions = Readonly<Required<PostgresStoreOptions>>
 
 export const POSTGRES_STORE_DEFAULTS = Object.freeze({
   schema: 'hookonce',
@@ -41,7 +41,9 @@ export const POSTGRES_STORE_DEFAULTS = Object.freeze({
   allowUnsafe: false,
 } as const)
 
-export function resolvePostgresOptions(options: PostgresStoreOptions): ResolvedPostgresOptions {
+export function resolvePostgresStoreOptions(
+  options: PostgresStoreOptions,
+): ResolvedPostgresStoreOptions {
   if (typeof options !== 'object' || options === null) {
     throw new OptionInvalidError('postgresStore', 'given an object such as { pool }', options)
   }

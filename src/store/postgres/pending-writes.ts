@@ -6,6 +6,8 @@
  * their order, also against those that are waited for, so that a handler sees what it and the handlers before it
  * have written. With a client that takes no batch, each is sent by itself.
  *
+ * Only PostgreSQL: on SQLite a statement is a call in this process, and has run when it returns.
+ *
  * @module
  */
 

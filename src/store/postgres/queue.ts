@@ -12,15 +12,13 @@ import type {
 } from '../contract/queue.ts'
 import { GroupClaimer } from './claim-group.ts'
 import type { Connections } from './connections.ts'
-import type { PostgresTx } from './driver.ts'
-import { PostgresGroup } from './group.ts'
+import type { PostgresTx } from './tx.ts'
 import type { HeldTransactions } from './held-transactions.ts'
 import { Listener } from './listener.ts'
 import { lockNumber } from './lock-number.ts'
 import { requirePoolSize } from './options.ts'
-import type { ResolvedPostgresOptions } from './options.ts'
-import { StatementNames } from './statement-names.ts'
-import { asStoreError, findStateBehind } from './store-error.ts'
+import type { ResolvedPostgresStoreOptions } from './options.ts'
+import { findStateBehind } from './store-error.ts'
 import { listUnhandled } from './sql/list-unhandled.ts'
 import { look } from './sql/look.ts'
 import { parkUnhandled } from './sql/park-unhandled.ts'
@@ -29,21 +27,22 @@ import { wakeUnhandled } from './sql/wake-unhandled.ts'
 
 /** The part of the store that hands out events to be worked on. */
 export class PostgresQueue implements QueueStore<PostgresTx> {
-  readonly #options: ResolvedPostgresOptions
+  readonly #options: ResolvedPostgresStoreOptions
   readonly #connections: Connections
-  readonly #held: HeldTransactions
   readonly #claimer: GroupClaimer
-  readonly #names = new StatementNames()
   readonly #listeners = new Set<Listener>()
   readonly #suspectLock: string
   readonly #channel: string
 
-  constructor(options: ResolvedPostgresOptions, connections: Connections, held: HeldTransactions) {
+  constructor(
+    options: ResolvedPostgresStoreOptions,
+    connections: Connections,
+    held: HeldTransactions,
+  ) {
     this.#options = options
     this.#connections = connections
-    this.#held = held
     this.#suspectLock = lockNumber(options.schema, 'suspect')
-    this.#claimer = new GroupClaimer(this.#suspectLock, held.watcher)
+    this.#claimer = new GroupClaimer(held, this.#suspectLock)
     this.#channel = `hookonce_${lockNumber(options.schema, 'wake')}`
   }
 
@@ -51,19 +50,8 @@ export class PostgresQueue implements QueueStore<PostgresTx> {
     requirePoolSize(this.#options.pool, concurrency)
   }
 
-  async claim(request: ClaimRequest): Promise<Group<PostgresTx> | undefined> {
-    const connection = await this.#held.checkOut()
-    try {
-      const claimed = await this.#claimer.claim(connection, request)
-      if (claimed === undefined) return undefined
-      const { events, pid, xid, watch } = claimed
-      const names = connection.client.processID === pid ? this.#names : undefined
-      const isAlone = events.length === 1
-      const held = this.#held.hold({ connection, pid, xid, watch, names, isAlone })
-      return new PostgresGroup(events, held)
-    } catch (error) {
-      throw asStoreError(error)
-    }
+  claim(request: ClaimRequest): Promise<Group<PostgresTx> | undefined> {
+    return this.#claimer.claim(request)
   }
 
   async look(request: LookRequest): Promise<Look> {

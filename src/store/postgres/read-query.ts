@@ -5,6 +5,8 @@
  * What `pg` can do beyond one answer in a promise is refused by its name, since it would go on after the
  * handler's transaction was given to the next.
  *
+ * Only PostgreSQL: `SqliteTx` has a shape of its own, and takes a text and a list.
+ *
  * @module
  */
 

@@ -1,3 +1,9 @@
+/**
+ * Only PostgreSQL: on SQLite a batch is one transaction of the one writer (`sql/record-events.ts`).
+ *
+ * @module
+ */
+
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Recorded } from '../../model/event.ts'
 import type { NumberedDraft } from '../shared/numbered-draft.ts'

@@ -1,3 +1,9 @@
+/**
+ * Only PostgreSQL: SQLite has no way to ask (`messages.ts`).
+ *
+ * @module
+ */
+
 import { randomUUID } from 'node:crypto'
 import { HookonceError } from '../../errors.ts'
 

@@ -11,6 +11,8 @@
  * text of a statement does not tell what it does (`unknown-code.ts`), and always once a setting was found that no
  * text had told of: a trigger's, or one that other code makes on connections of the pool.
  *
+ * Only PostgreSQL: on SQLite handlers can leave only temporary objects (`temporary-objects.ts`).
+ *
  * @module
  */
 

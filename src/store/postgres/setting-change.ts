@@ -4,6 +4,8 @@
  * A scanner like `transaction-control.ts`, for accidents: it sees SET, RESET and calls of `set_config` in
  * the text it is given, and not what a function or a DO block does inside.
  *
+ * Only PostgreSQL: SQLite refuses handlers every PRAGMA.
+ *
  * @module
  */
 

@@ -7,7 +7,9 @@
  *
  * It speaks the protocol through what `pg` gives to its own extensions (a cursor, say): an object with `submit`. A
  * text is parsed into the unnamed statement, which lives until the connection's next one and is therefore safe
- * behind a pooler. The twin in `sqlite/` is missing: there a statement is a call in this process.
+ * behind a pooler.
+ *
+ * Only PostgreSQL: on SQLite a statement is a call in this process, and there are no round trips.
  *
  * @module
  */

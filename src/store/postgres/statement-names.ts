@@ -10,6 +10,8 @@
  * a name turns out to be worth nothing (somebody said DISCARD ALL, a table changed under a `select *`),
  * the group runs again without, and no attempt is lost.
  *
+ * Only PostgreSQL: SQLite keeps what it has prepared for as long as a connection lives (`connection.ts`).
+ *
  * @module
  */
 

@@ -8,7 +8,7 @@
 
 import type { CommitResult, LentTx } from '../contract/transaction.ts'
 import type { OpenStep, StepResult, StepTransaction } from '../contract/steps.ts'
-import type { PostgresTx } from './driver.ts'
+import type { PostgresTx } from './tx.ts'
 import type { HeldTransaction } from './held-transaction.ts'
 import { finishSteps } from './sql/open-steps.ts'
 

@@ -1,19 +1,23 @@
+import type { MessageStore } from '../contract/messages.ts'
+import type { OperatorStore } from '../contract/operators.ts'
+import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
+import type { WorkerStore } from '../contract/workers.ts'
 import { checkServer } from './check-server.ts'
 import { Connections } from './connections.ts'
-import type { PostgresTx } from './driver.ts'
+import type { PostgresTx } from './tx.ts'
 import { PostgresEvents } from './events.ts'
 import { HeldTransactions } from './held-transactions.ts'
 import { lockNumber } from './lock-number.ts'
-import { PostgresMessages } from './messages.ts'
+import { createMessages } from './messages.ts'
 import { migrate } from './migrate.ts'
-import { PostgresOperators } from './operators.ts'
-import type { ResolvedPostgresOptions } from './options.ts'
+import { createOperators } from './operators.ts'
+import type { ResolvedPostgresStoreOptions } from './options.ts'
 import { PostgresQueue } from './queue.ts'
-import { PostgresSteps } from './steps.ts'
+import { createSteps } from './steps.ts'
 import { asStoreError, findStateBehind } from './store-error.ts'
 import { ensurePartitions } from './sql/ensure-partitions.ts'
-import { PostgresWorkers } from './workers.ts'
+import { createWorkers } from './workers.ts'
 
 /** Making tables may wait for other processes that do the same. */
 const MIGRATE_TIMEOUT_MS = 120_000
@@ -23,16 +27,16 @@ export class PostgresStore implements Store<PostgresTx> {
   readonly engine = 'postgres'
   readonly events: PostgresEvents
   readonly queue: PostgresQueue
-  readonly workers: PostgresWorkers
-  readonly steps: PostgresSteps
-  readonly messages: PostgresMessages
-  readonly operators: PostgresOperators
+  readonly workers: WorkerStore
+  readonly steps: StepStore<PostgresTx>
+  readonly messages: MessageStore<PostgresTx>
+  readonly operators: OperatorStore
   warnings: readonly string[] = []
-  readonly #options: ResolvedPostgresOptions
+  readonly #options: ResolvedPostgresStoreOptions
   readonly #connections: Connections
   readonly #held: HeldTransactions
 
-  constructor(options: ResolvedPostgresOptions) {
+  constructor(options: ResolvedPostgresStoreOptions) {
     const { pool, schema } = options
     const connections = new Connections(pool, schema)
     const held = new HeldTransactions(connections)
@@ -41,10 +45,10 @@ export class PostgresStore implements Store<PostgresTx> {
     this.#held = held
     this.events = new PostgresEvents(connections)
     this.queue = new PostgresQueue(options, connections, held)
-    this.workers = new PostgresWorkers(connections)
-    this.steps = new PostgresSteps(schema, connections, held)
-    this.messages = new PostgresMessages(schema, connections)
-    this.operators = new PostgresOperators(connections)
+    this.workers = createWorkers(connections)
+    this.steps = createSteps(schema, connections, held)
+    this.messages = createMessages(schema, connections)
+    this.operators = createOperators(connections)
   }
 
   async open(): Promise<void> {

@@ -1,3 +1,9 @@
+/**
+ * Only PostgreSQL: on SQLite a transaction is the writer's turn (`turn.ts`).
+ *
+ * @module
+ */
+
 import { StoreRejectedError } from '../../errors.ts'
 import { sendCommit } from './commit.ts'
 import { rollBack } from './connection.ts'

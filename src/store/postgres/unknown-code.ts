@@ -5,6 +5,8 @@
  * the session; everything else is unknown, which costs a closer look at the connection (`session-watch.ts`) and
  * nothing else. What a trigger does it cannot see.
  *
+ * Only PostgreSQL: SQLite has no functions of the user's that could hide what they do.
+ *
  * @module
  */
 

@@ -7,35 +7,62 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import type { ClaimedEvent } from '../contract/claimed-event.ts'
 import type { ClaimRequest } from '../contract/queue.ts'
+import type { WorkerSlot } from '../contract/workers.ts'
+import type { Connections } from './connections.ts'
 import type { SqliteGroup } from './group.ts'
+import type { HeldTransactions } from './held-transactions.ts'
 import { getOwnProcess } from './process-identity.ts'
 import type { RunningLists } from './running-lists.ts'
 import { announce } from './sql/announce.ts'
-import { isStillClaimable, listCandidates } from './sql/claim-group.ts'
+import { hasCandidates, isStillClaimable, listCandidates } from './sql/claim-group.ts'
 import type { Turn } from './turn.ts'
-import type { Writer } from './writer.ts'
 
-export interface ClaimContext {
-  readonly writer: Writer
-  readonly lists: RunningLists
-  readonly waitMs: number
-  /** With the turn whose transaction holds the events, or without one for a group that opens late. */
-  readonly createGroup: (events: readonly ClaimedEvent[], turn?: Turn) => SqliteGroup
-}
+export class GroupClaimer {
+  readonly #connections: Connections
+  readonly #held: HeldTransactions
 
-/** Returns a group, or `undefined` when nothing is due or the writer is not to be had in time. */
-export async function claimGroup(
-  context: ClaimContext,
-  request: ClaimRequest,
-): Promise<SqliteGroup | undefined> {
-  const deadline = performance.now() + context.waitMs
-  try {
-    const turn = await context.writer.acquire(deadline)
-    return await claimInTurn(context, request, { turn, deadline })
-  } catch (error) {
-    // Another slot or another process is at work. There is nothing wrong, and nothing to claim either.
-    if (error instanceof StoreUnavailableError && isWaitOver(deadline)) return undefined
-    throw error
+  constructor(connections: Connections, held: HeldTransactions) {
+    this.#connections = connections
+    this.#held = held
+  }
+
+  /** `undefined` when nothing is due, or the writer is not to be had in time. */
+  async claim(request: ClaimRequest): Promise<SqliteGroup | undefined> {
+    if (!(await this.#connections.read((reader) => hasCandidates(reader, request))))
+      return undefined
+    const { writer, deadline } = this.#connections.getWriter()
+    try {
+      const turn = await writer.acquire(deadline)
+      return await this.#claimInTurn(request, { turn, deadline })
+    } catch (error) {
+      // Another slot or another process is at work. There is nothing wrong, and nothing to claim either.
+      const isWaitOver = performance.now() >= deadline
+      if (error instanceof StoreUnavailableError && isWaitOver) return undefined
+      throw error
+    }
+  }
+
+  /** The turn is kept by a group that is open, and given back otherwise. */
+  async #claimInTurn(request: ClaimRequest, claim: Claim): Promise<SqliteGroup | undefined> {
+    const { writer, lists } = this.#connections.getOpen()
+    const { slot, idleTimeoutMs } = request
+    const { turn } = claim
+    try {
+      const chosen = await listChosen(lists, request, claim)
+      await writer.breaks.take()
+      if (chosen.length > 0 && opensLate(request, chosen)) {
+        turn.release()
+        return this.#held.holdGroup({ writer, lists, slot, events: chosen, idleTimeoutMs })
+      }
+      const events = chosen.length > 0 ? await openTransaction(lists, slot, claim, chosen) : []
+      if (events.length > 0)
+        return this.#held.holdGroup({ writer, lists, slot, events, idleTimeoutMs }, turn)
+      turn.release()
+      return undefined
+    } catch (error) {
+      turn.release()
+      throw error
+    }
   }
 }
 
@@ -44,37 +71,13 @@ interface Claim {
   readonly deadline: number
 }
 
-/** The turn is kept by a group that is open, and given back otherwise. */
-async function claimInTurn(
-  context: ClaimContext,
-  request: ClaimRequest,
-  claim: Claim,
-): Promise<SqliteGroup | undefined> {
-  const { turn } = claim
-  try {
-    const chosen = await listChosen(context, request, claim)
-    await context.writer.breaks.take()
-    if (chosen.length > 0 && opensLate(request, chosen)) {
-      turn.release()
-      return context.createGroup(chosen)
-    }
-    const events = chosen.length > 0 ? await openTransaction(context, request, claim, chosen) : []
-    if (events.length > 0) return context.createGroup(events, turn)
-    turn.release()
-    return undefined
-  } catch (error) {
-    turn.release()
-    throw error
-  }
-}
-
 function opensLate({ opensLate }: ClaimRequest, events: readonly ClaimedEvent[]): boolean {
   return opensLate === 'always' || (opensLate === 'alone' && events.length === 1)
 }
 
 /** The first transaction: chooses from what is due, and writes the slot's list. */
 function listChosen(
-  { lists }: ClaimContext,
+  lists: RunningLists,
   request: ClaimRequest,
   { turn, deadline }: Claim,
 ): Promise<readonly ClaimedEvent[]> {
@@ -90,8 +93,8 @@ function listChosen(
 
 /** The second: leaves the transaction open if, and only if, it returns events. */
 async function openTransaction(
-  { lists }: ClaimContext,
-  { slot }: ClaimRequest,
+  lists: RunningLists,
+  slot: WorkerSlot,
   { turn, deadline }: Claim,
   chosen: readonly ClaimedEvent[],
 ): Promise<readonly ClaimedEvent[]> {
@@ -109,8 +112,4 @@ async function openTransaction(
     turn.commit()
   }
   return events
-}
-
-function isWaitOver(deadline: number): boolean {
-  return performance.now() >= deadline
 }

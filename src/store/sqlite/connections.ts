@@ -18,7 +18,7 @@ import { openConnection, requireWal } from './open-connection.ts'
 import { openDriver } from './open-driver.ts'
 import type { ResolvedSqliteStoreOptions } from './options.ts'
 import { RunningLists } from './running-lists.ts'
-import { isBusy, toStoreError } from './store-error.ts'
+import { isBusy, asStoreError } from './store-error.ts'
 import type { Work } from './turn.ts'
 import { Writer } from './writer.ts'
 
@@ -176,7 +176,7 @@ export class Connections {
         return work()
       } catch (error) {
         if (!isBusy(error)) this.checkFiles()
-        if (!isBusy(error) || performance.now() >= deadline) throw toStoreError(error)
+        if (!isBusy(error) || performance.now() >= deadline) throw asStoreError(error)
       }
       await new Promise((done) => setTimeout(done, 1 + Math.random() * 10))
     }

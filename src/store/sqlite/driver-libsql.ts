@@ -1,3 +1,9 @@
+/**
+ * Only SQLite: PostgreSQL is reached through one driver.
+ *
+ * @module
+ */
+
 import { fromSqlValue } from './driver.ts'
 import type { SqliteDriver, SqliteHandle, SqliteStatement, SqlRow, SqlValue } from './driver.ts'
 

@@ -16,6 +16,8 @@
  *
  * A look is synchronous: the way through the thread pool would cost many times what it does.
  *
+ * Only SQLite: what becomes of the files of a server is its own to see.
+ *
  * @module
  */
 

@@ -22,14 +22,14 @@ import type { WorkerSlot } from '../contract/workers.ts'
 import type { GroupLeaseRequest, LeasedEvent } from '../contract/steps.ts'
 import type { Connection } from './connection.ts'
 import { HeldTransaction, notCommitted } from './held-transaction.ts'
-import type { SqliteTx } from './lent-tx.ts'
+import type { SqliteTx } from './tx.ts'
 import { getOwnProcess } from './process-identity.ts'
 import type { RunningLists } from './running-lists.ts'
 import { announce } from './sql/announce.ts'
 import { isStillClaimable } from './sql/claim-group.ts'
 import { leaseClaimed } from './sql/lease-events.ts'
 import { settle } from './sql/settle.ts'
-import { toStoreError } from './store-error.ts'
+import { asStoreError } from './store-error.ts'
 import { dropTemporaryObjects } from './temporary-objects.ts'
 import type { Turn } from './turn.ts'
 import type { Writer } from './writer.ts'
@@ -85,12 +85,13 @@ export class SqliteGroup implements Group<SqliteTx> {
     return this.#transaction.findTraces()
   }
 
-  /** What waits for the transaction to open is flushed by the end of its handler. */
   hasWrites(): boolean {
-    return false
+    return this.#transaction.hasWrites()
   }
 
-  async flush(): Promise<void> {}
+  flush(): Promise<void> {
+    return this.#transaction.flush()
+  }
 
   mark(name: string): Promise<void> {
     return this.#transaction.mark(name)
@@ -118,7 +119,7 @@ export class SqliteGroup implements Group<SqliteTx> {
       return this.#taken
     } catch (error) {
       // A full disk is no fault of the events.
-      throw toStoreError(error)
+      throw asStoreError(error)
     }
   }
 

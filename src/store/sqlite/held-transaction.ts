@@ -13,8 +13,9 @@ import { asError, CommitUnknownError, HookonceError, StoreFileChangedError } fro
 import type { CommitResult, HandlerClock, LentTx } from '../contract/transaction.ts'
 import { quoteName } from '../shared/quote-name.ts'
 import type { Connection } from './connection.ts'
-import { lendTx } from './lent-tx.ts'
-import type { Lender, SqliteTx } from './lent-tx.ts'
+import { LentSqliteTx } from './lent-tx.ts'
+import type { Lender } from './lent-tx.ts'
+import type { SqliteTx } from './tx.ts'
 import { findTemporaryObjects } from './temporary-objects.ts'
 import type { Turn } from './turn.ts'
 import type { Writer } from './writer.ts'
@@ -54,7 +55,7 @@ export class HeldTransaction implements Lender {
   }
 
   lend(clock?: HandlerClock): LentTx<SqliteTx> {
-    return lendTx(this, { isAlone: this.#parts.isAlone, clock })
+    return new LentSqliteTx(this, { isAlone: this.#parts.isAlone, clock })
   }
 
   /** A failed statement undoes itself in SQLite and leaves the transaction usable, so `failed` never comes. */
@@ -71,22 +72,26 @@ export class HeldTransaction implements Lender {
     return this.#turn === undefined ? undefined : this.use(findTemporaryObjects)
   }
 
+  /** What waits for the transaction to open is flushed by the end of its handler. */
+  hasWrites(): boolean {
+    return false
+  }
+
+  async flush(): Promise<void> {}
+
   async mark(name: string): Promise<void> {
-    const mark = markName(name)
-    if (this.#turn === undefined) this.#marks.push(mark)
-    else this.use((connection) => connection.execute(`savepoint ${mark}`))
+    if (this.#turn === undefined) this.#marks.push(name)
+    else this.use((connection) => connection.execute(`savepoint ${markName(name)}`))
   }
 
   async rollbackTo(name: string): Promise<void> {
-    const mark = markName(name)
-    if (this.#turn === undefined) this.#marks = [...this.#marksBefore(mark), mark]
-    else this.use((connection) => connection.execute(`rollback to ${mark}`))
+    if (this.#turn === undefined) this.#marks = [...this.#marksBefore(name), name]
+    else this.use((connection) => connection.execute(`rollback to ${markName(name)}`))
   }
 
   async releaseMark(name: string): Promise<void> {
-    const mark = markName(name)
-    if (this.#turn === undefined) this.#marks = this.#marksBefore(mark)
-    else this.use((connection) => connection.execute(`release ${mark}`))
+    if (this.#turn === undefined) this.#marks = this.#marksBefore(name)
+    else this.use((connection) => connection.execute(`release ${markName(name)}`))
   }
 
   /** Opens it if nothing is in the way, and says whether it is open. Throws if it cannot be opened any more. */
@@ -210,7 +215,7 @@ export class HeldTransaction implements Lender {
   }
 
   #hold(turn: Turn): void {
-    for (const mark of this.#marks) turn.connection.execute(`savepoint ${mark}`)
+    for (const name of this.#marks) turn.connection.execute(`savepoint ${markName(name)}`)
     this.#turn = turn
     this.#idleTimer = setTimeout(() => {
       this.#lostBy ??= { error: ended() }
@@ -224,10 +229,10 @@ export class HeldTransaction implements Lender {
     if (this.#hasEnded) throw ended()
   }
 
-  #marksBefore(mark: string): string[] {
+  #marksBefore(name: string): string[] {
     this.#requireOpenable()
-    const place = this.#marks.lastIndexOf(mark)
-    if (place === -1) throw new Error(`There is no mark ${mark}`)
+    const place = this.#marks.lastIndexOf(name)
+    if (place === -1) throw new Error(`There is no mark ${name}`)
     return this.#marks.slice(0, place)
   }
 }

@@ -22,7 +22,7 @@ export class HeldTransactions {
     return this.#groups.has(nameOf(slot))
   }
 
-  holdGroup(input: Omit<GroupInput, 'onOpen' | 'onEnd'>, turn: Turn | undefined): SqliteGroup {
+  holdGroup(input: Omit<GroupInput, 'onOpen' | 'onEnd'>, turn?: Turn): SqliteGroup {
     const name = nameOf(input.slot)
     const onOpen = (): void => void (this.#openSlot = name)
     const onEnd = (): void => {

@@ -21,5 +21,5 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Sql
 
 export { printMigrations } from './migrations.ts'
 export type { SqliteStore } from './store.ts'
-export type { SqliteTx } from './lent-tx.ts'
+export type { SqliteTx } from './tx.ts'
 export type { SqliteStoreOptions } from './options.ts'

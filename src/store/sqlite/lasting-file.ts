@@ -1,3 +1,9 @@
+/**
+ * Only SQLite: the files of a server are its own.
+ *
+ * @module
+ */
+
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 
 /** By device and inode. */

@@ -1,3 +1,9 @@
+/**
+ * Only SQLite: a connection to PostgreSQL comes from the user's pool (`check-out.ts`).
+ *
+ * @module
+ */
+
 import { resolve } from 'node:path'
 import { HookonceError, StoreUnavailableError } from '../../errors.ts'
 import { Connection } from './connection.ts'

@@ -1,3 +1,9 @@
+/**
+ * Only SQLite: the driver for PostgreSQL comes with the user's pool.
+ *
+ * @module
+ */
+
 import { HookonceError } from '../../errors.ts'
 import type { SqliteDriver } from './driver.ts'
 import { libsqlDriver } from './driver-libsql.ts'

@@ -5,6 +5,8 @@
  * bound from a list, `select $2, $1` gets the two the wrong way round (measured). `?1` means the
  * first of the list wherever it stands.
  *
+ * Only SQLite: `$1` is what PostgreSQL itself calls a parameter.
+ *
  * @module
  */
 

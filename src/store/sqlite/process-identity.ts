@@ -1,3 +1,9 @@
+/**
+ * Only SQLite: a worker on PostgreSQL may be on another machine, and is known by its heart alone.
+ *
+ * @module
+ */
+
 import { hostname } from 'node:os'
 
 /** Who a worker's record belongs to, as far as this machine can tell. */

@@ -10,12 +10,10 @@ import type {
   QueueStore,
   UnhandledTopic,
 } from '../contract/queue.ts'
-import { claimGroup } from './claim-group.ts'
-import type { ClaimContext } from './claim-group.ts'
+import { GroupClaimer } from './claim-group.ts'
 import type { Connections } from './connections.ts'
 import type { HeldTransactions } from './held-transactions.ts'
-import type { SqliteTx } from './lent-tx.ts'
-import { hasCandidates } from './sql/claim-group.ts'
+import type { SqliteTx } from './tx.ts'
 import { listUnhandled } from './sql/list-unhandled.ts'
 import { look } from './sql/look.ts'
 import { parkUnhandled } from './sql/park-unhandled.ts'
@@ -24,32 +22,20 @@ import { wakeUnhandled } from './sql/wake-unhandled.ts'
 
 /** The part of the store that hands out events to be worked on. */
 export class SqliteQueue implements QueueStore<SqliteTx> {
-  readonly #writeWaitMs: number
   readonly #connections: Connections
-  readonly #held: HeldTransactions
+  readonly #claimer: GroupClaimer
 
-  constructor(
-    { writeWaitMs }: { readonly writeWaitMs: number },
-    connections: Connections,
-    held: HeldTransactions,
-  ) {
-    this.#writeWaitMs = writeWaitMs
+  constructor(connections: Connections, held: HeldTransactions) {
     this.#connections = connections
-    this.#held = held
+    this.#claimer = new GroupClaimer(connections, held)
   }
 
   requireCapacity(): void {
     // One writer, however many wait for it.
   }
 
-  async claim(request: ClaimRequest): Promise<Group<SqliteTx> | undefined> {
-    if (!(await this.#connections.read((reader) => hasCandidates(reader, request))))
-      return undefined
-    const { writer, lists } = this.#connections.getOpen()
-    const { slot, idleTimeoutMs } = request
-    const createGroup: ClaimContext['createGroup'] = (events, turn) =>
-      this.#held.holdGroup({ writer, lists, slot, events, idleTimeoutMs }, turn)
-    return claimGroup({ writer, lists, waitMs: this.#writeWaitMs, createGroup }, request)
+  claim(request: ClaimRequest): Promise<Group<SqliteTx> | undefined> {
+    return this.#claimer.claim(request)
   }
 
   look(request: LookRequest): Promise<Look> {

@@ -6,6 +6,8 @@
  * claim again, and count as crashed should the worker die first. So the slot is remembered here until
  * its list has been emptied, or written anew: no list is emptied under a group that runs.
  *
+ * Only SQLite: on PostgreSQL a list can be written while a group is open.
+ *
  * @module
  */
 

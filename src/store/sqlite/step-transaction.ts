@@ -10,7 +10,7 @@
 import type { CommitResult, LentTx } from '../contract/transaction.ts'
 import type { OpenStep, StepResult, StepTransaction } from '../contract/steps.ts'
 import type { HeldTransaction } from './held-transaction.ts'
-import type { SqliteTx } from './lent-tx.ts'
+import type { SqliteTx } from './tx.ts'
 import { insertDone } from './sql/write-calls.ts'
 import { dropTemporaryObjects } from './temporary-objects.ts'
 

@@ -27,14 +27,8 @@ const ADVICE: Readonly<Record<number, string>> = {
 /** Codes that blame what was sent: CONSTRAINT, MISMATCH, TOOBIG, RANGE. */
 const REJECTED: ReadonlySet<number> = new Set([19, 20, 18, 25])
 
-/** Somebody else has the lock. Waiting helps. */
-export function isBusy(error: unknown): boolean {
-  const code = findResultCode(error)
-  return code === BUSY || code === LOCKED
-}
-
 /** Any error of the binding as one of ours. What is not SQLite's stays as it is. */
-export function toStoreError(error: unknown): unknown {
+export function asStoreError(error: unknown): unknown {
   if (error instanceof HookonceError) return error
   const code = findResultCode(error)
   if (code === undefined) return error
@@ -45,8 +39,14 @@ export function toStoreError(error: unknown): unknown {
   })
 }
 
+/** Another connection has the lock. Waiting helps. */
+export function isBusy(error: unknown): boolean {
+  const code = findResultCode(error)
+  return code === BUSY || code === LOCKED
+}
+
 /** Of a COMMIT that failed and left no transaction behind: its pages may have reached the disk, or not. */
-export function toCommitUnknown(error: unknown): CommitUnknownError {
+export function asCommitUnknown(error: unknown): CommitUnknownError {
   return new CommitUnknownError({
     cause: error,
     what: `SQLite failed at COMMIT: ${describe(error)}`,

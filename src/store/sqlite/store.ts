@@ -1,25 +1,29 @@
+import type { MessageStore } from '../contract/messages.ts'
+import type { OperatorStore } from '../contract/operators.ts'
+import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
+import type { WorkerStore } from '../contract/workers.ts'
 import { Connections } from './connections.ts'
 import { SqliteEvents } from './events.ts'
 import { HeldTransactions } from './held-transactions.ts'
-import type { SqliteTx } from './lent-tx.ts'
-import { SqliteMessages } from './messages.ts'
-import { SqliteOperators } from './operators.ts'
+import type { SqliteTx } from './tx.ts'
+import { createMessages } from './messages.ts'
+import { createOperators } from './operators.ts'
 import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
 import type { SqliteStoreOptions } from './options.ts'
 import { SqliteQueue } from './queue.ts'
-import { SqliteSteps } from './steps.ts'
-import { SqliteWorkers } from './workers.ts'
+import { createSteps } from './steps.ts'
+import { createWorkers } from './workers.ts'
 
 /** The store on one SQLite file. Made by `sqliteStore`. */
 export class SqliteStore implements Store<SqliteTx> {
   readonly engine = 'sqlite'
   readonly events: SqliteEvents
   readonly queue: SqliteQueue
-  readonly workers: SqliteWorkers
-  readonly steps: SqliteSteps
-  readonly messages: SqliteMessages
-  readonly operators: SqliteOperators
+  readonly workers: WorkerStore
+  readonly steps: StepStore<SqliteTx>
+  readonly messages: MessageStore<SqliteTx>
+  readonly operators: OperatorStore
   readonly #connections: Connections
   readonly #held: HeldTransactions
 
@@ -31,11 +35,11 @@ export class SqliteStore implements Store<SqliteTx> {
     this.#connections = connections
     this.#held = held
     this.events = new SqliteEvents(connections, held)
-    this.queue = new SqliteQueue(resolved, connections, held)
-    this.workers = new SqliteWorkers(connections, held)
-    this.steps = new SqliteSteps(connections, held)
-    this.messages = new SqliteMessages(resolved.prefix, connections)
-    this.operators = new SqliteOperators(connections)
+    this.queue = new SqliteQueue(connections, held)
+    this.workers = createWorkers(connections, held)
+    this.steps = createSteps(connections, held)
+    this.messages = createMessages(resolved.prefix, connections)
+    this.operators = createOperators(connections)
   }
 
   async open(): Promise<void> {

@@ -5,6 +5,8 @@
  * could hide them. A rollback takes it along; before events are settled it is dropped, so that a table that is
  * named like one of ours does not take what we write.
  *
+ * Only SQLite: on PostgreSQL they are one of many things that can be left (`session-watch.ts`).
+ *
  * @module
  */
 

@@ -4,6 +4,8 @@
  * Everything that begins, commits or rolls back goes through a turn, and there is one turn at a time:
  * a slot that only waits has none, and cannot end the transaction of the slot that has it.
  *
+ * Only SQLite: PostgreSQL lets many write at once.
+ *
  * @module
  */
 
@@ -11,7 +13,7 @@ import { StoreUnavailableError } from '../../errors.ts'
 import type { LoopBreaks } from '../../flow/loop-breaks.ts'
 import type { Connection } from './connection.ts'
 import type { Courtesy } from './write-pauses.ts'
-import { isBusy, toCommitUnknown, toStoreError } from './store-error.ts'
+import { isBusy, asCommitUnknown, asStoreError } from './store-error.ts'
 
 /**
  * The longest pause between two tries for the lock, before jitter. It is shorter than the pause that a
@@ -87,7 +89,7 @@ export class Turn {
       courtesy.saw(this.#readDataVersion())
       return true
     } catch (error) {
-      if (!isBusy(error)) throw toStoreError(error)
+      if (!isBusy(error)) throw asStoreError(error)
       courtesy.met()
       return false
     }
@@ -106,9 +108,9 @@ export class Turn {
     } catch (error) {
       // Refused, and still open: nothing of it was kept. A failure that also ended the transaction
       // may have come after its pages reached the disk.
-      if (!connection.inTransaction()) throw toCommitUnknown(error)
+      if (!connection.inTransaction()) throw asCommitUnknown(error)
       this.rollback()
-      throw toStoreError(error)
+      throw asStoreError(error)
     }
   }
 
@@ -136,7 +138,7 @@ export class Turn {
       this.rollback()
       // Files that were changed say more than what SQLite makes of them.
       this.#parts.checkFiles()
-      throw toStoreError(error)
+      throw asStoreError(error)
     }
     try {
       const result = work(this.connection, this.#parts.breaks)

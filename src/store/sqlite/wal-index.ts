@@ -1,3 +1,9 @@
+/**
+ * Only SQLite: the files of a server are its own.
+ *
+ * @module
+ */
+
 import { endianness } from 'node:os'
 import type { LastingFile } from './lasting-file.ts'
 

@@ -8,6 +8,8 @@
  * somebody, and so does a lock that was found taken. After such a sign the pauses are frequent for a
  * while; else they are rare, and there only so that somebody who is new can give a sign.
  *
+ * Only SQLite: PostgreSQL lets many write at once.
+ *
  * @module
  */
 

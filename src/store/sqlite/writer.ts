@@ -7,6 +7,8 @@
  * asked again from a timer. SQLite keeps no queue of those who ask, so a process that writes without
  * a pause keeps the others out; `Courtesy` says when to leave the lock alone for a moment.
  *
+ * Only SQLite: PostgreSQL lets many write at once.
+ *
  * @module
  */
 

@@ -1,3 +1,9 @@
+/**
+ * Only PostgreSQL: SQLite is given one row at a time (`sql/record-new.ts`).
+ *
+ * @module
+ */
+
 import { isUtf8 } from 'node:buffer'
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import type { Digest } from '../../../model/digest.ts'

@@ -5,6 +5,8 @@
  * lets inserts go on, where `create table … partition of` stops them. It also has to look through
  * the default partition under a strong lock: that one is empty as long as this runs in time.
  *
+ * Only PostgreSQL: SQLite has no partitions.
+ *
  * @module
  */
 

@@ -1,6 +1,8 @@
 /**
  * An event as an operator sees it, put together from the tables it is spread over.
  *
+ * Only PostgreSQL: on SQLite it is read by `sql/find-event.ts` alone.
+ *
  * @module
  */
 

@@ -1,3 +1,9 @@
+/**
+ * Only PostgreSQL: on SQLite it is read by `sql/find-outcome.ts` alone.
+ *
+ * @module
+ */
+
 import type { Outcome } from '../../../model/outcome.ts'
 import type { SettledState } from '../../../model/event-state.ts'
 import type { TextRow } from '../connection.ts'

@@ -12,6 +12,8 @@
  * A statement of its own sees what the winner of a race has committed meanwhile, because the insert
  * before it has waited for the winner to end.
  *
+ * Only PostgreSQL: on SQLite nothing comes between a look and the insert (`sql/record-events.ts`).
+ *
  * @module
  */
 

@@ -10,6 +10,8 @@
  * `app.tenant`, PostgreSQL does not list at all: they are asked for by the names that are found in the sources of
  * the database's functions, and in texts of handlers.
  *
+ * Only PostgreSQL: on SQLite handlers can leave only temporary objects (`temporary-objects.ts`).
+ *
  * @module
  */
 

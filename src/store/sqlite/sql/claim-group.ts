@@ -87,7 +87,7 @@ export function listCandidates(
     // What failed or crashed before runs alone, so that it can take nothing else down.
     const most = kind === 'fresh' ? limit : 1
     const rows = connection.all<CandidateRow>(LIST[kind], [slot.workerId, slot.slot, most, topic])
-    candidates.push(...rows.map(toClaimedEvent))
+    candidates.push(...rows.map(asClaimedEvent))
     if (candidates.length >= (kind === 'fresh' ? enough : 1)) break
   }
   return candidates
@@ -125,7 +125,7 @@ export type CandidateRow = {
   verified_by: string
 }
 
-export function toClaimedEvent(row: CandidateRow): ClaimedEvent {
+export function asClaimedEvent(row: CandidateRow): ClaimedEvent {
   return {
     eventId: row.event_id,
     run: row.run,

@@ -1,3 +1,9 @@
+/**
+ * Only SQLite: on PostgreSQL it is part of the statements that sweep.
+ *
+ * @module
+ */
+
 import type { Connection } from '../connection.ts'
 
 // 1 event id

@@ -9,7 +9,7 @@
 
 import type { MessageDraft, MessageId } from '../../../model/message.ts'
 import type { OwnTx } from '../../contract/transaction.ts'
-import type { SqliteTx } from '../lent-tx.ts'
+import type { SqliteTx } from '../tx.ts'
 
 // 1 id  2 destination  3 key  4 event id  5 content type  6 headers  7 body
 const INSERT_MESSAGE = `

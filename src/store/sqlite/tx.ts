@@ -1,0 +1,32 @@
+import type { SqlRow } from './driver.ts'
+
+/** What a handler gets as `ctx.tx`: its writes and the event's completion commit together. */
+export interface SqliteTx {
+  /**
+   * Runs a statement in the handler's transaction. Placeholders are `?` or `$1`. Bytes come and go as
+   * `Uint8Array`; a whole number past 2^53 comes as `bigint`.
+   *
+   * Several statements may stand in one text if it has no parameters; their rows are not returned.
+   */
+  query<Row = SqlRow>(
+    sql: string,
+    params?: readonly unknown[],
+  ): Promise<{ rows: Row[]; rowCount: number }>
+  /**
+   * Runs a statement whose answer the handler does not need. Here it has run when the call returns, and throws
+   * there what is wrong with it, unless the handler has to wait for SQLite's one writer: then it runs when that is
+   * free, and what the database refuses fails the handler. On PostgreSQL it is always sent later. So do not catch
+   * what it throws.
+   */
+  write(sql: string, params?: readonly unknown[]): void
+  /**
+   * Runs `work` behind a savepoint: what it throws undoes what was written in it, and is thrown on. The handler can
+   * catch it and go on. They nest; two side by side fail the handler.
+   */
+  savepoint<Result>(work: (tx: SqliteTx) => Result | Promise<Result>): Promise<Result>
+  /**
+   * The same transaction for code that opens transactions itself, such as an ORM: its BEGIN, COMMIT and ROLLBACK,
+   * alone in a text, become those of a savepoint. In `tx` itself they are refused.
+   */
+  asNested(): SqliteTx
+}
