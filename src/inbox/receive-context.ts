@@ -40,7 +40,6 @@ export function createReceiveContext(parts: ReceivingParts): ReceiveContext {
     counter: new DeliveryCounter(store),
     outcomes: new OutcomeWaiter({
       store,
-      happenings,
       deadlineMs: options.processedTimeoutMs,
       onDue,
     }),

@@ -20,6 +20,7 @@ import type { EventStore } from './events.ts'
 import type { MessageStore } from './messages.ts'
 import type { OperatorStore } from './operators.ts'
 import type { QueueStore } from './queue.ts'
+import type { StoreTrouble } from './store-trouble.ts'
 import type { StepStore } from './steps.ts'
 import type { WorkerStore } from './workers.ts'
 
@@ -52,6 +53,12 @@ export interface Store<Tx> {
   readonly warnings?: readonly string[]
   /** Lets go of every connection and listener of its own, also when it could not be opened. The user's pool stays open. */
   close(): Promise<void>
+
+  /**
+   * What an error means that a statement or a COMMIT has failed with, also where a library has wrapped it.
+   * `undefined` when it is the work's own failure.
+   */
+  findTrouble(error: unknown): StoreTrouble | undefined
 
   /** Now and then: things that keep the tables in shape, such as making the next partitions. */
   maintain(): Promise<void>

@@ -2,6 +2,7 @@ import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
+import type { StoreTrouble } from '../contract/store-trouble.ts'
 import type { WorkerStore } from '../contract/workers.ts'
 import { checkServer } from './check-server.ts'
 import { Connections } from './connections.ts'
@@ -15,7 +16,7 @@ import { createOperators } from './operators.ts'
 import type { ResolvedPostgresStoreOptions } from './options.ts'
 import { PostgresQueue } from './queue.ts'
 import { createSteps } from './steps.ts'
-import { asStoreError, findStateBehind } from './store-error.ts'
+import { asStoreError, findStateBehind, findTrouble } from './store-error.ts'
 import { ensurePartitions } from './sql/ensure-partitions.ts'
 import { createWorkers } from './workers.ts'
 
@@ -72,6 +73,10 @@ export class PostgresStore implements Store<PostgresTx> {
     await this.queue.close()
     await this.#held.abandonAll()
     await this.#connections.close()
+  }
+
+  findTrouble(error: unknown): StoreTrouble | undefined {
+    return findTrouble(error)
   }
 
   /** A role that may not create tables leaves the making of partitions to one that may. */
