@@ -1,5 +1,6 @@
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
+import type { QueueStore } from '../contract/queue.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
 import type { StoreTrouble } from '../contract/store-trouble.ts'
@@ -9,12 +10,13 @@ import { Connections } from './connections.ts'
 import type { PostgresTx } from './tx.ts'
 import { PostgresEvents } from './events.ts'
 import { HeldTransactions } from './held-transactions.ts'
+import { Listeners } from './listeners.ts'
 import { lockNumber } from './lock-number.ts'
 import { createMessages } from './messages.ts'
 import { migrate } from './migrate.ts'
 import { createOperators } from './operators.ts'
 import type { ResolvedPostgresStoreOptions } from './options.ts'
-import { PostgresQueue } from './queue.ts'
+import { createQueue } from './queue.ts'
 import { createSteps } from './steps.ts'
 import { asStoreError, findStateBehind, findTrouble } from './store-error.ts'
 import { ensurePartitions } from './sql/ensure-partitions.ts'
@@ -27,7 +29,7 @@ const MIGRATE_TIMEOUT_MS = 120_000
 export class PostgresStore implements Store<PostgresTx> {
   readonly engine = 'postgres'
   readonly events: PostgresEvents
-  readonly queue: PostgresQueue
+  readonly queue: QueueStore<PostgresTx>
   readonly workers: WorkerStore
   readonly steps: StepStore<PostgresTx>
   readonly messages: MessageStore<PostgresTx>
@@ -36,6 +38,7 @@ export class PostgresStore implements Store<PostgresTx> {
   readonly #options: ResolvedPostgresStoreOptions
   readonly #connections: Connections
   readonly #held: HeldTransactions
+  readonly #listeners: Listeners
 
   constructor(options: ResolvedPostgresStoreOptions) {
     const { pool, schema } = options
@@ -44,8 +47,9 @@ export class PostgresStore implements Store<PostgresTx> {
     this.#options = options
     this.#connections = connections
     this.#held = held
+    this.#listeners = new Listeners(schema, () => connections.checkOut())
     this.events = new PostgresEvents(connections)
-    this.queue = new PostgresQueue(options, connections, held)
+    this.queue = createQueue({ options, connections, held, listeners: this.#listeners })
     this.workers = createWorkers(connections)
     this.steps = createSteps(schema, connections, held)
     this.messages = createMessages(schema, connections)
@@ -70,7 +74,7 @@ export class PostgresStore implements Store<PostgresTx> {
   /** Transactions that are still lent are rolled back, which frees their events. */
   async close(): Promise<void> {
     this.#connections.refuseFurther()
-    await this.queue.close()
+    await this.#listeners.close()
     await this.#held.abandonAll()
     await this.#connections.close()
   }

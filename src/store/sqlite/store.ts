@@ -1,5 +1,6 @@
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
+import type { QueueStore } from '../contract/queue.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
 import type { WorkerStore } from '../contract/workers.ts'
@@ -11,7 +12,7 @@ import { createMessages } from './messages.ts'
 import { createOperators } from './operators.ts'
 import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
 import type { SqliteStoreOptions } from './options.ts'
-import { SqliteQueue } from './queue.ts'
+import { createQueue } from './queue.ts'
 import { createSteps } from './steps.ts'
 import { createWorkers } from './workers.ts'
 
@@ -19,7 +20,7 @@ import { createWorkers } from './workers.ts'
 export class SqliteStore implements Store<SqliteTx> {
   readonly engine = 'sqlite'
   readonly events: SqliteEvents
-  readonly queue: SqliteQueue
+  readonly queue: QueueStore<SqliteTx>
   readonly workers: WorkerStore
   readonly steps: StepStore<SqliteTx>
   readonly messages: MessageStore<SqliteTx>
@@ -35,7 +36,7 @@ export class SqliteStore implements Store<SqliteTx> {
     this.#connections = connections
     this.#held = held
     this.events = new SqliteEvents(connections, held)
-    this.queue = new SqliteQueue(connections, held)
+    this.queue = createQueue(connections, held)
     this.workers = createWorkers(connections, held)
     this.steps = createSteps(connections, held)
     this.messages = createMessages(resolved.prefix, connections)

@@ -11,11 +11,41 @@
 
 import { quoteName } from '../shared/quote-name.ts'
 import type { Connection } from './connection.ts'
+import { lockNumber } from './lock-number.ts'
 
 const PAUSE_MS = 1_000
 const PAUSE_MAX_MS = 30_000
 
-export class Listener {
+/** Those of one store. */
+export class Listeners {
+  /** The same in every process that uses the schema. */
+  readonly channel: string
+  readonly #connect: () => Promise<Connection>
+  readonly #open = new Set<Listener>()
+
+  constructor(schema: string, connect: () => Promise<Connection>) {
+    this.channel = `hookonce_${lockNumber(schema, 'wake')}`
+    this.#connect = connect
+  }
+
+  /** Returns how to stop. */
+  async listen(wake: () => void): Promise<() => Promise<void>> {
+    const listener = new Listener(this.#connect, this.channel, wake)
+    this.#open.add(listener)
+    await listener.start()
+    return async () => {
+      this.#open.delete(listener)
+      await listener.stop()
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open].map((listener) => listener.stop()))
+    this.#open.clear()
+  }
+}
+
+class Listener {
   readonly #connect: () => Promise<Connection>
   readonly #channel: string
   readonly #wake: () => void
