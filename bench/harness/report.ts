@@ -1,9 +1,16 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { medianOf } from './compare.ts'
+import { medianOf } from './measure-ratio.ts'
 import { RESULTS_DIR } from './folders.ts'
 import type { Machine } from './machine.ts'
-import type { MeasuredContestant, MeasuredRatio, WorkloadResult } from './measurement.ts'
+import { formatFigure } from './format-figure.ts'
+import type {
+  FigureName,
+  Goal,
+  MeasuredContestant,
+  MeasuredRatio,
+  WorkloadResult,
+} from './measurement.ts'
 
 /** A result with everything needed to take it again. */
 export interface StoredResult {
@@ -15,9 +22,10 @@ export interface StoredResult {
   readonly result: WorkloadResult
 }
 
-export function printResult({ ratios, checks }: WorkloadResult): void {
-  for (const ratio of ratios)
-    console.log(`  ${ratio.of} / ${ratio.against}: ${describeRatio(ratio)}`)
+export function printResult({ contestants, ratios, checks }: WorkloadResult): void {
+  const figures = tableFigures(contestants)
+  if (figures !== undefined) console.log(align(figures))
+  for (const ratio of ratios) console.log(`  ${nameRatio(ratio)}: ${describeRatio(ratio)}`)
   for (const { name, isOk, detail } of checks)
     console.log(`  ${isOk ? 'ok    ' : 'FAILED'} ${name}: ${detail}`)
 }
@@ -66,6 +74,7 @@ function describeStored({ command, at, rounds, note, machine, result }: StoredRe
             contestants.map(contestantRow),
           ),
         ]),
+    ...renderFigures(contestants),
     ...contestants.filter(({ tried }) => tried.length > 0).map(describeTried),
     checks
       .map(({ name, isOk, detail }) => `- ${isOk ? 'ok' : '**failed**'}: ${name} (${detail})`)
@@ -89,12 +98,11 @@ function describeMachine({
 }
 
 function ratioRow(ratio: MeasuredRatio): string[] {
-  const { of, against, atLeast, isReached } = ratio
   return [
-    `${of} / ${against}`,
+    nameRatio(ratio),
     describeSpread(ratio),
-    `≥ ${atLeast}`,
-    isReached ? 'reached' : '**not reached**',
+    describeGoal(ratio),
+    ratio.isReached ? 'reached' : '**not reached**',
   ]
 }
 
@@ -126,11 +134,59 @@ function describeSetting(setting: MeasuredContestant['setting']): string {
 }
 
 function describeRatio(ratio: MeasuredRatio): string {
-  return `${describeSpread(ratio)}, goal ≥ ${ratio.atLeast}${ratio.isReached ? '' : '  NOT REACHED'}`
+  return `${describeSpread(ratio)}, goal ${describeGoal(ratio)}${ratio.isReached ? '' : '  NOT REACHED'}`
 }
 
 function describeSpread({ median, min, max }: MeasuredRatio): string {
-  return `${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`
+  return `${formatFigure(median)} (${formatFigure(min)} to ${formatFigure(max)})`
+}
+
+function nameRatio({ of, against, figure }: Goal): string {
+  const compared = against === undefined ? of : `${of} / ${against}`
+  return figure === undefined ? compared : `${figure}: ${compared}`
+}
+
+function describeGoal({ atLeast, atMost }: Goal): string {
+  if (atLeast !== undefined) return `≥ ${formatFigure(atLeast)}`
+  return `≤ ${formatFigure(atMost ?? Infinity)}`
+}
+
+/** A row for each contestant, a column for each figure that any of them has; medians over the rounds. */
+function tableFigures(
+  contestants: readonly MeasuredContestant[],
+): readonly (readonly string[])[] | undefined {
+  const names = new Set(
+    contestants.flatMap(({ measurements }) =>
+      measurements.flatMap(({ figures = {} }) => Object.keys(figures) as FigureName[]),
+    ),
+  )
+  if (names.size === 0) return undefined
+  const rows = contestants.map(({ name, measurements }) => [
+    name,
+    ...[...names].map((figure) => {
+      const values = measurements.flatMap(({ figures }) => figures?.[figure] ?? [])
+      return values.length === 0 ? '–' : formatFigure(medianOf(values))
+    }),
+  ])
+  return [['median', ...names], ...rows]
+}
+
+function renderFigures(contestants: readonly MeasuredContestant[]): readonly string[] {
+  const [head, ...rows] = tableFigures(contestants) ?? []
+  return head === undefined ? [] : [table(head, rows)]
+}
+
+/** For a terminal: the first column to the left, the others to the right. */
+function align(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((cells) => cells[column]?.length ?? 0)),
+  )
+  const lines = rows.map((cells) =>
+    cells
+      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!)))
+      .join('  '),
+  )
+  return lines.map((line) => `  ${line}`).join('\n')
 }
 
 function format(rate: number): string {
