@@ -8,8 +8,8 @@
  *     npm run ablate -- --note "…"                a sentence to keep with the results
  *
  * For each part, the workloads that it was made for run with and without it in turns. The goal is that it wins a
- * tenth; what does not is a candidate to go. Ends with 1 when a change does not fit the source any more or does not
- * compile, or when an effect was lost or doubled.
+ * tenth; what does not is a candidate to go. Ends with 1 when a change does not fit the source any more, or when an
+ * effect was lost or doubled.
  *
  * @module
  */
@@ -80,8 +80,8 @@ try {
 async function ablate(part: Part, contestants: AblationContestants): Promise<Measured> {
   console.log(`\n${part.name}: without it, ${part.without}`)
   const built = buildWithout(part)
-  if ('broken' in built) {
-    const check = { name: `${part.name} can be taken away`, isOk: false, detail: built.broken }
+  if ('stale' in built) {
+    const check = { name: `${part.name} can be taken away`, isOk: false, detail: built.stale }
     return { contestants: [], ratios: [], checks: [check] }
   }
   const pairs = part.workloads.map((workload) => ({

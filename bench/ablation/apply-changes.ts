@@ -1,18 +1,21 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Change } from './parts.ts'
 
-/** Makes the changes in a copy of the repository. Says what does not fit, and then has changed nothing of that file. */
-export function applyChanges(root: string, changes: readonly Change[]): string | undefined {
+export type Changed =
+  /** The changed files, by their paths. */
+  | { readonly texts: ReadonlyMap<string, string> }
+  /** Why a change does not fit the source any more. */
+  | { readonly stale: string }
+
+export function applyChanges(changes: readonly Change[], read: (file: string) => string): Changed {
+  const texts = new Map<string, string>()
   for (const { file, search, replace } of changes) {
-    const path = join(root, file)
-    const text = readFileSync(path, 'utf8')
+    const text = texts.get(file) ?? read(file)
     const count = text.split(search).length - 1
-    if (count !== 1) return `its text is ${count} times in ${file}`
-    writeFileSync(
-      path,
+    if (count !== 1) return { stale: `its text is ${count} times in ${file}` }
+    texts.set(
+      file,
       text.replace(search, () => replace),
     )
   }
-  return undefined
+  return { texts }
 }

@@ -1,6 +1,6 @@
 /**
  * Parts of the package that are there to be fast, each with the change that switches it off. The change is made in a
- * copy: what ships has no switches.
+ * copy of what was compiled: what ships has no switches.
  *
  * @module
  */

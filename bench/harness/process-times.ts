@@ -32,9 +32,19 @@ export function parseProcessTimes(stat: string): ProcessTimes {
 
 /** Of a process, its children, and those of its children that have ended. `undefined` on a system without `/proc`. */
 export function readFamilyCpuUs(pid: number): number | undefined {
-  const parent = readProcessTimes(pid)
-  if (parent === undefined) return undefined
-  let sumUs = parent.ownUs + parent.endedUs
+  for (;;) {
+    const before = readProcessTimes(pid)
+    if (before === undefined) return undefined
+    const childrenUs = sumChildrenUs(pid)
+    const after = readProcessTimes(pid)
+    if (after === undefined) return undefined
+    // A child that ended meanwhile would be counted twice, or not at all.
+    if (before.endedUs === after.endedUs) return after.ownUs + after.endedUs + childrenUs
+  }
+}
+
+function sumChildrenUs(pid: number): number {
+  let sumUs = 0
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
     const child = readProcessTimes(Number(name))

@@ -55,7 +55,25 @@ const INTRODUCTION = `# Results
 
 Written by \`npm run bench\`, from the latest result of each workload. A ratio inside one run is the
 result; a rate by itself says more about the machine than about what ran on it. Ratios are the median
-of the rounds, with the smallest and the largest beside it.`
+of the rounds, with the smallest and the largest beside it.
+
+Beside the rate there are figures, each the median of the rounds; \`–\` is one that could not be taken.
+
+| figure | what it is |
+| --- | --- |
+| own µs/event | processor time of the process that works, by its own \`process.cpuUsage()\`; on SQLite the database is in it |
+| database µs/event | processor time of all processes of PostgreSQL, from \`/proc\`; of Redis, as it says itself |
+| log bytes/event | how far PostgreSQL's write-ahead log moved, or Redis's append-only file grew |
+| commits/event | records of a commit in the write-ahead log, by \`pg_walinspect\`; a transaction that wrote nothing has none |
+| flushes/event | syncs of the write-ahead log, from \`pg_stat_io\`; of W1 and W4 with those of the warm-up, among its events too |
+| statements/100 requests | what the server sent to PostgreSQL |
+| answer p50, p99 ms | until a request was answered; in W7 from when it was due |
+| done p50, p99 ms | from stored to done, both as the process saw them |
+| memory MB | the most that the process held (RSS) |
+| memory late/early | the last fifth of the run against the second |
+| idle ms/s | processor time a second when there was nothing to do any more |
+
+\`npm run ablate\` writes the section about parts that were taken away.`
 
 function describeStored({ command, at, rounds, note, machine, result }: StoredResult): string {
   const { workload, title, contestants, ratios, checks } = result
@@ -138,7 +156,10 @@ function describeRatio(ratio: MeasuredRatio): string {
 }
 
 function describeSpread({ median, min, max }: MeasuredRatio): string {
-  return `${formatFigure(median)} (${formatFigure(min)} to ${formatFigure(max)})`
+  const [middle, least, most] = [median, min, max].map((value) =>
+    value < 0.1 ? formatFigure(value) : value.toFixed(2),
+  )
+  return `${middle} (${least} to ${most})`
 }
 
 function nameRatio({ of, against, figure }: Goal): string {

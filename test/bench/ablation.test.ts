@@ -1,29 +1,24 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { applyChanges } from '../../bench/ablation/apply-changes.ts'
 
-function createTree(text: string): string {
-  const root = mkdtempSync(join(tmpdir(), 'hookonce-changes-'))
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
-  writeFileSync(join(root, 'part.ts'), text)
-  return root
-}
+const FILE = 'src/part.ts'
 
-test('a part is taken away by changing its text', () => {
-  const root = createTree('const isOn = true\n')
-  const change = { file: 'part.ts', search: 'isOn = true', replace: 'isOn = $& false' }
-  expect(applyChanges(root, [change])).toBeUndefined()
-  expect(readFileSync(join(root, 'part.ts'), 'utf8')).toBe('const isOn = $& false\n')
+test('a part is taken away by all its changes together, as they are written', () => {
+  const changes = [
+    { file: FILE, search: 'isOn = true', replace: 'isOn = $& false' },
+    { file: FILE, search: 'size = 50', replace: 'size = 1' },
+  ]
+  const changed = applyChanges(changes, () => 'const isOn = true\nconst size = 50\n')
+  const text = 'const isOn = $& false\nconst size = 1\n'
+  expect(changed).toEqual({ texts: new Map([[FILE, text]]) })
 })
 
 test.each([
   { times: 0, text: 'const isOff = false\n' },
   { times: 2, text: 'isOn = true\nisOn = true\n' },
-])('a text that is found $times times is not changed, and said', ({ times, text }) => {
-  const root = createTree(text)
-  const change = { file: 'part.ts', search: 'isOn = true', replace: 'isOn = false' }
-  expect(applyChanges(root, [change])).toBe(`its text is ${times} times in part.ts`)
-  expect(readFileSync(join(root, 'part.ts'), 'utf8')).toBe(text)
+])('a text that is found $times times in its file is stale, and not changed', ({ times, text }) => {
+  const change = { file: FILE, search: 'isOn = true', replace: 'isOn = false' }
+  expect(applyChanges([change], () => text)).toEqual({
+    stale: `its text is ${times} times in ${FILE}`,
+  })
 })

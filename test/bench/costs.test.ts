@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { costsPerEvent } from '../../bench/harness/costs-per-event.ts'
 import { parseProcessTimes, readFamilyCpuUs } from '../../bench/harness/process-times.ts'
@@ -38,11 +40,27 @@ test('the times of a process are read whatever its name is', () => {
     })
 })
 
-test.runIf(process.platform === 'linux')('a family has used at least what its parent has', () => {
+/** Keeps the processor busy, says for how long it was, and stays until its input ends. */
+const BUSY = `
+  while (process.cpuUsage().user < 300_000);
   const { user, system } = process.cpuUsage()
-  // Both are counted on their way, so that the file may be a tick behind.
-  expect(readFamilyCpuUs(process.pid)).toBeGreaterThanOrEqual(user + system - 20_000)
-})
+  console.log(user + system)
+  process.stdin.resume()`
+
+test.runIf(process.platform === 'linux')(
+  'the time of a child is in the time of its family, before it has ended and after',
+  async () => {
+    const before = readFamilyCpuUs(process.pid) ?? Infinity
+    const child = spawn(process.execPath, ['-e', BUSY], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const [said] = (await once(child.stdout, 'data')) as [Buffer]
+    // Each of the two is counted in ticks of ten milliseconds.
+    const usedUs = Number(said.toString()) - 40_000
+    expect(readFamilyCpuUs(process.pid)).toBeGreaterThanOrEqual(before + usedUs)
+    child.stdin.end()
+    await once(child, 'close')
+    expect(readFamilyCpuUs(process.pid)).toBeGreaterThanOrEqual(before + usedUs)
+  },
+)
 
 test('a process that is not there has used nothing that is known', () => {
   expect(readFamilyCpuUs(2 ** 30)).toBeUndefined()
