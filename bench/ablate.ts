@@ -17,13 +17,14 @@
 import { parseArgs } from 'node:util'
 import { AblationContestants } from './ablation/ablation-contestants.ts'
 import { buildWithout } from './ablation/build-without.ts'
+import { printAblation } from './ablation/print-ablation.ts'
 import { PARTS } from './ablation/parts.ts'
 import type { Part } from './ablation/parts.ts'
 import { compare } from './harness/compare.ts'
 import { BenchContext } from './harness/context.ts'
 import { describeMachine } from './harness/machine.ts'
 import type { WorkloadResult } from './harness/measurement.ts'
-import { printResult, writeReadme, writeResult } from './harness/report.ts'
+import { writeReadme, writeResult } from './harness/report.ts'
 
 type Measured = Pick<WorkloadResult, 'contestants' | 'ratios' | 'checks'>
 
@@ -59,8 +60,7 @@ try {
     ratios: measured.flatMap((each) => each.ratios),
     checks: measured.flatMap((each) => each.checks),
   }
-  console.log('')
-  printResult(result)
+  printAblation(result)
   if (result.checks.some(({ isOk }) => !isOk)) process.exitCode = 1
   if (!values.quick) {
     writeResult({

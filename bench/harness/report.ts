@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { alignTable } from './align-table.ts'
 import { medianOf } from './measure-ratio.ts'
 import { RESULTS_DIR } from './folders.ts'
 import type { Machine } from './machine.ts'
@@ -24,7 +25,7 @@ export interface StoredResult {
 
 export function printResult({ contestants, ratios, checks }: WorkloadResult): void {
   const figures = tableFigures(contestants)
-  if (figures !== undefined) console.log(align(figures))
+  if (figures !== undefined) console.log(alignTable(figures))
   for (const ratio of ratios) console.log(`  ${nameRatio(ratio)}: ${describeRatio(ratio)}`)
   for (const { name, isOk, detail } of checks)
     console.log(`  ${isOk ? 'ok    ' : 'FAILED'} ${name}: ${detail}`)
@@ -155,7 +156,7 @@ function describeRatio(ratio: MeasuredRatio): string {
   return `${describeSpread(ratio)}, goal ${describeGoal(ratio)}${ratio.isReached ? '' : '  NOT REACHED'}`
 }
 
-function describeSpread({ median, min, max }: MeasuredRatio): string {
+export function describeSpread({ median, min, max }: MeasuredRatio): string {
   const [middle, least, most] = [median, min, max].map((value) =>
     value < 0.1 ? formatFigure(value) : value.toFixed(2),
   )
@@ -195,19 +196,6 @@ function tableFigures(
 function renderFigures(contestants: readonly MeasuredContestant[]): readonly string[] {
   const [head, ...rows] = tableFigures(contestants) ?? []
   return head === undefined ? [] : [table(head, rows)]
-}
-
-/** For a terminal: the first column to the left, the others to the right. */
-function align(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((cells) => cells[column]?.length ?? 0)),
-  )
-  const lines = rows.map((cells) =>
-    cells
-      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!)))
-      .join('  '),
-  )
-  return lines.map((line) => `  ${line}`).join('\n')
 }
 
 function format(rate: number): string {
