@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import ts from 'typescript'
 import { BENCH_DIR, COMPILED_DIR } from '../harness/folders.ts'
@@ -14,7 +14,7 @@ export type Build = { readonly build: string } | { readonly stale: string }
  * other, so that packages are found as from there. Types are not checked: a change keeps them, and it runs.
  */
 export function buildWithout({ name, changes }: Part): Build {
-  const changed = applyChanges(changes, (file) => readFileSync(join(ROOT, file), 'utf8'))
+  const changed = applyChanges(changes, readSource)
   if ('stale' in changed) return changed
   const build = join(BENCH_DIR, 'node_modules', '.ablated', name)
   rmSync(build, { recursive: true, force: true })
@@ -27,6 +27,11 @@ export function buildWithout({ name, changes }: Part): Build {
     writeFileSync(output, outputText)
   }
   return { build }
+}
+
+function readSource(file: string): string | undefined {
+  const path = join(ROOT, file)
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined
 }
 
 /** Those of the project. A file by itself has no package that says what kind of module it is. */

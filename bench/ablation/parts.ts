@@ -85,7 +85,7 @@ export const PARTS: readonly Part[] = [
     workloads: ['W2b'],
     changes: [
       {
-        file: 'src/work/group/serialize-contended.ts',
+        file: 'src/work/group/contention-queue.ts',
         search: 'return this.#now() < (this.#contended.get(name)?.until ?? 0)',
         replace: 'return this.#now() < 0 * (this.#contended.get(name)?.until ?? 0)',
       },

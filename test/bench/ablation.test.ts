@@ -22,3 +22,8 @@ test.each([
     stale: `its text is ${times} times in ${FILE}`,
   })
 })
+
+test('a change to a file that is gone is stale', () => {
+  const change = { file: FILE, search: 'isOn = true', replace: 'isOn = false' }
+  expect(applyChanges([change], () => undefined)).toEqual({ stale: `there is no ${FILE}` })
+})
