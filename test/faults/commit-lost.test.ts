@@ -134,7 +134,7 @@ describe('a connection to PostgreSQL that is lost when handlers commit', () => {
       return tx.query('insert into effects values ($1, $2)', [event.key, `run ${ran}`])
     })
     await worker.inbox.start()
-    const armed = proxy.arm({ matches: /hookonce\.commit.*; commit;/is, fault })
+    const armed = proxy.arm({ matches: /hookonce\.commit/, fault })
     const eventId = await accept(worker, fromPartner({ key: 'evt_1' }))
     await armed.fired
 

@@ -49,7 +49,7 @@ describe.each(ENGINES)(
 )
 
 describe('a connection to PostgreSQL that is lost by a group that writes without waiting', () => {
-  const COMMIT = /hookonce\.commit.*; commit;/is
+  const COMMIT = /hookonce\.commit/
   test.each([
     [
       'H05',
