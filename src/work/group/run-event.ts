@@ -26,19 +26,24 @@ import { heed, PermanentError, Skip } from '../../model/verdicts.ts'
 
 export type RunResult = RunDone | RunSkipped | RunFailed
 
-export interface RunDone {
+interface RunTimes {
+  /** The handlers' own time. */
+  readonly durationMs: number
+  /** By `performance.now()`; left out where that cannot be told. */
+  readonly startedMs?: number | undefined
+}
+
+export interface RunDone extends RunTimes {
   readonly status: 'done'
   readonly result: string | undefined
-  readonly durationMs: number
 }
 
-export interface RunSkipped {
+export interface RunSkipped extends RunTimes {
   readonly status: 'skipped'
   readonly reason: string
-  readonly durationMs: number
 }
 
-export interface RunFailed {
+export interface RunFailed extends RunTimes {
   readonly status: 'failed'
   readonly reason: FailureReason
   readonly error: Error
@@ -49,7 +54,6 @@ export interface RunFailed {
   /** Whether trying again cannot help. */
   readonly isPermanent: boolean
   readonly contention: ContentionKind | undefined
-  readonly durationMs: number
 }
 
 export interface RunEventContext {
@@ -67,20 +71,25 @@ export interface TxLender<Tx> {
   cancel(): Promise<void>
 }
 
+interface EventRun<Tx> {
+  readonly event: ClaimedEvent
+  readonly unit: HandlerUnit
+  readonly lender: TxLender<Tx> | undefined
+  /** The caller flushes. */
+  readonly defersWrites?: boolean
+}
+
 export async function runEvent<Tx>(
   context: RunEventContext,
-  {
-    event,
-    unit,
-    lender,
-    defersWrites = false,
-  }: {
-    event: ClaimedEvent
-    unit: HandlerUnit
-    lender: TxLender<Tx> | undefined
-    /** The caller flushes. */
-    defersWrites?: boolean
-  },
+  eventRun: EventRun<Tx>,
+): Promise<RunResult> {
+  const startedMs = performance.now()
+  return { ...(await runHandlers(context, eventRun)), startedMs }
+}
+
+async function runHandlers<Tx>(
+  context: RunEventContext,
+  { event, unit, lender, defersWrites = false }: EventRun<Tx>,
 ): Promise<RunResult> {
   const clocks: RunClock[] = []
   const elapsed = () => clocks.reduce((sum, { elapsedMs }) => sum + elapsedMs, 0)

@@ -282,9 +282,10 @@ async function runUnseen<Tx>(
   const result = await runInGroup(context, group, event, unit)
   if (result.status === 'failed' || group.events.length === 1) return result
   const traces = await group.findTraces()
-  return traces === undefined
-    ? result
-    : failedRun(new TracesLeftError(traces), unit.handlers[0] as Handler, result.durationMs)
+  if (traces === undefined) return result
+  const { durationMs, startedMs } = result
+  const error = new TracesLeftError(traces)
+  return { ...failedRun(error, unit.handlers[0] as Handler, durationMs), startedMs }
 }
 
 /** For `at-least-once`: nothing is shared, so nothing has to wait for its neighbour. */

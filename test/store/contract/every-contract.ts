@@ -12,6 +12,7 @@ import { recordContract } from './record.ts'
 import { settleContract } from './settle.ts'
 import { settleLeasedContract } from './settle-leased.ts'
 import { stepsContract } from './steps.ts'
+import { transitionsContract } from './transitions.ts'
 import { unhandledContract } from './unhandled.ts'
 
 /** All that a store must do. Run by `test/contract/<store>.test.ts`. */
@@ -25,6 +26,7 @@ export function everyContract(store: StoreUnderTest): void {
   clocksContract(store)
   stepsContract(store)
   unhandledContract(store)
+  transitionsContract(store)
   operatorsContract(store)
   outboxEnqueueContract(store)
   outboxClaimContract(store)
