@@ -53,7 +53,7 @@ export async function migrate(
     const current = await find(connection, schema)
     requireUsable(current, schema)
     await applyMigrations(connection, schema, current.version)
-    if (!isLater(current.functions)) await applyFunctions(connection, schema)
+    if (!isUpToDate(current)) await applyFunctions(connection, schema)
     return warningsOf(current, schema)
   })
 }
