@@ -1,4 +1,5 @@
 import type { StoreUnderTest } from '../../support/store-under-test.ts'
+import { attemptTimesContract } from './attempt-times.ts'
 import { claimContract } from './claim.ts'
 import { clocksContract } from './clocks.ts'
 import { crashSweepContract } from './crash-sweep.ts'
@@ -9,6 +10,7 @@ import { outboxClaimContract } from './outbox-claim.ts'
 import { outboxEnqueueContract } from './outbox-enqueue.ts'
 import { outboxOperatorsContract } from './outbox-operators.ts'
 import { recordContract } from './record.ts'
+import { recordOrderContract } from './record-order.ts'
 import { settleContract } from './settle.ts'
 import { settleLeasedContract } from './settle-leased.ts'
 import { stepsContract } from './steps.ts'
@@ -18,8 +20,10 @@ import { unhandledContract } from './unhandled.ts'
 /** All that a store must do. Run by `test/contract/<store>.test.ts`. */
 export function everyContract(store: StoreUnderTest): void {
   recordContract(store)
+  recordOrderContract(store)
   claimContract(store)
   settleContract(store)
+  attemptTimesContract(store)
   crashSweepContract(store)
   leasesContract(store)
   settleLeasedContract(store)
