@@ -41,7 +41,7 @@ import { CREATE_WRITE_CALLS } from './sql/write-calls.ts'
  * Goes up with every release that changes a function. Of two sets of functions the one with the higher revision is
  * the later, and the earlier one never takes its place.
  */
-export const FUNCTIONS_REVISION = 1
+const FUNCTIONS_REVISION = 1
 
 /** Each makes one function, or several, with `create or replace`. */
 export const FUNCTIONS: readonly string[] = [
