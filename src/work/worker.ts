@@ -19,7 +19,6 @@ import type {
   Store,
   WorkerSlot,
 } from '../store/contract/store.ts'
-import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { Agenda, ENOUGH } from './agenda.ts'
 import type { Plan } from './agenda.ts'
@@ -33,6 +32,7 @@ import { Permits } from '../flow/permits.ts'
 import { runGroup } from './group/run-group.ts'
 import type { RunGroupContext } from './group/run-group.ts'
 import { StepRunner } from './steps/step-runner.ts'
+import type { SettlementListener } from './report-settlement.ts'
 import { TopicHealth } from './topic-health.ts'
 import { Turns } from './group/serialize-contended.ts'
 import { Upkeep } from './upkeep.ts'
@@ -40,11 +40,10 @@ import { WakeUp } from '../flow/wake-up.ts'
 import { startWatchdog } from './watchdog.ts'
 import type { Watchdog } from './watchdog.ts'
 
-export interface WorkerContext<Tx> {
+export interface WorkerContext<Tx> extends SettlementListener {
   readonly store: Store<Tx>
   readonly handlers: HandlerRegistry
   readonly options: ResolvedWorkerOptions
-  readonly happenings: HappeningEmitter
   readonly logger: Logger
   readonly keepsResult: (source: string) => boolean
   readonly outbox: HandlerOutbox<Tx>
@@ -252,10 +251,11 @@ export class Worker<Tx> {
   }
 
   #createRunContext(slot: WorkerSlot): RunGroupContext {
-    const { store, happenings, logger, keepsResult, outbox } = this.#context
+    const { store, happenings, onSettled, logger, keepsResult, outbox } = this.#context
     return {
       store,
       happenings,
+      onSettled,
       logger,
       keepsResult,
       outbox,

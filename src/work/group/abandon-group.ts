@@ -20,19 +20,18 @@ import {
 import { ranOf } from '../../model/outcome.ts'
 import type { FailureReason } from '../../model/outcome.ts'
 import type { ClaimedEvent, Group, Store } from '../../store/contract/store.ts'
-import type { HappeningEmitter } from '../../telemetry/emitter.ts'
 import { findOnlyHandler } from '../handlers.ts'
 import type { HandlerUnit } from '../handlers.ts'
 import { reportSettlement } from '../report-settlement.ts'
+import type { SettlementListener } from '../report-settlement.ts'
 import { RETRY_DEFAULTS } from '../../model/retry-policy.ts'
 import { InterruptedError } from '../../flow/interruption.ts'
 import type { RunResult } from './run-event.ts'
 import { failureSettlement } from '../settlement.ts'
 import type { SettledEvent } from '../settlement.ts'
 
-export interface LetGoContext {
-  readonly store: Pick<Store<unknown>, 'settleLost'>
-  readonly happenings: HappeningEmitter
+export interface LetGoContext extends SettlementListener {
+  readonly store: Pick<Store<unknown>, 'settleLost' | 'findTrouble'>
   readonly findUnit: (event: ClaimedEvent) => HandlerUnit | undefined
   /** From now on these run alone: alone each shows whether it is the one. */
   readonly runAlone: (events: readonly ClaimedEvent[]) => void
@@ -167,7 +166,7 @@ async function blame(
     startedMs,
   })
   const isWritten = await context.store.settleLost(settlement).catch(() => false)
-  if (isWritten) reportSettlement(context.happenings, { event, unit, settlement, error })
+  if (isWritten) reportSettlement(context, { event, settlement, error })
   else context.happenings.emit('group.released', { size: 1, cause: error.message })
   return isWritten
 }
@@ -196,5 +195,5 @@ function isNobodysFault(error: unknown): boolean {
 
 /** A server in recovery takes no writes, and no event is to blame for it. */
 function isReadOnly(result: RunResult): boolean {
-  return result.status === 'failed' && 'code' in result.error && result.error.code === '25006'
+  return result.status === 'failed' && result.trouble === 'read-only'
 }

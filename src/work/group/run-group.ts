@@ -42,7 +42,7 @@ import type { RunFailed, RunResult } from './run-event.ts'
 import { noteContention, noteRun, runInGroup, unhandled } from './run-in-group.ts'
 import type { RunInGroupContext } from './run-in-group.ts'
 import { runTogether } from './run-together.ts'
-import { settlementOf } from '../settlement.ts'
+import { settleRun } from '../settlement.ts'
 import type { SettledEvent } from '../settlement.ts'
 
 export interface RunGroupContext extends RunInGroupContext {
@@ -124,6 +124,7 @@ async function runInTurn<Tx>(
     }
     case 'unknown':
       // Nothing to resolve: the queue rows are gone if it committed and claimable if it did not.
+      if (settled.some(({ hasSent }) => hasSent)) context.outbox.onCommitted()
       context.happenings.emit('group.commit-unknown', {
         size: settled.length,
         error: committed.error,
@@ -232,14 +233,13 @@ async function runOneByOne<Tx>(
     // Another transaction is in its way, or it must run alone. What ran so far is committed, which lets go of
     // its locks; the rest goes back as it was.
     if (result.status === 'failed' && group.events.length > 1 && isForLater(result)) break
-    const error = result.status === 'failed' ? result.error : undefined
-    settled.push({ event, unit, settlement: settlementOf(event, unit, result), error })
+    settled.push(settleRun(event, unit, result))
   }
   return settled
 }
 
-function isForLater({ contention, error }: RunFailed): boolean {
-  return contention !== undefined || isNotForCompany(error)
+function isForLater({ trouble, error }: RunFailed): boolean {
+  return trouble === 'contended' || isNotForCompany(error)
 }
 
 function isNotForCompany(error: Error): boolean {
@@ -266,7 +266,7 @@ async function runBehindMark<Tx>(
       throw error
     }
     if (result.status === 'failed' && isNotForCompany(result.error)) context.sizes.neverGroup(unit)
-    if (result.status !== 'failed' || result.contention === undefined) return result
+    if (result.status !== 'failed' || result.trouble !== 'contended') return result
     noteContention(context, event, unit)
     if (tries >= IN_PLACE_MAX) return result
   }
@@ -282,10 +282,9 @@ async function runUnseen<Tx>(
   const result = await runInGroup(context, group, event, unit)
   if (result.status === 'failed' || group.events.length === 1) return result
   const traces = await group.findTraces()
-  if (traces === undefined) return result
-  const { durationMs, startedMs } = result
-  const error = new TracesLeftError(traces)
-  return { ...failedRun(error, unit.handlers[0] as Handler, durationMs), startedMs }
+  return traces === undefined
+    ? result
+    : failedRun(new TracesLeftError(traces), unit.handlers[0] as Handler, result)
 }
 
 /** For `at-least-once`: nothing is shared, so nothing has to wait for its neighbour. */
@@ -300,8 +299,7 @@ async function runSideBySide<Tx>(
       if (unit === undefined) return unhandled(event)
       const result = await runEvent(context, { event, unit, lender: undefined })
       noteRun(context, event, result)
-      const error = result.status === 'failed' ? result.error : undefined
-      return { event, unit, settlement: settlementOf(event, unit, result), error }
+      return settleRun(event, unit, result)
     }),
   )
   // A handler that outlasts every connection would otherwise run for ever without a counted attempt.
@@ -309,13 +307,12 @@ async function runSideBySide<Tx>(
   return settled
 }
 
-function reportCommitted(
-  { happenings, sizes }: RunGroupContext,
-  settled: readonly SettledEvent[],
-): void {
+function reportCommitted(context: RunGroupContext, settled: readonly SettledEvent[]): void {
+  const { outbox, sizes } = context
+  if (settled.some(({ hasSent }) => hasSent)) outbox.onCommitted()
   const counts = new Map<Topic, number>()
   for (const each of settled) {
-    reportSettlement(happenings, each)
+    reportSettlement(context, each)
     const { topic } = each.event
     counts.set(topic, (counts.get(topic) ?? 0) + 1)
   }

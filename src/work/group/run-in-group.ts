@@ -64,7 +64,7 @@ export function noteRun(
   { topic }: ClaimedEvent,
   result: RunResult,
 ): void {
-  const failed = result.status === 'failed' && result.contention === undefined
+  const failed = result.status === 'failed' && result.trouble !== 'contended'
   health.ran(topic, { durationMs: result.durationMs, failed })
 }
 
@@ -75,6 +75,7 @@ export function unhandled(event: ClaimedEvent): SettledEvent {
     unit: undefined,
     settlement: { state: 'unhandled', eventId, run },
     error: undefined,
+    hasSent: false,
   }
 }
 
@@ -86,7 +87,7 @@ function abortedRun(unit: HandlerUnit, { durationMs, startedMs }: RunResult): Ru
     handler: findOnlyHandler(unit)?.name,
     retry: (unit.handlers[0] as Handler).retry,
     isPermanent: false,
-    contention: undefined,
+    trouble: undefined,
     durationMs,
     startedMs,
   }

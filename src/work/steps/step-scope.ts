@@ -34,7 +34,8 @@ export interface StepScope<Tx> {
 export interface TxStep<Tx> {
   readonly kind: 'tx' | 'send'
   readonly name: string
-  readonly work: (tx: Tx) => unknown
+  /** Calls `onSent` when it has written a message. */
+  readonly work: (tx: Tx, onSent: () => void) => unknown
   /** How long it may take. */
   readonly timeoutMs: number
 }

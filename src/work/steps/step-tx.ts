@@ -14,7 +14,6 @@ import {
   TracesLeftError,
   TransactionAbortedError,
 } from '../../errors.ts'
-import { findContention } from '../../store/contract/contention.ts'
 import type { Store } from '../../store/contract/store.ts'
 import type { OpenStep, StepResult, StepTransaction } from '../../store/contract/steps.ts'
 import { HandlerTimeoutError } from '../group/run-event.ts'
@@ -28,6 +27,9 @@ const IDLE_MARGIN_MS = 1_000
 export const TOGETHER_BUDGET_MS = 100
 /** Beside others a step may wait this long for somebody else's row. */
 const TOGETHER_LOCK_TIMEOUT_MS = 50
+
+/** What the transaction of a step needs of the store. */
+export type StepStore<Tx> = Pick<Store<Tx>, 'openSteps' | 'findTrouble'>
 
 export async function runTxStep<Tx>(scope: StepScope<Tx>, step: TxStep<Tx>): Promise<unknown> {
   scope.life.requireLive()
@@ -54,7 +56,7 @@ export async function settle<Tx>(
 
 /** Returns the steps that have to be run alone after all. Throws when all of them have. */
 export async function tryTogether<Tx>(
-  store: Pick<Store<Tx>, 'openSteps'>,
+  store: StepStore<Tx>,
   steps: readonly Waiter<Tx>[],
   measure: Measure,
 ): Promise<readonly Waiter<Tx>[]> {
@@ -64,6 +66,7 @@ export async function tryTogether<Tx>(
   })
   if (transaction === undefined) return steps
   const results: (StepResult | undefined)[] = steps.map(() => undefined)
+  let hasSent = false
   const startedAt = performance.now()
   let running = ''
   try {
@@ -71,7 +74,10 @@ export async function tryTogether<Tx>(
       if (performance.now() - startedAt > TOGETHER_BUDGET_MS) break
       if (transaction.held[at] !== true || waiting.scope.life.hasEnded) continue
       running = waiting.scope.handler.name
-      results[at] = await runInside(transaction, waiting, measure)
+      results[at] = await runInside(transaction, waiting, {
+        measure,
+        onSent: () => (hasSent = true),
+      })
     }
     const traces = await transaction.findTraces()
     if (traces !== undefined) throw new TracesLeftError(traces)
@@ -83,6 +89,7 @@ export async function tryTogether<Tx>(
   }
   const committed = await transaction.commit(results)
   if (committed.status === 'refused') throw committed.error
+  if (hasSent) steps[0]?.scope.context.outbox.onCommitted()
   const rest: Waiter<Tx>[] = []
   for (const [at, waiting] of steps.entries()) {
     const result = results[at]
@@ -95,7 +102,7 @@ export async function tryTogether<Tx>(
 
 /** `looks`: whether it may be the one that leaves something behind, and should not share a transaction again. */
 export async function tryStep<Tx>(
-  store: Pick<Store<Tx>, 'openSteps'>,
+  store: StepStore<Tx>,
   waiting: WaitingStep<Tx>,
   { measure, looks }: { measure: Measure; looks: boolean },
 ): Promise<unknown> {
@@ -109,8 +116,9 @@ export async function tryStep<Tx>(
   })
   if (transaction === undefined) throw life.lose()
   let result: StepResult
+  let hasSent = false
   try {
-    result = await runInside(transaction, waiting, measure)
+    result = await runInside(transaction, waiting, { measure, onSent: () => (hasSent = true) })
     if (looks && (await transaction.findTraces()) !== undefined)
       measure(waiting.scope.handler.name, Infinity)
   } catch (error) {
@@ -119,11 +127,12 @@ export async function tryStep<Tx>(
     throw isGone ? ended(name, error) : error
   }
   const committed = await transaction.commit([result])
+  if (hasSent && committed.status !== 'refused') waiting.scope.context.outbox.onCommitted()
   switch (committed.status) {
     case 'committed':
       return parseStepResult(result.text)
     case 'refused':
-      if (findContention(committed.error) !== undefined) throw committed.error
+      if (store.findTrouble(committed.error) === 'contended') throw committed.error
       throw new StepRefusedError(name, committed.error)
     case 'unknown':
       return findOut(waiting, committed.error)
@@ -133,10 +142,10 @@ export async function tryStep<Tx>(
 async function runInside<Tx>(
   transaction: StepTransaction<Tx>,
   { scope, turn, step }: WaitingStep<Tx>,
-  measure: Measure,
+  { measure, onSent }: { measure: Measure; onSent: () => void },
 ): Promise<StepResult> {
   const startedAt = performance.now()
-  const value = await runLent(scope, transaction, step)
+  const value = await runLent(scope, transaction, { ...step, onSent })
   const text = stringifyStepResult(turn.name, value)
   requireOpen(transaction, turn.name)
   measure(scope.handler.name, performance.now() - startedAt)
@@ -146,12 +155,12 @@ async function runInside<Tx>(
 async function runLent<Tx>(
   { life }: StepScope<Tx>,
   transaction: StepTransaction<Tx>,
-  { name, work, timeoutMs }: TxStep<Tx>,
+  { name, work, timeoutMs, onSent }: TxStep<Tx> & { readonly onSent: () => void },
 ): Promise<unknown> {
   const lent = transaction.lend()
   const running = (async () => {
     try {
-      const value = await work(lent.tx)
+      const value = await work(lent.tx, onSent)
       lent.requireClosed()
       await lent.flush()
       return value
