@@ -4,6 +4,7 @@ import { claimContract } from './claim.ts'
 import { clocksContract } from './clocks.ts'
 import { crashSweepContract } from './crash-sweep.ts'
 import { leasesContract } from './leases.ts'
+import { messageTransitionsContract } from './message-transitions.ts'
 import { migrateContract } from './migrate.ts'
 import { operatorsContract } from './operators.ts'
 import { outboxClaimContract } from './outbox-claim.ts'
@@ -35,5 +36,6 @@ export function everyContract(store: StoreUnderTest): void {
   outboxEnqueueContract(store)
   outboxClaimContract(store)
   outboxOperatorsContract(store)
+  messageTransitionsContract(store)
   migrateContract(store)
 }
