@@ -23,7 +23,7 @@ export interface Victims {
 export const APART_FROM_EVENTS = new RegExp(
   [
     // When it starts.
-    'server_version|pg_class|sqlite_schema|migrations|pg_control_system|clock_timestamp\\(\\)\\) \\*|: listen|: pragma',
+    'server_version|pg_class|sqlite_schema|migrations|name = .functions|pg_control_system|clock_timestamp\\(\\)\\) \\*|: listen|: pragma',
     // Its heart, and its clock.
     'slot, beat_at|pid, beat_at\\)|with hearts|exists \\(select 1 from \\S*workers|as epoch',
     // The crashes of others, and leases that no worker has.
