@@ -34,7 +34,7 @@ import type { RunGroupContext } from './group/run-group.ts'
 import { StepRunner } from './steps/step-runner.ts'
 import type { SettlementListener } from './report-settlement.ts'
 import { TopicHealth } from './topic-health.ts'
-import { Turns } from './group/serialize-contended.ts'
+import { ContentionQueue } from './group/contention-queue.ts'
 import { Upkeep } from './upkeep.ts'
 import { WakeUp } from '../flow/wake-up.ts'
 import { startWatchdog } from './watchdog.ts'
@@ -64,7 +64,7 @@ export class Worker<Tx> {
   readonly #health: TopicHealth
   readonly #agenda: Agenda
   readonly #topics = new Topics()
-  readonly #turns = new Turns()
+  readonly #contention = new ContentionQueue()
   readonly #wakeUp = new WakeUp()
   readonly #interruption = new Interruption()
   /** Ends what only waits. */
@@ -176,10 +176,10 @@ export class Worker<Tx> {
   async #runSlot(slot: WorkerSlot): Promise<void> {
     const context = this.#createRunContext(slot)
     let troubles = 0
-    for (let turn = 1; !this.#isStopping; turn += 1) {
+    for (let round = 1; !this.#isStopping; round += 1) {
       const giveBack = await this.#permits.take()
       try {
-        const plan = this.#agenda.next(turn) ?? (await this.#agenda.nextAfterLook(turn))
+        const plan = this.#agenda.next(round) ?? (await this.#agenda.nextAfterLook(round))
         if (plan === undefined) {
           giveBack()
           await this.#idle(slot)
@@ -203,7 +203,7 @@ export class Worker<Tx> {
     context: RunGroupContext,
     slot: WorkerSlot,
     plan: Plan,
-  ): Promise<'settled' | 'let-go'> {
+  ): Promise<'settled' | 'abandoned'> {
     const startedAt = performance.now()
     let events: readonly ClaimedEvent[] = []
     try {
@@ -261,7 +261,7 @@ export class Worker<Tx> {
       outbox,
       sizes: this.#sizes,
       health: this.#health,
-      turns: this.#turns,
+      contention: this.#contention,
       interruption: this.#interruption,
       findUnit: (event) => this.#findUnit(event),
       runAlone: (events) => this.#keepAlone(events),

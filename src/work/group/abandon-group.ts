@@ -30,7 +30,7 @@ import type { RunResult } from './run-event.ts'
 import { failureSettlement } from '../settlement.ts'
 import type { SettledEvent } from '../settlement.ts'
 
-export interface LetGoContext extends SettlementListener {
+export interface AbandonContext extends SettlementListener {
   readonly store: Pick<Store<unknown>, 'settleLost' | 'findTrouble'>
   readonly findUnit: (event: ClaimedEvent) => HandlerUnit | undefined
   /** From now on these run alone: alone each shows whether it is the one. */
@@ -67,8 +67,8 @@ export class GroupTakenError extends Error {
 }
 
 /** For an error before COMMIT. Says whether a failed attempt was written. */
-export async function letGo<Tx>(
-  context: LetGoContext,
+export async function abandonGroup<Tx>(
+  context: AbandonContext,
   group: Group<Tx>,
   { events, error }: { events: readonly ClaimedEvent[]; error: unknown },
 ): Promise<boolean> {
@@ -95,9 +95,9 @@ export async function letGo<Tx>(
   return await suspect(context, events, reason)
 }
 
-/** For a COMMIT that the database refused, for example by a deferred constraint. As `letGo`. */
+/** For a COMMIT that the database refused, for example by a deferred constraint. As `abandonGroup`. */
 export async function blameForRefusal(
-  context: LetGoContext,
+  context: AbandonContext,
   settled: readonly SettledEvent[],
   error: Error,
 ): Promise<boolean> {
@@ -137,7 +137,7 @@ function ended(): Blame {
 }
 
 async function suspect(
-  context: LetGoContext,
+  context: AbandonContext,
   events: readonly ClaimedEvent[],
   reason: Blame,
 ): Promise<boolean> {
@@ -150,7 +150,7 @@ async function suspect(
 
 /** Best effort: if it cannot be written, the event simply runs again. Says whether it was. */
 async function blame(
-  context: LetGoContext,
+  context: AbandonContext,
   event: ClaimedEvent,
   { reason, error, isPermanent, startedMs }: Blame,
 ): Promise<boolean> {
@@ -171,7 +171,7 @@ async function blame(
   return isWritten
 }
 
-function release(context: LetGoContext, events: readonly ClaimedEvent[], error: unknown): void {
+function release(context: AbandonContext, events: readonly ClaimedEvent[], error: unknown): void {
   const cause =
     error instanceof InterruptedError ? 'the worker was stopped' : asError(error).message
   context.happenings.emit('group.released', { size: events.length, cause })

@@ -19,7 +19,7 @@
  *
  * What it leaves to others: which events run together (`group-sizes.ts`), how they do (`run-together.ts`), what
  * an ended handler means (`run-event.ts`, `settlement.ts`), what becomes of a group that cannot be
- * committed (`let-go.ts`), and all SQL (`store/`).
+ * committed (`abandon-group.ts`), and all SQL (`store/`).
  *
  * @module
  */
@@ -34,7 +34,7 @@ import {
   GroupEndedError,
   GroupLostError,
   isEnded,
-  letGo,
+  abandonGroup,
 } from './abandon-group.ts'
 import { reportSettlement } from '../report-settlement.ts'
 import { failedRun, runEvent } from './run-event.ts'
@@ -54,13 +54,13 @@ export interface RunGroupContext extends RunInGroupContext {
 /**
  * Runs a claimed group to its end. Never throws: whatever goes wrong, the events are settled or let go.
  *
- * Says `let-go` when nothing was written, so that the caller can pause before it claims the same again. A failed
+ * Says `abandoned` when nothing was written, so that the caller can pause before it claims the same again. A failed
  * attempt that was written keeps its event away for a while, and the others need not wait.
  */
 export async function runGroup<Tx>(
   context: RunGroupContext,
   group: Group<Tx>,
-): Promise<'settled' | 'let-go'> {
+): Promise<'settled' | 'abandoned'> {
   const events = chooseEvents(context, group.events)
   const endTurn = await takeTurn(context, events)
   try {
@@ -89,20 +89,20 @@ async function takeTurn(
   events: readonly ClaimedEvent[],
 ): Promise<() => void> {
   if (events.length === 1) return () => undefined
-  return context.turns.take(events.flatMap((event) => context.findUnit(event) ?? []))
+  return context.contention.take(events.flatMap((event) => context.findUnit(event) ?? []))
 }
 
 async function runInTurn<Tx>(
   context: RunGroupContext,
   group: Group<Tx>,
   events: readonly ClaimedEvent[],
-): Promise<'settled' | 'let-go'> {
+): Promise<'settled' | 'abandoned'> {
   let settled: readonly SettledEvent[]
   try {
     await context.announce(events.map(({ eventId, attempt }) => ({ eventId, attempt })))
     settled = await settleOurs(context, group, await runEvents(context, group, events))
   } catch (error) {
-    return (await letGo(context, group, { events, error })) ? 'settled' : 'let-go'
+    return (await abandonGroup(context, group, { events, error })) ? 'settled' : 'abandoned'
   }
   if (settled.length === 0) {
     await group.abandon()
@@ -110,7 +110,7 @@ async function runInTurn<Tx>(
       size: events.length,
       cause: 'none of them could run now',
     })
-    return 'let-go'
+    return 'abandoned'
   }
   const committed = await group.commit()
   switch (committed.status) {
@@ -120,7 +120,7 @@ async function runInTurn<Tx>(
     case 'refused': {
       const isWritten = await blameForRefusal(context, settled, committed.error)
       // Each of several runs alone now, which is something else than the same again.
-      return isWritten || settled.length > 1 ? 'settled' : 'let-go'
+      return isWritten || settled.length > 1 ? 'settled' : 'abandoned'
     }
     case 'unknown':
       // Nothing to resolve: the queue rows are gone if it committed and claimable if it did not.
@@ -129,7 +129,7 @@ async function runInTurn<Tx>(
         size: settled.length,
         error: committed.error,
       })
-      return 'let-go'
+      return 'abandoned'
   }
 }
 

@@ -16,7 +16,7 @@ import type { Logger } from '../../telemetry/logger.ts'
 import type { Topic } from '../../model/topic.ts'
 import { Combiner } from '../../flow/combiner.ts'
 import type { HandlerUnit } from '../handlers.ts'
-import { insist } from '../../flow/retry-write.ts'
+import { retryWrite } from '../../flow/retry-write.ts'
 import type { Interruption } from '../../flow/interruption.ts'
 import type { HandlerOutbox } from '../outgoing.ts'
 import type { Permits } from '../../flow/permits.ts'
@@ -139,7 +139,7 @@ export class StepRunner<Tx> {
 
   /** @throws CommitUnknownError when the lease is gone, and maybe because it was settled unheard */
   async #settle(settlement: LeasedSettlement): Promise<boolean> {
-    const { answer, unheard } = await insist(() => this.#settlements.add(settlement))
+    const { answer, unheard } = await retryWrite(() => this.#settlements.add(settlement))
     if (!answer && unheard !== undefined) throw unheard
     return answer
   }

@@ -6,7 +6,7 @@ import type { Combiner } from '../../flow/combiner.ts'
 import type { Handler, StepSettings } from '../handlers.ts'
 import { deriveIdempotencyKey } from '../../model/idempotency-key.ts'
 import type { HandlerOutbox } from '../outgoing.ts'
-import type { StepHistory, StepTurn } from './step-history.ts'
+import type { StepHistory, HistoryEntry } from './step-history.ts'
 import type { StepLife } from './step-life.ts'
 
 /** What steps need of the worker. */
@@ -43,7 +43,7 @@ export interface TxStep<Tx> {
 /** A step that waits for its transaction. */
 export interface WaitingStep<Tx> {
   readonly scope: StepScope<Tx>
-  readonly turn: StepTurn
+  readonly entry: HistoryEntry
   readonly step: TxStep<Tx>
 }
 

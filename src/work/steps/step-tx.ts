@@ -33,9 +33,9 @@ export type StepStore<Tx> = Pick<Store<Tx>, 'openSteps' | 'findTrouble'>
 
 export async function runTxStep<Tx>(scope: StepScope<Tx>, step: TxStep<Tx>): Promise<unknown> {
   scope.life.requireLive()
-  const turn = scope.history.next(step.kind, step.name)
-  if (turn.kept !== undefined) return parseStepResult(turn.kept.result)
-  return scope.context.runInTransaction({ scope, turn, step })
+  const entry = scope.history.next(step.kind, step.name)
+  if (entry.kept !== undefined) return parseStepResult(entry.kept.result)
+  return scope.context.runInTransaction({ scope, entry, step })
 }
 
 /** How long a step took. */
@@ -107,8 +107,8 @@ export async function tryStep<Tx>(
   { measure, looks }: { measure: Measure; looks: boolean },
 ): Promise<unknown> {
   const { life } = waiting.scope
-  const { name } = waiting.turn
-  // While it waited for its turn, the handler may have run out of time.
+  const { name } = waiting.entry
+  // While it waited, the handler may have run out of time.
   life.requireLive()
   const transaction = await store.openSteps([asOpenStep(waiting)], {
     idleTimeoutMs: waiting.step.timeoutMs + IDLE_MARGIN_MS,
@@ -141,13 +141,13 @@ export async function tryStep<Tx>(
 
 async function runInside<Tx>(
   transaction: StepTransaction<Tx>,
-  { scope, turn, step }: WaitingStep<Tx>,
+  { scope, entry, step }: WaitingStep<Tx>,
   { measure, onSent }: { measure: Measure; onSent: () => void },
 ): Promise<StepResult> {
   const startedAt = performance.now()
   const value = await runLent(scope, transaction, { ...step, onSent })
-  const text = stringifyStepResult(turn.name, value)
-  requireOpen(transaction, turn.name)
+  const text = stringifyStepResult(entry.name, value)
+  requireOpen(transaction, entry.name)
   measure(scope.handler.name, performance.now() - startedAt)
   return { text }
 }
@@ -180,8 +180,8 @@ async function runLent<Tx>(
   }
 }
 
-function asOpenStep<Tx>({ scope, turn, step }: WaitingStep<Tx>): OpenStep {
-  const { position, name } = turn
+function asOpenStep<Tx>({ scope, entry, step }: WaitingStep<Tx>): OpenStep {
+  const { position, name } = entry
   return {
     lease: scope.leased.lease,
     handler: scope.handler.name,
@@ -195,12 +195,12 @@ function asOpenStep<Tx>({ scope, turn, step }: WaitingStep<Tx>): OpenStep {
  * The connection was lost at COMMIT: what is kept tells. Should the commit come later still, the next attempt
  * finds the step's place taken, and fails once more instead of doing it twice.
  */
-async function findOut<Tx>({ scope, turn }: WaitingStep<Tx>, error: Error): Promise<unknown> {
+async function findOut<Tx>({ scope, entry }: WaitingStep<Tx>, error: Error): Promise<unknown> {
   const { context, leased, handler } = scope
   const { eventId, run } = leased.lease
   const records = await context.store.listSteps(eventId, run).catch(() => [])
   const kept = records.find(
-    (record) => record.handler === handler.name && record.position === turn.position,
+    (record) => record.handler === handler.name && record.position === entry.position,
   )
   if (kept?.state === 'done') return parseStepResult(kept.result)
   throw error instanceof CommitUnknownError ? error : new CommitUnknownError({ cause: error })
