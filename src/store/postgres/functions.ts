@@ -42,7 +42,7 @@ import { CREATE_WRITE_CALLS } from './sql/write-calls.ts'
  */
 const FUNCTIONS_REVISION = 1
 
-/** Each makes one function, or several, with `create or replace`. */
+/** Each makes one function, with `create or replace`. */
 export const FUNCTIONS: readonly string[] = [
   CREATE_REQUIRE_SETTINGS,
   CREATE_RECORD_NEW,

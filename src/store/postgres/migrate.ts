@@ -32,17 +32,15 @@ export async function migrate(
   schema: string,
   mode: 'auto' | 'check',
 ): Promise<readonly string[]> {
-  let found: Found
   try {
-    found = await find(connection, schema)
+    const found = await find(connection, schema)
     requireUsable(found, schema)
-    const isDone = isUpToDate(found)
-    if (!isDone && mode === 'check')
-      throw found.version === undefined ? missing(schema) : outdated(schema, found)
-    if (isDone) {
+    if (isUpToDate(found)) {
       connection.release()
       return warningsOf(found, schema)
     }
+    if (mode === 'check')
+      throw found.version === undefined ? missing(schema) : outdated(schema, found)
   } catch (error) {
     connection.release()
     throw error
