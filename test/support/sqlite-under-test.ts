@@ -59,7 +59,7 @@ async function createFile(
       foreign.prepare(sql.replaceAll('$', '?')).query(params.map(toSqlValue)).rows,
     execute: async (sql) => foreign.execute(sql),
     migrateBeyond: async () => {
-      foreign.execute(`insert into hookonce_migrations values (1000, 'from the future', 0)`)
+      foreign.execute(`insert into hookonce_migrations values (1000, 0)`)
     },
     migrateBack: async () => {
       foreign.execute(

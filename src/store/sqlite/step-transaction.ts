@@ -17,7 +17,7 @@ import { dropTemporaryObjects } from './temporary-objects.ts'
 // 1 event id
 const MOVE_HEART = `
   update {prefix}workers
-     set heart_at = cast(unixepoch('subsec') * 1000 as integer)
+     set beat_at = cast(unixepoch('subsec') * 1000 as integer)
    where worker_id = (select lease_worker from {prefix}queue where event_id = ?)`
 
 export class SqliteStepTransaction implements StepTransaction<SqliteTx> {

@@ -38,7 +38,7 @@ export async function runInGroup<Tx>(
       return result
     case 'failed':
       if (result.status === 'failed') return result
-      return abortedRun(unit, result.durationMs)
+      return abortedRun(unit, result)
     case 'ended':
       throw new GroupEndedError(event)
     case 'lost':
@@ -80,7 +80,7 @@ export function unhandled(event: ClaimedEvent): SettledEvent {
   }
 }
 
-function abortedRun(unit: HandlerUnit, durationMs: number): RunFailed {
+function abortedRun(unit: HandlerUnit, { durationMs, startedMs }: RunResult): RunFailed {
   return {
     status: 'failed',
     reason: 'transaction',
@@ -90,5 +90,6 @@ function abortedRun(unit: HandlerUnit, durationMs: number): RunFailed {
     isPermanent: false,
     trouble: undefined,
     durationMs,
+    startedMs,
   }
 }

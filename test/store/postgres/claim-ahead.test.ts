@@ -104,7 +104,9 @@ describe.skipIf(hasNoPostgres)('claims that begin where the last one ended', () 
     onTestFinished(() => void vi.useRealTimers())
     const { store, query } = await openPostgres()
     await recordMany(store, 'far', 1)
-    await query(`update hookonce.queue set run_at = run_at - interval '1 day', parked = 'paused'`)
+    await query(
+      `update hookonce.queue set run_at = run_at - interval '1 day', parked = 'quarantined'`,
+    )
     await recordMany(store, 'evt', 10)
     const group = await claim(store, { limit: 5 })
     await query('update hookonce.queue set parked = null where parked is not null')
