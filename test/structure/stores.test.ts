@@ -53,7 +53,7 @@ describe('the two stores', () => {
   })
 
   test('put no value into the text of a statement', () => {
-    const isPutTogether = (file: string) => /^sql\/|migrat/.test(file)
+    const isPutTogether = (file: string) => /^sql\/|migrat|functions/.test(file)
 
     // Those are put together of constant parts, where they stand. A migration is also printed, for people.
     const spliced = eachFile((engine, file) =>

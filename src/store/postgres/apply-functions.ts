@@ -7,6 +7,8 @@
  *   either. It is dropped.
  * - What returns something else cannot be replaced. It is dropped and made again.
  *
+ * Only PostgreSQL: SQLite has no functions in the database.
+ *
  * @module
  */
 

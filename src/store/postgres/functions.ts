@@ -17,6 +17,8 @@
  * and what is so dear is compiled to machine code before each run. So they are told not to. Measured on
  * PostgreSQL 15: a second a claim, 3 ms this way (`test/store/postgres/compiled-plans.test.ts`).
  *
+ * Only PostgreSQL: SQLite has no functions in the database.
+ *
  * @module
  */
 

@@ -1,3 +1,9 @@
+/**
+ * Only PostgreSQL: SQLite has no functions in the database.
+ *
+ * @module
+ */
+
 export const CREATE_REQUIRE_SETTINGS = `
 -- For functions whose call is a transaction of its own: it must not depend on what the role has as defaults.
 create or replace function {schema}.require_settings() returns void language plpgsql as $require_settings$

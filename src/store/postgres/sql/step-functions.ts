@@ -6,6 +6,8 @@
  * event do not wait for each other; a worker that ends or takes a lease needs the row for itself, and waits for them
  * or skips it.
  *
+ * Only PostgreSQL: SQLite has no functions in the database.
+ *
  * @module
  */
 
