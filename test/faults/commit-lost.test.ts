@@ -7,7 +7,7 @@ import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import type { FaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
 import { until } from '../support/faults/until.ts'
-import { WireProxy } from '../support/faults/wire-proxy.ts'
+import { WireProxy } from '../support/postgres/wire-proxy.ts'
 
 describe('a connection to PostgreSQL that is lost when an event is stored', () => {
   // The call that stores a batch commits by itself, except where content is watched.

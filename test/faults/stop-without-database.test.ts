@@ -5,7 +5,7 @@ import type { FaultInboxOptions } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
 import { until } from '../support/faults/until.ts'
 import { aSignal } from '../support/redis/guard-under-test.ts'
-import { WireProxy } from '../support/faults/wire-proxy.ts'
+import { WireProxy } from '../support/postgres/wire-proxy.ts'
 import { destination } from '../../src/outbox/destination.ts'
 
 /**

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { findNewerNode, hasNodeSqlite, run } from '../../support/newer-node.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../..')
 
 // `test/store/contract/sqlite.test.ts` runs on node:sqlite by itself where this Node has it.
 test.skipIf(hasNodeSqlite(process.versions.node))(
