@@ -63,7 +63,7 @@ function startService(folder: string) {
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
   const untilLine = async (pattern: RegExp): Promise<string> => {
     const find = () => lines.map((line) => pattern.exec(line)?.[0]).find(Boolean)
-    await expect.poll(() => find() ?? errors, { timeout: 60_000 }).toMatch(pattern)
+    await expect.poll(() => find() ?? errors).toMatch(pattern)
     return find() ?? ''
   }
   const stop = async (): Promise<number | null> => {
@@ -88,7 +88,7 @@ describe("the README's first service, copied into an empty folder,", () => {
     expect(new URL(shown).pathname).toBe(new URL(url).pathname)
     const { stdout } = await promisify(execFile)('sh', ['-c', command.replace(shown, url)], {
       cwd: folder,
-      timeout: 50_000,
+      timeout: 110_000,
     })
 
     const printed = listSection().find(({ code }) => code.includes('duplicate'))

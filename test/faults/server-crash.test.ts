@@ -149,7 +149,6 @@ describe.skipIf(hasNoBinaries)('a PostgreSQL server that goes away', () => {
     await expect
       .poll(
         async () => (await receiver.inbox.receive('partner', fromPartner({ key: 'evt_2' }))).status,
-        { timeout: 20_000 },
       )
       .toBe(200)
     await worker.untilHappened('event.done', 'evt_2')
