@@ -33,7 +33,7 @@ export async function runSnippet(
   }
 }
 
-/** The snippet and all of ours that it imports as one file, which loads in a tenth of the time that the sources take. */
+/** The snippet and all of ours that it imports as one file: it loads faster than the sources one by one. */
 async function bundle(code: string, outfile: string): Promise<void> {
   await build({
     stdin: { contents: code, loader: 'ts', resolveDir: ROOT, sourcefile: 'snippet.ts' },

@@ -4,7 +4,7 @@ import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import type { FaultInboxOptions } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
 import { until } from '../support/faults/until.ts'
-import { aSignal } from '../support/redis/guard-under-test.ts'
+import { aSignal } from '../support/a-signal.ts'
 import { WireProxy } from '../support/postgres/wire-proxy.ts'
 import { destination } from '../../src/outbox/destination.ts'
 
