@@ -4,7 +4,7 @@ import { CommitUnknownError } from '../errors.ts'
 const TRIES = 4
 const PAUSE_MS = 250
 
-export interface Insisted<Answer> {
+export interface RetriedWrite<Answer> {
   readonly answer: Answer
   /** A try before it may have been the one that wrote: nobody heard. */
   readonly unheard: CommitUnknownError | undefined
@@ -14,7 +14,9 @@ export interface Insisted<Answer> {
  * Writes what has happened and cannot be taken back, again while the database is away; after some seconds
  * it throws what the last try did, and the caller has to go on without.
  */
-export async function insist<Answer>(write: () => Promise<Answer>): Promise<Insisted<Answer>> {
+export async function retryWrite<Answer>(
+  write: () => Promise<Answer>,
+): Promise<RetriedWrite<Answer>> {
   let unheard: CommitUnknownError | undefined
   for (let tries = 1; ; tries += 1) {
     try {

@@ -6,17 +6,18 @@
  */
 
 import type { IncomingMessage } from 'node:http'
-import { didYouMean } from '../options/did-you-mean.ts'
 import { HookonceError, OptionInvalidError } from '../errors.ts'
 import type { EventsOf, PayloadFor } from '../model/event-types.ts'
 import type { ReceivingInbox, UnreadReason } from '../http/receiving-inbox.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { WebhookEvent } from '../model/event.ts'
+import { requireSource } from '../model/require-source.ts'
 import type { Source } from '../model/source.ts'
 import { ByteBudget } from '../receive/byte-budget.ts'
 import { reportUnread } from '../receive/admit.ts'
-import { DEFAULT_METHODS } from '../receive/limits.ts'
+import { resolveSourceLimits } from '../receive/limits.ts'
+import type { SourceLimits } from '../receive/limits.ts'
 import { requireRoom } from '../receive/options.ts'
 import type { ResolvedReceiveOptions } from '../receive/options.ts'
 import { HappeningEmitter } from '../telemetry/emitter.ts'
@@ -95,7 +96,7 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
       memory: this.#memory,
       options: this.#options,
       happenings: this.#happenings,
-      door: {
+      admit: {
         sources: this.#verifying,
         options: this.receiveOptions,
         happenings: this.#happenings,
@@ -119,7 +120,7 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
     key: string,
     work: (context: OnceContext) => T | Promise<T>,
   ): Promise<OnceOutcome<T>> {
-    this.#requireName(source)
+    requireSource(this.#names, source)
     requireKey('guard.once', key)
     if (typeof work !== 'function') {
       throw new OptionInvalidError('guard.once', 'given a function to run', work)
@@ -180,7 +181,7 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
     source: keyof Sources & string,
     key: string,
   ): Promise<'forgotten' | 'absent' | 'running'> {
-    this.#requireName(source)
+    requireSource(this.#names, source)
     requireKey('guard.forget', key)
     return this.#entries.forget(entryOf(this.#options.prefix, source, key).redisKey)
   }
@@ -195,25 +196,25 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
     return receiveGuarded(this.#context, sourceName, delivery, answer)
   }
 
-  requireSource(sourceName: string): void {
-    if (this.#verifying.has(sourceName)) return
-    this.#requireName(sourceName)
+  /** What a source takes; `undefined` when there is none, or one that can verify nothing. */
+  findSource(sourceName: string): SourceLimits | undefined {
+    const source = this.#verifying.get(sourceName)
+    return source === undefined ? undefined : resolveSourceLimits(source, this.receiveOptions)
+  }
+
+  /** The same. Throws `SOURCE_UNKNOWN` when there is none, or one that can verify nothing. */
+  requireSource(sourceName: string): SourceLimits {
+    const limits = this.findSource(sourceName)
+    if (limits !== undefined) return limits
+    requireSource(this.#names, sourceName)
     throw new HookonceError(
       'SOURCE_UNKNOWN',
       `"${sourceName}" has a retry window only and can verify nothing; configure a source such as stripe({ secrets: […] })`,
     )
   }
 
-  listMethods(sourceName: string): readonly string[] {
-    return this.#verifying.get(sourceName)?.methods ?? DEFAULT_METHODS
-  }
-
   reportBodyParsed(sourceName: string, hint: string): void {
     this.#happenings.emit('delivery.body-parsed', { source: sourceName, hint })
-  }
-
-  bodyBytesMaxOf(sourceName: string): number {
-    return this.#verifying.get(sourceName)?.bodyBytesMax ?? this.receiveOptions.bodyBytesMax
   }
 
   reportUnread(sourceName: string, reason: UnreadReason): void {
@@ -223,14 +224,6 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
   /** Whether Redis answered the last command, and keeps what it is given. */
   isReady(): boolean {
     return this.#entries.isUp && !this.#memory.isRefused
-  }
-
-  #requireName(name: string): void {
-    if (this.#names.has(name)) return
-    throw new HookonceError(
-      'SOURCE_UNKNOWN',
-      `There is no source "${name}"${didYouMean(name, this.#names)} Configured: ${[...this.#names].join(', ')}`,
-    )
   }
 
   #reportWarnings(): void {

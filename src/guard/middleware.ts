@@ -1,7 +1,7 @@
 /**
  * The guard in front of a route of your own: Express, Nest, or anything that calls `(req, res, next)`.
  *
- *     bytes ─▶ door ─▶ claim ─▶ your route ─▶ mark ─▶ the route's answer leaves
+ *     bytes ─▶ admit ─▶ claim ─▶ your route ─▶ mark ─▶ the route's answer leaves
  *
  * The route's answer is the verdict: a 2xx is done, anything else gives the lease back and the sender
  * comes again. A duplicate never reaches the route and is answered as the first one was.
@@ -54,20 +54,21 @@ export interface MiddlewareContext {
 }
 
 export function createMiddleware(context: MiddlewareContext, sourceName: string): Middleware {
-  context.guard.requireSource(sourceName)
+  const { guard } = context
+  const limits = guard.requireSource(sourceName)
   return (request, response, next) => {
     const answer = answerByRoute(context, request, response, next)
     const inbox: ReceivingInbox = {
-      receiveOptions: context.guard.receiveOptions,
-      inFlight: context.guard.inFlight,
-      bodyBytesMaxOf: (name) => context.guard.bodyBytesMaxOf(name),
+      receiveOptions: guard.receiveOptions,
+      inFlight: guard.inFlight,
       receive: (name, delivery) => receiveGuarded(context.receive, name, delivery, answer),
-      requireSource: (name) => context.guard.requireSource(name),
-      reportBodyParsed: (name, hint) => context.guard.reportBodyParsed(name, hint),
-      reportUnread: (name, reason) => context.guard.reportUnread?.(name, reason),
-      isReady: () => context.guard.isReady(),
+      findSource: (name) => guard.findSource(name),
+      requireSource: (name) => guard.requireSource(name),
+      reportBodyParsed: (name, hint) => guard.reportBodyParsed(name, hint),
+      reportUnread: (name, reason) => guard.reportUnread?.(name, reason),
+      isReady: () => guard.isReady(),
     }
-    const mount: NodeMount = { inbox, sourceName, hint: middlewareHint }
+    const mount: NodeMount = { inbox, sourceName, limits, hint: middlewareHint }
     void answerNode(mount, request, response)
   }
 }

@@ -1,11 +1,11 @@
 /**
  * From one HTTP delivery to work that ran once, and an answer.
  *
- *     delivery ─▶ door ─▶ own the content ─▶ claim every event ─▶ run ─▶ mark ─▶ acknowledge
- *                  4xx         503                503              500              200
+ *     delivery ─▶ admit ─▶ own the content ─▶ claim every event ─▶ run ─▶ mark ─▶ acknowledge
+ *                  4xx          503                503              500              200
  *
- * The door is the inbox's own: nothing unverified gets to Redis. A 2xx leaves after the work is done,
- * and after its mark where Redis took it. A delivery whose event somebody else runs right now is
+ * A delivery is admitted as the inbox does it: nothing unverified gets to Redis. A 2xx leaves after the work is done,
+ * and after its mark where Redis took it. A delivery whose event another process runs right now is
  * answered 503 and not as a duplicate: if the other one dies, this sender must still have the event.
  *
  * @module
@@ -20,9 +20,8 @@ import type { EventDraft, WebhookEvent } from '../model/event.ts'
 import type { QuarantineReason } from '../model/quarantine-reason.ts'
 import type { Source, SuccessAnswer } from '../model/source.ts'
 import { failed, processed, stored, unavailable } from '../receive/acknowledge.ts'
-import { passDoor } from '../receive/admit.ts'
-import type { Admitted, DoorContext } from '../receive/admit.ts'
-import { draftEvents } from '../receive/identity.ts'
+import { admit, reportUnavailable } from '../receive/admit.ts'
+import type { AdmitContext, Admitted } from '../receive/admit.ts'
 import { createEnvelope } from '../model/envelope.ts'
 import type { ContentOwner } from './entries.ts'
 import { redisKeyOf } from './entry.ts'
@@ -31,7 +30,7 @@ import { runOnce } from './run-once.ts'
 import type { OnceContext, OnceOutcome, RunOnceContext } from './run-once.ts'
 
 export interface ReceiveGuardedContext extends RunOnceContext {
-  readonly door: DoorContext
+  readonly admit: AdmitContext
 }
 
 /** One event of a delivery, with its entry. */
@@ -47,16 +46,22 @@ export type Answer = (
 ) => Promise<Acknowledgement>
 
 /** Never rejects. */
-export function receiveGuarded(
+export async function receiveGuarded(
   context: ReceiveGuardedContext,
   sourceName: string,
   delivery: Delivery,
   answer: Answer,
 ): Promise<Acknowledgement> {
-  return passDoor(context.door, sourceName, delivery, async (admitted) => {
-    const arrived = await openAll(context, sourceName, delivery, admitted)
-    return 'status' in arrived ? arrived : answer(admitted.source.success, arrived)
-  })
+  try {
+    const admission = await admit(context.admit, sourceName, delivery)
+    if ('answer' in admission) return admission.answer
+
+    const arrived = await openAll(context, admission)
+    if ('status' in arrived) return arrived
+    return await answer(admission.source.success, arrived)
+  } catch (error) {
+    return reportUnavailable(context.admit, sourceName, error)
+  }
 }
 
 /** Runs a handler for each event on its own, as an inbox would; those that were done are left alone. */
@@ -89,7 +94,7 @@ async function runHandler(
       }
     })
   } catch (error) {
-    // What the handler threw is reported. Anything else is Redis, and the door's to answer.
+    // What the handler threw is reported. Anything else is Redis, and answered as that.
     if (hasFailed) return { status: 'failed' }
     throw error
   }
@@ -129,11 +134,8 @@ function writeJson(result: unknown): string | undefined {
 /** The events of a delivery, or the answer where none of them may run. */
 async function openAll(
   context: ReceiveGuardedContext,
-  sourceName: string,
-  delivery: Delivery,
-  { source, events, verdict }: Admitted,
+  { source, drafts }: Admitted,
 ): Promise<readonly Arrived[] | Acknowledgement> {
-  const drafts = draftEvents({ sourceName, source, delivery, verdict }, events)
   const parked = drafts.find(({ quarantine }) => quarantine !== undefined)
   if (parked?.quarantine !== undefined) {
     if (await areDone(context, drafts)) return duplicateOf(source, drafts)
@@ -146,7 +148,7 @@ async function openAll(
       arrived.push(await open(context.options.prefix, draft, hexOf(draft.keyHash)))
     } else if (owner.fingerprint !== fingerprintOf(draft)) {
       // The sender has signed the delivery, and its signature stands beside other content now.
-      context.happenings.emit('guard.conflict', { source: sourceName, key: draft.key ?? '' })
+      context.happenings.emit('guard.conflict', { source: draft.source, key: draft.key ?? '' })
       return stored(source.success, { outcome: 'conflict', eventId: hexOf(draft.keyHash) })
     } else if (draft.sameBytes === 'duplicate') {
       arrived.push(await open(context.options.prefix, draft, owner.keyHash))

@@ -2,18 +2,24 @@ import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
 import { bodyParsed, tooLarge, tooSlow, unavailable } from '../receive/acknowledge.ts'
 import type { BodyLimits, BodyRead } from './read-body.ts'
-import type { ReceivingInbox } from './receiving-inbox.ts'
+import type { ReceivingInbox, SourceLimits } from './receiving-inbox.ts'
 
 /** A source behind a route. */
 export interface Mount {
   readonly inbox: ReceivingInbox
   readonly sourceName: string
+  readonly limits: SourceLimits
+}
+
+/** @throws HookonceError `SOURCE_UNKNOWN` */
+export function mountSource(inbox: ReceivingInbox, sourceName: string): Mount {
+  return { inbox, sourceName, limits: inbox.requireSource(sourceName) }
 }
 
 /** What a body of the source may take, and how long. */
-export function limitsOf({ inbox, sourceName }: Mount): BodyLimits {
+export function limitsOf({ inbox, limits }: Mount): BodyLimits {
   return {
-    bodyBytesMax: inbox.bodyBytesMaxOf(sourceName),
+    bodyBytesMax: limits.bodyBytesMax,
     bodyTimeoutMs: inbox.receiveOptions.bodyTimeoutMs,
     budget: inbox.inFlight,
   }
@@ -29,7 +35,7 @@ export type BodyFound = BodyRead | { readonly status: 'parsed'; readonly hint: s
  * recorded all the same, and its next attempt is a duplicate.
  */
 export function acknowledgeRead(
-  { inbox, sourceName }: Mount,
+  { inbox, sourceName, limits }: Mount,
   found: BodyFound,
   deliver: (body: Uint8Array) => Delivery,
 ): Promise<Acknowledgement> | Acknowledgement | undefined {
@@ -38,7 +44,7 @@ export function acknowledgeRead(
       return receiveBody(inbox, sourceName, found, deliver)
     case 'too-large':
       inbox.reportUnread?.(sourceName, found.status)
-      return tooLarge(inbox.bodyBytesMaxOf(sourceName))
+      return tooLarge(limits.bodyBytesMax)
     case 'no-room':
       inbox.reportUnread?.(sourceName, found.status)
       return { ...unavailable(), close: true }

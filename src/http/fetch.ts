@@ -11,7 +11,7 @@
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { DeliveryHeaders } from '../model/delivery.ts'
 import { unavailable } from '../receive/acknowledge.ts'
-import { acknowledgeRead, limitsOf } from './acknowledge-read.ts'
+import { acknowledgeRead, limitsOf, mountSource } from './acknowledge-read.ts'
 import type { BodyFound, Mount } from './acknowledge-read.ts'
 import { headersFromFetch } from './delivery-headers.ts'
 import { readWebBody, takeKept } from './read-body.ts'
@@ -26,8 +26,7 @@ export type FetchHandler = (request: Request) => Promise<Response>
  * Throws `SOURCE_UNKNOWN` at once when the inbox has no such source.
  */
 export function fetchHandler(inbox: ReceivingInbox, sourceName: string): FetchHandler {
-  inbox.requireSource(sourceName)
-  const mount: FetchMount = { inbox, sourceName, hint: FETCH_HINT }
+  const mount: FetchMount = { ...mountSource(inbox, sourceName), hint: FETCH_HINT }
   return (request) => answerFetch(mount, request)
 }
 

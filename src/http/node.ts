@@ -4,6 +4,7 @@
  * @module
  */
 
+import { mountSource } from './acknowledge-read.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { answerNode } from './answer-node.ts'
 import type { NodeMount } from './answer-node.ts'
@@ -27,8 +28,7 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse) =
  * Throws `SOURCE_UNKNOWN` at once when the inbox has no such source.
  */
 export function nodeHandler(inbox: ReceivingInbox, sourceName: string): NodeHandler {
-  inbox.requireSource(sourceName)
-  const mount: NodeMount = { inbox, sourceName, hint: nodeHint }
+  const mount: NodeMount = { ...mountSource(inbox, sourceName), hint: nodeHint }
   return (request, response) => void answerNode(mount, request, response)
 }
 

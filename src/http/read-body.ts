@@ -14,7 +14,7 @@
 
 import type { Readable } from 'node:stream'
 import type { ByteBudget } from '../receive/byte-budget.ts'
-import { Patience } from '../receive/deadlines.ts'
+import { Deadlines } from '../receive/deadlines.ts'
 import type { Waiting } from '../receive/deadlines.ts'
 
 /** What became of a body. */
@@ -51,15 +51,15 @@ export function readNodeBody(
   return new Promise((resolve) => {
     const { bodyTimeoutMs } = limits
     const collected = new ByteCollector(declaredLength, limits)
-    const patience = patienceOf(bodyTimeoutMs)
+    const deadlines = deadlinesOf(bodyTimeoutMs)
     const reading: Reading = {
       expiresAt: performance.now() + bodyTimeoutMs,
       giveUp: () => settle({ status: 'too-slow' }),
     }
-    patience.begin(reading)
+    deadlines.begin(reading)
 
     function settle(read: BodyRead): void {
-      patience.end(reading)
+      deadlines.end(reading)
       stream.off('data', onData).off('end', onEnd).off('close', onGone)
       if (read.status !== 'complete') {
         stream.pause()
@@ -95,16 +95,16 @@ interface Reading extends Waiting {
   readonly giveUp: () => void
 }
 
-const PATIENCE = new Map<number, Patience<Reading>>()
+const DEADLINES = new Map<number, Deadlines<Reading>>()
 
 /** One for all bodies that may take equally long. */
-function patienceOf(ms: number): Patience<Reading> {
-  let patience = PATIENCE.get(ms)
-  if (patience === undefined) {
-    patience = new Patience(ms, ({ giveUp }) => giveUp())
-    PATIENCE.set(ms, patience)
+function deadlinesOf(ms: number): Deadlines<Reading> {
+  let deadlines = DEADLINES.get(ms)
+  if (deadlines === undefined) {
+    deadlines = new Deadlines(ms, ({ giveUp }) => giveUp())
+    DEADLINES.set(ms, deadlines)
   }
-  return patience
+  return deadlines
 }
 
 /** Reads a web stream. After anything but `complete` it is cancelled. */

@@ -15,13 +15,12 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { HookonceError } from '../errors.ts'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import { HOUR_MS, requireInteger } from '../options/require-integer.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import { unavailable, unknownSource, wrongMethod } from '../receive/acknowledge.ts'
-import { DEFAULT_METHODS } from '../receive/limits.ts'
 import { limitsOf } from './acknowledge-read.ts'
+import type { Mount } from './acknowledge-read.ts'
 import { answerNode, writeAnswer } from './answer-node.ts'
 import { isWelcome } from './read-body.ts'
 import { resolveReceiverOptions } from './receiver-options.ts'
@@ -144,8 +143,8 @@ export class Receiver implements AsyncDisposable {
       if (this.#inFlight.size === 0) this.#onEmpty()
     })
     const route = this.#routeSafely(request)
-    if ('source' in route) {
-      const mount = { inbox: this.#inbox, sourceName: route.source, hint: () => RECEIVER_HINT }
+    if ('sourceName' in route) {
+      const mount = { inbox: this.#inbox, ...route, hint: () => RECEIVER_HINT }
       if (asks && isWelcome(request.headers['content-length'], limitsOf(mount)))
         response.writeContinue()
       void answerNode(mount, request, response)
@@ -155,7 +154,7 @@ export class Receiver implements AsyncDisposable {
   }
 
   /** A throw out of a request listener ends the process, whoever's fault it is. */
-  #routeSafely(request: IncomingMessage): { readonly source: string } | Acknowledgement {
+  #routeSafely(request: IncomingMessage): Route | Acknowledgement {
     try {
       return this.#route(request)
     } catch {
@@ -164,37 +163,29 @@ export class Receiver implements AsyncDisposable {
   }
 
   /** A source to receive for, or the answer itself. */
-  #route(request: IncomingMessage): { readonly source: string } | Acknowledgement {
+  #route(request: IncomingMessage): Route | Acknowledgement {
     const path = pathOf(request.url ?? '')
     if (path === '/healthz') return isRead(request) ? health(200, 'ok') : readOnly()
     if (path === '/readyz') return isRead(request) ? this.#readiness() : readOnly()
 
-    const source = this.#findSource(path)
-    if (source === undefined) return unknownSource()
-    const methods = this.#inbox.listMethods?.(source) ?? DEFAULT_METHODS
-    if (!methods.includes(request.method ?? '')) return wrongMethod(methods)
+    if (!path.startsWith(this.#path)) return unknownSource()
+    const sourceName = path.slice(this.#path.length)
+    // Before the body is read: no sender has to be read to be told 404.
+    const limits = this.#inbox.findSource(sourceName)
+    if (limits === undefined) return unknownSource()
+    if (!limits.methods.includes(request.method ?? '')) return wrongMethod(limits.methods)
     if (this.#phase === 'draining') return closing(unavailable())
-    return { source }
+    return { sourceName, limits }
   }
 
   #readiness(): Acknowledgement {
     const isReady = this.#phase === 'serving' && this.#inbox.isReady()
     return isReady ? health(200, 'ready') : health(503, 'not ready')
   }
-
-  /** Looked up before the body is read, so that nobody has to be read to be told 404. */
-  #findSource(path: string): string | undefined {
-    if (!path.startsWith(this.#path)) return undefined
-    const name = path.slice(this.#path.length)
-    try {
-      this.#inbox.requireSource(name)
-      return name
-    } catch (error) {
-      if (error instanceof HookonceError && error.code === 'SOURCE_UNKNOWN') return undefined
-      throw error
-    }
-  }
 }
+
+/** A source to receive for. */
+type Route = Pick<Mount, 'sourceName' | 'limits'>
 
 const RECEIVER_HINT =
   'A listener on receiver.server read the body before Hookonce could see its bytes. Remove it.'

@@ -1,7 +1,10 @@
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { ByteBudget } from '../receive/byte-budget.ts'
+import type { SourceLimits } from '../receive/limits.ts'
 import type { ResolvedReceiveOptions } from '../receive/options.ts'
+
+export type { SourceLimits } from '../receive/limits.ts'
 
 /** Why a body was not read to its end: `no-room` where those of others take all there is. */
 export type UnreadReason = 'too-large' | 'too-slow' | 'no-room'
@@ -12,14 +15,12 @@ export interface ReceivingInbox {
   readonly receiveOptions: ResolvedReceiveOptions
   /** What the bodies of all deliveries on their way share. */
   readonly inFlight: ByteBudget
-  /** The largest body of a source. */
-  bodyBytesMaxOf(sourceName: string): number
   /** Takes one delivery and says what to answer. Never throws. */
   receive(sourceName: string, delivery: Delivery): Promise<Acknowledgement>
-  /** Throws `SOURCE_UNKNOWN` when no such source is configured. For adapters that are mounted per source. */
-  requireSource(sourceName: string): void
-  /** The methods a source takes; without it, POST is all. For adapters that route by method. */
-  listMethods?(sourceName: string): readonly string[]
+  /** What a source takes; `undefined` when no such source is configured. */
+  findSource(sourceName: string): SourceLimits | undefined
+  /** The same, for adapters that are mounted per source. Throws `SOURCE_UNKNOWN` when there is none. */
+  requireSource(sourceName: string): SourceLimits
   /** Says in the log that something parsed the body before we could read its bytes. */
   reportBodyParsed(sourceName: string, hint: string): void
   /** Says in the log that a body was refused before it was read to its end. */

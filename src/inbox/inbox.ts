@@ -23,7 +23,8 @@ import { unavailable } from '../receive/acknowledge.ts'
 import { ByteBudget } from '../receive/byte-budget.ts'
 import { CommittedKeys } from '../receive/committed-keys.ts'
 import { reportUnread } from '../receive/admit.ts'
-import { DEFAULT_METHODS } from '../receive/limits.ts'
+import { resolveSourceLimits } from '../receive/limits.ts'
+import type { SourceLimits } from '../receive/limits.ts'
 import type { ResolvedReceiveOptions } from '../receive/options.ts'
 import { receive } from '../receive/receive.ts'
 import type { ReceiveContext } from '../receive/receive.ts'
@@ -75,8 +76,6 @@ export class Inbox<Sources extends SourceMap, Tx>
   readonly #committedKeys: CommittedKeys
   readonly #watch: StoreWatch
   readonly #outbox: Outbox<Tx>
-  /** Whether handlers have sent something since the relay was last called. */
-  #hasEnqueued = false
   readonly #context: ReceiveContext
   readonly #notifier: ReturnType<typeof createNotifier>
   readonly #stopLogging: () => void
@@ -139,10 +138,6 @@ export class Inbox<Sources extends SourceMap, Tx>
       onForgotten: (id) => this.#committedKeys.forget(id),
       onSendable: () => this.#outbox.wake(),
     })
-    // The redelivery of a dead event is a wish to try again, so it must reach the store.
-    happenings.on('event.dead', ({ eventId }) => this.#committedKeys.forget(eventId))
-    happenings.on('event.done', () => this.#callRelays())
-    happenings.on('event.skipped', () => this.#callRelays())
     if (resolved.worker !== undefined)
       reportNotStarted(happenings, () => this.#state === 'made' && !handlers.isEmpty)
     takeStore(store)
@@ -180,20 +175,20 @@ export class Inbox<Sources extends SourceMap, Tx>
     return nodeHandler(this, sourceName)
   }
 
-  requireSource(sourceName: string): void {
-    requireSource(this.#sources, sourceName)
+  /** What a source takes, for HTTP adapters; `undefined` when no such source is configured. */
+  findSource(sourceName: string): SourceLimits | undefined {
+    const source = this.#sources.get(sourceName)
+    return source === undefined ? undefined : resolveSourceLimits(source, this.receiveOptions)
   }
 
-  listMethods(sourceName: string): readonly string[] {
-    return this.#sources.get(sourceName)?.methods ?? DEFAULT_METHODS
+  /** The same. Throws `SOURCE_UNKNOWN` when no such source is configured. */
+  requireSource(sourceName: string): SourceLimits {
+    requireSource(this.#sources, sourceName)
+    return this.findSource(sourceName) as SourceLimits
   }
 
   reportBodyParsed(sourceName: string, hint: string): void {
     this.#happenings.emit('delivery.body-parsed', { source: sourceName, hint })
-  }
-
-  bodyBytesMaxOf(sourceName: string): number {
-    return this.#sources.get(sourceName)?.bodyBytesMax ?? this.receiveOptions.bodyBytesMax
   }
 
   reportUnread(sourceName: string, reason: UnreadReason): void {
@@ -302,11 +297,17 @@ export class Inbox<Sources extends SourceMap, Tx>
       happenings: this.#happenings,
       logger: this.#logger,
       keepsResult: (source) => this.#sources.get(source)?.acknowledge === 'processed',
+      onSettled: (eventId, state) => {
+        // The redelivery of a dead event is a wish to try again, so it must reach the store.
+        if (state === 'dead') this.#committedKeys.forget(eventId)
+        this.#context.outcomes.settled(eventId)
+      },
       outbox: {
         draft: (input) => this.#outbox.draft(input),
-        enqueue: async (tx, drafts) => {
-          await this.#store.enqueueMessages(tx, drafts)
-          this.#hasEnqueued = true
+        enqueue: (tx, drafts) => this.#store.enqueueMessages(tx, drafts),
+        onCommitted: () => {
+          this.#outbox.wake()
+          this.#notifier.notifySoon()
         },
       },
     })
@@ -325,14 +326,6 @@ export class Inbox<Sources extends SourceMap, Tx>
 
   #wakeAll(): void {
     this.#wakeOwn()
-    this.#notifier.notifySoon()
-  }
-
-  /** After a COMMIT of handlers that have sent something. */
-  #callRelays(): void {
-    if (!this.#hasEnqueued) return
-    this.#hasEnqueued = false
-    this.#outbox.wake()
     this.#notifier.notifySoon()
   }
 }

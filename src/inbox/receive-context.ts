@@ -39,7 +39,6 @@ export function createReceiveContext(parts: ReceivingParts): ReceiveContext {
     counter: new DeliveryCounter(store),
     outcomes: new OutcomeWaiter({
       store,
-      happenings,
       deadlineMs: options.processedTimeoutMs,
       onDue,
     }),

@@ -1,6 +1,7 @@
 import type { ClaimedMessage, MessageSettlement } from '../store/contract/messages.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { AttemptEnd } from './attempt.ts'
+import type { Settled } from './settler.ts'
 
 /** Says what became of a message, after it has been committed. */
 export function reportEnding(
@@ -14,13 +15,13 @@ export function reportEnding(
     readonly settlement: MessageSettlement
     readonly end: AttemptEnd | undefined
   },
-  counted: boolean | undefined,
+  settled: Settled,
 ): void {
-  // Nobody knows whether it was written; the message will tell by being claimed again, or not.
-  if (counted === undefined) return
+  // The message will tell whether it was written, by being claimed again or not.
+  if (settled === 'unknown') return
   const { id: messageId, destination, key, attempt, eventId } = message
   const about = { messageId, destination, key, attempt, eventId }
-  if (!counted) {
+  if (settled === 'lost') {
     // One that was given back unsent has lost nothing with its lease.
     if (settlement.state !== 'released') happenings.emit('message.lease-lost', about)
     return

@@ -1,15 +1,15 @@
 /**
- * The door: from one HTTP delivery to events that are verified, or to an answer.
+ * From one HTTP delivery to events that are verified, or to an answer.
  *
- *     delivery ─▶ find source ─▶ limits ─▶ verify ─▶ identify ─▶ take
- *                     404      405/413/415   401/400               503
+ *     delivery ─▶ find source ─▶ limits ─▶ verify ─▶ identify ─▶ admitted
+ *                     404      405/413/415   401/400
  *                                 400
  *
  * A sender that only checks the endpoint is answered before or after `verify`, as its handshake asks,
  * and leaves nothing behind.
  *
- * What this module promises: nothing unverified is taken or logged, and nothing of it is read but what
- * an unsigned handshake needs. Whatever goes wrong on our side, in here or in `take`, is a 503.
+ * What this module promises: nothing unverified is admitted or logged, and nothing of it is read but what
+ * an unsigned handshake needs.
  *
  * What it leaves to others: what becomes of the events. The inbox stores them (`receive.ts`); the
  * guard, which has no store, runs them (`guard/`).
@@ -20,92 +20,84 @@
 import { asError, CommitUnknownError, HookonceError } from '../errors.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
-import type {
-  BelievedVerdict,
-  HandshakeAnswer,
-  Identified,
-  Source,
-  VerdictReason,
-} from '../model/source.ts'
+import type { EventDraft } from '../model/event.ts'
+import type { HandshakeAnswer, Source, VerdictReason } from '../model/source.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import { handshaken, malformed, refused, unavailable, unknownSource } from './acknowledge.ts'
+import { draftEvents } from './identity.ts'
 import { findBreach, keepWithin } from './limits.ts'
 
-export interface DoorContext {
+export interface AdmitContext {
   readonly sources: ReadonlyMap<string, Source>
   readonly options: { readonly bodyBytesMax: number; readonly eventsMax: number }
   readonly happenings: HappeningEmitter
 }
 
-/** What the door let in. */
+/** A verified delivery, its events not stored yet. */
 export interface Admitted {
   readonly source: Source
-  readonly events: Identified
-  /** What `verify` said of the delivery. */
-  readonly verdict: BelievedVerdict
+  readonly drafts: readonly EventDraft[]
 }
 
-/** Never rejects. `take` is called once at most, and only with what is verified. */
-export async function passDoor(
-  context: DoorContext,
+/** What is admitted, or what its sender is told instead. */
+export type Admission = Admitted | { readonly answer: Acknowledgement }
+
+/** @throws when a source throws: a key could not be had, or a provider has a bug */
+export async function admit(
+  context: AdmitContext,
   sourceName: string,
   delivery: Delivery,
-  take: (admitted: Admitted) => Promise<Acknowledgement>,
-): Promise<Acknowledgement> {
+): Promise<Admission> {
   const source = context.sources.get(sourceName)
-  if (source === undefined) return unknownSource()
-  try {
-    const breach = findBreach(source, delivery, context.options)
-    if (breach !== undefined) return reportBreach(context, sourceName, breach)
+  if (source === undefined) return { answer: unknownSource() }
 
-    const greeting = source.handshake && (await source.handshake(delivery, 'unverified'))
-    if (greeting !== undefined) return greet(context, sourceName, source, greeting)
+  const breach = findBreach(source, delivery, context.options)
+  if (breach !== undefined) return reportBreach(context, sourceName, breach)
 
-    const verifying = source.verify(delivery)
-    const verdict = 'ok' in verifying ? verifying : await verifying
-    if (!verdict.ok) return refuse(context, sourceName, source, verdict.reason)
+  const greeting = source.handshake && (await source.handshake(delivery, 'unverified'))
+  if (greeting !== undefined) return greet(context, sourceName, source, greeting)
 
-    const signedGreeting = source.handshake && (await source.handshake(delivery, 'verified'))
-    if (signedGreeting !== undefined) return greet(context, sourceName, source, signedGreeting)
+  const verifying = source.verify(delivery)
+  const verdict = 'ok' in verifying ? verifying : await verifying
+  if (!verdict.ok) return refuse(context, sourceName, source, verdict.reason)
 
-    const events = source.identify(delivery, verdict, context.options)
-    return await take({ source, events: keepWithin(context.options, events), verdict })
-  } catch (error) {
-    return reportUnavailable(context, sourceName, error)
-  }
+  const signedGreeting = source.handshake && (await source.handshake(delivery, 'verified'))
+  if (signedGreeting !== undefined) return greet(context, sourceName, source, signedGreeting)
+
+  const events = keepWithin(context.options, source.identify(delivery, verdict, context.options))
+  return { source, drafts: draftEvents({ sourceName, source, delivery, verdict }, events) }
 }
 
 function greet(
-  context: DoorContext,
+  context: AdmitContext,
   sourceName: string,
   source: Source,
   greeting: HandshakeAnswer | 'refuse',
-): Acknowledgement {
+): Admission {
   if (greeting === 'refuse') return refuse(context, sourceName, source, 'bad-token')
   context.happenings.emit('delivery.handshake', { source: sourceName, status: greeting.status })
-  return handshaken(greeting)
+  return { answer: handshaken(greeting) }
 }
 
 function refuse(
-  { happenings }: DoorContext,
+  { happenings }: AdmitContext,
   sourceName: string,
   { refusal }: Source,
   reason: VerdictReason,
-): Acknowledgement {
+): Admission {
   happenings.emit('delivery.refused', { source: sourceName, reason })
-  if (reason === 'key-unavailable') return unavailable()
-  return reason === 'malformed-timestamp' || reason === 'malformed-header'
-    ? malformed()
-    : refused(refusal)
+  if (reason === 'key-unavailable') return { answer: unavailable() }
+  const isMalformed = reason === 'malformed-timestamp' || reason === 'malformed-header'
+  return { answer: isMalformed ? malformed() : refused(refusal) }
 }
 
 function reportBreach(
-  { happenings }: DoorContext,
+  { happenings }: AdmitContext,
   source: string,
   breach: Acknowledgement,
-): Acknowledgement {
+): Admission {
   happenings.emit('delivery.malformed', { source, reason: breach.outcome })
-  return breach
+  return { answer: breach }
 }
 
 /** Says that a body was refused before it was read to its end. */
@@ -123,8 +115,9 @@ export function reportUnread(
   return happenings.emit('delivery.unavailable', { source, error })
 }
 
-function reportUnavailable(
-  { happenings }: DoorContext,
+/** The answer when something went wrong on our side: the sender keeps the event and comes again. */
+export function reportUnavailable(
+  { happenings }: AdmitContext,
   source: string,
   cause: unknown,
 ): Acknowledgement {

@@ -11,14 +11,12 @@ import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { EventId, Recorded } from '../model/event.ts'
 import type { SuccessAnswer } from '../model/source.ts'
 import type { OutcomeView, Store } from '../store/contract/store.ts'
-import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import { failed, processed, stored, unavailable } from './acknowledge.ts'
 
 type OutcomeStore = Pick<Store<unknown>, 'findOutcome' | 'nudgeEvent'>
 
 export interface OutcomeWaiterParts {
   readonly store: OutcomeStore
-  readonly happenings: HappeningEmitter
   readonly deadlineMs: number
   /** There is something to run. */
   readonly onDue: () => void
@@ -26,21 +24,17 @@ export interface OutcomeWaiterParts {
 
 export class OutcomeWaiter {
   readonly #store: OutcomeStore
-  readonly #happenings: HappeningEmitter
   readonly #deadlineMs: number
   readonly #onDue: () => void
   readonly #waiters = new Map<EventId, Set<() => void>>()
-  #stops: (() => void)[] | undefined
 
-  constructor({ store, happenings, deadlineMs, onDue }: OutcomeWaiterParts) {
+  constructor({ store, deadlineMs, onDue }: OutcomeWaiterParts) {
     this.#store = store
-    this.#happenings = happenings
     this.#deadlineMs = deadlineMs
     this.#onDue = onDue
   }
 
   async answer(success: SuccessAnswer, recorded: Recorded): Promise<Acknowledgement> {
-    this.#listen()
     const outcome = recorded.status === 'accepted' ? 'accepted' : 'duplicate'
     const { eventId } = recorded
     const deadline = performance.now() + this.#deadlineMs
@@ -74,18 +68,9 @@ export class OutcomeWaiter {
     return failures
   }
 
-  #listen(): void {
-    if (this.#stops !== undefined) return
-    const wake = ({ eventId }: { eventId: EventId }) => {
-      for (const waiter of this.#waiters.get(eventId) ?? []) waiter()
-    }
-    this.#stops = [
-      this.#happenings.on('event.done', wake),
-      this.#happenings.on('event.skipped', wake),
-      this.#happenings.on('event.failed', wake),
-      this.#happenings.on('event.dead', wake),
-      this.#happenings.on('event.unhandled', wake),
-    ]
+  /** A worker of this process has settled the event, or parked it. */
+  settled(eventId: EventId): void {
+    for (const wake of this.#waiters.get(eventId) ?? []) wake()
   }
 
   /** Armed before the look, so that an outcome between look and wait is not slept through. */

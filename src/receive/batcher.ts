@@ -16,7 +16,7 @@ import type { EventDraft, Recorded } from '../model/event.ts'
 import type { Store } from '../store/contract/store.ts'
 import { collapse } from './collapse.ts'
 import type { Bundle } from './collapse.ts'
-import { Patience } from './deadlines.ts'
+import { Deadlines } from './deadlines.ts'
 import type { Waiting } from './deadlines.ts'
 
 export type RecordingStore = Pick<
@@ -57,9 +57,9 @@ export interface RecordedDraft extends Recorded {
 export class Batcher {
   readonly #store: RecordingStore
   readonly #options: BatcherOptions
-  readonly #patience: Patience<Parcel>
+  readonly #deadlines: Deadlines<Parcel>
   // A few, each with a table of its own. One table for all, with drafts coming and going, is what the garbage
-  // collector carries along (`patience.ts` has the reason and the measurement).
+  // collector carries along (`deadlines.ts` has the reason and the measurement).
   #flights: readonly Flight[] = []
   #waiting: Parcel[] = []
   #batchesInFlight = 0
@@ -70,8 +70,8 @@ export class Batcher {
     this.#store = store
     this.#options = options
     const { answerTimeoutMs } = options
-    // The sender's patience is the limit, whatever the database does. What is on its way may still arrive.
-    this.#patience = new Patience(answerTimeoutMs, ({ reject }) =>
+    // How long the sender waits is the limit, whatever the database does. What is on its way may still arrive.
+    this.#deadlines = new Deadlines(answerTimeoutMs, ({ reject }) =>
       reject(new StoreUnavailableError(`The store did not answer within ${answerTimeoutMs} ms`)),
     )
   }
@@ -83,9 +83,9 @@ export class Batcher {
    */
   record(drafts: readonly EventDraft[]): Promise<readonly RecordedDraft[]> {
     return new Promise((resolve, reject) => {
-      const expiresAt = performance.now() + this.#patience.ms
+      const expiresAt = performance.now() + this.#deadlines.ms
       const parcel = { drafts, identities: drafts.map(identityOf), expiresAt, resolve, reject }
-      this.#patience.begin(parcel)
+      this.#deadlines.begin(parcel)
       this.#dispatch(parcel)
     })
   }
@@ -115,12 +115,12 @@ export class Batcher {
   }
 
   #resolve(parcel: Parcel, recorded: readonly RecordedDraft[]): void {
-    this.#patience.end(parcel)
+    this.#deadlines.end(parcel)
     parcel.resolve(recorded)
   }
 
   #reject(parcel: Parcel, error: unknown): void {
-    this.#patience.end(parcel)
+    this.#deadlines.end(parcel)
     parcel.reject(asStoreError(error))
   }
 

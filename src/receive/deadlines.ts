@@ -1,7 +1,7 @@
 /** Whoever waits, and until when on the clock of `performance.now()`. */
 export interface Waiting {
   readonly expiresAt: number
-  /** Those who came before and after. Of no interest but to `Patience`. */
+  /** Those who came before and after. Of no interest but to `Deadlines`. */
   before?: Waiting | undefined
   after?: Waiting | undefined
 }
@@ -15,7 +15,7 @@ export interface Waiting {
  * of them in the old generation keeps all that follow from being collected, with the requests in them.
  * Measured under the load of W1: 1 to 2 MB of 12 were carried over by every collection.
  */
-export class Patience<One extends Waiting> {
+export class Deadlines<One extends Waiting> {
   readonly ms: number
   readonly #giveUp: (one: One) => void
   #first: Waiting | undefined

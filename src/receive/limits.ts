@@ -10,19 +10,35 @@ import type { Delivery } from '../model/delivery.ts'
 import type { Identified, IdentifyLimits, Source } from '../model/source.ts'
 import { encoded, malformed, tooLarge, wrongMethod } from './acknowledge.ts'
 
+/** What is known of a source before a request to it is read. */
+export interface SourceLimits {
+  readonly methods: readonly string[]
+  readonly bodyBytesMax: number
+}
+
+/** What a source says, and else the options of `receive`. */
+export function resolveSourceLimits(
+  source: Pick<Source, 'methods' | 'bodyBytesMax'>,
+  { bodyBytesMax }: { readonly bodyBytesMax: number },
+): SourceLimits {
+  return {
+    methods: source.methods ?? DEFAULT_METHODS,
+    bodyBytesMax: source.bodyBytesMax ?? bodyBytesMax,
+  }
+}
+
 /** What a source takes that says nothing of methods. */
-export const DEFAULT_METHODS: readonly string[] = ['POST']
+const DEFAULT_METHODS: readonly string[] = ['POST']
 
 /** The answer to a delivery that breaks a limit, or `undefined` when it breaks none. */
 export function findBreach(
   source: Source,
   delivery: Delivery,
-  { bodyBytesMax }: { readonly bodyBytesMax: number },
+  options: { readonly bodyBytesMax: number },
 ): Acknowledgement | undefined {
-  const methods = source.methods ?? DEFAULT_METHODS
+  const { methods, bodyBytesMax } = resolveSourceLimits(source, options)
   if (!methods.includes(delivery.method)) return wrongMethod(methods)
-  const largest = source.bodyBytesMax ?? bodyBytesMax
-  if (delivery.body.byteLength > largest) return tooLarge(largest)
+  if (delivery.body.byteLength > bodyBytesMax) return tooLarge(bodyBytesMax)
   // 50 MiB of zeros are 93 bytes of brotli: what is not accepted need not be guarded.
   if (isEncoded(delivery)) return encoded()
   // Node joins a repeated header into "evil, real"; whichever value were taken, the other party

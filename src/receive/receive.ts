@@ -1,8 +1,8 @@
 /**
  * The receive path: from one HTTP delivery to durable events and an answer.
  *
- *     delivery ─▶ door ─▶ record ─▶ acknowledge
- *                  4xx      503         200
+ *     delivery ─▶ admit ─▶ record ─▶ acknowledge
+ *                  4xx       503         200
  *
  * What this module promises:
  *
@@ -10,7 +10,7 @@
  *   the event and will send it again.
  * - One event is stored once, however many times it is delivered and however many processes receive
  *   it at once. The store's unique key decides, not this process.
- * - Nothing unverified gets here: `door.ts` lets it in, or answers.
+ * - Nothing unverified is stored: `admit.ts` verifies, or answers.
  * - The body is kept as the bytes that arrived.
  *
  * What it leaves to others: reading the request (`http/`), signature schemes (`verify/`,
@@ -28,12 +28,11 @@ import type { OutcomeWaiter } from './await-outcome.ts'
 import type { Batcher, RecordedDraft } from './batcher.ts'
 import type { CommittedKeys } from './committed-keys.ts'
 import type { DeliveryCounter } from './delivery-counter.ts'
-import { passDoor } from './admit.ts'
-import type { Admitted, DoorContext } from './admit.ts'
-import { draftEvents } from './identity.ts'
+import { admit, reportUnavailable } from './admit.ts'
+import type { AdmitContext } from './admit.ts'
 import type { ResolvedReceiveOptions } from './options.ts'
 
-export interface ReceiveContext extends DoorContext {
+export interface ReceiveContext extends AdmitContext {
   readonly options: ResolvedReceiveOptions
   readonly batcher: Batcher
   readonly committedKeys: CommittedKeys
@@ -43,31 +42,27 @@ export interface ReceiveContext extends DoorContext {
   readonly onStored: (drafts: readonly EventDraft[]) => void
 }
 
-export function receive(
+/** Never rejects. */
+export async function receive(
   context: ReceiveContext,
   sourceName: string,
   delivery: Delivery,
 ): Promise<Acknowledgement> {
-  return passDoor(context, sourceName, delivery, (admitted) =>
-    take(context, sourceName, delivery, admitted),
-  )
-}
+  try {
+    const admission = await admit(context, sourceName, delivery)
+    if ('answer' in admission) return admission.answer
+    const { source, drafts } = admission
 
-/** From memory where it is certain, else from the store. */
-async function take(
-  context: ReceiveContext,
-  sourceName: string,
-  delivery: Delivery,
-  { source, events, verdict }: Admitted,
-): Promise<Acknowledgement> {
-  const drafts = draftEvents({ sourceName, source, delivery, verdict }, events)
-  const remembered = findRemembered(context, drafts)
-  if (remembered !== undefined) return acknowledge(context, source, remembered)
+    const remembered = findRemembered(context, drafts)
+    if (remembered !== undefined) return await acknowledge(context, source, remembered)
 
-  const { epoch } = context.committedKeys
-  const recorded = await context.batcher.record(drafts)
-  notice(context, drafts, recorded, epoch)
-  return acknowledge(context, source, recorded)
+    const { epoch } = context.committedKeys
+    const recorded = await context.batcher.record(drafts)
+    notice(context, drafts, recorded, epoch)
+    return await acknowledge(context, source, recorded)
+  } catch (error) {
+    return reportUnavailable(context, sourceName, error)
+  }
 }
 
 function notice(

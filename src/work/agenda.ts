@@ -61,8 +61,8 @@ const LOOK_SHARE = 20
 const SIDE_TOPICS = 7
 /** each with so few events that the first does not wait for them; and only if it has not as many itself. */
 const SIDE_EVENTS = 10
-/** What a turn costs before it is known how long it takes, so that slots that begin together spread out. */
-const TURN_MS = 1
+/** What a claim costs before it is known how long it takes, so that slots that begin together spread out. */
+const CLAIM_MS = 1
 /** How many events of a topic that fails or is slow are in one group at most. */
 const TROUBLED_EVENTS = 10
 
@@ -114,10 +114,10 @@ export class Agenda {
   }
 
   /** The same as `next`, for a slot that has nothing else to do: after a look, if the queue has changed since the last. */
-  async nextAfterLook(turn: number): Promise<Plan | undefined> {
+  async nextAfterLook(round: number): Promise<Plan | undefined> {
     if (!this.#isLookWanted) return undefined
     await this.lookAround()
-    return this.next(turn)
+    return this.next(round)
   }
 
   /** Topics that were found and that this worker has no handler for. */
@@ -125,17 +125,17 @@ export class Agenda {
     return this.#due.takeForeign()
   }
 
-  /** What to do in the given turn of a slot, if there is anything that may be done now. */
-  next(turn: number): Plan | undefined {
+  /** What to do in the given round of a slot, if there is anything that may be done now. */
+  next(round: number): Plan | undefined {
     if (performance.now() >= this.#lookAgainAt) this.#lookBeside()
-    for (const kind of listKinds(turn)) {
+    for (const kind of listKinds(round)) {
       const plan = this.#plan(kind)
       if (plan === undefined) continue
       this.#busy += 1
       this.#promised += promiseOf(plan)
       for (const { topic, branch } of plan.topics) {
         this.#held.set(topic, (this.#held.get(topic) ?? 0) + 1)
-        this.#order.charge(branch, TURN_MS)
+        this.#order.charge(branch, CLAIM_MS)
       }
       return plan
     }

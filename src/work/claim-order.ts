@@ -13,7 +13,7 @@ const FRESH_FIRST = ['fresh', 'leasable', 'again', 'suspect'] as const
 const AGAIN_FIRST = ['again', 'suspect', 'leasable', 'fresh'] as const
 const LEASABLE_FIRST = ['leasable', 'fresh', 'again', 'suspect'] as const
 const SUSPECT_FIRST = ['suspect', 'again', 'leasable', 'fresh'] as const
-const BY_TURN: readonly (readonly DueKind[])[] = [
+const BY_ROUND: readonly (readonly DueKind[])[] = [
   AGAIN_FIRST,
   FRESH_FIRST,
   LEASABLE_FIRST,
@@ -25,6 +25,6 @@ const BY_TURN: readonly (readonly DueKind[])[] = [
 ]
 
 /** Every kind, once. */
-export function listKinds(turn: number): readonly DueKind[] {
-  return BY_TURN[turn % BY_TURN.length] ?? FRESH_FIRST
+export function listKinds(round: number): readonly DueKind[] {
+  return BY_ROUND[round % BY_ROUND.length] ?? FRESH_FIRST
 }

@@ -23,6 +23,8 @@ export interface HandlerOutbox<Tx> {
     readonly eventId: string
   }): MessageDraft
   enqueue(tx: Tx, drafts: readonly MessageDraft[]): Promise<void>
+  /** Messages that were enqueued are committed, or may be: they can leave now. */
+  onCommitted(): void
 }
 
 export class Outgoing<Tx> {

@@ -1,12 +1,21 @@
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import type { EventId } from '../model/event.ts'
+import type { Settlement } from '../model/outcome.ts'
 import type { SettledEvent } from './settlement.ts'
+
+export interface SettlementListener {
+  readonly happenings: HappeningEmitter
+  /** The rest of this process may wait for it: a sender who is answered with the outcome, the memory of keys. */
+  readonly onSettled: (eventId: EventId, state: Settlement['state']) => void
+}
 
 /** Says what became of an event, after it has been committed. */
 export function reportSettlement(
-  happenings: HappeningEmitter,
-  { event, settlement, error }: SettledEvent,
+  { happenings, onSettled }: SettlementListener,
+  { event, settlement, error }: Pick<SettledEvent, 'event' | 'settlement' | 'error'>,
 ): void {
   const { eventId, source, key, type, attempt } = event
+  onSettled(eventId, settlement.state)
   if (settlement.state === 'done') {
     // Written out: spread objects were 1 of the 19 kilobytes of garbage that an event made.
     const { durationMs, result } = settlement

@@ -83,15 +83,13 @@ export class RunningContext<Tx> implements HandlerContext<Tx> {
     }
   }
 
-  get hasMessages(): boolean {
-    return this.#outgoing !== undefined
-  }
-
-  /** Writes what the handler has sent. Nothing can be sent afterwards. */
-  async writeMessages(): Promise<void> {
+  /** Writes what the handler has sent, and says whether there was anything. Nothing can be sent afterwards. */
+  async writeMessages(): Promise<boolean> {
     this.close()
     const { lent } = this.#parts
-    if (lent !== undefined) await this.#outgoing?.write(lent.tx)
+    if (lent === undefined || this.#outgoing === undefined) return false
+    await this.#outgoing.write(lent.tx)
+    return true
   }
 
   /** The handler has ended. */

@@ -12,6 +12,16 @@ export interface SettledEvent {
   readonly unit: HandlerUnit | undefined
   readonly settlement: Settlement
   readonly error: Error | undefined
+  /** Whether messages were written with it, which can leave after COMMIT. */
+  readonly hasSent: boolean
+}
+
+/** An event whose handlers ended like this, with what is written for it. */
+export function settleRun(event: ClaimedEvent, unit: HandlerUnit, result: RunResult): SettledEvent {
+  const settlement = settlementOf(event, unit, result)
+  return result.status === 'failed'
+    ? { event, unit, settlement, error: result.error, hasSent: false }
+    : { event, unit, settlement, error: undefined, hasSent: result.hasSent }
 }
 
 /** What is written for an event whose handlers ended like this. */
@@ -63,7 +73,7 @@ export function failureSettlement(
   return { state: 'ready', eventId, run, attempt, retryInMs, failure }
 }
 
-type FailedRun = Omit<RunFailed, 'status' | 'contention'>
+type FailedRun = Omit<RunFailed, 'status' | 'trouble'>
 
 /** With what it comes down to, which some libraries do not say in the message. */
 function reasonOf({ message, cause }: FailedAttempt): string {

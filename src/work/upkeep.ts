@@ -2,13 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { asError } from '../errors.ts'
 import type { Topic } from '../model/topic.ts'
 import type { DueKind, DueTopic, HandledPattern, Heart, Store } from '../store/contract/store.ts'
-import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { HandlerRegistry } from './handlers.ts'
 import { HeartWatch } from './heart-watch.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
+import type { SettlementListener } from './report-settlement.ts'
 import { createMatcher } from './type-matcher.ts'
 
-export interface UpkeepContext {
+export interface UpkeepContext extends SettlementListener {
   readonly store: Pick<
     Store<unknown>,
     | 'beatWorker'
@@ -24,7 +24,6 @@ export interface UpkeepContext {
   >
   readonly handlers: HandlerRegistry
   readonly options: ResolvedWorkerOptions
-  readonly happenings: HappeningEmitter
   readonly workerId: string
   readonly onWoken: () => void
   /** Topics with something due that this worker has no handler for. */
@@ -135,11 +134,14 @@ export class Upkeep {
   }
 
   async #sweep(): Promise<void> {
-    const { store, options, happenings, onWoken } = this.#context
+    const { store, options, happenings, onSettled, onWoken } = this.#context
     const stopped = this.#hearts.look(await this.#listHearts())
     if (stopped.length === 0) return
     const swept = await store.sweepWorkers({ stopped, crashesMax: options.crashesMax })
-    for (const crashed of swept) happenings.emit('event.crashed', crashed)
+    for (const crashed of swept) {
+      if (crashed.dead) onSettled(crashed.eventId, 'dead')
+      happenings.emit('event.crashed', crashed)
+    }
     if (swept.length > 0) onWoken()
   }
 
@@ -182,11 +184,14 @@ export class Upkeep {
 
   /** A batch at a time, with a pause as long as the batch took: others have the database meanwhile. */
   async #park(kind: DueKind, topics: readonly Topic[]): Promise<void> {
-    const { store, happenings } = this.#context
+    const { store, happenings, onSettled } = this.#context
     for (;;) {
       const startedAt = performance.now()
       const parked = await store.parkUnhandled({ kind, topics, limit: PARK_BATCH })
-      for (const event of parked) happenings.emit('event.unhandled', event)
+      for (const event of parked) {
+        onSettled(event.eventId, 'unhandled')
+        happenings.emit('event.unhandled', event)
+      }
       if (parked.length < PARK_BATCH || this.#isStopped) return
       await pause(performance.now() - startedAt)
     }

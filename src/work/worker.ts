@@ -19,7 +19,6 @@ import type {
   Store,
   WorkerSlot,
 } from '../store/contract/store.ts'
-import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { Agenda, ENOUGH } from './agenda.ts'
 import type { Plan } from './agenda.ts'
@@ -33,18 +32,18 @@ import { Permits } from '../flow/permits.ts'
 import { runGroup } from './group/run-group.ts'
 import type { RunGroupContext } from './group/run-group.ts'
 import { StepRunner } from './steps/step-runner.ts'
+import type { SettlementListener } from './report-settlement.ts'
 import { TopicHealth } from './topic-health.ts'
-import { Turns } from './group/serialize-contended.ts'
+import { ContentionQueue } from './group/contention-queue.ts'
 import { Upkeep } from './upkeep.ts'
 import { WakeUp } from '../flow/wake-up.ts'
 import { startWatchdog } from './watchdog.ts'
 import type { Watchdog } from './watchdog.ts'
 
-export interface WorkerContext<Tx> {
+export interface WorkerContext<Tx> extends SettlementListener {
   readonly store: Store<Tx>
   readonly handlers: HandlerRegistry
   readonly options: ResolvedWorkerOptions
-  readonly happenings: HappeningEmitter
   readonly logger: Logger
   readonly keepsResult: (source: string) => boolean
   readonly outbox: HandlerOutbox<Tx>
@@ -65,7 +64,7 @@ export class Worker<Tx> {
   readonly #health: TopicHealth
   readonly #agenda: Agenda
   readonly #topics = new Topics()
-  readonly #turns = new Turns()
+  readonly #contention = new ContentionQueue()
   readonly #wakeUp = new WakeUp()
   readonly #interruption = new Interruption()
   /** Ends what only waits. */
@@ -177,10 +176,10 @@ export class Worker<Tx> {
   async #runSlot(slot: WorkerSlot): Promise<void> {
     const context = this.#createRunContext(slot)
     let troubles = 0
-    for (let turn = 1; !this.#isStopping; turn += 1) {
+    for (let round = 1; !this.#isStopping; round += 1) {
       const giveBack = await this.#permits.take()
       try {
-        const plan = this.#agenda.next(turn) ?? (await this.#agenda.nextAfterLook(turn))
+        const plan = this.#agenda.next(round) ?? (await this.#agenda.nextAfterLook(round))
         if (plan === undefined) {
           giveBack()
           await this.#idle(slot)
@@ -204,7 +203,7 @@ export class Worker<Tx> {
     context: RunGroupContext,
     slot: WorkerSlot,
     plan: Plan,
-  ): Promise<'settled' | 'let-go'> {
+  ): Promise<'settled' | 'abandoned'> {
     const startedAt = performance.now()
     let events: readonly ClaimedEvent[] = []
     try {
@@ -252,16 +251,17 @@ export class Worker<Tx> {
   }
 
   #createRunContext(slot: WorkerSlot): RunGroupContext {
-    const { store, happenings, logger, keepsResult, outbox } = this.#context
+    const { store, happenings, onSettled, logger, keepsResult, outbox } = this.#context
     return {
       store,
       happenings,
+      onSettled,
       logger,
       keepsResult,
       outbox,
       sizes: this.#sizes,
       health: this.#health,
-      turns: this.#turns,
+      contention: this.#contention,
       interruption: this.#interruption,
       findUnit: (event) => this.#findUnit(event),
       runAlone: (events) => this.#keepAlone(events),

@@ -47,4 +47,27 @@ export function stepsSendContract(store: StoreUnderTest): void {
 
     expect(await inbox.admin.listMessages({ state: 'ready' })).toEqual([])
   })
+
+  test('a message of a step that is committed leaves while its event still runs', async () => {
+    let onSent = (_key: string): void => undefined
+    const sent = new Promise<string>((resolve) => (onSent = resolve))
+    const destinations = [destination('mail', ({ key }) => onSent(key))]
+    // The handler gives up long before a relay looks by itself: it has to be called.
+    const { inbox, deliver } = await openInbox(store, {
+      destinations,
+      relay: { pollMs: 60_000 },
+    })
+    const once = { timeoutMs: 30_000, retry: { attemptsMax: 1 } }
+    inbox.steps('stripe', 'invoice.paid', once, async (_event, step) => {
+      await step.send('mail', {}, { key: 'k1' })
+      await step.call('wait for the mail', async () => sent)
+    })
+    await inbox.start()
+
+    inbox.events.on('event.dead', () => onSent('the relay was not called'))
+
+    await deliver('evt_1')
+
+    expect(await sent).toBe('k1')
+  })
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Acknowledgement } from '../../src/model/acknowledgement.ts'
 import type { Delivery } from '../../src/model/delivery.ts'
 import type { Source } from '../../src/model/source.ts'
-import { passDoor } from '../../src/receive/admit.ts'
+import { admit } from '../../src/receive/admit.ts'
 import { HappeningEmitter } from '../../src/telemetry/emitter.ts'
 import { CHECKED_AT, makeSubject } from '../../src/testing/check-subject.ts'
 import type { Configuration } from '../../src/testing/provider-case.ts'
@@ -51,13 +51,13 @@ function endAt(secret: Given, at: Date): Given {
   return { ...labelled, until: new Date(Math.min(at.getTime(), CHECKED_AT.getTime()) - 1) }
 }
 
-function answer(source: Source, delivery: Delivery): Promise<Acknowledgement> {
+async function answer(source: Source, delivery: Delivery): Promise<Acknowledgement> {
   const context = {
     sources: new Map([['source', source]]),
     options: { bodyBytesMax: 1_048_576, eventsMax: 100 },
     happenings: new HappeningEmitter(),
   }
-  return passDoor(context, 'source', delivery, () =>
-    Promise.reject(new Error('A handshake was taken for an event')),
-  )
+  const admission = await admit(context, 'source', delivery)
+  if ('answer' in admission) return admission.answer
+  throw new Error('A handshake was taken for an event')
 }

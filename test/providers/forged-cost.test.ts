@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Delivery } from '../../src/model/delivery.ts'
 import type { Source } from '../../src/model/source.ts'
 import type { Verification } from '../../src/providers/index.ts'
-import { passDoor } from '../../src/receive/admit.ts'
+import { admit } from '../../src/receive/admit.ts'
 import { HappeningEmitter } from '../../src/telemetry/emitter.ts'
 import { makeSubject } from '../../src/testing/check-subject.ts'
 import type { Subject } from '../../src/testing/check-subject.ts'
@@ -121,15 +121,12 @@ async function refuse(source: Source, delivery: Delivery): Promise<void> {
     happenings: new HappeningEmitter(),
   }
   const copy = { ...delivery, body: delivery.body.subarray() }
-  let isTaken = false
-  const { status } = await passDoor(context, 'source', copy, () => {
-    isTaken = true
-    return Promise.reject(new Error('It is not stored here'))
-  })
+  const admission = await admit(context, 'source', copy)
+  if (!('answer' in admission)) throw new Error('A forged delivery was admitted')
+  const { status } = admission.answer
   // Some senders want their refusals answered 200, and some handshakes are open to all.
-  const isRefused = !isTaken && (status === 200 || (status >= 400 && status < 500))
-  if (!isRefused)
-    throw new Error(`A forged delivery was ${isTaken ? 'taken' : `answered ${status}`}`)
+  const isRefused = status === 200 || (status >= 400 && status < 500)
+  if (!isRefused) throw new Error(`A forged delivery was answered ${status}`)
 }
 
 /** The same source with as many secrets as it takes. */

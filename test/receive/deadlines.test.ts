@@ -1,32 +1,32 @@
 import { describe, expect, test } from 'vitest'
-import { Patience } from '../../src/receive/deadlines.ts'
+import { Deadlines } from '../../src/receive/deadlines.ts'
 import type { Waiting } from '../../src/receive/deadlines.ts'
 
 interface Guest extends Waiting {
   readonly name: string
 }
 
-/** A patience of a few milliseconds, and a promise for those who were told, once there are so many. */
+/** A deadlines of a few milliseconds, and a promise for those who were told, once there are so many. */
 function open(ms = 5) {
   const told: string[] = []
   let onTold: (() => void) | undefined
-  const patience = new Patience<Guest>(ms, ({ name }) => {
+  const deadlines = new Deadlines<Guest>(ms, ({ name }) => {
     told.push(name)
     onTold?.()
   })
   const begin = (name: string): Guest => {
     const guest = { name, expiresAt: performance.now() + ms }
-    patience.begin(guest)
+    deadlines.begin(guest)
     return guest
   }
   const untilTold = async (count: number): Promise<readonly string[]> => {
     while (told.length < count) await new Promise<void>((resolve) => (onTold = resolve))
     return told
   }
-  return { patience, begin, untilTold }
+  return { deadlines, begin, untilTold }
 }
 
-describe('patience', () => {
+describe('deadlines', () => {
   test('ends for those who came first, first', async () => {
     const { begin, untilTold } = open()
 
@@ -42,19 +42,19 @@ describe('patience', () => {
     { gone: ['b', 'a'], left: ['c'] },
     { gone: ['c', 'b'], left: ['a'] },
   ])('is not needed any more for $gone, and $left are told', async ({ gone, left }) => {
-    const { patience, begin, untilTold } = open()
+    const { deadlines, begin, untilTold } = open()
     const guests = ['a', 'b', 'c'].map(begin)
 
     // Twice, as when an answer and a failure come together.
-    for (const name of [...gone, ...gone]) patience.end(guests.find((one) => one.name === name)!)
+    for (const name of [...gone, ...gone]) deadlines.end(guests.find((one) => one.name === name)!)
     begin('last')
 
     expect(await untilTold(left.length + 1)).toEqual([...left, 'last'])
   })
 
   test('begins anew when nobody was left', async () => {
-    const { patience, begin, untilTold } = open()
-    patience.end(begin('a'))
+    const { deadlines, begin, untilTold } = open()
+    deadlines.end(begin('a'))
 
     begin('b')
 
@@ -62,14 +62,14 @@ describe('patience', () => {
   })
 
   test('lets go of those who wait no longer', () => {
-    const { patience, begin } = open(60_000)
+    const { deadlines, begin } = open(60_000)
     const [first, second, third] = ['a', 'b', 'c'].map(begin)
 
-    patience.end(second!)
+    deadlines.end(second!)
 
     expect(first!.after).toBe(third)
     expect(third!.before).toBe(first)
     expect([second!.before, second!.after]).toEqual([undefined, undefined])
-    for (const guest of [first!, third!]) patience.end(guest)
+    for (const guest of [first!, third!]) deadlines.end(guest)
   })
 })

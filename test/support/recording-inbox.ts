@@ -5,7 +5,8 @@ import type { Delivery } from '../../src/model/delivery.ts'
 import type { Source } from '../../src/model/source.ts'
 import { stored, unknownSource } from '../../src/receive/acknowledge.ts'
 import { ByteBudget } from '../../src/receive/byte-budget.ts'
-import { findBreach } from '../../src/receive/limits.ts'
+import { findBreach, resolveSourceLimits } from '../../src/receive/limits.ts'
+import type { SourceLimits } from '../../src/receive/limits.ts'
 import { resolveReceiveOptions } from '../../src/receive/options.ts'
 import type { ReceiveOptions } from '../../src/receive/options.ts'
 
@@ -45,16 +46,22 @@ export function recordingInbox(options: ReceiveOptions = {}): RecordingInbox {
     )
   }
 
+  const findSource = (name: string): SourceLimits | undefined => {
+    const source = sources.get(name)
+    return source === undefined ? undefined : resolveSourceLimits(source, receiveOptions)
+  }
+
   return {
     received,
     hints,
     receiveOptions,
     inFlight: new ByteBudget(receiveOptions.inFlightBytesMax),
-    bodyBytesMaxOf: (name) => sources.get(name)?.bodyBytesMax ?? receiveOptions.bodyBytesMax,
     receive,
+    findSource,
     requireSource(name) {
-      if (!sources.has(name))
-        throw new HookonceError('SOURCE_UNKNOWN', 'No such source is configured')
+      const limits = findSource(name)
+      if (limits !== undefined) return limits
+      throw new HookonceError('SOURCE_UNKNOWN', 'No such source is configured')
     },
     reportBodyParsed(source, hint) {
       hints.push({ source, hint })

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { mountSource } from '../acknowledge-read.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { answerNode } from '../answer-node.ts'
 import type { NodeMount } from '../answer-node.ts'
@@ -27,8 +28,7 @@ export type ExpressHandler = (request: IncomingMessage, response: ServerResponse
  * Throws `SOURCE_UNKNOWN` at once when the inbox has no such source.
  */
 export function expressHandler(inbox: ReceivingInbox, sourceName: string): ExpressHandler {
-  inbox.requireSource(sourceName)
-  const mount: NodeMount = { inbox, sourceName, hint: expressHint }
+  const mount: NodeMount = { ...mountSource(inbox, sourceName), hint: expressHint }
   return (request, response) => void answerNode(mount, request, response)
 }
 

@@ -4,8 +4,8 @@
  * @module
  */
 
+import { mountSource } from '../acknowledge-read.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { DEFAULT_METHODS } from '../../receive/limits.ts'
 import { answerNode } from '../answer-node.ts'
 import type { NodeMount } from '../answer-node.ts'
 import { parsedBy } from '../parsed-by.ts'
@@ -55,7 +55,7 @@ export type FastifyPlugin = (instance: FastifyLike, options: object, done: () =>
 export function fastifyPlugin(inbox: ReceivingInbox, sourceName: string): FastifyPlugin {
   const answer = fastifyHandler(inbox, sourceName)
   return (instance, _options, done) => {
-    const method = [...(inbox.listMethods?.(sourceName) ?? DEFAULT_METHODS)]
+    const method = [...inbox.requireSource(sourceName).methods]
     instance.route({ method, url: '', preParsing: answer, handler: answer })
     done()
   }
@@ -71,8 +71,7 @@ export function fastifyHandler(
   inbox: ReceivingInbox,
   sourceName: string,
 ): (request: FastifyRequestLike, reply: FastifyReplyLike) => Promise<void> {
-  inbox.requireSource(sourceName)
-  const mount: NodeMount = { inbox, sourceName, hint: fastifyHint }
+  const mount: NodeMount = { ...mountSource(inbox, sourceName), hint: fastifyHint }
   return (request, reply) => answerFastify(mount, request, reply)
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { mountSource } from '../acknowledge-read.ts'
 import { headersFromRaw } from '../delivery-headers.ts'
 import { answerFetch } from '../fetch.ts'
 import type { FetchMount } from '../fetch.ts'
@@ -35,8 +36,7 @@ export type HonoHandler = (context: HonoContextLike) => Promise<Response>
  * Throws `SOURCE_UNKNOWN` at once when the inbox has no such source.
  */
 export function honoHandler(inbox: ReceivingInbox, sourceName: string): HonoHandler {
-  inbox.requireSource(sourceName)
-  const mount: FetchMount = { inbox, sourceName, hint: HONO_HINT }
+  const mount: FetchMount = { ...mountSource(inbox, sourceName), hint: HONO_HINT }
   return async (context) => {
     const rawHeaders = findRawHeaders(context.env)
     return answerFetch(mount, context.req.raw, {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { mountSource } from '../acknowledge-read.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { answerNode } from '../answer-node.ts'
 import type { NodeMount } from '../answer-node.ts'
@@ -36,8 +37,7 @@ export type NestHandler = (request: NestRequest, response: NestResponse) => Prom
  * Throws `SOURCE_UNKNOWN` at once when the inbox has no such source.
  */
 export function nestHandler(inbox: ReceivingInbox, sourceName: string): NestHandler {
-  inbox.requireSource(sourceName)
-  const mount: NodeMount = { inbox, sourceName, hint: nestHint }
+  const mount: NodeMount = { ...mountSource(inbox, sourceName), hint: nestHint }
   return (request, response) => {
     if (isFastify(request) && isFastifyReply(response))
       return answerFastify(mount, request, response)

@@ -20,11 +20,13 @@ import type { EventDraft, EventId, Recorded } from '../../model/event.ts'
 import type { EventRecord, Outcome, Settlement } from '../../model/outcome.ts'
 import type { Topic } from '../../model/topic.ts'
 import type { ClaimedEvent, TopicShare } from './claimed-event.ts'
+import type { StoreTrouble } from './store-trouble.ts'
 import type { CommitResult, HandlerClock, LentTx } from './transaction.ts'
 import type { OutboxStore } from './messages.ts'
 import type { GroupLeaseRequest, LeasedEvent, StepsStore } from './steps.ts'
 
 export type { ClaimedEvent, TopicShare } from './claimed-event.ts'
+export type { StoreTrouble } from './store-trouble.ts'
 export type { CommitResult, HandlerClock, LentTx } from './transaction.ts'
 
 /**
@@ -126,6 +128,12 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
    * Says whether it wrote.
    */
   settleLost(settlement: Extract<Settlement, { state: 'ready' | 'dead' }>): Promise<boolean>
+
+  /**
+   * What an error means that a statement or a COMMIT has failed with, also where a library has wrapped it.
+   * `undefined` when it is the work's own failure.
+   */
+  findTrouble(error: unknown): StoreTrouble | undefined
 
   /** Says which events a slot is about to run, on a connection of its own. Not durable against a crash of the machine. */
   announce(slot: WorkerSlot, running: readonly RunningEvent[]): Promise<void>

@@ -16,7 +16,6 @@ import {
   SettingRefusedError,
   TransactionAbortedError,
 } from '../../errors.ts'
-import { findContention } from '../contract/contention.ts'
 import type { LentTx } from '../contract/store.ts'
 import { findGroupHazard } from '../shared/group-hazard.ts'
 import { requireFunction, requireWrite } from '../contract/transaction.ts'
@@ -249,7 +248,7 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
 
 /** Ours, that is: what NOWAIT answers has the same code, and the handler has asked for it. */
 function isLockTimeout(error: unknown): boolean {
-  if (findContention(error) !== 'lock-timeout') return false
+  if (findSqlState(error) !== '55P03') return false
   return (error as { readonly routine?: unknown }).routine === 'ProcessInterrupts'
 }
 

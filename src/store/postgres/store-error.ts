@@ -1,4 +1,5 @@
 import { asError, HookonceError, StoreRejectedError, StoreUnavailableError } from '../../errors.ts'
+import type { StoreTrouble } from '../contract/store-trouble.ts'
 
 /**
  * What an error from a statement means: the row is at fault, or the database is.
@@ -35,6 +36,26 @@ export function findSqlState(error: unknown): string | undefined {
   if (!('severity' in error)) return undefined
   return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined
 }
+
+/** Of an error or of what it was caused by: libraries wrap what the driver throws. */
+export function findTrouble(error: unknown): StoreTrouble | undefined {
+  for (let cause = error, depth = 0; depth < CAUSES_MAX; depth += 1) {
+    if (!(cause instanceof Error)) return undefined
+    const trouble = TROUBLES.get(findSqlState(cause) ?? '')
+    if (trouble !== undefined) return trouble
+    cause = cause.cause
+  }
+  return undefined
+}
+
+const CAUSES_MAX = 8
+const TROUBLES: ReadonlyMap<string, StoreTrouble> = new Map([
+  // A lock timeout, a deadlock, a serialization failure.
+  ['55P03', 'contended'],
+  ['40P01', 'contended'],
+  ['40001', 'contended'],
+  ['25006', 'read-only'],
+])
 
 /** Errors that a transaction is tried again for: a deadlock, and what a stricter isolation would raise. */
 export function isRetryable(error: unknown): boolean {

@@ -15,6 +15,7 @@ import type {
   OutcomeView,
   RunningEvent,
   Store,
+  StoreTrouble,
   SweptEvent,
   HandledPattern,
   Look,
@@ -39,7 +40,7 @@ import type { ResolvedPostgresOptions } from './options.ts'
 import { BatchRecorder } from './record-batch.ts'
 import { StatementNames } from './statement-names.ts'
 import { HELD_STATEMENT_TIMEOUT_MS, PostgresSteps } from './steps.ts'
-import { asStoreError, findSqlState } from './store-error.ts'
+import { asStoreError, findSqlState, findTrouble } from './store-error.ts'
 import { announce } from './sql/announce.ts'
 import { CAN_READ_CONTROL, beat } from './sql/beat.ts'
 import { beatWorker } from './sql/beat-worker.ts'
@@ -212,6 +213,10 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
       if (findStateOf(error) === '55P03') return false
       throw error
     }
+  }
+
+  findTrouble(error: unknown): StoreTrouble | undefined {
+    return findTrouble(error)
   }
 
   async announce(slot: WorkerSlot, running: readonly RunningEvent[]): Promise<void> {

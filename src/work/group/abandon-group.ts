@@ -19,19 +19,18 @@ import {
 } from '../../errors.ts'
 import type { FailureReason } from '../../model/outcome.ts'
 import type { ClaimedEvent, Group, Store } from '../../store/contract/store.ts'
-import type { HappeningEmitter } from '../../telemetry/emitter.ts'
 import { findOnlyHandler } from '../handlers.ts'
 import type { HandlerUnit } from '../handlers.ts'
 import { reportSettlement } from '../report-settlement.ts'
+import type { SettlementListener } from '../report-settlement.ts'
 import { RETRY_DEFAULTS } from '../../model/retry-policy.ts'
 import { InterruptedError } from '../../flow/interruption.ts'
 import type { RunResult } from './run-event.ts'
 import { failureSettlement } from '../settlement.ts'
 import type { SettledEvent } from '../settlement.ts'
 
-export interface LetGoContext {
-  readonly store: Pick<Store<unknown>, 'settleLost'>
-  readonly happenings: HappeningEmitter
+export interface AbandonContext extends SettlementListener {
+  readonly store: Pick<Store<unknown>, 'settleLost' | 'findTrouble'>
   readonly findUnit: (event: ClaimedEvent) => HandlerUnit | undefined
   /** From now on these run alone: alone each shows whether it is the one. */
   readonly runAlone: (events: readonly ClaimedEvent[]) => void
@@ -67,8 +66,8 @@ export class GroupTakenError extends Error {
 }
 
 /** For an error before COMMIT. Says whether a failed attempt was written. */
-export async function letGo<Tx>(
-  context: LetGoContext,
+export async function abandonGroup<Tx>(
+  context: AbandonContext,
   group: Group<Tx>,
   { events, error }: { events: readonly ClaimedEvent[]; error: unknown },
 ): Promise<boolean> {
@@ -94,9 +93,9 @@ export async function letGo<Tx>(
   return await suspect(context, events, reason)
 }
 
-/** For a COMMIT that the database refused, for example by a deferred constraint. As `letGo`. */
+/** For a COMMIT that the database refused, for example by a deferred constraint. As `abandonGroup`. */
 export async function blameForRefusal(
-  context: LetGoContext,
+  context: AbandonContext,
   settled: readonly SettledEvent[],
   error: Error,
 ): Promise<boolean> {
@@ -132,7 +131,7 @@ function ended(): Blame {
 }
 
 async function suspect(
-  context: LetGoContext,
+  context: AbandonContext,
   events: readonly ClaimedEvent[],
   reason: Blame,
 ): Promise<boolean> {
@@ -145,7 +144,7 @@ async function suspect(
 
 /** Best effort: if it cannot be written, the event simply runs again. Says whether it was. */
 async function blame(
-  context: LetGoContext,
+  context: AbandonContext,
   event: ClaimedEvent,
   { reason, error, isPermanent }: Blame,
 ): Promise<boolean> {
@@ -160,12 +159,12 @@ async function blame(
     durationMs: 0,
   })
   const isWritten = await context.store.settleLost(settlement).catch(() => false)
-  if (isWritten) reportSettlement(context.happenings, { event, unit, settlement, error })
+  if (isWritten) reportSettlement(context, { event, settlement, error })
   else context.happenings.emit('group.released', { size: 1, cause: error.message })
   return isWritten
 }
 
-function release(context: LetGoContext, events: readonly ClaimedEvent[], error: unknown): void {
+function release(context: AbandonContext, events: readonly ClaimedEvent[], error: unknown): void {
   const cause =
     error instanceof InterruptedError ? 'the worker was stopped' : asError(error).message
   context.happenings.emit('group.released', { size: events.length, cause })
@@ -189,5 +188,5 @@ function isNobodysFault(error: unknown): boolean {
 
 /** A server in recovery takes no writes, and no event is to blame for it. */
 function isReadOnly(result: RunResult): boolean {
-  return result.status === 'failed' && 'code' in result.error && result.error.code === '25006'
+  return result.status === 'failed' && result.trouble === 'read-only'
 }

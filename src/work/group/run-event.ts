@@ -10,9 +10,13 @@
 import { asError, HookonceError } from '../../errors.ts'
 import type { ErrorCode } from '../../errors.ts'
 import type { FailureReason } from '../../model/outcome.ts'
-import { findContention } from '../../store/contract/contention.ts'
-import type { ContentionKind } from '../../store/contract/contention.ts'
-import type { ClaimedEvent, HandlerClock, LentTx } from '../../store/contract/store.ts'
+import type {
+  ClaimedEvent,
+  HandlerClock,
+  LentTx,
+  Store,
+  StoreTrouble,
+} from '../../store/contract/store.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { createEnvelope } from '../../model/envelope.ts'
 import type { Handler, HandlerUnit } from '../handlers.ts'
@@ -30,12 +34,15 @@ export interface RunDone {
   readonly status: 'done'
   readonly result: string | undefined
   readonly durationMs: number
+  /** Whether it has written messages that can leave after COMMIT. */
+  readonly hasSent: boolean
 }
 
 export interface RunSkipped {
   readonly status: 'skipped'
   readonly reason: string
   readonly durationMs: number
+  readonly hasSent: boolean
 }
 
 export interface RunFailed {
@@ -48,11 +55,13 @@ export interface RunFailed {
   readonly retry: RetryPolicy
   /** Whether trying again cannot help. */
   readonly isPermanent: boolean
-  readonly contention: ContentionKind | undefined
+  /** What the store says of the error, where it is not the handler's own. */
+  readonly trouble: StoreTrouble | undefined
   readonly durationMs: number
 }
 
 export interface RunEventContext {
+  readonly store: Pick<Store<unknown>, 'settleLost' | 'findTrouble'>
   readonly logger: Logger
   readonly outbox: HandlerOutbox<unknown>
   /** Whether the outcome of this source's events is answered to the sender, so that results are kept. */
@@ -85,29 +94,44 @@ export async function runEvent<Tx>(
   const clocks: RunClock[] = []
   const elapsed = () => clocks.reduce((sum, { elapsedMs }) => sum + elapsedMs, 0)
   const values: unknown[] = []
-  let skipped: Skip | undefined
+  let hasSent = false
+  const onSent = (): void => {
+    hasSent = true
+  }
   for (const handler of unit.handlers) {
     const clock = new RunClock(handler.timeoutMs)
     clocks.push(clock)
     try {
-      const value = await callHandler(context, { event, handler, lender, defersWrites, clock })
-      if (value instanceof Skip) skipped ??= value
-      values.push(value)
+      const call = { event, handler, lender, defersWrites, clock, onSent }
+      values.push(await callHandler(context, call))
     } catch (thrown) {
       const error = asError(thrown)
       if (error instanceof InterruptedError) throw error
-      return failedRun(error, handler, elapsed())
+      const trouble = context.store.findTrouble(error)
+      return failedRun(error, handler, { durationMs: elapsed(), trouble })
     }
   }
+  const durationMs = elapsed()
   try {
-    // One handler that had something to do makes the event done.
-    if (skipped !== undefined && values.every((value) => value instanceof Skip))
-      return { status: 'skipped', reason: skipped.reason, durationMs: elapsed() }
-    const result = context.keepsResult(event.source) ? stringifyResult(values) : undefined
-    return { status: 'done', result, durationMs: elapsed() }
+    return { ...combineResults(values, context.keepsResult(event.source)), durationMs, hasSent }
   } catch (error) {
-    return failedRun(error, unit.handlers[0] as Handler, elapsed())
+    return failedRun(error, unit.handlers[0] as Handler, { durationMs })
   }
+}
+
+/**
+ * What the handlers of an event returned, as one: one handler that had something to do makes the event done.
+ *
+ * @throws HookonceError `RESULT_INVALID`
+ */
+export function combineResults(
+  values: readonly unknown[],
+  keepsResult: boolean,
+): Pick<RunDone, 'status' | 'result'> | Pick<RunSkipped, 'status' | 'reason'> {
+  const skipped = values.find((value) => value instanceof Skip)
+  if (skipped !== undefined && values.every((value) => value instanceof Skip))
+    return { status: 'skipped', reason: skipped.reason }
+  return { status: 'done', result: keepsResult ? stringifyResult(values) : undefined }
 }
 
 interface HandlerCall<Tx> {
@@ -116,6 +140,8 @@ interface HandlerCall<Tx> {
   readonly lender: TxLender<Tx> | undefined
   readonly defersWrites: boolean
   readonly clock: RunClock
+  /** The handler has messages, which are written. */
+  readonly onSent: () => void
 }
 
 async function callHandler<Tx>(context: RunEventContext, call: HandlerCall<Tx>): Promise<unknown> {
@@ -151,7 +177,7 @@ async function runHandler<Tx>(
     const envelope = await createEnvelope(event, handler.schema)
     const value = heed(await handler.run(envelope, running))
     lent?.requireClosed()
-    if (running.hasMessages) await running.writeMessages()
+    if (await running.writeMessages()) call.onSent()
     if (!call.defersWrites) await lent?.flush()
     return value
   } finally {
@@ -201,7 +227,11 @@ export class HandlerTimeoutError extends HookonceError {
   }
 }
 
-export function failedRun(thrown: unknown, handler: Handler, durationMs: number): RunFailed {
+export function failedRun(
+  thrown: unknown,
+  handler: Handler,
+  { durationMs, trouble }: { durationMs: number; trouble?: StoreTrouble | undefined },
+): RunFailed {
   const error = asError(thrown)
   const code = error instanceof HookonceError ? error.code : undefined
   return {
@@ -213,7 +243,7 @@ export function failedRun(thrown: unknown, handler: Handler, durationMs: number)
     // The same handler returns the same thing for the same event: trying again would not help.
     isPermanent:
       error instanceof PermanentError || code === 'PAYLOAD_INVALID' || code === 'RESULT_INVALID',
-    contention: findContention(error),
+    trouble,
     durationMs,
   }
 }
@@ -232,7 +262,7 @@ function reasonOf(code: ErrorCode | undefined): FailureReason {
 }
 
 /** One handler: its value. Several: the list of theirs, in the order they were registered. */
-export function stringifyResult(values: readonly unknown[]): string | undefined {
+function stringifyResult(values: readonly unknown[]): string | undefined {
   const value =
     values.length === 1 ? values[0] : values.map((each) => (each instanceof Skip ? null : each))
   let text: string | undefined

@@ -19,7 +19,7 @@
  *
  * What it leaves to others: which events run together (`group-sizes.ts`), how they do (`run-together.ts`), what
  * an ended handler means (`run-event.ts`, `settlement.ts`), what becomes of a group that cannot be
- * committed (`let-go.ts`), and all SQL (`store/`).
+ * committed (`abandon-group.ts`), and all SQL (`store/`).
  *
  * @module
  */
@@ -34,7 +34,7 @@ import {
   GroupEndedError,
   GroupLostError,
   isEnded,
-  letGo,
+  abandonGroup,
 } from './abandon-group.ts'
 import { reportSettlement } from '../report-settlement.ts'
 import { failedRun, runEvent } from './run-event.ts'
@@ -42,7 +42,7 @@ import type { RunFailed, RunResult } from './run-event.ts'
 import { noteContention, noteRun, runInGroup, unhandled } from './run-in-group.ts'
 import type { RunInGroupContext } from './run-in-group.ts'
 import { runTogether } from './run-together.ts'
-import { settlementOf } from '../settlement.ts'
+import { settleRun } from '../settlement.ts'
 import type { SettledEvent } from '../settlement.ts'
 
 export interface RunGroupContext extends RunInGroupContext {
@@ -54,13 +54,13 @@ export interface RunGroupContext extends RunInGroupContext {
 /**
  * Runs a claimed group to its end. Never throws: whatever goes wrong, the events are settled or let go.
  *
- * Says `let-go` when nothing was written, so that the caller can pause before it claims the same again. A failed
+ * Says `abandoned` when nothing was written, so that the caller can pause before it claims the same again. A failed
  * attempt that was written keeps its event away for a while, and the others need not wait.
  */
 export async function runGroup<Tx>(
   context: RunGroupContext,
   group: Group<Tx>,
-): Promise<'settled' | 'let-go'> {
+): Promise<'settled' | 'abandoned'> {
   const events = chooseEvents(context, group.events)
   const endTurn = await takeTurn(context, events)
   try {
@@ -89,20 +89,20 @@ async function takeTurn(
   events: readonly ClaimedEvent[],
 ): Promise<() => void> {
   if (events.length === 1) return () => undefined
-  return context.turns.take(events.flatMap((event) => context.findUnit(event) ?? []))
+  return context.contention.take(events.flatMap((event) => context.findUnit(event) ?? []))
 }
 
 async function runInTurn<Tx>(
   context: RunGroupContext,
   group: Group<Tx>,
   events: readonly ClaimedEvent[],
-): Promise<'settled' | 'let-go'> {
+): Promise<'settled' | 'abandoned'> {
   let settled: readonly SettledEvent[]
   try {
     await context.announce(events.map(({ eventId, attempt }) => ({ eventId, attempt })))
     settled = await settleOurs(context, group, await runEvents(context, group, events))
   } catch (error) {
-    return (await letGo(context, group, { events, error })) ? 'settled' : 'let-go'
+    return (await abandonGroup(context, group, { events, error })) ? 'settled' : 'abandoned'
   }
   if (settled.length === 0) {
     await group.abandon()
@@ -110,7 +110,7 @@ async function runInTurn<Tx>(
       size: events.length,
       cause: 'none of them could run now',
     })
-    return 'let-go'
+    return 'abandoned'
   }
   const committed = await group.commit()
   switch (committed.status) {
@@ -120,15 +120,16 @@ async function runInTurn<Tx>(
     case 'refused': {
       const isWritten = await blameForRefusal(context, settled, committed.error)
       // Each of several runs alone now, which is something else than the same again.
-      return isWritten || settled.length > 1 ? 'settled' : 'let-go'
+      return isWritten || settled.length > 1 ? 'settled' : 'abandoned'
     }
     case 'unknown':
       // Nothing to resolve: the queue rows are gone if it committed and claimable if it did not.
+      if (settled.some(({ hasSent }) => hasSent)) context.outbox.onCommitted()
       context.happenings.emit('group.commit-unknown', {
         size: settled.length,
         error: committed.error,
       })
-      return 'let-go'
+      return 'abandoned'
   }
 }
 
@@ -232,14 +233,13 @@ async function runOneByOne<Tx>(
     // Another transaction is in its way, or it must run alone. What ran so far is committed, which lets go of
     // its locks; the rest goes back as it was.
     if (result.status === 'failed' && group.events.length > 1 && isForLater(result)) break
-    const error = result.status === 'failed' ? result.error : undefined
-    settled.push({ event, unit, settlement: settlementOf(event, unit, result), error })
+    settled.push(settleRun(event, unit, result))
   }
   return settled
 }
 
-function isForLater({ contention, error }: RunFailed): boolean {
-  return contention !== undefined || isNotForCompany(error)
+function isForLater({ trouble, error }: RunFailed): boolean {
+  return trouble === 'contended' || isNotForCompany(error)
 }
 
 function isNotForCompany(error: Error): boolean {
@@ -266,7 +266,7 @@ async function runBehindMark<Tx>(
       throw error
     }
     if (result.status === 'failed' && isNotForCompany(result.error)) context.sizes.neverGroup(unit)
-    if (result.status !== 'failed' || result.contention === undefined) return result
+    if (result.status !== 'failed' || result.trouble !== 'contended') return result
     noteContention(context, event, unit)
     if (tries >= IN_PLACE_MAX) return result
   }
@@ -284,7 +284,7 @@ async function runUnseen<Tx>(
   const traces = await group.findTraces()
   return traces === undefined
     ? result
-    : failedRun(new TracesLeftError(traces), unit.handlers[0] as Handler, result.durationMs)
+    : failedRun(new TracesLeftError(traces), unit.handlers[0] as Handler, result)
 }
 
 /** For `at-least-once`: nothing is shared, so nothing has to wait for its neighbour. */
@@ -299,8 +299,7 @@ async function runSideBySide<Tx>(
       if (unit === undefined) return unhandled(event)
       const result = await runEvent(context, { event, unit, lender: undefined })
       noteRun(context, event, result)
-      const error = result.status === 'failed' ? result.error : undefined
-      return { event, unit, settlement: settlementOf(event, unit, result), error }
+      return settleRun(event, unit, result)
     }),
   )
   // A handler that outlasts every connection would otherwise run for ever without a counted attempt.
@@ -308,13 +307,12 @@ async function runSideBySide<Tx>(
   return settled
 }
 
-function reportCommitted(
-  { happenings, sizes }: RunGroupContext,
-  settled: readonly SettledEvent[],
-): void {
+function reportCommitted(context: RunGroupContext, settled: readonly SettledEvent[]): void {
+  const { outbox, sizes } = context
+  if (settled.some(({ hasSent }) => hasSent)) outbox.onCommitted()
   const counts = new Map<Topic, number>()
   for (const each of settled) {
-    reportSettlement(happenings, each)
+    reportSettlement(context, each)
     const { topic } = each.event
     counts.set(topic, (counts.get(topic) ?? 0) + 1)
   }

@@ -4,17 +4,17 @@ import type { GroupSizes } from './group-sizes.ts'
 import { findOnlyHandler } from '../handlers.ts'
 import type { Handler, HandlerUnit } from '../handlers.ts'
 import { GroupEndedError, GroupLostError, GroupTakenError } from './abandon-group.ts'
-import type { LetGoContext } from './abandon-group.ts'
+import type { AbandonContext } from './abandon-group.ts'
 import { runEvent } from './run-event.ts'
 import type { RunEventContext, RunFailed, RunResult } from './run-event.ts'
 import type { SettledEvent } from '../settlement.ts'
 import type { TopicHealth } from '../topic-health.ts'
-import type { Turns } from './serialize-contended.ts'
+import type { ContentionQueue } from './contention-queue.ts'
 
-export interface RunInGroupContext extends RunEventContext, LetGoContext {
+export interface RunInGroupContext extends RunEventContext, AbandonContext {
   readonly sizes: GroupSizes
   readonly health: TopicHealth
-  readonly turns: Turns
+  readonly contention: ContentionQueue
   /** Whether the worker is being stopped: handlers that have not started are let go. */
   readonly isStopping: () => boolean
 }
@@ -50,12 +50,12 @@ export async function runInGroup<Tx>(
 
 /** Smaller groups, and one at a time: against those of other processes, and against our own. */
 export function noteContention(
-  { sizes, turns }: RunInGroupContext,
+  { sizes, contention }: RunInGroupContext,
   event: ClaimedEvent,
   unit: HandlerUnit,
 ): void {
   sizes.contended(event.topic)
-  turns.contended(unit)
+  contention.contended(unit)
 }
 
 /** Contention says nothing about the handler. */
@@ -64,7 +64,7 @@ export function noteRun(
   { topic }: ClaimedEvent,
   result: RunResult,
 ): void {
-  const failed = result.status === 'failed' && result.contention === undefined
+  const failed = result.status === 'failed' && result.trouble !== 'contended'
   health.ran(topic, { durationMs: result.durationMs, failed })
 }
 
@@ -75,6 +75,7 @@ export function unhandled(event: ClaimedEvent): SettledEvent {
     unit: undefined,
     settlement: { state: 'unhandled', eventId, run },
     error: undefined,
+    hasSent: false,
   }
 }
 
@@ -86,7 +87,7 @@ function abortedRun(unit: HandlerUnit, durationMs: number): RunFailed {
     handler: findOnlyHandler(unit)?.name,
     retry: (unit.handlers[0] as Handler).retry,
     isPermanent: false,
-    contention: undefined,
+    trouble: undefined,
     durationMs,
   }
 }

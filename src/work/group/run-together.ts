@@ -10,7 +10,6 @@
  */
 
 import { asError, HookonceError, SettingRefusedError, TracesLeftError } from '../../errors.ts'
-import { findContention } from '../../store/contract/contention.ts'
 import type { ClaimedEvent, Group } from '../../store/contract/store.ts'
 import { LoopBreaks } from '../../flow/loop-breaks.ts'
 import { InterruptedError } from '../../flow/interruption.ts'
@@ -19,7 +18,7 @@ import { RunClock } from '../run-clock.ts'
 import { endOf } from './run-event.ts'
 import { noteContention, runInGroup, unhandled } from './run-in-group.ts'
 import type { RunInGroupContext } from './run-in-group.ts'
-import { settlementOf } from '../settlement.ts'
+import { settleRun } from '../settlement.ts'
 import type { SettledEvent } from '../settlement.ts'
 
 export type Together =
@@ -64,12 +63,12 @@ export async function runTogether<Tx>(
         context.sizes.neverGroup(unit)
         throw result.error
       }
-      const isContended = result.contention !== undefined
+      const isContended = result.trouble === 'contended'
       if (isContended) noteContention(context, event, unit)
       const ranBefore = hadWrites ? answered : settled.length
       return { status: 'spoiled', cause: result.error, isContended, ranBefore }
     }
-    settled.push({ event, unit, settlement: settlementOf(event, unit, result), error: undefined })
+    settled.push(settleRun(event, unit, result))
     if (settled.length < 2 * answered || !group.hasWrites()) continue
     const spoiled = await sendWrites(context, group, settled, answered)
     if (spoiled !== undefined) return spoiled
@@ -122,7 +121,7 @@ async function sendWrites<Tx>(
     context.runAlone(senders.map(({ event }) => event))
     throw cause
   }
-  const isContended = findContention(cause) !== undefined
+  const isContended = context.store.findTrouble(cause) === 'contended'
   if (isContended) {
     for (const { event, unit } of senders)
       if (unit !== undefined && units.delete(unit)) noteContention(context, event, unit)

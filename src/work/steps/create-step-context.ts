@@ -4,7 +4,7 @@ import { RunningContext } from '../running-context.ts'
 import { runCallStep } from './step-call.ts'
 import type { CallOptions, StepCallContext, StepContext } from './step-context.ts'
 import { keyOfStep } from './step-scope.ts'
-import type { StepScope } from './step-scope.ts'
+import type { StepScope, TxStep } from './step-scope.ts'
 import { runTxStep } from './step-tx.ts'
 
 type CallWork<Result> = (context: StepCallContext) => Promise<Result> | Result
@@ -29,12 +29,13 @@ export function createStepContext<Tx>(scope: StepScope<Tx>, logger: Logger): Ste
     },
     tx: <Result>(name: string, work: Parameters<StepContext<Tx>['tx']>[1]) => {
       const sends = new SendLabels()
-      const run = (tx: Tx) =>
+      const run: TxStep<Tx>['work'] = (tx, onSent) =>
         work(tx, {
           signal: life.signal,
           send: async (destination, payload, options = {}) => {
             const label = `${name}: ${sends.next(destination, options)}`
             await enqueue(scope, tx, { label, destination, payload, options })
+            onSent()
           },
         })
       return life.track(
@@ -47,7 +48,10 @@ export function createStepContext<Tx>(scope: StepScope<Tx>, logger: Logger): Ste
     },
     send: (destination, payload, options = {}) => {
       const label = labels.next(destination, options)
-      const work = (tx: Tx) => enqueue(scope, tx, { label, destination, payload, options })
+      const work: TxStep<Tx>['work'] = async (tx, onSent) => {
+        await enqueue(scope, tx, { label, destination, payload, options })
+        onSent()
+      }
       const name = `send ${label}`
       return life.track(runTxStep(scope, { kind: 'send', name, timeoutMs, work })) as Promise<void>
     },

@@ -24,7 +24,7 @@ import { createEnvelope } from '../../model/envelope.ts'
 import type { Handler, HandlerUnit } from '../handlers.ts'
 import { InterruptedError } from '../../flow/interruption.ts'
 import type { Interruption } from '../../flow/interruption.ts'
-import { HandlerTimeoutError, stringifyResult } from '../group/run-event.ts'
+import { combineResults, HandlerTimeoutError } from '../group/run-event.ts'
 import { RunningContext } from '../running-context.ts'
 import type { RunResult } from '../group/run-event.ts'
 import { settlementOf } from '../settlement.ts'
@@ -108,15 +108,13 @@ async function runHandlers<Tx>(
       return failedSteps(error, handler, elapsed())
     }
   }
+  const durationMs = elapsed()
   try {
-    // One handler that had something to do makes the event done.
-    const skipped = values.find((value) => value instanceof Skip)
-    if (skipped !== undefined && values.every((value) => value instanceof Skip))
-      return { status: 'skipped', reason: skipped.reason, durationMs: elapsed() }
-    const result = context.keepsResult(leased.source) ? stringifyResult(values) : undefined
-    return { status: 'done', result, durationMs: elapsed() }
+    // Messages of steps have left when their step was committed.
+    const combined = combineResults(values, context.keepsResult(leased.source))
+    return { ...combined, durationMs, hasSent: false }
   } catch (error) {
-    return failedSteps(error, unit.handlers[0] as Handler, elapsed())
+    return failedSteps(error, unit.handlers[0] as Handler, durationMs)
   }
 }
 
@@ -179,13 +177,13 @@ async function runInside<Tx>(
 async function runAsStep<Tx>(scope: StepScope<Tx>, logger: Logger): Promise<unknown> {
   const { handler, leased, envelope, life } = scope
   const name = 'handler'
-  const run = async (lent: { readonly tx: Tx } | undefined): Promise<KeptValue> => {
+  const run = async (lent: { readonly tx: Tx } | undefined, onSent?: () => void) => {
     const { outbox } = scope.context
     const parts = { logger, outbox, event: leased, handler, lent, abortion: life }
     const running = new RunningContext<Tx>(parts)
     try {
       const value = heed(await handler.run(envelope, running))
-      await running.writeMessages()
+      if (await running.writeMessages()) onSent?.()
       return value instanceof Skip ? { skipped: value.reason } : { value }
     } finally {
       running.close()
@@ -199,7 +197,12 @@ async function runAsStep<Tx>(scope: StepScope<Tx>, logger: Logger): Promise<unkn
           options: { timeoutMs, keyLifetimeMs: FOR_EVER_MS },
           work: () => run(undefined),
         })
-      : await runTxStep(scope, { kind: 'tx', name, timeoutMs, work: (tx) => run({ tx }) })
+      : await runTxStep(scope, {
+          kind: 'tx',
+          name,
+          timeoutMs,
+          work: (tx, onSent) => run({ tx }, onSent),
+        })
   const { value, skipped } = kept as KeptValue
   return skipped === undefined ? value : new Skip(skipped)
 }

@@ -15,9 +15,9 @@ import { rejectUnknownKeys } from '../../options/reject-unknown-keys.ts'
 import { requireInteger } from '../../options/require-integer.ts'
 import type { StepRecord } from '../../model/step.ts'
 import type { CallEntry, CallWritten } from '../../store/contract/steps.ts'
-import { insist } from '../../flow/retry-write.ts'
+import { retryWrite } from '../../flow/retry-write.ts'
 import type { CallOptions, Reconciled, StepCallContext } from './step-context.ts'
-import type { StepTurn } from './step-history.ts'
+import type { HistoryEntry } from './step-history.ts'
 import { parseStepResult, stringifyStepResult } from '../../store/contract/step-result.ts'
 import { keyOfStep } from './step-scope.ts'
 import type { StepScope } from './step-scope.ts'
@@ -40,16 +40,16 @@ export async function runCallStep<Tx>(
   const { life } = scope
   life.requireLive()
   const { keyLifetimeMs, timeoutMs } = resolveCallOptions(options)
-  const turn = scope.history.next('call', name)
-  const { kept } = turn
+  const entry = scope.history.next('call', name)
+  const { kept } = entry
   if (kept?.state === 'done') return parseStepResult(kept.result)
 
   const idempotencyKey = keyOfStep(scope, name)
   const found = kept?.state === 'started' ? await reconcile(scope, kept) : undefined
-  if (found?.happened === true) return keep(scope, turn, found.result)
+  if (found?.happened === true) return keep(scope, entry, found.result)
 
   const change = found?.happened === false ? 'restarted' : 'started'
-  const { uncertainForMs } = await write(scope, turn, change)
+  const { uncertainForMs } = await write(scope, entry, change)
   if (uncertainForMs > keyLifetimeMs) throw unknownOutcome(name, uncertainForMs, keyLifetimeMs)
   life.requireLive()
 
@@ -57,10 +57,10 @@ export async function runCallStep<Tx>(
   try {
     const running = (async () => work({ idempotencyKey, signal: life.signal, starts }))()
     const value = await life.withTimeout(running, timeoutMs, `step.call(${JSON.stringify(name)})`)
-    return await keep(scope, turn, value)
+    return await keep(scope, entry, value)
   } catch (thrown) {
     const error = asReadable(thrown)
-    if (error instanceof NotDoneError) await write(scope, turn, 'refused')
+    if (error instanceof NotDoneError) await write(scope, entry, 'refused')
     throw error
   }
 }
@@ -80,15 +80,19 @@ async function reconcile<Tx>(scope: StepScope<Tx>, kept: StepRecord): Promise<Re
   return found
 }
 
-async function keep<Tx>(scope: StepScope<Tx>, turn: StepTurn, value: unknown): Promise<unknown> {
-  const result = stringifyStepResult(turn.name, value)
-  await write(scope, turn, 'done', result)
+async function keep<Tx>(
+  scope: StepScope<Tx>,
+  entry: HistoryEntry,
+  value: unknown,
+): Promise<unknown> {
+  const result = stringifyStepResult(entry.name, value)
+  await write(scope, entry, 'done', result)
   return parseStepResult(result)
 }
 
 async function write<Tx>(
   { context, leased, handler, life }: StepScope<Tx>,
-  { position, name }: StepTurn,
+  { position, name }: HistoryEntry,
   change: CallEntry['change'],
   result?: string,
 ): Promise<CallWritten> {
@@ -103,7 +107,7 @@ async function write<Tx>(
     })
   // What is about to be done need not be done now. What was done is in doubt for as long as it is not written.
   const isFact = change === 'done' || change === 'refused'
-  const written = isFact ? (await insist(add)).answer : await add()
+  const written = isFact ? (await retryWrite(add)).answer : await add()
   if (written === undefined) throw life.lose()
   return written
 }

@@ -6,7 +6,6 @@
 
 import { asError, CommitUnknownError, HookonceError, StoreUnavailableError } from '../../errors.ts'
 import type { FailureReason } from '../../model/outcome.ts'
-import { findContention } from '../../store/contract/contention.ts'
 import type { Handler } from '../handlers.ts'
 import type { RunFailed } from '../group/run-event.ts'
 import { PermanentError } from '../../model/verdicts.ts'
@@ -47,7 +46,8 @@ export function failedSteps(thrown: unknown, handler: Handler, durationMs: numbe
     handler: handler.name,
     retry: handler.retry,
     isPermanent: error instanceof PermanentError || (code !== undefined && PERMANENT.has(code)),
-    contention: findContention(error),
+    // A step that met another transaction was tried again in its place.
+    trouble: undefined,
     durationMs,
   }
 }

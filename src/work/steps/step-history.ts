@@ -10,7 +10,7 @@
 import { HookonceError } from '../../errors.ts'
 import type { StepKind, StepRecord } from '../../model/step.ts'
 
-export interface StepTurn {
+export interface HistoryEntry {
   readonly position: number
   readonly name: string
   /** What an earlier attempt has left of it. */
@@ -34,7 +34,7 @@ export class StepHistory {
    *
    * @throws HookonceError STEP_INVALID, STEP_HISTORY_CHANGED
    */
-  next(kind: StepKind, name: string): StepTurn {
+  next(kind: StepKind, name: string): HistoryEntry {
     requireName(name)
     if (this.#names.has(name)) {
       throw new HookonceError(

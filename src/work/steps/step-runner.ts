@@ -12,25 +12,24 @@ import type {
   LeasedEvent,
   LeasedSettlement,
 } from '../../store/contract/steps.ts'
-import type { HappeningEmitter } from '../../telemetry/emitter.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Topic } from '../../model/topic.ts'
 import { Combiner } from '../../flow/combiner.ts'
 import type { HandlerUnit } from '../handlers.ts'
-import { insist } from '../../flow/retry-write.ts'
+import { retryWrite } from '../../flow/retry-write.ts'
 import type { Interruption } from '../../flow/interruption.ts'
 import type { HandlerOutbox } from '../outgoing.ts'
 import type { Permits } from '../../flow/permits.ts'
 import { reportSettlement } from '../report-settlement.ts'
+import type { SettlementListener } from '../report-settlement.ts'
 import { runSteps } from './run-steps.ts'
 import type { RunStepsContext, StepsEnd } from './run-steps.ts'
 import { StepTransactions } from './step-transactions.ts'
 import type { TopicHealth } from '../topic-health.ts'
 
-export interface StepRunnerContext<Tx> {
+export interface StepRunnerContext<Tx> extends SettlementListener {
   readonly store: Store<Tx>
   readonly outbox: HandlerOutbox<Tx>
-  readonly happenings: HappeningEmitter
   readonly logger: Logger
   readonly interruption: Interruption
   readonly permits: Permits
@@ -140,26 +139,20 @@ export class StepRunner<Tx> {
 
   /** @throws CommitUnknownError when the lease is gone, and maybe because it was settled unheard */
   async #settle(settlement: LeasedSettlement): Promise<boolean> {
-    const { answer, unheard } = await insist(() => this.#settlements.add(settlement))
+    const { answer, unheard } = await retryWrite(() => this.#settlements.add(settlement))
     if (!answer && unheard !== undefined) throw unheard
     return answer
   }
 
   #report(leased: LeasedEvent, { settlement, error }: StepsEnd): void {
-    const { happenings, findUnit } = this.#context
+    const { happenings } = this.#context
     if (settlement.state === 'regrouped') return
     if (settlement.state === 'released') {
       const { eventId } = leased
       const cause = error?.message ?? 'the worker was stopped'
       return happenings.emit('lease.released', { eventId, cause })
     }
-    const unit = findUnit(leased)
-    reportSettlement(happenings, {
-      event: leased,
-      unit,
-      settlement,
-      error,
-    })
+    reportSettlement(this.#context, { event: leased, settlement, error })
   }
 
   #reportLost(leased: LeasedEvent): void {

@@ -6,7 +6,7 @@ import type { Combiner } from '../../flow/combiner.ts'
 import type { Handler, StepSettings } from '../handlers.ts'
 import { deriveIdempotencyKey } from '../../model/idempotency-key.ts'
 import type { HandlerOutbox } from '../outgoing.ts'
-import type { StepHistory, StepTurn } from './step-history.ts'
+import type { StepHistory, HistoryEntry } from './step-history.ts'
 import type { StepLife } from './step-life.ts'
 
 /** What steps need of the worker. */
@@ -34,7 +34,8 @@ export interface StepScope<Tx> {
 export interface TxStep<Tx> {
   readonly kind: 'tx' | 'send'
   readonly name: string
-  readonly work: (tx: Tx) => unknown
+  /** Calls `onSent` when it has written a message. */
+  readonly work: (tx: Tx, onSent: () => void) => unknown
   /** How long it may take. */
   readonly timeoutMs: number
 }
@@ -42,7 +43,7 @@ export interface TxStep<Tx> {
 /** A step that waits for its transaction. */
 export interface WaitingStep<Tx> {
   readonly scope: StepScope<Tx>
-  readonly turn: StepTurn
+  readonly entry: HistoryEntry
   readonly step: TxStep<Tx>
 }
 

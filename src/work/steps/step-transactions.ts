@@ -14,12 +14,10 @@
  */
 
 import { TracesLeftError } from '../../errors.ts'
-import { findContention } from '../../store/contract/contention.ts'
-import type { Store } from '../../store/contract/store.ts'
 import type { Permits } from '../../flow/permits.ts'
 import type { WaitingStep } from './step-scope.ts'
 import { settle, TOGETHER_BUDGET_MS, tryStep, tryTogether } from './step-tx.ts'
-import type { Waiter } from './step-tx.ts'
+import type { StepStore, Waiter } from './step-tx.ts'
 
 /** The most steps in one transaction. */
 const TOGETHER_MAX = 40
@@ -35,13 +33,13 @@ const SHARED_MAX = 2
 
 /** Runs the steps that write, as many together as wait. */
 export class StepTransactions<Tx> {
-  readonly #store: Pick<Store<Tx>, 'openSteps'>
+  readonly #store: StepStore<Tx>
   readonly #permits: Permits
   readonly #averageMs = new Map<string, number>()
   #waiting: Waiter<Tx>[] = []
   #shared = 0
 
-  constructor(store: Pick<Store<Tx>, 'openSteps'>, permits: Permits) {
+  constructor(store: StepStore<Tx>, permits: Permits) {
     this.#store = store
     this.#permits = permits
   }
@@ -90,7 +88,8 @@ export class StepTransactions<Tx> {
       try {
         return await tryStep(this.#store, waiting, { measure: this.#measure, looks })
       } catch (error) {
-        if (findContention(error) === undefined || tries >= IN_PLACE_MAX) throw error
+        const isContended = this.#store.findTrouble(error) === 'contended'
+        if (!isContended || tries >= IN_PLACE_MAX) throw error
       }
     }
   }

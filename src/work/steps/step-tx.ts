@@ -14,7 +14,6 @@ import {
   TracesLeftError,
   TransactionAbortedError,
 } from '../../errors.ts'
-import { findContention } from '../../store/contract/contention.ts'
 import type { Store } from '../../store/contract/store.ts'
 import type { OpenStep, StepResult, StepTransaction } from '../../store/contract/steps.ts'
 import { HandlerTimeoutError } from '../group/run-event.ts'
@@ -29,11 +28,14 @@ export const TOGETHER_BUDGET_MS = 100
 /** Beside others a step may wait this long for somebody else's row. */
 const TOGETHER_LOCK_TIMEOUT_MS = 50
 
+/** What the transaction of a step needs of the store. */
+export type StepStore<Tx> = Pick<Store<Tx>, 'openSteps' | 'findTrouble'>
+
 export async function runTxStep<Tx>(scope: StepScope<Tx>, step: TxStep<Tx>): Promise<unknown> {
   scope.life.requireLive()
-  const turn = scope.history.next(step.kind, step.name)
-  if (turn.kept !== undefined) return parseStepResult(turn.kept.result)
-  return scope.context.runInTransaction({ scope, turn, step })
+  const entry = scope.history.next(step.kind, step.name)
+  if (entry.kept !== undefined) return parseStepResult(entry.kept.result)
+  return scope.context.runInTransaction({ scope, entry, step })
 }
 
 /** How long a step took. */
@@ -54,7 +56,7 @@ export async function settle<Tx>(
 
 /** Returns the steps that have to be run alone after all. Throws when all of them have. */
 export async function tryTogether<Tx>(
-  store: Pick<Store<Tx>, 'openSteps'>,
+  store: StepStore<Tx>,
   steps: readonly Waiter<Tx>[],
   measure: Measure,
 ): Promise<readonly Waiter<Tx>[]> {
@@ -64,6 +66,7 @@ export async function tryTogether<Tx>(
   })
   if (transaction === undefined) return steps
   const results: (StepResult | undefined)[] = steps.map(() => undefined)
+  let hasSent = false
   const startedAt = performance.now()
   let running = ''
   try {
@@ -71,7 +74,10 @@ export async function tryTogether<Tx>(
       if (performance.now() - startedAt > TOGETHER_BUDGET_MS) break
       if (transaction.held[at] !== true || waiting.scope.life.hasEnded) continue
       running = waiting.scope.handler.name
-      results[at] = await runInside(transaction, waiting, measure)
+      results[at] = await runInside(transaction, waiting, {
+        measure,
+        onSent: () => (hasSent = true),
+      })
     }
     const traces = await transaction.findTraces()
     if (traces !== undefined) throw new TracesLeftError(traces)
@@ -83,6 +89,7 @@ export async function tryTogether<Tx>(
   }
   const committed = await transaction.commit(results)
   if (committed.status === 'refused') throw committed.error
+  if (hasSent) steps[0]?.scope.context.outbox.onCommitted()
   const rest: Waiter<Tx>[] = []
   for (const [at, waiting] of steps.entries()) {
     const result = results[at]
@@ -95,13 +102,13 @@ export async function tryTogether<Tx>(
 
 /** `looks`: whether it may be the one that leaves something behind, and should not share a transaction again. */
 export async function tryStep<Tx>(
-  store: Pick<Store<Tx>, 'openSteps'>,
+  store: StepStore<Tx>,
   waiting: WaitingStep<Tx>,
   { measure, looks }: { measure: Measure; looks: boolean },
 ): Promise<unknown> {
   const { life } = waiting.scope
-  const { name } = waiting.turn
-  // While it waited for its turn, the handler may have run out of time.
+  const { name } = waiting.entry
+  // While it waited, the handler may have run out of time.
   life.requireLive()
   const transaction = await store.openSteps([asOpenStep(waiting)], {
     idleTimeoutMs: waiting.step.timeoutMs + IDLE_MARGIN_MS,
@@ -109,8 +116,9 @@ export async function tryStep<Tx>(
   })
   if (transaction === undefined) throw life.lose()
   let result: StepResult
+  let hasSent = false
   try {
-    result = await runInside(transaction, waiting, measure)
+    result = await runInside(transaction, waiting, { measure, onSent: () => (hasSent = true) })
     if (looks && (await transaction.findTraces()) !== undefined)
       measure(waiting.scope.handler.name, Infinity)
   } catch (error) {
@@ -119,11 +127,12 @@ export async function tryStep<Tx>(
     throw isGone ? ended(name, error) : error
   }
   const committed = await transaction.commit([result])
+  if (hasSent && committed.status !== 'refused') waiting.scope.context.outbox.onCommitted()
   switch (committed.status) {
     case 'committed':
       return parseStepResult(result.text)
     case 'refused':
-      if (findContention(committed.error) !== undefined) throw committed.error
+      if (store.findTrouble(committed.error) === 'contended') throw committed.error
       throw new StepRefusedError(name, committed.error)
     case 'unknown':
       return findOut(waiting, committed.error)
@@ -132,13 +141,13 @@ export async function tryStep<Tx>(
 
 async function runInside<Tx>(
   transaction: StepTransaction<Tx>,
-  { scope, turn, step }: WaitingStep<Tx>,
-  measure: Measure,
+  { scope, entry, step }: WaitingStep<Tx>,
+  { measure, onSent }: { measure: Measure; onSent: () => void },
 ): Promise<StepResult> {
   const startedAt = performance.now()
-  const value = await runLent(scope, transaction, step)
-  const text = stringifyStepResult(turn.name, value)
-  requireOpen(transaction, turn.name)
+  const value = await runLent(scope, transaction, { ...step, onSent })
+  const text = stringifyStepResult(entry.name, value)
+  requireOpen(transaction, entry.name)
   measure(scope.handler.name, performance.now() - startedAt)
   return { text }
 }
@@ -146,12 +155,12 @@ async function runInside<Tx>(
 async function runLent<Tx>(
   { life }: StepScope<Tx>,
   transaction: StepTransaction<Tx>,
-  { name, work, timeoutMs }: TxStep<Tx>,
+  { name, work, timeoutMs, onSent }: TxStep<Tx> & { readonly onSent: () => void },
 ): Promise<unknown> {
   const lent = transaction.lend()
   const running = (async () => {
     try {
-      const value = await work(lent.tx)
+      const value = await work(lent.tx, onSent)
       lent.requireClosed()
       await lent.flush()
       return value
@@ -171,8 +180,8 @@ async function runLent<Tx>(
   }
 }
 
-function asOpenStep<Tx>({ scope, turn, step }: WaitingStep<Tx>): OpenStep {
-  const { position, name } = turn
+function asOpenStep<Tx>({ scope, entry, step }: WaitingStep<Tx>): OpenStep {
+  const { position, name } = entry
   return {
     lease: scope.leased.lease,
     handler: scope.handler.name,
@@ -186,12 +195,12 @@ function asOpenStep<Tx>({ scope, turn, step }: WaitingStep<Tx>): OpenStep {
  * The connection was lost at COMMIT: what is kept tells. Should the commit come later still, the next attempt
  * finds the step's place taken, and fails once more instead of doing it twice.
  */
-async function findOut<Tx>({ scope, turn }: WaitingStep<Tx>, error: Error): Promise<unknown> {
+async function findOut<Tx>({ scope, entry }: WaitingStep<Tx>, error: Error): Promise<unknown> {
   const { context, leased, handler } = scope
   const { eventId, run } = leased.lease
   const records = await context.store.listSteps(eventId, run).catch(() => [])
   const kept = records.find(
-    (record) => record.handler === handler.name && record.position === turn.position,
+    (record) => record.handler === handler.name && record.position === entry.position,
   )
   if (kept?.state === 'done') return parseStepResult(kept.result)
   throw error instanceof CommitUnknownError ? error : new CommitUnknownError({ cause: error })

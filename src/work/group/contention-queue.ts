@@ -24,7 +24,7 @@ interface Contention {
   forMs: number
 }
 
-export class Turns {
+export class ContentionQueue {
   readonly #contended = new Map<string, Contention>()
   readonly #last = new Map<string, Promise<void>>()
   readonly #now: () => number
