@@ -99,6 +99,8 @@ describe('R38: senders that take their time', () => {
     const slowBodies = await senders(port, 500, `${HEAD}content-length: 1000\r\n\r\n`)
     const slowHeaders = await senders(port, 500, HEAD)
     const slow = [...slowBodies, ...slowHeaders]
+    const resets = new Set<unknown>()
+    for (const sender of slow) sender.socket.on('error', () => resets.add(sender))
     const dripping = slow.map((sender) => drip(sender, 'x'))
 
     const honest = await Promise.all(
@@ -111,7 +113,10 @@ describe('R38: senders that take their time', () => {
     dripping.forEach(clearInterval)
 
     expect(honest.map(({ status }) => status)).toEqual(honest.map(() => 200))
-    expect(answers.map(statuses)).toEqual(answers.map(() => [408]))
+    // What arrives after the end is answered with a reset, which may overtake the answer.
+    const heard = answers.filter((_, index) => !resets.has(slow[index]))
+    expect(heard.map(statuses)).toEqual(heard.map(() => [408]))
+    expect(resets.size).toBeLessThan(slow.length / 4)
     expect(inbox.received).toHaveLength(honest.length)
   })
 
