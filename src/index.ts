@@ -37,9 +37,10 @@ export type {
   MessageId,
   MessageRecord,
   MessageResponse,
+  RecordedMessageFailure,
   SendOptions,
 } from './model/message.ts'
-export type { EventRecord, FailedAttempt, FailureReason, Outcome } from './model/outcome.ts'
+export type { EventRecord, FailureReason, Outcome, RecordedFailure } from './model/outcome.ts'
 export type { QuarantineReason } from './model/quarantine-reason.ts'
 export type {
   AcknowledgePolicy,

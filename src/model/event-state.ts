@@ -1,8 +1,9 @@
 /**
  * The states of an event and the permitted transitions, as data.
  *
- * The SQL checks of the stores, the diagram in `docs/lifecycle.md` and the contract suite are
- * compared with this table by `test/model/event-state.test.ts`.
+ * `test/store/contract/transitions.ts` walks them on every store: each of these is taken by an operation of the store,
+ * and no other. The SQL checks of the stores and the diagram in `docs/lifecycle.md` are compared with this table by
+ * `test/model/event-state.test.ts`.
  *
  * @module
  */
@@ -14,10 +15,7 @@ export const EVENT_STATES = [
   'done',
   'dead',
   'skipped',
-  'discarded',
-  'waiting',
   'unhandled',
-  'paused',
   'conflict',
   'quarantined',
 ] as const
@@ -26,12 +24,12 @@ export const EVENT_STATES = [
 export type EventState = (typeof EVENT_STATES)[number]
 
 /** States in which an event sits in the queue where the claim's partial index does not see it. */
-export const PARKED_STATES = ['waiting', 'unhandled', 'paused', 'conflict', 'quarantined'] as const
+export const PARKED_STATES = ['unhandled', 'conflict', 'quarantined'] as const
 /** Why an event waits in the queue without being claimed. */
 export type ParkedState = (typeof PARKED_STATES)[number]
 
 /** States that are written as an outcome. */
-export const SETTLED_STATES = ['done', 'dead', 'skipped', 'discarded'] as const
+export const SETTLED_STATES = ['done', 'dead', 'skipped'] as const
 /** How an event came to rest. */
 export type SettledState = (typeof SETTLED_STATES)[number]
 
@@ -42,44 +40,19 @@ export const TRANSITIONS: Readonly<
   ready: {
     running: 'a worker claims it',
     unhandled: 'no handler matches its type',
-    paused: 'its source is paused',
-    waiting: 'something must run before it',
-    dead: 'it crashed its worker too often',
-    discarded: 'an operator discards it',
+    dead: 'its last attempt failed with its transaction gone: that is written afterwards',
   },
   running: {
     done: 'the handlers returned and the transaction committed',
     skipped: 'a handler returned skip(reason)',
     ready: 'a handler threw, its worker crashed or let go of it: it runs again later',
-    dead: 'a handler threw permanent(reason), or the last attempt failed',
+    dead: 'a handler threw permanent(reason), the last attempt failed, or it crashed its worker too often',
     unhandled: 'no handler matches its type',
   },
-  done: { ready: 'an operator replays it' },
-  skipped: { ready: 'an operator replays it' },
-  discarded: { ready: 'an operator replays it' },
-  dead: {
-    ready: 'an operator retries it, or the sender delivers it again',
-    discarded: 'an operator discards it',
-  },
-  waiting: {
-    ready: 'what it waited for has run',
-    dead: 'its deadline passed',
-    discarded: 'an operator discards it',
-  },
-  unhandled: {
-    ready: 'a handler for its type appears',
-    discarded: 'an operator discards it',
-  },
-  paused: {
-    ready: 'its source is resumed',
-    discarded: 'an operator discards it',
-  },
-  conflict: {
-    ready: 'an operator releases it',
-    discarded: 'an operator discards it',
-  },
-  quarantined: {
-    ready: 'an operator releases it',
-    discarded: 'an operator discards it',
-  },
+  done: {},
+  skipped: {},
+  dead: { ready: 'an operator retries it, or the sender delivers it again' },
+  unhandled: { ready: 'a handler for its type appears' },
+  conflict: {},
+  quarantined: {},
 }

@@ -1,5 +1,6 @@
 import type { DeliveryHeaders } from './delivery.ts'
 import type { Digest } from './digest.ts'
+import type { OrderText } from './order-text.ts'
 import type { QuarantineReason } from './quarantine-reason.ts'
 import type { RedeliveryPolicy, SameBytesPolicy } from './source.ts'
 
@@ -62,6 +63,10 @@ export interface EventDraft {
   readonly headers: DeliveryHeaders
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined
+  /** What rises when the object changes, as an `OrderText`. */
+  readonly version: OrderText | undefined
+  /** The sender's count of its events, as an `OrderText`. */
+  readonly sequence: OrderText | undefined
   /** The label of the secret that verified it. */
   readonly verifiedBy: string
 }

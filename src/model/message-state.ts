@@ -1,7 +1,8 @@
 /**
  * The states of a message and the permitted transitions, as data.
  *
- * The SQL checks of the stores and the table in `docs/lifecycle.md` are compared with it by
+ * `test/store/contract/message-transitions.ts` walks them on every store: each of these is taken by an operation of
+ * the store, and no other. The SQL checks of the stores and the table in `docs/lifecycle.md` are compared with it by
  * `test/model/message-state.test.ts`.
  *
  * @module

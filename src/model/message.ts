@@ -91,6 +91,13 @@ export interface MessageFailure {
   readonly response: MessageResponse | undefined
 }
 
+/** A failed attempt as it is kept. */
+export interface RecordedMessageFailure extends MessageFailure {
+  readonly attempt: number
+  /** When it was written that it failed, by the database's clock. */
+  readonly failedAt: Date
+}
+
 /** A message with all that is known of it, for an operator. */
 export interface MessageRecord {
   readonly id: MessageId
@@ -116,5 +123,5 @@ export interface MessageRecord {
         readonly response: MessageResponse | undefined
       }
     | undefined
-  readonly failures: readonly (MessageFailure & { readonly attempt: number })[]
+  readonly failures: readonly RecordedMessageFailure[]
 }

@@ -22,13 +22,25 @@ export type FailureReason =
   /** Whether an outside call has happened is not known, and calling again might do it twice. */
   | 'unknown'
 
+/**
+ * When the handlers of an event ran, on this process's own clock: `performance.now()`. A store keeps it as the
+ * database's time.
+ */
+export interface RunSpan {
+  readonly startedMs: number
+  readonly endedMs: number
+}
+
 /** One failed run of the handlers for an event. Its texts have no NUL characters, and are cut at 8 KiB each. */
 export interface FailedAttempt {
   readonly attempt: number
   readonly reason: FailureReason
   /** The error's name and message. What looks like a secret is left out, here and in the other texts. */
   readonly message: string
+  /** The handlers' own time, without what they waited for the database's only writer. */
   readonly durationMs: number
+  /** Left out where that cannot be told, as after a crash. */
+  readonly ran?: RunSpan | undefined
   /** The name of the handler that failed; left out where that cannot be told, as after a crash. */
   readonly handler?: string | undefined
   /** Where the error was thrown, and its causes: a line for each call. */
@@ -38,8 +50,10 @@ export interface FailedAttempt {
 }
 
 /** A failed attempt as it is kept. */
-export interface RecordedFailure extends FailedAttempt {
-  /** When it failed, by the database's clock. */
+export interface RecordedFailure extends Omit<FailedAttempt, 'ran'> {
+  /** When the attempt began, by the database's clock; left out where that cannot be told, as after a crash. */
+  readonly startedAt?: Date
+  /** When it failed, by the database's clock. A crash: when it was found. */
   readonly failedAt: Date
 }
 
@@ -51,6 +65,7 @@ export type Settlement =
       readonly run: number
       readonly attempt: number
       readonly durationMs: number
+      readonly ran?: RunSpan | undefined
       /** The handler's return value as JSON text, if it returned one. */
       readonly result: string | undefined
     }
@@ -60,6 +75,7 @@ export type Settlement =
       readonly run: number
       readonly attempt: number
       readonly durationMs: number
+      readonly ran?: RunSpan | undefined
       readonly reason: string
     }
   | {
@@ -86,10 +102,18 @@ export type Settlement =
       readonly run: number
     }
 
+/** When the attempt ran that a settlement ends, where that is known. */
+export function ranOf(settlement: Settlement | { readonly state: string }): RunSpan | undefined {
+  if ('failure' in settlement) return settlement.failure.ran
+  return 'ran' in settlement ? settlement.ran : undefined
+}
+
 /** What is written once an event has come to rest. */
 export interface Outcome {
   readonly state: SettledState
   readonly attempts: number
+  /** When the last attempt began, by the database's clock; `undefined` where that cannot be told, as after a crash. */
+  readonly startedAt: Date | undefined
   readonly durationMs: number
   readonly reason: string | undefined
   /** JSON text. */
@@ -113,6 +137,10 @@ export interface EventRecord {
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined
+  /** What rises when the object changes, where the sender says so. Numbers as their digits, times in UTC. */
+  readonly version: string | undefined
+  /** The sender's count of its events, where it keeps one. */
+  readonly sequence: string | undefined
   /** The label of the secret that verified it, never the secret itself. */
   readonly verifiedBy: string
   readonly outcome: Outcome | undefined

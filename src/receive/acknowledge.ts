@@ -39,7 +39,7 @@ export function processed(
 export interface ProcessedAnswer {
   readonly outcome: 'accepted' | 'duplicate'
   readonly eventId: EventId
-  readonly state: 'done' | 'skipped' | 'discarded'
+  readonly state: 'done' | 'skipped'
   readonly result: string | undefined
 }
 

@@ -10,6 +10,7 @@ import type { Delivery, DeliveryHeaders } from '../model/delivery.ts'
 import { digestOf, digestOfParts } from '../model/digest.ts'
 import type { Digest } from '../model/digest.ts'
 import type { EventDraft } from '../model/event.ts'
+import { findOrderText } from '../model/order-text.ts'
 import type { BelievedVerdict, Identified, IdentifiedEvent, Source } from '../model/source.ts'
 
 /** A draft of each event of a delivery. What they share is made once. */
@@ -68,6 +69,8 @@ function draftEvent(
     headers,
     receivedAt: delivery.receivedAt,
     occurredAt: identified.occurredAt,
+    version: findOrderText(identified.version),
+    sequence: findOrderText(identified.sequence),
     verifiedBy: verdict.secret,
   }
 }

@@ -1,4 +1,4 @@
-import type { FailedAttempt, Settlement } from '../model/outcome.ts'
+import type { FailedAttempt, RunSpan, Settlement } from '../model/outcome.ts'
 import type { ClaimedEvent } from '../store/contract/store.ts'
 import { describeCauses, describeMessage, describeStack } from '../telemetry/describe-error.ts'
 import type { HandlerUnit } from './handlers.ts'
@@ -31,12 +31,18 @@ export function settlementOf(
   result: RunResult,
 ): Settlement {
   const { eventId, run, attempt } = event
-  const durationMs = Math.round(result.durationMs)
+  const ended = {
+    eventId,
+    run,
+    attempt,
+    durationMs: Math.round(result.durationMs),
+    ran: spanFrom(result.startedMs),
+  }
   switch (result.status) {
     case 'done':
-      return { state: 'done', eventId, run, attempt, durationMs, result: result.result }
+      return { state: 'done', ...ended, result: result.result }
     case 'skipped':
-      return { state: 'skipped', eventId, run, attempt, durationMs, reason: cut(result.reason) }
+      return { state: 'skipped', ...ended, reason: cut(result.reason) }
     case 'failed':
       return failureSettlement(event, unit.attemptsMax, result)
   }
@@ -46,7 +52,7 @@ export function settlementOf(
 export function failureSettlement(
   event: ClaimedEvent,
   attemptsMax: number,
-  { reason, error, handler, retry, isPermanent, durationMs }: FailedRun,
+  { reason, error, handler, retry, isPermanent, durationMs, startedMs }: FailedRun,
 ): Extract<Settlement, { state: 'ready' | 'dead' }> {
   const { eventId, run, attempt } = event
   const failure: FailedAttempt = {
@@ -54,6 +60,7 @@ export function failureSettlement(
     reason,
     message: describeMessage(error),
     durationMs: Math.round(durationMs),
+    ran: spanFrom(startedMs),
     handler,
     stack: describeStack(error),
     cause: describeCauses(error),
@@ -71,6 +78,11 @@ export function failureSettlement(
   }
   const retryInMs = error instanceof RetryAfterError ? error.retryInMs : backoffMs(retry, attempt)
   return { state: 'ready', eventId, run, attempt, retryInMs, failure }
+}
+
+/** To now, which is when the handlers have ended. */
+function spanFrom(startedMs: number | undefined): RunSpan | undefined {
+  return startedMs === undefined ? undefined : { startedMs, endedMs: performance.now() }
 }
 
 type FailedRun = Omit<RunFailed, 'status' | 'trouble'>

@@ -127,7 +127,7 @@ describe('PostgreSQL that writes, though something failed', () => {
     expect((await receiver.inbox.receive('partner', fromPartner({ key: 'evt_1' }))).status).toBe(
       200,
     )
-    const kept = await database.query(`select value from hookonce.meta where key = 'clock'`)
+    const kept = await database.query(`select value from hookonce.meta where name = 'clock'`)
     expect(kept).toHaveLength(1)
     expect(receiver.count('store.unavailable')).toBe(0)
   })

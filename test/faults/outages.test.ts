@@ -227,7 +227,7 @@ async function untilHeartsAreOld(database: FaultDatabase, ms: number): Promise<v
   const isOld =
     database.engine === 'postgres'
       ? `beat_at < clock_timestamp() - ${1.5 * ms} * interval '1 millisecond'`
-      : `heart_at < unixepoch('subsec') * 1000 - ${1.5 * ms}`
+      : `beat_at < unixepoch('subsec') * 1000 - ${1.5 * ms}`
   await until(
     'all hearts are old',
     async () => (await database.count('workers')) === (await database.count('workers', isOld)),
@@ -239,7 +239,7 @@ async function untilBeaten(database: FaultDatabase, workers: number): Promise<vo
   const isYoung =
     database.engine === 'postgres'
       ? `beat_at > clock_timestamp() - interval '1.5 seconds'`
-      : `heart_at > unixepoch('subsec') * 1000 - 1500`
+      : `beat_at > unixepoch('subsec') * 1000 - 1500`
   const prefix = database.engine === 'postgres' ? 'hookonce.' : 'hookonce_'
   await until(
     'all have beaten again',

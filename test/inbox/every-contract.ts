@@ -4,6 +4,7 @@ import { eventCopiesContract } from './event-copies.ts'
 import { failuresContract } from './failures.ts'
 import { oddEndsContract } from './odd-ends.ts'
 import { operatorsContract } from './operators.ts'
+import { orderValuesContract } from './order-values.ts'
 import { outboxContract } from './outbox.ts'
 import { receiveContract } from './receive.ts'
 import { savepointsContract } from './savepoints.ts'
@@ -16,6 +17,7 @@ import { writesContract } from './writes.ts'
 /** All that an inbox must do on a store. Run by `test/inbox/<store>.test.ts`. */
 export function everyContract(store: StoreUnderTest): void {
   receiveContract(store)
+  orderValuesContract(store)
   workContract(store)
   fairnessContract(store)
   eventCopiesContract(store)

@@ -45,7 +45,13 @@ export function failuresContract(store: StoreUnderTest): void {
           })
           // The database may be another machine.
           expect(Math.abs(failure.failedAt.getTime() - before)).toBeLessThan(600_000)
+          const startedAt = failure.startedAt?.getTime() ?? NaN
+          expect(startedAt).toBeLessThanOrEqual(failure.failedAt.getTime())
+          expect(Math.abs(startedAt - before)).toBeLessThan(600_000)
         }
+        expect(event?.outcome?.startedAt?.getTime()).toBeLessThanOrEqual(
+          event?.outcome?.settledAt.getTime() ?? NaN,
+        )
         expect(event?.reason).toContain('Failed query')
         expect(event?.reason).toContain('caused by Error: duplicate key value')
         expect(JSON.stringify(event)).not.toContain('canary')

@@ -13,6 +13,9 @@ test('the lists of providers and fixtures are up to date', () => {
   }
 })
 
+/** Of those that say where an event stands among others. */
+const ordered = new Set<string>()
+
 for (const [slug, provider] of PROVIDERS) {
   const one = await findCase(slug)
   test(`${slug} has a case`, () => {
@@ -44,5 +47,26 @@ for (const [slug, provider] of PROVIDERS) {
         }
       }
     })
+
+    test('gives versions and sequences that have an order, and loses none', () => {
+      const { types, source, deliver } = makeSubject(provider, one)
+      for (const type of types) {
+        const delivery = deliver({ type })
+        const verdict = { ok: true, secret: 'label' } as const
+        const events = source.identify(delivery)
+        const drafts = draftEvents({ sourceName: 'source', source, delivery, verdict }, events)
+        for (const [at, draft] of drafts.entries()) {
+          for (const name of ['version', 'sequence'] as const) {
+            if (events[at]?.[name] === undefined) continue
+            ordered.add(slug)
+            expect(draft[name]).toMatch(/^[nt]\d/)
+          }
+        }
+      }
+    })
   })
 }
+
+test('more than twenty providers say where an event stands among others', () => {
+  expect(ordered.size).toBeGreaterThan(20)
+})

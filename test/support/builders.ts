@@ -26,6 +26,8 @@ export function anEventDraft(input: EventDraftInput = {}): EventDraft {
     headers: { 'content-type': 'application/json' },
     receivedAt: new Date('2026-01-02T03:04:05.678Z'),
     occurredAt: undefined,
+    version: undefined,
+    sequence: undefined,
     verifiedBy: 'secret-1',
     redelivery: 'retry',
     contentHash: sameBytes === 'run' ? undefined : sha256('content', source, fingerprint),

@@ -50,8 +50,7 @@ async function createFile(
     },
     query,
     execute,
-    migrateBeyond: () =>
-      execute(`insert into hookonce_migrations values (1000, 'from the future', 0)`),
+    migrateBeyond: () => execute(`insert into hookonce_migrations values (1000, 0)`),
     migrateBack: () =>
       execute(
         'delete from hookonce_migrations where version = (select max(version) from hookonce_migrations)',

@@ -1,5 +1,6 @@
 import type { DeliveryHeaders } from '../../model/delivery.ts'
 import type { EventId } from '../../model/event.ts'
+import type { OrderText } from '../../model/order-text.ts'
 import type { StoredBody } from '../../model/stored-body.ts'
 import type { Topic } from '../../model/topic.ts'
 
@@ -20,6 +21,10 @@ export interface ClaimedEvent {
   readonly headers: DeliveryHeaders
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined
+  /** What rises when the object changes, where the sender says so. */
+  readonly version: OrderText | undefined
+  /** The sender's count of its events, where it keeps one. */
+  readonly sequence: OrderText | undefined
   /** The label of the secret that verified it. */
   readonly verifiedBy: string
 }

@@ -223,7 +223,8 @@ export interface ClockKept {
 
 export interface DeliveryCount {
   readonly eventId: EventId
-  readonly outcome: 'accepted' | 'duplicate' | 'conflict' | 'quarantined'
+  /** What it was, where it was not what brought the event. */
+  readonly outcome: 'duplicate' | 'conflict' | 'quarantined'
   readonly count: number
 }
 

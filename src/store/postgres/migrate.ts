@@ -4,49 +4,69 @@
  * Ten processes that start at once are one after the other here: a transaction-level advisory lock,
  * taken inside the one transaction that migrates, which also works behind a transaction pooler.
  *
+ * Tables have a version and go one way: a release that finds later ones is refused. Functions have a revision. Earlier
+ * ones are replaced; later ones are left as they are, so that the two releases of a deploy that is under way do not
+ * undo each other's, and are used as long as they can be called (`docs/decisions/2026-11-functions-are-not-migrations.md`).
+ *
  * @module
  */
 
 import { HookonceError } from '../../errors.ts'
+import {
+  applyFunctions,
+  findFunctions,
+  hasOwnFunctions,
+  printFunctions,
+} from './apply-functions.ts'
 import type { Connection } from './connection.ts'
+import { ownFunctions } from './functions.ts'
+import type { FunctionSet } from './functions.ts'
 import { lockNumber } from './lock-number.ts'
 import { MIGRATIONS, SCHEMA_VERSION } from './migrations.ts'
 import { inTransaction } from './transaction.ts'
 import { ensurePartitions } from './sql/ensure-partitions.ts'
 
-/** Takes the connection and gives it back. */
+/** Takes the connection and gives it back. Returns what the user is to be warned of. */
 export async function migrate(
   connection: Connection,
   schema: string,
   mode: 'auto' | 'check',
-): Promise<void> {
+): Promise<readonly string[]> {
   try {
-    const found = await findVersion(connection, schema)
-    requireNotNewer(found, schema)
-    if (found === SCHEMA_VERSION) return connection.release()
-    if (mode === 'check') throw found === undefined ? missing(schema) : outdated(schema, found)
+    const found = await find(connection, schema)
+    requireUsable(found, schema)
+    if (isUpToDate(found)) {
+      connection.release()
+      return warningsOf(found, schema)
+    }
+    if (mode === 'check')
+      throw found.version === undefined ? missing(schema) : outdated(schema, found)
   } catch (error) {
     connection.release()
     throw error
   }
-  await inTransaction(connection, { statementTimeoutMs: 0, lockTimeoutMs: 0 }, async () => {
+  return inTransaction(connection, { statementTimeoutMs: 0, lockTimeoutMs: 0 }, async () => {
     await connection.query('select pg_advisory_xact_lock($1)', [lockNumber(schema, 'migrate')])
-    // Somebody else may have done it while we waited.
-    const current = await findVersion(connection, schema)
-    requireNotNewer(current, schema)
-    await apply(connection, schema, current)
+    // Another process may have done it while we waited.
+    const current = await find(connection, schema)
+    requireUsable(current, schema)
+    await applyMigrations(connection, schema, current.version)
+    if (!isUpToDate(current)) await applyFunctions(connection, schema)
+    return warningsOf(current, schema)
   })
 }
 
 /** Every statement that `migrate` would run on an empty database, to be read or run by hand. */
 export function printMigrations(quotedSchema: string): string {
   const statements = [`create schema if not exists ${quotedSchema};`, CREATE_MIGRATIONS]
-  for (const { version, name, sql } of MIGRATIONS) {
+  for (const { version, sql } of MIGRATIONS) {
     statements.push(
-      `-- ${version}: ${name}${sql}`,
+      `-- Tables, version ${version}`,
+      sql.trim(),
       `insert into {schema}.migrations (version) values (${version});`,
     )
   }
+  statements.push(`-- Functions, revision ${ownFunctions().revision}`, ...printFunctions())
   return `begin;\n\n${statements.join('\n\n')}\n\ncommit;\n`.replaceAll('{schema}', quotedSchema)
 }
 
@@ -63,11 +83,12 @@ const FIND_MIGRATIONS = `
                    join pg_namespace n on n.oid = c.relnamespace
                   where n.nspname = $1 and c.relname = 'migrations') as found`
 
-async function apply(
+async function applyMigrations(
   connection: Connection,
   schema: string,
   current: number | undefined,
 ): Promise<void> {
+  if (current === SCHEMA_VERSION) return
   // "create schema if not exists" needs the right to create one even where it is there already.
   const { rows } = await connection.query<'is_there'>(
     'select exists (select from pg_namespace where nspname = $1) as is_there',
@@ -84,6 +105,24 @@ async function apply(
   await ensurePartitions(connection)
 }
 
+/** What is in the database. */
+interface Found {
+  /** Of the tables; `undefined` when there are none. */
+  readonly version: number | undefined
+  /** Looked for only where the tables are there to be used. */
+  readonly functions: FunctionSet | undefined
+  /** Whether the functions can be called as this release calls them. Asked only of later ones. */
+  readonly isCallable: boolean
+}
+
+async function find(connection: Connection, schema: string): Promise<Found> {
+  const version = await findVersion(connection, schema)
+  if (version !== SCHEMA_VERSION) return { version, functions: undefined, isCallable: true }
+  const functions = await findFunctions(connection)
+  const isCallable = !isLater(functions) || (await hasOwnFunctions(connection, schema))
+  return { version, functions, isCallable }
+}
+
 async function findVersion(connection: Connection, schema: string): Promise<number | undefined> {
   const { rows: tables } = await connection.query<'found'>(FIND_MIGRATIONS, [schema])
   if (tables[0]?.found !== 't') return undefined
@@ -93,12 +132,41 @@ async function findVersion(connection: Connection, schema: string): Promise<numb
   return Number(rows[0]?.version)
 }
 
-function requireNotNewer(found: number | undefined, schema: string): void {
-  if (found === undefined || found <= SCHEMA_VERSION) return
-  throw new HookonceError(
+function isUpToDate({ version, functions }: Found): boolean {
+  if (version !== SCHEMA_VERSION) return false
+  return functions?.checksum === ownFunctions().checksum || isLater(functions)
+}
+
+function isLater(functions: FunctionSet | undefined): functions is FunctionSet {
+  return functions !== undefined && functions.revision > ownFunctions().revision
+}
+
+function requireUsable({ version, functions, isCallable }: Found, schema: string): void {
+  if (version !== undefined && version > SCHEMA_VERSION)
+    throw newer(
+      schema,
+      `is at version ${version} and this release of hookonce knows ${SCHEMA_VERSION}`,
+    )
+  if (isLater(functions) && !isCallable)
+    throw newer(
+      schema,
+      `has functions of revision ${functions.revision}, which this release of hookonce cannot call`,
+    )
+}
+
+function warningsOf({ functions }: Found, schema: string): readonly string[] {
+  if (!isLater(functions)) return []
+  return [
+    `The functions in the schema "${schema}" are of a later release of hookonce than this process: revision ` +
+      `${functions.revision}, where this one has ${ownFunctions().revision}. It uses them as they are. Update this ` +
+      'process; or, to go back to this release, run the functions that its printMigrations() gives.',
+  ]
+}
+
+function newer(schema: string, what: string): HookonceError {
+  return new HookonceError(
     'SCHEMA_NEWER',
-    `The schema "${schema}" is at version ${found} and this release of hookonce knows ${SCHEMA_VERSION}. ` +
-      'A newer release has migrated it: update this process.',
+    `The schema "${schema}" ${what}. A newer release has migrated it: update this process.`,
   )
 }
 
@@ -110,10 +178,14 @@ function missing(schema: string): HookonceError {
   )
 }
 
-function outdated(schema: string, found: number): HookonceError {
+function outdated(schema: string, { version }: Found): HookonceError {
+  const what =
+    version === SCHEMA_VERSION
+      ? 'has functions of another release of hookonce'
+      : `is at version ${version} and this release of hookonce needs ${SCHEMA_VERSION}`
   return new HookonceError(
     'SCHEMA_OUTDATED',
-    `The schema "${schema}" is at version ${found} and this release of hookonce needs ${SCHEMA_VERSION}. ` +
-      "Open the store once with migrate: 'auto', or run the later part of what printMigrations() gives.",
+    `The schema "${schema}" ${what}. Open the store once with migrate: 'auto', ` +
+      'or run the later part of what printMigrations() gives.',
   )
 }

@@ -104,7 +104,8 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
       this.warnings = warnings
     })
     try {
-      await migrate(await this.connections.checkOut(MIGRATE_TIMEOUT_MS), schema, mode)
+      const connection = await this.connections.checkOut(MIGRATE_TIMEOUT_MS)
+      this.warnings = [...this.warnings, ...(await migrate(connection, schema, mode))]
     } catch (error) {
       throw asStoreError(error)
     }

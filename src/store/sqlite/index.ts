@@ -19,7 +19,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Sql
   return new SqliteStore(file, options)
 }
 
-export { printMigrations } from './migrations.ts'
+export { printMigrations } from './migrate.ts'
 export type { SqliteStore } from './store.ts'
 export type { SqliteTx } from './lent-tx.ts'
 export type { SqliteStoreOptions } from './options.ts'

@@ -19,7 +19,7 @@ import type { Turn } from './turn.ts'
 // 1 event id
 const MOVE_HEART = `
   update {prefix}workers
-     set heart_at = cast(unixepoch('subsec') * 1000 as integer)
+     set beat_at = cast(unixepoch('subsec') * 1000 as integer)
    where worker_id = (select lease_worker from {prefix}queue where event_id = ?)`
 
 export interface OpenStepTransaction {

@@ -17,6 +17,7 @@ import {
   StoreUnavailableError,
   TracesLeftError,
 } from '../../errors.ts'
+import { ranOf } from '../../model/outcome.ts'
 import type { FailureReason } from '../../model/outcome.ts'
 import type { ClaimedEvent, Group, Store } from '../../store/contract/store.ts'
 import { findOnlyHandler } from '../handlers.ts'
@@ -81,6 +82,7 @@ export async function abandonGroup<Tx>(
       reason: 'connection',
       error: cause,
       isPermanent: false,
+      startedMs: error.result.startedMs,
     })
   }
   // Lost between two handlers, a connection says nothing about either.
@@ -100,7 +102,9 @@ export async function blameForRefusal(
   error: Error,
 ): Promise<boolean> {
   const events = settled.map(({ event }) => event)
-  return await suspect(context, events, { reason: 'commit', error, isPermanent: false })
+  const [only] = settled
+  const startedMs = only && ranOf(only.settlement)?.startedMs
+  return await suspect(context, events, { reason: 'commit', error, isPermanent: false, startedMs })
 }
 
 /** Whether the error says that our transaction is gone although the connection is not. */
@@ -116,6 +120,8 @@ interface Blame {
   readonly reason: FailureReason
   readonly error: Error
   readonly isPermanent: boolean
+  /** When the event's handlers began, where that is known. */
+  readonly startedMs?: number | undefined
 }
 
 function ended(): Blame {
@@ -146,7 +152,7 @@ async function suspect(
 async function blame(
   context: AbandonContext,
   event: ClaimedEvent,
-  { reason, error, isPermanent }: Blame,
+  { reason, error, isPermanent, startedMs }: Blame,
 ): Promise<boolean> {
   const unit = context.findUnit(event)
   const retry = unit?.handlers[0]?.retry ?? RETRY_DEFAULTS
@@ -157,6 +163,7 @@ async function blame(
     isPermanent,
     retry,
     durationMs: 0,
+    startedMs,
   })
   const isWritten = await context.store.settleLost(settlement).catch(() => false)
   if (isWritten) reportSettlement(context, { event, settlement, error })

@@ -30,22 +30,27 @@ import { heed, PermanentError, Skip } from '../../model/verdicts.ts'
 
 export type RunResult = RunDone | RunSkipped | RunFailed
 
-export interface RunDone {
+interface RunTimes {
+  /** The handlers' own time. */
+  readonly durationMs: number
+  /** By `performance.now()`; left out where that cannot be told. */
+  readonly startedMs?: number | undefined
+}
+
+export interface RunDone extends RunTimes {
   readonly status: 'done'
   readonly result: string | undefined
-  readonly durationMs: number
   /** Whether it has written messages that can leave after COMMIT. */
   readonly hasSent: boolean
 }
 
-export interface RunSkipped {
+export interface RunSkipped extends RunTimes {
   readonly status: 'skipped'
   readonly reason: string
-  readonly durationMs: number
   readonly hasSent: boolean
 }
 
-export interface RunFailed {
+export interface RunFailed extends RunTimes {
   readonly status: 'failed'
   readonly reason: FailureReason
   readonly error: Error
@@ -57,7 +62,6 @@ export interface RunFailed {
   readonly isPermanent: boolean
   /** What the store says of the error, where it is not the handler's own. */
   readonly trouble: StoreTrouble | undefined
-  readonly durationMs: number
 }
 
 export interface RunEventContext {
@@ -76,20 +80,25 @@ export interface TxLender<Tx> {
   cancel(): Promise<void>
 }
 
+interface EventRun<Tx> {
+  readonly event: ClaimedEvent
+  readonly unit: HandlerUnit
+  readonly lender: TxLender<Tx> | undefined
+  /** The caller flushes. */
+  readonly defersWrites?: boolean
+}
+
 export async function runEvent<Tx>(
   context: RunEventContext,
-  {
-    event,
-    unit,
-    lender,
-    defersWrites = false,
-  }: {
-    event: ClaimedEvent
-    unit: HandlerUnit
-    lender: TxLender<Tx> | undefined
-    /** The caller flushes. */
-    defersWrites?: boolean
-  },
+  eventRun: EventRun<Tx>,
+): Promise<RunResult> {
+  const startedMs = performance.now()
+  return { ...(await runHandlers(context, eventRun)), startedMs }
+}
+
+async function runHandlers<Tx>(
+  context: RunEventContext,
+  { event, unit, lender, defersWrites = false }: EventRun<Tx>,
 ): Promise<RunResult> {
   const clocks: RunClock[] = []
   const elapsed = () => clocks.reduce((sum, { elapsedMs }) => sum + elapsedMs, 0)
@@ -230,7 +239,7 @@ export class HandlerTimeoutError extends HookonceError {
 export function failedRun(
   thrown: unknown,
   handler: Handler,
-  { durationMs, trouble }: { durationMs: number; trouble?: StoreTrouble | undefined },
+  { durationMs, startedMs, trouble }: RunTimes & { trouble?: StoreTrouble | undefined },
 ): RunFailed {
   const error = asError(thrown)
   const code = error instanceof HookonceError ? error.code : undefined
@@ -245,6 +254,7 @@ export function failedRun(
       error instanceof PermanentError || code === 'PAYLOAD_INVALID' || code === 'RESULT_INVALID',
     trouble,
     durationMs,
+    startedMs,
   }
 }
 

@@ -37,7 +37,7 @@ export async function runInGroup<Tx>(
       return result
     case 'failed':
       if (result.status === 'failed') return result
-      return abortedRun(unit, result.durationMs)
+      return abortedRun(unit, result)
     case 'ended':
       throw new GroupEndedError(event)
     case 'lost':
@@ -79,7 +79,7 @@ export function unhandled(event: ClaimedEvent): SettledEvent {
   }
 }
 
-function abortedRun(unit: HandlerUnit, durationMs: number): RunFailed {
+function abortedRun(unit: HandlerUnit, { durationMs, startedMs }: RunResult): RunFailed {
   return {
     status: 'failed',
     reason: 'transaction',
@@ -89,5 +89,6 @@ function abortedRun(unit: HandlerUnit, durationMs: number): RunFailed {
     isPermanent: false,
     trouble: undefined,
     durationMs,
+    startedMs,
   }
 }

@@ -66,7 +66,8 @@ export async function runSteps<Tx>(
   if (!unit.isSteps) return { settlement: { state: 'regrouped' }, error: undefined }
   if (leased.attempt > unit.attemptsMax) return crashedInTheEnd(leased)
   try {
-    const result = await runHandlers(context, leased, unit)
+    const startedMs = performance.now()
+    const result = { ...(await runHandlers(context, leased, unit)), startedMs }
     const error = result.status === 'failed' ? result.error : undefined
     return { settlement: settlementOf(leased, unit, result), error }
   } catch (error) {

@@ -184,7 +184,7 @@ async function expectClaimed<Claimed>(claim: () => Promise<readonly Claimed[]>) 
 async function setBack(database: DatabaseUnderTest): Promise<void> {
   await database
     .query(
-      `update hookonce.meta set value = (value::bigint + ${HOUR_MS})::text where key = 'clock'`,
+      `update hookonce.meta set value = (value::bigint + ${HOUR_MS})::text where name = 'clock'`,
     )
     .catch(() =>
       database.query(
@@ -194,7 +194,7 @@ async function setBack(database: DatabaseUnderTest): Promise<void> {
   await move(
     database,
     HOUR_MS,
-    ['workers', ['beat_at', 'heart_at']],
+    ['workers', ['beat_at']],
     ['queue', ['run_at', 'lease_until']],
     ['steps', ['started_at']],
     ['messages', ['created_at']],

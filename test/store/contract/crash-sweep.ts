@@ -210,7 +210,7 @@ export function crashSweepContract(underTest: StoreUnderTest): void {
       const other = await second()
       await database
         .query(`update hookonce.workers set beat_at = beat_at - interval '1 hour'`)
-        .catch(() => database.query('update hookonce_workers set heart_at = heart_at - 3600000'))
+        .catch(() => database.query('update hookonce_workers set beat_at = beat_at - 3600000'))
 
       expect(await other.listHandled()).toEqual(handles)
 

@@ -129,7 +129,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       // An hour back, as after a clock was set: it is another beat all the same.
       await database
         .query(`update hookonce.workers set beat_at = beat_at - interval '1 hour'`)
-        .catch(() => database.query('update hookonce_workers set heart_at = heart_at - 3600000'))
+        .catch(() => database.query('update hookonce_workers set beat_at = beat_at - 3600000'))
 
       expect(await other.sweepWorkers({ stopped, crashesMax: 3 })).toEqual([])
       expect(await store.settleLeased([{ lease: leased.lease, settlement: done(leased) }])).toEqual(

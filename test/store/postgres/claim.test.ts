@@ -66,8 +66,8 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
       const ids = rows.map(({ event_id }) => event_id)
       const each = (value: unknown) => ids.map(() => value)
       const nothing = each(null)
-      await client.query('select hookonce.settle_resting($1, $2, $3, $4, $5, $6, $7)', [
-        ...[ids, each(0), each('done'), each(1), each(1), nothing, nothing],
+      await client.query('select hookonce.settle_resting($1, $2, $3, $4, $5, $6, $7, $8)', [
+        ...[ids, each(0), each('done'), each(1), nothing, each(1), nothing, nothing],
       ])
       const seen = await client.query<{ seq_scan: string }>(
         `select seq_scan from pg_stat_xact_user_tables where schemaname = 'hookonce' and relname = 'queue'`,

@@ -6,7 +6,7 @@ import type { QueryTx } from '../../support/store-under-test.ts'
 import type { Store } from '../../../src/store/contract/store.ts'
 
 const TIME_AHEAD = `
-  update hookonce.meta set value = (value::bigint + 3600000)::text where key = 'clock'`
+  update hookonce.meta set value = (value::bigint + 3600000)::text where name = 'clock'`
 const EVENTS_AHEAD = `
   update hookonce.queue set run_at = run_at + interval '1 hour'`
 

@@ -233,7 +233,7 @@ describe('sqlite: a group that opens late', () => {
 
 describe('sqlite: an event that is taken while its handler runs without the lock', () => {
   test.each<[string, string]>([
-    ['an operator has parked', "set parked = 'paused', parked_reason = 'by an operator'"],
+    ['an operator has parked', "set parked = 'quarantined', parked_reason = 'by an operator'"],
     ['a sweep has counted a crash on', 'set crashes = crashes + 1'],
     ['another attempt has failed of', 'set attempts = attempts + 1'],
   ])('H24: nothing is kept of what %s', async (_what, change) => {
@@ -285,7 +285,7 @@ describe('sqlite: an event that is taken while its handler runs without the lock
     for (const key of ['a', 'b', 'c']) await recordOne(store, anEventDraft({ key }))
     const late = await claim(store, { ...LATE, limit: 3 })
     const [first, second, third] = late.events as [ClaimedEvent, ClaimedEvent, ClaimedEvent]
-    await database.query("update hookonce_queue set parked = 'paused' where event_id = $1", [
+    await database.query("update hookonce_queue set parked = 'quarantined' where event_id = $1", [
       second.eventId,
     ])
 
@@ -296,7 +296,7 @@ describe('sqlite: an event that is taken while its handler runs without the lock
     const states = [first, second, third].map(({ eventId }) => store.findEvent(eventId))
     expect(await Promise.all(states)).toMatchObject([
       { state: 'done' },
-      { state: 'paused' },
+      { state: 'quarantined' },
       { state: 'done' },
     ])
   })

@@ -44,7 +44,7 @@ describe('a sweep that is late on SQLite', () => {
 
   test('C07: leaves a worker alone that has come back meanwhile', async () => {
     const { swept, event } = await race(
-      `insert into hookonce_workers (worker_id, slot, hostname, pid, heart_at) values ('worker-1', 0, 'here', 1, 1)`,
+      `insert into hookonce_workers (worker_id, slot, hostname, pid, beat_at) values ('worker-1', 0, 'here', 1, 1)`,
     )
 
     expect(swept).toEqual([])

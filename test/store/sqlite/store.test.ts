@@ -117,7 +117,7 @@ describe('sqlite: the store', () => {
     const { eventId } = await recordOne(store, anEventDraft())
     const park = () =>
       database.execute(
-        "update hookonce_queue set parked = 'paused', parked_reason = 'by an operator'",
+        "update hookonce_queue set parked = 'quarantined', parked_reason = 'by an operator'",
       )
 
     const group = await store.claimGroup({
@@ -130,7 +130,7 @@ describe('sqlite: the store', () => {
     })
 
     expect(group).toBeUndefined()
-    expect(await store.findEvent(eventId)).toMatchObject({ state: 'paused' })
+    expect(await store.findEvent(eventId)).toMatchObject({ state: 'quarantined' })
     await database.execute('update hookonce_queue set parked = null, parked_reason = null')
     expect(await store.findEvent(eventId)).toMatchObject({ state: 'ready' })
     expect(await sweepOthers(store, { crashesMax: 3, me: 'worker-2' })).toEqual([])

@@ -23,9 +23,9 @@ export interface Victims {
 export const APART_FROM_EVENTS = new RegExp(
   [
     // When it starts.
-    'server_version|pg_class|sqlite_schema|migrations|pg_control_system|clock_timestamp\\(\\)\\) \\*|: listen|: pragma',
+    'server_version|pg_class|sqlite_schema|migrations|name = .functions|pg_control_system|clock_timestamp\\(\\)\\) \\*|: listen|: pragma',
     // Its heart, and its clock.
-    'slot, beat_at|pid, heart_at\\)|with hearts|exists \\(select 1 from \\S*workers|as epoch',
+    'slot, beat_at|pid, beat_at\\)|with hearts|exists \\(select 1 from \\S*workers|as epoch',
     // The crashes of others, and leases that no worker has.
     'with (?:held|orphans|stale|idle) as|pg_advisory_xact_lock|worker_id, slot, hostname, pid, running',
     'crashes = crashes \\+ 1|delete from \\S*workers|insert into \\S*_attempts.*\\(\\d\\)$',

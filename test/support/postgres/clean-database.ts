@@ -36,7 +36,7 @@ begin
     execute 'truncate ' || filled;
   end if;
   -- The only row of it that is not a migration's.
-  delete from hookonce.meta where key = 'clock';
+  delete from hookonce.meta where name = 'clock';
 
   perform setval(seqrelid, seqstart, false) from pg_sequence;
 end

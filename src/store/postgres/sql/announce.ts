@@ -12,7 +12,7 @@ import type { Connection } from '../connection.ts'
 import { plainArray } from '../binary-array.ts'
 
 export const CREATE_ANNOUNCE = `
-create function {schema}.announce(worker text, which integer, events uuid[], attempts integer[]) returns void
+create or replace function {schema}.announce(worker text, which integer, events uuid[], attempts integer[]) returns void
 language plpgsql as $announce$
 begin
   perform set_config('synchronous_commit', 'off', true);

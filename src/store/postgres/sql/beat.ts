@@ -21,7 +21,7 @@ const clusterSql = (canReadControl: boolean): string =>
 const beatSql = (canReadControl: boolean): string => `
   select (extract(epoch from clock_timestamp()) * 1000)::bigint as now,
          pg_is_in_recovery() as is_standby,
-         (select value from {schema}.meta where key = 'epoch') as epoch,
+         (select value from {schema}.meta where name = 'epoch') as epoch,
          case when not pg_is_in_recovery()
               then substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as timeline,
          current_setting('synchronous_standby_names') <> '' as is_replicated,

@@ -43,7 +43,7 @@ export const CLAIMED_COLUMNS = `
          e.is_text and ${KNOWS_UTF8} as is_text, e.headers,
          (date_part('epoch', e.received_at) * 1000)::bigint as received_at,
          (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at,
-         e.secret as verified_by`
+         e.version, e.sequence, e.verified_by`
 
 // The sizes are in the queue, so that bodies beyond the budget are never read. The order is that of the window:
 // what is joined to it row by row changes nothing about it.
@@ -76,12 +76,12 @@ const claimDue = (due: string, topic: string, most: string, lowWater: string): s
 const CLAIMED = `
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
-  occurred_at bigint, verified_by text`
+  occurred_at bigint, version text, sequence text, verified_by text`
 
 // From the topics in their order, each up to its own limit, until there are enough.
 const createClaim = (name: string, due: string): string => `
-create function {schema}.${name}(
-  worker text, which integer, topics bigint[], mosts integer[], low_waters timestamptz[], enough integer)
+create or replace function {schema}.${name}(
+  worker text, which integer, topics bigint[], limits integer[], low_waters timestamptz[], enough integer)
 returns table (${CLAIMED})
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
 #variable_conflict use_column
@@ -90,7 +90,7 @@ declare
   added integer;
 begin
   for i in 1 .. cardinality(topics) loop
-    return query${claimDue(due, 'topics[i]', 'mosts[i]', 'low_waters[i]')};
+    return query${claimDue(due, 'topics[i]', 'limits[i]', 'low_waters[i]')};
     get diagnostics added = row_count;
     taken := taken + added;
     exit when taken >= enough;
@@ -98,14 +98,14 @@ begin
 end
 $claim$;`
 
-export const CREATE_CLAIMS = (['fresh', 'again', 'suspect'] as const)
-  .map((kind) => createClaim(`claim_${kind}`, DUE[kind]))
-  .join('')
+export const CREATE_CLAIMS = (['fresh', 'again', 'suspect'] as const).map((kind) =>
+  createClaim(`claim_${kind}`, DUE[kind]),
+)
 
 // $1 worker  $2 slot  $3 topics  $4 limits  $5 low-water marks  $6 how many are enough
 const claim = (kind: string): string => `
   select event_id, topic, run, attempts, crashes, run_at, source, event_key, key_hash, type, body, is_text,
-         headers, received_at, occurred_at, verified_by
+         headers, received_at, occurred_at, version, sequence, verified_by
     from {schema}.claim_${kind}($1, $2, $3, $4, $5, $6)`
 
 const CLAIM = { fresh: claim('fresh'), again: claim('again'), suspect: claim('suspect') }
@@ -118,7 +118,7 @@ const LOCK_SUSPECTS = `
 // one that a lost connection still holds in the database must not stop the slot. An insert that
 // could conflict is avoided for the same reason, since it would wait for that connection.
 export const CREATE_OPEN_GUARD = `
-create function {schema}.open_guard(worker text, fresh_slot integer, idle_timeout text, lock_wait text)
+create or replace function {schema}.open_guard(worker text, fresh_slot integer, idle_timeout text, lock_wait text)
 returns table (pid integer, xid xid8)
 language plpgsql as $open_guard$
 declare
@@ -216,6 +216,8 @@ export function asClaimedEvent(row: TextRow): ClaimedEvent {
     headers: JSON.parse(row['headers'] ?? '{}') as DeliveryHeaders,
     receivedAt: new Date(Number(row['received_at'])),
     occurredAt: row['occurred_at'] == null ? undefined : new Date(Number(row['occurred_at'])),
+    version: row['version'] ?? undefined,
+    sequence: row['sequence'] ?? undefined,
     verifiedBy: row['verified_by'] ?? '',
   }
 }

@@ -21,9 +21,8 @@ import type { ClaimedMessage } from '../../contract/messages.ts'
 import { plainArray, textArray } from '../binary-array.ts'
 import type { TextRow } from '../connection.ts'
 
-/** Part of migration 2: once that is released, a change needs a migration of its own. */
 export const CREATE_CLAIM_MESSAGES = `
-create function {schema}.claim_messages(names text[], limits integer[], ages_ms bigint[], lease_ms bigint)
+create or replace function {schema}.claim_messages(names text[], limits integer[], ages_ms bigint[], lease_ms bigint)
 returns table (
   id uuid, destination text, key text, event_id uuid, content_type text, headers text, body text,
   created_at bigint, attempts integer, token bigint, uncertain_for_ms bigint, answer text, same_answers integer,
@@ -55,7 +54,7 @@ begin
     return query
     with claimed as (
            update {schema}.message_queue q
-              set lease_token = nextval('{schema}.message_leases'),
+              set lease_token = nextval('{schema}.message_lease_tokens'),
                   claimed_at = clock_timestamp(),
                   send_at = clock_timestamp() + lease_ms * interval '1 millisecond',
                   attempts = q.attempts + 1,

@@ -27,7 +27,7 @@ export const CORRECT_CLOCK: TransactionSettings = {
 const LOCK = `
   select value
     from {schema}.meta
-   where key = 'clock'
+   where name = 'clock'
      for update skip locked`
 
 // $1 the latest time that was written down, in ms
@@ -68,7 +68,7 @@ const CORRECT = `
          update {schema}.meta
             set value = (extract(epoch from clock.now) * 1000)::bigint::text
            from clock
-          where key = 'clock')
+          where name = 'clock')
   select (extract(epoch from back) * 1000)::bigint as back_ms
     from clock`
 

@@ -7,19 +7,20 @@ import type { NumberedDraft } from '../../shared/numbered-draft.ts'
 import { byteaArray, digestArray, plainArray, textArray, timestampArray } from '../binary-array.ts'
 
 // $1 id  $2 source  $3 event key  $4 type  $5 key hash  $6 fingerprint  $7 content hash
-// $8 body  $9 headers  $10 received at  $11 occurred at  $12 secret  $13 is text  $14 topic  $15 quarantine
-// $16 request id
+// $8 body  $9 headers  $10 received at  $11 occurred at  $12 version  $13 sequence  $14 verified by  $15 is text
+// $16 topic  $17 quarantine  $18 request id
 export const DRAFTS = `
          unnest($1::uuid[], $2::text[], $3::bytea[], $4::text[], $5::bytea[], $6::bytea[], $7::bytea[],
                 $8::bytea[], $9::text[], $10::timestamptz[], $11::timestamptz[], $12::text[],
-                $13::boolean[], $14::bigint[], $15::text[], $16::uuid[])
+                $13::text[], $14::text[], $15::boolean[], $16::bigint[], $17::text[], $18::uuid[])
            with ordinality
            as draft (id, source, event_key, type, key_hash, fingerprint, content_hash,
-                     body, headers, received_at, occurred_at, secret, is_text, topic, quarantine, request_id, ord)`
+                     body, headers, received_at, occurred_at, version, sequence, verified_by, is_text, topic,
+                     quarantine, request_id, ord)`
 
 export const EVENT_COLUMNS = `
-         id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text, topic,
-         request_id`
+         id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, version, sequence,
+         verified_by, is_text, topic, request_id`
 
 /** The parameters of `DRAFTS`. */
 export function draftValues(drafts: readonly NumberedDraft[]): unknown[] {
@@ -36,17 +37,22 @@ export function draftValues(drafts: readonly NumberedDraft[]): unknown[] {
     textArray(list.map(headerTexts())),
     timestampArray(list.map(({ receivedAt }) => receivedAt.getTime())),
     timestampArray(list.map(({ occurredAt }) => storableTime(occurredAt))),
+    textsIfAny(list.map(({ version }) => version)),
+    textsIfAny(list.map(({ sequence }) => sequence)),
     textArray(list.map(({ verifiedBy }) => verifiedBy)),
     plainArray(list.map(({ body }) => (isText(body) ? 't' : 'f'))),
     plainArray(drafts.map(({ topic }) => topic)),
-    // Where there is nothing to say, as nearly always, `unnest` fills up with nulls.
-    list.some(({ quarantine }) => quarantine !== undefined)
-      ? textArray(list.map(({ quarantine }) => quarantine ?? null))
-      : null,
+    textsIfAny(list.map(({ quarantine }) => quarantine)),
     drafts.some(({ requestId }) => requestId !== undefined)
       ? plainArray(drafts.map(({ requestId }) => requestId ?? 'null'))
       : null,
   ]
+}
+
+/** Where there is nothing to say, as nearly always, `unnest` fills up with nulls. */
+function textsIfAny(texts: readonly (string | undefined)[]): string | Buffer | null {
+  if (texts.every((text) => text === undefined)) return null
+  return textArray(texts.map((text) => text ?? null))
 }
 
 /** The requests that the drafts are parts of: their ids, and their bodies. */

@@ -11,9 +11,8 @@
 import type { MessageDraft, MessageId } from '../../../model/message.ts'
 import { byteaArray, plainArray, textArray } from '../binary-array.ts'
 
-/** Part of migration 2: once that is released, a change needs a migration of its own. */
 export const CREATE_ENQUEUE_MESSAGES = `
-create function {schema}.enqueue_messages(
+create or replace function {schema}.enqueue_messages(
   ids uuid[], destinations text[], keys text[], event_ids uuid[], content_types text[], header_texts text[],
   bodies bytea[], delays_ms bigint[])
 returns void

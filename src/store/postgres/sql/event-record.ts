@@ -5,6 +5,7 @@
  */
 
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
+import { findOrderValue } from '../../../model/order-text.ts'
 import type { EventState } from '../../../model/event-state.ts'
 import type { EventRecord, RecordedFailure } from '../../../model/outcome.ts'
 import type { TextRow } from '../connection.ts'
@@ -14,8 +15,8 @@ import { OUTCOME_COLUMNS, findOutcomeIn } from './outcome-row.ts'
 export const SELECT_RECORDS = `
   select e.id, e.source, encode(e.event_key, 'hex') as event_key, e.type, encode(e.body, 'hex') as body, e.headers,
          (extract(epoch from e.received_at) * 1000)::bigint as received_at,
-         (extract(epoch from e.occurred_at) * 1000)::bigint as occurred_at, e.secret,
-         q.event_id is not null as is_queued, q.parked, q.reason, q.crashes,
+         (extract(epoch from e.occurred_at) * 1000)::bigint as occurred_at, e.version, e.sequence, e.verified_by,
+         q.event_id is not null as is_queued, q.parked, q.parked_reason, q.crashes,
          q.attempts - (q.lease_token is not null)::integer as attempts,
          (extract(epoch from q.run_at) * 1000)::bigint as run_at,
          q.lease_token is not null or exists (
@@ -24,8 +25,10 @@ export const SELECT_RECORDS = `
             where r.event_id = e.id and r.attempt = q.attempts + 1) as is_running,${OUTCOME_COLUMNS},
          (select json_agg(json_build_object('attempt', attempt, 'reason', reason, 'message', message,
                                             'durationMs', duration_ms, 'handler', handler, 'stack', stack,
-                                            'cause', cause, 'failedAt', (extract(epoch from at) * 1000)::bigint)
-                          order by at)
+                                            'cause', cause,
+                                            'startedAt', (extract(epoch from started_at) * 1000)::bigint,
+                                            'failedAt', (extract(epoch from failed_at) * 1000)::bigint)
+                          order by failed_at, attempt)
             from {schema}.attempts
            where attempts.event_id = e.id) as failures,
          (select coalesce(sum(count), 0) + case when bool_or(outcome <> 'duplicate') then 0 else 1 end
@@ -48,7 +51,7 @@ export function asEventRecord(row: TextRow): EventRecord {
     key: row['event_key'] == null ? undefined : Buffer.from(row['event_key'], 'hex').toString(),
     type: row['type'] ?? '',
     state: outcome?.state ?? parked ?? waiting,
-    reason: (isQueued ? row['reason'] : outcome?.reason) ?? undefined,
+    reason: (isQueued ? row['parked_reason'] : outcome?.reason) ?? undefined,
     attempts: isQueued ? Number(row['attempts']) : (outcome?.attempts ?? 0),
     crashes: Number(row['crashes'] ?? 0),
     nextRunAt: isQueued && parked == null ? new Date(Number(row['run_at'])) : undefined,
@@ -56,7 +59,9 @@ export function asEventRecord(row: TextRow): EventRecord {
     headers: JSON.parse(row['headers'] ?? '{}') as DeliveryHeaders,
     receivedAt: new Date(Number(row['received_at'])),
     occurredAt: row['occurred_at'] == null ? undefined : new Date(Number(row['occurred_at'])),
-    verifiedBy: row['secret'] ?? '',
+    version: findOrderValue(row['version']),
+    sequence: findOrderValue(row['sequence']),
+    verifiedBy: row['verified_by'] ?? '',
     outcome,
     failures: (JSON.parse(row['failures'] ?? '[]') as FailureRow[]).map(asFailure),
     deliveries: Number(row['deliveries'] ?? 0),
@@ -67,15 +72,18 @@ type FailureRow = Pick<RecordedFailure, 'attempt' | 'reason' | 'message' | 'dura
   readonly handler: string | null
   readonly stack: string | null
   readonly cause: string | null
+  readonly startedAt: number | null
   readonly failedAt: number
 }
 
-function asFailure({ handler, stack, cause, failedAt, ...failure }: FailureRow): RecordedFailure {
+function asFailure(row: FailureRow): RecordedFailure {
+  const { handler, stack, cause, startedAt, failedAt, ...failure } = row
   return {
     ...failure,
     ...(handler !== null && { handler }),
     ...(stack !== null && { stack }),
     ...(cause !== null && { cause }),
+    ...(startedAt !== null && { startedAt: new Date(startedAt) }),
     failedAt: new Date(failedAt),
   }
 }

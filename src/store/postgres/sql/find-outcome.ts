@@ -5,7 +5,7 @@ import { OUTCOME_COLUMNS, findOutcomeIn } from './outcome-row.ts'
 
 // $1 event
 const FIND = `
-  select q.event_id is not null as is_queued, q.parked, q.reason,
+  select q.event_id is not null as is_queued, q.parked,
          -- One that is leased has its running attempt counted already.
          q.attempts - (q.lease_token is not null)::integer as attempts,${OUTCOME_COLUMNS}
     from (select $1::uuid as event_id) wanted

@@ -11,7 +11,7 @@ const FORGET = `
          returning 1)
   update {schema}.meta
      set value = gen_random_uuid()::text
-   where key = 'epoch' and exists (select from gone)`
+   where name = 'epoch' and exists (select from gone)`
 
 /** Drops the keys that stand for an event. `false` when there was none. */
 export async function forgetEvent(connection: Connection, eventId: EventId): Promise<boolean> {

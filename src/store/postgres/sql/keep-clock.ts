@@ -21,14 +21,14 @@ const KEEP = `
        last as materialized (
          select value::bigint as ms
            from {schema}.meta
-          where key = 'clock'),
+          where name = 'clock'),
        kept as (
-         insert into {schema}.meta (key, value)
+         insert into {schema}.meta (name, value)
          select 'clock', now.ms::text
            from now
           where not exists (select from last where last.ms > now.ms - $1::bigint)
             and set_config('synchronous_commit', 'off', true) is not null
-             on conflict (key) do update
+             on conflict (name) do update
             set value = excluded.value
          returning 1),
        latest as (

@@ -60,6 +60,75 @@ export async function leaseClaimed(
   })
 }
 
+export const CREATE_LEASE_DUE = `
+-- Leases due events. Durable: a crash of the server that took the lease back would take the token back as well,
+-- and give it to another worker while the first one still runs under it.
+create or replace function {schema}.lease_due(
+  worker text, topics bigint[], limits integer[], lease_ms float8, alone_from integer, suspect_lock bigint,
+  bytes_max bigint)
+returns table (event_id uuid, token bigint)
+language plpgsql as $lease_due$
+#variable_conflict use_column
+declare
+  suspect  record;
+  is_alone boolean;
+begin
+  perform {schema}.require_settings();
+  -- A worker without a record, or whose heart has stopped, would lose the lease at once.
+  perform 1 from {schema}.workers
+    where worker_id = worker and beat_at > clock_timestamp() - lease_ms * interval '1 millisecond';
+  if not found then return; end if;
+
+  select q.event_id, q.run into suspect
+    from {schema}.queue q
+   where q.parked is null and q.leasable and q.lease_token is null
+     and q.topic = any(topics) and q.run_at <= (select clock_timestamp()) and q.crashes >= alone_from
+   order by q.run_at, q.event_id
+   limit 1
+     for update skip locked;
+  -- Whether one runs is asked after the lock is held, in a statement of its own: a snapshot from before would
+  -- not see what the last holder of the lock has committed.
+  is_alone := found and pg_try_advisory_xact_lock(suspect_lock);
+  is_alone := is_alone and not exists (
+    select from {schema}.queue q where q.lease_token is not null and q.crashes >= alone_from);
+  if is_alone then
+    return query
+    update {schema}.queue q
+       set attempts = q.attempts + 1, lease_token = nextval('{schema}.lease_tokens'), lease_worker = worker,
+           lease_until = clock_timestamp() + lease_ms * interval '1 millisecond'
+     where q.event_id = suspect.event_id and q.run = suspect.run
+    returning q.event_id, q.lease_token;
+    return;
+  end if;
+
+  for i in 1 .. cardinality(topics) loop
+    return query
+    with c as materialized (
+           select q.event_id, q.run, q.run_at
+             from {schema}.queue q
+            where q.parked is null and q.leasable and q.lease_token is null
+              and q.topic = topics[i] and q.run_at <= (select clock_timestamp()) and q.crashes < alone_from
+            order by q.run_at, q.event_id
+            limit limits[i]
+              for update skip locked),
+         sized as materialized (
+           select c.event_id, c.run,
+                  sum(octet_length(e.body)) over so_far as bytes, row_number() over so_far as place
+             from c
+            cross join lateral (select body from {schema}.events where id = c.event_id limit 1) e
+           window so_far as (order by c.run_at, c.event_id rows unbounded preceding)),
+         chosen as materialized (
+           select event_id, run, place from sized where bytes <= bytes_max or place = 1 order by place)
+    update {schema}.queue q
+       set attempts = q.attempts + 1, lease_token = nextval('{schema}.lease_tokens'), lease_worker = worker,
+           lease_until = clock_timestamp() + lease_ms * interval '1 millisecond'
+      from chosen
+     where q.event_id = chosen.event_id and q.run = chosen.run
+    returning q.event_id, q.lease_token;
+  end loop;
+end
+$lease_due$;`
+
 // $1 worker  $2 topics  $3 limits  $4 lease in ms  $5 alone from  $6 suspect lock
 const LEASE_DUE = `
   select event_id, token

@@ -34,7 +34,7 @@ const topicsOf = (kind: DueKind): string => `
               cross join lateral ${first(kind, `${kind}.topic`)} next)`
 
 export const CREATE_LOOK = `
-create function {schema}.look(after_topic bigint, most integer, suspect_lock bigint)
+create or replace function {schema}.look(after_topic bigint, most integer, suspect_lock bigint)
 returns table (kind text, topic bigint, source text, type text, due_in_ms float8)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $look$
 #variable_conflict use_column

@@ -26,8 +26,9 @@ const SELECT_RECORDS = `
          (extract(epoch from o.settled_at) * 1000)::bigint as settled_at,
          (select json_agg(json_build_object(
                    'attempt', a.attempt, 'reason', a.reason, 'message', a.message, 'durationMs', a.duration_ms,
-                   'status', a.status, 'head', a.response_head, 'body', encode(a.response_body, 'hex'))
-                 order by a.at)
+                   'status', a.status, 'head', a.response_head, 'body', encode(a.response_body, 'hex'),
+                   'failedAt', (extract(epoch from a.failed_at) * 1000)::bigint)
+                 order by a.failed_at, a.attempt)
             from {schema}.message_attempts a
            where a.message_id = m.id) as failures
     from {schema}.messages m
@@ -108,11 +109,15 @@ interface ResponseRow {
 }
 
 type FailureRow = ResponseRow &
-  Pick<MessageFailure, 'reason' | 'message' | 'durationMs'> & { readonly attempt: number }
+  Pick<MessageFailure, 'reason' | 'message' | 'durationMs'> & {
+    readonly attempt: number
+    readonly failedAt: number
+  }
 
 function asFailure(row: FailureRow): MessageRecord['failures'][number] {
   const { attempt, reason, message, durationMs } = row
-  return { attempt, reason, message, durationMs, response: asResponse(row) }
+  const failedAt = new Date(row.failedAt)
+  return { attempt, reason, message, durationMs, failedAt, response: asResponse(row) }
 }
 
 function asResponse({ status, head, body }: ResponseRow): MessageResponse | undefined {

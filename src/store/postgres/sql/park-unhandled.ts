@@ -15,7 +15,7 @@ const park = (due: string): string => `
             for update skip locked),
        parked as (
          update {schema}.queue q
-            set parked = 'unhandled', reason = 'no handler for its type'
+            set parked = 'unhandled', parked_reason = 'no handler for its type'
            from due
           where q.event_id = due.event_id and q.run = due.run
          returning q.event_id, q.attempts)

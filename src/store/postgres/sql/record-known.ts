@@ -59,7 +59,7 @@ const CLAIM = `
 const GIVE_BACK = `
   delete from {schema}.keys where hash = any($1::bytea[])`
 
-// $1 to $16 drafts  $17 and $18 their requests  $19 states  $20 reasons
+// $1 to $18 drafts  $19 and $20 their requests  $21 states  $22 reasons
 const STORE_PARKED = `
   with draft as materialized (
          select * from ${DRAFTS}),
@@ -68,12 +68,12 @@ const STORE_PARKED = `
          select ${EVENT_COLUMNS} from draft),
        kept as (
          insert into {schema}.requests (id, body)
-         select * from unnest($17::uuid[], $18::bytea[])
+         select * from unnest($19::uuid[], $20::bytea[])
              on conflict do nothing)
-  insert into {schema}.queue (event_id, topic, run_at, parked, reason, bytes)
+  insert into {schema}.queue (event_id, topic, run_at, parked, parked_reason, bytes)
   select draft.id, draft.topic, clock_timestamp(), state.parked, state.reason, octet_length(draft.body)
     from draft
-    join unnest($19::text[], $20::text[]) with ordinality as state (parked, reason, ord) using (ord)`
+    join unnest($21::text[], $22::text[]) with ordinality as state (parked, reason, ord) using (ord)`
 
 // $1 hashes, all claimed by this transaction  $2 the events they shall stand for
 const MOVE_KEYS = `

@@ -20,15 +20,14 @@ import type { Connection } from '../connection.ts'
 import type { NumberedDraft } from '../../shared/numbered-draft.ts'
 import { draftValues, requestValues } from './draft-values.ts'
 
-/** Part of migration 4: once that is released, a change needs a migration of its own. */
 export const CREATE_RECORD_NEW = `
 -- The last argument is given where the call is a transaction of its own: such a call must not depend on
 -- what the role has as defaults, nor wait for ever for a key that another transaction holds.
-create function {schema}.record_new(
+create or replace function {schema}.record_new(
   ids uuid[], sources text[], event_keys bytea[], types text[], key_hashes bytea[], fingerprints bytea[],
   content_hashes bytea[], bodies bytea[], header_texts text[], received timestamptz[], occurred timestamptz[],
-  secrets text[], are_text boolean[], topics bigint[], quarantines text[], request_ids uuid[], requests uuid[],
-  request_bodies bytea[], lock_timeout_ms integer)
+  versions text[], sequences text[], verifiers text[], are_text boolean[], topics bigint[], quarantines text[],
+  request_ids uuid[], requests uuid[], request_bodies bytea[], lock_timeout_ms integer)
 returns table (ord bigint, has_key boolean, has_content boolean)
 language plpgsql as $record_new$
 #variable_conflict use_column
@@ -58,11 +57,11 @@ begin
   -- Nearly always: everything in the batch is new.
   if claimed = cardinality(ids) + watched then
     insert into {schema}.events
-           (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text,
-            topic, request_id)
+           (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, version, sequence,
+            verified_by, is_text, topic, request_id)
     select * from unnest(ids, sources, event_keys, types, key_hashes, bodies, header_texts, received, occurred,
-                         secrets, are_text, topics, request_ids);
-    insert into {schema}.queue (event_id, topic, run_at, parked, reason, bytes)
+                         versions, sequences, verifiers, are_text, topics, request_ids);
+    insert into {schema}.queue (event_id, topic, run_at, parked, parked_reason, bytes)
     select id, topic, clock_timestamp(), case when quarantine is not null then 'quarantined' end, quarantine,
            octet_length(body)
       from unnest(ids, topics, quarantines, bodies) as draft (id, topic, quarantine, body);
@@ -82,22 +81,24 @@ begin
                 exists (select from {schema}.keys k
                          where k.hash = content_hash and k.event_id = id) as has_content
            from unnest(ids, sources, event_keys, types, key_hashes, content_hashes, bodies, header_texts,
-                       received, occurred, secrets, are_text, topics, quarantines, request_ids)
+                       received, occurred, versions, sequences, verifiers, are_text, topics, quarantines,
+                       request_ids)
            with ordinality
            as draft (id, source, event_key, type, key_hash, content_hash, body, headers,
-                     received_at, occurred_at, secret, is_text, topic, quarantine, request_id, ord)),
+                     received_at, occurred_at, version, sequence, verified_by, is_text, topic, quarantine,
+                     request_id, ord)),
        fresh as (
          select * from draft
           where has_key and (content_hash is null or has_content)),
        stored as (
          insert into {schema}.events
-                (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text,
-                 topic, request_id)
-         select id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, secret, is_text,
-                topic, request_id
+                (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, version, sequence,
+                 verified_by, is_text, topic, request_id)
+         select id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, version, sequence,
+                verified_by, is_text, topic, request_id
            from fresh),
        queued as (
-         insert into {schema}.queue (event_id, topic, run_at, parked, reason, bytes)
+         insert into {schema}.queue (event_id, topic, run_at, parked, parked_reason, bytes)
          select id, topic, clock_timestamp(), case when quarantine is not null then 'quarantined' end, quarantine,
                 octet_length(body)
            from fresh),
@@ -114,11 +115,12 @@ begin
 end
 $record_new$;`
 
-// $1 to $16 drafts  $17 and $18 their requests  $19 lock timeout in ms, where the call is a transaction of its own
+// $1 to $18 drafts  $19 and $20 their requests  $21 lock timeout in ms, where the call is a transaction of its own
 const RECORD_NEW = `
   select ord, has_key, has_content
     from {schema}.record_new(
-         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
+         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+         $21)`
 
 /** A draft that is known already, or whose content is. */
 export interface UnsettledDraft extends NumberedDraft {

@@ -62,7 +62,7 @@ const named = NAMED.map(getSetting)
 const own = OWN_SETTINGS.map((name) => `'${name}'`)
 
 export const CREATE_SESSION_STATE = `
-create function {schema}.session_state(in_full boolean, own_names text[])
+create or replace function {schema}.session_state(in_full boolean, own_names text[])
 returns text language plpgsql as $session_state$
 declare
   objects text;

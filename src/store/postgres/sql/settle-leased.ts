@@ -1,13 +1,81 @@
+import { ranOf } from '../../../model/outcome.ts'
 import type { LeasedSettlement } from '../../contract/steps.ts'
 import type { Connections } from '../connections.ts'
 import { plainArray, textArray } from '../binary-array.ts'
-import { wholeMs } from './settle.ts'
+import { agoMs } from '../../shared/ago-ms.ts'
+import { wholeMs } from '../../shared/whole-ms.ts'
 
-// $1 events  $2 runs  $3 tokens  $4 states  $5 attempts  $6 durations  $7 reasons  $8 results
-// $9 retry in ms  $10 failures  $11 messages  $12 durations of failures  $13 handlers  $14 stacks  $15 causes
+export const CREATE_SETTLE_LEASED = `
+-- Writes what became of leased events. Returns those whose lease held.
+create or replace function {schema}.settle_leased(
+  events uuid[], runs integer[], tokens bigint[], states text[], attempt_counts integer[],
+  started_ago_ms float8[], durations_ms integer[], reasons text[], results text[], retries_ms float8[],
+  failure_reasons text[], failure_messages text[], failure_durations_ms integer[], failed_ago_ms float8[],
+  handlers text[], stacks text[], causes text[])
+returns table (ord bigint)
+language plpgsql as $settle_leased$
+#variable_conflict use_column
+begin
+  perform {schema}.require_settings();
+  return query
+  with s as materialized (
+         select *, clock_timestamp() - s.ago_ms * interval '1 millisecond' as started_at
+           from unnest(events, runs, tokens, states, attempt_counts, started_ago_ms, durations_ms, reasons, results,
+                       retries_ms, failure_reasons, failure_messages, failure_durations_ms, failed_ago_ms, handlers,
+                       stacks, causes)
+           with ordinality as s (event_id, run, token, state, attempt, ago_ms, duration_ms, reason, result, retry_ms,
+                                 failure_reason, failure_message, failure_ms, failure_ago_ms, handler, stack, cause,
+                                 ord)),
+       locked as materialized (
+         select q.event_id, q.run, q.lease_token
+           from {schema}.queue q
+          where q.event_id = any(events) and q.lease_token = any(tokens)
+          order by q.event_id
+            for update),
+       held as materialized (
+         select s.*
+           from s
+           join locked on locked.event_id = s.event_id and locked.run = s.run and locked.lease_token = s.token),
+       gone as (
+         delete from {schema}.queue q
+          using held
+          where q.event_id = any(events) and q.event_id = held.event_id and q.run = held.run
+            and held.state in ('done', 'skipped', 'dead')),
+       rested as (
+         insert into {schema}.outcomes
+                (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at)
+         select event_id, run, state, attempt, started_at, duration_ms, reason, result, clock_timestamp()
+           from held
+          where state in ('done', 'skipped', 'dead')),
+       kept as (
+         update {schema}.queue q
+            set lease_token = null, lease_worker = null, lease_until = null,
+                attempts = q.attempts - (held.state <> 'ready')::integer,
+                leasable = held.state in ('ready', 'released'),
+                run_at = clock_timestamp() + coalesce(held.retry_ms, 0) * interval '1 millisecond',
+                parked = case held.state when 'unhandled' then 'unhandled' end,
+                parked_reason = case held.state when 'unhandled' then 'no handler for its type' end
+           from held
+          where q.event_id = any(events) and q.event_id = held.event_id and q.run = held.run
+            and held.state in ('ready', 'released', 'regrouped', 'unhandled')),
+       noted as (
+         insert into {schema}.attempts
+                (event_id, run, attempt, reason, message, duration_ms, handler, stack, cause, started_at, failed_at)
+         select event_id, run, attempt, failure_reason, failure_message, failure_ms, handler, stack, cause,
+                started_at, clock_timestamp() - failure_ago_ms * interval '1 millisecond'
+           from held
+          where failure_reason is not null)
+  select ord from held;
+end
+$settle_leased$;`
+
+// $1 events  $2 runs  $3 tokens  $4 states  $5 attempts  $6 started ago in ms  $7 durations  $8 reasons  $9 results
+// $10 retry in ms  $11 failure reasons  $12 failure messages  $13 failure durations  $14 failed ago in ms
+// $15 handlers  $16 stacks  $17 causes
 const SETTLE = `
   select ord
-    from {schema}.settle_leased($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+    from {schema}.settle_leased(
+         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
 
 /** A transaction of its own, in one round trip. */
 export async function settleLeased(
@@ -22,6 +90,7 @@ export async function settleLeased(
     plainArray(settlements.map(({ lease }) => lease.token)),
     plainArray(rows.map(({ state }) => state)),
     plainArray(rows.map((row) => ('attempt' in row ? row.attempt : 0))),
+    plainArray(rows.map((row) => agoMs(ranOf(row)?.startedMs) ?? 'null')),
     plainArray(rows.map((row) => ('durationMs' in row ? wholeMs(row.durationMs) : 0))),
     textArray(rows.map((row) => ('reason' in row ? row.reason : null))),
     textArray(rows.map((row) => (row.state === 'done' ? (row.result ?? null) : null))),
@@ -29,6 +98,7 @@ export async function settleLeased(
     textArray(failures.map((failure) => failure?.reason ?? null)),
     textArray(failures.map((failure) => failure?.message ?? null)),
     plainArray(failures.map((failure) => wholeMs(failure?.durationMs ?? 0))),
+    plainArray(failures.map((failure) => agoMs(failure?.ran?.endedMs) ?? 0)),
     textArray(failures.map((failure) => failure?.handler ?? null)),
     textArray(failures.map((failure) => failure?.stack ?? null)),
     textArray(failures.map((failure) => failure?.cause ?? null)),

@@ -12,7 +12,9 @@ import type { Settlement } from '../../../model/outcome.ts'
 import type { Connection } from '../connection.ts'
 import { withoutNul } from '../binary-array.ts'
 import type { TransactionSettings } from '../transaction.ts'
-import { addAttempts, wholeMs } from './settle.ts'
+import { agoMs } from '../../shared/ago-ms.ts'
+import { wholeMs } from '../../shared/whole-ms.ts'
+import { addAttempts } from './settle.ts'
 
 /** For the caller's transaction: how long to wait for whoever holds the event. */
 export const SETTLE_LOST: TransactionSettings = { statementTimeoutMs: 10_000, lockTimeoutMs: 1_000 }
@@ -30,12 +32,12 @@ const RUN_AGAIN = `
      set attempts = $3, run_at = clock_timestamp() + $4::float8 * interval '1 millisecond'
    where event_id = $1 and run = $2`
 
-// $1 event  $2 run  $3 attempts  $4 duration  $5 reason
+// $1 event  $2 run  $3 attempts  $4 duration  $5 reason  $6 started ago in ms
 const DIE = `
   with gone as (
          delete from {schema}.queue where event_id = $1 and run = $2)
-  insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at)
-  values ($1, $2, 'dead', $3, $4, $5, clock_timestamp())`
+  insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, started_at, settled_at)
+  values ($1, $2, 'dead', $3, $4, $5, clock_timestamp() - $6::float8 * interval '1 millisecond', clock_timestamp())`
 
 /** Says whether it wrote. Runs inside a transaction of the caller, with `SETTLE_LOST`. */
 export async function settleLost(
@@ -50,8 +52,10 @@ export async function settleLost(
   if (settlement.state === 'ready') {
     await connection.query(RUN_AGAIN, [eventId, run, attempt, settlement.retryInMs])
   } else {
-    const { durationMs, reason } = settlement
-    await connection.query(DIE, [eventId, run, attempt, wholeMs(durationMs), withoutNul(reason)])
+    const { durationMs, reason, failure } = settlement
+    const startedAgoMs = agoMs(failure.ran?.startedMs) ?? null
+    const values = [wholeMs(durationMs), withoutNul(reason), startedAgoMs]
+    await connection.query(DIE, [eventId, run, attempt, ...values])
   }
   return true
 }

@@ -9,14 +9,13 @@
 import type { MessageFailure, MessageResponse } from '../../../model/message.ts'
 import type { MessageSettlement } from '../../contract/messages.ts'
 import { byteaArray, plainArray, textArray } from '../binary-array.ts'
-import { wholeMs } from './settle.ts'
+import { wholeMs } from '../../shared/whole-ms.ts'
 
-/** Part of migration 2: once that is released, a change needs a migration of its own. */
 export const CREATE_SETTLE_MESSAGES = `
-create function {schema}.settle_messages(
+create or replace function {schema}.settle_messages(
   ids uuid[], tokens bigint[], states text[], reasons text[], doubts text[], retries_ms bigint[], answers text[],
-  equals integer[], failure_reasons text[], failure_messages text[], durations_ms integer[], statuses integer[],
-  heads text[], bodies bytea[])
+  same_answer_counts integer[], failure_reasons text[], failure_messages text[], durations_ms integer[],
+  statuses integer[], heads text[], bodies bytea[])
 returns setof bigint
 language plpgsql as $settle_messages$
 #variable_conflict use_column
@@ -25,8 +24,8 @@ begin
   return query
   with s as materialized (
          select *
-           from unnest(ids, tokens, states, reasons, doubts, retries_ms, answers, equals, failure_reasons,
-                       failure_messages, durations_ms, statuses, heads, bodies)
+           from unnest(ids, tokens, states, reasons, doubts, retries_ms, answers, same_answer_counts,
+                       failure_reasons, failure_messages, durations_ms, statuses, heads, bodies)
              as s (id, token, state, reason, doubt, retry_ms, answer, same_answers, failure_reason,
                    failure_message, duration_ms, status, head, body)),
        held as materialized (
@@ -66,7 +65,8 @@ begin
           where state in ('sent', 'dead', 'unknown')),
        failed as (
          insert into {schema}.message_attempts
-                (message_id, attempt, reason, message, status, response_head, response_body, duration_ms, at)
+                (message_id, attempt, reason, message, status, response_head, response_body, duration_ms,
+                 failed_at)
          select id, attempts, failure_reason, failure_message, status, head, body, duration_ms, clock_timestamp()
            from held
           where failure_reason is not null)

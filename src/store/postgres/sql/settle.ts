@@ -12,22 +12,25 @@
  */
 
 import { HookonceError } from '../../../errors.ts'
+import { ranOf } from '../../../model/outcome.ts'
 import type { FailedAttempt, Settlement } from '../../../model/outcome.ts'
 import type { Connection } from '../connection.ts'
 import { plainArray, textArray } from '../binary-array.ts'
+import { agoMs } from '../../shared/ago-ms.ts'
+import { wholeMs } from '../../shared/whole-ms.ts'
 
 export const CREATE_SETTLE_RESTING = `
-create function {schema}.settle_resting(
-  events uuid[], runs integer[], states text[], all_attempts integer[], durations integer[], reasons text[],
-  results text[])
+create or replace function {schema}.settle_resting(
+  events uuid[], runs integer[], states text[], attempt_counts integer[], started_ago_ms float8[],
+  durations_ms integer[], reasons text[], results text[])
 returns bigint language plpgsql set enable_seqscan = off set jit = off as $settle_resting$
 declare
   found_all bigint;
 begin
   with s as materialized (
          select *
-           from unnest(events, runs, states, all_attempts, durations, reasons, results)
-             as s (event_id, run, state, attempts, duration_ms, reason, result)),
+           from unnest(events, runs, states, attempt_counts, started_ago_ms, durations_ms, reasons, results)
+             as s (event_id, run, state, attempts, ago_ms, duration_ms, reason, result)),
        gone as (
          delete from {schema}.queue q
           using s
@@ -35,16 +38,19 @@ begin
             and q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts - 1
          returning s.*),
        written as (
-         insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, result, settled_at)
-         select event_id, run, state, attempts, duration_ms, reason, result, clock_timestamp() from gone)
+         insert into {schema}.outcomes
+                (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at)
+         select event_id, run, state, attempts, clock_timestamp() - ago_ms * interval '1 millisecond', duration_ms,
+                reason, result, clock_timestamp()
+           from gone)
   select count(*) into found_all from gone;
   return found_all;
 end
 $settle_resting$;`
 
-// $1 events  $2 runs  $3 states  $4 attempts  $5 durations  $6 reasons  $7 results
+// $1 events  $2 runs  $3 states  $4 attempts  $5 started ago in ms  $6 durations  $7 reasons  $8 results
 const REST = `
-  select {schema}.settle_resting($1, $2, $3, $4, $5, $6, $7) as found, pg_current_xact_id() as xid`
+  select {schema}.settle_resting($1, $2, $3, $4, $5, $6, $7, $8) as found, pg_current_xact_id() as xid`
 
 // $1 events  $2 runs  $3 attempts  $4 retry in ms
 const RUN_AGAIN = `
@@ -68,7 +74,7 @@ const PARK_UNHANDLED = `
          select * from unnest($1::uuid[], $2::integer[]) as s (event_id, run)),
        changed as (
          update {schema}.queue q
-            set parked = 'unhandled', reason = 'no handler for its type'
+            set parked = 'unhandled', parked_reason = 'no handler for its type'
            from s
           where q.event_id = any($1::uuid[])
             and q.event_id = s.event_id and q.run = s.run
@@ -76,12 +82,17 @@ const PARK_UNHANDLED = `
   select (select count(*) from changed) as found, pg_current_xact_id() as xid`
 
 // $1 events  $2 runs  $3 attempts  $4 reasons  $5 messages  $6 durations  $7 handlers  $8 stacks  $9 causes
+// $10 started ago in ms  $11 failed ago in ms
 const ADD_ATTEMPTS = `
-  insert into {schema}.attempts (event_id, run, attempt, reason, message, duration_ms, handler, stack, cause, at)
-  select event_id, run, attempt, reason, message, duration_ms, handler, stack, cause, clock_timestamp()
+  insert into {schema}.attempts
+         (event_id, run, attempt, reason, message, duration_ms, handler, stack, cause, started_at, failed_at)
+  select event_id, run, attempt, reason, message, duration_ms, handler, stack, cause,
+         clock_timestamp() - started_ago_ms * interval '1 millisecond',
+         clock_timestamp() - failed_ago_ms * interval '1 millisecond'
     from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::text[], $6::integer[], $7::text[],
-                $8::text[], $9::text[])
-      as failed (event_id, run, attempt, reason, message, duration_ms, handler, stack, cause)`
+                $8::text[], $9::text[], $10::float8[], $11::float8[])
+      as failed (event_id, run, attempt, reason, message, duration_ms, handler, stack, cause, started_ago_ms,
+                 failed_ago_ms)`
 
 type Settled<State> = Extract<Settlement, { state: State }>
 
@@ -118,12 +129,9 @@ export async function addAttempts(
     textArray(failed.map(({ failure }) => failure.handler ?? null)),
     textArray(failed.map(({ failure }) => failure.stack ?? null)),
     textArray(failed.map(({ failure }) => failure.cause ?? null)),
+    plainArray(failed.map(({ failure }) => agoMs(failure.ran?.startedMs) ?? 'null')),
+    plainArray(failed.map(({ failure }) => agoMs(failure.ran?.endedMs) ?? 0)),
   ])
-}
-
-/** A duration as the tables keep it: whole milliseconds, at most 24 days. */
-export function wholeMs(durationMs: number): number {
-  return Math.min(Math.max(Math.round(durationMs), 0), 2_147_483_647)
 }
 
 async function expectAll(
@@ -149,6 +157,7 @@ function restValues(settlements: readonly Settled<'done' | 'skipped' | 'dead'>[]
     ...idsOf(settlements),
     plainArray(settlements.map(({ state }) => state)),
     plainArray(settlements.map(({ attempt }) => attempt)),
+    plainArray(settlements.map((s) => agoMs(ranOf(s)?.startedMs) ?? 'null')),
     plainArray(settlements.map(({ durationMs }) => wholeMs(durationMs))),
     textArray(settlements.map((s) => (s.state === 'done' ? null : s.reason))),
     textArray(settlements.map((s) => (s.state === 'done' ? (s.result ?? null) : null))),

@@ -41,7 +41,7 @@ const SWEEP = `
            from held
           where crashes >= $2::integer),
        noted as (
-         insert into {schema}.attempts (event_id, run, attempt, reason, message, duration_ms, at)
+         insert into {schema}.attempts (event_id, run, attempt, reason, message, duration_ms, failed_at)
          select event_id, run, attempts, 'crashed', 'The worker died, or stood still, while it had the lease', 0,
                 clock_timestamp()
            from held)

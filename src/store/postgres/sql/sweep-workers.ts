@@ -50,7 +50,7 @@ const SWEEP = `
            from held
           where crashes >= $2::integer),
        noted as (
-         insert into {schema}.attempts (event_id, run, attempt, reason, message, duration_ms, at)
+         insert into {schema}.attempts (event_id, run, attempt, reason, message, duration_ms, failed_at)
          select event_id, run, attempt, 'crashed', 'The process died while the handler ran', 0, clock_timestamp()
            from held),
        remaining as materialized (

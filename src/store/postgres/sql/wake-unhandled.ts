@@ -12,7 +12,7 @@ const WAKE = `
           limit $2
             for update skip locked)
   update {schema}.queue q
-     set parked = null, reason = null, run_at = clock_timestamp()
+     set parked = null, parked_reason = null, run_at = clock_timestamp()
     from sleeping
    where q.event_id = sleeping.event_id and q.run = sleeping.run`
 

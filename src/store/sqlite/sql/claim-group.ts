@@ -28,9 +28,9 @@ export const DUE: Readonly<Record<DueKind, string>> = {
   leasable: 'q.parked is null and q.leasable = 1 and q.lease_token is null',
 }
 
-export const CANDIDATE_COLUMNS = `q.event_id, q.topic, q.run, q.attempts, q.crashes,
+export const CLAIMED_COLUMNS = `q.event_id, q.topic, q.run, q.attempts, q.crashes,
          e.source, e.event_key, e.key_hash, cast(e.type as blob) as type, e.body, e.headers,
-         e.received_at, e.occurred_at, e.secret as verified_by`
+         e.received_at, e.occurred_at, e.version, e.sequence, e.verified_by`
 
 /** One in the whole fleet, which the lock alone does not see to: a suspect may run without it. */
 const NO_SUSPECT_RUNS = `
@@ -51,7 +51,7 @@ const LIST: Readonly<Record<ClaimRequest['kind'], string>> = {
 
 function selectDue(kind: string): string {
   return `
-  select ${CANDIDATE_COLUMNS}
+  select ${CLAIMED_COLUMNS}
     from {prefix}queue q
     join {prefix}events e on e.id = q.event_id
    where ${kind}
@@ -85,8 +85,8 @@ export function listCandidates(
   for (const { topic, limit } of topics) {
     // What failed or crashed before runs alone, so that it can take nothing else down.
     const most = kind === 'fresh' ? limit : 1
-    const rows = connection.all<CandidateRow>(LIST[kind], [slot.workerId, slot.slot, most, topic])
-    candidates.push(...rows.map(toClaimedEvent))
+    const rows = connection.all<ClaimedRow>(LIST[kind], [slot.workerId, slot.slot, most, topic])
+    candidates.push(...rows.map(asClaimedEvent))
     if (candidates.length >= (kind === 'fresh' ? enough : 1)) break
   }
   return candidates
@@ -107,7 +107,7 @@ export function isStillClaimable(connection: Connection, event: ClaimedEvent): b
   return connection.all(RECHECK, params).length === 1
 }
 
-export type CandidateRow = {
+export type ClaimedRow = {
   event_id: string
   topic: number
   run: number
@@ -121,10 +121,12 @@ export type CandidateRow = {
   headers: string
   received_at: number
   occurred_at: number | null
+  version: string | null
+  sequence: string | null
   verified_by: string
 }
 
-export function toClaimedEvent(row: CandidateRow): ClaimedEvent {
+export function asClaimedEvent(row: ClaimedRow): ClaimedEvent {
   return {
     eventId: row.event_id,
     run: row.run,
@@ -140,6 +142,8 @@ export function toClaimedEvent(row: CandidateRow): ClaimedEvent {
     headers: JSON.parse(row.headers) as DeliveryHeaders,
     receivedAt: new Date(row.received_at),
     occurredAt: row.occurred_at === null ? undefined : new Date(row.occurred_at),
+    version: row.version ?? undefined,
+    sequence: row.sequence ?? undefined,
     verifiedBy: row.verified_by,
   }
 }

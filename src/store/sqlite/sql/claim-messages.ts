@@ -37,7 +37,7 @@ const LIST_DUE = `
 const TAKE_TOKENS = `
   update {prefix}meta
      set value = cast(value as integer) + ?
-   where name = 'message_lease'
+   where name = 'message_lease_token'
   returning cast(value as integer) as last`
 
 // 1 token  2 lease in ms  3 message
@@ -80,7 +80,7 @@ export async function claimMessages(
       leaseMs,
       row.message_id,
     ])
-    return toClaimedMessage(destination, row, token, leased?.uncertain_for_ms ?? undefined)
+    return asClaimedMessage(destination, row, token, leased?.uncertain_for_ms ?? undefined)
   })
 }
 
@@ -97,7 +97,7 @@ type DueRow = {
   same_answers: number
 }
 
-function toClaimedMessage(
+function asClaimedMessage(
   destination: string,
   row: DueRow,
   token: number,

@@ -5,7 +5,7 @@ import type { Connection } from '../connection.ts'
 // 1 event id  2 outcome  3 count
 const ADD = `
   insert into {prefix}deliveries (event_id, minute, outcome, count)
-  values (?, unixepoch() / 60, ?, ?)
+  values (?, unixepoch() / 60 * 60000, ?, ?)
       on conflict (event_id, minute, outcome) do update
      set count = count + excluded.count`
 

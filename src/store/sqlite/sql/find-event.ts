@@ -1,4 +1,5 @@
 import type { EventId } from '../../../model/event.ts'
+import { findOrderValue } from '../../../model/order-text.ts'
 import type { EventState } from '../../../model/event-state.ts'
 import type { EventRecord, Outcome, RecordedFailure } from '../../../model/outcome.ts'
 import type { Connection } from '../connection.ts'
@@ -8,7 +9,7 @@ import { findLatestOutcome } from './find-outcome.ts'
 // 1 event id
 const FIND = `
   select e.id, e.source, e.event_key, cast(e.type as blob) as type, e.body, e.headers,
-         e.received_at, e.occurred_at, e.secret,
+         e.received_at, e.occurred_at, e.version, e.sequence, e.verified_by,
          q.attempts - (q.lease_token is not null) as attempts, q.crashes, q.run_at, q.parked, q.parked_reason,
          (select coalesce(sum(d.count), 0) + (coalesce(max(d.outcome <> 'duplicate'), 0) = 0)
             from {prefix}deliveries d
@@ -24,7 +25,7 @@ const FIND = `
 
 // 1 event id
 const LIST_FAILURES = `
-  select attempt, reason, message, duration_ms, handler, stack, cause, failed_at
+  select attempt, reason, message, duration_ms, handler, stack, cause, started_at, failed_at
     from {prefix}attempts
    where event_id = ?
    order by number`
@@ -48,7 +49,9 @@ export function findEvent(connection: Connection, eventId: EventId): EventRecord
     headers: JSON.parse(row.headers) as EventRecord['headers'],
     receivedAt: new Date(row.received_at),
     occurredAt: row.occurred_at === null ? undefined : new Date(row.occurred_at),
-    verifiedBy: row.secret,
+    version: findOrderValue(row.version),
+    sequence: findOrderValue(row.sequence),
+    verifiedBy: row.verified_by,
     outcome,
     failures: listFailures(connection, eventId),
     deliveries: row.deliveries,
@@ -64,7 +67,9 @@ type EventRow = {
   headers: string
   received_at: number
   occurred_at: number | null
-  secret: string
+  version: string | null
+  sequence: string | null
+  verified_by: string
   attempts: number | null
   crashes: number | null
   run_at: number | null
@@ -89,18 +94,18 @@ function listFailures(connection: Connection, eventId: EventId): RecordedFailure
     handler: string | null
     stack: string | null
     cause: string | null
+    started_at: number | null
     failed_at: number
   }
   return connection
     .all<FailureRow>(LIST_FAILURES, [eventId])
-    .map(({ attempt, reason, message, duration_ms, handler, stack, cause, failed_at }) => ({
-      attempt,
-      reason,
-      message,
+    .map(({ duration_ms, handler, stack, cause, started_at, failed_at, ...failure }) => ({
+      ...failure,
       durationMs: duration_ms,
       ...(handler !== null && { handler }),
       ...(stack !== null && { stack }),
       ...(cause !== null && { cause }),
+      ...(started_at !== null && { startedAt: new Date(started_at) }),
       failedAt: new Date(failed_at),
     }))
 }

@@ -15,7 +15,7 @@ const FIND_QUEUED = `
 
 // 1 event id
 const FIND_OUTCOME = `
-  select state, attempts, duration_ms, cast(reason as blob) as reason, result, settled_at
+  select state, attempts, started_at, duration_ms, cast(reason as blob) as reason, result, settled_at
     from {prefix}outcomes
    where event_id = ?
    order by run desc
@@ -41,6 +41,7 @@ export function findLatestOutcome(connection: Connection, eventId: EventId): Out
     row && {
       state: row.state,
       attempts: row.attempts,
+      startedAt: row.started_at === null ? undefined : new Date(row.started_at),
       durationMs: row.duration_ms,
       reason: row.reason === null ? undefined : decodeText(row.reason),
       result: row.result ?? undefined,
@@ -52,6 +53,7 @@ export function findLatestOutcome(connection: Connection, eventId: EventId): Out
 type OutcomeRow = {
   state: SettledState
   attempts: number
+  started_at: number | null
   duration_ms: number
   reason: Uint8Array | null
   result: string | null

@@ -8,15 +8,15 @@
 import type { ClaimedEvent, TopicShare } from '../../contract/store.ts'
 import type { GroupLeaseRequest, LeasedEvent, LeaseRequest } from '../../contract/steps.ts'
 import type { Connection } from '../connection.ts'
-import { CANDIDATE_COLUMNS, DUE, toClaimedEvent } from './claim-group.ts'
-import type { CandidateRow } from './claim-group.ts'
+import { CLAIMED_COLUMNS, DUE, asClaimedEvent } from './claim-group.ts'
+import type { ClaimedRow } from './claim-group.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
 
 const NEXT_TOKEN = `
   update {prefix}meta
      set value = cast(cast(value as integer) + 1 as text)
-   where name = 'lease token'
+   where name = 'lease_token'
   returning cast(value as integer) as token`
 
 // 1 token  2 worker id  3 lease in ms  4 event id  5 run  6 attempts
@@ -77,11 +77,11 @@ const HEART_BEATS = `
   select 1 as found
     from {prefix}workers
    where worker_id = ?
-     and heart_at > ${NOW} - ?
+     and beat_at > ${NOW} - ?
    limit 1`
 
 const LEASABLE = `
-  select ${CANDIDATE_COLUMNS}
+  select ${CLAIMED_COLUMNS}
     from {prefix}queue q
     join {prefix}events e on e.id = q.event_id
    where ${DUE.leasable}
@@ -121,7 +121,7 @@ export function leaseDue(
   // A worker without a record, or whose heart has stopped, would lose the lease at once.
   if (connection.all(HEART_BEATS, [workerId, leaseMs]).length === 0) return []
   return listDue(connection, topics, aloneFrom).map((row) =>
-    lease(connection, toClaimedEvent(row), workerId, leaseMs),
+    lease(connection, asClaimedEvent(row), workerId, leaseMs),
   )
 }
 
@@ -129,12 +129,12 @@ function listDue(
   connection: Connection,
   topics: readonly TopicShare[],
   aloneFrom: number,
-): CandidateRow[] {
+): ClaimedRow[] {
   const list = JSON.stringify(topics.map(({ topic }) => topic))
-  const suspects = connection.all<CandidateRow>(FIND_SUSPECT, [list, aloneFrom])
+  const suspects = connection.all<ClaimedRow>(FIND_SUSPECT, [list, aloneFrom])
   if (suspects.length > 0 && connection.all(SUSPECT_RUNS, [aloneFrom]).length === 0) return suspects
   return topics.flatMap(({ topic, limit }) =>
-    connection.all<CandidateRow>(LIST_DUE, [topic, aloneFrom, limit]),
+    connection.all<ClaimedRow>(LIST_DUE, [topic, aloneFrom, limit]),
   )
 }
 

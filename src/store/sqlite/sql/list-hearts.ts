@@ -3,7 +3,7 @@ import type { Connection } from '../connection.ts'
 import { isGone } from '../process-identity.ts'
 
 const LIST_RECORDED = `
-  select worker_id, hostname, pid, max(heart_at) as heart
+  select worker_id, hostname, pid, max(beat_at) as beat
     from {prefix}workers
    group by worker_id`
 
@@ -18,9 +18,9 @@ export function listHearts(connection: Connection): Heart[] {
   const recorded = connection.all<RecordedRow>(LIST_RECORDED)
   const unrecorded = connection.all<{ worker_id: string }>(LIST_UNRECORDED)
   return [
-    ...recorded.map(({ worker_id, hostname, pid, heart }) => ({
+    ...recorded.map(({ worker_id, hostname, pid, beat }) => ({
       workerId: worker_id,
-      beat: String(heart),
+      beat: String(beat),
       isGone: isGone({ hostname, pid }),
     })),
     ...unrecorded.map(({ worker_id }) => ({ workerId: worker_id, beat: '', isGone: true })),
@@ -39,5 +39,5 @@ type RecordedRow = {
   worker_id: string
   hostname: string
   pid: number
-  heart: number
+  beat: number
 }

@@ -48,14 +48,14 @@ const LIST_QUEUED = `${SELECT_RECORDS}
 
 // 1 id
 const LIST_FAILURES = `
-  select attempt, reason, message, duration_ms, status, response_head, response_body
+  select attempt, reason, message, duration_ms, failed_at, status, response_head, response_body
     from {prefix}message_attempts
    where message_id = ?
    order by number`
 
 export function findMessage(connection: Connection, id: MessageId): MessageRecord | undefined {
   const [row] = connection.all<RecordRow>(FIND, [id])
-  return row === undefined ? undefined : toMessageRecord(connection, row)
+  return row === undefined ? undefined : asMessageRecord(connection, row)
 }
 
 export function listMessages(
@@ -65,7 +65,7 @@ export function listMessages(
   const sql = state === 'ready' || state === 'sending' ? LIST_QUEUED : LIST_SETTLED
   return connection
     .all<RecordRow>(sql, [state, destination ?? null, limit])
-    .map((row) => toMessageRecord(connection, row))
+    .map((row) => asMessageRecord(connection, row))
 }
 
 type ResponseRow = {
@@ -96,9 +96,10 @@ type FailureRow = ResponseRow & {
   reason: MessageFailureReason
   message: string
   duration_ms: number
+  failed_at: number
 }
 
-function toMessageRecord(connection: Connection, row: RecordRow): MessageRecord {
+function asMessageRecord(connection: Connection, row: RecordRow): MessageRecord {
   return {
     id: row.id,
     destination: row.destination,
@@ -106,8 +107,8 @@ function toMessageRecord(connection: Connection, row: RecordRow): MessageRecord 
     state: row.state,
     reason: row.reason ?? undefined,
     attempts: row.attempts,
-    sendAt: toDate(row.send_at),
-    uncertainSince: toDate(row.uncertain_since),
+    sendAt: asDate(row.send_at),
+    uncertainSince: asDate(row.uncertain_since),
     body: row.body,
     contentType: row.content_type,
     headers: JSON.parse(row.headers) as Record<string, string>,
@@ -119,19 +120,20 @@ function toMessageRecord(connection: Connection, row: RecordRow): MessageRecord 
         : {
             state: row.state as MessageOutcomeState,
             settledAt: new Date(row.settled_at),
-            response: toResponse(row),
+            response: asResponse(row),
           },
     failures: connection.all<FailureRow>(LIST_FAILURES, [row.id]).map((failure) => ({
       attempt: failure.attempt,
       reason: failure.reason,
       message: failure.message,
       durationMs: failure.duration_ms,
-      response: toResponse(failure),
+      failedAt: new Date(failure.failed_at),
+      response: asResponse(failure),
     })),
   }
 }
 
-function toResponse({
+function asResponse({
   status,
   response_head,
   response_body,
@@ -140,6 +142,6 @@ function toResponse({
   return { status, head: response_head ?? '', body: response_body ?? new Uint8Array() }
 }
 
-function toDate(milliseconds: number | null): Date | undefined {
+function asDate(milliseconds: number | null): Date | undefined {
   return milliseconds === null ? undefined : new Date(milliseconds)
 }

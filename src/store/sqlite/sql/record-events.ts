@@ -40,8 +40,9 @@ const INSERT_KEY = `
 
 const INSERT_EVENT = `
   insert into {prefix}events
-         (id, source, event_key, type, topic, key_hash, body, headers, received_at, occurred_at, secret, request_id)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+         (id, source, event_key, type, topic, key_hash, body, headers, received_at, occurred_at, version, sequence,
+          verified_by, request_id)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // 1 event id  2 topic  3 parked  4 parked reason
 const INSERT_QUEUE = `

@@ -25,9 +25,10 @@ const INSERT_KEYS = textsOf(
 )
 const INSERT_EVENTS = textsOf(
   `insert into {prefix}events
-          (id, source, event_key, type, topic, key_hash, body, headers, received_at, occurred_at, secret, request_id)
+          (id, source, event_key, type, topic, key_hash, body, headers, received_at, occurred_at, version, sequence,
+           verified_by, request_id)
    values`,
-  '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
 )
 const INSERT_QUEUED = textsOf(
   'insert into {prefix}queue (event_id, topic, run_at) values',
@@ -94,6 +95,8 @@ export function eventValues({ id, topic, draft, requestId }: NumberedDraft): rea
     JSON.stringify(draft.headers),
     draft.receivedAt.getTime(),
     draft.occurredAt?.getTime(),
+    draft.version,
+    draft.sequence,
     draft.verifiedBy,
     requestId,
   ]

@@ -7,6 +7,7 @@
 import type { MessageFailure, MessageId, MessageResponse } from '../../../model/message.ts'
 import type { MessageSettlement } from '../../contract/messages.ts'
 import type { LoopBreaks } from '../../../flow/loop-breaks.ts'
+import { wholeMs } from '../../shared/whole-ms.ts'
 import type { Connection } from '../connection.ts'
 
 // 1 doubt  2 message  3 token
@@ -135,7 +136,7 @@ function insertAttempt(
     reason,
     message,
     ...responseValues(response),
-    Math.round(durationMs),
+    wholeMs(durationMs),
   ])
 }
 

@@ -8,8 +8,13 @@
  */
 
 import { HookonceError } from '../../../errors.ts'
+import { ranOf } from '../../../model/outcome.ts'
 import type { FailedAttempt, Settlement } from '../../../model/outcome.ts'
+import { agoMs } from '../../shared/ago-ms.ts'
+import { wholeMs } from '../../shared/whole-ms.ts'
 import type { Connection } from '../connection.ts'
+
+const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
 
 // 1 event id  2 run  3 attempts
 const DEQUEUE = `
@@ -22,7 +27,7 @@ const DEQUEUE = `
 const REQUEUE = `
   update {prefix}queue
      set attempts = ?,
-         run_at = cast(unixepoch('subsec') * 1000 as integer) + ?
+         run_at = ${NOW} + ?
    where event_id = ?
      and run = ?
      and attempts = ?`
@@ -35,17 +40,18 @@ const PARK = `
    where event_id = ?
      and run = ?`
 
-// 1 event id  2 run  3 state  4 attempts  5 duration  6 reason  7 result
+// 1 event id  2 run  3 state  4 attempts  5 started ago in ms  6 duration  7 reason  8 result
 const INSERT_OUTCOME = `
   insert into {prefix}outcomes
-         (event_id, run, state, attempts, duration_ms, reason, result, settled_at)
-  values (?, ?, ?, ?, ?, ?, ?, cast(unixepoch('subsec') * 1000 as integer))`
+         (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at)
+  values (?, ?, ?, ?, ${NOW} - ?, ?, ?, ?, ${NOW})`
 
 // 1 event id  2 run  3 attempt  4 reason  5 message  6 duration  7 handler  8 stack  9 cause
+// 10 started ago in ms  11 failed ago in ms
 const INSERT_ATTEMPT = `
   insert into {prefix}attempts
-         (event_id, run, attempt, reason, message, duration_ms, handler, stack, cause, failed_at)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, cast(unixepoch('subsec') * 1000 as integer))`
+         (event_id, run, attempt, reason, message, duration_ms, handler, stack, cause, started_at, failed_at)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ${NOW} - ?, ${NOW} - ?)`
 
 export function settle(connection: Connection, settlement: Settlement): void {
   if (trySettle(connection, settlement)) return
@@ -77,17 +83,21 @@ export function insertOutcome(
   connection: Connection,
   settlement: Extract<Settlement, { state: 'done' | 'skipped' | 'dead' }>,
 ): void {
-  const { eventId, run, state, attempt, durationMs } = settlement
+  const { eventId, run, state, attempt } = settlement
+  const startedAgoMs = agoMs(ranOf(settlement)?.startedMs)
+  const durationMs = wholeMs(settlement.durationMs)
   const reason = settlement.state === 'done' ? null : settlement.reason
   const result = settlement.state === 'done' ? settlement.result : null
-  connection.run(INSERT_OUTCOME, [eventId, run, state, attempt, durationMs, reason, result])
+  const values = [state, attempt, startedAgoMs, durationMs, reason, result]
+  connection.run(INSERT_OUTCOME, [eventId, run, ...values])
 }
 
 export function insertFailure(
   connection: Connection,
   { eventId, run }: { eventId: string; run: number },
-  { attempt, reason, message, durationMs, handler, stack, cause }: FailedAttempt,
+  { attempt, reason, message, durationMs, ran, handler, stack, cause }: FailedAttempt,
 ): void {
-  const about = [handler, stack, cause]
-  connection.run(INSERT_ATTEMPT, [eventId, run, attempt, reason, message, durationMs, ...about])
+  const about = [reason, message, wholeMs(durationMs), handler, stack, cause]
+  const ago = [agoMs(ran?.startedMs), agoMs(ran?.endedMs) ?? 0]
+  connection.run(INSERT_ATTEMPT, [eventId, run, attempt, ...about, ...ago])
 }

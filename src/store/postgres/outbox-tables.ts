@@ -1,5 +1,5 @@
 /**
- * The tables of the outbox, as migration 2.
+ * The tables of the outbox, part of migration 1.
  *
  * As with events, what is large is written once and what is churned is small: `messages` keeps what is
  * sent and the key that makes it one message, `message_queue` has a row for each that is still to be
@@ -11,11 +11,7 @@
  * @module
  */
 
-import { CREATE_CLAIM_MESSAGES } from './sql/claim-messages.ts'
-import { CREATE_ENQUEUE_MESSAGES } from './sql/enqueue-messages.ts'
-import { CREATE_SETTLE_MESSAGES } from './sql/settle-messages.ts'
-
-export const CREATE_OUTBOX = `
+export const OUTBOX_TABLES = `
 create table {schema}.messages (
   id           uuid        primary key,
   destination  text        not null,
@@ -46,7 +42,7 @@ create table {schema}.message_queue (
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000
 );
 create index message_queue_due on {schema}.message_queue (destination, send_at, message_id);
-create sequence {schema}.message_leases;
+create sequence {schema}.message_lease_tokens;
 
 create table {schema}.message_outcomes (
   message_id      uuid        primary key,
@@ -72,7 +68,7 @@ create table {schema}.message_attempts (
   response_head text,
   response_body bytea,
   duration_ms   integer     not null,
-  at            timestamptz not null
+  failed_at     timestamptz not null
 );
 create index message_attempts_message_id on {schema}.message_attempts (message_id);
 
@@ -80,17 +76,4 @@ create table {schema}.paused_destinations (
   name      text        primary key,
   reason    text        not null,
   paused_at timestamptz not null
-);
-
--- For functions whose call is a transaction of its own: it must not depend on what the role has as defaults.
-create function {schema}.require_settings() returns void language plpgsql as $require_settings$
-begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    raise 'this needs READ COMMITTED' using errcode = 'active_sql_transaction';
-  end if;
-  perform set_config('synchronous_commit', 'on', true), set_config('lock_timeout', '5000', true);
-end
-$require_settings$;
-${CREATE_ENQUEUE_MESSAGES}
-${CREATE_CLAIM_MESSAGES}
-${CREATE_SETTLE_MESSAGES}`
+);`

@@ -1,0 +1,1168 @@
+begin;
+
+create schema if not exists "hookonce";
+
+create table if not exists "hookonce".migrations (
+  version    integer     primary key,
+  applied_at timestamptz not null default now()
+);
+
+-- Tables, version 1
+
+create table "hookonce".meta (
+  name  text primary key,
+  value text not null
+);
+insert into "hookonce".meta (name, value) values ('epoch', gen_random_uuid()::text);
+
+create table "hookonce".keys (
+  hash        bytea primary key,
+  event_id    uuid  not null,
+  fingerprint bytea not null
+);
+create index keys_event_id on "hookonce".keys (event_id);
+
+-- version and sequence are texts that sort as what they stand for, byte by byte: src/model/order-text.ts.
+-- is_text: whether the body can be handed over as text, which is half the size of hex, and no decoding.
+create table "hookonce".events (
+  id           uuid        primary key,
+  source       text        not null,
+  event_key    bytea,
+  type         text        not null,
+  topic        bigint      not null,
+  key_hash     bytea       not null,
+  body         bytea       not null,
+  headers      text        not null,
+  received_at  timestamptz not null,
+  occurred_at  timestamptz,
+  version      text        collate "C",
+  sequence     text        collate "C",
+  verified_by  text        not null,
+  is_text      boolean     not null,
+  request_id   uuid
+) partition by range (id);
+create table "hookonce".events_default partition of "hookonce".events default;
+create index events_by_key on "hookonce".events (source, sha256(event_key));
+
+-- The request that events are parts of, kept once for all of them.
+create table "hookonce".requests (
+  id   uuid  primary key,
+  body bytea not null
+) partition by range (id);
+create table "hookonce".requests_default partition of "hookonce".requests default;
+
+-- bytes: how large the body is, so that a claim can stop before it reads more than it can hold.
+create table "hookonce".queue (
+  event_id      uuid        not null,
+  topic         bigint      not null,
+  run_at        timestamptz not null,
+  run           integer     not null default 0,
+  attempts      smallint    not null default 0,
+  crashes       smallint    not null default 0,
+  bytes         integer     not null,
+  leasable      boolean     not null default false,
+  lease_token   bigint,
+  lease_until   timestamptz,
+  lease_worker  text,
+  parked        text
+                check (parked in ('unhandled', 'conflict', 'quarantined')),
+  parked_reason text,
+  primary key (event_id, run)
+) with (
+  fillfactor = 70,
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
+  autovacuum_vacuum_cost_delay = 0,
+  autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000
+);
+create index queue_fresh on "hookonce".queue (topic, run_at, event_id)
+ where parked is null and attempts = 0 and crashes = 0 and not leasable;
+create index queue_again on "hookonce".queue (topic, run_at, event_id)
+ where parked is null and attempts > 0 and crashes = 0 and not leasable;
+create index queue_suspect on "hookonce".queue (run_at, event_id)
+ where parked is null and crashes > 0 and not leasable;
+create index queue_leasable on "hookonce".queue (topic, run_at, event_id)
+ where parked is null and leasable and lease_token is null;
+-- When the next retry of any topic is due.
+create index queue_later on "hookonce".queue (run_at)
+ where parked is null and attempts > 0 and lease_token is null;
+create index queue_leased on "hookonce".queue (lease_worker)
+ where lease_token is not null;
+create index queue_unhandled on "hookonce".queue (topic)
+ where parked = 'unhandled';
+create sequence "hookonce".lease_tokens;
+
+create table "hookonce".outcomes (
+  event_id    uuid        not null,
+  run         integer     not null,
+  state       text        not null
+              check (state in ('done', 'dead', 'skipped')),
+  attempts    integer     not null,
+  started_at  timestamptz,
+  duration_ms integer     not null,
+  reason      text,
+  result      text,
+  settled_at  timestamptz not null,
+  primary key (event_id, run)
+) partition by range (event_id);
+create table "hookonce".outcomes_default partition of "hookonce".outcomes default;
+create index outcomes_dead on "hookonce".outcomes (settled_at) where state = 'dead';
+
+-- Those that failed: which handler, when, where, and for what reason.
+create table "hookonce".attempts (
+  event_id    uuid        not null,
+  run         integer     not null,
+  attempt     integer     not null,
+  reason      text        not null,
+  message     text        not null,
+  handler     text,
+  stack       text,
+  cause       text,
+  started_at  timestamptz,
+  duration_ms integer     not null,
+  failed_at   timestamptz not null
+) partition by range (event_id);
+create table "hookonce".attempts_default partition of "hookonce".attempts default;
+create index attempts_event_id on "hookonce".attempts (event_id);
+
+create table "hookonce".deliveries (
+  event_id uuid        not null,
+  minute   timestamptz not null,
+  outcome  text        not null,
+  count    bigint      not null,
+  primary key (event_id, minute, outcome)
+) with (fillfactor = 80);
+
+create table "hookonce".workers (
+  worker_id        text        not null,
+  slot             integer     not null,
+  beat_at          timestamptz not null,
+  running          uuid[]      not null default '{}',
+  running_attempts integer[]   not null default '{}',
+  handles          text        not null default '[]',
+  primary key (worker_id, slot)
+) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
+create table "hookonce".commit_guards (
+  worker_id text    not null,
+  slot      integer not null,
+  n         bigint  not null,
+  primary key (worker_id, slot)
+) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
+create function "hookonce".guard_commit() returns trigger language plpgsql as $guard$
+begin
+  if current_setting('hookonce.commit', true) is distinct from 'ours' then
+    raise exception 'a handler may not commit the transaction it was lent'
+      using errcode = 'invalid_transaction_termination';
+  end if;
+  return null;
+end
+$guard$;
+create constraint trigger guard_commit
+ after insert or update on "hookonce".commit_guards
+ deferrable initially deferred
+ for each row execute function "hookonce".guard_commit();
+
+create table "hookonce".steps (
+  event_id   uuid        not null,
+  run        integer     not null,
+  handler    text        not null,
+  position   integer     not null,
+  kind       text        not null check (kind in ('tx', 'call', 'send')),
+  name       text        not null,
+  state      text        not null check (state in ('open', 'started', 'refused', 'done')),
+  starts     integer     not null default 1,
+  started_at timestamptz not null,
+  result     text,
+  primary key (event_id, run, handler, position)
+) with (
+  fillfactor = 80,
+  autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0
+);
+-- The row of a tx step is written when its transaction opens, and is open until our COMMIT.
+create constraint trigger guard_step
+ after insert on "hookonce".steps
+ deferrable initially deferred
+ for each row when (new.state = 'open') execute function "hookonce".guard_commit();
+
+create table "hookonce".messages (
+  id           uuid        primary key,
+  destination  text        not null,
+  key          text        not null,
+  event_id     uuid,
+  content_type text        not null,
+  headers      text        not null,
+  body         bytea       not null,
+  created_at   timestamptz not null,
+  unique (destination, key)
+);
+create index messages_event_id on "hookonce".messages (event_id) where event_id is not null;
+
+create table "hookonce".message_queue (
+  message_id      uuid        primary key,
+  destination     text        not null,
+  send_at         timestamptz not null,
+  attempts        integer     not null default 0,
+  lease_token     bigint,
+  claimed_at      timestamptz,
+  uncertain_since timestamptz,
+  answer          text,
+  same_answers    integer     not null default 0
+) with (
+  fillfactor = 70,
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
+  autovacuum_vacuum_cost_delay = 0,
+  autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000
+);
+create index message_queue_due on "hookonce".message_queue (destination, send_at, message_id);
+create sequence "hookonce".message_lease_tokens;
+
+create table "hookonce".message_outcomes (
+  message_id      uuid        primary key,
+  state           text        not null
+                  check (state in ('sent', 'dead', 'unknown', 'discarded')),
+  attempts        integer     not null,
+  reason          text,
+  uncertain_since timestamptz,
+  status          integer,
+  response_head   text,
+  response_body   bytea,
+  settled_at      timestamptz not null
+);
+create index message_outcomes_waiting on "hookonce".message_outcomes (state, settled_at)
+ where state in ('dead', 'unknown');
+
+create table "hookonce".message_attempts (
+  message_id    uuid        not null,
+  attempt       integer     not null,
+  reason        text        not null,
+  message       text        not null,
+  status        integer,
+  response_head text,
+  response_body bytea,
+  duration_ms   integer     not null,
+  failed_at     timestamptz not null
+);
+create index message_attempts_message_id on "hookonce".message_attempts (message_id);
+
+create table "hookonce".paused_destinations (
+  name      text        primary key,
+  reason    text        not null,
+  paused_at timestamptz not null
+);
+
+insert into "hookonce".migrations (version) values (1);
+
+-- Functions, revision 1
+
+do $drop_others$
+declare
+  other regprocedure;
+begin
+  for other in
+    select p.oid
+      from pg_proc p
+      join (values ('require_settings', '"hookonce".require_settings()'),
+                   ('record_new', '"hookonce".record_new(uuid[], text[], bytea[], text[], bytea[], bytea[], bytea[], bytea[], text[], timestamptz[], timestamptz[], text[], text[], text[], boolean[], bigint[], text[], uuid[], uuid[], bytea[], integer)'),
+                   ('claim_fresh', '"hookonce".claim_fresh(text, integer, bigint[], integer[], timestamptz[], integer)'),
+                   ('claim_again', '"hookonce".claim_again(text, integer, bigint[], integer[], timestamptz[], integer)'),
+                   ('claim_suspect', '"hookonce".claim_suspect(text, integer, bigint[], integer[], timestamptz[], integer)'),
+                   ('look', '"hookonce".look(bigint, integer, bigint)'),
+                   ('open_guard', '"hookonce".open_guard(text, integer, text, text)'),
+                   ('announce', '"hookonce".announce(text, integer, uuid[], integer[])'),
+                   ('settle_resting', '"hookonce".settle_resting(uuid[], integer[], text[], integer[], float8[], integer[], text[], text[])'),
+                   ('session_state', '"hookonce".session_state(boolean, text[])'),
+                   ('lease_due', '"hookonce".lease_due(text, bigint[], integer[], float8, integer, bigint, bigint)'),
+                   ('write_calls', '"hookonce".write_calls(uuid[], integer[], bigint[], text[], integer[], text[], text[], text[])'),
+                   ('open_steps', '"hookonce".open_steps(uuid[], integer[], bigint[], text[], integer[], text[], text[])'),
+                   ('finish_steps', '"hookonce".finish_steps(uuid[], integer[], text[], integer[], boolean[], text[])'),
+                   ('settle_leased', '"hookonce".settle_leased(uuid[], integer[], bigint[], text[], integer[], float8[], integer[], text[], text[], float8[], text[], text[], integer[], float8[], text[], text[], text[])'),
+                   ('enqueue_messages', '"hookonce".enqueue_messages(uuid[], text[], text[], uuid[], text[], text[], bytea[], bigint[])'),
+                   ('claim_messages', '"hookonce".claim_messages(text[], integer[], bigint[], bigint)'),
+                   ('settle_messages', '"hookonce".settle_messages(uuid[], bigint[], text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], integer[], text[], bytea[])')) as wanted (name, signature)
+        on wanted.name = p.proname
+     where p.pronamespace = to_regnamespace('"hookonce"')
+       and p.oid is distinct from to_regprocedure(wanted.signature)
+  loop
+    execute 'drop function ' || other;
+  end loop;
+end
+$drop_others$;
+
+-- For functions whose call is a transaction of its own: it must not depend on what the role has as defaults.
+create or replace function "hookonce".require_settings() returns void language plpgsql as $require_settings$
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise 'this needs READ COMMITTED' using errcode = 'active_sql_transaction';
+  end if;
+  perform set_config('synchronous_commit', 'on', true), set_config('lock_timeout', '5000', true);
+end
+$require_settings$;
+
+-- The last argument is given where the call is a transaction of its own: such a call must not depend on
+-- what the role has as defaults, nor wait for ever for a key that another transaction holds.
+create or replace function "hookonce".record_new(
+  ids uuid[], sources text[], event_keys bytea[], types text[], key_hashes bytea[], fingerprints bytea[],
+  content_hashes bytea[], bodies bytea[], header_texts text[], received timestamptz[], occurred timestamptz[],
+  versions text[], sequences text[], verifiers text[], are_text boolean[], topics bigint[], quarantines text[],
+  request_ids uuid[], requests uuid[], request_bodies bytea[], lock_timeout_ms integer)
+returns table (ord bigint, has_key boolean, has_content boolean)
+language plpgsql as $record_new$
+#variable_conflict use_column
+declare
+  watched integer := cardinality(array_remove(content_hashes, null));
+  claimed integer;
+begin
+  if lock_timeout_ms is not null then
+    if current_setting('transaction_isolation') <> 'read committed' then
+      raise 'this needs READ COMMITTED' using errcode = 'active_sql_transaction';
+    end if;
+    perform set_config('synchronous_commit', 'on', true),
+            set_config('lock_timeout', lock_timeout_ms::text, true);
+  end if;
+
+  insert into "hookonce".keys (hash, event_id, fingerprint)
+  select distinct on (hash) hash, id, fingerprint
+    from (select * from unnest(key_hashes, ids, fingerprints) with ordinality
+           union all
+          select * from unnest(content_hashes, ids, fingerprints) with ordinality
+           where watched > 0) as wanted (hash, id, fingerprint, ord)
+   where hash is not null
+   order by hash, ord
+      on conflict do nothing;
+  get diagnostics claimed = row_count;
+
+  -- Nearly always: everything in the batch is new.
+  if claimed = cardinality(ids) + watched then
+    insert into "hookonce".events
+           (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, version, sequence,
+            verified_by, is_text, topic, request_id)
+    select * from unnest(ids, sources, event_keys, types, key_hashes, bodies, header_texts, received, occurred,
+                         versions, sequences, verifiers, are_text, topics, request_ids);
+    insert into "hookonce".queue (event_id, topic, run_at, parked, parked_reason, bytes)
+    select id, topic, clock_timestamp(), case when quarantine is not null then 'quarantined' end, quarantine,
+           octet_length(body)
+      from unnest(ids, topics, quarantines, bodies) as draft (id, topic, quarantine, body);
+    if requests is not null then
+      insert into "hookonce".requests (id, body)
+      select * from unnest(requests, request_bodies)
+          on conflict do nothing;
+    end if;
+    return;
+  end if;
+
+  return query
+  with draft as materialized (
+         select *,
+                exists (select from "hookonce".keys k
+                         where k.hash = key_hash and k.event_id = id) as has_key,
+                exists (select from "hookonce".keys k
+                         where k.hash = content_hash and k.event_id = id) as has_content
+           from unnest(ids, sources, event_keys, types, key_hashes, content_hashes, bodies, header_texts,
+                       received, occurred, versions, sequences, verifiers, are_text, topics, quarantines,
+                       request_ids)
+           with ordinality
+           as draft (id, source, event_key, type, key_hash, content_hash, body, headers,
+                     received_at, occurred_at, version, sequence, verified_by, is_text, topic, quarantine,
+                     request_id, ord)),
+       fresh as (
+         select * from draft
+          where has_key and (content_hash is null or has_content)),
+       stored as (
+         insert into "hookonce".events
+                (id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, version, sequence,
+                 verified_by, is_text, topic, request_id)
+         select id, source, event_key, type, key_hash, body, headers, received_at, occurred_at, version, sequence,
+                verified_by, is_text, topic, request_id
+           from fresh),
+       queued as (
+         insert into "hookonce".queue (event_id, topic, run_at, parked, parked_reason, bytes)
+         select id, topic, clock_timestamp(), case when quarantine is not null then 'quarantined' end, quarantine,
+                octet_length(body)
+           from fresh),
+       kept as (
+         insert into "hookonce".requests (id, body)
+         select id, body
+           from unnest(requests, request_bodies) as request (id, body)
+          where id in (select request_id from fresh)
+             on conflict do nothing)
+  select ord, has_key, has_content
+    from draft
+   where not (has_key and (content_hash is null or has_content))
+   order by ord;
+end
+$record_new$;
+
+create or replace function "hookonce".claim_fresh(
+  worker text, which integer, topics bigint[], limits integer[], low_waters timestamptz[], enough integer)
+returns table (
+  event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
+  event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
+  occurred_at bigint, version text, sequence text, verified_by text)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
+#variable_conflict use_column
+declare
+  taken integer := 0;
+  added integer;
+begin
+  for i in 1 .. cardinality(topics) loop
+    return query
+  with c as materialized (
+         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes
+           from "hookonce".queue q
+          where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable
+            and q.topic = topics[i]
+            and q.run_at <= (select clock_timestamp())
+            and q.run_at >= low_waters[i]
+            and (q.event_id, q.attempts + 1) not in (
+                select r.event_id, r.attempt
+                  from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
+                 where (w.worker_id, w.slot) <> (worker, which))
+          order by q.run_at, q.event_id
+          limit limits[i]
+            for update skip locked),
+       counted as (
+         select c.*, sum(c.bytes) over so_far as total, row_number() over so_far as place
+           from c
+         window so_far as (order by c.run_at, c.event_id rows unbounded preceding))
+  select c.event_id, c.topic, c.run, c.attempts, c.crashes,
+         (date_part('epoch', c.run_at) * 1000000)::bigint as run_at,
+         
+         e.source, encode(e.event_key, 'hex') as event_key, encode(e.key_hash, 'hex') as key_hash, e.type,
+         case when e.is_text and getdatabaseencoding() = 'UTF8' then convert_from(e.body, 'UTF8')
+              else encode(e.body, 'hex') end as body,
+         e.is_text and getdatabaseencoding() = 'UTF8' as is_text, e.headers,
+         (date_part('epoch', e.received_at) * 1000)::bigint as received_at,
+         (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at,
+         e.version, e.sequence, e.verified_by
+    from counted c
+   cross join lateral (select * from "hookonce".events where id = c.event_id limit 1) e
+   where c.total <= 16777216 or c.place = 1;
+    get diagnostics added = row_count;
+    taken := taken + added;
+    exit when taken >= enough;
+  end loop;
+end
+$claim$;
+
+create or replace function "hookonce".claim_again(
+  worker text, which integer, topics bigint[], limits integer[], low_waters timestamptz[], enough integer)
+returns table (
+  event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
+  event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
+  occurred_at bigint, version text, sequence text, verified_by text)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
+#variable_conflict use_column
+declare
+  taken integer := 0;
+  added integer;
+begin
+  for i in 1 .. cardinality(topics) loop
+    return query
+  with c as materialized (
+         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes
+           from "hookonce".queue q
+          where q.parked is null and q.attempts > 0 and q.crashes = 0 and not q.leasable
+            and q.topic = topics[i]
+            and q.run_at <= (select clock_timestamp())
+            and q.run_at >= low_waters[i]
+            and (q.event_id, q.attempts + 1) not in (
+                select r.event_id, r.attempt
+                  from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
+                 where (w.worker_id, w.slot) <> (worker, which))
+          order by q.run_at, q.event_id
+          limit limits[i]
+            for update skip locked),
+       counted as (
+         select c.*, sum(c.bytes) over so_far as total, row_number() over so_far as place
+           from c
+         window so_far as (order by c.run_at, c.event_id rows unbounded preceding))
+  select c.event_id, c.topic, c.run, c.attempts, c.crashes,
+         (date_part('epoch', c.run_at) * 1000000)::bigint as run_at,
+         
+         e.source, encode(e.event_key, 'hex') as event_key, encode(e.key_hash, 'hex') as key_hash, e.type,
+         case when e.is_text and getdatabaseencoding() = 'UTF8' then convert_from(e.body, 'UTF8')
+              else encode(e.body, 'hex') end as body,
+         e.is_text and getdatabaseencoding() = 'UTF8' as is_text, e.headers,
+         (date_part('epoch', e.received_at) * 1000)::bigint as received_at,
+         (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at,
+         e.version, e.sequence, e.verified_by
+    from counted c
+   cross join lateral (select * from "hookonce".events where id = c.event_id limit 1) e
+   where c.total <= 16777216 or c.place = 1;
+    get diagnostics added = row_count;
+    taken := taken + added;
+    exit when taken >= enough;
+  end loop;
+end
+$claim$;
+
+create or replace function "hookonce".claim_suspect(
+  worker text, which integer, topics bigint[], limits integer[], low_waters timestamptz[], enough integer)
+returns table (
+  event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
+  event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
+  occurred_at bigint, version text, sequence text, verified_by text)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
+#variable_conflict use_column
+declare
+  taken integer := 0;
+  added integer;
+begin
+  for i in 1 .. cardinality(topics) loop
+    return query
+  with c as materialized (
+         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes
+           from "hookonce".queue q
+          where q.parked is null and q.crashes > 0 and not q.leasable
+            and q.topic = topics[i]
+            and q.run_at <= (select clock_timestamp())
+            and q.run_at >= low_waters[i]
+            and (q.event_id, q.attempts + 1) not in (
+                select r.event_id, r.attempt
+                  from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
+                 where (w.worker_id, w.slot) <> (worker, which))
+          order by q.run_at, q.event_id
+          limit limits[i]
+            for update skip locked),
+       counted as (
+         select c.*, sum(c.bytes) over so_far as total, row_number() over so_far as place
+           from c
+         window so_far as (order by c.run_at, c.event_id rows unbounded preceding))
+  select c.event_id, c.topic, c.run, c.attempts, c.crashes,
+         (date_part('epoch', c.run_at) * 1000000)::bigint as run_at,
+         
+         e.source, encode(e.event_key, 'hex') as event_key, encode(e.key_hash, 'hex') as key_hash, e.type,
+         case when e.is_text and getdatabaseencoding() = 'UTF8' then convert_from(e.body, 'UTF8')
+              else encode(e.body, 'hex') end as body,
+         e.is_text and getdatabaseencoding() = 'UTF8' as is_text, e.headers,
+         (date_part('epoch', e.received_at) * 1000)::bigint as received_at,
+         (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at,
+         e.version, e.sequence, e.verified_by
+    from counted c
+   cross join lateral (select * from "hookonce".events where id = c.event_id limit 1) e
+   where c.total <= 16777216 or c.place = 1;
+    get diagnostics added = row_count;
+    taken := taken + added;
+    exit when taken >= enough;
+  end loop;
+end
+$claim$;
+
+create or replace function "hookonce".look(after_topic bigint, most integer, suspect_lock bigint)
+returns table (kind text, topic bigint, source text, type text, due_in_ms float8)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $look$
+#variable_conflict use_column
+begin
+  return query
+  with recursive 
+       fresh as (
+             (select q.topic, q.event_id, q.run_at
+                from "hookonce".queue q
+               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable
+                 and q.topic > after_topic
+                and (q.event_id, q.attempts + 1) not in (
+                    select r.event_id, r.attempt
+                      from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt))
+               order by q.topic, q.run_at, q.event_id
+               limit 1)
+              union all
+             select next.*
+               from fresh
+              cross join lateral 
+             (select q.topic, q.event_id, q.run_at
+                from "hookonce".queue q
+               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable
+                 and q.topic > fresh.topic
+                and (q.event_id, q.attempts + 1) not in (
+                    select r.event_id, r.attempt
+                      from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt))
+               order by q.topic, q.run_at, q.event_id
+               limit 1) next),
+       again as (
+             (select q.topic, q.event_id, q.run_at
+                from "hookonce".queue q
+               where q.parked is null and q.attempts > 0 and q.crashes = 0 and not q.leasable
+                 and q.topic > after_topic
+                and (q.event_id, q.attempts + 1) not in (
+                    select r.event_id, r.attempt
+                      from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt))
+               order by q.topic, q.run_at, q.event_id
+               limit 1)
+              union all
+             select next.*
+               from again
+              cross join lateral 
+             (select q.topic, q.event_id, q.run_at
+                from "hookonce".queue q
+               where q.parked is null and q.attempts > 0 and q.crashes = 0 and not q.leasable
+                 and q.topic > again.topic
+                and (q.event_id, q.attempts + 1) not in (
+                    select r.event_id, r.attempt
+                      from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt))
+               order by q.topic, q.run_at, q.event_id
+               limit 1) next),
+       leasable as (
+             (select q.topic, q.event_id, q.run_at
+                from "hookonce".queue q
+               where q.parked is null and q.leasable and q.lease_token is null
+                 and q.topic > after_topic
+               order by q.topic, q.run_at, q.event_id
+               limit 1)
+              union all
+             select next.*
+               from leasable
+              cross join lateral 
+             (select q.topic, q.event_id, q.run_at
+                from "hookonce".queue q
+               where q.parked is null and q.leasable and q.lease_token is null
+                 and q.topic > leasable.topic
+               order by q.topic, q.run_at, q.event_id
+               limit 1) next),
+       suspect as materialized (
+         select distinct on (q.topic) q.topic, q.event_id, q.run_at
+           from "hookonce".queue q
+          where q.parked is null and q.crashes > 0 and not q.leasable
+                and (q.event_id, q.attempts + 1) not in (
+                    select r.event_id, r.attempt
+                      from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt))
+          order by q.topic, q.run_at),
+       -- While one suspect runs no other can be claimed, however long it is due. The locks are looked at only when
+       -- there is a suspect, and not by trying: that would be in the way of a worker that claims one.
+       free_suspect as (
+         select *
+           from suspect
+          where not exists (select
+                              from pg_locks
+                             where locktype = 'advisory' and granted
+                               and database = (select oid from pg_database where datname = current_database())
+                               and classid = ((suspect_lock >> 32) & 4294967295)::oid
+                               and objid = (suspect_lock & 4294967295)::oid
+                               and objsubid = 1)),
+       due as (
+         (select 'fresh' as kind, f.* from fresh f limit most)
+          union all
+         (select 'again', a.* from again a limit most)
+          union all
+         (select 'leasable', l.* from leasable l limit most)
+          union all
+         (select 'suspect', s.* from free_suspect s limit most))
+  select due.kind, due.topic, e.source, e.type,
+         (extract(epoch from due.run_at - clock_timestamp()) * 1000)::float8
+    from due
+    join lateral (select * from "hookonce".events where id = due.event_id limit 1) e on true
+   union all
+  select 'later', null, null, null,
+         (extract(epoch from (select min(q.run_at)
+                                from "hookonce".queue q
+                               where q.parked is null and q.attempts > 0 and q.lease_token is null
+                                 and q.run_at > (select clock_timestamp())) - clock_timestamp()) * 1000)::float8;
+end
+$look$;
+
+create or replace function "hookonce".open_guard(worker text, fresh_slot integer, idle_timeout text, lock_wait text)
+returns table (pid integer, xid xid8)
+language plpgsql as $open_guard$
+declare
+  free integer;
+begin
+  select g.slot into free
+    from "hookonce".commit_guards g
+   where g.worker_id = worker
+   limit 1
+     for update skip locked;
+  if found then
+    update "hookonce".commit_guards g set n = g.n + 1 where g.worker_id = worker and g.slot = free;
+  else
+    insert into "hookonce".commit_guards (worker_id, slot, n) values (worker, fresh_slot, 1);
+  end if;
+  perform set_config('idle_in_transaction_session_timeout', idle_timeout, true),
+          set_config('lock_timeout', lock_wait, true);
+  return query select pg_backend_pid(), pg_current_xact_id();
+end
+$open_guard$;
+
+create or replace function "hookonce".announce(worker text, which integer, events uuid[], attempts integer[]) returns void
+language plpgsql as $announce$
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  insert into "hookonce".workers (worker_id, slot, beat_at, running, running_attempts)
+  values (worker, which, clock_timestamp(), events, attempts)
+      on conflict (worker_id, slot) do update
+     set running = excluded.running,
+         running_attempts = excluded.running_attempts,
+         beat_at = excluded.beat_at;
+end
+$announce$;
+
+create or replace function "hookonce".settle_resting(
+  events uuid[], runs integer[], states text[], attempt_counts integer[], started_ago_ms float8[],
+  durations_ms integer[], reasons text[], results text[])
+returns bigint language plpgsql set enable_seqscan = off set jit = off as $settle_resting$
+declare
+  found_all bigint;
+begin
+  with s as materialized (
+         select *
+           from unnest(events, runs, states, attempt_counts, started_ago_ms, durations_ms, reasons, results)
+             as s (event_id, run, state, attempts, ago_ms, duration_ms, reason, result)),
+       gone as (
+         delete from "hookonce".queue q
+          using s
+          where q.event_id = any(events)
+            and q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts - 1
+         returning s.*),
+       written as (
+         insert into "hookonce".outcomes
+                (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at)
+         select event_id, run, state, attempts, clock_timestamp() - ago_ms * interval '1 millisecond', duration_ms,
+                reason, result, clock_timestamp()
+           from gone)
+  select count(*) into found_all from gone;
+  return found_all;
+end
+$settle_resting$;
+
+create or replace function "hookonce".session_state(in_full boolean, own_names text[])
+returns text language plpgsql as $session_state$
+declare
+  objects text;
+  cursors text;
+  channels text;
+  settings text;
+begin
+  if pg_catalog.pg_my_temp_schema() <> 0 then
+    select pg_catalog.string_agg(d.classid || ' ' || d.objid, ',' order by d.classid, d.objid)
+      into objects
+      from pg_catalog.pg_depend d
+     where d.refclassid = 'pg_catalog.pg_namespace'::pg_catalog.regclass
+       and d.refobjid = pg_catalog.pg_my_temp_schema();
+  end if;
+  select pg_catalog.string_agg(c.name, ',' order by c.name) into cursors
+    from pg_catalog.pg_cursors c
+   where c.name <> '';
+  select pg_catalog.string_agg(c, ',' order by c) into channels
+    from pg_catalog.pg_listening_channels() c;
+  if in_full then
+    select pg_catalog.json_object_agg(s.name, s.value) into settings
+      from (select p.name, p.setting
+              from pg_catalog.pg_settings p
+             where p.source = 'session' and p.name not like 'hookonce.%' and p.name not in ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout', 'synchronous_commit', 'transaction_isolation', 'transaction_read_only', 'transaction_deferrable')
+             union all
+            select n, pg_catalog.current_setting(n, true)
+              from pg_catalog.unnest(own_names) n
+             where pg_catalog.current_setting(n, true) <> ''
+             union all
+            select 'prepared statement ' || d.name, d.statement
+              from pg_catalog.pg_prepared_statements d
+             where d.from_sql) as s (name, value);
+  end if;
+  return pg_catalog.concat_ws(pg_catalog.chr(10),
+    coalesce(pg_catalog.current_setting('session_authorization', true), ''),
+    coalesce(pg_catalog.current_setting('role', true), ''),
+    coalesce(pg_catalog.current_setting('search_path', true), ''),
+    coalesce(pg_catalog.current_setting('row_security', true), ''),
+    coalesce(pg_catalog.current_setting('session_replication_role', true), ''),
+    coalesce(pg_catalog.current_setting('client_encoding', true), ''),
+    coalesce(pg_catalog.current_setting('client_min_messages', true), ''),
+    coalesce(pg_catalog.current_setting('array_nulls', true), ''),
+    coalesce(pg_catalog.current_setting('statement_timeout', true), ''),
+    coalesce(pg_catalog.current_setting('lock_timeout', true), ''),
+    coalesce(pg_catalog.current_setting('idle_in_transaction_session_timeout', true), ''),
+    coalesce(pg_catalog.current_setting('transaction_timeout', true), ''),
+    coalesce(pg_catalog.current_setting('synchronous_commit', true), ''),
+    coalesce(pg_catalog.current_setting('default_transaction_isolation', true), ''),
+    coalesce(pg_catalog.current_setting('default_transaction_read_only', true), ''),
+    coalesce(pg_catalog.current_setting('default_transaction_deferrable', true), ''),
+    coalesce(pg_catalog.current_setting('TimeZone', true), ''),
+    coalesce(pg_catalog.current_setting('DateStyle', true), ''),
+    coalesce(objects, ''), coalesce(cursors, ''), coalesce(channels, ''),
+    coalesce(settings, ''));
+end
+$session_state$;
+
+-- Leases due events. Durable: a crash of the server that took the lease back would take the token back as well,
+-- and give it to another worker while the first one still runs under it.
+create or replace function "hookonce".lease_due(
+  worker text, topics bigint[], limits integer[], lease_ms float8, alone_from integer, suspect_lock bigint,
+  bytes_max bigint)
+returns table (event_id uuid, token bigint)
+language plpgsql as $lease_due$
+#variable_conflict use_column
+declare
+  suspect  record;
+  is_alone boolean;
+begin
+  perform "hookonce".require_settings();
+  -- A worker without a record, or whose heart has stopped, would lose the lease at once.
+  perform 1 from "hookonce".workers
+    where worker_id = worker and beat_at > clock_timestamp() - lease_ms * interval '1 millisecond';
+  if not found then return; end if;
+
+  select q.event_id, q.run into suspect
+    from "hookonce".queue q
+   where q.parked is null and q.leasable and q.lease_token is null
+     and q.topic = any(topics) and q.run_at <= (select clock_timestamp()) and q.crashes >= alone_from
+   order by q.run_at, q.event_id
+   limit 1
+     for update skip locked;
+  -- Whether one runs is asked after the lock is held, in a statement of its own: a snapshot from before would
+  -- not see what the last holder of the lock has committed.
+  is_alone := found and pg_try_advisory_xact_lock(suspect_lock);
+  is_alone := is_alone and not exists (
+    select from "hookonce".queue q where q.lease_token is not null and q.crashes >= alone_from);
+  if is_alone then
+    return query
+    update "hookonce".queue q
+       set attempts = q.attempts + 1, lease_token = nextval('"hookonce".lease_tokens'), lease_worker = worker,
+           lease_until = clock_timestamp() + lease_ms * interval '1 millisecond'
+     where q.event_id = suspect.event_id and q.run = suspect.run
+    returning q.event_id, q.lease_token;
+    return;
+  end if;
+
+  for i in 1 .. cardinality(topics) loop
+    return query
+    with c as materialized (
+           select q.event_id, q.run, q.run_at
+             from "hookonce".queue q
+            where q.parked is null and q.leasable and q.lease_token is null
+              and q.topic = topics[i] and q.run_at <= (select clock_timestamp()) and q.crashes < alone_from
+            order by q.run_at, q.event_id
+            limit limits[i]
+              for update skip locked),
+         sized as materialized (
+           select c.event_id, c.run,
+                  sum(octet_length(e.body)) over so_far as bytes, row_number() over so_far as place
+             from c
+            cross join lateral (select body from "hookonce".events where id = c.event_id limit 1) e
+           window so_far as (order by c.run_at, c.event_id rows unbounded preceding)),
+         chosen as materialized (
+           select event_id, run, place from sized where bytes <= bytes_max or place = 1 order by place)
+    update "hookonce".queue q
+       set attempts = q.attempts + 1, lease_token = nextval('"hookonce".lease_tokens'), lease_worker = worker,
+           lease_until = clock_timestamp() + lease_ms * interval '1 millisecond'
+      from chosen
+     where q.event_id = chosen.event_id and q.run = chosen.run
+    returning q.event_id, q.lease_token;
+  end loop;
+end
+$lease_due$;
+
+-- Writes what is known of outside calls. Returns those whose lease holds.
+create or replace function "hookonce".write_calls(
+  events uuid[], runs integer[], tokens bigint[], handlers text[], positions integer[], names text[],
+  changes text[], results text[])
+returns table (ord bigint, uncertain_ms float8)
+language plpgsql as $write_calls$
+#variable_conflict use_column
+begin
+  perform "hookonce".require_settings();
+  return query
+  with entry as materialized (
+         select * from unnest(events, runs, tokens, handlers, positions, names, changes, results)
+           with ordinality as e (event_id, run, token, handler, position, name, change, result, ord)),
+       locked as materialized (
+         select q.event_id, q.run, q.lease_token
+           from "hookonce".queue q
+          where q.event_id = any(events) and q.lease_token = any(tokens)
+          order by q.event_id
+            for share),
+       -- An attempt that has lost its lease may ask beside the one that has it, of the same step.
+       held as materialized (
+         select entry.*
+           from entry
+           join locked on locked.event_id = entry.event_id and locked.run = entry.run
+            and locked.lease_token = entry.token),
+       written as (
+         insert into "hookonce".steps as s
+                (event_id, run, handler, position, kind, name, state, starts, started_at, result)
+         select event_id, run, handler, position, 'call', name,
+                case change when 'restarted' then 'started' else change end,
+                case change when 'restarted' then 0 else 1 end, clock_timestamp(), result
+           from held
+             on conflict (event_id, run, handler, position) do update
+            set state = excluded.state,
+                starts = s.starts + (excluded.state = 'started')::integer,
+                -- An insert with no starts is a restart: what was uncertain before is known not to have happened.
+                started_at = case when excluded.state = 'started' and (s.state = 'refused' or excluded.starts = 0)
+                                  then excluded.started_at else s.started_at end,
+                result = excluded.result
+          where s.state <> 'done' or (excluded.state = 'done' and s.result is not distinct from excluded.result)
+         returning s.event_id, s.run, s.handler, s.position,
+                   (extract(epoch from clock_timestamp() - s.started_at) * 1000)::float8 as uncertain_ms)
+  select held.ord, written.uncertain_ms
+    from held
+    join written on written.event_id = held.event_id and written.run = held.run
+     and written.handler = held.handler and written.position = held.position;
+end
+$write_calls$;
+
+-- Makes sure of the leases, for as long as the transaction is open, and arms the guard against other COMMITs.
+create or replace function "hookonce".open_steps(
+  events uuid[], runs integer[], tokens bigint[], handlers text[], positions integer[], kinds text[], names text[])
+returns table (ord bigint, pid integer, xid xid8)
+language plpgsql as $open_steps$
+#variable_conflict use_column
+begin
+  return query
+  with entry as materialized (
+         select * from unnest(events, runs, tokens, handlers, positions, kinds, names)
+           with ordinality as e (event_id, run, token, handler, position, kind, name, ord)),
+       locked as materialized (
+         select q.event_id, q.run, q.lease_token
+           from "hookonce".queue q
+          where q.event_id = any(events) and q.lease_token = any(tokens)
+          order by q.event_id
+            for share),
+       held as materialized (
+         select entry.*
+           from entry
+           join locked on locked.event_id = entry.event_id and locked.run = entry.run
+            and locked.lease_token = entry.token),
+       opened as (
+         insert into "hookonce".steps (event_id, run, handler, position, kind, name, state, started_at)
+         select event_id, run, handler, position, kind, name, 'open', clock_timestamp()
+           from held
+         returning event_id, run, handler, position)
+  select held.ord, pg_backend_pid(), pg_current_xact_id()
+    from held
+    join opened on opened.event_id = held.event_id and opened.run = held.run
+     and opened.handler = held.handler and opened.position = held.position;
+end
+$open_steps$;
+
+-- Keeps the results of the steps that ran, and takes back the others.
+create or replace function "hookonce".finish_steps(
+  events uuid[], runs integer[], handlers text[], positions integer[], ran boolean[], results text[])
+returns void language plpgsql as $finish_steps$
+declare
+  kept integer;
+begin
+  update "hookonce".steps s
+     set state = 'done', result = e.result
+    from unnest(events, runs, handlers, positions, ran, results)
+      as e (event_id, run, handler, position, ran, result)
+   where e.ran and s.event_id = any(events)
+     and s.event_id = e.event_id and s.run = e.run and s.handler = e.handler and s.position = e.position
+     and s.state = 'open';
+  get diagnostics kept = row_count;
+  if kept <> cardinality(array_positions(ran, true)) then
+    raise exception 'this is not the transaction that the steps were opened in'
+      using errcode = 'invalid_transaction_termination';
+  end if;
+  if kept < cardinality(ran) then
+    delete from "hookonce".steps s
+     using unnest(events, runs, handlers, positions) as e (event_id, run, handler, position)
+     where s.event_id = e.event_id and s.run = e.run and s.handler = e.handler and s.position = e.position
+       and s.state = 'open';
+  end if;
+end
+$finish_steps$;
+
+-- Writes what became of leased events. Returns those whose lease held.
+create or replace function "hookonce".settle_leased(
+  events uuid[], runs integer[], tokens bigint[], states text[], attempt_counts integer[],
+  started_ago_ms float8[], durations_ms integer[], reasons text[], results text[], retries_ms float8[],
+  failure_reasons text[], failure_messages text[], failure_durations_ms integer[], failed_ago_ms float8[],
+  handlers text[], stacks text[], causes text[])
+returns table (ord bigint)
+language plpgsql as $settle_leased$
+#variable_conflict use_column
+begin
+  perform "hookonce".require_settings();
+  return query
+  with s as materialized (
+         select *, clock_timestamp() - s.ago_ms * interval '1 millisecond' as started_at
+           from unnest(events, runs, tokens, states, attempt_counts, started_ago_ms, durations_ms, reasons, results,
+                       retries_ms, failure_reasons, failure_messages, failure_durations_ms, failed_ago_ms, handlers,
+                       stacks, causes)
+           with ordinality as s (event_id, run, token, state, attempt, ago_ms, duration_ms, reason, result, retry_ms,
+                                 failure_reason, failure_message, failure_ms, failure_ago_ms, handler, stack, cause,
+                                 ord)),
+       locked as materialized (
+         select q.event_id, q.run, q.lease_token
+           from "hookonce".queue q
+          where q.event_id = any(events) and q.lease_token = any(tokens)
+          order by q.event_id
+            for update),
+       held as materialized (
+         select s.*
+           from s
+           join locked on locked.event_id = s.event_id and locked.run = s.run and locked.lease_token = s.token),
+       gone as (
+         delete from "hookonce".queue q
+          using held
+          where q.event_id = any(events) and q.event_id = held.event_id and q.run = held.run
+            and held.state in ('done', 'skipped', 'dead')),
+       rested as (
+         insert into "hookonce".outcomes
+                (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at)
+         select event_id, run, state, attempt, started_at, duration_ms, reason, result, clock_timestamp()
+           from held
+          where state in ('done', 'skipped', 'dead')),
+       kept as (
+         update "hookonce".queue q
+            set lease_token = null, lease_worker = null, lease_until = null,
+                attempts = q.attempts - (held.state <> 'ready')::integer,
+                leasable = held.state in ('ready', 'released'),
+                run_at = clock_timestamp() + coalesce(held.retry_ms, 0) * interval '1 millisecond',
+                parked = case held.state when 'unhandled' then 'unhandled' end,
+                parked_reason = case held.state when 'unhandled' then 'no handler for its type' end
+           from held
+          where q.event_id = any(events) and q.event_id = held.event_id and q.run = held.run
+            and held.state in ('ready', 'released', 'regrouped', 'unhandled')),
+       noted as (
+         insert into "hookonce".attempts
+                (event_id, run, attempt, reason, message, duration_ms, handler, stack, cause, started_at, failed_at)
+         select event_id, run, attempt, failure_reason, failure_message, failure_ms, handler, stack, cause,
+                started_at, clock_timestamp() - failure_ago_ms * interval '1 millisecond'
+           from held
+          where failure_reason is not null)
+  select ord from held;
+end
+$settle_leased$;
+
+create or replace function "hookonce".enqueue_messages(
+  ids uuid[], destinations text[], keys text[], event_ids uuid[], content_types text[], header_texts text[],
+  bodies bytea[], delays_ms bigint[])
+returns void
+language plpgsql as $enqueue_messages$
+begin
+  with draft as materialized (
+         select *
+           from unnest(ids, destinations, keys, event_ids, content_types, header_texts, bodies, delays_ms)
+             as draft (id, destination, key, event_id, content_type, headers, body, delay_ms)),
+       stored as (
+         insert into "hookonce".messages
+                (id, destination, key, event_id, content_type, headers, body, created_at)
+         select d.id, d.destination, d.key, d.event_id, d.content_type, d.headers, d.body, clock_timestamp()
+           from draft d
+          order by d.destination, d.key
+             on conflict (destination, key) do nothing
+         returning messages.id)
+  insert into "hookonce".message_queue (message_id, destination, send_at)
+  select d.id, d.destination, clock_timestamp() + d.delay_ms * interval '1 millisecond'
+    from draft d
+    join stored s on s.id = d.id;
+end
+$enqueue_messages$;
+
+create or replace function "hookonce".claim_messages(names text[], limits integer[], ages_ms bigint[], lease_ms bigint)
+returns table (
+  id uuid, destination text, key text, event_id uuid, content_type text, headers text, body text,
+  created_at bigint, attempts integer, token bigint, uncertain_for_ms bigint, answer text, same_answers integer,
+  due_for_ms bigint)
+language plpgsql as $claim_messages$
+#variable_conflict use_column
+declare
+  -- A variable, since PostgreSQL uses no index for a comparison with a function that changes as it runs.
+  due_by    timestamptz := clock_timestamp();
+  mark      timestamptz;
+  taken     uuid[];
+  first_due timestamptz;
+begin
+  perform "hookonce".require_settings();
+  for i in 1 .. cardinality(names) loop
+    continue when exists (select from "hookonce".paused_destinations p where p.name = names[i]);
+    mark := coalesce(due_by - ages_ms[i] * interval '1 millisecond', '-infinity');
+    select array_agg(due.message_id), min(due.send_at)
+      into taken, first_due
+      from (select q.message_id, q.send_at
+              from "hookonce".message_queue q
+             where q.destination = names[i]
+               and q.send_at >= mark
+               and q.send_at <= due_by
+             order by q.send_at, q.message_id
+             limit limits[i]
+               for update skip locked) due;
+    continue when taken is null;
+    return query
+    with claimed as (
+           update "hookonce".message_queue q
+              set lease_token = nextval('"hookonce".message_lease_tokens'),
+                  claimed_at = clock_timestamp(),
+                  send_at = clock_timestamp() + lease_ms * interval '1 millisecond',
+                  attempts = q.attempts + 1,
+                  uncertain_since = case when q.lease_token is null then q.uncertain_since
+                                         else coalesce(q.uncertain_since, q.claimed_at) end
+            where q.message_id = any(taken)
+           returning q.*)
+    select m.id, m.destination, m.key, m.event_id, m.content_type, m.headers, encode(m.body, 'hex'),
+           (extract(epoch from m.created_at) * 1000)::bigint, c.attempts, c.lease_token,
+           (extract(epoch from c.claimed_at - c.uncertain_since) * 1000)::bigint, c.answer, c.same_answers,
+           (extract(epoch from due_by - first_due) * 1000)::bigint
+      from claimed c
+      join "hookonce".messages m on m.id = c.message_id
+     where m.id = any(taken)
+     order by m.id;
+  end loop;
+end
+$claim_messages$;
+
+create or replace function "hookonce".settle_messages(
+  ids uuid[], tokens bigint[], states text[], reasons text[], doubts text[], retries_ms bigint[], answers text[],
+  same_answer_counts integer[], failure_reasons text[], failure_messages text[], durations_ms integer[],
+  statuses integer[], heads text[], bodies bytea[])
+returns setof bigint
+language plpgsql as $settle_messages$
+#variable_conflict use_column
+begin
+  perform "hookonce".require_settings();
+  return query
+  with s as materialized (
+         select *
+           from unnest(ids, tokens, states, reasons, doubts, retries_ms, answers, same_answer_counts,
+                       failure_reasons, failure_messages, durations_ms, statuses, heads, bodies)
+             as s (id, token, state, reason, doubt, retry_ms, answer, same_answers, failure_reason,
+                   failure_message, duration_ms, status, head, body)),
+       held as materialized (
+         select s.*,
+                case when s.state = 'released' or (s.state = 'unknown' and s.failure_reason is null)
+                     then q.attempts - 1 else q.attempts end as attempts,
+                case s.doubt when 'since-claim' then coalesce(q.uncertain_since, q.claimed_at)
+                             when 'cleared' then null
+                             else q.uncertain_since end as uncertain_since
+           from s
+           join "hookonce".message_queue q on q.message_id = s.id and q.lease_token = s.token
+          where q.message_id = any(ids)
+            for update of q),
+       ended as (
+         delete from "hookonce".message_queue q
+          using held h
+          where q.message_id = h.id and h.state in ('sent', 'dead', 'unknown')),
+       requeued as (
+         update "hookonce".message_queue q
+            set send_at = clock_timestamp() + h.retry_ms * interval '1 millisecond',
+                lease_token = null,
+                claimed_at = null,
+                attempts = h.attempts,
+                uncertain_since = h.uncertain_since,
+                answer = case when h.state = 'ready' then h.answer else q.answer end,
+                same_answers = case when h.state = 'ready' then h.same_answers else q.same_answers end
+           from held h
+          where q.message_id = h.id and h.state in ('ready', 'released')),
+       outcome as (
+         insert into "hookonce".message_outcomes
+                (message_id, state, attempts, reason, uncertain_since, status, response_head, response_body,
+                 settled_at)
+         select id, state, attempts, reason, case when state <> 'sent' then uncertain_since end,
+                case when state = 'sent' then status end, case when state = 'sent' then head end,
+                case when state = 'sent' then body end, clock_timestamp()
+           from held
+          where state in ('sent', 'dead', 'unknown')),
+       failed as (
+         insert into "hookonce".message_attempts
+                (message_id, attempt, reason, message, status, response_head, response_body, duration_ms,
+                 failed_at)
+         select id, attempts, failure_reason, failure_message, status, head, body, duration_ms, clock_timestamp()
+           from held
+          where failure_reason is not null)
+  select token from held;
+end
+$settle_messages$;
+
+insert into "hookonce".meta (name, value) values ('functions', '1 4aeeac6245f64c9e7dada0c39cc8ea4426a2334cb71316ca9766302e15eccb28')
+    on conflict (name) do update set value = excluded.value;
+
+commit;

@@ -1,0 +1,208 @@
+begin immediate;
+
+create table if not exists hookonce_migrations (
+  version integer primary key,
+  applied_at integer not null
+) strict;
+
+-- Tables, version 1
+
+create table hookonce_meta (
+  name text not null primary key,
+  value text not null
+) strict, without rowid;
+insert into hookonce_meta (name, value) values ('epoch', lower(hex(randomblob(16))));
+insert into hookonce_meta (name, value) values ('lease_token', '0');
+
+create table hookonce_keys (
+  hash blob not null primary key,
+  event_id text not null,
+  fingerprint blob not null
+) strict, without rowid;
+create index hookonce_keys_event_id on hookonce_keys (event_id);
+
+-- version and sequence are texts that sort as what they stand for, byte by byte: src/model/order-text.ts.
+create table hookonce_events (
+  id text not null primary key,
+  source text not null,
+  event_key blob,
+  type text not null,
+  topic integer not null,
+  key_hash blob not null,
+  body blob not null,
+  headers text not null,
+  received_at integer not null,
+  occurred_at integer,
+  version text,
+  sequence text,
+  verified_by text not null,
+  request_id text
+) strict;
+create index hookonce_events_by_key on hookonce_events (source, event_key);
+
+-- The request that events are parts of, kept once for all of them.
+create table hookonce_requests (
+  id text not null primary key,
+  body blob not null
+) strict;
+
+create table hookonce_queue (
+  event_id text not null primary key,
+  topic integer not null,
+  run_at integer not null,
+  run integer not null default 0,
+  attempts integer not null default 0,
+  crashes integer not null default 0,
+  leasable integer not null default 0,
+  lease_token integer,
+  lease_until integer,
+  lease_worker text,
+  parked text check (parked in ('unhandled', 'conflict', 'quarantined')),
+  parked_reason text
+) strict, without rowid;
+create index hookonce_queue_fresh on hookonce_queue (topic, run_at, event_id)
+ where parked is null and attempts = 0 and crashes = 0 and leasable = 0;
+create index hookonce_queue_again on hookonce_queue (topic, run_at, event_id)
+ where parked is null and attempts > 0 and crashes = 0 and leasable = 0;
+create index hookonce_queue_suspect on hookonce_queue (run_at, event_id)
+ where parked is null and crashes > 0 and leasable = 0;
+create index hookonce_queue_leasable on hookonce_queue (topic, run_at, event_id)
+ where parked is null and leasable = 1 and lease_token is null;
+-- When the next retry of any topic is due.
+create index hookonce_queue_later on hookonce_queue (run_at)
+ where parked is null and attempts > 0 and lease_token is null;
+create index hookonce_queue_leased on hookonce_queue (lease_worker)
+ where lease_token is not null;
+create index hookonce_queue_unhandled on hookonce_queue (topic)
+ where parked = 'unhandled';
+
+create table hookonce_outcomes (
+  event_id text not null,
+  run integer not null,
+  state text not null check (state in ('done', 'dead', 'skipped')),
+  attempts integer not null,
+  started_at integer,
+  duration_ms integer not null,
+  reason text,
+  result text,
+  settled_at integer not null,
+  primary key (event_id, run)
+) strict, without rowid;
+create index hookonce_outcomes_dead on hookonce_outcomes (settled_at) where state = 'dead';
+
+-- Those that failed: which handler, when, where, and for what reason.
+create table hookonce_attempts (
+  number integer primary key,
+  event_id text not null,
+  run integer not null,
+  attempt integer not null,
+  reason text not null,
+  message text not null,
+  handler text,
+  stack text,
+  cause text,
+  started_at integer,
+  duration_ms integer not null,
+  failed_at integer not null
+) strict;
+create index hookonce_attempts_event_id on hookonce_attempts (event_id);
+
+create table hookonce_deliveries (
+  event_id text not null,
+  minute integer not null,
+  outcome text not null,
+  count integer not null,
+  primary key (event_id, minute, outcome)
+) strict, without rowid;
+
+create table hookonce_workers (
+  worker_id text not null,
+  slot integer not null,
+  hostname text not null,
+  pid integer not null,
+  beat_at integer not null,
+  running text not null default '[]',
+  handles text not null default '[]',
+  primary key (worker_id, slot)
+) strict, without rowid;
+
+create table hookonce_steps (
+  event_id text not null,
+  run integer not null,
+  handler text not null,
+  position integer not null,
+  kind text not null check (kind in ('tx', 'call', 'send')),
+  name text not null,
+  state text not null check (state in ('started', 'refused', 'done')),
+  starts integer not null default 1,
+  started_at integer not null,
+  result text,
+  primary key (event_id, run, handler, position)
+) strict, without rowid;
+
+insert into hookonce_meta (name, value) values ('message_lease_token', '0');
+
+create table hookonce_messages (
+  id text not null primary key,
+  destination text not null,
+  key text not null,
+  event_id text,
+  content_type text not null,
+  headers text not null,
+  body blob not null,
+  created_at integer not null,
+  unique (destination, key)
+) strict;
+create index hookonce_messages_event_id on hookonce_messages (event_id) where event_id is not null;
+
+create table hookonce_message_queue (
+  message_id text not null primary key,
+  destination text not null,
+  send_at integer not null,
+  attempts integer not null default 0,
+  lease_token integer,
+  claimed_at integer,
+  uncertain_since integer,
+  answer text,
+  same_answers integer not null default 0
+) strict, without rowid;
+create index hookonce_message_queue_due on hookonce_message_queue (destination, send_at, message_id);
+
+create table hookonce_message_outcomes (
+  message_id text not null primary key,
+  state text not null check (state in ('sent', 'dead', 'unknown', 'discarded')),
+  attempts integer not null,
+  reason text,
+  uncertain_since integer,
+  status integer,
+  response_head text,
+  response_body blob,
+  settled_at integer not null
+) strict, without rowid;
+create index hookonce_message_outcomes_waiting on hookonce_message_outcomes (state, settled_at)
+ where state in ('dead', 'unknown');
+
+create table hookonce_message_attempts (
+  number integer primary key,
+  message_id text not null,
+  attempt integer not null,
+  reason text not null,
+  message text not null,
+  status integer,
+  response_head text,
+  response_body blob,
+  duration_ms integer not null,
+  failed_at integer not null
+) strict;
+create index hookonce_message_attempts_message_id on hookonce_message_attempts (message_id);
+
+create table hookonce_paused_destinations (
+  name text not null primary key,
+  reason text not null,
+  paused_at integer not null
+) strict, without rowid;
+
+insert into hookonce_migrations (version, applied_at)
+values (1, cast(unixepoch('subsec') * 1000 as integer));
+
+commit;

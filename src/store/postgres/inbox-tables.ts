@@ -1,0 +1,196 @@
+/**
+ * The tables of the inbox, part of migration 1.
+ *
+ * What is insert-only and what is churned is a decision, see `docs/decisions/`:
+ *
+ * - `keys` rows are never updated once committed. `insert … on conflict do nothing` waits for any
+ *   open transaction that has updated the row it conflicts with, so a handler that touched it would
+ *   make every duplicate delivery hang until the handler ends.
+ * - `queue` is the only churned table: small rows, deleted on completion. Each of its partial indexes is what one
+ *   kind of claim sees (`sql/claim-group.ts`); a parked event is in none of them. They begin with the topic: a claim
+ *   takes from the topics whose turn it is, and walks over no other's events.
+ * - `events`, `requests`, `outcomes` and `attempts` are partitioned by the id, which begins with its time.
+ * - An event of step handlers is `leasable` once a worker has seen it. It is then in none of the indexes that
+ *   groups are claimed from: a thousand of them that wait for a slow carrier hold up no other.
+ * - The function of a trigger is made with its table, as an index is. The other functions are no part of any
+ *   migration (`functions.ts`).
+ *
+ * @module
+ */
+
+export const INBOX_TABLES = `
+create table {schema}.meta (
+  name  text primary key,
+  value text not null
+);
+insert into {schema}.meta (name, value) values ('epoch', gen_random_uuid()::text);
+
+create table {schema}.keys (
+  hash        bytea primary key,
+  event_id    uuid  not null,
+  fingerprint bytea not null
+);
+create index keys_event_id on {schema}.keys (event_id);
+
+-- version and sequence are texts that sort as what they stand for, byte by byte: src/model/order-text.ts.
+-- is_text: whether the body can be handed over as text, which is half the size of hex, and no decoding.
+create table {schema}.events (
+  id           uuid        primary key,
+  source       text        not null,
+  event_key    bytea,
+  type         text        not null,
+  topic        bigint      not null,
+  key_hash     bytea       not null,
+  body         bytea       not null,
+  headers      text        not null,
+  received_at  timestamptz not null,
+  occurred_at  timestamptz,
+  version      text        collate "C",
+  sequence     text        collate "C",
+  verified_by  text        not null,
+  is_text      boolean     not null,
+  request_id   uuid
+) partition by range (id);
+create table {schema}.events_default partition of {schema}.events default;
+create index events_by_key on {schema}.events (source, sha256(event_key));
+
+-- The request that events are parts of, kept once for all of them.
+create table {schema}.requests (
+  id   uuid  primary key,
+  body bytea not null
+) partition by range (id);
+create table {schema}.requests_default partition of {schema}.requests default;
+
+-- bytes: how large the body is, so that a claim can stop before it reads more than it can hold.
+create table {schema}.queue (
+  event_id      uuid        not null,
+  topic         bigint      not null,
+  run_at        timestamptz not null,
+  run           integer     not null default 0,
+  attempts      smallint    not null default 0,
+  crashes       smallint    not null default 0,
+  bytes         integer     not null,
+  leasable      boolean     not null default false,
+  lease_token   bigint,
+  lease_until   timestamptz,
+  lease_worker  text,
+  parked        text
+                check (parked in ('unhandled', 'conflict', 'quarantined')),
+  parked_reason text,
+  primary key (event_id, run)
+) with (
+  fillfactor = 70,
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
+  autovacuum_vacuum_cost_delay = 0,
+  autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000
+);
+create index queue_fresh on {schema}.queue (topic, run_at, event_id)
+ where parked is null and attempts = 0 and crashes = 0 and not leasable;
+create index queue_again on {schema}.queue (topic, run_at, event_id)
+ where parked is null and attempts > 0 and crashes = 0 and not leasable;
+create index queue_suspect on {schema}.queue (run_at, event_id)
+ where parked is null and crashes > 0 and not leasable;
+create index queue_leasable on {schema}.queue (topic, run_at, event_id)
+ where parked is null and leasable and lease_token is null;
+-- When the next retry of any topic is due.
+create index queue_later on {schema}.queue (run_at)
+ where parked is null and attempts > 0 and lease_token is null;
+create index queue_leased on {schema}.queue (lease_worker)
+ where lease_token is not null;
+create index queue_unhandled on {schema}.queue (topic)
+ where parked = 'unhandled';
+create sequence {schema}.lease_tokens;
+
+create table {schema}.outcomes (
+  event_id    uuid        not null,
+  run         integer     not null,
+  state       text        not null
+              check (state in ('done', 'dead', 'skipped')),
+  attempts    integer     not null,
+  started_at  timestamptz,
+  duration_ms integer     not null,
+  reason      text,
+  result      text,
+  settled_at  timestamptz not null,
+  primary key (event_id, run)
+) partition by range (event_id);
+create table {schema}.outcomes_default partition of {schema}.outcomes default;
+create index outcomes_dead on {schema}.outcomes (settled_at) where state = 'dead';
+
+-- Those that failed: which handler, when, where, and for what reason.
+create table {schema}.attempts (
+  event_id    uuid        not null,
+  run         integer     not null,
+  attempt     integer     not null,
+  reason      text        not null,
+  message     text        not null,
+  handler     text,
+  stack       text,
+  cause       text,
+  started_at  timestamptz,
+  duration_ms integer     not null,
+  failed_at   timestamptz not null
+) partition by range (event_id);
+create table {schema}.attempts_default partition of {schema}.attempts default;
+create index attempts_event_id on {schema}.attempts (event_id);
+
+create table {schema}.deliveries (
+  event_id uuid        not null,
+  minute   timestamptz not null,
+  outcome  text        not null,
+  count    bigint      not null,
+  primary key (event_id, minute, outcome)
+) with (fillfactor = 80);
+
+create table {schema}.workers (
+  worker_id        text        not null,
+  slot             integer     not null,
+  beat_at          timestamptz not null,
+  running          uuid[]      not null default '{}',
+  running_attempts integer[]   not null default '{}',
+  handles          text        not null default '[]',
+  primary key (worker_id, slot)
+) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
+create table {schema}.commit_guards (
+  worker_id text    not null,
+  slot      integer not null,
+  n         bigint  not null,
+  primary key (worker_id, slot)
+) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
+create function {schema}.guard_commit() returns trigger language plpgsql as $guard$
+begin
+  if current_setting('hookonce.commit', true) is distinct from 'ours' then
+    raise exception 'a handler may not commit the transaction it was lent'
+      using errcode = 'invalid_transaction_termination';
+  end if;
+  return null;
+end
+$guard$;
+create constraint trigger guard_commit
+ after insert or update on {schema}.commit_guards
+ deferrable initially deferred
+ for each row execute function {schema}.guard_commit();
+
+create table {schema}.steps (
+  event_id   uuid        not null,
+  run        integer     not null,
+  handler    text        not null,
+  position   integer     not null,
+  kind       text        not null check (kind in ('tx', 'call', 'send')),
+  name       text        not null,
+  state      text        not null check (state in ('open', 'started', 'refused', 'done')),
+  starts     integer     not null default 1,
+  started_at timestamptz not null,
+  result     text,
+  primary key (event_id, run, handler, position)
+) with (
+  fillfactor = 80,
+  autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0
+);
+-- The row of a tx step is written when its transaction opens, and is open until our COMMIT.
+create constraint trigger guard_step
+ after insert on {schema}.steps
+ deferrable initially deferred
+ for each row when (new.state = 'open') execute function {schema}.guard_commit();`

@@ -1,0 +1,143 @@
+/**
+ * The tables of the inbox, part of migration 1. What they are for is said in the file of the same name for
+ * PostgreSQL.
+ *
+ * Times are milliseconds since 1970. Text that a sender chose may hold a NUL, which libsql cuts a
+ * text at when it reads one, so such columns are read through a cast to blob.
+ *
+ * @module
+ */
+
+export const INBOX_TABLES = `
+create table {prefix}meta (
+  name text not null primary key,
+  value text not null
+) strict, without rowid;
+insert into {prefix}meta (name, value) values ('epoch', lower(hex(randomblob(16))));
+insert into {prefix}meta (name, value) values ('lease_token', '0');
+
+create table {prefix}keys (
+  hash blob not null primary key,
+  event_id text not null,
+  fingerprint blob not null
+) strict, without rowid;
+create index {prefix}keys_event_id on {prefix}keys (event_id);
+
+-- version and sequence are texts that sort as what they stand for, byte by byte: src/model/order-text.ts.
+create table {prefix}events (
+  id text not null primary key,
+  source text not null,
+  event_key blob,
+  type text not null,
+  topic integer not null,
+  key_hash blob not null,
+  body blob not null,
+  headers text not null,
+  received_at integer not null,
+  occurred_at integer,
+  version text,
+  sequence text,
+  verified_by text not null,
+  request_id text
+) strict;
+create index {prefix}events_by_key on {prefix}events (source, event_key);
+
+-- The request that events are parts of, kept once for all of them.
+create table {prefix}requests (
+  id text not null primary key,
+  body blob not null
+) strict;
+
+create table {prefix}queue (
+  event_id text not null primary key,
+  topic integer not null,
+  run_at integer not null,
+  run integer not null default 0,
+  attempts integer not null default 0,
+  crashes integer not null default 0,
+  leasable integer not null default 0,
+  lease_token integer,
+  lease_until integer,
+  lease_worker text,
+  parked text check (parked in ('unhandled', 'conflict', 'quarantined')),
+  parked_reason text
+) strict, without rowid;
+create index {prefix}queue_fresh on {prefix}queue (topic, run_at, event_id)
+ where parked is null and attempts = 0 and crashes = 0 and leasable = 0;
+create index {prefix}queue_again on {prefix}queue (topic, run_at, event_id)
+ where parked is null and attempts > 0 and crashes = 0 and leasable = 0;
+create index {prefix}queue_suspect on {prefix}queue (run_at, event_id)
+ where parked is null and crashes > 0 and leasable = 0;
+create index {prefix}queue_leasable on {prefix}queue (topic, run_at, event_id)
+ where parked is null and leasable = 1 and lease_token is null;
+-- When the next retry of any topic is due.
+create index {prefix}queue_later on {prefix}queue (run_at)
+ where parked is null and attempts > 0 and lease_token is null;
+create index {prefix}queue_leased on {prefix}queue (lease_worker)
+ where lease_token is not null;
+create index {prefix}queue_unhandled on {prefix}queue (topic)
+ where parked = 'unhandled';
+
+create table {prefix}outcomes (
+  event_id text not null,
+  run integer not null,
+  state text not null check (state in ('done', 'dead', 'skipped')),
+  attempts integer not null,
+  started_at integer,
+  duration_ms integer not null,
+  reason text,
+  result text,
+  settled_at integer not null,
+  primary key (event_id, run)
+) strict, without rowid;
+create index {prefix}outcomes_dead on {prefix}outcomes (settled_at) where state = 'dead';
+
+-- Those that failed: which handler, when, where, and for what reason.
+create table {prefix}attempts (
+  number integer primary key,
+  event_id text not null,
+  run integer not null,
+  attempt integer not null,
+  reason text not null,
+  message text not null,
+  handler text,
+  stack text,
+  cause text,
+  started_at integer,
+  duration_ms integer not null,
+  failed_at integer not null
+) strict;
+create index {prefix}attempts_event_id on {prefix}attempts (event_id);
+
+create table {prefix}deliveries (
+  event_id text not null,
+  minute integer not null,
+  outcome text not null,
+  count integer not null,
+  primary key (event_id, minute, outcome)
+) strict, without rowid;
+
+create table {prefix}workers (
+  worker_id text not null,
+  slot integer not null,
+  hostname text not null,
+  pid integer not null,
+  beat_at integer not null,
+  running text not null default '[]',
+  handles text not null default '[]',
+  primary key (worker_id, slot)
+) strict, without rowid;
+
+create table {prefix}steps (
+  event_id text not null,
+  run integer not null,
+  handler text not null,
+  position integer not null,
+  kind text not null check (kind in ('tx', 'call', 'send')),
+  name text not null,
+  state text not null check (state in ('started', 'refused', 'done')),
+  starts integer not null default 1,
+  started_at integer not null,
+  result text,
+  primary key (event_id, run, handler, position)
+) strict, without rowid;`

@@ -1,0 +1,69 @@
+/**
+ * The tables of the outbox, part of migration 1. What they are for is said in the file of the same name for
+ * PostgreSQL.
+ *
+ * @module
+ */
+
+export const OUTBOX_TABLES = `
+insert into {prefix}meta (name, value) values ('message_lease_token', '0');
+
+create table {prefix}messages (
+  id text not null primary key,
+  destination text not null,
+  key text not null,
+  event_id text,
+  content_type text not null,
+  headers text not null,
+  body blob not null,
+  created_at integer not null,
+  unique (destination, key)
+) strict;
+create index {prefix}messages_event_id on {prefix}messages (event_id) where event_id is not null;
+
+create table {prefix}message_queue (
+  message_id text not null primary key,
+  destination text not null,
+  send_at integer not null,
+  attempts integer not null default 0,
+  lease_token integer,
+  claimed_at integer,
+  uncertain_since integer,
+  answer text,
+  same_answers integer not null default 0
+) strict, without rowid;
+create index {prefix}message_queue_due on {prefix}message_queue (destination, send_at, message_id);
+
+create table {prefix}message_outcomes (
+  message_id text not null primary key,
+  state text not null check (state in ('sent', 'dead', 'unknown', 'discarded')),
+  attempts integer not null,
+  reason text,
+  uncertain_since integer,
+  status integer,
+  response_head text,
+  response_body blob,
+  settled_at integer not null
+) strict, without rowid;
+create index {prefix}message_outcomes_waiting on {prefix}message_outcomes (state, settled_at)
+ where state in ('dead', 'unknown');
+
+create table {prefix}message_attempts (
+  number integer primary key,
+  message_id text not null,
+  attempt integer not null,
+  reason text not null,
+  message text not null,
+  status integer,
+  response_head text,
+  response_body blob,
+  duration_ms integer not null,
+  failed_at integer not null
+) strict;
+create index {prefix}message_attempts_message_id on {prefix}message_attempts (message_id);
+
+create table {prefix}paused_destinations (
+  name text not null primary key,
+  reason text not null,
+  paused_at integer not null
+) strict, without rowid;`
