@@ -1,22 +1,87 @@
 import { defineConfig } from 'vitest/config'
 import { LongFilesFirst } from './test/support/long-files-first.ts'
 
+const TOOLS = 'test/support/tools/global-setup.ts'
+const POSTGRES = 'test/support/postgres/global-setup.ts'
+const REDIS = 'test/support/redis/global-setup.ts'
+
+const EXHAUSTIVE = [
+  'test/http/receiver-fuzz.test.ts',
+  'test/providers/{batch-growth,forged-cost,fuzz,kept-secrets,unsigned-changes}.test.ts',
+  'test/store/shared/scanning-cost.test.ts',
+]
+
+/**
+ * What a test needs decides where it is. A server is started once for all projects of a run, by the first that
+ * asks for it; a run without such a project starts none.
+ */
+const PROJECTS = {
+  /** Real databases, and nothing that goes wrong: the stores, and inboxes on them. */
+  store: {
+    include: ['test/store/**/*.test.ts', 'test/inbox/**/*.test.ts'],
+    exclude: ['test/store/shared/**'],
+    globalSetup: [POSTGRES],
+  },
+  /** Processes that are killed, connections that are cut, clocks that are wrong. */
+  faults: {
+    include: ['test/faults/**/*.test.ts'],
+    globalSetup: [TOOLS, POSTGRES],
+  },
+  /** The guard, on Redis. */
+  guard: {
+    include: ['test/guard/**/*.test.ts'],
+    globalSetup: [REDIS],
+  },
+  /** What many thousand requests do, and what they cost: by the processor's time, in a worker of their own. */
+  exhaustive: {
+    include: EXHAUSTIVE,
+    isolate: true,
+  },
+  /** What a reader and the compiler of a user see: pages, types, the package. */
+  docs: {
+    include: ['test/{docs,types,package,structure}/**/*.test.ts'],
+    globalSetup: [TOOLS],
+  },
+}
+
+const ELSEWHERE = [
+  '**/node_modules/**',
+  // These need packages that `npm run test:sdks` and `npm run test:bundlers` install.
+  'test/sdk-oracles/**',
+  'test/bundlers/**',
+]
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // These need packages that `npm run test:sdks` and `npm run test:bundlers` install.
-    exclude: ['**/node_modules/**', 'bench/**', 'test/sdk-oracles/**', 'test/bundlers/**'],
-    globalSetup: [
-      'test/support/tools/global-setup.ts',
-      'test/support/postgres/global-setup.ts',
-      'test/support/redis/global-setup.ts',
-    ],
     // Real databases and real processes on a busy machine; a test waits for conditions, not for this.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // A condition that is waited for has half of that; by default it would be a second.
     expect: { poll: { timeout: 60_000 } },
-    maxWorkers: 2,
+    // Many tests wait for a time to pass, a lease or an outage: two of them use half of a machine with two cores.
+    maxWorkers: 3,
+    // Modules are loaded once in a worker and not once in a file. Nothing of ours happens at import, and what a
+    // test changes outside of itself it puts back, or the next file would see it.
+    isolate: false,
     sequence: { sequencer: LongFilesFirst },
+    projects: [
+      ...Object.entries(PROJECTS).map(([name, test]) => ({
+        extends: true as const,
+        test: { name, exclude: ELSEWHERE, ...test },
+      })),
+      {
+        extends: true as const,
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: [
+            ...ELSEWHERE,
+            ...EXHAUSTIVE,
+            'test/{faults,guard,inbox,docs,types,package,structure}/**',
+            'test/store/{contract,postgres,sqlite}/**',
+          ],
+        },
+      },
+    ],
   },
 })

@@ -16,17 +16,19 @@ import { countEffects } from './crash/count-effects.ts'
 import type { Counts } from './crash/count-effects.ts'
 import { sleep } from './crash/crash-run.ts'
 import type { CrashRun, Fault } from './crash/crash-run.ts'
-import { CutProxy } from './crash/cut-proxy.ts'
 import { FAULT_FAMILIES, FAULT_FAMILY_NAMES } from './crash/fault-families.ts'
 import type { FaultFamily } from './crash/fault-families.ts'
 import { createFleetConfig } from './crash/fleet-config.ts'
 import { reportRun } from './crash/report-run.ts'
 import { sendUntilOver } from './crash/send-events.ts'
 import { Fleet } from '../test/support/faults/fleet.ts'
-import { createPostgres, createSqlite } from '../test/support/faults/make-database.ts'
+import { addLedger } from '../test/support/faults/make-database.ts'
 import type { Engine, MadeDatabase } from '../test/support/faults/make-database.ts'
 import { Random } from '../test/support/faults/random.ts'
+import { createPostgres } from '../test/support/postgres/postgres-database.ts'
 import { startPostgres } from '../test/support/postgres/start-postgres.ts'
+import { WireProxy } from '../test/support/postgres/wire-proxy.ts'
+import { createSqlite } from '../test/support/sqlite-database.ts'
 
 const QUIET_LIMIT_MS = 180_000
 /** How often a fault with the weight 1 is in a deck. */
@@ -108,11 +110,11 @@ async function openRun(
   seed: number,
 ): Promise<{ run: CrashRun; close: () => Promise<void> }> {
   const server = engine === 'postgres' ? await startPostgres() : undefined
-  const { database, drop }: MadeDatabase =
-    server === undefined ? await createSqlite() : await createPostgres(server.config)
+  const { database, drop }: MadeDatabase = await addLedger(
+    server === undefined ? await createSqlite() : await createPostgres(server.config),
+  )
   const { store } = database
-  const proxy = store.engine === 'postgres' ? new CutProxy(store.connection) : undefined
-  await proxy?.listen()
+  const proxy = store.engine === 'postgres' ? await WireProxy.start(store.connection) : undefined
   const config = createFleetConfig(
     proxy === undefined ? store : { engine: 'postgres', connection: proxy.config },
   )
@@ -128,7 +130,7 @@ async function openRun(
       isOver: false,
     },
     close: async () => {
-      proxy?.close()
+      await proxy?.close()
       await drop().catch(() => undefined)
       await server?.dispose()
     },

@@ -9,12 +9,12 @@ import type { Fleet } from '../../test/support/faults/fleet.ts'
 import type { FaultDatabase } from '../../test/support/faults/make-database.ts'
 import type { Random } from '../../test/support/faults/random.ts'
 import type { PostgresServer } from '../../test/support/postgres/start-postgres.ts'
-import type { CutProxy } from './cut-proxy.ts'
+import type { WireProxy } from '../../test/support/postgres/wire-proxy.ts'
 
 export interface CrashRun {
   readonly database: FaultDatabase
   /** On PostgreSQL: the server, and what stands between it and the processes. */
-  readonly postgres: { readonly server: PostgresServer; readonly proxy: CutProxy } | undefined
+  readonly postgres: { readonly server: PostgresServer; readonly proxy: WireProxy } | undefined
   readonly fleet: Fleet
   readonly random: Random
   /** Whatever was sent, answered or not. */

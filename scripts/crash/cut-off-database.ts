@@ -22,8 +22,8 @@ export function cutOffDatabase({ postgres, database }: CrashRun): readonly Fault
   const { server, proxy } = postgres
   const cuts: readonly [string, () => void, () => void][] = [
     ['a server that stands still', () => server.freeze(), () => server.thaw()],
-    ['a network that drops everything', () => proxy.silence(), () => proxy.open()],
-    ['a server that refuses everybody', () => proxy.refuse(), () => proxy.open()],
+    ['a network that drops everything', () => proxy.freeze(), () => proxy.restore()],
+    ['a server that refuses everybody', () => proxy.cutOff(), () => proxy.restore()],
   ]
   return cuts.map(([name, cut, mend]) => ({
     name: `${name} for 13 s`,

@@ -47,17 +47,24 @@ export function compileSnippets(snippets: readonly Snippet[]): readonly string[]
   host.fileExists = (file) => texts.has(file) || onDisk.fileExists(file)
   host.readFile = (file) => texts.get(file)?.code ?? onDisk.readFile(file)
   host.getSourceFile = (file, language) => {
-    const text = texts.has(file)
-      ? `${texts.get(file)?.code ?? ''}\nexport {}\n`
-      : onDisk.readFile(file)
-    return text === undefined ? undefined : ts.createSourceFile(file, text, language)
+    if (texts.has(file))
+      return ts.createSourceFile(file, `${texts.get(file)?.code ?? ''}\nexport {}\n`, language)
+    if (!parsed.has(file)) parsed.set(file, onDisk.getSourceFile(file, language))
+    return parsed.get(file)
   }
   const program = ts.createProgram([...texts.keys()], options, host)
-  return ts
-    .getPreEmitDiagnostics(program)
-    .filter(({ file }) => file === undefined || texts.has(file.fileName))
-    .map((diagnostic) => describe(diagnostic, texts))
+  // Of the snippets alone: the source is checked by the type check, and would take most of the time here.
+  const ofSnippets = [...texts.keys()].flatMap((name) => {
+    const file = program.getSourceFile(name)
+    return [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)]
+  })
+  return [...program.getOptionsDiagnostics(), ...program.getGlobalDiagnostics(), ...ofSnippets].map(
+    (diagnostic) => describe(diagnostic, texts),
+  )
 }
+
+/** The same files for every program that is made here. */
+const parsed = new Map<string, ts.SourceFile | undefined>()
 
 function describe(diagnostic: ts.Diagnostic, texts: ReadonlyMap<string, Snippet>): string {
   const message = ts.flattenDiagnosticMessageText(diagnostic.messageText, ' ')

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import Database from 'libsql'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { hasNodeSqlite } from '../support/sqlite-under-test.ts'
 import { createUserProject } from '../support/user-project.ts'
 import { listBlocks, readPage } from './markdown.ts'
 import type { Block } from './markdown.ts'
@@ -20,6 +21,16 @@ function requireFile(name: string): string {
   const block = listSection().find(({ code }) => code.startsWith(`// ${name}\n`))
   if (block === undefined) throw new Error(`The README has no ${name}`)
   return block.code
+}
+
+/** The packages that the README tells a user of this Node to install for SQLite. */
+function listPackages(): readonly string[] {
+  const lines = listBlocks(readPage('README.md')).flatMap(({ code }) => code.split('\n'))
+  const node = hasNodeSqlite ? 'Node 22.13' : 'Node 20'
+  const line = lines.find((text) => text.startsWith('npm i') && text.includes(`# ${node}`))
+  const packages = /^npm i (.+?) *#/.exec(line ?? '')?.[1]?.split(' ')
+  if (packages === undefined) throw new Error(`The README does not say what to install on ${node}`)
+  return packages
 }
 
 /** The command that runs a file, as it is written. */
@@ -52,22 +63,23 @@ function startService(folder: string) {
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
   const untilLine = async (pattern: RegExp): Promise<string> => {
     const find = () => lines.map((line) => pattern.exec(line)?.[0]).find(Boolean)
-    await expect.poll(() => find() ?? errors, { timeout: 60_000 }).toMatch(pattern)
+    await expect.poll(() => find() ?? errors).toMatch(pattern)
     return find() ?? ''
   }
   const stop = async (): Promise<number | null> => {
     child.kill('SIGTERM')
     return ended
   }
-  return { lines, untilLine, stop }
+  return { lines, untilLine, stop, ended, errors: () => errors }
 }
 
 describe("the README's first service, copied into an empty folder,", () => {
   test('runs as it stands, and a first event that is sent as told takes effect once', async () => {
-    const { folder } = createUserProject({
+    const files = {
       'service.mjs': requireFile('service.mjs'),
       'send.mjs': requireFile('send.mjs'),
-    })
+    }
+    const { folder } = createUserProject(files, listPackages())
     const service = startService(folder)
     const url = await service.untilLine(/http:\S+/)
 
@@ -76,7 +88,7 @@ describe("the README's first service, copied into an empty folder,", () => {
     expect(new URL(shown).pathname).toBe(new URL(url).pathname)
     const { stdout } = await promisify(execFile)('sh', ['-c', command.replace(shown, url)], {
       cwd: folder,
-      timeout: 50_000,
+      timeout: 110_000,
     })
 
     const printed = listSection().find(({ code }) => code.includes('duplicate'))
@@ -88,5 +100,14 @@ describe("the README's first service, copied into an empty folder,", () => {
     const database = new Database(path.join(folder, 'app.db'))
     onTestFinished(() => void database.close())
     expect(database.prepare('select status from invoices').raw().all()).toEqual([['paid']])
+  })
+
+  test.skipIf(hasNodeSqlite)('says what to install where there is no SQLite', async () => {
+    const files = { 'service.mjs': requireFile('service.mjs') }
+    const service = startService(createUserProject(files, ['hookonce']).folder)
+
+    expect(await service.ended).not.toBe(0)
+    expect(service.errors()).toContain('npm install libsql')
+    expect(service.errors()).toContain('DRIVER_MISSING')
   })
 })

@@ -38,6 +38,45 @@ describe('the documentation', () => {
   })
 })
 
+/** What a page of the package may name though only the repository has it; the README says where it is. */
+const IN_REPOSITORY = /^((src|test|examples|scripts|bench)\/|(ARCHITECTURE|CONTRIBUTING)\.md$)/
+
+describe('the documentation in the package', () => {
+  const packed = listPages().filter(({ name }) => isPacked(name))
+
+  test('has the guides, the reference and the providers', () => {
+    const names = packed.map(({ name }) => name)
+
+    expect(names).toContain('docs/guides/sqlite.md')
+    expect(names).toContain('docs/reference/errors.md')
+    expect(names).toContain('docs/providers/stripe.md')
+    expect(readPage('README.md').text).toMatch(/file of `src` or `test`.* in the repository/)
+  })
+
+  test.each(packed.map((page) => [page.name, page] as const))(
+    'leads from %s to what the package has, or to code in the repository',
+    (_name, page) => {
+      const targets = listLinks(page).filter(({ target }) => !/^([a-z][a-z+.-]*:|#)/i.test(target))
+      const names = targets.map(({ target }) => resolveName(page, target))
+
+      expect(names.filter((name) => !isPacked(name) && !IN_REPOSITORY.test(name))).toEqual([])
+    },
+  )
+})
+
+/** By `files` in the manifest, and what npm always packs. */
+function isPacked(name: string): boolean {
+  const { files } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
+    readonly files: readonly string[]
+  }
+  if (['README.md', 'LICENSE', 'package.json'].includes(name)) return true
+  return files.some((pattern) =>
+    pattern.endsWith('/**/*.md')
+      ? name.startsWith(pattern.replace('**/*.md', '')) && name.endsWith('.md')
+      : name === pattern,
+  )
+}
+
 describe('the link check', () => {
   const made = (text: string): Page => ({
     name: 'docs/made-up.md',
@@ -72,10 +111,15 @@ function listBrokenLinks(page: Page): readonly string[] {
     .map(({ target, line }) => `${page.name}:${line} ${target}`)
 }
 
+/** The file that a link of a page leads to, from the root of the repository. */
+function resolveName(page: Page, target: string): string {
+  const [file = ''] = target.split('#')
+  return file === '' ? page.name : path.posix.join(path.posix.dirname(page.name), decodeURI(file))
+}
+
 function resolves(page: Page, target: string): boolean {
   const [file = '', anchor] = target.split('#')
-  const name =
-    file === '' ? page.name : path.posix.join(path.posix.dirname(page.name), decodeURI(file))
+  const name = resolveName(page, target)
   if (file !== '' && !fs.existsSync(path.join(ROOT, name))) return false
   if (anchor === undefined) return true
   if (!name.endsWith('.md')) return false

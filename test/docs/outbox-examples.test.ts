@@ -32,7 +32,7 @@ async function run(
   expect(await runSnippet({ code }, env)).toEqual({ code: 0, stderr: '' })
 }
 
-describe('the destinations of the guide', { timeout: 60_000 }, () => {
+describe('the destinations of the guide', () => {
   test('are all tried here', () => {
     expect(blocks.map(({ code }) => /export const (\w+)/.exec(code)?.[1])).toEqual(TESTED)
   })

@@ -24,7 +24,15 @@ export interface PublicName {
 }
 
 /** Every export of every entry, every member of an exported `…Options`, every method of an exported class. */
-export function listPublicNames(files: readonly string[]): readonly PublicName[] {
+export function listPublicNames(): readonly PublicName[] {
+  publicNames ??= readPublicNames(listEntryFiles())
+  return publicNames
+}
+
+/** Read once for all files that this worker runs. */
+let publicNames: readonly PublicName[] | undefined
+
+function readPublicNames(files: readonly string[]): readonly PublicName[] {
   const program = ts.createProgram([...files], readCompilerOptions())
   const checker = program.getTypeChecker()
   const symbols = files.flatMap((file) => {
@@ -43,7 +51,7 @@ export function listPublicNames(files: readonly string[]): readonly PublicName[]
 }
 
 /** The source of every entry in `package.json` that has types. */
-export function listEntryFiles(): readonly string[] {
+function listEntryFiles(): readonly string[] {
   const manifest = fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')
   const { exports } = JSON.parse(manifest) as {
     exports: Readonly<Record<string, string | { readonly types: string }>>

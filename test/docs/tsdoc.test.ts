@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { listEntryFiles, listPublicNames } from './public-exports.ts'
+import { listPublicNames } from './public-exports.ts'
 import type { PublicName } from './public-exports.ts'
 
-const names = listPublicNames(listEntryFiles())
+const names = listPublicNames()
 
 describe('whoever hovers over', () => {
   test('an export reads what it is', () => {

@@ -7,7 +7,9 @@
  */
 
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createPostgres, createSqlite } from '../support/faults/make-database.ts'
+import { addLedger } from '../support/faults/make-database.ts'
+import { createPostgres } from '../support/postgres/postgres-database.ts'
+import { createSqlite } from '../support/sqlite-database.ts'
 import { ENGINES } from '../support/faults/fault-database.ts'
 import type { Engine, FaultDatabase } from '../support/faults/fault-database.ts'
 import { accept } from '../support/faults/fault-inbox.ts'
@@ -245,13 +247,13 @@ async function createClocked(
   { env }: SettableClock,
 ): Promise<{ database: FaultDatabase; options: SpawnOptions }> {
   if (engine === 'sqlite') {
-    const { database, drop } = await createSqlite()
+    const { database, drop } = await addLedger(await createSqlite())
     onTestFinished(drop)
     return { database, options: { env } }
   }
   const server = await startPostgres({ env })
   onTestFinished(() => server.dispose())
-  const { database, drop } = await createPostgres(server.config)
+  const { database, drop } = await addLedger(await createPostgres(server.config))
   onTestFinished(drop)
   return { database, options: {} }
 }

@@ -7,7 +7,7 @@ import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import type { FaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
 import { until } from '../support/faults/until.ts'
-import { WireProxy } from '../support/faults/wire-proxy.ts'
+import { WireProxy } from '../support/postgres/wire-proxy.ts'
 
 describe('a connection to PostgreSQL that is lost when an event is stored', () => {
   // The call that stores a batch commits by itself, except where content is watched.
@@ -65,9 +65,7 @@ describe('a connection to PostgreSQL that is lost when an event is stored', () =
       // The pool has one place: an answer now shows that the silent connection has left it.
       // A retry that is faster than the end of that connection still joins its answer.
       const retry = () => receiver.inbox.receive(source, delivery)
-      await expect
-        .poll(retry, { timeout: 20_000 })
-        .toMatchObject({ status: 200, outcome: 'duplicate' })
+      await expect.poll(retry).toMatchObject({ status: 200, outcome: 'duplicate' })
       expect(proxy.connections).toBeGreaterThan(connectionsBefore)
     })
   })
@@ -82,9 +80,7 @@ describe('a connection to PostgreSQL that is lost when an event is stored', () =
     await fired
 
     await expect
-      .poll(async () => (await receiver.inbox.receive('watched', delivery)).status, {
-        timeout: 20_000,
-      })
+      .poll(async () => (await receiver.inbox.receive('watched', delivery)).status)
       .toBe(200)
     expect(await database.count('events')).toBe(2)
     // Nothing more was said on the silent connection, not even that it is over.
@@ -142,9 +138,7 @@ describe('a connection to PostgreSQL that is lost when handlers commit', () => {
     if (fault === 'black-hole') await proxy.close()
     else await worker.untilHappened('group.commit-unknown')
     const reader = createFaultInbox(database)
-    await expect
-      .poll(async () => (await reader.inbox.admin.findEvent(eventId))?.state, { timeout: 20_000 })
-      .toBe('done')
+    await expect.poll(async () => (await reader.inbox.admin.findEvent(eventId))?.state).toBe('done')
 
     expect(ran).toBe(runs)
     expect(await database.countEffects('evt_1')).toBe(1)

@@ -5,7 +5,7 @@ import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import type { FaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
 import { until } from '../support/faults/until.ts'
-import { WireProxy } from '../support/faults/wire-proxy.ts'
+import { WireProxy } from '../support/postgres/wire-proxy.ts'
 
 const KEYS = Array.from({ length: 50 }, (_, i) => `evt_${i}`)
 /** In the middle of the group: events ran before it, and events are to run after it. */

@@ -13,9 +13,11 @@ import type { FaultDatabase } from '../support/faults/fault-database.ts'
 import { createFaultInbox } from '../support/faults/fault-inbox.ts'
 import type { FaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
-import { addLedger, createSqliteIn } from '../support/faults/make-database.ts'
+import { addLedger } from '../support/faults/make-database.ts'
+import { usePostgres } from '../support/postgres/postgres-database.ts'
+import { createSqlite } from '../support/sqlite-database.ts'
 import { until } from '../support/faults/until.ts'
-import { WireProxy } from '../support/faults/wire-proxy.ts'
+import { WireProxy } from '../support/postgres/wire-proxy.ts'
 import { hasNoBinaries } from '../support/postgres/find-binaries.ts'
 import { startPostgres, UNPRIVILEGED_ID } from '../support/postgres/start-postgres.ts'
 import type { PostgresServer } from '../support/postgres/start-postgres.ts'
@@ -58,7 +60,7 @@ describe.skipIf(hasNoSmallDisk || hasNoBinaries)('PostgreSQL on a disk that is f
 describe.skipIf(hasNoSmallDisk)('SQLite on a disk that is full', () => {
   test('R09: deliveries are 503 and the receiver is not ready, told once; with room again both are over', async () => {
     const disk = mountSmallDisk(8 * 1024 * 1024)
-    const { database, drop } = await createSqliteIn(disk.dir)
+    const { database, drop } = await addLedger(await createSqlite({ folder: disk.dir }))
     onTestFinished(drop)
     const receiver = createFaultInbox(database)
     await receiver.inbox.start()
@@ -166,11 +168,12 @@ async function createOnDisk(server: PostgresServer, dir: string): Promise<FaultD
   await admin.connect()
   await admin.query(`create tablespace ${name} location '${dir}'`)
   await admin.query(`create database ${name} tablespace ${name}`)
-  const { database, drop } = await addLedger({ ...server.config, database: name }, async () => {
+  const made = usePostgres({ ...server.config, database: name }, async () => {
     await admin.query(`drop database ${name} with (force)`)
     await admin.query(`drop tablespace ${name}`)
     await admin.end()
   })
+  const { database, drop } = await addLedger(made)
   onTestFinished(drop)
   return database
 }

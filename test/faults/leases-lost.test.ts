@@ -12,8 +12,8 @@ import type { FaultDatabase } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import type { FaultInbox } from '../support/faults/fault-inbox.ts'
 import { forSteps, fromPartner } from '../support/faults/fault-sources.ts'
-import { WireProxy } from '../support/faults/wire-proxy.ts'
-import type { WireFault } from '../support/faults/wire-proxy.ts'
+import { WireProxy } from '../support/postgres/wire-proxy.ts'
+import type { WireFault } from '../support/postgres/wire-proxy.ts'
 import { makeLeasable } from '../support/lease-steps.ts'
 import { openStoreOn } from '../support/postgres/open-postgres.ts'
 
@@ -156,9 +156,7 @@ describe.each(BEFORE_AND_AFTER)('a connection to PostgreSQL that is lost (%s)', 
 
     const eventId = await accept(worker, forSteps({ key: 'evt_1' }))
     await fired
-    await expect
-      .poll(async () => (await worker.inbox.admin.findEvent(eventId))?.state, { timeout: 20_000 })
-      .toBe('done')
+    await expect.poll(async () => (await worker.inbox.admin.findEvent(eventId))?.state).toBe('done')
     if (fault === 'drop-before') await worker.untilHappened('event.done', 'evt_1')
     // It was written by the first try, and the second one cannot know.
     else
@@ -179,9 +177,7 @@ describe.each(BEFORE_AND_AFTER)('a connection to PostgreSQL that is lost (%s)', 
 
     await accept(worker, forSteps({ key: 'evt_1' }))
     await fired
-    await expect
-      .poll(() => worker.inbox.admin.listMessages({ state: 'sent' }), { timeout: 20_000 })
-      .toHaveLength(1)
+    await expect.poll(() => worker.inbox.admin.listMessages({ state: 'sent' })).toHaveLength(1)
 
     expect(sent).toHaveLength(1)
     expect(worker.count('message.lease-lost')).toBe(0)

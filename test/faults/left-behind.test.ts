@@ -306,7 +306,8 @@ async function prepare(
   const database = await createFaultDatabase(engine)
   if (before !== undefined) await database.query(before)
   const worker = createFaultInbox(database, {
-    worker: { concurrency: 1, groupBudgetMs: 60_000 },
+    // A busy machine lets a living worker stand still for seconds, and whether it lives is not asked here.
+    worker: { concurrency: 1, groupBudgetMs: 60_000, deadAfterMs: 600_000 },
     poolMax: 5,
   })
   for (const key of keys) await accept(worker, fromPartner({ key }))

@@ -7,7 +7,8 @@ import { destination } from '../../src/outbox/destination.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import type { FaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
-import { createPostgres } from '../support/faults/make-database.ts'
+import { addLedger } from '../support/faults/make-database.ts'
+import { createPostgres } from '../support/postgres/postgres-database.ts'
 import { startAgain } from '../support/faults/start-again.ts'
 import { until } from '../support/faults/until.ts'
 import { hasNoBinaries } from '../support/postgres/find-binaries.ts'
@@ -95,7 +96,7 @@ async function untilLookedAt({ statements }: FaultInbox): Promise<void> {
 }
 
 async function createOn(server: PostgresServer) {
-  const made = await createPostgres(server.config)
+  const made = await addLedger(await createPostgres(server.config))
   onTestFinished(() => made.drop().catch(() => undefined))
   return made
 }

@@ -3,7 +3,8 @@ import { destination } from '../../src/outbox/destination.ts'
 import { createFaultDatabase } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
-import { lendPostgres } from '../support/faults/make-database.ts'
+import { addLedger } from '../support/faults/make-database.ts'
+import { lendPostgres } from '../support/postgres/postgres-database.ts'
 import { until } from '../support/faults/until.ts'
 import { findBinaries } from '../support/postgres/find-binaries.ts'
 import { startPostgres } from '../support/postgres/start-postgres.ts'
@@ -65,7 +66,7 @@ describe.each(['embedded', 'debian15'] as const)('on a server of its own (%s)', 
     async () => {
       const server = await startPostgres({ version })
       onTestFinished(() => server.dispose())
-      const { database, drop } = await lendPostgres(server.config)
+      const { database, drop } = await addLedger(await lendPostgres(server.config))
       onTestFinished(drop)
       const [found] = await database.query(
         'select current_database() as name, current_setting($1, true) as timeout',

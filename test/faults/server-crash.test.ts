@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
 import type { FaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
-import { createPostgres } from '../support/faults/make-database.ts'
+import { addLedger } from '../support/faults/make-database.ts'
+import { createPostgres } from '../support/postgres/postgres-database.ts'
 import type { FaultDatabase } from '../support/faults/make-database.ts'
 import { startAgain } from '../support/faults/start-again.ts'
 import { until } from '../support/faults/until.ts'
@@ -148,7 +149,6 @@ describe.skipIf(hasNoBinaries)('a PostgreSQL server that goes away', () => {
     await expect
       .poll(
         async () => (await receiver.inbox.receive('partner', fromPartner({ key: 'evt_2' }))).status,
-        { timeout: 20_000 },
       )
       .toBe(200)
     await worker.untilHappened('event.done', 'evt_2')
@@ -165,7 +165,7 @@ describe.skipIf(hasNoBinaries)('a PostgreSQL server that goes away', () => {
 async function createOn(
   server: PostgresServer,
 ): Promise<{ database: FaultDatabase; connection: PostgresServer['config'] }> {
-  const { database, drop } = await createPostgres(server.config)
+  const { database, drop } = await addLedger(await createPostgres(server.config))
   onTestFinished(drop)
   if (database.store.engine !== 'postgres') throw new Error('This is for PostgreSQL')
   return { database, connection: database.store.connection }

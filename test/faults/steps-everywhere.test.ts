@@ -99,7 +99,7 @@ async function finishAll(database: FaultDatabase, sink: Sink): Promise<void> {
   inbox.steps('partner', '*', createScriptedSteps(host, sink.url))
   await inbox.start()
   await until('nothing is left to do', async () => (await database.count('queue')) === 0, {
-    limitMs: 60_000,
+    limitMs: LIMIT_MS,
   })
   await inbox.stop()
 }

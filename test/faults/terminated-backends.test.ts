@@ -7,14 +7,15 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { createFaultDatabase } from '../support/faults/fault-database.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
 import type { Step } from '../support/faults/scripted-handler.ts'
-import { createPostgres } from '../support/faults/make-database.ts'
+import { addLedger } from '../support/faults/make-database.ts'
+import { createPostgres } from '../support/postgres/postgres-database.ts'
 import type { FaultDatabase } from '../support/faults/make-database.ts'
 import { post } from '../support/faults/post.ts'
 import { startAgain } from '../support/faults/start-again.ts'
 import { startSubject } from '../support/faults/start-subjects.ts'
 import type { Subject } from '../support/faults/subject.ts'
 import { until } from '../support/faults/until.ts'
-import { WireProxy } from '../support/faults/wire-proxy.ts'
+import { WireProxy } from '../support/postgres/wire-proxy.ts'
 import { hasNoBinaries } from '../support/postgres/find-binaries.ts'
 import { startPostgres } from '../support/postgres/start-postgres.ts'
 import type { ConnectionConfig, PostgresServer } from '../support/postgres/start-postgres.ts'
@@ -83,7 +84,7 @@ describe.skipIf(hasNoBinaries)('a server that is restarted again and again', () 
   afterAll(() => server.dispose())
 
   test('C23: handlers that block the event loop meanwhile: no process ends, nothing is lost or doubled', async () => {
-    const { database, drop } = await createPostgres(server.config)
+    const { database, drop } = await addLedger(await createPostgres(server.config))
     onTestFinished(drop)
     const { receiver, worker } = await startBoth(database)
     const keys = Array.from({ length: 100 }, (_, i) => `evt_${i}`)

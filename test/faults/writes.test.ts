@@ -7,7 +7,7 @@ import { fromPartner } from '../support/faults/fault-sources.ts'
 import { Random } from '../support/faults/random.ts'
 import { SubjectPool } from '../support/faults/subject.ts'
 import { until } from '../support/faults/until.ts'
-import { WireProxy } from '../support/faults/wire-proxy.ts'
+import { WireProxy } from '../support/postgres/wire-proxy.ts'
 
 const WRITE = 'insert into effects values ($1, $2)'
 const TERMINATE = 'select pg_terminate_backend(pg_backend_pid())'

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { HookonceError } from '../../src/errors.ts'
 import { RENEW } from '../../src/guard/scripts.ts'
 import { until } from '../support/faults/until.ts'
-import { aGuard, aSignal } from '../support/redis/guard-under-test.ts'
+import { aSignal } from '../support/a-signal.ts'
+import { aGuard } from '../support/redis/guard-under-test.ts'
 import { hasNoRedis, openRedis, watchScripts } from '../support/redis/open-redis.ts'
 
 const OPTIONS = { leaseMs: 2_400, commandTimeoutMs: 2_000 }

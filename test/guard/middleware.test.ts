@@ -1,7 +1,7 @@
 import express from 'express'
 import { describe, expect, test } from 'vitest'
 import { COMPLETE } from '../../src/guard/scripts.ts'
-import { aSignal } from '../support/redis/guard-under-test.ts'
+import { aSignal } from '../support/a-signal.ts'
 import { aDelivery, aGuardedApp } from '../support/redis/guarded-app.ts'
 import {
   hasNoRedis,

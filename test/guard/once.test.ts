@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { StoreRejectedError } from '../../src/errors.ts'
-import { aGuard, aSignal } from '../support/redis/guard-under-test.ts'
+import { aSignal } from '../support/a-signal.ts'
+import { aGuard } from '../support/redis/guard-under-test.ts'
 import { freshPrefix, hasNoRedis, openRedis } from '../support/redis/open-redis.ts'
 
 describe.skipIf(hasNoRedis).each(['redis', 'ioredis'] as const)('a guard on %s', (kind) => {

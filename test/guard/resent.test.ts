@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { aGuard, aSignal } from '../support/redis/guard-under-test.ts'
+import { aSignal } from '../support/a-signal.ts'
+import { aGuard } from '../support/redis/guard-under-test.ts'
 import { hasNoRedis, openRedis, watchScripts } from '../support/redis/open-redis.ts'
 
 /** A client that loses every answer once and sends the command again, as ioredis does when it reconnects. */

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { COMPLETE } from '../../src/guard/scripts.ts'
 import { until } from '../support/faults/until.ts'
-import { aGuard, aSignal } from '../support/redis/guard-under-test.ts'
+import { aSignal } from '../support/a-signal.ts'
+import { aGuard } from '../support/redis/guard-under-test.ts'
 import {
   hasNoRedisServer,
   openRedis,

@@ -108,7 +108,7 @@ async function run(node: string, folder: string, file: string, driver: string): 
   const { stdout } = await promisify(execFile)(node, [file], {
     cwd: folder,
     env: { ...process.env, FILE: database, DRIVER: driver, NODE_NO_WARNINGS: '1' },
-    timeout: 50_000,
+    timeout: 110_000,
   })
   return stdout
 }

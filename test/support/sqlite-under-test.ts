@@ -1,13 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { toSqlValue } from '../../src/store/sqlite/driver.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import type { SqliteStore, SqliteStoreOptions } from '../../src/store/sqlite/index.ts'
-import { openDriver } from '../../src/store/sqlite/open-driver.ts'
+import { createSqlite } from './sqlite-database.ts'
+import type { DriverName } from './sqlite-database.ts'
 import type { DatabaseUnderTest, StoreUnderTest } from './store-under-test.ts'
-
-type DriverName = 'node:sqlite' | 'libsql'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 export const hasNodeSqlite = major > 22 || (major === 22 && minor >= 13)
@@ -43,9 +38,7 @@ async function createFile(
   driver: DriverName,
   always: SqliteStoreOptions,
 ): Promise<SqliteDatabaseUnderTest> {
-  const folder = await mkdtemp(join(tmpdir(), 'hookonce-sqlite-'))
-  const file = join(folder, 'hookonce.db')
-  const foreign = (await openDriver(driver)).open(file)
+  const { file, query, execute, close } = await createSqlite({ driver })
   const stores: SqliteStore[] = []
 
   return {
@@ -55,21 +48,16 @@ async function createFile(
       stores.push(store)
       return store
     },
-    query: async (sql, params = []) =>
-      foreign.prepare(sql.replaceAll('$', '?')).query(params.map(toSqlValue)).rows,
-    execute: async (sql) => foreign.execute(sql),
-    migrateBeyond: async () => {
-      foreign.execute(`insert into hookonce_migrations values (1000, 0)`)
-    },
-    migrateBack: async () => {
-      foreign.execute(
+    query,
+    execute,
+    migrateBeyond: () => execute(`insert into hookonce_migrations values (1000, 0)`),
+    migrateBack: () =>
+      execute(
         'delete from hookonce_migrations where version = (select max(version) from hookonce_migrations)',
-      )
-    },
+      ),
     close: async () => {
       for (const store of stores) await store.close()
-      foreign.close()
-      await rm(folder, { recursive: true, force: true })
+      await close()
     },
   }
 }

@@ -17,7 +17,7 @@ import type { ClaimInput } from './builders.ts'
 import type { QueryTx } from './store-under-test.ts'
 
 /** Generous, because nothing here tests how long it is. */
-export const DEADLINE_MS = 10_000
+export const DEADLINE_MS = 60_000
 
 export async function recordOne(store: Store<QueryTx>, draft: EventDraft): Promise<Recorded> {
   const [recorded] = await store.events.record([draft], { deadlineMs: DEADLINE_MS })

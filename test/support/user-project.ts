@@ -1,6 +1,6 @@
 /**
- * A folder like that of a user: `hookonce` is in its `node_modules` as npm would put it there, built and with its
- * optional dependency, and nothing else.
+ * A folder like that of a user: `hookonce` is in its `node_modules` as npm would put it there, built, beside the
+ * packages that the user has installed with it, and nothing else.
  *
  * @module
  */
@@ -8,13 +8,16 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import ts from 'typescript'
+import { transformSync } from 'esbuild'
 import { onTestFinished } from 'vitest'
 
 const ROOT = path.join(import.meta.dirname, '../..')
 
-/** What libsql is made of: npm would install it along. */
-const OPTIONAL = ['libsql', '@libsql', '@neon-rs', 'detect-libc']
+/** What npm installs for a package that a user asks for. */
+const INSTALLED_WITH: Readonly<Record<string, readonly string[]>> = {
+  hookonce: [],
+  libsql: ['libsql', '@libsql', '@neon-rs', 'detect-libc'],
+}
 
 export interface UserProject {
   readonly folder: string
@@ -22,8 +25,11 @@ export interface UserProject {
   write(file: string, text: string): void
 }
 
-/** For the length of the running test. */
-export function createUserProject(files: Readonly<Record<string, string>> = {}): UserProject {
+/** For the length of the running test. `packages` are those of the user's `npm i`. */
+export function createUserProject(
+  files: Readonly<Record<string, string>> = {},
+  packages: readonly string[] = ['hookonce', 'libsql'],
+): UserProject {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hookonce-user-'))
   onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }))
   const write: UserProject['write'] = (file, text) => {
@@ -33,10 +39,16 @@ export function createUserProject(files: Readonly<Record<string, string>> = {}):
   }
   write('package.json', '{"type":"module","private":true}\n')
   for (const [file, text] of Object.entries({ ...files, ...buildHookonce() })) write(file, text)
-  for (const name of OPTIONAL) {
+  for (const name of packages.flatMap(listInstalledWith)) {
     fs.symlinkSync(path.join(ROOT, 'node_modules', name), path.join(folder, 'node_modules', name))
   }
   return { folder, write }
+}
+
+function listInstalledWith(name: string): readonly string[] {
+  const installed = INSTALLED_WITH[name]
+  if (installed === undefined) throw new Error(`No test knows what npm installs for ${name}`)
+  return installed
 }
 
 let built: Readonly<Record<string, string>> | undefined
@@ -60,17 +72,9 @@ function listSources(): readonly string[] {
   return files.filter((file) => file.endsWith('.ts'))
 }
 
+/** As the compiler does: types go, and an import of a source becomes one of what is built from it. */
 function transpile(file: string): string {
   const text = fs.readFileSync(path.join(ROOT, 'src', file), 'utf8')
-  const { outputText } = ts.transpileModule(text, {
-    // Of a text alone the compiler cannot know that its package is one of modules.
-    fileName: file.replace(/\.ts$/, '.mts'),
-    compilerOptions: {
-      target: ts.ScriptTarget.ES2023,
-      module: ts.ModuleKind.NodeNext,
-      verbatimModuleSyntax: true,
-      rewriteRelativeImportExtensions: true,
-    },
-  })
-  return outputText
+  const { code } = transformSync(text, { loader: 'ts', format: 'esm', target: 'es2023' })
+  return code.replaceAll(/(\b(?:from|import) ?\(?"\.[^"\n]*)\.ts"/g, '$1.js"')
 }

@@ -19,11 +19,11 @@ export async function openDriver(name: SqliteDriverName): Promise<SqliteDriver> 
   if (name !== 'libsql') {
     const loaded = await tryNodeSqlite()
     if (loaded.ok) return nodeSqliteDriver(loaded.module)
-    if (name === 'node:sqlite') throw driverMissing('This Node has no node:sqlite', loaded.error)
+    if (name === 'node:sqlite') throw driverMissing(NO_NODE_SQLITE, loaded.error)
   }
   const loaded = await tryLibsql()
   if (loaded.ok) return libsqlDriver(loaded.module.default)
-  throw driverMissing('No SQLite binding could be loaded', loaded.error)
+  throw driverMissing(NO_BINDING, loaded.error)
 }
 
 type Loaded<Module> =
@@ -66,10 +66,13 @@ async function tryInstalledLibsql(error: unknown): Promise<Loaded<LibsqlImport>>
   }
 }
 
+const NO_NODE_SQLITE = 'This Node has no node:sqlite'
+const NO_BINDING = 'There is no SQLite: libsql, which Node 20 needs for it, cannot be loaded'
+
 function driverMissing(what: string, cause: unknown): HookonceError {
   return new HookonceError(
     'DRIVER_MISSING',
-    `${what}. Use Node 22.13 or later, or run: npm i libsql`,
+    `${what}. Run \`npm install libsql\`, or use Node 22.13 or later, which has its own`,
     { cause },
   )
 }

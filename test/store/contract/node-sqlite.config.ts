@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/store/contract/sqlite.test.ts'],
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     maxWorkers: 1,
     reporters: ['verbose'],
     testNamePattern: 'on node:sqlite',

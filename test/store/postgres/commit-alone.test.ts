@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { postgresStore } from '../../../src/store/postgres/index.ts'
 import type { Store } from '../../../src/store/contract/store.ts'
 import { anEventDraft } from '../../support/builders.ts'
@@ -7,7 +7,7 @@ import { aLeaseRequest, leaseOne, makeLeasable } from '../../support/lease-steps
 import { claimMessages, claimOne, enqueue, sent } from '../../support/outbox-steps.ts'
 import { hasNoPostgres, newPool, openPostgres } from '../../support/postgres/open-postgres.ts'
 import type { OpenedPostgres } from '../../support/postgres/open-postgres.ts'
-import { startWireProxy } from '../../support/postgres/wire-proxy.ts'
+import { WireProxy } from '../../support/postgres/wire-proxy.ts'
 import { done, recordOne } from '../../support/store-steps.ts'
 import type { QueryTx } from '../../support/store-under-test.ts'
 
@@ -17,7 +17,7 @@ type TestStore = Store<QueryTx>
 interface Call {
   readonly name: string
   /** What of it is seen on the wire. */
-  readonly sent: string
+  readonly sent: RegExp
   /** Makes something for it to do. What is returned does it, on any store, and says whether it was done. */
   prepare(store: TestStore): Promise<(store: TestStore) => Promise<boolean>>
   /** What it says when it was done before. */
@@ -27,7 +27,7 @@ interface Call {
 const CALLS: readonly Call[] = [
   {
     name: 'leaseDue',
-    sent: 'lease_due',
+    sent: /lease_due/,
     again: false,
     prepare: async (store) => {
       await recordOne(store, anEventDraft())
@@ -38,7 +38,7 @@ const CALLS: readonly Call[] = [
   },
   {
     name: 'writeCalls',
-    sent: 'write_calls',
+    sent: /write_calls/,
     again: true,
     prepare: async (store) => {
       await recordOne(store, anEventDraft())
@@ -50,7 +50,7 @@ const CALLS: readonly Call[] = [
   },
   {
     name: 'settleLeased',
-    sent: 'settle_leased',
+    sent: /settle_leased/,
     again: false,
     prepare: async (store) => {
       await recordOne(store, anEventDraft())
@@ -61,7 +61,7 @@ const CALLS: readonly Call[] = [
   },
   {
     name: 'claimMessages',
-    sent: 'claim_messages',
+    sent: /claim_messages/,
     again: false,
     prepare: async (store) => {
       await enqueue(store, {})
@@ -70,7 +70,7 @@ const CALLS: readonly Call[] = [
   },
   {
     name: 'settleMessages',
-    sent: 'settle_messages',
+    sent: /settle_messages/,
     again: false,
     prepare: async (store) => {
       await enqueue(store, {})
@@ -128,17 +128,18 @@ describe.skipIf(hasNoPostgres).each(CALLS)('$name commits by itself', (call) => 
   })
 
   test.each([
-    ['before it is forwarded', 'drop', true],
-    ['after it is done', 'forward-and-drop', call.again],
+    ['before it is forwarded', 'drop-before', true],
+    ['after it is done', 'drop-after', call.again],
   ] as const)(
     'and when its connection is lost %s, nobody claims to know',
-    async (_, action, next) => {
+    async (_, fault, next) => {
       const { config, store, run } = await open()
-      const proxy = await startWireProxy(config)
+      const proxy = await WireProxy.start(config)
+      onTestFinished(() => proxy.close())
       const pool = newPool(proxy.config)
       const behind = postgresStore({ pool })
       await behind.open()
-      proxy.onSent = (bytes) => (bytes.includes(call.sent) ? action : 'pass')
+      proxy.arm({ matches: call.sent, fault })
 
       await expect(run(behind)).rejects.toMatchObject({ code: 'COMMIT_UNKNOWN' })
 

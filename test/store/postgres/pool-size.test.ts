@@ -1,4 +1,4 @@
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createInbox } from '../../../src/inbox/inbox.ts'
 import type { InboxOptions } from '../../../src/inbox/options.ts'
 import { destination } from '../../../src/outbox/destination.ts'
@@ -6,10 +6,12 @@ import { stripe } from '../../../src/providers/vendors/stripe.ts'
 import { postgresStore } from '../../../src/store/postgres/index.ts'
 import type { PostgresStore } from '../../../src/store/postgres/index.ts'
 import { sign } from '../../../src/testing/index.ts'
-import { createDatabaseOn, dropDatabaseOn } from '../../support/postgres/start-postgres.ts'
-import pg from 'pg'
+import {
+  createPostgresDatabase,
+  hasNoPostgres,
+  newPool,
+} from '../../support/postgres/open-postgres.ts'
 
-const shared = inject('postgres')
 const secret = 'whsec_test_secret_of_some_length'
 const sources = { stripe: stripe({ secrets: [secret] }) }
 
@@ -17,20 +19,14 @@ type Setup = Omit<InboxOptions<typeof sources, unknown>, 'store' | 'sources'>
 
 /** An inbox on a pool of that many connections, and its store. */
 async function open(max: number, setup: Setup) {
-  if (shared === null) throw new Error('There is no PostgreSQL')
-  const config = await createDatabaseOn(shared)
-  const pool = new pg.Pool({ ...config, max })
+  const pool = newPool({ ...(await createPostgresDatabase()), max })
   const store: PostgresStore = postgresStore({ pool })
   const inbox = createInbox({ store, sources, ...setup })
-  onTestFinished(async () => {
-    await inbox.stop()
-    await pool.end()
-    await dropDatabaseOn(shared, config.database)
-  })
+  onTestFinished(() => inbox.stop())
   return { inbox, store }
 }
 
-test.skipIf(shared === null)(
+test.skipIf(hasNoPostgres)(
   'a pool that the running groups could empty is refused at boot, with the size it needs',
   async () => {
     const { inbox } = await open(5, { worker: { concurrency: 4 } })
@@ -43,7 +39,7 @@ test.skipIf(shared === null)(
   },
 )
 
-test.skipIf(shared === null)(
+test.skipIf(hasNoPostgres)(
   'a pool that a relay could empty is refused at boot as well',
   async () => {
     const destinations = [destination('mail', async () => undefined)]
@@ -56,7 +52,7 @@ test.skipIf(shared === null)(
   },
 )
 
-test.skipIf(shared === null)(
+test.skipIf(hasNoPostgres)(
   'a process that only receives works with a pool of one, and keeps nothing of it',
   async () => {
     const { inbox, store } = await open(1, {

@@ -8,7 +8,7 @@ import {
   openPostgres,
   openStoreOn,
 } from '../../support/postgres/open-postgres.ts'
-import { startWireProxy } from '../../support/postgres/wire-proxy.ts'
+import { WireProxy } from '../../support/postgres/wire-proxy.ts'
 
 const LISTENING =
   "select pid from pg_stat_activity where datname = current_database() and query like 'listen %'"
@@ -88,12 +88,13 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
 
   test('a connection lost while it begins to listen is made again once', async () => {
     const { config, query } = await openPostgres()
-    const proxy = await startWireProxy(config)
+    const proxy = await WireProxy.start(config)
+    onTestFinished(() => proxy.close())
     // Without timers of its own, so that the only one left is ours.
     const store = postgresStore({ pool: newPool({ ...proxy.config, idleTimeoutMillis: 0 }) })
     onTestFinished(() => store.close())
     await store.open()
-    proxy.onSent = (bytes) => (bytes.includes('listen "') ? 'drop' : 'pass')
+    const { fired } = proxy.arm({ matches: /listen "/, fault: 'drop-before' })
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => {
       vi.useRealTimers()
@@ -104,7 +105,7 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
     const stop = await store.queue.listen(() => heard())
 
     expect(vi.getTimerCount()).toBe(1)
-    proxy.onSent = () => 'pass'
+    await fired
     vi.runOnlyPendingTimers()
     await isBack
     expect(await query(LISTENING)).toHaveLength(1)

@@ -4,7 +4,7 @@ import { openDriver } from '../../../src/store/sqlite/open-driver.ts'
 
 const [file = '', driver] = process.argv.slice(2)
 const handle = (await openDriver(driver as 'libsql' | 'node:sqlite')).open(file)
-handle.execute('pragma busy_timeout = 5000')
+handle.execute('pragma busy_timeout = 60000')
 handle.execute('pragma wal_autocheckpoint = 5')
 handle.execute('create table if not exists other (text)')
 const insert = handle.prepare('insert into other values (?)')
@@ -13,5 +13,6 @@ for (let n = 1; ; n += 1) {
   insert.run(['x'.repeat(5_000)])
   if (n % 10 === 0) truncate.all([])
   if (n === 20) process.send?.('writes')
-  await new Promise((resolve) => setImmediate(resolve))
+  // SQLite has no queue for its writer: without a pause another process could wait for it for as long as this one lives.
+  await new Promise((resolve) => setTimeout(resolve, 2))
 }

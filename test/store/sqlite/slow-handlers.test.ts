@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { aSignal } from '../../support/a-signal.ts'
 import { openInbox, untilDone } from '../../support/inbox-under-test.ts'
 import type { InboxUnderTest } from '../../support/inbox-under-test.ts'
 import { DEFAULT_DRIVER, sqliteUnderTest } from '../../support/sqlite-under-test.ts'
@@ -67,8 +68,8 @@ describe('sqlite: a handler that is slower than others wait', () => {
 describe('sqlite: a handler that hangs before it writes', () => {
   test('H25: keeps no other slot from running, and deliveries are taken meanwhile', async () => {
     const { inbox, deliver, countEffects } = await openInbox(sqliteUnderTest(DEFAULT_DRIVER))
-    const begun = signal()
-    const released = signal()
+    const begun = aSignal()
+    const released = aSignal()
     inbox.on('stripe', 'invoice.*', async (event, { tx }) => {
       if (event.key === 'evt_hangs') {
         begun.give()
@@ -97,8 +98,8 @@ describe('sqlite: a handler that hangs before it writes', () => {
   test('H25: at-least-once ones of a group keep no other slot from running, and call once', async () => {
     const { inbox, deliver, countEffects } = await openInbox(sqliteUnderTest(DEFAULT_DRIVER))
     const calls: string[] = []
-    const begun = signal()
-    const released = signal()
+    const begun = aSignal()
+    const released = aSignal()
     inbox.on('stripe', 'charge.failed', { guarantee: 'at-least-once' }, async (event) => {
       calls.push(event.key)
       if (calls.length === 2) begun.give()
@@ -151,8 +152,8 @@ describe('sqlite: a handler that hangs before it writes', () => {
   test('H25: the wait for the writer is not its own time', async () => {
     const { inbox, countEffects, ...rest } = await openInbox(sqliteUnderTest(DEFAULT_DRIVER))
     const timeoutMs = 1_000
-    const begun = signal()
-    const held = signal()
+    const begun = aSignal()
+    const held = aSignal()
     inbox.on('stripe', 'invoice.paid', { groupMax: 1 }, async (event, { tx }) => {
       await begun.given
       await tx.query('insert into effects (event_key) values ($1)', [event.key])
@@ -175,12 +176,6 @@ describe('sqlite: a handler that hangs before it writes', () => {
     await expectUnharmed(inbox, ['evt_slow', 'evt_waits'])
   })
 })
-
-function signal(): { readonly given: Promise<void>; readonly give: () => void } {
-  let give: () => void = () => undefined
-  const given = new Promise<void>((resolve) => (give = resolve))
-  return { given, give: () => give() }
-}
 
 type Running = Pick<InboxUnderTest, 'inbox' | 'deliver'>
 

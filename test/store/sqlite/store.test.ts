@@ -60,7 +60,7 @@ describe('sqlite: the store', () => {
   test.skipIf(hasNodeSqlite)('says what to install when there is no binding', async () => {
     await expect(openDriver('node:sqlite')).rejects.toMatchObject({
       code: 'DRIVER_MISSING',
-      message: expect.stringContaining('npm i libsql'),
+      message: expect.stringContaining('npm install libsql'),
     })
   })
 

@@ -1,6 +1,8 @@
 import { inject, onTestFinished } from 'vitest'
 import type { ConnectionConfig } from '../postgres/start-postgres.ts'
-import { createSqlite, lendPostgres } from './make-database.ts'
+import { lendPostgres } from '../postgres/postgres-database.ts'
+import { createSqlite } from '../sqlite-database.ts'
+import { addLedger } from './make-database.ts'
 import type { Engine, FaultDatabase } from './make-database.ts'
 
 export type { Engine, FaultDatabase } from './make-database.ts'
@@ -9,9 +11,11 @@ export const ENGINES: readonly Engine[] = ['postgres', 'sqlite']
 
 /** Makes one for the length of the running test. */
 export async function createFaultDatabase(engine: Engine): Promise<FaultDatabase> {
-  const made = engine === 'postgres' ? await lendPostgres(requirePostgres()) : await createSqlite()
-  onTestFinished(made.drop)
-  return made.database
+  const { database, drop } = await addLedger(
+    engine === 'postgres' ? await lendPostgres(requirePostgres()) : await createSqlite(),
+  )
+  onTestFinished(drop)
+  return database
 }
 
 /** The server of this run. */

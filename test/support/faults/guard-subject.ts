@@ -14,7 +14,7 @@ export class GuardSubject {
 
   private constructor() {
     this.#process = fork(bundleProgram('guard-process'), [], {
-      execArgv: ['--enable-source-maps'],
+      execArgv: [],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       env: { ...process.env, NODE_OPTIONS: '' },
     })

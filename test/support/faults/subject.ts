@@ -37,7 +37,7 @@ export class Subject {
 
   constructor(kind: SubjectKind, { nodeOptions = [], env }: SpawnOptions = {}) {
     this.process = fork(bundleProgram(`${kind}-process`), [], {
-      execArgv: ['--enable-source-maps', ...nodeOptions],
+      execArgv: [...nodeOptions],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       env: { ...process.env, NODE_OPTIONS: '', ...env },
     })

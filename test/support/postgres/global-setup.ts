@@ -11,6 +11,8 @@
 
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
+import { provideOnce } from '../provide-once.ts'
+import type { Made } from '../provide-once.ts'
 import { hasNoBinaries } from './find-binaries.ts'
 import { dropLentDatabases } from './lend-database.ts'
 import { startPostgres } from './start-postgres.ts'
@@ -23,26 +25,27 @@ declare module 'vitest' {
   }
 }
 
-export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+export function setup(project: TestProject): Promise<() => Promise<void>> {
+  return provideOnce(project, 'postgres', findServer)
+}
+
+async function findServer(): Promise<Made<ConnectionConfig | null>> {
   const url = process.env['HOOKONCE_TEST_DATABASE_URL']
   if (url !== undefined && url !== '') {
     const server = parseUrl(url)
     await requireUsable(server)
     if (hasNoBinaries)
       console.warn('\n*** Tests that need a PostgreSQL server of their own are SKIPPED. ***\n')
-    project.provide('postgres', server)
-    return () => dropLentDatabases(server)
+    return { value: server, dispose: () => dropLentDatabases(server) }
   }
   if (hasNoBinaries) {
     const message = `No PostgreSQL binaries for ${process.platform}-${process.arch} and no HOOKONCE_TEST_DATABASE_URL.`
     if (process.env['CI'] === 'true') throw new Error(message)
     console.warn(`\n*** ${message} The PostgreSQL suites are SKIPPED. ***\n`)
-    project.provide('postgres', null)
-    return undefined
+    return { value: null }
   }
   const server = await startPostgres()
-  project.provide('postgres', server.config)
-  return () => server.dispose()
+  return { value: server.config, dispose: () => server.dispose() }
 }
 
 /** One message instead of a thousand tests that fail. */

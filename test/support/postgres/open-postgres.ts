@@ -2,8 +2,8 @@ import { inject, onTestFinished } from 'vitest'
 import pg from 'pg'
 import { postgresStore } from '../../../src/store/postgres/index.ts'
 import type { PostgresStore } from '../../../src/store/postgres/index.ts'
-import { lendDatabase } from './lend-database.ts'
-import { createDatabaseOn, dropDatabaseOn } from './start-postgres.ts'
+import { createPostgres, lendPostgres, listenToErrors } from './postgres-database.ts'
+import type { PostgresDatabase } from './postgres-database.ts'
 import type { ConnectionConfig } from './start-postgres.ts'
 
 /** Whether this run has no server to test on; the setup has said so. */
@@ -14,7 +14,7 @@ export interface OpenedPostgres {
   readonly pool: RecordingPool
   readonly store: PostgresStore
   /** Runs a statement on a connection that no store knows. */
-  query(sql: string, params?: unknown[]): Promise<Record<string, unknown>[]>
+  query(sql: string, params?: readonly unknown[]): Promise<Record<string, unknown>[]>
 }
 
 /** A pool that remembers the clients it gave out, for tests that go behind the store's back. */
@@ -37,48 +37,41 @@ export class RecordingPool extends pg.Pool {
 export async function openPostgres(
   admin: ConnectionConfig | null = inject('postgres'),
 ): Promise<OpenedPostgres> {
-  const config = await createPostgresDatabase(admin)
-  const outside = new pg.Pool({ ...config, max: 2 })
-  outside.on('error', () => undefined)
-  const pool = new RecordingPool({ ...config, max: 10 })
+  const { config, query } = await forTheTest(lendPostgres(requireServer(admin)))
   // A store that is closed listens no longer.
-  pool.on('error', () => undefined)
+  const pool = listenToErrors(new RecordingPool({ ...config, max: 10 }))
   const store = postgresStore({ pool })
   onTestFinished(async () => {
     await store.close()
     await pool.end()
-    await outside.end()
   })
   await store.open()
-  return {
-    config,
-    pool,
-    store,
-    query: async (sql, params = []) => {
-      const { rows } = await outside.query<Record<string, unknown>>(sql, params)
-      return rows
-    },
-  }
+  return { config, pool, store, query }
 }
 
 /** A database with our tables and nothing in them, for the length of the running test. */
 export async function createPostgresDatabase(
   admin: ConnectionConfig | null = inject('postgres'),
 ): Promise<ConnectionConfig> {
-  if (admin === null) throw new Error('This run has no PostgreSQL')
-  const { config, giveBack } = await lendDatabase(admin)
-  onTestFinished(giveBack)
-  return config
+  return (await forTheTest(lendPostgres(requireServer(admin)))).config
 }
 
 /** One without our tables, dropped when the running test ends. */
 export async function createEmptyPostgresDatabase(
   admin: ConnectionConfig | null = inject('postgres'),
 ): Promise<ConnectionConfig> {
+  return (await forTheTest(createPostgres(requireServer(admin)))).config
+}
+
+async function forTheTest(made: Promise<PostgresDatabase>): Promise<PostgresDatabase> {
+  const database = await made
+  onTestFinished(() => database.close())
+  return database
+}
+
+function requireServer(admin: ConnectionConfig | null): ConnectionConfig {
   if (admin === null) throw new Error('This run has no PostgreSQL')
-  const config = await createDatabaseOn(admin)
-  onTestFinished(() => dropDatabaseOn(admin, config.database))
-  return config
+  return admin
 }
 
 /** A role that may connect to an opened database and nothing else, dropped when the running test ends. */
@@ -97,8 +90,7 @@ export async function createRole({ config, query }: OpenedPostgres): Promise<Con
 
 /** A pool that is ended when the running test ends. */
 export function newPool(config: pg.PoolConfig): pg.Pool {
-  const pool = new pg.Pool(config)
-  pool.on('error', () => undefined)
+  const pool = listenToErrors(new pg.Pool(config))
   onTestFinished(() => pool.end())
   return pool
 }

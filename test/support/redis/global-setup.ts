@@ -9,38 +9,40 @@
  */
 
 import type { TestProject } from 'vitest/node'
+import { provideOnce } from '../provide-once.ts'
+import type { Made } from '../provide-once.ts'
 import { findOrInstall } from '../tools/find-or-install.ts'
 import { RedisServer } from './start-redis.ts'
 import type { RedisAddress } from './start-redis.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** How to reach the server of this run; `null` when there is none. */
-    redis: RedisAddress | null
-    /** Whether tests can start servers of their own. */
-    hasRedisServer: boolean
+    redis: RedisOfRun
   }
 }
 
-export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+export interface RedisOfRun {
+  /** How to reach the server of this run; `null` when there is none. */
+  readonly address: RedisAddress | null
+  /** Whether tests can start servers of their own. */
+  readonly hasServer: boolean
+}
+
+export function setup(project: TestProject): Promise<() => Promise<void>> {
+  return provideOnce(project, 'redis', findServer)
+}
+
+async function findServer(): Promise<Made<RedisOfRun>> {
   const url = process.env['HOOKONCE_TEST_REDIS_URL'] ?? ''
-  const binary = findOrInstall('redis-server')
-  project.provide('hasRedisServer', binary !== undefined)
-  if (binary === undefined) {
+  const hasServer = findOrInstall('redis-server') !== undefined
+  if (!hasServer) {
     const message = 'There is no redis-server on the PATH'
     if (process.env['CI'] === 'true') throw new Error(`${message}.`)
     const what = url === '' ? 'The Redis suites' : 'The Redis suites that stop a server'
     console.warn(`\n*** ${message}. ${what} are SKIPPED. ***\n`)
   }
-  if (url !== '') {
-    project.provide('redis', { url })
-    return undefined
-  }
-  if (binary === undefined) {
-    project.provide('redis', null)
-    return undefined
-  }
+  if (url !== '') return { value: { address: { url }, hasServer } }
+  if (!hasServer) return { value: { address: null, hasServer } }
   const server = await new RedisServer().start()
-  project.provide('redis', server.address)
-  return () => server.dispose()
+  return { value: { address: server.address, hasServer }, dispose: () => server.dispose() }
 }

@@ -35,10 +35,3 @@ export async function aGuard(
 }
 
 export const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
-
-/** A promise that a test resolves. */
-export function aSignal(): { readonly given: Promise<void>; give(): void } {
-  let give: () => void = () => undefined
-  const given = new Promise<void>((resolve) => (give = resolve))
-  return { given, give: () => give() }
-}

@@ -6,12 +6,12 @@ import type { ClientKind, ConnectedRedis } from './connect-redis.ts'
 import { RedisServer } from './start-redis.ts'
 import type { RedisAddress } from './start-redis.ts'
 
-export const hasNoRedis = inject('redis') === null
-export const hasNoRedisServer = !inject('hasRedisServer')
+export const hasNoRedis = inject('redis').address === null
+export const hasNoRedisServer = !inject('redis').hasServer
 
 /** The server of this run. */
 export function redisAddress(): RedisAddress {
-  const address = inject('redis')
+  const { address } = inject('redis')
   if (address === null) throw new Error('There is no Redis; the test should have been skipped')
   return address
 }

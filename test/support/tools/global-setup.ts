@@ -10,6 +10,7 @@
 
 import { execFileSync } from 'node:child_process'
 import type { TestProject } from 'vitest/node'
+import { provideOnce } from '../provide-once.ts'
 import { findOrInstall } from './find-or-install.ts'
 
 export interface Tools {
@@ -24,7 +25,11 @@ declare module 'vitest' {
   }
 }
 
-export function setup(project: TestProject): void {
+export function setup(project: TestProject): Promise<() => Promise<void>> {
+  return provideOnce(project, 'tools', () => ({ value: findTools() }))
+}
+
+function findTools(): Tools {
   const faketime = findOrInstall('faketime')
   const tools: Tools = {
     faketime: faketime === undefined ? null : findPreload(faketime),
@@ -36,7 +41,7 @@ export function setup(project: TestProject): void {
     if (process.env['CI'] === 'true') throw new Error(`${message}.`)
     console.warn(`\n*** ${message}. The tests that need them are SKIPPED. ***\n`)
   }
-  project.provide('tools', tools)
+  return tools
 }
 
 /**
