@@ -125,7 +125,7 @@ export class StoreRejectedError extends HookonceError {
   }
 }
 
-/** A statement failed in the transaction, and whoever sent it went on as if it had not. */
+/** A statement failed in the transaction, and the handler that sent it went on as if it had not. */
 export class TransactionAbortedError extends HookonceError {
   override readonly name = 'TransactionAbortedError'
 
@@ -218,7 +218,7 @@ export class DestinationBlockedError extends HookonceError {
 /**
  * Anything may be thrown; what is passed on is an error, with a name and a message that are text.
  *
- * Total: whoever writes down how a handler ended must not fail because of what it threw.
+ * Never throws: writing down how a handler ended must not fail because of what the handler threw.
  */
 export function asError(thrown: unknown): Error {
   const given = asReadable(thrown)

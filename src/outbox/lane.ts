@@ -1,7 +1,7 @@
 /**
  * The messages of one destination that this relay holds: those that wait for their turn, those on their
  * way, and those whose end is being written. Each destination has a lane of its own, so that one that
- * hangs holds nobody up.
+ * hangs does not hold up the others.
  *
  * @module
  */

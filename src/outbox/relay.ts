@@ -31,7 +31,7 @@ export interface RelayContext {
   readonly happenings: HappeningEmitter
 }
 
-/** What is due and could not be claimed a moment ago is in somebody else's hands. */
+/** What is due and could not be claimed a moment ago is held by another relay. */
 const LOOK_AGAIN_MS = 20
 const PAUSE_MAX_MS = 2_000
 

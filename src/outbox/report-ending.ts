@@ -16,7 +16,7 @@ export function reportEnding(
   },
   counted: boolean | undefined,
 ): void {
-  // Nobody knows whether it was written; the message will tell by being claimed again, or not.
+  // It is not known whether it was written. If it was not, the message will be claimed again.
   if (counted === undefined) return
   const { id: messageId, destination, key, attempt, eventId } = message
   const about = { messageId, destination, key, attempt, eventId }

@@ -2,9 +2,9 @@
  * Writes what became of messages, in batches: whatever ends while a batch is on its way to the database
  * is the next one.
  *
- * A batch that fails is written again as it is. That is safe after a COMMIT whose outcome nobody knows:
+ * A batch that fails is written again as it is. That is safe after a COMMIT whose outcome is not known:
  * if it was committed, the leases are gone and the second write finds nothing to change. While the database
- * is away it goes on past the end of the leases: nobody else could take the messages either, and given up
+ * is away it goes on past the end of the leases: no other relay could take the messages either, and given up
  * they would be in doubt although it is known here what became of them. Otherwise, and when the relay is
  * stopped, it ends with the leases.
  *
@@ -19,7 +19,7 @@ export interface Settling {
   readonly settlement: MessageSettlement
   /** By `performance.now()`. */
   readonly leaseEndsAt: number
-  /** Called once. `counted` is false when the lease was lost, and `undefined` when nobody knows. */
+  /** Called once. `counted` is false when the lease was lost, and `undefined` when that is not known. */
   readonly onSettled: (counted: boolean | undefined) => void
 }
 
@@ -44,7 +44,7 @@ export class Settler {
     this.#onError = onError
   }
 
-  /** Whether what was written last could not be: whoever claims now might take over from ourselves. */
+  /** Whether the last write failed. A claim made now might take messages that this relay still holds. */
   get isFailing(): boolean {
     return this.#isFailing
   }

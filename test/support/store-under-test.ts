@@ -41,7 +41,7 @@ export interface QueryTx {
 }
 
 export interface DatabaseUnderTest {
-  /** A store that nobody has opened yet. Each one has connections of its own, as if in another process. */
+  /** A store that is not open yet. Each one has connections of its own, as if in another process. */
   newStore(options?: { readonly migrate?: 'auto' | 'check' }): Store<QueryTx>
   /** Runs a statement on a connection that no store knows. */
   query(sql: string, params?: readonly unknown[]): Promise<Record<string, unknown>[]>

@@ -7,7 +7,7 @@
  * Rules for every store:
  *
  * - `recordEvents` returns only after the rows are durable, and throws `CommitUnknownError` when
- *   nobody can tell. It never waits for a handler's transaction in order to answer a duplicate.
+ *   that is not known. It never waits for a handler's transaction in order to answer a duplicate.
  * - What a handler writes through its `tx` and what `settle` writes become visible together or not
  *   at all.
  * - Times that decide what is due are the database's. Who is dead is decided by those who watch
@@ -68,8 +68,8 @@ export interface Store<Tx> extends OutboxStore<Tx>, StepsStore<Tx> {
   ): Promise<readonly Recorded[]>
 
   /**
-   * Answers for drafts that are committed already with the same content, without waiting for anybody
-   * who writes; `undefined` for the others, which are to be recorded. Left out by an engine whose
+   * Answers for drafts that are committed already with the same content, without waiting for
+   * other writers; `undefined` for the others, which are to be recorded. Left out by an engine whose
    * `recordEvents` never waits for a handler.
    */
   findKnown?(drafts: readonly EventDraft[]): Promise<readonly (Recorded | undefined)[]>
@@ -365,7 +365,7 @@ export interface Group<Tx> {
   /**
    * - `open`: fine, or not opened yet.
    * - `failed`: a statement failed and the transaction can only be rolled back to a mark.
-   * - `ended`: somebody else ended the transaction. Nothing in it can be trusted.
+   * - `ended`: a handler, or a library, ended the transaction. Nothing in it can be trusted.
    * - `lost`: the connection is gone.
    * - `taken`: when it was to be opened, the events were no longer this worker's.
    */

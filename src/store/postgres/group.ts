@@ -56,7 +56,7 @@ export class PostgresGroup extends HeldTransaction implements Group<PostgresTx> 
       this.isForeign = true
       throw new HookonceError(
         'TRANSACTION_ENDED',
-        'The transaction that held the events was ended by somebody else',
+        'The transaction that held the events was ended by a handler, or by a library it uses',
         {
           cause: error,
         },

@@ -40,7 +40,7 @@ export class HeldTransaction {
   readonly #cancel: () => Promise<void>
   readonly #onEnd: (transaction: HeldTransaction) => void
   readonly #lent: LentPostgresTx[] = []
-  /** Somebody else ended ours, and what is open now is not ours. */
+  /** A handler, or a library, ended our transaction, and what is open now is not ours. */
   protected isForeign = false
   #hasEnded = false
 
@@ -126,11 +126,11 @@ export class HeldTransaction {
       'TRANSACTION_ENDED',
       status === 'lost'
         ? 'The connection that held the transaction was lost'
-        : 'The transaction that held the events was ended by somebody else',
+        : 'The transaction that held the events was ended by a handler, or by a library it uses',
     )
   }
 
-  /** The client is about to be somebody else's: nothing that was lent may reach it any more. */
+  /** The client goes back to the pool: nothing that was lent may reach it any more. */
   #end(): void {
     this.#hasEnded = true
     this.writes.drop()

@@ -124,7 +124,7 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
 
   async flush(): Promise<void> {
     await this.#last
-    // What waits by now belongs to whoever has the transaction.
+    // What waits by now belongs to the next user of the transaction.
     if (!this.#mayStart) throw revoked()
     await this.#writes.send()
   }
@@ -196,7 +196,7 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
   #send(read: () => ReadQuery, around: Around = (pass) => pass()): Promise<PgResult> {
     const before = this.#last
     const answer = this.#start(read, around)
-    // Also one that nobody waits for and that fails must not end the process; the transaction's status
+    // A statement that fails without being awaited must not end the process either; the transaction's status
     // tells of it. One that was refused ends before those that are still on their way.
     const after = (): Promise<unknown> | undefined => before
     this.#last = answer.then(after, after)

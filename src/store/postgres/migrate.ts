@@ -31,7 +31,7 @@ export async function migrate(
   }
   await inTransaction(connection, { statementTimeoutMs: 0, lockTimeoutMs: 0 }, async () => {
     await connection.query('select pg_advisory_xact_lock($1)', [lockNumber(schema, 'migrate')])
-    // Somebody else may have done it while we waited.
+    // Another process may have done it while we waited.
     const current = await findVersion(connection, schema)
     requireNotNewer(current, schema)
     await apply(connection, schema, current)

@@ -58,7 +58,7 @@ export class PostgresOutbox implements OutboxStore<PostgresTx> {
     try {
       await enqueueMessages(run, this.#enqueueText, numbered)
     } catch (error) {
-      // Not what is wrong with the messages: what is wrong was said before, to somebody who did not listen.
+      // The messages are not at fault: an earlier statement failed, and the handler ignored its error.
       if (findSqlState(error) === IN_FAILED_TRANSACTION)
         throw new TransactionAbortedError(undefined, { cause: error })
       throw error

@@ -5,8 +5,9 @@
  * plans are kept for as long as the session lives, and a call is one round trip.
  *
  * - An event of step handlers is `leasable` once a worker has seen it. It is then in none of the indexes that
- *   groups are claimed from: a thousand of them that wait for a slow carrier hold up nobody else.
- * - Steps lock the queue row FOR SHARE, so that two steps of one event do not wait for each other; whoever
+ *   groups are claimed from: a thousand of them that wait for a slow carrier hold up no other event.
+ * - Steps lock the queue row FOR SHARE, so that two steps of one event do not wait for each other; a statement
+ * that
  *   ends or takes a lease needs the row for itself, and waits for them or skips it.
  * - The row of a `tx` step is written when its transaction opens, which arms the deferred trigger that makes
  *   every COMMIT but ours fail, as `commit_guards` does for groups.

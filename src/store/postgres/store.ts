@@ -119,7 +119,7 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
     this.connections.refuseFurther()
     await Promise.all([...this.#listeners].map((listener) => listener.stop()))
     this.#listeners.clear()
-    // Whoever closes the store with transactions open does not want them: their events are free again.
+    // A caller that closes the store with transactions open does not want them: their events are free again.
     await Promise.all([...this.held].map((transaction) => transaction.abandon()))
     await this.connections.close()
   }
@@ -209,7 +209,7 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
         SETTLE_LOST,
       )
     } catch (error) {
-      // Somebody holds the event.
+      // Another transaction holds the event.
       if (findStateOf(error) === '55P03') return false
       throw error
     }

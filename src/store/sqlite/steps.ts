@@ -25,7 +25,7 @@ export class SqliteSteps extends SqliteOutbox implements StepsStore<SqliteTx> {
   protected step: SqliteStepTransaction | undefined
 
   /**
-   * Not synced by itself: should the machine lose power, the lease is gone, and so is everybody who could
+   * Not synced by itself: should the machine lose power, the lease is gone, and so is every worker that could
    * have held it; and the first durable write under it takes it along.
    */
   async leaseDue(request: LeaseRequest): Promise<readonly LeasedEvent[]> {

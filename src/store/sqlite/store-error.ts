@@ -27,7 +27,7 @@ const ADVICE: Readonly<Record<number, string>> = {
 /** Codes that blame what was sent: CONSTRAINT, MISMATCH, TOOBIG, RANGE. */
 const REJECTED: ReadonlySet<number> = new Set([19, 20, 18, 25])
 
-/** Somebody else has the lock. Waiting helps. */
+/** Another connection has the lock. Waiting helps. */
 export function isBusy(error: unknown): boolean {
   const code = findResultCode(error)
   return code === BUSY || code === LOCKED

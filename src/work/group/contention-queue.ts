@@ -6,8 +6,8 @@
  * this process run one after the other, each as large as it may be.
  * Measured on 1,000 balances, 4 at once: see W2b in `bench/results/`.
  *
- * A group claims before it waits for its turn, so that the database is not idle in between. Nothing can
- * be locked by whoever waits but its own claim.
+ * A group claims before it waits for its turn, so that the database is not idle in between. A
+ * group that waits holds no lock but its own claim.
  *
  * @module
  */

@@ -167,7 +167,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       await store.settleLeased([{ lease: first.lease, settlement: { state: 'released' } }])
       const [again] = await other.leaseDue(request({ workerId: OTHER }))
 
-      // Whose worker has beaten is left alone; the first one's stopped heart is nobody's lease any more.
+      // A worker that has beaten keeps its lease. The first worker's heart has stopped, so its lease is over.
       const hearts = await store.listHearts()
       const stopped = hearts.filter(({ workerId }) => workerId === ME)
       expect(await store.sweepWorkers({ stopped, crashesMax: 3 })).toEqual([])
@@ -190,7 +190,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       })
     })
 
-    test('one that crashed before its last chance is leased alone, whoever asks', async () => {
+    test('one that crashed before its last chance is leased alone, by whichever worker', async () => {
       const { store, second } = await openStore(underTest)
       const other = await second()
       for (const key of ['a', 'b', 'c']) await recordOne(store, anEventDraft({ key }))

@@ -12,7 +12,7 @@ export function lentWritesContract(
   options: LentContractOptions = { opensLate: false },
 ): void {
   const how = options.opensLate ? ', opened late' : ''
-  describe(`${underTest.name}: writes that nobody waits for${how}`, () => {
+  describe(`${underTest.name}: writes that the handler does not wait for${how}`, () => {
     async function openGroup() {
       const opened = await openLentGroup(underTest, options)
       const { group, lent } = opened
@@ -91,7 +91,7 @@ export function lentWritesContract(
       await group.abandon()
     })
 
-    test('are not seen by what was asked before them, also when nobody waited for it', async () => {
+    test('are not seen by what was asked before them, also when the handler did not wait for it', async () => {
       const { group, write, count } = await openGroup()
       write('one')
 

@@ -67,7 +67,7 @@ describe.skipIf(hasNoPostgres)('a sweep that is late on PostgreSQL', () => {
     expect(await store.findEvent(eventId)).toMatchObject({ state: 'done', failures: [] })
   })
 
-  test('C07: leaves a lease alone that was given up and taken anew by somebody who lives', async () => {
+  test('C07: leaves a lease alone that was given up and taken anew by a worker that lives', async () => {
     const { store, leased, eventId, goOn } = await openRace()
     await store.settleLeased([{ lease: leased.lease, settlement: { state: 'released' } }])
     await store.beatWorker({ workerId: 'alive', slots: 1, handles: [] })

@@ -116,7 +116,7 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
       ['before it is forwarded', 'drop', 'accepted'],
       ['after it is done', 'forward-and-drop', 'duplicate'],
       ['by silence', 'swallow-answer', 'duplicate'],
-    ] as const)('%s, nobody claims to know', async (_, action: WireAction, next) => {
+    ] as const)('%s, it is not claimed to be known', async (_, action: WireAction, next) => {
       const { config, store } = await openPostgres()
       const proxy = await startWireProxy(config)
       const pool = newPool(proxy.config)

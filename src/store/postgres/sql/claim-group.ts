@@ -11,7 +11,7 @@
  *   at 160,000 of them, under 1 ms from the mark.
  * - Topic by topic, as the worker asks: the events of others are not walked over, however many wait.
  * - What another worker's record lists as running is left alone, even when no lock holds it: that
- *   worker may be dead, and whoever finds out must count the crash first.
+ *   worker may be dead, and the worker that finds out must count the crash first.
  *
  * @module
  */
@@ -114,7 +114,7 @@ const CLAIM = { fresh: claim('fresh'), again: claim('again'), suspect: claim('su
 const LOCK_SUSPECTS = `
   select pg_try_advisory_xact_lock($1::bigint) as is_mine`
 
-// Any guard row of this worker that nobody holds will do, and a new one is made when none is free:
+// Any guard row of this worker that no transaction holds will do, and a new one is made when none is free:
 // one that a lost connection still holds in the database must not stop the slot. An insert that
 // could conflict is avoided for the same reason, since it would wait for that connection.
 export const CREATE_OPEN_GUARD = `

@@ -11,7 +11,7 @@
  * over all of them. Measured on PostgreSQL 18 behind 100,000 sent messages: 25 to 34 ms and 6,402 buffers for
  * a claim that finds nothing, 1 ms from the mark; and sending the 100,000 took 11.9 s without and 5.0 s with it.
  *
- * Whoever claims what was leased to another takes over from a relay that is gone, frozen or cut off.
+ * A relay that claims what was leased to another takes over from a relay that is gone, frozen or cut off.
  * That one may have sent the message, so it is uncertain from when it was claimed.
  *
  * @module

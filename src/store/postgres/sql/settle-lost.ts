@@ -14,7 +14,7 @@ import { withoutNul } from '../binary-array.ts'
 import type { TransactionSettings } from '../transaction.ts'
 import { addAttempts, wholeMs } from './settle.ts'
 
-/** For the caller's transaction: how long to wait for whoever holds the event. */
+/** For the caller's transaction: how long to wait for the transaction that holds the event. */
 export const SETTLE_LOST: TransactionSettings = { statementTimeoutMs: 10_000, lockTimeoutMs: 1_000 }
 
 // $1 event  $2 run  $3 attempts so far

@@ -140,7 +140,7 @@ async function expectAll(
     'TRANSACTION_ENDED',
     isOurs
       ? `${settlements.length} events were to be settled and the queue has ${String(rows[0]?.found)} of them`
-      : 'The transaction that held the events was ended by somebody else',
+      : 'The transaction that held the events was ended by a handler, or by a library it uses',
   )
 }
 
