@@ -30,11 +30,13 @@ export interface Block {
 /** The pages at the root and everything under `docs/`, those that exist. */
 export function listPages(): readonly Page[] {
   const atRoot = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
-  const docs = path.join(ROOT, 'docs')
-  const inDocs = fs.existsSync(docs)
-    ? fs.readdirSync(docs, { recursive: true, encoding: 'utf8' })
-    : []
-  return [...atRoot, ...inDocs.map((name) => `docs/${name.split(path.sep).join('/')}`).sort()]
+  const below = ['docs', 'src'].flatMap((folder) =>
+    fs
+      .readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .map((name) => `${folder}/${name.split(path.sep).join('/')}`)
+      .sort(),
+  )
+  return [...atRoot, ...below]
     .filter((name) => name.endsWith('.md') && fs.existsSync(path.join(ROOT, name)))
     .map((name) => readPage(name))
 }
