@@ -50,7 +50,7 @@ export type ErrorCode = (typeof ERROR_CODES)[number]
 /** The base of every error this package throws. Match on `code`, never on `message`. */
 export class HookonceError extends Error {
   override readonly name: string = 'HookonceError'
-  /** Stable across releases: a code may be added, never renamed or given a second meaning. */
+  /** Stable across versions: a code may be added, never renamed or given a second meaning. */
   readonly code: ErrorCode
   /** Whether doing the same thing again, unchanged, may succeed. */
   readonly retryable: boolean

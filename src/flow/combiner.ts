@@ -28,7 +28,7 @@ export class Combiner<Entry, Answer> {
 
   async #runAll(): Promise<void> {
     this.#isRunning = true
-    // Those who ask in the same turn of the event loop go together.
+    // What is asked for in the same round of the event loop goes together.
     await Promise.resolve()
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, this.#batchMax)

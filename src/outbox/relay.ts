@@ -1,7 +1,7 @@
 /**
  * The relay: takes due messages and sends them until it is stopped.
  *
- *     claim, some for each destination that has room ─▶ lanes ─▶ settle, in batches
+ *     claim, some for each destination that has room ─▶ its queue ─▶ settle, in batches
  *
  * Many relays may run at once, in one process or in many: a message is one relay's for as long as its
  * lease, and what a relay says after that does not count. Concurrency, rate and breaker are each

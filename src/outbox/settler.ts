@@ -72,7 +72,7 @@ export class Settler {
   }
 
   async #write(): Promise<void> {
-    // What ends in the same turn of the event loop goes along.
+    // What ends in the same round of the event loop goes along.
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, BATCH_MAX)

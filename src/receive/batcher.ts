@@ -159,7 +159,7 @@ export class Batcher {
     return flights
   }
 
-  /** At the end of this turn of the event loop, so that what arrived in one turn travels together. */
+  /** At the end of this round of the event loop, so that what arrived in one round travels together. */
   #scheduleFlush(): void {
     if (this.#flushIsScheduled || this.#batchesInFlight >= this.#store.recordConcurrency) return
     this.#flushIsScheduled = true

@@ -42,7 +42,7 @@ const PARK_BATCH = 500
  * What a worker does beside running events: it shows that it lives, counts the crashes of those that do
  * not, wakes events that waited for a handler, and keeps the tables in shape.
  *
- * Each of these fails alone and is tried again at its next turn.
+ * Each of these fails alone and is tried again when it is next due.
  */
 export class Upkeep {
   readonly #context: UpkeepContext

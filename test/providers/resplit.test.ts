@@ -318,7 +318,7 @@ describe('R51: hmac, with a template of your own', () => {
   })
 })
 
-test('R51: PayPal: an id with the mark in it is refused', async () => {
+test('R51: PayPal: an id with the separator in it is refused', async () => {
   const one = await findCase('paypal')
   const provider = PROVIDERS.get('paypal')
   if (one === undefined || provider === undefined) throw new Error('no case')

@@ -23,7 +23,7 @@ export interface StoreCapabilities {
   readonly parallelGroups: boolean
   /** Whether a new event can be stored while a group is open. SQLite's waits for the group to end. */
   readonly recordsBesideGroup: boolean
-  /** Whether a failed statement leaves the transaction usable only from a mark on, as PostgreSQL's does. */
+  /** Whether a failed statement leaves the transaction usable only after a rollback to a savepoint, as PostgreSQL's does. */
   readonly failedStatementAborts: boolean
   /** Whether a group may be without a transaction until it needs one. PostgreSQL's claim is the transaction. */
   readonly opensLate: boolean

@@ -54,7 +54,7 @@ export interface StepsStore<Tx> {
   leaseDue(request: LeaseRequest): Promise<readonly LeasedEvent[]>
 
   /**
-   * Releases leases of this worker that it does not know: the answer that told of them was lost. Costs the
+   * Gives back leases of this worker that it does not know: the answer that told of them was lost. Costs the
    * events no attempt. Leases younger than their `leaseMs` are left alone; their answer may be on its way.
    */
   releaseForgotten(workerId: string, known: readonly number[]): Promise<number>

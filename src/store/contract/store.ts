@@ -356,7 +356,7 @@ export interface Group<Tx> {
   hasWrites(): boolean
   /** Sends it and waits for the answers; throws if any of it failed. `rollbackTo` forgets what was not sent. */
   flush(): Promise<void>
-  /** Sets a savepoint. Marks nest; `name` is one of ours, a plain word. Opens nothing that is not open yet. */
+  /** Sets a savepoint. Savepoints nest; `name` is one of ours, a plain word. Opens nothing that is not open yet. */
   mark(name: string): Promise<void>
   rollbackTo(name: string): Promise<void>
   releaseMark(name: string): Promise<void>
@@ -364,7 +364,7 @@ export interface Group<Tx> {
   setLockTimeout(lockTimeoutMs: number): Promise<void>
   /**
    * - `open`: fine, or not opened yet.
-   * - `failed`: a statement failed and the transaction can only be rolled back to a mark.
+   * - `failed`: a statement failed and the transaction can only be rolled back to a savepoint.
    * - `ended`: a handler, or a library, ended the transaction. Nothing in it can be trusted.
    * - `lost`: the connection is gone.
    * - `taken`: when it was to be opened, the events were no longer this worker's.

@@ -80,7 +80,7 @@ export class GroupClaimer {
       const lowWaters = starts.map(({ at }) => at)
       const claimed = await claimDueEvents(connection, request, lowWaters)
       for (const start of starts) this.#noteClaim(request.kind, { ...start, claimed, now })
-      // Something may be due below the marks. Without any mark there is nothing.
+      // Something may be due below the low-water positions. Without any position there is nothing.
       const hadMarks = lowWaters.some((at) => at !== undefined)
       if (claimed.length > 0 || !hadMarks) return claimed.map(({ event }) => event)
     }
@@ -105,7 +105,7 @@ export class GroupClaimer {
     const first = ofTopic[0]?.runAt
     const last = ofTopic.at(-1)?.runAt
     if (first === undefined || last === undefined) {
-      // A topic that was not asked, because others had enough, keeps its marks.
+      // A topic that was not asked, because others had enough, keeps its positions.
       if (claimed.length > 0 || marks === undefined) return
       if (isAhead) marks.ahead = undefined
       else this.#marks.delete(name)
@@ -149,5 +149,5 @@ const FULL_SCAN_EVERY_MS = 5_000
  * the other groups of this process or has just been deleted, and each claim would walk over all of it.
  */
 const LOOK_BACK_EVERY_MS = 50
-/** Topics come and go; forgetting a mark costs one claim that looks from the beginning. */
+/** Topics come and go; forgetting a position costs one claim that looks from the beginning. */
 const MARKS_MAX = 10_000

@@ -47,7 +47,7 @@ export class PostgresGroup extends HeldTransaction implements Group<PostgresTx> 
     await this.#useMark(texts.join('; '))
   }
 
-  /** A mark that is not there shows that this is not the transaction it was set in. */
+  /** A savepoint that is not there shows that this is not the transaction it was set in. */
   async #useMark(text: string): Promise<void> {
     try {
       await this.connection.run(text)
@@ -114,6 +114,7 @@ const NO_SUCH_SAVEPOINT = '3B001'
 
 /** The names come from our own code, and still they become SQL. */
 function markName(name: string): string {
-  if (!/^[A-Za-z_][A-Za-z0-9_]{0,50}$/.test(name)) throw new Error(`Not a name for a mark: ${name}`)
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,50}$/.test(name))
+    throw new Error(`Not a name for a savepoint: ${name}`)
   return `"hookonce_${name}"`
 }

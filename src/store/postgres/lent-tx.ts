@@ -3,7 +3,7 @@
  *
  * It refuses what would end or change the transaction, runs one statement at a time, knows which
  * statements the handler did not wait for, and is worth nothing once the handler has returned. This
- * is the first of several guards: `settle` proves that the transaction is still the one that claimed
+ * is the first of several checks: `settle` proves that the transaction is still the one that claimed
  * the events, and a deferred trigger makes every COMMIT but ours fail (`sql/claim-group.ts`).
  *
  * @module
@@ -211,7 +211,7 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     if (!this.#mayStart) throw revoked()
     if (!this.#writes.isEmpty) {
       await this.#writes.send(writesBefore).catch((error: unknown) => this.#fail(error))
-      // Time may have run out meanwhile, and the transaction may have gone back to a mark.
+      // Time may have run out meanwhile, and the transaction may have gone back to a savepoint.
       if (!this.#mayStart) throw revoked()
     }
     const preparing = this.#watch.prepare()

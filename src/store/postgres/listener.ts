@@ -37,7 +37,7 @@ export class Listener {
     this.#isStopped = true
     clearTimeout(this.#timer)
     await this.#connecting
-    // Destroyed and not released: the next user of the client must not be listening.
+    // Destroyed and not returned: the next user of the client must not be listening.
     this.#connection?.destroy()
     this.#connection = undefined
   }

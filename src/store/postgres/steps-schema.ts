@@ -24,7 +24,7 @@ create sequence {schema}.lease_tokens;
 -- Which handler failed, where, and for what reason.
 alter table {schema}.attempts add column handler text, add column stack text, add column cause text;
 
--- By topic first: a claim takes from the topics whose turn it is, and walks over no other's events.
+-- By topic first: a claim takes from the topics that are next, and walks over no other's events.
 create index queue_fresh on {schema}.queue (topic, run_at, event_id)
  where parked is null and attempts = 0 and crashes = 0 and not leasable;
 create index queue_again on {schema}.queue (topic, run_at, event_id)

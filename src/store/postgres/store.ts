@@ -92,7 +92,7 @@ export class PostgresStore extends PostgresSteps implements Store<PostgresTx> {
     this.#claimer = new GroupClaimer(this.suspectLock, this.watcher)
     this.#recorder = new BatchRecorder(async (timeoutMs) => this.connections.checkOut(timeoutMs))
     this.#channel = `hookonce_${lockNumber(options.schema, 'wake')}`
-    // Ids follow the database's clock, or a process that is ahead would hide behind low-water marks and partitions.
+    // Ids follow the database's clock, or a process that is ahead would hide behind low-water positions and partitions.
     this.#nextId = createUuidV7Generator(() => Date.now() - this.#skewMs)
   }
 

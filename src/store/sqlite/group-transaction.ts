@@ -151,7 +151,7 @@ export class GroupTransaction {
   #marksBefore(mark: string): string[] {
     this.#requireOpenable()
     const place = this.#marks.lastIndexOf(mark)
-    if (place === -1) throw new Error(`There is no mark ${mark}`)
+    if (place === -1) throw new Error(`There is no savepoint ${mark}`)
     return this.#marks.slice(0, place)
   }
 }

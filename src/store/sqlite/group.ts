@@ -236,8 +236,8 @@ function claimLost(): HookonceError {
   )
 }
 
-/** A mark becomes part of SQL text, where a plain word may be a word of SQL. */
+/** A savepoint's name becomes part of SQL text, where a plain word may be a word of SQL. */
 function quoteMark(name: string): string {
   if (/^[a-z][a-z0-9_]*$/.test(name)) return `"hookonce_${name}"`
-  throw new TypeError(`A mark must be a plain word, received ${JSON.stringify(name)}`)
+  throw new TypeError(`A savepoint must be a plain word, received ${JSON.stringify(name)}`)
 }

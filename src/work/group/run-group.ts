@@ -1,10 +1,10 @@
 /**
  * The work path: from claimed events to committed effects and outcomes, in one transaction.
  *
- *     claimed ─▶ announce ─▶ mark ─▶ run handlers ─▶ settle ─▶ commit
- *                                        │ one failed
- *                                        ▼
- *                        roll back to the mark ─▶ run one by one, each behind its own mark
+ *     claimed ─▶ announce ─▶ savepoint ─▶ run handlers ─▶ settle ─▶ commit
+ *                                             │ one failed
+ *                                             ▼
+ *                   roll back to the savepoint ─▶ run one by one, each behind its own savepoint
  *
  * What this module promises:
  *
@@ -214,7 +214,7 @@ const RERUN_LOCK_TIMEOUT_MS = 1_000
 /** Deadlocks and serialization failures are no event's fault: tried again in place, without a lost attempt. */
 const IN_PLACE_MAX = 5
 
-/** The careful path: each event behind its own mark, its failure written where its claim is held. */
+/** The careful path: each event behind its own savepoint, its failure written where its claim is held. */
 async function runOneByOne<Tx>(
   context: RunGroupContext,
   group: Group<Tx>,
@@ -263,7 +263,7 @@ async function runBehindMark<Tx>(
       if (result.status === 'failed') await group.rollbackTo(EVENT_MARK)
       await group.releaseMark(EVENT_MARK)
     } catch (error) {
-      // The mark went with the transaction it was set in, and only this event ran since.
+      // The savepoint went with the transaction it was set in, and only this event ran since.
       if (isEnded(group, error)) throw new GroupEndedError(event)
       // A statement that could not be cancelled in time took the connection with it.
       if (group.status() === 'lost') throw new GroupLostError(event, result)

@@ -62,7 +62,7 @@ export function lentWritesContract(
       expect(await nextDueInMs(store)).toBe(0)
     })
 
-    test.each(['never sent', 'sent'])('vanish with a rollback to a mark, %s', async (how) => {
+    test.each(['never sent', 'sent'])('vanish with a rollback to a savepoint, %s', async (how) => {
       const { group, lent, write, countEffects, end, database } = await openGroup()
       write('kept')
       // One that has to wait for SQLite's writer is sent at the end of its handler.

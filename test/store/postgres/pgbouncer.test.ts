@@ -51,7 +51,7 @@ describe.skipIf(hasNoPostgres || binary === undefined)(
       const last = await second.claimGroup(aClaim({ slot: { workerId: 'worker-2', slot: 0 } }))
       const [event] = last!.events
       await second.announce({ workerId: 'worker-2', slot: 0 }, last!.events)
-      // An error outside a mark would end the claim with everything else.
+      // An error outside a savepoint would end the claim with everything else.
       await last!.mark('handler')
       const stuck = last!.lend().tx.query('select pg_sleep(600)')
       const stopped = stuck.catch((error: unknown) => error)
