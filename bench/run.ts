@@ -25,6 +25,9 @@ import { receiveOverHttp } from './workloads/w1-receive.ts'
 import { drainStored } from './workloads/w2-drain.ts'
 import { drainSharedRows } from './workloads/w2b-shared-rows.ts'
 import { onSqlite } from './workloads/w8-sqlite.ts'
+import { memory } from './workloads/memory.ts'
+import { stormOfDuplicates } from './workloads/w4-storm.ts'
+import { latencyAtHalfRate } from './workloads/w7-latency.ts'
 import { duplicateWhileRunning } from './workloads/w9-duplicate-while-running.ts'
 import { stepHandlers } from './workloads/w10-steps.ts'
 import { fairness } from './workloads/w13-fairness.ts'
@@ -33,11 +36,14 @@ const WORKLOADS = [
   receiveOverHttp,
   drainStored,
   drainSharedRows,
+  stormOfDuplicates,
+  latencyAtHalfRate,
   onSqlite,
   duplicateWhileRunning,
   relayMessages,
   stepHandlers,
   fairness,
+  memory,
 ]
 
 const { values, positionals } = parseArgs({

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: installs the peers where they are missing, compiles, and runs.
+ * `npm run bench` and `npm run ablate`: installs the peers where they are missing, compiles, and runs.
  *
  * Compiled rather than run through `tsx`, because what is measured must be what users get: tsx wraps
  * every function to keep its name, which a hot path pays for. The output goes into `node_modules`,
@@ -11,6 +11,8 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { findNewerNode } from '../test/support/newer-node.ts'
+import { NEWER_NODE } from './harness/child.ts'
 
 const BENCH = import.meta.dirname
 const PEERS = ['pg-boss', 'bullmq', '@dbos-inc/dbos-sdk']
@@ -26,7 +28,13 @@ run('npx', ['tsc', '-p', join(BENCH, 'tsconfig.compile.json')], join(BENCH, '..'
 mkdirSync(COMPILED, { recursive: true })
 // Without it Node takes the compiled files for CommonJS: a package ends at its node_modules.
 writeFileSync(join(COMPILED, 'package.json'), '{ "type": "module" }\n')
-run(process.execPath, [join(COMPILED, 'bench', 'run.js'), ...process.argv.slice(2)], BENCH)
+// For W8, which runs on it beside the Node that runs this.
+const newer = await findNewerNode()
+if ('path' in newer && newer.path !== process.execPath) process.env[NEWER_NODE] = newer.path
+const [first, ...rest] = process.argv.slice(2)
+if (first === 'ablate')
+  run(process.execPath, [join(COMPILED, 'bench', 'ablate.js'), ...rest], BENCH)
+else run(process.execPath, [join(COMPILED, 'bench', 'run.js'), ...process.argv.slice(2)], BENCH)
 
 function run(command: string, args: readonly string[], cwd: string): void {
   const { status } = spawnSync(command, args, { cwd, stdio: 'inherit' })

@@ -5,6 +5,8 @@
  * @module
  */
 
+import { formatFigure } from './format-figure.ts'
+import { measureRatio } from './measure-ratio.ts'
 import type {
   Check,
   Contestant,
@@ -45,9 +47,7 @@ export async function compare({ contestants: all, goals, rounds, only, say }: Co
     contestants: tuned.map(({ contestant: { name, runtime }, setting, tried }) => {
       return { name, runtime, setting, tried, measurements: measurements.get(name)! }
     }),
-    ratios: goals
-      .filter(({ of, against }) => measurements.has(of) && measurements.has(against))
-      .map((goal) => measureRatio(goal, measurements)),
+    ratios: goals.flatMap((goal) => measureRatio(goal, measurements) ?? []),
     checks: contestants
       .filter(({ isOurs }) => isOurs)
       .map(({ name }) => checkEffects(name, measurements.get(name)!)),
@@ -79,29 +79,6 @@ async function tune(contestant: Contestant, say: Comparison['say']): Promise<Tun
   return { contestant, setting: best.setting, tried }
 }
 
-function measureRatio(
-  goal: Goal,
-  measurements: ReadonlyMap<string, readonly Measurement[]>,
-): MeasuredRatio {
-  const of = measurements.get(goal.of)!
-  const against = measurements.get(goal.against)!
-  const ratios = of.map(({ rate }, round) => rate / against[round]!.rate).sort((a, b) => a - b)
-  const median = medianOf(ratios)
-  return {
-    ...goal,
-    median,
-    min: ratios[0]!,
-    max: ratios.at(-1)!,
-    isReached: median >= goal.atLeast,
-  }
-}
-
-export function medianOf(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = Math.floor(sorted.length / 2)
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
-}
-
 function checkEffects(name: string, measured: readonly Measurement[]): Check {
   const lost = measured.reduce((sum, each) => sum + each.lost, 0)
   const doubled = measured.reduce((sum, each) => sum + each.doubled, 0)
@@ -112,8 +89,11 @@ function checkEffects(name: string, measured: readonly Measurement[]): Check {
   }
 }
 
-function describe({ rate, lost, doubled, notes }: Measurement): string {
+function describe({ rate, lost, doubled, notes, figures = {} }: Measurement): string {
   const trouble = lost + doubled > 0 ? `  ${lost} lost, ${doubled} doubled` : ''
-  const noted = Object.entries(notes).map(([name, value]) => `  ${name} ${value}`)
+  const noted = [
+    ...Object.entries(figures).map(([name, value]) => `  ${name} ${formatFigure(value)}`),
+    ...Object.entries(notes).map(([name, value]) => `  ${name} ${value}`),
+  ]
   return `${Math.round(rate).toLocaleString('en').padStart(8)}/s${trouble}${noted.join('')}`
 }

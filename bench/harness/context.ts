@@ -13,6 +13,7 @@ import type {
   ConnectionConfig,
   PostgresServer,
 } from '../../test/support/postgres/start-postgres.ts'
+import { PostgresMeter } from './postgres-meter.ts'
 
 export interface BenchOptions {
   readonly quick: boolean
@@ -24,6 +25,7 @@ export interface BenchOptions {
 export class BenchContext {
   readonly options: BenchOptions
   readonly admin: pg.Pool
+  readonly meter: PostgresMeter
   readonly #server: PostgresServer
   readonly #folder: string
   #files = 0
@@ -31,7 +33,8 @@ export class BenchContext {
   private constructor(server: PostgresServer, options: BenchOptions) {
     this.#server = server
     this.options = options
-    this.admin = new pg.Pool({ ...server.config, max: 2 })
+    this.admin = new pg.Pool({ ...server.config, max: 2, application_name: 'bench' })
+    this.meter = new PostgresMeter(this.admin)
     this.#folder = mkdtempSync(join(tmpdir(), 'hookonce-bench-'))
   }
 
@@ -45,7 +48,7 @@ export class BenchContext {
   /** Gives a new database for as long as `use` runs. */
   async withDatabase<T>(use: (config: ConnectionConfig, pool: pg.Pool) => Promise<T>): Promise<T> {
     const config = await this.#server.createDatabase()
-    const pool = new pg.Pool({ ...config, max: 2 })
+    const pool = new pg.Pool({ ...config, max: 2, application_name: 'bench' })
     // Dropping the database ends what is still connected to it.
     pool.on('error', () => {})
     try {

@@ -1,9 +1,9 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
-import { findNewestNode } from './child.ts'
+import { findNewerNode, findNewestNode, readNodeVersion } from './child.ts'
 import { BENCH_DIR } from './folders.ts'
 
 /** What a figure depends on, without a name or a path of the machine it was taken on. */
@@ -18,6 +18,7 @@ export interface Machine {
 }
 
 export async function describeMachine(postgres: Pool): Promise<Machine> {
+  const newer = findNewerNode()
   return {
     cpu: os.cpus()[0]?.model.trim() ?? 'unknown',
     cores: os.availableParallelism(),
@@ -25,11 +26,8 @@ export async function describeMachine(postgres: Pool): Promise<Machine> {
     system: `${os.type()} ${os.release()} ${os.arch()}`,
     versions: {
       node: process.version.slice(1),
-      'node where a peer asks for it': execFileSync(findNewestNode(), ['--version'], {
-        encoding: 'utf8',
-      })
-        .trim()
-        .slice(1),
+      ...(newer !== undefined && { 'node with SQLite built in': readNodeVersion(newer) }),
+      'node where a peer asks for it': readNodeVersion(findNewestNode()),
       postgresql: await show(postgres, 'server_version'),
       pg: readVersion('pg'),
       'pg-boss': readVersion('pg-boss'),

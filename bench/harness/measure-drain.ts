@@ -4,6 +4,9 @@ import type { Shape } from '../subjects/drain-config.ts'
 import { Subject } from './child.ts'
 import type { Runtime } from './child.ts'
 import type { BenchContext } from './context.ts'
+import { costsPerEvent } from './costs-per-event.ts'
+import { NO_DATABASE, PostgresWatch } from './database-watch.ts'
+import type { DatabaseWatch } from './database-watch.ts'
 import type { Contestant, Measurement, Setting } from './measurement.ts'
 import { verifyEffects, verifySqliteEffects } from './verify-effects.ts'
 import type { Effects } from './verify-effects.ts'
@@ -23,10 +26,18 @@ export interface DrainTask {
   readonly runtime: Runtime
 }
 
+export interface DrainEntry {
+  readonly name: string
+  readonly script: DrainScript
+  readonly settings: readonly Setting[]
+  /** Where its compiled code is, if that is not what is in this tree. */
+  readonly build?: string
+}
+
 export function drainContestant(
   context: BenchContext,
   task: DrainTask,
-  { name, script, settings }: { name: string; script: DrainScript; settings: readonly Setting[] },
+  { name, script, settings, build }: DrainEntry,
 ): Contestant {
   return {
     name,
@@ -40,8 +51,10 @@ export function drainContestant(
           script,
           { poolMax: 20, ...setting, ...task, postgres },
           task.runtime,
+          build,
         )
         return measure(subject, task, {
+          watch: new PostgresWatch(context.meter, postgres.database),
           settle: () => context.settle(pool),
           verify: () => verifyEffects(pool, task),
         })
@@ -70,6 +83,7 @@ export function sqliteDrainContestant(
         task.runtime,
       )
       return measure(subject, task, {
+        watch: NO_DATABASE,
         settle: async () => {},
         verify: () => verifySqliteEffects(sqlite, task),
       })
@@ -77,18 +91,29 @@ export function sqliteDrainContestant(
   }
 }
 
+interface Surroundings {
+  readonly watch: DatabaseWatch
+  readonly settle: () => Promise<void>
+  readonly verify: () => Promise<Effects>
+}
+
 async function measure(
   subject: Subject,
   { events }: DrainTask,
-  { settle, verify }: { settle: () => Promise<void>; verify: () => Promise<Effects> },
+  { watch, settle, verify }: Surroundings,
 ): Promise<Measurement> {
   try {
     await subject.next('filled')
     await settle()
+    await watch.beforeConnections()
+    await watch.start()
     subject.go()
-    const { seconds, notes } = await subject.next('finished')
+    const { seconds, cpuUs, notes } = await subject.next('finished')
+    await watch.end()
     await subject.stop()
-    return { rate: events / seconds, notes, ...(await verify()) }
+    const database = await watch.spent(events)
+    const figures = costsPerEvent({ events, ownCpuUs: cpuUs, database })
+    return { rate: events / seconds, notes, figures, ...(await verify()) }
   } finally {
     await subject.stop()
   }

@@ -2,98 +2,134 @@ import type { Pool } from 'pg'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { CONNECTIONS, generateLoad } from '../load/generate.ts'
+import type { LoadReport } from '../load/generate.ts'
 import { writeSignedRequests } from '../load/signed-requests.ts'
 import type { SignedRequests } from '../load/signed-requests.ts'
 import { Subject } from './child.ts'
+import type { Runtime, Usage } from './child.ts'
 import type { BenchContext } from './context.ts'
+import { costsPerEvent } from './costs-per-event.ts'
+import { countReceived } from './count-received.ts'
+import { NO_DATABASE, PostgresWatch } from './database-watch.ts'
+import type { DatabaseWatch } from './database-watch.ts'
 import type { Contestant, Measurement, Setting } from './measurement.ts'
 
 export type ReceiveScript =
   'receive-null' | 'receive-insert' | 'receive-textbook' | 'receive-hookonce'
 
-/** More than any server here answers in a second, so that no request is sent twice. */
+export interface ReceiveEntry {
+  readonly name: string
+  readonly script: ReceiveScript
+  readonly settings: readonly Setting[]
+  readonly isSqlite?: boolean
+  readonly runtime?: Runtime
+  /** Where its compiled code is, if that is not what is in this tree. */
+  readonly build?: string
+}
+
+/** More than any server here answers in a second, so that no request is sent twice unless it is meant to be. */
 const RATE_MAX = 45_000
 
 export class ReceiveBench {
   readonly #context: BenchContext
+  readonly #newEvery: number
   readonly #warmSeconds: number
   readonly #seconds: number
   #requests: SignedRequests | undefined
 
-  constructor(context: BenchContext) {
+  /** @param newEvery - of this many requests one is new, and the others are duplicates */
+  constructor(context: BenchContext, newEvery = 1) {
     this.#context = context
+    this.#newEvery = newEvery
     this.#warmSeconds = context.options.quick ? 1 : 2
     this.#seconds = context.options.quick ? 2 : 6
   }
 
-  contestant(
-    name: string,
-    script: ReceiveScript,
-    settings: readonly Setting[],
-    isSqlite = false,
-  ): Contestant {
+  contestant(entry: ReceiveEntry): Contestant {
+    const { name, script, settings, isSqlite = false, runtime = 'ours' } = entry
     return {
       name,
-      runtime: 'ours',
+      runtime,
       isOurs: script === 'receive-hookonce',
       settings,
       measure: (setting) =>
-        isSqlite ? this.#measureSqlite(script, setting) : this.#measurePostgres(script, setting),
+        isSqlite ? this.#measureSqlite(entry, setting) : this.#measurePostgres(entry, setting),
     }
   }
 
-  async #measurePostgres(script: ReceiveScript, setting: Setting): Promise<Measurement> {
-    return this.#context.withDatabase(async (postgres, pool) => {
-      const subject = new Subject(script, { ...setting, postgres }, 'ours')
-      const settle = () => this.#context.settle(pool)
-      return this.#measure(subject, settle, () => countStored(script, pool))
-    })
+  async #measurePostgres(entry: ReceiveEntry, setting: Setting): Promise<Measurement> {
+    return this.#context.withDatabase(async (postgres, pool) =>
+      this.#measure({
+        start: () => start(entry, { ...setting, postgres }),
+        watch:
+          entry.script === 'receive-null'
+            ? NO_DATABASE
+            : new PostgresWatch(this.#context.meter, postgres.database),
+        settle: () => this.#context.settle(pool),
+        count: () => countStored(entry.script, pool),
+      }),
+    )
   }
 
-  async #measureSqlite(script: ReceiveScript, setting: Setting): Promise<Measurement> {
+  async #measureSqlite(entry: ReceiveEntry, setting: Setting): Promise<Measurement> {
     const sqlite = this.#context.createFile('receive.db')
-    const subject = new Subject(script, { ...setting, sqlite }, 'ours')
-    return this.#measure(
-      subject,
-      async () => {},
-      async () => {
+    return this.#measure({
+      start: () => start(entry, { ...setting, sqlite }),
+      watch: NO_DATABASE,
+      settle: async () => {},
+      count: async () => {
         const store = sqliteStore(sqlite)
         await store.open()
         const stored = await store.countEvents()
         await store.close()
         return stored
       },
-    )
+    })
   }
 
-  async #measure(
-    subject: Subject,
-    settle: () => Promise<void>,
-    count: () => Promise<number | undefined>,
-  ): Promise<Measurement> {
+  async #measure({ start, watch, settle, count }: ReceiveRun): Promise<Measurement> {
     const requests = this.#writeRequests()
+    const newEvery = this.#newEvery
+    await watch.beforeConnections()
+    const subject = start()
     try {
       const { port } = await subject.next('listening')
-      const warm = await generateLoad({ port, requests, from: 0, seconds: this.#warmSeconds })
+      const warm = await generateLoad({
+        port,
+        requests,
+        from: 0,
+        seconds: this.#warmSeconds,
+        newEvery,
+      })
       await settle()
       // Beyond what was on its way when the first run ended.
       const from = warm.requests + 2 * CONNECTIONS
-      const load = await generateLoad({ port, requests, from, seconds: this.#seconds })
+      const before = await subject.usage()
+      await watch.start()
+      const load = await generateLoad({ port, requests, from, seconds: this.#seconds, newEvery })
+      await watch.end()
+      const after = await subject.usage()
       await subject.stop()
-      if (from + load.requests > requests.count)
+      if ((from + load.requests) / newEvery > requests.count)
         throw new Error('There were too few requests: some were sent twice')
 
-      const answered = warm.requests - warm.refused + load.requests - load.refused
+      const answers = [
+        { first: 0, ...warm },
+        { first: from, ...load },
+      ]
+      const received = countReceived(answers, { newEvery, inFlightMax: CONNECTIONS + 1 })
       const stored = await count()
+      const database = await watch.spent(warm.requests + load.requests)
+      const ownCpuUs = after.cpuUs - before.cpuUs
       return {
         rate: load.requests / (load.durationUs / 1e6),
-        lost: stored === undefined ? 0 : Math.max(0, answered - stored),
-        // What was on its way at the end of either run may be stored and was not answered.
-        doubled: stored === undefined ? 0 : Math.max(0, stored - answered - 2 * (CONNECTIONS + 1)),
-        notes: {
-          'p99 ms': Math.round(load.p99Us / 100) / 10,
-          ...(load.refused + warm.refused > 0 && { refused: load.refused + warm.refused }),
-          ...(load.socketErrors > 0 && { 'socket errors': load.socketErrors }),
+        lost: stored === undefined ? 0 : Math.max(0, received.atLeast - stored),
+        doubled: stored === undefined ? 0 : Math.max(0, stored - received.atMost),
+        notes: noteTrouble([warm, load]),
+        figures: {
+          ...costsPerEvent({ events: load.requests, ownCpuUs, database }),
+          ...statementsPer100(before, after, load),
+          'answer p99 ms': load.p99Us / 1_000,
         },
       }
     } finally {
@@ -102,11 +138,42 @@ export class ReceiveBench {
   }
 
   #writeRequests(): SignedRequests {
+    const most = RATE_MAX * (this.#warmSeconds + this.#seconds)
     this.#requests ??= writeSignedRequests(
       this.#context.createFile('requests'),
-      RATE_MAX * (this.#warmSeconds + this.#seconds),
+      Math.ceil(most / this.#newEvery),
     )
     return this.#requests
+  }
+}
+
+interface ReceiveRun {
+  readonly start: () => Subject
+  readonly watch: DatabaseWatch
+  readonly settle: () => Promise<void>
+  /** How many events are stored; `undefined` where none are. */
+  readonly count: () => Promise<number | undefined>
+}
+
+function start({ script, runtime = 'ours', build }: ReceiveEntry, config: object): Subject {
+  return new Subject(script, config, runtime, build)
+}
+
+function statementsPer100(
+  before: Usage,
+  after: Usage,
+  { requests }: LoadReport,
+): Measurement['figures'] {
+  const sent = (after.counts['statements'] ?? 0) - (before.counts['statements'] ?? 0)
+  return sent === 0 ? {} : { 'statements/100 requests': (100 * sent) / requests }
+}
+
+export function noteTrouble(loads: readonly LoadReport[]): Measurement['notes'] {
+  const refused = loads.reduce((sum, load) => sum + load.refused, 0)
+  const socketErrors = loads.reduce((sum, load) => sum + load.socketErrors, 0)
+  return {
+    ...(refused > 0 && { refused }),
+    ...(socketErrors > 0 && { 'socket errors': socketErrors }),
   }
 }
 

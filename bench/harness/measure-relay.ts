@@ -1,9 +1,11 @@
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import { RedisServer } from '../../test/support/redis/start-redis.ts'
 import { Subject } from './child.ts'
 import type { BenchContext } from './context.ts'
+import { costsPerEvent } from './costs-per-event.ts'
+import { PostgresWatch, RedisWatch } from './database-watch.ts'
+import type { DatabaseWatch } from './database-watch.ts'
 import type { Contestant, Measurement, Setting } from './measurement.ts'
+import { RedisMeter } from './redis-meter.ts'
 
 export interface RelayTask {
   readonly messages: number
@@ -12,7 +14,7 @@ export interface RelayTask {
 export function relayContestant(
   context: BenchContext,
   task: RelayTask,
-  { name, settings }: { name: string; settings: readonly Setting[] },
+  { name, settings, build }: { name: string; settings: readonly Setting[]; build?: string },
 ): Contestant {
   return {
     name,
@@ -21,8 +23,13 @@ export function relayContestant(
     settings,
     measure: (setting) =>
       context.withDatabase((postgres, pool) =>
-        measure('relay-hookonce', { ...setting, ...task, postgres }, task, () =>
-          context.settle(pool),
+        measure(
+          { script: 'relay-hookonce', config: { ...setting, ...task, postgres }, build },
+          task,
+          {
+            settle: () => context.settle(pool),
+            watch: new PostgresWatch(context.meter, postgres.database),
+          },
         ),
       ),
   }
@@ -40,9 +47,13 @@ export function bullmqContestant(
     measure: async (setting) => {
       const server = await new RedisServer().start()
       try {
-        await keepLog(server.address)
+        const meter = new RedisMeter(server.address)
+        await keepLog(meter)
         const config = { ...setting, ...task, redis: server.address }
-        return await measure('relay-bullmq', config, task, async () => undefined)
+        return await measure({ script: 'relay-bullmq', config }, task, {
+          settle: async () => {},
+          watch: new RedisWatch(meter),
+        })
       } finally {
         await server.dispose()
       }
@@ -51,32 +62,44 @@ export function bullmqContestant(
 }
 
 /** What BullMQ's documentation asks for in production: a log, synced every second. */
-async function keepLog({ path }: { readonly path: string }): Promise<void> {
-  const socket = connect(path)
-  socket.write('CONFIG SET appendonly yes\r\nCONFIG SET appendfsync everysec\r\nQUIT\r\n')
-  let answer = ''
-  socket.on('data', (chunk: Buffer) => (answer += chunk.toString()))
-  await once(socket, 'close')
+async function keepLog(redis: RedisMeter): Promise<void> {
+  const answer = await redis.say(['CONFIG SET appendonly yes', 'CONFIG SET appendfsync everysec'])
   if (answer !== '+OK\r\n'.repeat(3)) throw new Error(`Redis answered ${answer}`)
 }
 
+interface Run {
+  readonly script: string
+  readonly config: object
+  readonly build?: string | undefined
+}
+
 async function measure(
-  script: string,
-  config: object,
+  { script, config, build }: Run,
   { messages }: RelayTask,
-  settle: () => Promise<void>,
+  { settle, watch }: { settle: () => Promise<void>; watch: DatabaseWatch },
 ): Promise<Measurement> {
   const sink = new Subject('relay-sink', {}, 'ours')
   const { port } = await sink.next('listening')
   const url = `http://127.0.0.1:${port}/`
-  const subject = new Subject(script, { ...config, url }, 'ours')
+  const subject = new Subject(script, { ...config, url }, 'ours', build)
   try {
     await subject.next('filled')
     await settle()
+    await watch.beforeConnections()
+    await watch.start()
     subject.go()
-    const { seconds, notes } = await subject.next('finished')
+    const { seconds, cpuUs, notes } = await subject.next('finished')
+    await watch.end()
+    await subject.stop()
     const { keys, requests } = (await (await fetch(url)).json()) as SinkCounts
-    return { rate: messages / seconds, notes, lost: messages - keys, doubled: requests - keys }
+    const database = await watch.spent(messages)
+    return {
+      rate: messages / seconds,
+      notes,
+      lost: messages - keys,
+      doubled: requests - keys,
+      figures: costsPerEvent({ events: messages, ownCpuUs: cpuUs, database }),
+    }
   } finally {
     await subject.stop()
     await sink.stop()

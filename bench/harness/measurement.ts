@@ -9,7 +9,32 @@ export interface Measurement {
   /** Took effect more than once. */
   readonly doubled: number
   readonly notes: Notes
+  /** Results from before there were any have none. */
+  readonly figures?: Figures
 }
+
+/**
+ * What is measured beside the rate. The costs of an event are those of the process that works and of its
+ * database: processor time, bytes of the database's log, transactions that wrote and committed, and flushes of the
+ * log to the disk. On SQLite the process is the database.
+ */
+export type FigureName =
+  | 'own µs/event'
+  | 'database µs/event'
+  | 'log bytes/event'
+  | 'commits/event'
+  | 'flushes/event'
+  | 'statements/100 requests'
+  | 'answer p50 ms'
+  | 'answer p99 ms'
+  | 'done p50 ms'
+  | 'done p99 ms'
+  | 'memory MB'
+  | 'memory late/early'
+  | 'idle ms/s'
+
+/** A figure that could not be taken is missing. */
+export type Figures = Readonly<Partial<Record<FigureName, number>>>
 
 export type Setting = Readonly<Record<string, number | boolean>>
 
@@ -23,10 +48,14 @@ export interface Contestant {
   measure(setting: Setting): Promise<Measurement>
 }
 
+/** Of the ratio between two contestants, or without `against` of the figure itself. */
 export interface Goal {
   readonly of: string
-  readonly against: string
-  readonly atLeast: number
+  readonly against?: string
+  /** The rate where none is named. */
+  readonly figure?: FigureName
+  readonly atLeast?: number
+  readonly atMost?: number
 }
 
 export interface MeasuredContestant {

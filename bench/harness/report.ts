@@ -1,9 +1,17 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { medianOf } from './compare.ts'
+import { alignTable } from './align-table.ts'
+import { medianOf } from './measure-ratio.ts'
 import { RESULTS_DIR } from './folders.ts'
 import type { Machine } from './machine.ts'
-import type { MeasuredContestant, MeasuredRatio, WorkloadResult } from './measurement.ts'
+import { formatFigure } from './format-figure.ts'
+import type {
+  FigureName,
+  Goal,
+  MeasuredContestant,
+  MeasuredRatio,
+  WorkloadResult,
+} from './measurement.ts'
 
 /** A result with everything needed to take it again. */
 export interface StoredResult {
@@ -15,9 +23,10 @@ export interface StoredResult {
   readonly result: WorkloadResult
 }
 
-export function printResult({ ratios, checks }: WorkloadResult): void {
-  for (const ratio of ratios)
-    console.log(`  ${ratio.of} / ${ratio.against}: ${describeRatio(ratio)}`)
+export function printResult({ contestants, ratios, checks }: WorkloadResult): void {
+  const figures = tableFigures(contestants)
+  if (figures !== undefined) console.log(alignTable(figures))
+  for (const ratio of ratios) console.log(`  ${nameRatio(ratio)}: ${describeRatio(ratio)}`)
   for (const { name, isOk, detail } of checks)
     console.log(`  ${isOk ? 'ok    ' : 'FAILED'} ${name}: ${detail}`)
 }
@@ -47,7 +56,25 @@ const INTRODUCTION = `# Results
 
 Written by \`npm run bench\`, from the latest result of each workload. A ratio inside one run is the
 result; a rate by itself says more about the machine than about what ran on it. Ratios are the median
-of the rounds, with the smallest and the largest beside it.`
+of the rounds, with the smallest and the largest beside it.
+
+Beside the rate there are figures, each the median of the rounds; \`–\` is one that could not be taken.
+
+| figure | what it is |
+| --- | --- |
+| own µs/event | processor time of the process that works, by its own \`process.cpuUsage()\`; on SQLite the database is in it |
+| database µs/event | processor time of all processes of PostgreSQL, from \`/proc\`; of Redis, as it says itself |
+| log bytes/event | how far PostgreSQL's write-ahead log moved, or Redis's append-only file grew |
+| commits/event | records of a commit in the write-ahead log, by \`pg_walinspect\`; a transaction that wrote nothing has none |
+| flushes/event | syncs of the write-ahead log, from \`pg_stat_io\`; of W1 and W4 with those of the warm-up, among its events too |
+| statements/100 requests | what the server sent to PostgreSQL |
+| answer p50, p99 ms | until a request was answered; in W7 from when it was due |
+| done p50, p99 ms | from stored to done, both as the process saw them |
+| memory MB | the most that the process held (RSS) |
+| memory late/early | the last fifth of the run against the second |
+| idle ms/s | processor time a second when there was nothing to do any more |
+
+\`npm run ablate\` writes the section about parts that were taken away.`
 
 function describeStored({ command, at, rounds, note, machine, result }: StoredResult): string {
   const { workload, title, contestants, ratios, checks } = result
@@ -66,6 +93,7 @@ function describeStored({ command, at, rounds, note, machine, result }: StoredRe
             contestants.map(contestantRow),
           ),
         ]),
+    ...renderFigures(contestants),
     ...contestants.filter(({ tried }) => tried.length > 0).map(describeTried),
     checks
       .map(({ name, isOk, detail }) => `- ${isOk ? 'ok' : '**failed**'}: ${name} (${detail})`)
@@ -89,12 +117,11 @@ function describeMachine({
 }
 
 function ratioRow(ratio: MeasuredRatio): string[] {
-  const { of, against, atLeast, isReached } = ratio
   return [
-    `${of} / ${against}`,
+    nameRatio(ratio),
     describeSpread(ratio),
-    `≥ ${atLeast}`,
-    isReached ? 'reached' : '**not reached**',
+    describeGoal(ratio),
+    ratio.isReached ? 'reached' : '**not reached**',
   ]
 }
 
@@ -126,11 +153,49 @@ function describeSetting(setting: MeasuredContestant['setting']): string {
 }
 
 function describeRatio(ratio: MeasuredRatio): string {
-  return `${describeSpread(ratio)}, goal ≥ ${ratio.atLeast}${ratio.isReached ? '' : '  NOT REACHED'}`
+  return `${describeSpread(ratio)}, goal ${describeGoal(ratio)}${ratio.isReached ? '' : '  NOT REACHED'}`
 }
 
-function describeSpread({ median, min, max }: MeasuredRatio): string {
-  return `${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`
+export function describeSpread({ median, min, max }: MeasuredRatio): string {
+  const [middle, least, most] = [median, min, max].map((value) =>
+    value < 0.1 ? formatFigure(value) : value.toFixed(2),
+  )
+  return `${middle} (${least} to ${most})`
+}
+
+function nameRatio({ of, against, figure }: Goal): string {
+  const compared = against === undefined ? of : `${of} / ${against}`
+  return figure === undefined ? compared : `${figure}: ${compared}`
+}
+
+function describeGoal({ atLeast, atMost }: Goal): string {
+  if (atLeast !== undefined) return `≥ ${formatFigure(atLeast)}`
+  return `≤ ${formatFigure(atMost ?? Infinity)}`
+}
+
+/** A row for each contestant, a column for each figure that any of them has; medians over the rounds. */
+function tableFigures(
+  contestants: readonly MeasuredContestant[],
+): readonly (readonly string[])[] | undefined {
+  const names = new Set(
+    contestants.flatMap(({ measurements }) =>
+      measurements.flatMap(({ figures = {} }) => Object.keys(figures) as FigureName[]),
+    ),
+  )
+  if (names.size === 0) return undefined
+  const rows = contestants.map(({ name, measurements }) => [
+    name,
+    ...[...names].map((figure) => {
+      const values = measurements.flatMap(({ figures }) => figures?.[figure] ?? [])
+      return values.length === 0 ? '–' : formatFigure(medianOf(values))
+    }),
+  ])
+  return [['median', ...names], ...rows]
+}
+
+function renderFigures(contestants: readonly MeasuredContestant[]): readonly string[] {
+  const [head, ...rows] = tableFigures(contestants) ?? []
+  return head === undefined ? [] : [table(head, rows)]
 }
 
 function format(rate: number): string {

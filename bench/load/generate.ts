@@ -23,12 +23,14 @@ export interface Load {
   /** The index of the first request. */
   readonly from: number
   readonly seconds: number
+  /** Of this many requests one is new, the others are duplicates. */
+  readonly newEvery: number
 }
 
 /** Keeps 64 connections busy for a while: with wrk where there is one, else with Node. */
 export async function generateLoad(load: Load): Promise<LoadReport> {
   const { file, requestBytes, count } = load.requests
-  const args = [file, requestBytes, count, load.from].map(String)
+  const args = [file, requestBytes, count, load.from, load.newEvery].map(String)
   return findWrkVersion() === undefined
     ? run(process.execPath, [
         join(COMPILED_DIR, 'bench', 'load', 'node-load.js'),
@@ -55,6 +57,20 @@ export async function generateLoad(load: Load): Promise<LoadReport> {
           ...args,
         ],
       ])
+}
+
+export interface PacedLoad {
+  readonly port: number
+  readonly from: number
+  readonly count: number
+  /** Requests a second; `undefined` for as many as the server answers. */
+  readonly rate: number | undefined
+}
+
+/** Sends so many requests over 64 connections, whatever wrk can do. */
+export function generatePacedLoad({ port, from, count, rate }: PacedLoad): Promise<LoadReport> {
+  const script = join(COMPILED_DIR, 'bench', 'load', 'paced-load.js')
+  return run(process.execPath, [script, ...[port, from, count, rate ?? 0].map(String)])
 }
 
 async function run(command: string, args: readonly string[]): Promise<LoadReport> {

@@ -38,7 +38,7 @@ export function writeSignedRequests(file: string, count: number): SignedRequests
   return { file, count, requestBytes }
 }
 
-function signRequest(index: number): Buffer {
+export function signRequest(index: number): Buffer {
   const { body, headers } = signedDelivery(index)
   const head = [
     'POST /in/stripe HTTP/1.1',

@@ -10,6 +10,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { STRIPE_SECRET } from '../load/signed-requests.ts'
+import type { Usage } from '../harness/child.ts'
 import { hear, say } from './subject.ts'
 
 export interface VerifiedRequest {
@@ -22,6 +23,7 @@ export interface VerifiedRequest {
 /** Serves until the parent says `stop`. `store` resolves when the request may be answered 200. */
 export async function serveBare(
   store: (request: VerifiedRequest) => Promise<void> | undefined,
+  count?: () => Usage['counts'],
 ): Promise<void> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
@@ -41,7 +43,7 @@ export async function serveBare(
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   say({ kind: 'listening', port: (server.address() as AddressInfo).port })
-  await hear('stop')
+  await hear('stop', count)
   server.close()
   server.closeAllConnections()
 }

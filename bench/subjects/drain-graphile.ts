@@ -2,7 +2,7 @@ import pg from 'pg'
 import { signedDelivery } from '../load/signed-requests.ts'
 import { effectOf } from './drain-config.ts'
 import type { DrainConfig } from './drain-config.ts'
-import { hear, importPeer, runSubject, say } from './subject.ts'
+import { hear, importPeer, runSubject, say, startClock } from './subject.ts'
 
 type GraphileConfig = DrainConfig & {
   readonly concurrency: number
@@ -30,22 +30,14 @@ const { run, makeWorkerUtils, Logger } = await importPeer<Graphile>('graphile-wo
 /** graphile-worker: jobs fetched and completed in batches, the effect in a transaction of its own. */
 runSubject<GraphileConfig>(async (config) => {
   const { postgres, poolMax, events, shape, concurrency, localQueueSize, completeDelayMs } = config
-  const pgPool = new pg.Pool({ ...postgres, max: poolMax })
-  // It asks for these, and warns on every start without them.
-  pgPool.on('error', () => {}).on('connect', (client) => void client.on('error', () => {}))
   const logger = new Logger(() => () => {})
-  const utils = await makeWorkerUtils({ pgPool, logger })
-  await utils.migrate()
-  for (let from = 0; from < events; from += CHUNK) {
-    const count = Math.min(CHUNK, events - from)
-    await utils.addJobs(Array.from({ length: count }, (_, index) => jobOf(from + index)))
-  }
-  await utils.release()
+  await fill(config, logger)
   say({ kind: 'filled' })
   await hear('go')
 
+  const pgPool = createPool(postgres, poolMax)
   let calls = 0
-  const startedAt = performance.now()
+  const stopClock = startClock()
   const runner = await run({
     pgPool,
     logger,
@@ -66,11 +58,29 @@ runSubject<GraphileConfig>(async (config) => {
     },
   })
   await untilQueueIsEmpty(pgPool, () => calls >= events)
-  const seconds = (performance.now() - startedAt) / 1_000
-  say({ kind: 'finished', seconds, notes: {} })
+  say({ kind: 'finished', ...stopClock(), notes: {} })
   await runner.stop()
   await pgPool.end()
 })
+
+/** On connections of its own: what PostgreSQL counts for one is told when it ends. */
+async function fill({ postgres, poolMax, events }: GraphileConfig, logger: object): Promise<void> {
+  const pgPool = createPool(postgres, poolMax)
+  const utils = await makeWorkerUtils({ pgPool, logger })
+  await utils.migrate()
+  for (let from = 0; from < events; from += CHUNK) {
+    const count = Math.min(CHUNK, events - from)
+    await utils.addJobs(Array.from({ length: count }, (_, index) => jobOf(from + index)))
+  }
+  await utils.release()
+  await pgPool.end()
+}
+
+function createPool(postgres: GraphileConfig['postgres'], max: number): pg.Pool {
+  const pool = new pg.Pool({ ...postgres, max })
+  // It asks for these, and warns on every start without them.
+  return pool.on('error', () => {}).on('connect', (client) => void client.on('error', () => {}))
+}
 
 async function untilQueueIsEmpty(pool: pg.Pool, mayBeEmpty: () => boolean): Promise<void> {
   const giveUpAt = performance.now() + 180_000

@@ -3,7 +3,7 @@ import { effectOf } from './drain-config.ts'
 import type { DrainConfig } from './drain-config.ts'
 import { fillInbox, SOURCES } from './fill-inbox.ts'
 import { openStore } from './open-store.ts'
-import { hear, runSubject, say } from './subject.ts'
+import { hear, runSubject, say, startClock } from './subject.ts'
 
 type HookonceConfig = DrainConfig & {
   readonly concurrency: number
@@ -41,11 +41,11 @@ async function drain(config: HookonceConfig) {
       if (left === 0) resolve()
     })
   })
-  const startedAt = performance.now()
+  const stopClock = startClock()
   await inbox.start()
   await drained
-  const seconds = (performance.now() - startedAt) / 1_000
+  const taken = stopClock()
   await inbox.stop()
   await close()
-  return { seconds, notes: counts }
+  return { ...taken, notes: counts }
 }

@@ -2,15 +2,29 @@ import pg from 'pg'
 import { signedDelivery } from '../load/signed-requests.ts'
 import { effectOf } from './drain-config.ts'
 import type { DrainConfig } from './drain-config.ts'
-import { hear, runSubject, say } from './subject.ts'
+import { hear, runSubject, say, startClock } from './subject.ts'
 
 type TextbookConfig = DrainConfig & { readonly concurrency: number }
 
 const CHUNK = 1_000
 
 /** The inbox of the textbooks as a queue: lock one row, run the handler, mark it done, commit. */
-runSubject<TextbookConfig>(async ({ postgres, events, shape, concurrency }) => {
+runSubject<TextbookConfig>(async (config) => {
+  const { postgres, shape, concurrency } = config
+  await fill(config)
+  say({ kind: 'filled' })
+  await hear('go')
+
   const pool = new pg.Pool({ ...postgres, max: concurrency })
+  const stopClock = startClock()
+  await Promise.all(Array.from({ length: concurrency }, () => work(pool, shape)))
+  say({ kind: 'finished', ...stopClock(), notes: {} })
+  await pool.end()
+})
+
+/** On a connection of its own: what PostgreSQL counts for one is told when it ends. */
+async function fill({ postgres, events }: TextbookConfig): Promise<void> {
+  const pool = new pg.Pool({ ...postgres, max: 1 })
   await pool.query(`
     create table inbox (
       id bigint generated always as identity primary key,
@@ -18,14 +32,8 @@ runSubject<TextbookConfig>(async ({ postgres, events, shape, concurrency }) => {
     create index on inbox (id) where done_at is null`)
   for (let from = 0; from < events; from += CHUNK)
     await insert(pool, from, Math.min(CHUNK, events - from))
-  say({ kind: 'filled' })
-  await hear('go')
-
-  const startedAt = performance.now()
-  await Promise.all(Array.from({ length: concurrency }, () => work(pool, shape)))
-  say({ kind: 'finished', seconds: (performance.now() - startedAt) / 1_000, notes: {} })
   await pool.end()
-})
+}
 
 async function insert(pool: pg.Pool, from: number, count: number): Promise<void> {
   const bodies = Array.from({ length: count }, (_, index) => signedDelivery(from + index).body)

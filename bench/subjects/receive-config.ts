@@ -6,3 +6,9 @@ export type ReceiveConfig = {
   readonly sqlite?: string
   readonly poolMax: number
 }
+
+/** A subject that also runs what it takes in. */
+export type RunConfig = ReceiveConfig & {
+  /** From which event on it keeps how long each took from stored to done. Without it, it keeps none. */
+  readonly timedFrom?: number
+}

@@ -1,5 +1,7 @@
 import pg from 'pg'
 import { serveBare } from './bare-server.ts'
+import type { VerifiedRequest } from './bare-server.ts'
+import { countStatements } from './count-statements.ts'
 import type { ReceiveConfig } from './receive-config.ts'
 import { runSubject } from './subject.ts'
 
@@ -9,12 +11,13 @@ import { runSubject } from './subject.ts'
  */
 runSubject<ReceiveConfig>(async ({ postgres, poolMax }) => {
   const pool = new pg.Pool({ ...postgres, max: poolMax })
+  const statements = countStatements(pool)
   await pool.query(`
     create table inbox (
       key text primary key, type text not null, body bytea not null, headers jsonb not null,
       received_at timestamptz not null default now(), done_at timestamptz);
     create table effect (event_key text not null)`)
-  await serveBare(async ({ id, type, body, headers }) => {
+  const store = async ({ id, type, body, headers }: VerifiedRequest): Promise<void> => {
     const client = await pool.connect()
     try {
       await client.query('begin')
@@ -42,6 +45,7 @@ runSubject<ReceiveConfig>(async ({ postgres, poolMax }) => {
     } finally {
       client.release()
     }
-  })
+  }
+  await serveBare(store, () => ({ statements: statements() }))
   await pool.end()
 })

@@ -2,7 +2,7 @@ import http from 'node:http'
 import { readSecret, signMessage, webhookId } from '../../src/outbox/sign-message.ts'
 import { messageOf, RELAY_SECRET } from './relay-config.ts'
 import type { RelayConfig } from './relay-config.ts'
-import { hear, importPeer, runSubject, say } from './subject.ts'
+import { hear, importPeer, runSubject, say, startClock } from './subject.ts'
 
 type BullmqConfig = RelayConfig & { readonly redis: { readonly path: string } }
 
@@ -63,11 +63,10 @@ runSubject<BullmqConfig>(async ({ redis, messages, url, concurrency }) => {
     })
   })
   worker.on('failed', () => (failed += 1))
-  const startedAt = performance.now()
+  const stopClock = startClock()
   void worker.run()
   await done
-  const seconds = (performance.now() - startedAt) / 1_000
-  say({ kind: 'finished', seconds, notes: { failed } })
+  say({ kind: 'finished', ...stopClock(), notes: { failed } })
   await worker.close()
   await queue.close()
   agent.destroy()

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { callOutside, effectsOf } from './drain-config.ts'
 import type { DrainConfig } from './drain-config.ts'
-import { hear, importPeer, runSubject, say } from './subject.ts'
+import { hear, importPeer, runSubject, say, startClock } from './subject.ts'
 
 type DbosConfig = DrainConfig & { readonly parallel: number }
 
@@ -67,7 +67,7 @@ runSubject<DbosConfig>(async (config) => {
   say({ kind: 'filled' })
   await hear('go')
 
-  const startedAt = performance.now()
+  const stopClock = startClock()
   let next = 0
   const one = async (): Promise<void> => {
     while (next < events) {
@@ -78,8 +78,7 @@ runSubject<DbosConfig>(async (config) => {
     }
   }
   await Promise.all(Array.from({ length: parallel }, one))
-  const seconds = (performance.now() - startedAt) / 1_000
-  say({ kind: 'finished', seconds, notes: {} })
+  say({ kind: 'finished', ...stopClock(), notes: {} })
   await DBOS.shutdown()
   await pool.end()
 })

@@ -3,7 +3,7 @@ import { fillInbox, SOURCES } from './fill-inbox.ts'
 import { callOutside, effectsOf } from './drain-config.ts'
 import type { DrainConfig } from './drain-config.ts'
 import { openStore } from './open-store.ts'
-import { hear, runSubject, say } from './subject.ts'
+import { hear, runSubject, say, startClock } from './subject.ts'
 
 type StepsConfig = DrainConfig & { readonly concurrency: number; readonly stepsMax: number }
 
@@ -43,11 +43,11 @@ async function drain(config: StepsConfig) {
       if (left === 0) resolve()
     })
   })
-  const startedAt = performance.now()
+  const stopClock = startClock()
   await inbox.start()
   await drained
-  const seconds = (performance.now() - startedAt) / 1_000
+  const taken = stopClock()
   await inbox.stop()
   await close()
-  return { seconds, notes: counts }
+  return { ...taken, notes: counts }
 }

@@ -58,6 +58,7 @@ export const drainStored: Workload = {
         { of: 'hookonce', against: 'pg-boss, transactional', atLeast: 2 },
         { of: 'hookonce', against: 'graphile-worker, at least once', atLeast: 3 },
         { of: 'hookonce', against: 'textbook inbox', atLeast: 5 },
+        { of: 'ours, waiting for each write', against: 'pg-boss, transactional', atLeast: 1.3 },
       ],
     })
   },

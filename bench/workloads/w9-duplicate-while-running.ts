@@ -9,7 +9,7 @@
 import { createInbox } from '../../src/index.ts'
 import { stripe } from '../../src/providers/index.ts'
 import type { BenchContext } from '../harness/context.ts'
-import { medianOf } from '../harness/compare.ts'
+import { medianOf } from '../harness/measure-ratio.ts'
 import type { Check } from '../harness/measurement.ts'
 import { STRIPE_SECRET, signedDelivery } from '../load/signed-requests.ts'
 import { openStore } from '../subjects/open-store.ts'

@@ -8,7 +8,7 @@ export class Combiner<Entry, Answer> {
   readonly #run: (entries: readonly Entry[]) => Promise<readonly Answer[]>
   readonly #batchMax: number
   #waiting: Waiter<Entry, Answer>[] = []
-  #isRunning = false
+  #running: Promise<void> | undefined
 
   constructor(
     run: (entries: readonly Entry[]) => Promise<readonly Answer[]>,
@@ -22,14 +22,18 @@ export class Combiner<Entry, Answer> {
   add(entry: Entry): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ entry, resolve, reject })
-      if (!this.#isRunning) void this.#runAll()
+      this.#running ??= this.#runAll()
     })
   }
 
+  /** Until all that was added is answered. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running
+  }
+
   async #runAll(): Promise<void> {
-    this.#isRunning = true
     // What is asked for in the same round of the event loop goes together.
-    await Promise.resolve()
+    await new Promise((resolve) => setImmediate(resolve))
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, this.#batchMax)
       this.#waiting = this.#waiting.slice(this.#batchMax)
@@ -40,7 +44,8 @@ export class Combiner<Entry, Answer> {
         for (const { reject } of batch) reject(error)
       }
     }
-    this.#isRunning = false
+    // Here and not in a `finally` of the promise: what is added between the two would wait for the next.
+    this.#running = undefined
   }
 }
 

@@ -146,7 +146,7 @@ export class Relay {
     return new Lane({
       destination,
       signal: this.#interruption.signal,
-      settle: (ending) => this.#settle(ending),
+      settle: (ending) => void this.#settle(ending),
       onResend: ({ id, key, attempt, eventId }) =>
         happenings.emit('message.resent', {
           messageId: id,
@@ -162,15 +162,10 @@ export class Relay {
     })
   }
 
-  #settle({ message, settlement, end, leaseEndsAt, onWritten }: LaneEnding): void {
-    this.#settler.add({
-      settlement,
-      leaseEndsAt,
-      onSettled: (counted) => {
-        onWritten()
-        reportEnding(this.#context.happenings, { message, settlement, end }, counted)
-      },
-    })
+  async #settle({ message, settlement, end, leaseEndsAt, onWritten }: LaneEnding): Promise<void> {
+    const settled = await this.#settler.add({ settlement, leaseEndsAt })
+    onWritten()
+    reportEnding(this.#context.happenings, { message, settlement, end }, settled)
   }
 
   async #pause(name: string, reason: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { ClaimedMessage, MessageSettlement } from '../store/contract/messages.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { AttemptEnd } from './attempt.ts'
+import type { Settled } from './settler.ts'
 
 /** Says what became of a message, after it has been committed. */
 export function reportEnding(
@@ -14,13 +15,13 @@ export function reportEnding(
     readonly settlement: MessageSettlement
     readonly end: AttemptEnd | undefined
   },
-  counted: boolean | undefined,
+  settled: Settled,
 ): void {
-  // It is not known whether it was written. If it was not, the message will be claimed again.
-  if (counted === undefined) return
+  // If it was not written, the message will be claimed again.
+  if (settled === 'unknown') return
   const { id: messageId, destination, key, attempt, eventId } = message
   const about = { messageId, destination, key, attempt, eventId }
-  if (!counted) {
+  if (settled === 'lost') {
     // One that was given back unsent has lost nothing with its lease.
     if (settlement.state !== 'released') happenings.emit('message.lease-lost', about)
     return

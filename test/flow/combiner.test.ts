@@ -17,7 +17,7 @@ describe('a combiner', () => {
     )
 
     const first = [combiner.add(1), combiner.add(2)]
-    await Promise.resolve()
+    await expect.poll(() => batches.length).toBe(1)
     const rest = [3, 4, 5, 6].map((n) => combiner.add(n))
     open()
 
@@ -40,6 +40,15 @@ describe('a combiner', () => {
     expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     expect(await combiner.add(3)).toBe(3)
   })
+})
+
+test('a combiner takes what is added because of an answer', async () => {
+  const combiner = new Combiner<number, number>(async (entries) => entries, { batchMax: 10 })
+
+  const second = await combiner.add(1).then((one) => combiner.add(one + 1))
+  await combiner.idle()
+
+  expect(second).toBe(2)
 })
 
 describe('permits', () => {

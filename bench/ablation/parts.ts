@@ -1,0 +1,155 @@
+/**
+ * Parts of the package that are there to be fast, each with the change that switches it off. The change is made in a
+ * copy of what was compiled: what ships has no switches.
+ *
+ * @module
+ */
+
+export type AblationWorkload = 'W1' | 'W2' | 'W2, waiting' | 'W2b' | 'W4' | 'W10' | 'W11'
+
+export interface Part {
+  readonly name: string
+  /** What is done instead. */
+  readonly without: string
+  /** What it was made for. */
+  readonly workloads: readonly AblationWorkload[]
+  readonly changes: readonly Change[]
+}
+
+/** The text must be in the file exactly once. */
+export interface Change {
+  readonly file: string
+  readonly search: string
+  readonly replace: string
+}
+
+export const PARTS: readonly Part[] = [
+  {
+    name: 'pending-writes',
+    without: 'each write is sent by itself and its answer waited for',
+    workloads: ['W2'],
+    changes: [
+      {
+        file: 'src/store/postgres/pending-writes.ts',
+        search: '    if (takesSubmittables(connection.client))\n',
+        replace: '    if ((false as boolean) && takesSubmittables(connection.client))\n',
+      },
+    ],
+  },
+  {
+    name: 'statement-names',
+    without: 'statements of handlers have no names',
+    workloads: ['W2, waiting'],
+    changes: [
+      {
+        file: 'src/store/postgres/statement-names.ts',
+        search: '  #isOff = false\n',
+        replace: '  #isOff = true\n',
+      },
+    ],
+  },
+  {
+    name: 'message-marks',
+    without: 'each claim and each look begins at the head of the queue of messages',
+    workloads: ['W11'],
+    changes: [
+      {
+        file: 'src/store/postgres/message-marks.ts',
+        search: 'now - mark.wholeAt < WHOLE_EVERY_MS\n',
+        replace: 'now - mark.wholeAt < 0 * WHOLE_EVERY_MS\n',
+      },
+      {
+        file: 'src/store/postgres/message-marks.ts',
+        search:
+          'if (mark === undefined) return { destination, ageMs: undefined, wholeInMs: undefined }',
+        replace:
+          'if (mark === undefined || now >= 0) return { destination, ageMs: undefined, wholeInMs: undefined }',
+      },
+    ],
+  },
+  {
+    name: 'look-ahead',
+    without: 'each claim begins at the low-water mark, and not where the last one ended',
+    workloads: ['W2', 'W2b'],
+    changes: [
+      {
+        file: 'src/store/postgres/claim-group.ts',
+        search: "const ahead = kind === 'fresh' ? last : undefined",
+        replace: "const ahead = kind === 'fresh' && last < 0 ? last : undefined",
+      },
+    ],
+  },
+  {
+    name: 'turns',
+    without: 'contended groups run side by side',
+    workloads: ['W2b'],
+    changes: [
+      {
+        file: 'src/work/group/contention-queue.ts',
+        search: 'return this.#now() < (this.#contended.get(name)?.until ?? 0)',
+        replace: 'return this.#now() < 0 * (this.#contended.get(name)?.until ?? 0)',
+      },
+    ],
+  },
+  {
+    name: 'group-sizes',
+    without: 'every group but the first is as large as the options allow',
+    workloads: ['W2', 'W2b'],
+    changes: [
+      {
+        file: 'src/work/group/group-sizes.ts',
+        search: 'return Math.min(Math.max(1, Math.floor(this.#current(size))), ceiling)',
+        replace: 'return ceiling',
+      },
+    ],
+  },
+  {
+    name: 'patience',
+    without: 'every delivery has timers of its own',
+    workloads: ['W1'],
+    changes: [
+      {
+        file: 'src/receive/deadlines.ts',
+        search: '  begin(one: One): void {\n',
+        replace: `  begin(one: One): void {
+    const giveUp = (): void => this.#giveUp(one)
+    const timer = setTimeout(giveUp, Math.max(1, one.expiresAt - performance.now()))
+    ;(one as { timer?: NodeJS.Timeout }).timer = timer
+    if (timer !== undefined) return
+`,
+      },
+      {
+        file: 'src/receive/deadlines.ts',
+        search: '  end(one: One): void {\n',
+        replace: `  end(one: One): void {
+    clearTimeout((one as { timer?: NodeJS.Timeout }).timer)
+    if (this.#timer === undefined) return
+`,
+      },
+    ],
+  },
+  {
+    name: 'committed-keys',
+    without: 'no key is found in memory, and the database is asked',
+    workloads: ['W4'],
+    changes: [
+      {
+        file: 'src/receive/committed-keys.ts',
+        search: 'if (performance.now() >= this.#validUntil) return undefined',
+        replace: 'if (performance.now() >= 0 * this.#validUntil) return undefined',
+      },
+    ],
+  },
+  {
+    name: 'step-transactions',
+    without: 'each step that writes has a transaction of its own',
+    workloads: ['W10'],
+    changes: [
+      {
+        file: 'src/work/steps/step-transactions.ts',
+        search: '    if (this.#isSlow(waiting)) return this.#runAlone(waiting)\n',
+        replace: '    if (this.#shared >= 0) return this.#runAlone(waiting)\n',
+      },
+    ],
+  },
+]

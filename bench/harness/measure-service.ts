@@ -1,0 +1,184 @@
+/**
+ * Measures servers that are sent requests at a pace, and of ours the one that also runs what it takes in: how soon
+ * it answers, how soon events are done, and how much memory it holds.
+ *
+ * @module
+ */
+
+import type { Pool } from 'pg'
+import { openDriver } from '../../src/store/sqlite/open-driver.ts'
+import { generatePacedLoad } from '../load/generate.ts'
+import type { LoadReport } from '../load/generate.ts'
+import { CREATE_EFFECT, createEffectTables } from '../subjects/drain-config.ts'
+import { Subject } from './child.ts'
+import type { Usage } from './child.ts'
+import type { BenchContext } from './context.ts'
+import { costsPerEvent } from './costs-per-event.ts'
+import type { Contestant, Measurement, Setting } from './measurement.ts'
+import { noteTrouble } from './measure-receive.ts'
+import { judgeMemory } from './judge-memory.ts'
+import { verifyEffects, verifySqliteEffects } from './verify-effects.ts'
+import type { Effects } from './verify-effects.ts'
+
+export type ServiceScript = 'run-hookonce' | 'receive-null' | 'receive-insert' | 'receive-textbook'
+
+export interface ServiceEntry {
+  readonly name: string
+  readonly script: ServiceScript
+  readonly settings: readonly Setting[]
+  readonly isSqlite?: boolean
+  readonly timedFrom?: number
+  readonly measure: (service: Service) => Promise<Measurement>
+}
+
+/** A server that runs, and how to find out what became of the requests. */
+export interface Service {
+  readonly subject: Subject
+  readonly port: number
+  /** Lost and doubled of so many answered requests. */
+  verify(answered: number): Promise<Effects>
+}
+
+export function serviceContestant(context: BenchContext, entry: ServiceEntry): Contestant {
+  const { name, script, settings, isSqlite = false, timedFrom } = entry
+  return {
+    name,
+    runtime: 'ours',
+    isOurs: script === 'run-hookonce',
+    settings,
+    measure: async (setting) => {
+      if (!isSqlite)
+        return context.withDatabase(async (postgres, pool) => {
+          // The server of the textbook makes its own.
+          if (script === 'run-hookonce') await createEffectTables(pool)
+          const subject = new Subject(script, { timedFrom, ...setting, postgres }, 'ours')
+          return serve(entry, subject, (events) => verifyPostgres(script, pool, events))
+        })
+      const sqlite = context.createFile('service.db')
+      const handle = (await openDriver('auto')).open(sqlite)
+      handle.execute(CREATE_EFFECT)
+      handle.close()
+      const subject = new Subject(script, { timedFrom, ...setting, sqlite }, 'ours')
+      return serve(entry, subject, (events) =>
+        verifySqliteEffects(sqlite, { shape: 'row', events }),
+      )
+    },
+  }
+}
+
+async function serve(
+  { measure }: ServiceEntry,
+  subject: Subject,
+  verify: (answered: number) => Promise<Effects>,
+): Promise<Measurement> {
+  try {
+    const { port } = await subject.next('listening')
+    return await measure({
+      subject,
+      port,
+      verify: async (answered) => {
+        await subject.stop()
+        return verify(answered)
+      },
+    })
+  } finally {
+    await subject.stop()
+  }
+}
+
+/** So many requests a second for a while, after a shorter while to warm up. */
+export async function measureLatency(
+  { subject, port, verify }: Service,
+  { rate, warm, count }: { rate: number; warm: number; count: number },
+): Promise<Measurement> {
+  const first = await generatePacedLoad({ port, from: 0, count: warm, rate })
+  const before = await subject.usage()
+  const load = await generatePacedLoad({ port, from: warm, count, rate })
+  const answered = answeredOf([first, load])
+  const after = await untilDone(subject, answered)
+  const { p50Ms, p99Ms } = after.counts
+  return {
+    rate: load.requests / (load.durationUs / 1e6),
+    notes: noteTrouble([first, load]),
+    ...(await verify(answered)),
+    figures: {
+      'answer p50 ms': load.p50Us / 1_000,
+      'answer p99 ms': load.p99Us / 1_000,
+      ...(p50Ms !== undefined && { 'done p50 ms': p50Ms }),
+      ...(p99Ms !== undefined && { 'done p99 ms': p99Ms }),
+      ...costsPerEvent({ events: load.requests, ownCpuUs: after.cpuUs - before.cpuUs }),
+    },
+  }
+}
+
+/** So many requests, as fast as they are answered; then nothing, to see what idling takes. */
+export async function measureMemory(
+  { subject, port, verify }: Service,
+  { count, idleMs }: { count: number; idleMs: number },
+): Promise<Measurement> {
+  const samples: number[] = []
+  const startedAt = performance.now()
+  const before = await subject.usage()
+  let isLoading = true
+  const sampling = (async () => {
+    while (isLoading) {
+      samples.push((await subject.usage()).memoryBytes)
+      await pause(SAMPLE_EVERY_MS)
+    }
+  })()
+  const load = await generatePacedLoad({ port, from: 0, count, rate: undefined })
+  isLoading = false
+  await sampling
+  const done = await untilDone(subject, answeredOf([load]), samples)
+  const seconds = (performance.now() - startedAt) / 1_000
+  // What was put off until there is time for it is done by then.
+  await pause(idleMs)
+  const idleFrom = await subject.usage()
+  await pause(idleMs)
+  const idleTo = await subject.usage()
+  return {
+    rate: load.requests / seconds,
+    notes: noteTrouble([load]),
+    ...(await verify(answeredOf([load]))),
+    figures: {
+      ...judgeMemory(samples),
+      'idle ms/s': (idleTo.cpuUs - idleFrom.cpuUs) / idleMs,
+      ...costsPerEvent({ events: load.requests, ownCpuUs: done.cpuUs - before.cpuUs }),
+    },
+  }
+}
+
+const SAMPLE_EVERY_MS = 250
+const GIVE_UP_MS = 600_000
+
+/** Gives up without an error: what is missing is counted as lost. */
+async function untilDone(
+  subject: Subject,
+  answered: number,
+  samples: number[] = [],
+): Promise<Usage> {
+  const giveUpAt = performance.now() + GIVE_UP_MS
+  for (;;) {
+    const usage = await subject.usage()
+    const done = usage.counts['done']
+    // A server that runs nothing has no count of it.
+    if (done === undefined || done >= answered || performance.now() > giveUpAt) return usage
+    samples.push(usage.memoryBytes)
+    await pause(SAMPLE_EVERY_MS)
+  }
+}
+
+function answeredOf(loads: readonly LoadReport[]): number {
+  return loads.reduce((sum, { requests, refused }) => sum + requests - refused, 0)
+}
+
+async function verifyPostgres(script: ServiceScript, pool: Pool, events: number): Promise<Effects> {
+  if (script === 'receive-null') return { lost: 0, doubled: 0 }
+  if (script !== 'receive-insert') return verifyEffects(pool, { shape: 'row', events })
+  const { rows } = await pool.query<{ n: number }>('select count(*)::integer as n from inbox')
+  return { lost: Math.max(0, events - rows[0]!.n), doubled: Math.max(0, rows[0]!.n - events) }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

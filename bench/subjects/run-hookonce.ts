@@ -1,0 +1,29 @@
+import { createInbox } from '../../src/index.ts'
+import { effectOf } from './drain-config.ts'
+import { EventTimes } from './event-times.ts'
+import { SOURCES } from './fill-inbox.ts'
+import { openStore } from './open-store.ts'
+import type { RunConfig } from './receive-config.ts'
+import { serveInbox } from './serve-inbox.ts'
+import { runSubject } from './subject.ts'
+
+/** Ours, as a user has it: every default, receiving over HTTP and running a handler that writes one row. */
+runSubject<RunConfig>(async (config) => {
+  const { store, close } = openStore(config)
+  const inbox = createInbox({ store, sources: SOURCES })
+  inbox.on('stripe', 'invoice.paid', async ({ payload }, { tx }) => {
+    const { text, values } = effectOf('row', payload.id)
+    tx.write(text, values)
+  })
+  const times = new EventTimes(config.timedFrom)
+  let done = 0
+  let failed = 0
+  inbox.events.on('event.done', ({ key }) => {
+    done += 1
+    times.done(key)
+  })
+  inbox.events.on('event.failed', () => (failed += 1))
+  inbox.events.on('delivery.accepted', ({ key = '' }) => times.stored(key))
+  await serveInbox(inbox, () => ({ done, failed, ...times.summarise() }))
+  await close()
+})
