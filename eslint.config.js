@@ -66,7 +66,7 @@ export default tseslint.config(
       'no-control-regex': 'off',
       // Off: an interface must be met by methods that have nothing to wait for (SQLite answers at once).
       '@typescript-eslint/require-await': 'off',
-      // Off, for the same reason: SQLite has nobody to notify and no statement to cancel.
+      // Off, for the same reason: SQLite has no listener to notify and no statement to cancel.
       '@typescript-eslint/no-empty-function': 'off',
       // Off: the payload type of a handler appears once in its signature, and that is what carries it.
       '@typescript-eslint/no-unnecessary-type-parameters': 'off',

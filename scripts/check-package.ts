@@ -16,8 +16,8 @@ import { fileURLToPath } from 'node:url'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /**
- * What the package may weigh. The packed size is what everybody downloads, the unpacked one what
- * everybody keeps. Raise it in the change that needs it, with the reason in that change.
+ * What the package may weigh. The packed size is what every user downloads, the unpacked one what
+ * every user keeps. Raise it in the change that needs it, with the reason in that change.
  *
  * Measured: 788,105 bytes packed, 2,766,634 unpacked. Most of it is 76 providers with their fixtures; a fifth of
  * it is the documentation. An eighth more is the room for what comes.
@@ -25,7 +25,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const PACKED_BYTES_MAX = 890_000
 const UNPACKED_BYTES_MAX = 3_110_000
 
-/** npm runs these on the machine of whoever installs the package, or on ours before a release. */
+/** npm runs these on a user's machine when the package is installed, or on ours before it is published. */
 const LIFECYCLE_SCRIPTS = [
   'preinstall',
   'install',
@@ -76,7 +76,7 @@ export function checkManifest(manifest: Manifest, packed: Packed): readonly stri
     ...Object.keys(manifest.dependencies ?? {}).map((name) => `"${name}" is a run-time dependency`),
     // npm installs these for every user, also for those who never need them: 19 MB in the case of libsql.
     ...Object.keys(manifest.optionalDependencies ?? {}).map(
-      (name) => `"${name}" would be installed by everybody, optional or not`,
+      (name) => `"${name}" would be installed by every user, optional or not`,
     ),
     ...required.map((name) => `the peer "${name}" is not optional`),
     ...strays.map((file) => `${file} has no business in the package`),

@@ -1,5 +1,5 @@
 /**
- * Sends requests that nobody honest would send to every provider's verifier, in as many processes as the
+ * Sends requests that no honest sender would send to every provider's verifier, in as many processes as the
  * machine has processors.
  *
  *     npm run fuzz:verifiers -- --requests 1000000 --seed 42

@@ -206,8 +206,8 @@ export interface OutsideRule {
 
 /**
  * Everything from outside that is not built into Node. By dynamic import only: a static one would
- * make everybody install what only some need. Types may be imported by entries of their own, which
- * nobody loads by loading another.
+ * make every user install what only some need. Types may be imported by entries of their own, which
+ * are not loaded by loading another entry.
  */
 export const OUTSIDE_RULES: readonly OutsideRule[] = [
   {
@@ -219,4 +219,4 @@ export const OUTSIDE_RULES: readonly OutsideRule[] = [
 ]
 
 export const OUTSIDE_BECAUSE =
-  'The package has no run-time dependency: whoever installs it gets our code and Node, and an optional driver is loaded by import() in store/sqlite/open-driver.ts when it is used. The types of another package may only be in an entry of their own under types/.'
+  'The package has no run-time dependency: a user who installs it gets our code and Node, and an optional driver is loaded by import() in store/sqlite/open-driver.ts when it is used. The types of another package may only be in an entry of their own under types/.'

@@ -50,7 +50,7 @@ export type ErrorCode = (typeof ERROR_CODES)[number]
 /** The base of every error this package throws. Match on `code`, never on `message`. */
 export class HookonceError extends Error {
   override readonly name: string = 'HookonceError'
-  /** Stable across releases: a code may be added, never renamed or given a second meaning. */
+  /** Stable across versions: a code may be added, never renamed or given a second meaning. */
   readonly code: ErrorCode
   /** Whether doing the same thing again, unchanged, may succeed. */
   readonly retryable: boolean
@@ -125,7 +125,7 @@ export class StoreRejectedError extends HookonceError {
   }
 }
 
-/** A statement failed in the transaction, and whoever sent it went on as if it had not. */
+/** A statement failed in the transaction, and the handler that sent it went on as if it had not. */
 export class TransactionAbortedError extends HookonceError {
   override readonly name = 'TransactionAbortedError'
 
@@ -218,7 +218,7 @@ export class DestinationBlockedError extends HookonceError {
 /**
  * Anything may be thrown; what is passed on is an error, with a name and a message that are text.
  *
- * Total: whoever writes down how a handler ended must not fail because of what it threw.
+ * Never throws: writing down how a handler ended must not fail because of what the handler threw.
  */
 export function asError(thrown: unknown): Error {
   const given = asReadable(thrown)

@@ -1,6 +1,6 @@
 /**
  * A subject runs in a process of its own, so that its garbage, its timers and its version of Node are
- * nobody else's. The two sides speak in messages over the channel of `fork`.
+ * its own. The two sides speak in messages over the channel of `fork`.
  *
  * @module
  */
@@ -86,7 +86,7 @@ export class Subject {
   async stop(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const ended = once(this.#child, 'exit')
-    // It may be on its way out already, and then there is nobody to hear it.
+    // It may be on its way out already, and then the channel is closed.
     if (this.#child.connected) this.#child.send('stop', () => {})
     const impatience = setTimeout(() => this.#child.kill('SIGKILL'), 20_000)
     await ended

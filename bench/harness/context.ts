@@ -59,7 +59,7 @@ export class BenchContext {
     }
   }
 
-  /** Lets nobody pay for what was written before: fresh statistics, and no checkpoint due soon. */
+  /** Lets no subject pay for what was written before: fresh statistics, and no checkpoint due soon. */
   async settle(pool: pg.Pool): Promise<void> {
     await pool.query('vacuum analyze')
     await pool.query('checkpoint')

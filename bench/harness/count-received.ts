@@ -11,7 +11,7 @@ export interface AnsweredRequests {
 
 /**
  * How many different events must be stored, and how many may be. What was on its way at the end of a run may be
- * stored and was not answered, and nobody knows which of the last requests that was.
+ * stored and was not answered, and it is not known which of the last requests that was.
  */
 export function countReceived(
   runs: readonly AnsweredRequests[],

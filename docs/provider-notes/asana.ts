@@ -8,7 +8,7 @@ export const NOTES: ProviderNotes = {
     'The secret is the `X-Hook-Secret` of the call’s answer. Every webhook has its own, and all of them may be `secrets` of one source.',
   ],
   traps: [
-    'The handshake is not signed. It is answered, and its secret is not taken: a webhook that somebody else points at your URL is refused at its first event. With `acceptHandshake` it is refused at once.',
+    'The handshake is not signed. It is answered, and its secret is not taken: a webhook that a stranger points at your URL is refused at its first event. With `acceptHandshake` it is refused at once.',
     'Events have no id. Two that agree in resource, action, time, user, parent and change are one.',
     'A heartbeat, an empty list of events, comes every eight hours and is answered. A webhook that fails for 24 hours is deleted.',
     'Asana promises to deliver an event at most once: in rare cases one is missing.',

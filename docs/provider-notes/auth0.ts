@@ -8,7 +8,7 @@ export const NOTES: ProviderNotes = {
     'The secret is the token, without `Bearer`.',
   ],
   traps: [
-    'Nothing is signed. Whoever learns the token can make events.',
+    'Nothing is signed. A person who learns the token can make events.',
     'An event stream tries four times within seconds and never again after a 4xx. What was missed can be redelivered from Auth0, under the same id.',
     'A log stream shows its token as you typed it. An event must come with `Bearer` or basic authentication.',
     'By default a log stream sends a JSON text in each line. Each is an event, whatever the group it comes in; a line that is no JSON is kept without a key.',

@@ -6,7 +6,7 @@ export const NOTES: ProviderNotes = {
     'Create a webhook through the API with the URL of the source as `endpoint` and a long `passcode` of your own, which is the secret. The `PING` that follows is answered.',
   ],
   traps: [
-    'Nothing is signed. Whoever learns the passcode can make events.',
+    'Nothing is signed. A person who learns the passcode can make events.',
     'The passcode is in every body. It is checked and not kept: what is stored, and what a handler gets, has an empty one.',
     'Figma stops a webhook for good that is answered 400. A wrong passcode is answered 401.',
     'Only 200 is a success to Figma: leave `status` as it is.',

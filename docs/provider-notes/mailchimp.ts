@@ -7,7 +7,7 @@ export const NOTES: ProviderNotes = {
     'Under the audience’s **Settings**, **Webhooks**, enter that URL. Mailchimp asks for it, and is answered.',
   ],
   traps: [
-    'Nothing is signed. Whoever learns the URL can make events: keep it out of logs, and where something hangs on an event, read the member again through the API.',
+    'Nothing is signed. A person who learns the URL can make events: keep it out of logs, and where something hangs on an event, read the member again through the API.',
     'There is no event id, and times are in whole seconds: all fields together are the key. Two equal events in one second are one.',
     "The payload is the form’s fields by their names: `payload['data[email]']`.",
   ],

@@ -7,7 +7,7 @@ export const NOTES: ProviderNotes = {
     'Give every `clientState` in `secrets`. For subscriptions with resource data give `appIds` as well.',
   ],
   traps: [
-    'Nothing is signed. Whoever learns a `clientState` can make notifications: have one for each subscription, and never log it. It is in the payload too.',
+    'Nothing is signed. A person who learns a `clientState` can make notifications: have one for each subscription, and never log it. It is in the payload too.',
     'Tokens of notifications with resource data show who sends and to whom, and do not cover the body. Check `dataSignature` when you decrypt.',
     'Tokens are believed of the global cloud only. Those of the clouds for governments and for China have other issuers, and are refused.',
     'Some notifications have neither an id nor an etag: presence, lifecycle notifications. A retry of those runs again; read the resource instead of counting.',

@@ -8,7 +8,7 @@ export const NOTES: ProviderNotes = {
     'Verify the hook. Okta sends its challenge, which is answered.',
   ],
   traps: [
-    'Nothing is signed. Whoever learns the secret can make events.',
+    'Nothing is signed. A person who learns the secret can make events.',
     'Okta tries at most twice and never again after a 4xx, so a wrong secret loses events at once. When you change it, have both in `secrets` first. Where no event may be missed, read the System Log as well.',
     'One event in two hooks is two events: the hook’s address is part of its identity.',
     'Past 400,000 events in 24 hours an organization’s hooks stop.',

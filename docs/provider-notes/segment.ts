@@ -7,7 +7,7 @@ export const NOTES: ProviderNotes = {
     'For batches, have it send an `authorization` header with a long random value, and give that value as `authorization`.',
   ],
   traps: [
-    'Of a batch only the first event is signed. Without `authorization` the others are quarantined, because anybody who has seen one signed event could have put them there.',
+    'Of a batch only the first event is signed. Without `authorization` the others are quarantined, because a person who has seen one signed event could have put them there.',
     'A mapping that drops `messageId` leaves events without a key: they are quarantined.',
     'Segment drops an event that gets a 4xx: look for refusals in the log after a change of the secret.',
     'Batches may be grouped otherwise in a retry; every event is stored by itself.',

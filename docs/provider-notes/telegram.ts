@@ -6,7 +6,7 @@ export const NOTES: ProviderNotes = {
     'Call `setWebhook` with the URL of the source and a `secret_token` of your own: up to 256 of `A-Z a-z 0-9 _ -`.',
   ],
   traps: [
-    'Nothing is signed. Whoever learns the token can make updates.',
+    'Nothing is signed. A person who learns the token can make updates.',
     'An `update_id` is unique within one bot: give each bot a source of its own.',
   ],
   type: 'the one member beside `update_id`, such as `message` or `callback_query`',

@@ -11,7 +11,7 @@ export const NOTES: ProviderNotes = {
     'All webhooks of one source need the same `callbackURL`: it is signed.',
     'An action comes once for each webhook that watches something it touched, and each is an event of its own.',
     'An answer of 410 deletes the webhook; none is given here.',
-    'Stricter than Trello’s samples: the body must be JSON. Anybody who uses your app can have Trello sign for a URL that ends with yours.',
+    'Stricter than Trello’s samples: the body must be JSON. Every user of your app can have Trello sign for a URL that ends with yours.',
   ],
   key: '`webhook.id`, else `model.id`, + `action.id`',
 }

@@ -23,7 +23,7 @@ export function cutOffDatabase({ postgres, database }: CrashRun): readonly Fault
   const cuts: readonly [string, () => void, () => void][] = [
     ['a server that stands still', () => server.freeze(), () => server.thaw()],
     ['a network that drops everything', () => proxy.freeze(), () => proxy.restore()],
-    ['a server that refuses everybody', () => proxy.cutOff(), () => proxy.restore()],
+    ['a server that refuses every connection', () => proxy.cutOff(), () => proxy.restore()],
   ]
   return cuts.map(([name, cut, mend]) => ({
     name: `${name} for 13 s`,

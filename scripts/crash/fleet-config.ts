@@ -31,7 +31,7 @@ export function createFleetConfig(store: StoreConfig): SubjectConfig {
       on('partner', 'block.*', LONG_MS),
       on('rival', '*', LONG_MS),
     ],
-    // Its steps write, and call nobody.
+    // Its steps write, and call no other service.
     steps: { sink: 'http://127.0.0.1:9/', types: 'step.*', options: AGAIN },
     isQuiet: true,
   }

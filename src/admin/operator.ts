@@ -21,7 +21,7 @@ import {
 } from './require-arguments.ts'
 
 /**
- * What an operator can do: `inbox.admin`. Every action opens the store if nobody has, and rejects
+ * What an operator can do: `inbox.admin`. Every action opens the store if it is not open yet, and rejects
  * when it cannot be used, most often with `STORE_UNAVAILABLE`; with `OPTION_INVALID` for an argument that
  * cannot be meant.
  */

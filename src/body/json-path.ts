@@ -4,7 +4,7 @@
  *     json:$.data.items[0].id    a value in the JSON body
  *     header:x-event-id          a header
  *     form:MessageSid            a field of a body that is a form
- *     query:challenge            a parameter of the URL, which nobody signs unless the scheme does
+ *     query:challenge            a parameter of the URL, which is not signed unless the scheme signs it
  *     body                       `body_` and the SHA-256 of the event's bytes, for senders without any id
  *
  * and, where a delivery carries several events, each of them is read as `json:`, and
@@ -32,7 +32,7 @@ import type { JsonPath, JsonPattern } from './json-tokens.ts'
 export interface Locator {
   /** The header it reads, in lower case, if it reads one. */
   readonly header: string | undefined
-  /** Whether it reads the URL's query, which whoever has a signed request can write anew. */
+  /** Whether it reads the URL's query: a person with one signed request can write another query. */
   readonly readsQuery?: true
   find(reading: Reading): string | undefined
 }

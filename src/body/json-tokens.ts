@@ -85,7 +85,7 @@ export type JsonPattern = readonly (string | number | typeof EVERY)[]
 export const EVERY = Symbol('every element')
 
 /**
- * The values at every place a pattern names, in the order of the text, found as they are asked for: whoever
+ * The values at every place a pattern names, in the order of the text, found as they are asked for: a caller that
  * stops early has walked no further. One walk over the bytes for each step, however many elements there are.
  *
  * @param members - of two members with one name: `last`, as for `JSON.parse`, or `all` of them

@@ -8,7 +8,7 @@
 import { parseAddress } from './parse-address.ts'
 import type { AddressBytes } from './parse-address.ts'
 
-/** Only `public` is for everybody. */
+/** Only `public` may be called. */
 export type AddressClass =
   | 'public'
   | 'loopback'
@@ -16,14 +16,14 @@ export type AddressClass =
   | 'unique-local'
   | 'link-local'
   | 'carrier-nat'
-  /** Where a cloud hands out credentials to whoever can reach it. */
+  /** Where a cloud hands out credentials to every program that can reach it. */
   | 'metadata'
   | 'multicast'
   | 'broadcast'
   | 'documentation'
   | 'benchmark'
   | 'unspecified'
-  /** Leads elsewhere through a tunnel that nobody has checked: 6to4, Teredo, a local NAT64. */
+  /** Leads elsewhere through a tunnel, to an address that is not checked: 6to4, Teredo, a local NAT64. */
   | 'tunnel'
   | 'reserved'
   /** No address, or one in a notation that programs read differently. */

@@ -39,7 +39,7 @@ export function checkUrl(text: string, allowed: AllowList): UrlCheck {
   if (!isAllowed) {
     const kind = bytes === undefined ? checkName(host) : classifyBytes(bytes)
     if (kind !== 'public') return blocked(kind)
-    // In the open, what is signed can still be read by everybody on the way.
+    // Without TLS a signed request can still be read by every machine on the way.
     if (url.protocol === 'http:') return blocked('scheme')
     if (BLOCKED_PORTS.has(Number(url.port === '' ? 443 : url.port))) return blocked('port')
   }

@@ -59,7 +59,7 @@ function findCarried(bytes: AddressBytes): Carried | undefined {
   return undefined
 }
 
-/** ISATAP has a mark in the lower half, under any prefix (RFC 5214, section 6.1). */
+/** ISATAP is known by a pattern in the lower half, under any prefix (RFC 5214, section 6.1). */
 function isIsatap(bytes: AddressBytes): boolean {
   const [first = 0, second, third, fourth] = bytes.slice(8, 12)
   return (first & 0xfd) === 0 && second === 0 && third === 0x5e && fourth === 0xfe

@@ -117,7 +117,7 @@ export class Egress {
           deadlines.progressed()
         }
         // A connection that is used again is there already. One that is neither being made nor there
-        // has failed before anybody could listen.
+        // has failed before we could listen.
         if (socket.connecting) socket.once('connect', connected)
         else if (!socket.destroyed) connected()
       })

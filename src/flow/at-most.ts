@@ -1,8 +1,9 @@
 /**
  * Waits for the work, and after `waitMs` goes on without it. Rejects as the work does, until then.
  *
- * For goodbyes: what nobody misses must not keep a process that is told to stop. While a database is away
- * each of them would wait for its own time-out, one after the other; measured, for more than a minute.
+ * For goodbyes: work that no other process needs must not hold up a process that is told to stop. While a
+ * database is away each goodbye would wait for its own time-out, one after the other; measured, for more than
+ * a minute.
  */
 export async function atMost(waitMs: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined

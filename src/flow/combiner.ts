@@ -32,7 +32,7 @@ export class Combiner<Entry, Answer> {
   }
 
   async #runAll(): Promise<void> {
-    // What is asked for in the same turn of the event loop goes together.
+    // What is asked for in the same round of the event loop goes together.
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, this.#batchMax)

@@ -1,17 +1,17 @@
-/** How long a stretch of work may be before the event loop turns. A break costs some ten microseconds. */
+/** How long a stretch of work may be before the event loop goes round. A break costs some ten microseconds. */
 const STRETCH_MS = 5
 
 /**
- * Lets the event loop turn inside a long stretch of work.
+ * Lets the event loop go round inside a long stretch of work.
  *
  * SQLite's statements are synchronous, and a chain of promises goes on without the event loop. Measured while a
- * backlog was drained without these breaks: one turn in 515 ms, and no request was read in between.
+ * backlog was drained without these breaks: one round in 515 ms, and no request was read in between.
  */
 export class LoopBreaks {
   #since = 0
   #isMeasuring = false
 
-  /** Whether this turn of the event loop has lasted long enough, counted from the first time it was asked. */
+  /** Whether this round of the event loop has lasted long enough, counted from the first time it was asked. */
   get isDue(): boolean {
     if (this.#isMeasuring) return performance.now() - this.#since >= STRETCH_MS
     this.#isMeasuring = true
@@ -20,7 +20,7 @@ export class LoopBreaks {
     return false
   }
 
-  /** Resolves in the next turn of the event loop if a break is due, else at once. */
+  /** Resolves in the next round of the event loop if a break is due, else at once. */
   async take(): Promise<void> {
     if (this.isDue) await new Promise((resolve) => setImmediate(resolve))
   }

@@ -6,7 +6,7 @@ const PAUSE_MS = 250
 
 export interface RetriedWrite<Answer> {
   readonly answer: Answer
-  /** A try before it may have been the one that wrote: nobody heard. */
+  /** An earlier try may have been the one that wrote: its COMMIT was not answered. */
   readonly unheard: CommitUnknownError | undefined
 }
 

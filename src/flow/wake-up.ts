@@ -2,7 +2,7 @@
  * Where idle slots wait.
  *
  * One of them, the scout, waits with a limit and then looks for work by itself; the others sleep until
- * they are called. Whoever finds work calls one more, so that a lone event costs one extra look and a
+ * they are called. A slot that finds work calls one more, so that a lone event costs one extra look and a
  * flood has every slot running within a few claims.
  *
  * @module
@@ -35,7 +35,7 @@ export class WakeUp {
     else this.#calls = 1
   }
 
-  /** Wakes everybody, for good. */
+  /** Wakes all slots, for good. */
   close(): void {
     this.#isClosed = true
     for (const sleeper of this.#sleepers.splice(0)) sleeper()

@@ -71,7 +71,7 @@ export class Entries {
   async claim(key: string, token: string): Promise<'claimed' | Held> {
     const args = [leaseOf(token), String(this.#options.leaseMs)]
     const reply = await this.#run(CLAIM, key, args, () => {
-      // The client sent it after we had given up. Nobody runs under this lease, so it must not keep
+      // The client sent it after we had given up. No work runs under this lease, so it must not keep
       // the next delivery out.
       void this.release(key, token).catch(() => undefined)
     })

@@ -25,7 +25,7 @@ export function entryOf(prefix: string, source: string, key: string): Entry {
 }
 
 /**
- * The hash, so that a key of any length and any bytes does, with the source in front for whoever looks
+ * The hash, so that a key of any length and any bytes does, with the source in front for a person who looks
  * at the keys. What is in the braces decides the slot in a cluster.
  */
 export function redisKeyOf(prefix: string, source: string, keyHash: string): string {

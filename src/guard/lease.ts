@@ -43,7 +43,7 @@ export class Lease {
     return this.#abortion.signal
   }
 
-  /** Until when, by `performance.now()`, nobody else can have taken it. */
+  /** Until when, by `performance.now()`, no other delivery can have taken it. */
   get heldUntil(): number {
     return this.#heldUntil
   }

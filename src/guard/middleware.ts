@@ -3,7 +3,7 @@
  *
  *     bytes ─▶ admit ─▶ claim ─▶ your route ─▶ mark ─▶ the route's answer leaves
  *
- * The route's answer is the verdict: a 2xx is done, anything else gives the lease back and the sender
+ * The route's answer decides: a 2xx is done, anything else gives the lease back and the sender
  * comes again. A duplicate never reaches the route and is answered as the first one was.
  *
  * @module

@@ -11,7 +11,7 @@ import type { RedisClient } from './redis-client.ts'
 
 /** A sender whose deliveries are verified elsewhere; only how long it retries matters here. */
 export interface RetryingSource {
-  /** How long the sender goes on retrying by itself; `null` when nobody knows. */
+  /** How long the sender goes on retrying by itself; `null` when that is not known. */
   readonly retryWindowHours: number | null
 }
 
@@ -108,7 +108,7 @@ export const GUARD_DEFAULTS = Object.freeze({
 
 const RECEIVE_NAMES = ['bodyBytesMax', 'bodyTimeoutMs', 'inFlightBytesMax', 'eventsMax']
 
-/** What is assumed of a sender of whom nobody knows. Most of those that are known retry for less. */
+/** What is assumed when a sender's retry window is not known. Most senders whose window is known retry for less. */
 const RETRY_WINDOW_HOURS_ASSUMED = 72
 
 export interface ResolvedGuardOptions {

@@ -32,7 +32,7 @@ export type OnceOutcome<T> =
   | { readonly status: 'done'; readonly result: T }
   /** It was done before. `result` is what that run returned, where it was kept. */
   | { readonly status: 'duplicate'; readonly result: Kept<T> | undefined }
-  /** Somebody else runs it now. Not a duplicate: if they fail, it must run again. */
+  /** Another delivery runs it now. Not a duplicate: if that run fails, it must run again. */
   | { readonly status: 'busy'; readonly retryInMs: number }
   /** It ran here, but nothing says so: the next delivery will run it again, or is running it. */
   | {

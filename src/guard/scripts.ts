@@ -1,5 +1,5 @@
 /**
- * What is done in Redis, each in one script, so that nobody comes between the look and the change.
+ * What is done in Redis, each in one script, so that no other client comes between the look and the change.
  *
  * One entry is one key, so every script runs on one node of a cluster. Its value is one of
  *
@@ -65,7 +65,7 @@ if not held then return { 'absent' } end
 return { 'held', held, tostring(redis.call('pttl', KEYS[1])) }
 `)
 
-// For after-commit, where nobody holds a lease: the first mark stays, with its result.
+// For after-commit, where no delivery holds a lease: the first mark stays, with its result.
 // ARGV[1] mark  ARGV[2] how long it is kept, in ms
 export const MARK = script(`
 local held = redis.call('get', KEYS[1])

@@ -25,11 +25,11 @@ export function limitsOf({ inbox, limits }: Mount): BodyLimits {
   }
 }
 
-/** A body that was read, or that somebody else has parsed already. */
+/** A body that was read, or that a parser in front of us has parsed already. */
 export type BodyFound = BodyRead | { readonly status: 'parsed'; readonly hint: string }
 
 /**
- * The answer to a request whose body has been looked for; `undefined` when nobody is left to answer.
+ * The answer to a request whose body has been looked for; `undefined` when the sender has gone.
  *
  * Only a complete body reaches the inbox. From then on the sender may go away: the delivery is
  * recorded all the same, and its next attempt is a duplicate.

@@ -48,7 +48,8 @@ export async function answerNode(
   try {
     if (acknowledgement !== undefined) writeAnswer(response, acknowledgement)
   } catch {
-    // Only a response that somebody else has broken gets here. The sender sees a lost connection.
+    // Only a response that the application or a framework has broken gets here. The sender sees a lost
+    // connection.
     response.destroy()
   }
 }

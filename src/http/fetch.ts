@@ -36,7 +36,7 @@ export interface FetchMount extends Mount {
 
 /** What the surroundings of a request may know better than the request. */
 export interface FetchExtras {
-  /** The bytes, where somebody has read and kept them. */
+  /** The bytes, where a framework has read and kept them. */
   readonly keptBytes?: Uint8Array | undefined
   readonly headers?: DeliveryHeaders | undefined
 }
@@ -64,7 +64,7 @@ async function acknowledge(
       body,
       receivedAt: new Date(),
     }))
-    // A response must be given even when nobody waits for it. If the stream broke on our side of the
+    // A response must be given even when the sender has gone. If the stream broke on our side of the
     // connection after all, a 503 makes the sender try again.
     return acknowledgement ?? unavailable()
   } catch {

@@ -22,14 +22,14 @@ export type BodyRead =
   | {
       readonly status: 'complete'
       readonly bytes: Uint8Array
-      /** Gives what the bytes take back to the budget. To be called once, when nobody needs them any more. */
+      /** Gives what the bytes take back to the budget. To be called once, when the bytes are not needed any more. */
       readonly release: () => void
     }
   | { readonly status: 'too-large' }
   /** The bodies of others take all there is. */
   | { readonly status: 'no-room' }
   | { readonly status: 'too-slow' }
-  /** The sender went away before its body was complete, so there is nobody to answer. */
+  /** The sender went away before its body was complete, so there is no sender to answer. */
   | { readonly status: 'aborted' }
 
 export interface BodyLimits {
@@ -79,7 +79,7 @@ export function readNodeBody(
     }
 
     // The error listener stays: a socket that breaks after we have stopped reading would otherwise
-    // raise an error that nobody listens to, and end the process.
+    // raise an error without a listener, and end the process.
     stream.on('error', onGone).on('data', onData).on('end', onEnd).on('close', onGone)
   })
 }

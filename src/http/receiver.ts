@@ -153,7 +153,7 @@ export class Receiver implements AsyncDisposable {
     }
   }
 
-  /** A throw out of a request listener ends the process, whoever's fault it is. */
+  /** A throw out of a request listener ends the process, so nothing may throw out of it. */
   #routeSafely(request: IncomingMessage): Route | Acknowledgement {
     try {
       return this.#route(request)

@@ -25,6 +25,6 @@ export interface ReceivingInbox {
   reportBodyParsed(sourceName: string, hint: string): void
   /** Says in the log that a body was refused before it was read to its end. */
   reportUnread?(sourceName: string, reason: UnreadReason): void
-  /** Whether the inbox takes deliveries now: the store answers and nobody has called `stop`. */
+  /** Whether the inbox takes deliveries now: the store answers and `stop` was not called. */
   isReady(): boolean
 }

@@ -14,7 +14,7 @@ import type { HappeningEmitter } from '../telemetry/emitter.ts'
 
 export interface ReceivingParts {
   readonly store: Store<unknown>
-  /** Opens the store, if nobody has. */
+  /** Opens the store, if it is not open yet. */
   readonly open: () => Promise<void>
   readonly sources: ReadonlyMap<string, Source>
   readonly options: ResolvedReceiveOptions
@@ -48,7 +48,7 @@ export function createReceiveContext(parts: ReceivingParts): ReceiveContext {
   }
 }
 
-/** The store, opened by the first batch if nobody else has. */
+/** The store, opened by the first batch if it is not open yet. */
 function createRecordingStore(
   events: EventStore,
   open: () => Promise<void>,

@@ -16,7 +16,7 @@ export type DeliveryHeaders = Readonly<Record<string, string | readonly string[]
 /**
  * The one value of a header, or `undefined` when it is absent.
  *
- * A header that came twice has no one value; the door refuses such a delivery before a source
+ * A header that came twice has two values; such a delivery is refused before a source
  * sees it (`receive/limits.ts`), so a list of one is the only list that gets this far.
  */
 export function findHeader(delivery: Delivery, name: string): string | undefined {

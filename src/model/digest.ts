@@ -24,7 +24,7 @@ export function digestOf(bytes: Uint8Array): Digest {
 export function digestOfParts(...parts: readonly string[]): Digest {
   let text = ''
   // UTF-8 replaces lone surrogates, which would make two ids one; JSON writes them as escapes. The
-  // mark before the length keeps such a part apart from one that holds those escapes as they are.
+  // `!` before the length keeps such a part apart from one that holds those escapes as they are.
   for (const part of parts)
     text += part.isWellFormed()
       ? `${part.length}:${part}`

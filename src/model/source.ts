@@ -179,7 +179,7 @@ export interface Source<Events extends EventMap = AnyEvents> {
    * @defaultValue `receive.bodyBytesMax`
    */
   readonly bodyBytesMax?: number
-  /** How long the sender goes on retrying by itself; `null` when nobody knows. */
+  /** How long the sender goes on retrying by itself; `null` when that is not known. */
   readonly retryWindowHours: number | null
   /** Things to say at boot, such as a short secret. Sentences without the secret in them. */
   readonly warnings: readonly string[]

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
 /**
- * A source and a type of event, as one number. Handlers are found by the two, and events take turns by them: the
+ * A source and a type of event, as one number. Handlers are found by the two, and slots are shared by them: the
  * queue is claimed topic by topic, so that a flood of one cannot hold up another.
  *
  * 48 bits of a SHA-256, since every engine and JavaScript itself hold these exactly. Two pairs that share a number
- * would only share their turns: which handlers an event has is decided by its source and type themselves.
+ * would only share their part of the slots: which handlers an event has is decided by its source and type themselves.
  */
 export type Topic = number
 

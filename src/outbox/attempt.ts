@@ -7,7 +7,7 @@
  *
  * - A message is sent with its own key and no other.
  * - Once it may have arrived it is sent again only where that cannot make it happen twice: while the
- *   other side remembers the key, or after a look, or because somebody has asked for it in so many words.
+ *   other side remembers the key, or after a look, or because an operator has asked for it in so many words.
  * - Nothing but a success, or a look, ends the doubt: an attempt that was certainly not taken says
  *   nothing of those before it.
  *
@@ -148,7 +148,7 @@ async function withTimeout<T>(
   }
 }
 
-/** The end of an attempt's time. Made of nothing until somebody asks for its signal: HTTP has its own clock. */
+/** The end of an attempt's time. No signal is made until a `send` asks for it: HTTP has its own clock. */
 class Ending {
   readonly #timeoutMs: number
   readonly #outer: AbortSignal
@@ -195,7 +195,7 @@ export function settlementOf(
   const { id, token } = message
   if (result.status === 'sent') return { id, token, state: 'sent', response: result.response }
   const doubt = doubtOf(result, isCleared)
-  // Nothing is wrong with the message: it waits until somebody resumes the destination.
+  // Nothing is wrong with the message: it waits until an operator resumes the destination.
   if (result.gone !== undefined)
     return { id, token, state: 'released', retryInMs: policy.retry.firstMs }
 
@@ -247,7 +247,7 @@ function findDelay(
 }
 
 /**
- * Counts equal answers in a row. Only 500 is counted: 502 to 504 are a gateway's words for "nobody is
+ * Counts equal answers in a row. Only 500 is counted: 502 to 504 are a gateway's words for "no server is
  * there", equal for every message and as long as an outage lasts.
  */
 function countAnswers(

@@ -1,5 +1,5 @@
 /**
- * Leaves a destination alone for a while when nobody answers there, or when it asks to be.
+ * Leaves a destination alone for a while when it does not answer, or when it asks to be left alone.
  *
  * Closed: everything goes. Open: nothing does, until a time. After that it is ajar: one message goes,
  * and its end decides. Times are those of `performance.now()`.
@@ -30,7 +30,7 @@ export class Breaker {
     return now < this.#openUntil ? this.#openUntil - now : undefined
   }
 
-  /** Somebody answered. Says whether that closed it. */
+  /** The destination answered. Says whether that closed the breaker. */
   answered(): boolean {
     const wasAjar = this.#isAjar
     this.#failures = 0
@@ -38,7 +38,7 @@ export class Breaker {
     return wasAjar
   }
 
-  /** Nobody answered. Says whether that opened it. */
+  /** The destination did not answer. Says whether that opened the breaker. */
   failed(now: number): boolean {
     this.#failures += 1
     if (!this.#isAjar && this.#failures < this.#failuresMax) return false

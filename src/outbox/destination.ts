@@ -44,7 +44,7 @@ export interface SendDone {
   readonly response: MessageResponse | undefined
 }
 
-/** It was not taken, or nobody can tell. */
+/** It was not taken, or it cannot be known whether it was. */
 export interface SendFailed {
   readonly status: 'failed'
   readonly reason: MessageFailureReason

@@ -1,7 +1,7 @@
 /**
- * The messages of one destination that this relay holds: those that wait for their turn, those on their
- * way, and those whose end is being written. Each destination has a lane of its own, so that one that
- * hangs holds nobody up.
+ * The messages of one destination that this relay holds: those that wait to be sent, those on their
+ * way, and those whose end is being written. Each destination has a queue of its own, so that one that
+ * hangs does not hold up the others.
  *
  * @module
  */
@@ -42,9 +42,9 @@ interface Held {
   readonly leaseEndsAt: number
 }
 
-/** How many times its concurrency waits in a lane, so that it need not wait for the next claim. */
+/** How many times its concurrency waits in a queue, so that it need not wait for the next claim. */
 const AHEAD = 2
-/** How many times its concurrency a lane holds at most, with those whose end is being written. */
+/** How many times its concurrency a queue holds at most, with those whose end is being written. */
 const HELD = 8
 
 export class Lane {
@@ -76,7 +76,7 @@ export class Lane {
    * How many messages to claim now.
    *
    * What is claimed counts as sent if this process dies, so that where keys are ignored no more is
-   * claimed than is sent at once. Elsewhere a claim is worth its while when the lane is half empty.
+   * claimed than is sent at once. Elsewhere a claim is worth its while when the queue is half empty.
    */
   room(now: number): number {
     const { keys, concurrency, ratePerSecond } = this.#context.destination.policy

@@ -67,7 +67,7 @@ export interface DestinationOptions {
    */
   readonly sameAnswersMax?: number
   /**
-   * How many attempts in a row may find nobody who answers before the destination is left alone, by this
+   * How many attempts in a row may get no answer before the destination is left alone, by this
    * relay: those of other processes find out by themselves.
    *
    * @defaultValue 10
@@ -146,7 +146,7 @@ export function resolveDestinationPolicy(
   return policy
 }
 
-/** Options that do nothing would let somebody believe that they do. */
+/** An option that does nothing would let its author believe that it does. */
 function requireUncertainty(
   path: string,
   { keys, onUncertain, check }: DestinationPolicy,

@@ -1,7 +1,7 @@
 /**
  * The relay: takes due messages and sends them until it is stopped.
  *
- *     claim, some for each destination that has room ─▶ lanes ─▶ settle, in batches
+ *     claim, some for each destination that has room ─▶ its queue ─▶ settle, in batches
  *
  * Many relays may run at once, in one process or in many: a message is one relay's for as long as its
  * lease, and what a relay says after that does not count. Concurrency, rate and breaker are each
@@ -31,7 +31,7 @@ export interface RelayContext {
   readonly happenings: HappeningEmitter
 }
 
-/** What is due and could not be claimed a moment ago is in somebody else's hands. */
+/** What is due and could not be claimed a moment ago is held by another relay. */
 const LOOK_AGAIN_MS = 20
 const PAUSE_MAX_MS = 2_000
 

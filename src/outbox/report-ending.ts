@@ -17,7 +17,7 @@ export function reportEnding(
   },
   settled: Settled,
 ): void {
-  // The message will tell whether it was written, by being claimed again or not.
+  // If it was not written, the message will be claimed again.
   if (settled === 'unknown') return
   const { id: messageId, destination, key, attempt, eventId } = message
   const about = { messageId, destination, key, attempt, eventId }

@@ -43,7 +43,7 @@ export class Settler {
     this.#onError = onError
   }
 
-  /** Whether what was written last could not be: a claim made now might take over from ourselves. */
+  /** Whether the last write failed. A claim made now might take messages that this relay still holds. */
   get isFailing(): boolean {
     return this.#isFailing
   }

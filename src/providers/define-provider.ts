@@ -45,7 +45,7 @@ import { compileIdentification } from './identification.ts'
 import type { Identification, IdentitySpec } from './identification.ts'
 import type { Verification } from './schemes/verification.ts'
 
-/** Everything that is known of a provider, whoever configures it. */
+/** Everything that is known of a provider, whatever its configuration. */
 export interface ProviderDefinition extends IdentitySpec {
   /** The provider's slug: `stripe`, `aws_sns`. */
   readonly provider: string
@@ -81,9 +81,9 @@ export interface ProviderDefinition extends IdentitySpec {
    * @defaultValue what the caller's `receive.bodyBytesMax` says
    */
   readonly bodyBytesMax?: number
-  /** How long it goes on retrying by itself; `null` when nobody knows. Sizes the retention of keys. */
+  /** How long it goes on retrying by itself; `null` when that is not known. Sizes the retention of keys. */
   readonly retryWindowHours: number | null
-  /** How long it waits for an answer; `null` when nobody knows. */
+  /** How long it waits for an answer; `null` when that is not known. */
   readonly timeoutSeconds?: number | null
   /** Things to say at boot, by the options: weak spots of a mode that was chosen. */
   readonly warnings?: (options: Readonly<Record<string, unknown>>) => readonly string[]
@@ -196,7 +196,7 @@ function confirm(
     : { ok: false, reason: 'malformed-body' }
 }
 
-/** A key in signed bytes can be believed; one in the query, or in a header that nobody signs, can be made up. */
+/** A key in signed bytes can be believed; one in the query, or in an unsigned header, can be made up. */
 export function sameBytesOf(
   { provider, verify: { signsBody, signedHeaders }, sameBytes, ...identity }: ProviderDefinition,
   { keyHeaders, keyReadsQuery }: Identification = compileIdentification(provider, identity),
@@ -204,7 +204,7 @@ export function sameBytesOf(
   if (sameBytes !== undefined) return sameBytes
   // The sender has signed the delivery, and not its body: under another key it is the same delivery.
   if (identity.deliveryKey !== undefined) return 'quarantine'
-  // Where not even the body is signed, whoever can send the same bytes again can send others as well.
+  // Where not even the body is signed, a forger who can send the same bytes again can send others as well.
   if (!signsBody) return 'run'
   const isSigned = !keyReadsQuery && keyHeaders.every((name) => signedHeaders.includes(name))
   return isSigned ? 'run' : 'quarantine'

@@ -20,7 +20,7 @@ import type {
 } from '../model/source.ts'
 import type { Secret } from '../verify/secrets.ts'
 
-/** What is known of a provider, whoever configures it. */
+/** What is known of a provider, whatever its configuration. */
 export interface ProviderFacts {
   readonly provider: string
   /** Every header that verification or identification reads. */

@@ -4,7 +4,7 @@
  *     { method: 'GET', when: 'query:challenge', answer: ({ find }) => textAnswer(find('query:challenge')) }
  *
  * A rule that is `signed` answers only what `verify` has believed. One that has a `token` answers only
- * who shows it, and refuses anybody else.
+ * a caller that shows it, and refuses every other.
  *
  * @module
  */

@@ -150,9 +150,9 @@ export function hmac<Events extends EventMap = AnyEvents>(options: HmacOptions):
 }
 
 const AMBIGUOUS =
-  'In the signed text of hmac a header has nothing between it and the next part: one signature can be read in two ways. Ask the sender for a mark between them.'
+  'In the signed text of hmac a header has nothing between it and the next part: one signature can be read in two ways. Ask the sender for a separator between them.'
 
-/** A key from signed bytes can be believed; one from the query, or a header that nobody signs, can be made up. */
+/** A key from signed bytes can be believed; one from the query, or an unsigned header, can be made up. */
 function defaultSameBytes(
   { keyHeaders, keyReadsQuery }: Identification,
   { headers }: SignedTemplate,

@@ -1,5 +1,5 @@
 /**
- * A sender that signs nothing. Anybody who knows the URL can make events.
+ * A sender that signs nothing. A stranger who knows the URL can make events.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { IdentityOptions } from './own-identity.ts'
 
 /** What a sender says of events that are not signed. */
 export interface UnsignedOptions extends SourceOptions, IdentityOptions {
-  /** In so many words, so that nobody leaves verification out by leaving something out. */
+  /** In so many words, so that verification is never left out by an oversight. */
   readonly verify: 'none'
 }
 
@@ -31,11 +31,11 @@ export function unsigned<Events extends EventMap = AnyEvents>(
     provider: 'unsigned',
     securityHeaders: identification.headers,
     retryWindowHours: requireRetryWindow('unsigned', options.retryWindowHours),
-    // Whoever can send the same bytes again can send others as well.
+    // A stranger who can send the same bytes again can send others as well.
     sameBytes: 'run',
   } as const
   return defineSource<Events>(facts, options, {
-    warnings: ["This source has verify: 'none': whoever knows its URL can make events."],
+    warnings: ["This source has verify: 'none': a stranger who knows its URL can make events."],
     verify: () => ({ ok: true, secret: 'none' }),
     identify: (delivery) => identification.identify(delivery),
   })

@@ -33,7 +33,7 @@ export interface BatcherOptions {
 /** Past it a batch is closed: two hundred bodies of a megabyte are no single statement. */
 const BATCH_BYTES_MAX = 8_388_608
 
-/** A batch that nobody is in the way of is stored in a few milliseconds. */
+/** A batch that waits for no lock is stored in a few milliseconds. */
 const LONG_MS = 25
 
 /** One delivery's drafts on their way to the store. */
@@ -159,7 +159,7 @@ export class Batcher {
     return flights
   }
 
-  /** At the end of this turn of the event loop, so that what arrived in one turn travels together. */
+  /** At the end of this round of the event loop, so that what arrived in one round travels together. */
   #scheduleFlush(): void {
     if (this.#flushIsScheduled || this.#batchesInFlight >= this.#store.recordConcurrency) return
     this.#flushIsScheduled = true
@@ -182,7 +182,7 @@ export class Batcher {
       if (batch.length > 0 && size + parcel.drafts.length > this.#options.batchMax) break
       if (bytes > BATCH_BYTES_MAX) break
       taken += 1
-      // Nobody waits for it any more.
+      // The sender has been answered.
       if (parcel.expiresAt <= now) continue
       batch.push(parcel)
       size += parcel.drafts.length
@@ -250,7 +250,7 @@ export class Batcher {
   }
 }
 
-/** Until the last of them is answered without the store: nobody waits for what is stored after that. */
+/** Until the last of them is answered without the store. After that no sender waits for the batch. */
 function findTimeLeftMs(parcels: readonly Parcel[]): number {
   const lastExpiresAt = parcels.reduce((last, { expiresAt }) => Math.max(last, expiresAt), 0)
   return Math.max(1, lastExpiresAt - performance.now())

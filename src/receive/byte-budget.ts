@@ -1,4 +1,4 @@
-/** A number of bytes that all bodies on their way share. Whoever takes some gives them back. */
+/** A number of bytes that all bodies on their way share. The reader of a body takes some, and gives them back. */
 export class ByteBudget {
   readonly #bytesMax: number
   #taken = 0

@@ -2,7 +2,7 @@
  * Remembers keys that are known to be committed, so that a storm of duplicates is answered without
  * the database.
  *
- * Memory can be wrong in three ways, and each has its guard: keys can be dropped (forget, prune) or
+ * Memory can be wrong in three ways, and each has its check: keys can be dropped (forget, prune) or
  * the database replaced (restore, promotion), which changes the epoch the heartbeat reads; an event
  * can die, after which its redelivery is a wish to try again, so the heartbeat names the dead; and the
  * heartbeat itself can stop, after which nothing remembered is used.

@@ -1,4 +1,4 @@
-/** Whoever waits, and until when on the clock of `performance.now()`. */
+/** A delivery that waits, and until when on the clock of `performance.now()`. */
 export interface Waiting {
   readonly expiresAt: number
   /** Those who came before and after. Of no interest but to `Deadlines`. */
@@ -7,9 +7,9 @@ export interface Waiting {
 }
 
 /**
- * Tells those who have waited too long.
+ * Tells deliveries that they have waited too long.
  *
- * All wait equally long, so that whoever came first has to be told first, and one timer serves them all.
+ * All wait equally long, so the delivery that came first is told first, and one timer serves them all.
  *
  * A list through those who wait, and not a Set: the tables that a Set outgrows point to the next, and one
  * of them in the old generation keeps all that follow from being collected, with the requests in them.

@@ -87,7 +87,7 @@ function findContentHash(
   return watchesBytes ? digestOfParts('content', sourceName, fingerprint) : undefined
 }
 
-/** What shows a secret as it is, whoever the sender. */
+/** Headers that show a secret as it is, for every sender. */
 const ALWAYS_WITHHELD: readonly string[] = ['authorization', 'proxy-authorization', 'cookie']
 
 /**

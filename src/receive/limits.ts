@@ -39,7 +39,7 @@ export function findBreach(
   const { methods, bodyBytesMax } = resolveSourceLimits(source, options)
   if (!methods.includes(delivery.method)) return wrongMethod(methods)
   if (delivery.body.byteLength > bodyBytesMax) return tooLarge(bodyBytesMax)
-  // 50 MiB of zeros are 93 bytes of brotli: what is not accepted need not be guarded.
+  // 50 MiB of zeros are 93 bytes of brotli. A body that is refused need not be unpacked within limits.
   if (isEncoded(delivery)) return encoded()
   // Node joins a repeated header into "evil, real"; whichever value were taken, the other party
   // in front of us may have taken the other one.

@@ -1,6 +1,6 @@
 import type { HappeningName, Happenings } from './happenings.ts'
 
-/** Hears of one kind of happening. What it throws, or rejects with, harms nobody but itself. */
+/** Hears of one kind of happening. What it throws, or rejects with, harms no other listener and not the caller. */
 export type HappeningListener<Name extends HappeningName> = (happening: Happenings[Name]) => void
 /** Hears of everything, by its name. */
 export type AnyHappeningListener = <Name extends HappeningName>(
@@ -8,7 +8,7 @@ export type AnyHappeningListener = <Name extends HappeningName>(
   happening: Happenings[Name],
 ) => void
 
-/** Tells listeners what happens. A listener that throws or rejects harms nobody but itself. */
+/** Tells listeners what happens. A listener that throws or rejects harms no other listener and not the caller. */
 export class HappeningEmitter {
   readonly #listeners = new Map<HappeningName, Set<(happening: never) => void>>()
   readonly #anyListeners = new Set<AnyHappeningListener>()
@@ -39,7 +39,7 @@ export class HappeningEmitter {
 function shield(call: () => unknown): void {
   try {
     const returned = call()
-    // Of an async listener nobody waits for the end, and Node ends the process for a rejection that nobody hears.
+    // The end of an async listener is not awaited, and Node ends the process for an unhandled rejection.
     if (returned instanceof Promise) returned.catch(() => undefined)
   } catch {
     // Nothing to do.

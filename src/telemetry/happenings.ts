@@ -2,7 +2,7 @@
  * Everything that can happen, as one typed map. Logs, metrics and traces hang on it.
  *
  * A happening carries ids and labels, never a body and never a secret. Keys and types are the
- * sender's text: whoever prints them escapes them (`telemetry/escape-text.ts`).
+ * sender's text: a listener that prints them escapes them (`telemetry/escape-text.ts`).
  *
  * @module
  */
@@ -133,9 +133,9 @@ export interface Happenings {
   'message.resent': AboutMessage
   /** What was found out about it does not count: another relay has it by now. */
   'message.lease-lost': AboutMessage
-  /** Nothing more is sent to it, by no relay, until somebody resumes it. */
+  /** No relay sends anything to it until an operator resumes it. */
   'destination.paused': { readonly destination: string; readonly reason: string }
-  /** This relay leaves it alone for a while: nobody answers there, or it asked for a pause. */
+  /** This relay leaves it alone for a while: it does not answer, or it asked for a pause. */
   'destination.held': {
     readonly destination: string
     readonly forMs: number
@@ -180,7 +180,7 @@ export interface Happenings {
   /** The work ran and its mark is kept. */
   'guard.done': AboutGuarded & { readonly durationMs: number }
   'guard.duplicate': AboutGuarded
-  /** Somebody else runs it now. The sender is told to come again. */
+  /** Another delivery runs it now. The sender is told to come again. */
   'guard.busy': AboutGuarded & { readonly retryInMs: number }
   /** The work threw; its lease was given back. */
   'guard.failed': AboutGuarded & { readonly error: Error }

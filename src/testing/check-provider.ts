@@ -20,7 +20,7 @@ export interface Finding {
   readonly problem: string
 }
 
-/** Requests of each provider that nobody signed. Enough for every kind of damage, in milliseconds. */
+/** Requests of each provider that its sender did not sign. Enough for every kind of damage, in milliseconds. */
 const FUZZED_REQUESTS = 500
 
 /**

@@ -215,7 +215,7 @@ function madeUpText(random: Random): string {
   return pieces.join('')
 }
 
-/** One more header that the source reads: what nobody signed must not be taken for what was. */
+/** One more header that the source reads: an unsigned header must not be taken for a signed one. */
 function addHeader(random: Random, source: Source, delivery: Delivery): Delivery {
   const name = random.pick(source.securityHeaders)
   return { ...delivery, headers: { [name]: madeUpText(random), ...delivery.headers } }

@@ -1,7 +1,7 @@
 /**
  * Certificates that a sender signs with.
  *
- * One from the configuration is believed as it is: whoever configured it has decided. One that was
+ * One from the configuration is believed as it is: the operator has decided. One that was
  * fetched from the sender's host must be valid at the time of the delivery, and from it a path of
  * signatures must lead to a root: one of the system's, or of those that were given.
  *
@@ -94,7 +94,7 @@ function listNames(leaf: X509Certificate): readonly string[] {
   return common === undefined ? others : [common, ...others]
 }
 
-/** From the leaf to whoever signed it, and on, until a root has signed or nobody is found. */
+/** From the leaf to the certificate that signed it, and on, until a root has signed or no signer is found. */
 function walk(
   leaf: X509Certificate,
   chain: readonly X509Certificate[],

@@ -8,8 +8,8 @@ import type { TextFetcher } from './fetch-text.ts'
  * A GET of a small text over TLS, and nothing else: what certificates and keys of senders are fetched with.
  *
  * Not the built-in `fetch`, for two reasons. That one checks no certificate where the environment has
- * `NODE_TLS_REJECT_UNAUTHORIZED=0`, and a key from a host that anybody may play is a key that anybody may
- * have made. And it has read an answer to its end before its length can be seen.
+ * `NODE_TLS_REJECT_UNAUTHORIZED=0`, and a host that an attacker can impersonate serves a key that the attacker
+ * may have made. And it has read an answer to its end before its length can be seen.
  *
  * A redirect is not followed and is no success, so that nothing leads away from the host. Plain HTTP is for the
  * certificates of authorities, which are published there and count only if they have signed: whether an address

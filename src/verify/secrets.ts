@@ -1,7 +1,7 @@
 /**
  * From the secrets a caller gives to the keys a signature is checked with.
  *
- * An empty key is the dangerous one: HMAC takes it without complaint, and then anybody can sign. So
+ * An empty key is the dangerous one: HMAC takes it without complaint, and then every forger can sign. So
  * a missing secret, an empty one, and one that decodes to no bytes are refused here, at
  * construction, and nothing behind this file ever sees them.
  *

@@ -35,7 +35,7 @@ export type SignedPart = string | Uint8Array
 export interface SignedTemplate {
   /** The headers it reads, in lower case. */
   readonly headers: readonly string[]
-  /** Whether a header stands beside another piece with nothing between, so that its end is anybody's guess. */
+  /** Whether a header stands beside another piece with nothing between, so that its end cannot be told. */
   readonly isAmbiguous?: boolean
   render(delivery: Delivery, timestamp: string): readonly SignedPart[] | VerdictReason
 }
@@ -55,7 +55,7 @@ export interface TemplateContext {
   readonly options?: Readonly<Record<string, unknown>>
 }
 
-/** A template with any piece. Whoever declares it answers for what it leaves out. */
+/** A template with any piece. The provider that declares it answers for what it leaves out. */
 export function compileTemplate(
   option: string,
   template: string,
@@ -89,7 +89,7 @@ export function compileSignedTemplate(
     )
   }
   if (count('timestamp') === 0 && hasTimestamp) {
-    // An unsigned timestamp can be written by anybody, so checking its window would only look safe.
+    // An unsigned timestamp can be written by a forger, so checking its window would only look safe.
     throw new OptionInvalidError(
       option,
       'a template with {timestamp}, since a timestamp is set',

@@ -4,8 +4,8 @@
  *     headers ─▶ timestamp format ─▶ signature over the raw bytes ─▶ timestamp window ─▶ verdict
  *
  * The window comes after the signature, so that `stale` is only ever said of a delivery that the
- * sender did sign, and a wrong clock of ours can be told from a forger. Senders of whom nobody knows
- * whether a retry has a fresh time are not refused outside of it: what they signed is kept for a person.
+ * sender did sign, and a wrong clock of ours can be told from a forger. Where it is not known whether
+ * a sender's retry has a fresh time, a delivery outside of the window is not refused but kept for a person.
  *
  * Total: any headers and any bytes give a verdict, and nothing here throws
  * (`test/verify/properties.test.ts`).

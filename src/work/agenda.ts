@@ -1,7 +1,7 @@
 /**
  * What a slot does next: which kind of claim, from which topics, how many events of each.
  *
- * - Topics take turns (`fair-order.ts`), so that a flood of one holds up no other.
+ * - Topics share the slots (`fair-order.ts`), so that a flood of one holds up no other.
  * - What is fresh comes before what has failed, except now and then (`claim-order.ts`).
  * - The last free slots are kept for a topic that has none and runs well. A flood, a type that only fails and a
  *   handler that hangs can each have all the others, and an event of a quiet source still starts at once.

@@ -1,9 +1,9 @@
 /**
- * Whose turn it is: sources take turns, then the handlers of a source, then the types of a handler.
+ * Which topic is next: slots are shared between sources, then the handlers of a source, then the types of a handler.
  *
  * Each has a clock that runs while its events run, slower for one of greater weight, and the one whose clock is
  * behind is next. So a source with two hundred types has no more than one with a single type, a handler that takes
- * a second has one turn where a quick one has many, and none of them waits for the others' backlogs.
+ * a second runs once where a quick one runs often, and none of them waits for the others' backlogs.
  *
  * @module
  */

@@ -2,8 +2,8 @@
  * What one run of a handler sends: collected while it runs, and written through its transaction when it
  * has returned, all in one statement.
  *
- * A message that cannot be sent throws where the handler calls `send`, not as a promise that nobody may
- * be waiting for.
+ * A message that cannot be sent throws where the handler calls `send`, not as a promise that the
+ * handler may not await.
  *
  * @module
  */

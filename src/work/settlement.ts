@@ -95,7 +95,7 @@ function reasonOf({ message, cause }: FailedAttempt): string {
 
 const TEXT_LENGTH_MAX = 8_192
 
-/** PostgreSQL's text cannot hold a NUL, and nobody reads more than this. */
+/** PostgreSQL's text cannot hold a NUL, and a person reads no more than this. */
 function cut(text: string): string {
   return text.replaceAll('\u0000', '\ufffd').slice(0, TEXT_LENGTH_MAX)
 }

@@ -116,7 +116,7 @@ export class Upkeep {
     const { store, handlers, options, workerId, happenings } = this.#context
     const { deadAfterMs, concurrency } = options
     await store.workers.beat({ workerId, slots: concurrency, handles: handlers.handles })
-    // By a clock that nobody sets, and that goes on while the process is stopped.
+    // By a clock that cannot be set, and that goes on while the process is stopped.
     const stoodStillMs = Math.round(performance.now() - this.#beatAt)
     this.#beatAt = performance.now()
     if (stoodStillMs > deadAfterMs)

@@ -46,7 +46,10 @@ export interface WorkerContext<Tx> extends SettlementListener {
   readonly outbox: HandlerOutbox<Tx>
 }
 
-/** Inside a group a handler may wait this long for somebody else's row before the group is made smaller. */
+/**
+ * Inside a group a handler may wait this long for a row that another transaction holds before the group is
+ * made smaller.
+ */
 const GROUP_LOCK_TIMEOUT_MS = 50
 /** The database ends a transaction that has been idle for the handler's time and this much more. */
 const IDLE_MARGIN_MS = 1_000

@@ -37,7 +37,7 @@ test('without another to compare with, the figure itself is measured', () => {
   expect(ratio).toMatchObject({ median: 12, isReached: true })
 })
 
-test('a goal whose figure nobody could take, or whose contestant did not run, is left out', () => {
+test('a goal whose figure could not be taken, or whose contestant did not run, is left out', () => {
   const rounds = new Map([['ours', [measured(1)]]])
   expect(measureRatio({ of: 'ours', figure: 'memory MB', atMost: 1 }, rounds)).toBeUndefined()
   expect(measureRatio({ of: 'ours', against: 'theirs', atLeast: 1 }, rounds)).toBeUndefined()

@@ -19,7 +19,7 @@ const piece = fc.constantFrom(
 const form = fc.array(piece, { maxLength: 20 }).map((pieces) => pieces.join(''))
 
 /**
- * What `URLSearchParams` reads. It takes a `?` in front for the mark of a query, which a body has none of.
+ * What `URLSearchParams` reads. It takes a `?` in front for the beginning of a query, which a body has none of.
  * Node 20 reads `中` as `-` where a `%` stands by itself in the same text, so letters are escaped for it.
  */
 function fieldsOf(text: string): [string, string][] {

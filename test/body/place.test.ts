@@ -80,7 +80,7 @@ describe('parts of a body', () => {
     const slices = JsonBody.find(bytes)?.walkSlices(['e', EVERY, 'n'])
 
     const first = slices?.next().value
-    // Whoever had walked on by now would know of all three.
+    // A walk that had gone on by now would know of all three.
     bytes.fill(' ', bytes.indexOf(',{"n":2}'), bytes.indexOf(']'))
 
     expect(String(first)).toBe('1')

@@ -4,7 +4,7 @@ import type { PublicName } from './public-exports.ts'
 
 const names = listPublicNames()
 
-describe('whoever hovers over', () => {
+describe('a reader who hovers over', () => {
   test('an export reads what it is', () => {
     expect(listSilent('export')).toEqual([])
   })

@@ -5,7 +5,7 @@ import type { BlockReason } from '../../src/egress/check-url.ts'
 
 const NOTHING = parseAllowList('egress.allow', [])
 
-/** URLs in every notation that somebody has got past a check with. */
+/** URLs in every notation that an attacker has got past a check with. */
 const BLOCKED: Readonly<Partial<Record<BlockReason, readonly string[]>>> = {
   loopback: [
     'https://127.0.0.1/',

@@ -129,7 +129,7 @@ describe('a request', () => {
     })
   })
 
-  test('that nobody listens for has not arrived', async () => {
+  test('to a port without a listener has not arrived', async () => {
     const { egress, request } = await aReceiver(() => undefined)
     const closed = await findClosedPort()
 
@@ -196,7 +196,7 @@ describe('the options', () => {
   })
 })
 
-/** A port at which nobody listens any more. */
+/** A port at which no server listens any more. */
 async function findClosedPort(): Promise<number> {
   const server = createServer().listen(0, ALLOWED)
   await once(server, 'listening')

@@ -118,7 +118,7 @@ describe('claims on PostgreSQL', () => {
     const claims = Array.from({ length: 50 }, (_, i) =>
       store.queue.claim(aClaim({ slot: { workerId: `worker-${i}`, slot: 0 } })),
     )
-    // All have answered while the one group is still open: nobody waited for it to end.
+    // All have answered while the one group is still open: no claim waited for it to end.
     const groups = (await Promise.all(claims)).filter(
       (group): group is Group<PostgresTx> => group !== undefined,
     )

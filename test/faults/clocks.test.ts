@@ -98,7 +98,7 @@ describe.each(ENGINES)('a clock that is set while they work, on %s', (engine) =>
   const cannotSet = hasNoFaketime || (engine === 'postgres' && hasNoBinaries)
 
   test.skipIf(cannotSet)(
-    'C10: an hour back: nothing stands still for that long, and somebody says so',
+    'C10: an hour back: nothing stands still for that long, and a process says so',
     async () => {
       const { clock, database, deliver, receiver, start } = await openClocked(engine)
       // It has room for one, so that the other waits; a second worker comes when the clock has been set.
@@ -125,7 +125,7 @@ describe.each(ENGINES)('a clock that is set while they work, on %s', (engine) =>
   )
 
   test.skipIf(cannotSet)(
-    'C10: an hour back while nobody is at work: what was stored before runs all the same',
+    'C10: an hour back while no worker runs: what was stored before runs all the same',
     async () => {
       const { clock, database, deliver, receiver, start } = await openClocked(engine)
       await deliver('before', { steps: [['tx', 'a']] })

@@ -43,7 +43,7 @@ describe('a connection to PostgreSQL that is lost when an event is stored', () =
       await fired
 
       expect(lost).toMatchObject({ status: 503, outcome: 'unavailable' })
-      // The same happening as in R04: nobody on this side of the wire can tell the two apart.
+      // The same happening as in R04: this side of the wire cannot tell the two apart.
       expect(receiver.count('store.commit-unknown')).toBe(1)
       expect(await receiver.inbox.receive(source, delivery)).toMatchObject({
         status: 200,

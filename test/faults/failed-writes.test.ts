@@ -1,6 +1,6 @@
 /**
- * A store that answers and cannot write. Whoever asks a receiver whether it is ready is told, and an alarm goes off:
- * once, with the cause.
+ * A store that answers and cannot write. A load balancer that asks whether the receiver is ready is told, and
+ * an alarm goes off: once, with the cause.
  */
 
 import { randomBytes } from 'node:crypto'

@@ -217,7 +217,7 @@ describe('a connection to PostgreSQL that is lost when a message is claimed', ()
     expect(worker.count('relay.error')).toBe(1)
   })
 
-  // Nobody else could have taken it meanwhile, and here it is known that it was sent.
+  // No other relay could have taken it meanwhile, and here it is known that it was sent.
   test('and again whenever it is settled, past the end of its lease: it is sent, and in no doubt', async () => {
     const { proxy, worker, sent } = await loseClaim('drop-before', { keys: 'ignored' })
     const cuts = Array.from({ length: 8 }, () =>
@@ -231,7 +231,7 @@ describe('a connection to PostgreSQL that is lost when a message is claimed', ()
     expect(worker.count('message.unknown')).toBe(0)
   })
 
-  // Nobody can tell such a claim from that of a relay that has sent the message and died.
+  // Such a claim cannot be told from that of a relay that has sent the message and died.
   test('(drop-after), where keys are ignored: it is not sent, and a person decides', async () => {
     const { worker, sent } = await loseClaim('drop-after', { keys: 'ignored' })
 

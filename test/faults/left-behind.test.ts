@@ -123,20 +123,23 @@ describe('on PostgreSQL, what a handler leaves behind', () => {
     test.each([
       ['of a group', {}],
       ['alone', { groupMax: 1 }],
-    ])('H40: is met by no other event, %s, and by nobody who uses the pool', async (_, options) => {
-      const { database, worker } = await prepare('postgres', SOME, rest)
-      worker.inbox.on('partner', '*', options, async (event, { tx }) => {
-        await tx.query(WRITE, [event.key, isShared ? NOTHING : await lookAt(tx, look)])
-        await tx.query(leave)
-      })
+    ])(
+      'H40: is met by no other event, %s, and by no other user of the pool',
+      async (_, options) => {
+        const { database, worker } = await prepare('postgres', SOME, rest)
+        worker.inbox.on('partner', '*', options, async (event, { tx }) => {
+          await tx.query(WRITE, [event.key, isShared ? NOTHING : await lookAt(tx, look)])
+          await tx.query(leave)
+        })
 
-      await runAll(worker, SOME)
+        await runAll(worker, SOME)
 
-      expect(await listNotes(database)).toEqual([NOTHING])
-      expect(await database.listWrongEffects(SOME)).toEqual([])
-      expect(worker.count('event.failed')).toBe(0)
-      expect(await lookThroughPool(worker, look)).toEqual([])
-    })
+        expect(await listNotes(database)).toEqual([NOTHING])
+        expect(await database.listWrongEffects(SOME)).toEqual([])
+        expect(worker.count('event.failed')).toBe(0)
+        expect(await lookThroughPool(worker, look)).toEqual([])
+      },
+    )
 
     test('H40: is met by no other step', async () => {
       const { database, worker } = await prepare('postgres', SOME, rest)

@@ -16,7 +16,7 @@ test('H35: events whose handlers lose their connection hold up the others no mor
     throw new Error('a plain error')
   })
   const losing = await drain(async (tx) => {
-    // Nobody may end another's connection, but everybody their own.
+    // A role may not end another role's connection, but may end its own.
     await tx.query('select pg_terminate_backend(pg_backend_pid())')
   })
 

@@ -131,7 +131,7 @@ describe.each(ENGINES)('what a destination answers, on %s', (engine) => {
     expect(elsewhere.list()).toEqual([])
   })
 
-  test('X17: a 410 pauses the destination and keeps its messages, until somebody resumes it', async () => {
+  test('X17: a 410 pauses the destination and keeps its messages, until an operator resumes it', async () => {
     const outbox = await openOutbox(engine)
     const sink = await startSink({ answer: () => ({ status: 410 }) })
     await outbox.write(3)
@@ -200,7 +200,7 @@ describe.each(ENGINES)('what a destination answers, on %s', (engine) => {
     await hanging.close().catch(() => undefined)
   })
 
-  test('a destination where nobody answers is left alone by the breaker, and tried again with one', async () => {
+  test('a destination that does not answer is left alone by the breaker, and tried again with one', async () => {
     const outbox = await openOutbox(engine)
     const sink = await startSink({ answer: () => ({ status: 502 }) })
     await outbox.write(30)

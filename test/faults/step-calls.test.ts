@@ -1,6 +1,6 @@
 /**
  * `step.call` against an outside world that does all that one can do: distinct effects for each key are one
- * wherever it honours keys, and where it does not, nothing happens twice behind anybody's back.
+ * wherever it honours keys, and where it does not, nothing happens twice without a person's knowledge.
  */
 
 import { describe, expect, test } from 'vitest'

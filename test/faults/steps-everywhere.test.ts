@@ -62,7 +62,7 @@ describe.each(ENGINES)('a five-step handler on %s', (engine) => {
         except: APART_FROM_EVENTS,
         config: {
           store: database.store,
-          // It takes nobody for dead by the clock: what the others left is for the survivor.
+          // It takes no worker for dead by the clock: what the others left is for the survivor.
           worker: { concurrency: 1, deadAfterMs: 600_000, crashesMax: 100, pollMs: 20 },
           steps: { sink: sink.url },
         },
@@ -90,7 +90,7 @@ describe.each(ENGINES)('a five-step handler on %s', (engine) => {
   )
 })
 
-/** Somebody else does what is left. */
+/** Another worker does what is left. */
 async function finishAll(database: FaultDatabase, sink: Sink): Promise<void> {
   const { inbox } = createFaultInbox(database, {
     worker: { concurrency: 4, deadAfterMs: 500, crashesMax: 100 },

@@ -14,7 +14,7 @@ import {
 import { post } from '../support/faults/post.ts'
 import { startSubject } from '../support/faults/start-subjects.ts'
 
-describe('what nobody has verified', () => {
+describe('what was not verified', () => {
   test('R22, R43: a forged delivery runs no statement and reserves no key, however many come', async () => {
     const database = await createFaultDatabase('postgres')
     const receiver = createFaultInbox(database)

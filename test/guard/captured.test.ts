@@ -12,7 +12,7 @@ const SECRET = 'a-secret-of-some-length'
 type Sources = Readonly<Record<string, Source>>
 
 describe.skipIf(hasNoRedis)('R66: of a captured request the guard runs no second event', () => {
-  test('when it comes under an id that nobody signed', async () => {
+  test('when it comes under an unsigned id', async () => {
     const { receive, runs, reasons } = await aGuarding(github({ secrets: [SECRET] }))
     const first = sign('github', { key: 'a' }, { secret: SECRET })
     const again = { ...first, headers: { ...first.headers, 'x-github-delivery': 'b' } }

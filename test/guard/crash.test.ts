@@ -94,7 +94,7 @@ describe.skipIf(hasNoRedis)('with processes that die or freeze', () => {
     expect(await second.outcomes('second')).toEqual([{ status: 'done', result: { by: 'second' } }])
   })
 
-  // What no guard of this kind can prevent: the work is done, and nobody is left to say so.
+  // What no guard of this kind can prevent: the work is done, and no process is left to say so.
   test('one that is killed between the work and its mark makes a duplicate, as documented', async () => {
     const scene = await aScene()
     const first = await GuardSubject.start({ ...scene.config, neverMarks: true })
@@ -146,7 +146,7 @@ describe.skipIf(hasNoRedis)('with processes that die or freeze', () => {
     expect(await scene.held()).toMatch(/\{"by":"second"\}$/)
   })
 
-  test('one that was frozen past its lease cannot mark even when nobody took it', async () => {
+  test('one that was frozen past its lease cannot mark even when no other delivery took it', async () => {
     const scene = await aScene()
     const frozen = await GuardSubject.start(scene.config)
 

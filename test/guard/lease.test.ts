@@ -61,11 +61,11 @@ describe.skipIf(hasNoRedis)('a lease', () => {
     expect(renewals).toBe(before)
   })
 
-  test('that somebody removed aborts the work’s signal, and the work cannot be marked', async () => {
+  test('that another client removed aborts the work’s signal, and the work cannot be marked', async () => {
     const { guard, redis, redisKey, happened } = await aGuard(OPTIONS)
 
     const outcome = await guard.once('orders', 'evt_1', async ({ signal }) => {
-      await redis.send('SET', redisKey('evt_1'), 'lease somebody-else', 'PX', '60000')
+      await redis.send('SET', redisKey('evt_1'), 'lease another-token', 'PX', '60000')
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
       return signal.reason as unknown
     })
@@ -73,7 +73,7 @@ describe.skipIf(hasNoRedis)('a lease', () => {
     expect(outcome).toMatchObject({ status: 'unmarked', reason: 'lease-lost' })
     expect(outcome.status === 'unmarked' && outcome.result).toBeInstanceOf(HookonceError)
     expect(outcome.status === 'unmarked' && outcome.result).toMatchObject({ code: 'LEASE_LOST' })
-    expect(await redis.send('GET', redisKey('evt_1'))).toBe('lease somebody-else')
+    expect(await redis.send('GET', redisKey('evt_1'))).toBe('lease another-token')
     expect(happened).toEqual(['guard.unmarked'])
   })
 

@@ -180,14 +180,14 @@ describe.skipIf(hasNoRedis)('a guard', () => {
 
   test('refuses a key that holds what no guard has written, and leaves it alone', async () => {
     const { guard, redis, redisKey } = await aGuard()
-    await redis.send('SET', redisKey('evt_1'), 'somebody else’s')
+    await redis.send('SET', redisKey('evt_1'), 'another program’s')
     let runs = 0
 
     const call = guard.once('orders', 'evt_1', () => (runs += 1))
 
     await expect(call).rejects.toBeInstanceOf(StoreRejectedError)
     expect(runs).toBe(0)
-    expect(await redis.send('GET', redisKey('evt_1'))).toBe('somebody else’s')
+    expect(await redis.send('GET', redisKey('evt_1'))).toBe('another program’s')
   })
 })
 

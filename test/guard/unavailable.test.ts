@@ -46,7 +46,7 @@ describe.skipIf(hasNoRedisServer).each(['redis', 'ioredis'] as const)(
       expect(guard.isReady()).toBe(true)
     })
 
-    test('a claim that was given up and is sent after all keeps nobody out', async () => {
+    test('a claim that was given up and is sent after all keeps no delivery out', async () => {
       const server = await startOwnRedis()
       const redis = await openRedis(kind, server.address)
       const { guard } = await aGuard({ redis, ...OPTIONS, leaseMs: 900_000 })

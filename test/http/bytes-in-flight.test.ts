@@ -29,7 +29,7 @@ describe('R62: bodies on their way', () => {
       expect(answer.toLowerCase()).toContain('connection: close')
     }
     expect(inbox.inFlight.taken).toBeLessThanOrEqual(inFlightBytesMax)
-    // 250 MiB were sent. Beside the budget there is what sockets have read and nobody has taken yet.
+    // 250 MiB were sent. Beside the budget there is what sockets have read and the receiver has not taken yet.
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 * MEBIBYTE)
     expect(inbox.received).toEqual([])
 

@@ -38,7 +38,7 @@ describe('a fetch handler', () => {
     },
   )
 
-  test('answers 500 to a body that somebody else is reading', async () => {
+  test('answers 500 to a body that other code is reading', async () => {
     const request = aRequest()
     request.body?.getReader()
 

@@ -80,7 +80,7 @@ describe('a Node stream', () => {
     })
   })
 
-  test('that breaks is aborted, and a second break after that is nobody’s exception', async () => {
+  test('that breaks is aborted, and a second break after that throws nothing', async () => {
     const stream = new PassThrough()
     stream.write('{"half":')
     const reading = readNodeBody(stream, undefined, LIMITS)
@@ -90,7 +90,7 @@ describe('a Node stream', () => {
     expect(() => stream.emit('error', new Error('late'))).not.toThrow()
   })
 
-  test('that was destroyed before anybody read it is aborted', async () => {
+  test('that was destroyed before it was read is aborted', async () => {
     const stream = new PassThrough()
     stream.destroy()
 

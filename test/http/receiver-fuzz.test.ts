@@ -22,7 +22,7 @@ afterEach(() => {
   process.off('uncaughtExceptionMonitor', remember)
 })
 
-describe('R44: requests that nobody would send', () => {
+describe('R44: requests that no honest sender would send', () => {
   test(
     `${REQUESTS} of them leave a receiver that answers, and nothing unhandled`,
     async () => {

@@ -91,7 +91,7 @@ describe('R42: methods and paths', () => {
     expect(receiver.server.listening).toBe(false)
   })
 
-  test('a body that nobody wants closes its connection instead of being read', async () => {
+  test('a body that is not wanted closes its connection instead of being read', async () => {
     await using receiver = createReceiver(recordingInbox())
     const { port } = await listening(receiver)
 

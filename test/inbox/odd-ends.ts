@@ -5,7 +5,10 @@ import { openInbox } from '../support/inbox-under-test.ts'
 import type { TestInbox } from '../support/inbox-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 
-/** Handlers that end as nobody should, written with `on` and with `steps`. Run by `test/inbox/<store>.test.ts`. */
+/**
+ * Handlers that end as no handler should, written with `on` and with `steps`. Run by
+ * `test/inbox/<store>.test.ts`.
+ */
 export function oddEndsContract(store: StoreUnderTest): void {
   describe.each(['on', 'steps'] as const)(`${store.name}: odd ends of handlers of %s`, (method) => {
     test.each<[string, () => unknown, string]>([

@@ -93,7 +93,7 @@ export function outboxContract(underTest: StoreUnderTest): void {
     test('X14: what cannot be sent throws in the handler, from its own line', async () => {
       const { inbox, deliver, next } = await open()
       inbox.on('stripe', 'invoice.paid', (_event, { send }) => {
-        // Nobody waits for it, and it is thrown all the same.
+        // It is not awaited, and throws all the same.
         void send('mail', 1, { headers: { 'x-name': 'a\r\nb' } })
       })
       await inbox.start()

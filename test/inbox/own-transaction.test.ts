@@ -54,7 +54,7 @@ describe.skipIf(hasNoPostgres)('in a transaction of the user, on PostgreSQL', ()
     expect(key).toMatch(/^ho_[\w-]{43}$/)
   })
 
-  test('the same key is one message, whoever writes it', async () => {
+  test('the same key is one message, also from two transactions', async () => {
     const { inbox, client, count } = await open()
 
     for (const payload of [1, 2]) {

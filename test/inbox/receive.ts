@@ -128,7 +128,7 @@ export function receiveContract(store: StoreUnderTest): void {
       const delivery = sign('stripe', {}, { secret: SECRET })
 
       const answers = await Promise.all([
-        inbox.receive('nobody', delivery),
+        inbox.receive('unknown', delivery),
         inbox.receive('stripe', { ...delivery, method: 'PUT' }),
         inbox.receive('stripe', {
           ...delivery,

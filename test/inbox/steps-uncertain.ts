@@ -5,7 +5,7 @@ import type { InboxUnderTest } from '../support/inbox-under-test.ts'
 import { LATER, makeDue, moveStarts, SOON } from '../support/step-handlers.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 
-/** An outside call that an earlier attempt has started, and of which nobody knows whether it happened. */
+/** An outside call that an earlier attempt has started. Whether it happened is not known. */
 export function uncertainCallsContract(store: StoreUnderTest): void {
   test('past the lifetime of the key the event stops as unknown, and the call is not made', async () => {
     const { inbox, dead, starts } = await stopInDoubt(store)

@@ -161,7 +161,7 @@ export function stepsContract(store: StoreUnderTest): void {
       expect(await countEffects('evt_1')).toBe(1)
     })
 
-    test('a step that nobody waits for is waited for, and its failure is the attempt’s', async () => {
+    test('a step that the handler does not await is waited for, and its failure is the attempt’s', async () => {
       const { inbox, deliverUntil, next, countEffects } = await openInbox(store)
       inbox.steps('stripe', 'invoice.paid', SOON, (event, step) => {
         void step.call('call', async () => {

@@ -316,7 +316,7 @@ export function workContract(store: StoreUnderTest): void {
       expect(keys.size).toBe(2)
     })
 
-    test('a type as long as a page of the database, which nobody handles, stops nobody', async () => {
+    test('a type as long as a page of the database, which no handler takes, stops no other event', async () => {
       const { inbox, deliver, next, countEffects } = await openInbox(store)
       const type = randomBytes(4_000).toString('base64')
       inbox.on('stripe', 'invoice.paid', note)

@@ -108,7 +108,7 @@ export function writesContract(store: StoreUnderTest): void {
       expect(await countEffects('evt_bad')).toBe(0)
     })
 
-    test('is refused after the handler has returned, and harms nobody', async () => {
+    test('is refused after the handler has returned, and harms no other event', async () => {
       const { inbox, another, countEffects } = await openInbox(store, {
         worker: { concurrency: 1 },
       })

@@ -16,7 +16,7 @@ describe('the table of transitions of a message', () => {
     expect(Object.keys(MESSAGE_TRANSITIONS).sort()).toEqual([...MESSAGE_STATES].sort())
   })
 
-  test('leads to every state, and to sent only from where somebody knows', () => {
+  test('leads to every state, and to sent only from where that is known', () => {
     const reached = new Set<string>(transitions.map(([, to]) => to))
 
     expect(MESSAGE_STATES.filter((state) => !reached.has(state))).toEqual([])

@@ -127,7 +127,7 @@ describe('what is not to be stored of a batch', () => {
     expect(define({}).redactBody).toBeUndefined()
   })
 
-  test('cannot be declared where code cuts the request: nobody could take it out of the whole', () => {
+  test('cannot be declared where code cuts the request: it could not be taken out of the whole', () => {
     expect(() => define({ unstored: ['$.passcode'], batch: () => [] })).toThrow(
       'acme.unstored must be used with a batch that is a path',
     )

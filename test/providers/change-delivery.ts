@@ -1,5 +1,5 @@
 /**
- * What somebody can do to a request that they have captured, without the secret.
+ * What an attacker without the secret can do to a captured request.
  *
  * @module
  */

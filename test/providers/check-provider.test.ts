@@ -52,7 +52,7 @@ describe('checkProvider', () => {
     expect(await check()).toEqual([])
   })
 
-  test('finds a header that nobody signs, until the case says why that is safe', async () => {
+  test('finds an unsigned header, until the case says why that is safe', async () => {
     const key = 'header:x-acme-id'
     const uncovered = { headers: { 'x-acme-id': 'the same bytes under it are quarantined' } }
 
@@ -190,7 +190,7 @@ describe('checkProvider', () => {
     )
   })
 
-  // Signed under one name, an event must not get a key that somebody wrote under the other.
+  // Signed under one name, an event must not get a key that a forger wrote under the other.
   test('finds a key that is read from a header of names that were not signed', async () => {
     const verify = standardSignature({ names: ['acme', 'webhook'] })
     const key = ['header:acme-id', 'header:webhook-id']

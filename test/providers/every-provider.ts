@@ -1,4 +1,7 @@
-/** What the cases in `cases/` are written with. The checks themselves are the kit's, for anybody's provider. */
+/**
+ * What the cases in `cases/` are written with. The checks themselves are the kit's, which users run on
+ * providers of their own.
+ */
 
 export { keyPair } from '../../src/testing/made-up-configuration.ts'
 export type {

@@ -93,7 +93,7 @@ test('Postmark: events of one message are told apart, and an unknown kind has no
   expect(keyOf({ RecordType: 'New' })).toBeUndefined()
 })
 
-test('Twitch: the headers that nobody signs decide nothing', async () => {
+test('Twitch: the unsigned headers decide nothing', async () => {
   const source = twitch({ secrets })
   const delivery = sign('twitch', { type: 'channel.follow', at: NOW }, { secret: SECRET })
   const headers = {

@@ -79,7 +79,7 @@ describe('R67: a sender of hmac that counts its attempts in the body', () => {
     expect(await receive('source', deliver({ account: 'b' }))).toBe('accepted')
   })
 
-  test('has no scope that somebody on the way can write without a second look at its bytes', () => {
+  test('has no scope that an attacker on the way can write without a second look at its bytes', () => {
     const inHeader = hmac({ ...options, scope: 'header:x-account' })
     const signed = hmac({
       ...options,

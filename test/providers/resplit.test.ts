@@ -131,7 +131,7 @@ function shown({ headers, body }: Delivery): object {
   return { headers, body: Buffer.from(body).toString('latin1') }
 }
 
-/** A body with a text in it that somebody else has chosen. */
+/** A body with a text in it that an attacker has chosen. */
 function withText(body: string, text: string): string {
   if (body.startsWith('{')) return body.replace('{', `{"of_a_stranger":${JSON.stringify(text)},`)
   if (body.startsWith('[{')) return body.replace('[{', `[{"of_a_stranger":${JSON.stringify(text)},`)
@@ -156,7 +156,7 @@ describe('R51: text that was signed for another URL with the same secret', () =>
   })
 
   test.each(['https://evil.example/?', 'https://evil.example/?}', ' https://evil.example/?"]}'])(
-    'Trello: for the webhook %s of anybody is refused',
+    'Trello: for the webhook %s of a stranger is refused',
     async (head) => {
       const source = trello({ secrets: [SECRET], publicUrl })
       const delivery = (sent: string) => post(sent, { 'x-trello-webhook': sha1(sent + publicUrl) })
@@ -318,7 +318,7 @@ describe('R51: hmac, with a template of your own', () => {
   })
 })
 
-test('R51: PayPal: an id with the mark in it is refused', async () => {
+test('R51: PayPal: an id with the separator in it is refused', async () => {
   const one = await findCase('paypal')
   const provider = PROVIDERS.get('paypal')
   if (one === undefined || provider === undefined) throw new Error('no case')

@@ -69,7 +69,7 @@ function listReadings(
   )
 }
 
-/** Sent at the time that it says, as somebody would who has captured it. */
+/** Sent at the time that it says, as an attacker would who has captured it. */
 function write(spec: SignatureSpec, delivery: Delivery, values: Values): Delivery {
   const { timestamp, signature } = spec
   const time = values['{timestamp}']

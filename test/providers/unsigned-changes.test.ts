@@ -16,7 +16,7 @@ const KNOWN_BY_ARRIVAL: Readonly<Record<string, string>> = {
     'a signal has no id and no time: were equal signals one event, changes would be lost; a run too many finds nothing new behind the cursor',
 }
 
-/** Senders that sign nothing and show a token: whoever has captured a request can make others. */
+/** Senders that sign nothing and show a token: an attacker who has captured a request can make others. */
 const SHOW_A_TOKEN = [
   'auth0',
   'chargebee',

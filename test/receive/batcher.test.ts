@@ -191,7 +191,7 @@ describe('the batcher', () => {
     await Promise.all(waiting)
   })
 
-  test('nobody waits longer than a sender does, while a batch is on its way or before it', async () => {
+  test('no delivery waits longer than a sender does, while a batch is on its way or before it', async () => {
     const { store, batcher } = await open({ answerTimeoutMs: 20 })
     const first = batcher.record([anEventDraft({ key: 'a' })])
     await store.arrived()

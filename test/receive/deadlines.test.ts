@@ -52,7 +52,7 @@ describe('deadlines', () => {
     expect(await untilTold(left.length + 1)).toEqual([...left, 'last'])
   })
 
-  test('begins anew when nobody was left', async () => {
+  test('begins anew when no delivery was left', async () => {
     const { deadlines, begin, untilTold } = open()
     deadlines.end(begin('a'))
 

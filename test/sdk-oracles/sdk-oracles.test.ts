@@ -69,11 +69,11 @@ describe.each(ORACLES.map((oracle) => [oracle.slug, oracle] as const))('%s', (_s
   })
 
   test('what the provider signs is believed by its library and by us', async () => {
-    expect(await verdictsOf(judges, await theirs(keys))).toEqual(everyone(judges, true))
+    expect(await verdictsOf(judges, await theirs(keys))).toEqual(allJudges(judges, true))
   })
 
   test('what another secret signed is refused by both', async () => {
-    expect(await verdictsOf(judges, await theirs(otherKeys))).toEqual(everyone(judges, false))
+    expect(await verdictsOf(judges, await theirs(otherKeys))).toEqual(allJudges(judges, false))
   })
 
   test(
@@ -82,21 +82,21 @@ describe.each(ORACLES.map((oracle) => [oracle.slug, oracle] as const))('%s', (_s
       const changed = (await theirs(keys)).map((request) => tamper(oracle, request))
 
       const isBelieved = oracle.bodyIsUnsigned !== undefined
-      expect(await verdictsOf(judges, changed)).toEqual(everyone(judges, isBelieved))
+      expect(await verdictsOf(judges, changed)).toEqual(allJudges(judges, isBelieved))
     },
   )
 
   const ours = (signingKeys: OracleKeys) => signedByKit(oracle, provider, signingKeys)
 
   test('what our kit signs is believed by the library and by us', async () => {
-    expect(await verdictsOf(judges, ours(keys))).toEqual(everyone(judges, true))
+    expect(await verdictsOf(judges, ours(keys))).toEqual(allJudges(judges, true))
   })
 
   test('what our kit signs with another secret, or is changed then, is refused by both', async () => {
-    expect(await verdictsOf(judges, ours(otherKeys))).toEqual(everyone(judges, false))
+    expect(await verdictsOf(judges, ours(otherKeys))).toEqual(allJudges(judges, false))
     if (oracle.bodyIsUnsigned !== undefined) return
     const changed = ours(keys).map((request) => tamper(oracle, request))
-    expect(await verdictsOf(judges, changed)).toEqual(everyone(judges, false))
+    expect(await verdictsOf(judges, changed)).toEqual(allJudges(judges, false))
   })
 })
 
@@ -122,7 +122,7 @@ async function verdictsOf(judges: readonly Judge[], requests: readonly OracleReq
   return Object.fromEntries(await Promise.all(entries))
 }
 
-function everyone(judges: readonly Judge[], verdict: boolean) {
+function allJudges(judges: readonly Judge[], verdict: boolean) {
   return Object.fromEntries(judges.map(({ name }) => [name, [verdict]]))
 }
 

@@ -19,7 +19,7 @@ export const WITHOUT_ORACLE: Readonly<Record<string, string>> = {
   lemonsqueezy:
     'its library (@lemonsqueezy/lemonsqueezy.js 4.0.0) manages webhooks and verifies nothing',
   mailchimp: 'signs nothing',
-  mailgun: 'its library (mailgun.js 14.0.1) verifies nothing; mailgun-js is by somebody else',
+  mailgun: 'its library (mailgun.js 14.0.1) verifies nothing; mailgun-js is not by Mailgun',
   mandrill: 'its library (@mailchimp/mailchimp_transactional 1.4.1) verifies nothing',
   microsoft_graph:
     'shows a client state; its library (@microsoft/microsoft-graph-client 3.0.7) verifies nothing',

@@ -45,12 +45,12 @@ describe('the package check', () => {
     ],
     ['a script that runs when it is packed', { scripts: { prepare: 'husky' } }, 'prepare'],
     [
-      'an optional dependency, which npm installs for everybody',
+      'an optional dependency, which npm installs for every user',
       { optionalDependencies: { libsql: '1' } },
       'libsql',
     ],
     ['a run-time dependency', { dependencies: { zod: '4' } }, 'zod'],
-    ['a peer that everybody would have to install', { peerDependenciesMeta: {} }, 'pg'],
+    ['a peer that every user would have to install', { peerDependenciesMeta: {} }, 'pg'],
   ])('refuses %s', (_name, change, named) => {
     const problems = checkManifest({ ...MANIFEST, ...change }, PACKED)
 
@@ -60,7 +60,7 @@ describe('the package check', () => {
 
   test.each([
     [
-      'a file that nobody needs',
+      'a file that no user needs',
       { files: [...PACKED.files, { path: 'test/x.test.ts' }] },
       'test/x.test.ts',
     ],

@@ -23,7 +23,7 @@ export interface StoreCapabilities {
   readonly parallelGroups: boolean
   /** Whether a new event can be stored while a group is open. SQLite's waits for the group to end. */
   readonly recordsBesideGroup: boolean
-  /** Whether a failed statement leaves the transaction usable only from a mark on, as PostgreSQL's does. */
+  /** Whether a failed statement leaves the transaction usable only after a rollback to a savepoint, as PostgreSQL's does. */
   readonly failedStatementAborts: boolean
   /** Whether a group may be without a transaction until it needs one. PostgreSQL's claim is the transaction. */
   readonly opensLate: boolean
@@ -41,7 +41,7 @@ export interface QueryTx {
 }
 
 export interface DatabaseUnderTest {
-  /** A store that nobody has opened yet. Each one has connections of its own, as if in another process. */
+  /** A store that is not open yet. Each one has connections of its own, as if in another process. */
   newStore(options?: { readonly migrate?: 'auto' | 'check' }): Store<QueryTx>
   /** Runs a statement on a connection that no store knows. */
   query(sql: string, params?: readonly unknown[]): Promise<Record<string, unknown>[]>

@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib'
 const SPACES = 64
 
 /**
- * The text with white space behind it, so that its CRC-32 is this one: what somebody does who has one
+ * The text with white space behind it, so that its CRC-32 is this one: what an attacker does who has one
  * request that was signed by its CRC and wants another body. Spaces and tabs mean nothing behind JSON.
  */
 export function withCrc32(text: string, wanted: number): string {

@@ -20,7 +20,7 @@ function collect(): {
 }
 
 describe('happenings', () => {
-  test('a listener that throws harms nobody but itself', () => {
+  test('a listener that throws harms no other listener and not the caller', () => {
     const emitter = new HappeningEmitter()
     const heard: string[] = []
     emitter.on('worker.stopped', () => {
@@ -33,7 +33,7 @@ describe('happenings', () => {
     expect(heard).toEqual(['w1'])
   })
 
-  test('a listener that rejects harms nobody: the process goes on', async () => {
+  test('a listener that rejects harms nothing: the process goes on', async () => {
     const rejected: unknown[] = []
     const note = (reason: unknown) => void rejected.push(reason)
     process.on('unhandledRejection', note)

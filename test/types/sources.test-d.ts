@@ -52,7 +52,7 @@ describe('a source carries the payloads of its events', () => {
     expectTypeOf(hmac<MyEvents>(options)).toEqualTypeOf<Source<MyEvents>>()
   })
 
-  test('or unknown, for a sender nobody has described', () => {
+  test('or unknown, for a sender that was not described', () => {
     expectTypeOf(hmac(options)).toEqualTypeOf<Source>()
     expectTypeOf(unsigned({ verify: 'none', key: 'body' })).toEqualTypeOf<Source>()
     expectTypeOf<PayloadOf<Source, 'anything'>>().toBeUnknown()

@@ -99,7 +99,7 @@ describe('a certificate chain', () => {
     expect(isTrusted(pem)).toBe(false)
   })
 
-  test('that ends at a root of somebody else is not trusted', () => {
+  test('that ends at a root of a stranger is not trusted', () => {
     const other = certificate({
       subject: 'Root',
       publicKey: attacker.publicKey,
@@ -357,7 +357,7 @@ describe('R52: a certificate whose issuer is not sent along', () => {
     expect(verdict).toEqual({ ok: false, reason: 'unknown-key' })
   })
 
-  test('asks no one where the chain is whole', async () => {
+  test('asks no host where the chain is whole', async () => {
     expect((await verify({ leaf: bare + BETWEEN })).asked).toEqual([])
   })
 })

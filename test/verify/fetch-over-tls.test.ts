@@ -52,7 +52,7 @@ describe('what fetches the keys and certificates of senders', () => {
     })
 
     expect(await fetchInChild(url, trust)).toContain('answered with too much')
-    // What is in the buffers of two sockets is on its way without anybody asking for it.
+    // What is in the buffers of two sockets is on its way without being asked for.
     expect(written).toBeLessThan(16_777_216)
   })
 })

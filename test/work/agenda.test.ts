@@ -53,7 +53,7 @@ describe('the agenda', () => {
     expect(open().planned()).toEqual([])
   })
 
-  test('takes turns between topics', () => {
+  test('shares the slots between topics', () => {
     const { agenda, planned } = open()
     agenda.add(due('a'))
     agenda.add(due('b'))

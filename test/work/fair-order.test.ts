@@ -15,7 +15,7 @@ function candidate(path: string): Candidate {
   return { branch }
 }
 
-/** How often each has its turn in so many turns, when a turn of it takes so long. */
+/** How often each runs in so many runs, when one of its runs takes so long. */
 function count(
   candidates: readonly Candidate[],
   turns: number,
@@ -32,7 +32,7 @@ function count(
 }
 
 describe('the fair order', () => {
-  test('gives each of two sources half of the turns, however many types one of them has', () => {
+  test('gives each of two sources half of the runs, however many types one of them has', () => {
     const many = Array.from({ length: 9 }, (_, n) => candidate(`stripe/invoices/type_${n}`))
 
     const [quiet, ...others] = count([candidate('github/pushes/push'), ...many], 900)
@@ -51,7 +51,7 @@ describe('the fair order', () => {
     expect(count(all, 400)).toEqual([200, 100, 100])
   })
 
-  test('counts time and not turns: a slow handler has as much of it as a quick one', () => {
+  test('counts time and not runs: a slow handler has as much of it as a quick one', () => {
     const all = [candidate('stripe/slow/s'), candidate('stripe/quick/q')]
 
     const [slow, quick] = count(all, 1_010, (index) => (index === 0 ? 100 : 1))
@@ -65,7 +65,7 @@ describe('the fair order', () => {
     expect(count([candidate('stripe/a:3/a'), candidate('stripe/b/b')], 400)).toEqual([300, 100])
   })
 
-  test('does not let one that was away for long take all turns when it is back', () => {
+  test('does not let one that was away for long take all runs when it is back', () => {
     const order = new FairOrder()
     const busy = candidate('stripe/a/a')
     const back = candidate('github/b/b')

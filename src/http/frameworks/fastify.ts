@@ -48,7 +48,7 @@ export type FastifyPlugin = (instance: FastifyLike, options: object, done: () =>
  *
  * It answers before Fastify looks for a content type parser. A parser of its own, even for `*`, would
  * leave one hole: Fastify refuses a content type it cannot read with 415, and a signed delivery would
- * be lost over a header that nobody signed. The order of registration does not matter.
+ * be lost over a header that is not signed. The order of registration does not matter.
  *
  * Throws `SOURCE_UNKNOWN` at once when the inbox has no such source.
  */

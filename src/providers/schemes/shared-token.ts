@@ -1,6 +1,6 @@
 /**
  * Senders that sign nothing and show a secret: in a header, in the URL, in the body, or as a password.
- * Whoever has seen one delivery can make others, so all of it rests on TLS.
+ * A person who has seen one delivery can make others, so all of it rests on TLS.
  *
  * @module
  */
@@ -43,7 +43,10 @@ export interface BasicAuthOptions extends SourceOptions {
   readonly password?: string
 }
 
-/** A token that the sender shows with every delivery. Nothing is signed: whoever has seen one delivery can make others. */
+/**
+ * A token that the sender shows with every delivery. Nothing is signed: a person who has seen one delivery
+ * can make others.
+ */
 export function sharedToken(spec: TokenSpec): Verification {
   const usual = compileLocator('token', spec.at)
   return {

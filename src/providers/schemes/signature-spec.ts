@@ -53,8 +53,8 @@ export interface TimestampSpec {
   readonly aheadSeconds?: number
   readonly isExclusive?: boolean
   /**
-   * What becomes of a delivery outside the window that was signed. `quarantine` for senders of whom nobody
-   * knows whether a retry has a fresh time: a late one that is genuine must not be lost.
+   * What becomes of a delivery outside the window that was signed. `quarantine` for senders of whom it is not
+   * known whether a retry has a fresh time: a late one that is genuine must not be lost.
    *
    * @defaultValue 'refuse'
    */

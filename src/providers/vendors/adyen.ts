@@ -2,7 +2,7 @@
  * Adyen: standard webhooks (payments) and those of its platforms and its management API.
  *
  * A standard webhook has its signature in each item, over eight of the item's values; whatever else
- * the item says (`eventDate`, `reason`, `paymentMethod`, and `live` around it) anybody on the way
+ * the item says (`eventDate`, `reason`, `paymentMethod`, and `live` around it) an attacker on the way
  * could have changed. So nothing of that identifies an event. The other webhooks sign the body, in the
  * header `hmacsignature`.
  *
@@ -131,7 +131,7 @@ function build(context: BuildContext): BuiltVerification {
   }
 }
 
-/** Every item must be signed: one of them unsigned would be an event that anybody made. */
+/** Every item must be signed: an unsigned one could be an event that an attacker made. */
 function verifyItems(findSigner: FindSigner, delivery: Delivery): Verdict {
   const nowMs = delivery.receivedAt.getTime()
   // Before the body is parsed: the first item whose signature does not hold ends it.

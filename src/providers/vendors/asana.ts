@@ -2,8 +2,8 @@
  * Asana: `x-hook-signature: <hex>` over the body. The key is the `x-hook-secret` of the handshake, which
  * Asana makes while the call that creates the webhook is still open, and which that call returns as well.
  *
- * The handshake is not signed. It is answered, and its secret is not taken: whoever points a webhook of
- * theirs at your URL signs with a secret that is not among `secrets`, and is refused.
+ * The handshake is not signed. It is answered, and its secret is not taken: a webhook that a
+ * stranger points at your URL signs with a secret that is not among `secrets`, and is refused.
  *
  * @module
  */

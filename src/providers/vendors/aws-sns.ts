@@ -1,8 +1,8 @@
 /**
  * Amazon SNS: RSA over some members of the body, with a certificate from `sns.<region>.amazonaws.com`.
  *
- * The signature proves that SNS sent it, not that it is your topic: anybody may subscribe your URL to a
- * topic of theirs. So name your topics; others are refused, and only yours are confirmed.
+ * The signature proves that SNS sent it, not that it is your topic: every customer of AWS may subscribe your
+ * URL to a topic. So name your topics; others are refused, and only yours are confirmed.
  *
  * SNS never retries after a 4xx. What cannot be fetched now is therefore answered 503.
  *
@@ -24,10 +24,13 @@ import { rsaSignature } from '../schemes/rsa-signature.ts'
 import type { CertificateOptions } from '../schemes/rsa-signature.ts'
 import { withCheck } from '../schemes/with-check.ts'
 
-/** `us-east-1`, `us-gov-west-1`. A bucket of anybody's can be called `sns`, and be at `sns.s3-us-west-2`. */
+/** `us-east-1`, `us-gov-west-1`. A stranger's bucket can be called `sns`, and be at `sns.s3-us-west-2`. */
 const REGION = '[a-z]{2,4}(?:-[a-z]+)+-\\d{1,2}'
 const SNS_HOST = new RegExp(`^sns\\.${REGION}\\.amazonaws\\.(?:com|com\\.cn|eu)$`)
-/** Which of these it is goes by the region. To the end: anybody can have one for `sns.` and a domain of theirs. */
+/**
+ * Which of these it is goes by the region. To the end: a stranger can have one for `sns.` and a domain of
+ * the stranger's.
+ */
 const SNS_NAME = new RegExp(
   `^(?:sns|sns-${REGION}|sns\\.${REGION}|sns-signing\\.${REGION})\\.amazonaws\\.(?:com|com\\.cn|eu)$`,
 )
@@ -87,7 +90,7 @@ export const awsSns: Provider<AwsSnsOptions, AwsSnsEvents> = defineProvider({
   timeoutSeconds: 15,
   warnings: ({ topicArns }) =>
     topicArns === undefined
-      ? ['aws_sns has no topicArns: whoever has a topic at AWS can make events. Name your topics.']
+      ? ['aws_sns has no topicArns: every customer of AWS can make events. Name your topics.']
       : [],
 })
 

@@ -3,7 +3,7 @@
  * that GitHub gave to SHA-1; SHA-1 is not taken.
  *
  * Nothing but the body is signed: neither the id of the request nor the name of the event. That the id
- * stays the same from one attempt to the next is what everybody relies on and no document says. Were it
+ * stays the same from one attempt to the next is written in no document, and receivers rely on it. Were it
  * new each time, the retry would be the same bytes under another id, and quarantined. It could not be
  * called a duplicate: a branch that is pushed, reset and pushed again makes the same bytes twice.
  *

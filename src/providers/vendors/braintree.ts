@@ -3,7 +3,7 @@
  * `<public key>|<hex>` for each key that signed, joined by `&`. HMAC-SHA-1, keyed with the SHA-1 of
  * the private key.
  *
- * Its handshake makes us sign up to 32 hex digits that anybody may choose, with the same key. Hex digits
+ * Its handshake makes us sign up to 32 hex digits that the caller chooses, with the same key. Hex digits
  * are base64 as well, so the answer would be a valid signature of a payload; of one that is not XML,
  * though. What is not a `<notification>` is therefore refused, whatever its signature.
  *

@@ -65,7 +65,8 @@ export const gitlab: Provider<GitlabOptions, GitlabEvents> = defineProvider({
     'json:$.created_at',
   ),
   version: instantAt('json:$.object_attributes.updated_at'),
-  // With a signature the id is signed. Without one nothing is, and whoever has the token may send any bytes.
+  // With a signature the id is signed. Without one nothing is signed, and a person who has the token may send
+  // any bytes.
   sameBytes: 'run',
   // GitLab sends nothing larger, and never again after a 413.
   bodyBytesMax: 26_214_400,
@@ -139,6 +140,6 @@ function listWeaknesses(isSigned: boolean, isShown: boolean): readonly string[] 
         'gitlab has a secret token beside a signing token: a request without a signature is believed for it. Take it out once the webhook signs.',
       ]
     : [
-        'gitlab has a secret token and no signing token: nothing is signed, and whoever learns the token can make events.',
+        'gitlab has a secret token and no signing token: nothing is signed, and a person who learns the token can make events.',
       ]
 }

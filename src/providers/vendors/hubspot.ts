@@ -1,6 +1,6 @@
 /**
  * HubSpot, in three versions of its signature. It sends the newest beside an older one, and the newest
- * that is there decides alone: with a wrong `v3` a right `v1` helps nobody.
+ * that is there decides alone: with a wrong `v3` a right `v1` does not help.
  *
  *     v3   x-hubspot-signature-v3, x-hubspot-request-timestamp
  *          HMAC over the method, the URL, the body and the time, in base64
@@ -138,7 +138,7 @@ function orWithDecodedUrl(verification: Verification): Verification {
 }
 
 /**
- * Whoever saw a hash that begins with the secret can go on with it: there is a right hash for the body,
+ * A person who saw a hash that begins with the secret can go on with it: there is a right hash for the body,
  * the padding of SHA-256 and whatever he likes, without the secret. The padding begins with a byte that
  * is no UTF-8 there, and HubSpot sends nothing else.
  */
@@ -147,7 +147,7 @@ function isExtended(body: Uint8Array): boolean {
 }
 
 /**
- * How the text begins that `v2` signs. As the body of a `v1` it would have the same hash: whoever saw a
+ * How the text begins that `v2` signs. As the body of a `v1` it would have the same hash: a person who saw a
  * `v2` could make a `v1` of it that was never sent. No body of HubSpot's begins so.
  */
 const METHOD_AND_URL = /^[A-Z]{3,7}https?:/

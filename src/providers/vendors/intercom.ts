@@ -23,7 +23,7 @@ export const intercom: Provider<IntercomOptions, IntercomEvents> = defineProvide
   }),
   handshake: [
     {
-      summary: 'a HEAD to see whether anybody is there; answered 200',
+      summary: 'a HEAD to see whether a server answers; answered 200',
       method: 'HEAD',
       answer: () => emptyAnswer(),
     },

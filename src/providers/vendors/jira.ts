@@ -3,7 +3,7 @@
  * Connect get a JSON Web Token instead, which covers nothing of the body (`connect-token.ts`); it is taken
  * only where `publicUrl` is given.
  *
- * The identifier of a webhook travels in a header that nobody signs, and is unique within one site.
+ * The identifier of a webhook travels in an unsigned header, and is unique within one site.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
  * Mailchimp's audience webhooks: nothing is signed, so the URL that Mailchimp is given has a secret in
- * its query, and whoever has seen one delivery can make others.
+ * its query, and a person who has seen one delivery can make others.
  *
  * There is no event id. `data[id]` is the member's or the campaign's, and times are in whole seconds, so
  * all of the fields together are what an event is known by.

@@ -1,6 +1,6 @@
 /**
  * Mailgun: HMAC over a timestamp and a token, all three of them in the body. The event itself is NOT
- * signed: whoever has seen one signature can put any event beside it. What is done about it:
+ * signed: a person who has seen one signature can put any event beside it. What is done about it:
  *
  * - a signature has an end: nine hours after its time it is stale;
  * - a token that came with one event is a conflict with another;
@@ -26,7 +26,7 @@ import type { Verification } from '../schemes/verification.ts'
  * Mailgun's webhooks and routes.
  *
  * An event is known by its id within its day, since Mailgun promises no more; an inbound message by its
- * `Message-Id`, its recipient and its content: whoever writes a mail chooses its `Message-Id`, so that alone
+ * `Message-Id`, its recipient and its content: the author of a mail chooses its `Message-Id`, so that alone
  * would let a stranger's mail stand in the way of another.
  */
 export const mailgun: Provider<MailgunOptions, MailgunEvents> = defineProvider({

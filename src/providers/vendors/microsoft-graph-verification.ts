@@ -22,7 +22,7 @@ import type { BuildContext, BuiltVerification, Verification } from '../schemes/v
 export interface GraphTokenOptions {
   /**
    * The ids of your apps. Needed for notifications with resource data: without it those are refused,
-   * because a token for anybody's app would do.
+   * because a token for a stranger's app would do.
    */
   readonly appIds?: readonly string[]
   /**

@@ -57,7 +57,7 @@ export const mollie: Provider<MollieOptions, MollieEvents> = defineProvider({
   warnings: ({ classic }) =>
     classic === true
       ? [
-          'mollie takes classic webhooks, which are unsigned: whoever knows its URL can make events of the type classic.',
+          'mollie takes classic webhooks, which are unsigned: a stranger who knows its URL can make events of the type classic.',
         ]
       : [],
 })
@@ -80,7 +80,7 @@ export type MollieEvents = Readonly<Record<string, MolliePayload>>
 /** What `mollie` is configured with. */
 export interface MollieOptions extends SecretOptions {
   /**
-   * Whether classic webhooks, which nobody signs, are taken as well.
+   * Whether classic webhooks, which are unsigned, are taken as well.
    *
    * @defaultValue false
    */

@@ -2,8 +2,8 @@
  * Netlify: a JSON Web Token (HS256) from `netlify`, whose claim `sha256` is the hash of the body. The token
  * alone says nothing of the body, so both are checked.
  *
- * The token has no time in it that can be relied on, and the name of the event is in a header that nobody
- * signs: a request that was seen may be sent again under another name. It is then quarantined.
+ * The token has no time in it that can be relied on, and the name of the event is in an unsigned
+ * header: a request that was seen may be sent again under another name. It is then quarantined.
  *
  * @module
  */

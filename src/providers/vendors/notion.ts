@@ -2,7 +2,7 @@
  * Notion: `x-notion-signature: sha256=<hex>` over the body. The key is the `verification_token` that
  * Notion sends in its one handshake, and that a person pastes into Notion's settings.
  *
- * The handshake cannot be signed, so anybody may send one: it is answered, handed to
+ * The handshake cannot be signed, so a stranger may send one: it is answered, handed to
  * `onVerificationToken`, and never becomes a secret by itself.
  *
  * @module
@@ -30,7 +30,7 @@ export const notion: Provider<NotionOptions, NotionEvents> = defineProvider({
     onVerificationToken: {
       kind: 'function',
       summary:
-        'called with the token of a handshake, to show it to you; anybody can send one, so believe it only while you wait for it',
+        'called with the token of a handshake, to show it to you; a stranger can send one too, so believe it only while you wait for it',
     },
   },
   handshake: {
@@ -71,15 +71,15 @@ export type NotionEvents = Readonly<Record<string, NotionPayload>>
 /** What `notion` is configured with. */
 export interface NotionOptions extends SecretOptions {
   /**
-   * Called with the token of every handshake, so that you can see it. Whoever knows the URL can send one:
-   * believe the one that comes while you create the subscription. What it throws refuses the handshake.
+   * Called with the token of every handshake, so that you can see it. A stranger who knows the URL can send
+   * one too: believe the one that comes while you create the subscription. What it throws refuses the handshake.
    *
    * @defaultValue the token is dropped
    */
   readonly onVerificationToken?: (token: string) => void | Promise<void>
 }
 
-/** Notion's are some fifty characters; a longer text is somebody's attempt to fill a log. */
+/** Notion's are some fifty characters; a longer text is an attempt to fill a log. */
 const TOKEN_CHARACTERS_MAX = 256
 
 async function takeVerificationToken({ find, options }: HandshakeContext) {

@@ -2,7 +2,7 @@
  * PayPal: RSA over `<transmission id>|<time>|<webhook id>|<CRC-32 of the body>`, with a certificate from
  * PayPal's API.
  *
- * A CRC-32 is no hash: whoever has one signed request can write another body with the same. So the
+ * A CRC-32 is no hash: a person with one signed request can write another body with the same CRC. So the
  * signature proves who spoke and to whom, and that the body arrived as it was sent rests on TLS. A
  * transmission that was seen with one body is a conflict with another, and after three days it is
  * quarantined. Where money hangs on an event, read it again through the API.
@@ -65,7 +65,7 @@ export const paypal: Provider<PaypalOptions, PaypalEvents> = defineProvider({
   warnings: ({ webhookId }) =>
     webhookId === SIMULATOR_WEBHOOK_ID
       ? [
-          'paypal has the webhook id of PayPal’s simulator: anybody can have it make events. Use the id of your own webhook.',
+          'paypal has the webhook id of PayPal’s simulator: every user of the simulator can make events. Use the id of your own webhook.',
         ]
       : [],
 })

@@ -29,7 +29,7 @@ export const plaid: Provider<PlaidOptions, PlaidEvents> = defineProvider({
     all: [
       { optional: 'json:$.item_id' },
       { optional: 'json:$.webhook_code' },
-      // The signature itself is left out: anybody can write an ECDSA signature in a second way.
+      // The signature itself is left out: an ECDSA signature can be written in a second way without the key.
       ({ delivery }) => {
         const token = findHeader(delivery, 'plaid-verification')
         const signed = token?.slice(0, token.lastIndexOf('.'))

@@ -1,6 +1,6 @@
 /**
- * Razorpay: `x-razorpay-signature: <hex>` over the body. No time is signed, and the event's id is in a
- * header that nobody signs.
+ * Razorpay: `x-razorpay-signature: <hex>` over the body. No time is signed, and the event's id is in
+ * an unsigned header.
  *
  * After a change of the secret, retries of older events keep the old one for up to a day: give both.
  *

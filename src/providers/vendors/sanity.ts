@@ -2,7 +2,7 @@
  * Sanity's GROQ webhooks: `sanity-webhook-signature: t=<milliseconds>,v1=<base64url>` over the time and
  * the body.
  *
- * What identifies an event is in headers that nobody signs, and the body is what your projection makes of
+ * What identifies an event is in unsigned headers, and the body is what your projection makes of
  * the document. The same bytes under another key are therefore quarantined.
  *
  * @module

@@ -1,7 +1,7 @@
 /**
  * Segment's webhook destinations: `x-signature: <hex>`, HMAC-SHA-1 over the event.
  *
- * Of a batch only the first event is signed: whoever has seen one signed event can put any others behind
+ * Of a batch only the first event is signed: a person who has seen one signed event can put any others behind
  * it. Segment can also send headers of yours. With `authorization` a delivery must show that value, and
  * all events of a batch are believed; without it those behind the first are kept and not run, as events
  * without a key. Refusing the batch would be worse: Segment drops what gets a 4xx.

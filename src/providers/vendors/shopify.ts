@@ -53,7 +53,7 @@ export const shopify: Provider<ShopifyOptions, ShopifyEvents> = defineProvider({
     ]),
   type: ({ delivery }) => findType(delivery),
   occurredAt: ({ delivery }) => findShopifyHeader(delivery, 'triggered-at'),
-  // All that identifies an event is in headers that nobody signs.
+  // All that identifies an event is in unsigned headers.
   sameBytes: 'quarantine',
   retryWindowHours: 4,
 })

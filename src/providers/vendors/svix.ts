@@ -16,7 +16,7 @@ const FAMILIES = { names: ['svix', 'webhook'] }
 export const svix: Provider<SvixOptions, SvixEvents> = defineProvider({
   provider: 'svix',
   verify: standardSignature(FAMILIES),
-  // Of the family whose signature was checked: that of the other family is anybody's text.
+  // Of the family whose signature was checked: the id of the other family is not signed.
   key: ({ delivery }) => findStandardHeader(delivery, FAMILIES, 'id'),
   // The body is the sender's own; these are the names that most of them use.
   type: ['json:$.type', 'json:$.event_type', 'json:$.eventType'],

@@ -53,7 +53,7 @@ export const twilio: Provider<TwilioOptions, TwilioEvents> = defineProvider({
   occurredAt: findTime,
   sequence: (reading) => findField(reading, 'SequenceNumber'),
   content: findSigned,
-  // Nobody signs the token: a captured request under a fresh one would be another event.
+  // The token is not signed: a captured request under a fresh one would be another event.
   sameBytes: 'quarantine',
   // For a call or a message the answer is TwiML, and JSON an error. This one says: do nothing.
   success: { body: { text: '<Response/>', contentType: 'text/xml' } },

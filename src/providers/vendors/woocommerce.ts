@@ -1,6 +1,6 @@
 /**
- * WooCommerce: `x-wc-webhook-signature: <base64>` over the body. The topic and the shop are in headers
- * that nobody signs.
+ * WooCommerce: `x-wc-webhook-signature: <base64>` over the body. The topic and the shop are in
+ * unsigned headers.
  *
  * It never retries. Its delivery id is a hash of the webhook and the second: new for every attempt, and
  * shared by all deliveries of a webhook in one second. So it is no key; the body is.
@@ -52,7 +52,7 @@ export const woocommerce: Provider<WoocommerceOptions, WoocommerceEvents> = defi
   type: 'header:x-wc-webhook-topic',
   occurredAt: ({ json }) => asUtc(json?.findText(['date_modified_gmt'])),
   version: 'json:$.date_modified_gmt',
-  // Nobody hears of a delivery that failed; after more than five in a row the webhook is switched off.
+  // A failed delivery is not reported; after more than five in a row the webhook is switched off.
   retryWindowHours: 0,
   timeoutSeconds: 60,
 })

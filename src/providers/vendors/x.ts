@@ -2,7 +2,7 @@
  * X (Twitter): `x-twitter-webhooks-signature: sha256=<base64>` over the body, with the app's consumer
  * secret.
  *
- * Its challenge is answered with the same HMAC over a text that anybody may choose. Answered as it comes,
+ * Its challenge is answered with the same HMAC over a text that the caller chooses. Answered as it comes,
  * it would sign a forger's body. So a challenge must be a token, which no body is: a body begins with `{`.
  *
  * Account Activity puts lists into a request, one for each kind of event, and sends one event once for

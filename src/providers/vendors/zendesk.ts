@@ -2,8 +2,8 @@
  * Zendesk: `x-zendesk-webhook-signature: <base64>` over the timestamp and the body, with nothing between.
  *
  * There are two kinds of webhooks. Those that are subscribed to events have a fixed body with an id in it.
- * Those of triggers and automations have whatever body somebody wrote, where `id` may be a ticket's: they
- * are known by the invocation, which is in a header that nobody signs.
+ * Those of triggers and automations have the body that their author wrote, where `id` may be a ticket's: they
+ * are known by the invocation, which is in an unsigned header.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { Provider } from '../define-provider.ts'
 import type { SecretOptions } from '../define-source.ts'
 import { hmacSignature } from '../schemes/hmac-signature.ts'
 
-/** Published, so that a webhook can be tried out before it exists. Whoever reads the documents has it. */
+/** Published, so that a webhook can be tried out before it exists. Every reader of Zendesk's documents has it. */
 const TEST_SECRET = 'dGhpc19zZWNyZXRfaXNfZm9yX3Rlc3Rpbmdfb25seQ=='
 
 /**
@@ -49,7 +49,9 @@ export const zendesk: Provider<ZendeskOptions, ZendeskEvents> = defineProvider({
   timeoutSeconds: 10,
   warnings: ({ secrets }) =>
     [secrets].flat().some((secret) => valueOf(secret) === TEST_SECRET)
-      ? ['zendesk has the published secret for tests: anybody can sign with it.']
+      ? [
+          'zendesk has the published secret for tests: every reader of Zendesk’s documents can sign with it.',
+        ]
       : [],
 })
 

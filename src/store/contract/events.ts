@@ -27,8 +27,8 @@ export interface EventStore {
   ): Promise<readonly Recorded[]>
 
   /**
-   * Answers for drafts that are committed already with the same content, without waiting for anybody
-   * who writes; `undefined` for the others, which are to be recorded. Left out by an engine whose
+   * Answers for drafts that are committed already with the same content, without waiting for a
+   * writer; `undefined` for the others, which are to be recorded. Left out by an engine whose
    * `record` never waits for a handler.
    */
   findKnown?(drafts: readonly EventDraft[]): Promise<readonly (Recorded | undefined)[]>

@@ -82,7 +82,7 @@ export interface MessageQuery {
   readonly limit: number
 }
 
-/** A destination that nothing is sent to until somebody resumes it. */
+/** A destination that nothing is sent to until an operator resumes it. */
 export interface PausedDestination {
   readonly name: string
   readonly reason: string

@@ -19,7 +19,7 @@ import type { StepKind, StepRecord } from '../../model/step.ts'
 import type { ClaimedEvent, TopicShare } from './claimed-event.ts'
 import type { CommitResult, LendingTransaction } from './transaction.ts'
 
-/** The right to run an event, until somebody else takes it. */
+/** The right to run an event, until another worker takes it. */
 export interface Lease {
   readonly eventId: EventId
   readonly run: number
@@ -36,7 +36,7 @@ export interface LeasedEvent extends ClaimedEvent {
 /** How leases are taken in a claimed group. */
 export interface GroupLeaseRequest {
   readonly workerId: string
-  /** How many to lease at most. The others are kept for `lease`, where they hold up nobody. */
+  /** How many to lease at most. The others are kept for `lease`, where they hold up no other event. */
   readonly limit: number
   /** For how long a lease that its worker never hears of stays out of reach (`releaseForgotten`). */
   readonly leaseMs: number
@@ -45,7 +45,7 @@ export interface GroupLeaseRequest {
 export interface LeaseRequest extends Omit<GroupLeaseRequest, 'limit'> {
   /** Whose events to lease, and how many of each at most. */
   readonly topics: readonly TopicShare[]
-  /** With so many crashes an event runs alone: no other such event is leased at the same time, by anybody. */
+  /** With so many crashes an event runs alone: no other such event is leased at the same time, by any worker. */
   readonly aloneFrom: number
 }
 
@@ -82,7 +82,7 @@ export interface StepStore<Tx> {
   settle(settlements: readonly LeasedSettlement[]): Promise<readonly boolean[]>
 
   /**
-   * An operator's word on a call whose outcome nobody knows. `false` when the latest run has no such step,
+   * An operator's word on a call whose outcome is unknown. `false` when the latest run has no such step,
    * its outcome is known, or the event is being worked on.
    */
   resolve(resolution: StepResolution): Promise<boolean>

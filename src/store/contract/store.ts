@@ -7,7 +7,7 @@
  * Rules for every store:
  *
  * - `record` returns only after the rows are durable, and throws `CommitUnknownError` when
- *   nobody can tell. It never waits for a handler's transaction in order to answer a duplicate.
+ *   that cannot be told. It never waits for a handler's transaction in order to answer a duplicate.
  * - What a handler writes through its `tx` and what `settle` writes become visible together or not
  *   at all.
  * - Times that decide what is due are the database's. Who is dead is decided by those who watch

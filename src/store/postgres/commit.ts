@@ -78,7 +78,7 @@ async function runAfter(
  * An answer with an SQLSTATE is a refusal, except for those that say that the server or the session
  * is ending: such a message may overtake the news of a COMMIT that was done (`57P01` is sent by a
  * backend told to stop, also right after it has committed; `25P04` by one whose `transaction_timeout` is
- * over). Without an answer nobody knows. And when PostgreSQL is made to stop waiting for a synchronous
+ * over). Without an answer the outcome is unknown. And when PostgreSQL is made to stop waiting for a synchronous
  * standby it answers COMMIT with a mere warning, known by the routine it comes from since a user's trigger
  * may warn as well.
  */

@@ -3,7 +3,7 @@
  *
  * - No statement waits for ever: each has a time limit, and a client that did not answer in time is
  *   destroyed with its socket and never used again, since its answer might still come.
- * - An error on the client while nobody waits for it ends the connection and not the process.
+ * - An error on the client while no statement runs ends the connection and not the process.
  * - Values come back as PostgreSQL's text whatever parsers the user gave to `pg`, and the statements
  *   ask for text that does not depend on settings such as DateStyle or bytea_output.
  * - Nothing of ours relies on the session: no SET without LOCAL, no named statements, no session locks. A
@@ -83,9 +83,9 @@ export class Connection {
   }
 
   /**
-   * Waits until the server has answered all it was sent, by whomever.
+   * Waits until the server has answered all it was sent, also by a handler that has the client itself.
    *
-   * Whoever got hold of the client itself and ended the transaction may hear of an error before the
+   * A handler that ended the transaction through the client may hear of an error before the
    * new status is here. Read too early it would say that all is well, and the next event would run
    * outside any transaction (`test/faults/ended-transaction.test.ts`).
    */
@@ -134,7 +134,7 @@ export class Connection {
   /**
    * Runs one statement that is a transaction of its own, and returns when it is durable.
    *
-   * @throws CommitUnknownError when nobody can tell whether it is
+   * @throws CommitUnknownError when it is not known whether it is
    */
   async commitQuery<Names extends string>(
     sql: string,
@@ -143,7 +143,7 @@ export class Connection {
     const answer = await judgeCommit(this, async () => this.query<Names>(sql, values))
     if (answer.status !== 'committed') throw answer.error
     if (this.transactionStatus === 'I') return answer.result
-    // What was written is in somebody else's transaction.
+    // What was written is in a transaction that another user of the pool left open.
     this.destroy()
     throw leftOpen()
   }
@@ -216,7 +216,7 @@ export class Connection {
     this.#isLost = true
     if (this.#isReturned) return
     this.#isReturned = true
-    // The listeners stay: what a dying socket has to say must find somebody.
+    // The listeners stay: an error of a dying socket without a listener would end the process.
     this.#client.release(true)
     findProtocol(this.#client)?.stream?.destroy()
   }

@@ -115,7 +115,7 @@ export class Connections {
    * trip where `transact` takes three. Its function refuses defaults of the role that would break a
    * promise; then it runs in a transaction that has ours.
    *
-   * @throws CommitUnknownError when nobody can tell whether it was committed
+   * @throws CommitUnknownError when it is not known whether it was committed
    */
   async commitQuery<Names extends string>(
     sql: string,

@@ -39,7 +39,7 @@ export class ControlConnection {
 
   /**
    * Runs `work` after what was asked for before. Again if the connection turns out to be gone or
-   * somebody was in the way, so that what is run here must bear being run twice. A server that was
+   * another transaction was in the way, so that what is run here must bear being run twice. A server that was
    * restarted leaves several dead clients in the pool, and each is found out by using it.
    */
   async run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {

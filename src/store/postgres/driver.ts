@@ -9,7 +9,7 @@
 export interface PgPool {
   connect(): Promise<PgPoolClient>
   /**
-   * As `pg` does it: the callback gets the client in the same turn in which the pool stops listening to it. A
+   * As `pg` does it: the callback gets the client in the same round of the event loop in which the pool stops listening to it. A
    * pool that does not know it returns a promise. Its clients then have no listener for a moment, and one
    * that is ended in that moment ends the process.
    */

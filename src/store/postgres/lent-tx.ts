@@ -3,7 +3,7 @@
  *
  * It refuses what would end or change the transaction, runs one statement at a time, knows which
  * statements the handler did not wait for, and is worth nothing once the handler has returned. This
- * is the first of several guards: `settle` proves that the transaction is still the one that claimed
+ * is the first of several checks: `settle` proves that the transaction is still the one that claimed
  * the events, and a deferred trigger makes every COMMIT but ours fail (`sql/claim-group.ts`).
  *
  * @module
@@ -120,7 +120,7 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
 
   async flush(): Promise<void> {
     await this.#last
-    // What waits by now belongs to whoever has the transaction.
+    // What waits by now belongs to the next user of the transaction.
     if (!this.#mayStart) throw revoked()
     await this.#writes.send()
   }
@@ -192,7 +192,7 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
   #send(read: () => ReadQuery, around: Around = (pass) => pass()): Promise<PgResult> {
     const before = this.#last
     const answer = this.#start(read, around)
-    // Also one that nobody waits for and that fails must not end the process; the transaction's status
+    // A statement that fails without being awaited must not end the process either; the transaction's status
     // tells of it. One that was refused ends before those that are still on their way.
     const after = (): Promise<unknown> | undefined => before
     this.#last = answer.then(after, after)
@@ -207,7 +207,7 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     if (!this.#mayStart) throw revoked()
     if (!this.#writes.isEmpty) {
       await this.#writes.send(writesBefore).catch((error: unknown) => this.#fail(error))
-      // Time may have run out meanwhile, and the transaction may have gone back to a mark.
+      // Time may have run out meanwhile, and the transaction may have gone back to a savepoint.
       if (!this.#mayStart) throw revoked()
     }
     const preparing = this.#watch.prepare()

@@ -2,7 +2,7 @@
  * Hears of other processes' work through LISTEN, on a connection of its own.
  *
  * Best effort: a transaction pooler eats LISTEN without a word, so that workers always poll as well.
- * A lost connection is made again, and nobody is bothered.
+ * A lost connection is made again, and no error is thrown for it.
  *
  * Only PostgreSQL: SQLite cannot tell another process of anything.
  *
@@ -70,7 +70,7 @@ class Listener {
     this.#isStopped = true
     clearTimeout(this.#timer)
     await this.#connecting
-    // Destroyed and not released: the next user of the client must not be listening.
+    // Destroyed and not returned: the next user of the client must not be listening.
     this.#connection?.destroy()
     this.#connection = undefined
   }
@@ -85,7 +85,7 @@ class Listener {
       opened.client.on('end', () => this.#reopen(opened))
       await connection.run(`listen ${quoteName(this.#channel)}`)
       this.#failures = 0
-      // What happened while nobody listened.
+      // For what happened while the connection was gone.
       this.#wake()
     } catch {
       // Lost while LISTEN was under way, its end has been heard before this, and is one loss, not two.

@@ -6,7 +6,7 @@
  * took long, its destination was resumed or a clock was set, is found by a look at the whole queue: once a
  * second while there is work, and a relay that goes to sleep is told to come back for it.
  *
- * A mark is kept as how long ago it is and counted on by a clock that nobody sets: this process and the
+ * A low-water position is kept as how long ago it is and counted on by a clock that cannot be set: this process and the
  * database need not agree on the time.
  *
  * Only PostgreSQL: a row that was deleted is gone from an index of SQLite at once.

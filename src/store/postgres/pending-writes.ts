@@ -1,5 +1,5 @@
 /**
- * Statements of handlers whose answers nobody waits for, sent together.
+ * Statements whose answers the handlers do not wait for, sent together.
  *
  * A statement that is waited for costs a round trip: two system calls here, two there, and both processes
  * woken up. Statements that are sent together (`statement-batch.ts`) cost that once for all of them. They stay in
@@ -38,7 +38,7 @@ export class PendingWrites {
     return this.#gone + this.#waiting.length
   }
 
-  /** The values are taken as they are now: whoever changes them later changes nothing here. */
+  /** The values are taken as they are now: a handler that changes them later changes nothing here. */
   add({ text, values }: Write): void {
     const map = findValueMapper(this.#connection.client)
     // What the driver makes of bytes is the bytes themselves, and they may be changed until they are sent.

@@ -3,7 +3,7 @@
  *
  * The session is read before a transaction that is lent begins and after it has ended, each time in the round trip
  * that is made anyway. What differs then is a handler's doing, and the connection is closed: `DISCARD ALL` would
- * also take what the pool's owner has set up. Session locks need no look; they are released. Between two events of
+ * also take what the pool's owner has set up. Session locks need no look; they are freed. Between two events of
  * one transaction it is read as well (`findTraces`), since settings, temporary tables and cursors are there for the
  * next one at once.
  *

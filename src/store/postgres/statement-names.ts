@@ -6,8 +6,8 @@
  * named, on a busy machine.
  *
  * Only for a connection whose other end is shown to be one and the same backend: a transaction pooler
- * would run the next transaction elsewhere, where nobody has heard of the name. And only in groups: where
- * a name turns out to be worth nothing (somebody said DISCARD ALL, a table changed under a `select *`),
+ * would run the next transaction elsewhere, where the name is unknown. And only in groups: where
+ * a name turns out to be worth nothing (a pooler said DISCARD ALL, a table changed under a `select *`),
  * the group runs again without, and no attempt is lost.
  *
  * Only PostgreSQL: SQLite keeps what it has prepared for as long as a connection lives (`connection.ts`).
@@ -56,7 +56,7 @@ export class StatementNames {
       this.#names.delete(text)
       if (this.#refused.size < TEXTS_MAX) this.#refused.add(text)
     }
-    // Somebody drops names behind our back, and will do so again.
+    // A pooler or a handler drops names behind our back, and will do so again.
     if (state === NAME_UNKNOWN || state === NAME_TAKEN) this.#isOff = true
     return state === PLAN_OUTDATED || state === NAME_UNKNOWN || state === NAME_TAKEN
   }

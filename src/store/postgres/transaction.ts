@@ -30,7 +30,7 @@ export async function inTransaction<T>(
     connection.release()
     return result
   } catch (error) {
-    // Nobody who waits for the error needs to wait for this.
+    // The caller that waits for the error need not wait for this.
     void rollBack(connection)
     throw error
   }

@@ -8,7 +8,7 @@
  * `/* /* *\/ commit` and the other sees a comment.
  *
  * It errs on the side of refusing: the END of a trigger's body is taken for the statement END.
- * It is the first of several guards; a store also checks that its transaction is still open.
+ * It is the first of several checks; a store also checks that its transaction is still open.
  *
  * @module
  */

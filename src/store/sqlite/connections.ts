@@ -3,7 +3,7 @@
  *
  * Both are the store's own. On a handle shared with the user's code another route's write was seen to
  * vanish with our rollback. With the log in WAL mode the reader sees the last commit and waits for
- * nobody, which is how a duplicate is answered while a handler's transaction is open.
+ * no writer, which is how a duplicate is answered while a handler's transaction is open.
  *
  * @module
  */
@@ -124,7 +124,7 @@ export class Connections {
     return writer.transact({ waitMs: this.#options.writeWaitMs, durable: how === 'durably' }, work)
   }
 
-  /** The writer, and until when somebody who comes now may wait for it. */
+  /** The writer, and until when a caller that comes now may wait for it. */
   getWriter(): { readonly writer: Writer; readonly deadline: number } {
     const { writer } = this.getOpen()
     return { writer, deadline: performance.now() + this.#options.writeWaitMs }

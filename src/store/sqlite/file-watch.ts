@@ -3,7 +3,7 @@
  *
  * SQLite goes on taking commits when they are deleted, replaced, cut or overwritten under it, and those
  * commits are lost. It cannot notice, so the files are looked at after every commit that must last, before
- * it is told to anybody. A look finds
+ * it is reported. A look finds
  *
  * - a file that was deleted or replaced: its name stands for another file, or for none;
  * - a database file that was overwritten or cut: its header is another, or it is shorter, although no

@@ -12,7 +12,7 @@ const descriptors = new Map<string, number>()
 /**
  * A file of SQLite's that is read beside SQLite, and not closed while it has a name.
  *
- * To close a file takes away every POSIX lock that the process has on it, whoever took it: SQLite's
+ * To close a file takes away every POSIX lock that the process has on it: SQLite's
  * connections in this process, the user's own among them, would go on without theirs. So a process opens
  * such a file once, and closes it when no name leads to it any more and its locks matter to none.
  */

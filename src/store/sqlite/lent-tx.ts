@@ -57,7 +57,7 @@ interface Waiting {
 }
 
 /**
- * A statement runs before the call returns, also one that nobody waits for. Only one that is called before the
+ * A statement runs before the call returns, also one that is not awaited. Only one that is called before the
  * transaction is open waits, with all that are called after it, and then they run in their order.
  */
 export class LentSqliteTx implements LentTx<SqliteTx> {

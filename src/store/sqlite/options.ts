@@ -26,7 +26,7 @@ export interface SqliteStoreOptions {
   readonly driver?: SqliteDriverName
   /**
    * How long a write other than a delivery waits for the one writer that SQLite has. It bounds the
-   * wait behind somebody else's transaction, not how long a handler may run.
+   * wait behind another transaction, not how long a handler may run.
    *
    * @defaultValue 5_000
    */

@@ -26,7 +26,7 @@ export function isGone(identity: ProcessIdentity): boolean {
     process.kill(identity.pid, 0)
     return false
   } catch (error) {
-    // EPERM says that it exists and belongs to somebody else.
+    // EPERM says that it exists and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'ESRCH'
   }
 }

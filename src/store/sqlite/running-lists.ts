@@ -37,7 +37,7 @@ export class RunningLists {
     if (!this.#isEmptying) void this.#emptyAll()
   }
 
-  /** The list is another one now, in a transaction of whoever has the turn: there is nothing to be emptied. */
+  /** The list is another one now, in the transaction that has the turn: there is nothing to be emptied. */
   written(slot: WorkerSlot): void {
     this.#stale.delete(nameOf(slot))
   }
@@ -60,7 +60,7 @@ export class RunningLists {
     try {
       await turn.transact({ deadline: 0, durable: false }, (connection) => this.#empty(connection))
     } catch {
-      // Somebody else has the lock. The worker's heart has stopped, so a sweep will find the list.
+      // Another process has the lock. The worker's heart has stopped, so a sweep will find the list.
     }
   }
 

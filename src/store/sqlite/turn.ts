@@ -30,7 +30,7 @@ export interface TurnParts {
   readonly breaks: LoopBreaks
   /** Whether the store is being closed, and nothing is waited for any more. */
   readonly isClosed: () => boolean
-  /** Called after a commit that must last, before it is told to anybody, and when a statement of ours has failed. */
+  /** Called after a commit that must last, before it is reported, and when a statement of ours has failed. */
   readonly checkFiles: () => void
   /** Called once, when the turn is over. */
   readonly onEnd: () => void

@@ -4,20 +4,20 @@
  * Measured with a worker that drains a queue in groups of 100 ms and a second process that receives:
  * a delivery waited up to 3.1 s without these pauses, and up to 0.53 s with them.
  *
- * Nothing tells a writer that somebody waits, but a commit by another connection shows that there is
- * somebody, and so does a lock that was found taken. After such a sign the pauses are frequent for a
- * while; else they are rare, and there only so that somebody who is new can give a sign.
+ * Nothing tells a writer that another process waits, but a commit by another connection shows that there is
+ * one, and so does a lock that was found taken. After such a sign the pauses are frequent for a
+ * while; else they are rare, and there only so that a new process can give a sign.
  *
  * Only SQLite: PostgreSQL lets many write at once.
  *
  * @module
  */
 
-/** As long as the pause between two tries of whoever waits, with its jitter and a timer's rounding. */
+/** As long as the pause between two tries of a process that waits, with its jitter and a timer's rounding. */
 const PAUSE_MS = 5
 /** After how much writing without a pause to make one, if others write too. */
 const SHARED_MS = 25
-/** The same, if nobody else is known: 1 % of the time. */
+/** The same, if no other writer is known: 1 % of the time. */
 const ALONE_MS = 500
 /** For how long a sign of others counts. */
 const SIGN_MS = 5_000
@@ -29,13 +29,13 @@ export class Courtesy {
   #signAt = -Infinity
   #dataVersion: number | undefined
 
-  /** The turn was taken by somebody who did not have to wait for it. */
+  /** The turn was taken without waiting for it. */
   taken(): void {
     const now = performance.now()
     if (now - this.#freeSince >= PAUSE_MS) this.#busySince = now
   }
 
-  /** Nobody has the turn. */
+  /** The turn is free. */
   free(): void {
     this.#freeSince = performance.now()
   }

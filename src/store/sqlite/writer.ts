@@ -2,7 +2,7 @@
  * The one writer of this process, and the queue in front of it.
  *
  * SQLite lets one connection write at a time. Inside the process the turn goes round in order of
- * arrival; between processes SQLite's lock decides. Nobody waits inside SQLite: its `busy_timeout`
+ * arrival; between processes SQLite's lock decides. No caller waits inside SQLite: its `busy_timeout`
  * blocks the thread, and with it every request of the process, so it is 0 and a busy database is
  * asked again from a timer. SQLite keeps no queue of those who ask, so a process that writes without
  * a pause keeps the others out; `Courtesy` says when to leave the lock alone for a moment.

@@ -2,7 +2,7 @@
  * What happens to a group that could not be committed.
  *
  * Everything it did is rolled back. The event that is to blame gets a failed attempt, written from
- * outside the transaction that is gone; when nobody knows which it is, each runs alone from now on,
+ * outside the transaction that is gone; when it is not known which event that is, each runs alone from now on,
  * where it shows. Whatever the reason, it may not come back unchanged for ever: an event at the head of
  * the queue that makes every group fail would stop all the others behind it.
  *
@@ -39,7 +39,7 @@ export interface AbandonContext extends SettlementListener {
   readonly runAlone: (events: readonly ClaimedEvent[]) => void
 }
 
-/** Somebody ended our transaction while this event's handlers ran. */
+/** A handler, or a library it uses, ended our transaction while this event's handlers ran. */
 export class GroupEndedError extends Error {
   readonly event: ClaimedEvent
 

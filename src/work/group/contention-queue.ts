@@ -1,20 +1,20 @@
 /**
- * Turns for groups that get in each other's way.
+ * Has groups that get in each other's way run one after the other.
  *
  * Groups whose handlers write the same rows wait for each other's locks until one gives up, and then run
  * again: with four of them at once most of the work is done twice. Where that was seen, the groups of
  * this process run one after the other, each as large as it may be.
  * Measured on 1,000 balances, 4 at once: see W2b in `bench/results/`.
  *
- * A group claims before it waits for its turn, so that the database is not idle in between. Nothing can
- * be locked by whoever waits but its own claim.
+ * A group claims before it waits for the others, so that the database is not idle in between. A
+ * group that waits holds no lock but its own claim.
  *
  * @module
  */
 
 import type { HandlerUnit } from '../handlers.ts'
 
-/** How long a unit takes turns after it was last contended. Side by side is tried again then. */
+/** How long the groups of a unit run one after the other after it was last contended. Side by side is tried again then. */
 const FIRST_MS = 5_000
 /** Twice as long each time that side by side did not work, up to this. */
 const LONGEST_MS = 300_000
@@ -41,7 +41,7 @@ export class ContentionQueue {
       this.#contended.set(name, { until: now + FIRST_MS, forMs: FIRST_MS })
       return
     }
-    // While they take turns it is another process that is in the way, which says nothing new.
+    // While they run one after the other, the one in the way is another process, which says nothing new.
     if (now > before.until) before.forMs = Math.min(before.forMs * 2, LONGEST_MS)
     before.until = Math.max(before.until, now + before.forMs)
   }

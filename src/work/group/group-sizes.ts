@@ -48,7 +48,7 @@ export class GroupSizes {
   }
 
   /**
-   * By the budget rather than a fixed mark for "slow": a busy machine makes every handler slow, and
+   * By the budget rather than a fixed limit for "slow": a busy machine makes every handler slow, and
    * without groups it would only get busier.
    */
   #current({ limit, averageMs }: TopicSize): number {

@@ -1,15 +1,15 @@
 /**
  * The work path: from claimed events to committed effects and outcomes, in one transaction.
  *
- *     claimed ─▶ announce ─▶ mark ─▶ run handlers ─▶ settle ─▶ commit
- *                                        │ one failed
- *                                        ▼
- *                        roll back to the mark ─▶ run one by one, each behind its own mark
+ *     claimed ─▶ announce ─▶ savepoint ─▶ run handlers ─▶ settle ─▶ commit
+ *                                             │ one failed
+ *                                             ▼
+ *                   roll back to the savepoint ─▶ run one by one, each behind its own savepoint
  *
  * What this module promises:
  *
  * - What a handler writes through its `tx` and the outcome of its event commit together.
- * - A failed event's retry or death is written in the transaction that holds its claim, so nobody can
+ * - A failed event's retry or death is written in the transaction that holds its claim, so no worker can
  *   take it before its failure is recorded.
  * - One bad event costs its group one rerun, and nothing else.
  * - A handler that ends our transaction harms only its own event. COMMIT's tag alone would not show it:
@@ -85,7 +85,10 @@ function chooseEvents(
   return events.filter((event) => !runsAlone(event))
 }
 
-/** Before the group is announced: what waits is not running yet. Who runs alone is in nobody's way for long. */
+/**
+ * Before the group is announced: a group that waits is not running yet. An event that runs alone does not
+ * wait here: it holds its locks briefly.
+ */
 async function takeTurn(
   context: RunGroupContext,
   events: readonly ClaimedEvent[],
@@ -185,8 +188,9 @@ async function runMarked<Tx>(
     await group.rollbackTo(GROUP_MARK)
     await requireNoTraces(context, group)
     if (together.isContended && together.ranBefore > 1) {
-      // Nobody failed: what ran until somebody was in the way runs again and is committed, which lets go of
-      // its locks. One by one it would hold them while it waits for the others, who do the same.
+      // Another transaction held a lock we needed. The events that ran before run again and are committed,
+      // which frees their locks. One by one they would hold them while they wait for other groups, which do
+      // the same.
       events = events.slice(0, together.ranBefore)
       continue
     }
@@ -209,10 +213,10 @@ const EVENT_MARK = 'event'
 const RERUN_MAX = 50
 /** A rerun holds the locks of the events before it: better to let go than to make others wait for long. */
 const RERUN_LOCK_TIMEOUT_MS = 1_000
-/** Deadlocks and serialization failures are nobody's fault: tried again in place, without a lost attempt. */
+/** Deadlocks and serialization failures are no event's fault: tried again in place, without a lost attempt. */
 const IN_PLACE_MAX = 5
 
-/** The careful path: each event behind its own mark, its failure written where its claim is held. */
+/** The careful path: each event behind its own savepoint, its failure written where its claim is held. */
 async function runOneByOne<Tx>(
   context: RunGroupContext,
   group: Group<Tx>,
@@ -261,7 +265,7 @@ async function runBehindMark<Tx>(
       if (result.status === 'failed') await group.rollbackTo(EVENT_MARK)
       await group.releaseMark(EVENT_MARK)
     } catch (error) {
-      // The mark went with the transaction it was set in, and only this event ran since.
+      // The savepoint went with the transaction it was set in, and only this event ran since.
       if (isEnded(group, error)) throw new GroupEndedError(event)
       // A statement that could not be cancelled in time took the connection with it.
       if (group.status() === 'lost') throw new GroupLostError(event, result)

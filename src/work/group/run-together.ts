@@ -4,7 +4,7 @@
  *
  * What handlers write without waiting for it (`tx.write`) is sent for many events at once: after the first of
  * them, then after as many again as were answered before, so that no more is on its way than has shown how
- * long it takes. Whose write it was that failed, nobody can say; it shows when they run one by one.
+ * long it takes. Which event's write failed cannot be told; it shows when they run one by one.
  *
  * @module
  */
@@ -28,7 +28,7 @@ export type Together =
 interface Spoiled {
   readonly status: 'spoiled'
   readonly cause: Error
-  /** Somebody else was in the way, and no event is to blame. */
+  /** Another transaction was in the way, and no event is to blame. */
   readonly isContended: boolean
   /** How many had run before, and had all they wrote answered. */
   readonly ranBefore: number

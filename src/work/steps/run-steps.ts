@@ -7,7 +7,7 @@
  *
  * - Whatever is written is written under the lease, by the store. A run whose lease is lost ends without a
  *   word to the database.
- * - Every other end is settled: done, skipped, tried again, dead; or released, when the worker is stopped.
+ * - Every other end is settled: done, skipped, tried again, dead; or given back, when the worker is stopped.
  * - A transactional handler of the same event runs as one step, so that its writes happen once as well.
  *
  * What it leaves to others: how a step is taken (`step-tx.ts`, `step-call.ts`), how many run at once
@@ -62,7 +62,7 @@ export async function runSteps<Tx>(
       settlement: { state: 'unhandled', eventId, run },
       error: undefined,
     }
-  // The code was changed since it was marked as one for steps.
+  // The code was changed since the event was recorded as one for steps.
   if (!unit.isSteps) return { settlement: { state: 'regrouped' }, error: undefined }
   if (leased.attempt > unit.attemptsMax) return crashedInTheEnd(leased)
   try {

@@ -5,7 +5,7 @@
  *
  * If the process dies in between, the next attempt knows that the call may have happened, and since when.
  * It asks `reconcile`, or makes the call again with the same key, or stops when the other side may have
- * forgotten the key: then nobody knows, and a person has to look.
+ * forgotten the key: then a person has to find out whether it happened.
  *
  * @module
  */

@@ -53,7 +53,7 @@ export interface StepTxContext {
 
 /** What the function of a `step.call` gets. */
 export interface StepCallContext {
-  /** The same for every attempt: give it to whoever is called. */
+  /** The same for every attempt: give it to the service you call. */
   readonly idempotencyKey: string
   /** Aborts when the call's or the handler's time is up, or the lease is lost. Hand it to what you call. */
   readonly signal: AbortSignal
@@ -76,7 +76,7 @@ export interface CallOptions {
   readonly timeoutMs?: number
 }
 
-/** A call that an earlier attempt has started, and of which nobody knows whether it happened. */
+/** A call that an earlier attempt has started. Whether it happened is not known. */
 export interface UncertainStep {
   readonly name: string
   readonly idempotencyKey: string

@@ -2,7 +2,7 @@
  * The steps that earlier attempts of a handler have taken, to be taken again in the same order.
  *
  * A step is known by its place and its name. If the code was changed so that another step is at that place,
- * nobody can say which of the kept results belong to what it does now; then nothing further is done.
+ * the kept results can no longer be matched with what it does now; then nothing further is done.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * How long the steps of a run may go on, and what becomes of those that nobody waits for.
+ * How long the steps of a run may go on, and what becomes of those that the handler does not await.
  *
  * @module
  */
@@ -101,8 +101,8 @@ export class StepLife {
 }
 
 /**
- * Knows whether anybody waits for it. A step that fails is the handler's business if it does, which may
- * catch the error and go on; if it does not, the attempt fails with it.
+ * Knows whether the handler awaits it. If it does, a step that fails is the handler's business: the handler may
+ * catch the error and go on. If it does not, the attempt fails with the step.
  */
 class StepPromise<Result> extends Promise<Result> {
   isAwaited = false
@@ -116,7 +116,7 @@ class StepPromise<Result> extends Promise<Result> {
     start: (resolve: (value: Result) => void, reject: (reason: unknown) => void) => void,
   ) {
     super(start)
-    // One that fails with nobody waiting for it must not end the process.
+    // A step that fails without being awaited must not end the process.
     super.then(undefined, () => undefined)
   }
 

@@ -128,7 +128,7 @@ export class StepRunner<Tx> {
         this.#report(leased, end)
       else this.#reportLost(leased)
     } catch (error) {
-      // Its lease is no longer known here: if it is not settled, it is released when the database is back.
+      // Its lease is no longer known here: if it is not settled, it is given back when the database is back.
       this.#context.happenings.emit('worker.error', {
         workerId: this.#context.workerId,
         doing: 'settle a leased event',

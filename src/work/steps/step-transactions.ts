@@ -21,7 +21,7 @@ import type { SteppingStore, Waiter } from './step-tx.ts'
 
 /** The most steps in one transaction. */
 const TOGETHER_MAX = 40
-/** Deadlocks and serialization failures are nobody's fault: tried again in place, without a lost attempt. */
+/** Deadlocks and serialization failures are no event's fault: tried again in place, without a lost attempt. */
 const IN_PLACE_MAX = 5
 /**
  * A handler whose steps take longer on average has its transactions for itself. No less than what a shared one

@@ -25,7 +25,7 @@ import type { StepScope, TxStep, WaitingStep } from './step-scope.ts'
 const IDLE_MARGIN_MS = 1_000
 /** For how long a shared transaction goes on starting steps. */
 export const TOGETHER_BUDGET_MS = 100
-/** Beside others a step may wait this long for somebody else's row. */
+/** Beside others a step may wait this long for a row that another transaction holds. */
 const TOGETHER_LOCK_TIMEOUT_MS = 50
 
 /** What the transaction of a step needs of the store. */

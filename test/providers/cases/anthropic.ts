@@ -3,6 +3,6 @@ import type { ProviderCase } from '../every-provider.ts'
 
 export const CASE: ProviderCase = {
   fixture: anthropicFixture,
-  // Nobody promises that a resent event keeps its `webhook-id`; the `id` in its body stays.
+  // No document promises that a resent event keeps its `webhook-id`; the `id` in its body stays.
   retryOf: (_, resign) => resign({ headers: { 'webhook-id': 'msg_of_another_attempt' } }),
 }

@@ -37,7 +37,7 @@ export const CASE: ProviderCase = {
       answer: { status: 200, headers: { 'x-hook-secret': SECRET } },
     },
     {
-      name: 'one that nobody waits for is refused',
+      name: 'one that the application does not expect is refused',
       options: { acceptHandshake: () => false },
       deliver: () => handshake(),
       answer: 'refuse',

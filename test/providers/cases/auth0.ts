@@ -4,7 +4,7 @@ import type { ProviderCase } from '../every-provider.ts'
 export const CASE: ProviderCase = {
   fixture: auth0Fixture,
   uncovered: {
-    body: 'nothing is signed; whoever has the token may say anything, and TLS keeps it',
+    body: 'nothing is signed; a person with the token may say anything, and TLS keeps it',
   },
   // A log stream as it is by default: a JSON text in each line.
   batch: (keys, at) =>

@@ -4,7 +4,7 @@ import type { ProviderCase } from '../every-provider.ts'
 export const CASE: ProviderCase = {
   fixture: chargebeeFixture,
   uncovered: {
-    body: 'nothing is signed; whoever has the password may say anything, and TLS keeps it',
+    body: 'nothing is signed; a person with the password may say anything, and TLS keeps it',
   },
   retryOf: ({ body }, resign) =>
     resign({ body: Buffer.from(body).toString().replace('"scheduled"', '"re_scheduled"') }),

@@ -5,7 +5,7 @@ export const CASE: ProviderCase = {
   fixture: figmaFixture,
   uncovered: {
     bodyBytes: {
-      why: 'nothing is signed; whoever has the passcode may say anything, and TLS keeps it',
+      why: 'nothing is signed; a person with the passcode may say anything, and TLS keeps it',
       covers: (body, at) => !isPasscode(body, at),
       identifies: true,
     },

@@ -4,7 +4,7 @@ import type { ProviderCase } from '../every-provider.ts'
 export const CASE: ProviderCase = {
   fixture: mailchimpFixture,
   uncovered: {
-    body: 'nothing is signed; whoever has the URL may say anything, and TLS keeps it',
+    body: 'nothing is signed; a person with the URL may say anything, and TLS keeps it',
   },
   // The fields in another order.
   retryOf: ({ body }, resign) =>

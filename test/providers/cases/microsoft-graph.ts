@@ -7,7 +7,7 @@ export const CASE: ProviderCase = {
   fixture: microsoftGraphFixture,
   uncovered: {
     bodyBytes: {
-      why: 'nothing is signed; whoever has the clientState may say anything, and TLS keeps it',
+      why: 'nothing is signed; a person with the clientState may say anything, and TLS keeps it',
       covers: (body, at) => !isClientState(body, at),
       identifies: true,
     },

@@ -30,7 +30,7 @@ export const CASE: ProviderCase = {
       answer: { status: 200 },
     },
     {
-      name: 'a token that nobody waits for is refused',
+      name: 'a token that the application does not expect is refused',
       options: { onVerificationToken: () => Promise.reject(new Error('not now')) },
       deliver: () => handshake(),
       answer: 'refuse',

@@ -7,7 +7,7 @@ const headers = { 'x-okta-verification-challenge': CHALLENGE }
 export const CASE: ProviderCase = {
   fixture: oktaFixture,
   uncovered: {
-    body: 'nothing is signed; whoever has the secret may say anything, and TLS keeps it',
+    body: 'nothing is signed; a person with the secret may say anything, and TLS keeps it',
   },
   // Whether a retry keeps the id of the delivery is not documented; nothing rests on it.
   retryOf: ({ body }, resign) =>

@@ -4,6 +4,6 @@ import type { ProviderCase } from '../every-provider.ts'
 export const CASE: ProviderCase = {
   fixture: postmarkFixture,
   uncovered: {
-    body: 'nothing is signed; whoever has the password may say anything, and TLS keeps it',
+    body: 'nothing is signed; a person with the password may say anything, and TLS keeps it',
   },
 }

@@ -4,6 +4,6 @@ import type { ProviderCase } from '../every-provider.ts'
 export const CASE: ProviderCase = {
   fixture: telegramFixture,
   uncovered: {
-    body: 'nothing is signed; whoever has the token may say anything, and TLS keeps it',
+    body: 'nothing is signed; a person with the token may say anything, and TLS keeps it',
   },
 }

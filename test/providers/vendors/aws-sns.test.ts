@@ -42,7 +42,7 @@ function deliver(message: Message, signature: string, version = '2') {
   return post(JSON.stringify({ ...message, ...rest }))
 }
 
-/** A message that anybody with an AWS account can have signed. */
+/** A message that every customer of AWS can have signed. */
 const theirs = (text: string) => ({
   Type: 'Notification',
   MessageId: '00000000-0000-4000-8000-000000000000',
@@ -116,7 +116,7 @@ describe('R51: text that was signed for another topic', () => {
   })
 
   test.each(['Type', 'MessageId', 'Subject', 'Timestamp', 'TopicArn'])(
-    'a line break in %s is refused, whoever signed it',
+    'a line break in %s is refused, though AWS signed it',
     async (name) => {
       const message = { ...ours, [name]: `${ours[name as keyof typeof ours]}\nx` }
 
@@ -189,11 +189,11 @@ describe('R52: where SNS’s certificate comes from', () => {
     'sns.execute-api.amazonaws.com',
     'sns.us-east.amazonaws.com',
     'sns.1-1-1.amazonaws.com',
-  ])('%s, which may be anybody’s bucket, is not', async (host) => {
+  ])('%s, which may be a stranger’s bucket, is not', async (host) => {
     expect(await ask(`https://${host}/${FILE}`)).toEqual([])
   })
 
-  test('nothing is asked for the topic of somebody else', async () => {
+  test('nothing is asked for the topic of a stranger', async () => {
     expect(await ask(`https://sns.us-east-1.amazonaws.com/${FILE}`, THEIRS)).toEqual([])
   })
 })

@@ -130,7 +130,7 @@ describe('Contentful', () => {
     expect(sourceOf().verify({ ...delivery, headers })).toMatchObject({ ok: false })
   })
 
-  test('quarantines the same bytes under another key, which nobody need have signed', () => {
+  test('quarantines the same bytes under another key, which need not be signed', () => {
     expect(sourceOf().sameBytes).toBe('quarantine')
   })
 })

@@ -118,7 +118,7 @@ describe('the validation tokens of Microsoft Graph', () => {
     ['no text', body(1), 'malformed-body'],
     ['no token', body('a.b.c'), 'malformed-body'],
     ['too many', body(...Array<string>(65).fill(tokenOf())), 'malformed-body'],
-    ['of somebody else’s key', body(tokenOf(CLAIMS, attacker)), 'bad-signature'],
+    ['of an attacker’s key', body(tokenOf(CLAIMS, attacker)), 'bad-signature'],
     ['of a key unknown', body(tokenOf(CLAIMS, entra, { kid: 'k2' })), 'unknown-key'],
     ['of no algorithm', body(tokenOf(CLAIMS, entra, { alg: 'none' })), 'bad-signature'],
     ['one good and one bad', body(tokenOf(), tokenOf(CLAIMS, attacker)), 'bad-signature'],

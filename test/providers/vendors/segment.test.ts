@@ -24,7 +24,7 @@ describe('Segment', () => {
     expect(source.warnings).toEqual([expect.stringContaining('only the first event is signed')])
   })
 
-  test('is not made to believe more by a header that nobody asked for', () => {
+  test('is not made to believe more by a header that was not configured', () => {
     const identified = segment({ secrets: [secret] }).identify(batch({ authorization }))
 
     expect(identified.map(({ key }) => key)).toEqual(['a', undefined, undefined])

@@ -68,7 +68,7 @@ export function attemptTimesContract(underTest: StoreUnderTest): void {
       }
     })
 
-    test('are left out where nobody knows them', async () => {
+    test('are left out where they are unknown', async () => {
       const { store } = await openStore(underTest)
       const { eventId } = await recordOne(store, anEventDraft())
       await runOne(store, dead)

@@ -126,7 +126,7 @@ export function claimContract(underTest: StoreUnderTest): void {
       })
     }
 
-    test('an event in an open group is not claimable by anybody else', async () => {
+    test('an event in an open group is not claimable by another worker', async () => {
       const { store, second } = await openStore(underTest)
       const other = await second()
       await recordOne(store, anEventDraft())

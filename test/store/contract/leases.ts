@@ -170,7 +170,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       await store.steps.settle([{ lease: first.lease, settlement: { state: 'released' } }])
       const [again] = await other.steps.lease(request({ workerId: OTHER }))
 
-      // Whose worker has beaten is left alone; the first one's stopped heart is nobody's lease any more.
+      // Whose worker has beaten is left alone; the first one's stopped heart holds no lease any more.
       const hearts = await store.workers.listHearts()
       const stopped = hearts.filter(({ workerId }) => workerId === ME)
       expect(await store.workers.sweep({ stopped, crashesMax: 3 })).toEqual([])
@@ -193,7 +193,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       })
     })
 
-    test('one that crashed before its last chance is leased alone, whoever asks', async () => {
+    test('one that crashed before its last chance is leased alone, whichever worker asks', async () => {
       const { store, second } = await openStore(underTest)
       const other = await second()
       for (const key of ['a', 'b', 'c']) await recordOne(store, anEventDraft({ key }))

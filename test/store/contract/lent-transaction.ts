@@ -56,7 +56,7 @@ export function lentTransactionContract(
       expect(await nextDueInMs(store)).toBe(0)
     })
 
-    test('what it wrote after a mark vanishes with a rollback to it', async () => {
+    test('what it wrote after a savepoint vanishes with a rollback to it', async () => {
       const { group, write, countEffects } = await openGroup()
       await write('kept')
       await group.mark('outer')
@@ -72,7 +72,7 @@ export function lentTransactionContract(
       expect(await countEffects()).toBe(1)
     })
 
-    test('a failed statement can be undone by a rollback to a mark', async () => {
+    test('a failed statement can be undone by a rollback to a savepoint', async () => {
       const { group, lent, write, countEffects } = await openGroup()
       await group.mark('m')
 

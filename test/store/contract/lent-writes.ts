@@ -12,7 +12,7 @@ export function lentWritesContract(
   options: LentContractOptions = { opensLate: false },
 ): void {
   const how = options.opensLate ? ', opened late' : ''
-  describe(`${underTest.name}: writes that nobody waits for${how}`, () => {
+  describe(`${underTest.name}: writes that the handler does not wait for${how}`, () => {
     async function openGroup() {
       const opened = await openLentGroup(underTest, options)
       const { group, lent } = opened
@@ -62,7 +62,7 @@ export function lentWritesContract(
       expect(await nextDueInMs(store)).toBe(0)
     })
 
-    test.each(['never sent', 'sent'])('vanish with a rollback to a mark, %s', async (how) => {
+    test.each(['never sent', 'sent'])('vanish with a rollback to a savepoint, %s', async (how) => {
       const { group, lent, write, countEffects, end, database } = await openGroup()
       write('kept')
       // One that has to wait for SQLite's writer is sent at the end of its handler.
@@ -91,7 +91,7 @@ export function lentWritesContract(
       await group.abandon()
     })
 
-    test('are not seen by what was asked before them, also when nobody waited for it', async () => {
+    test('are not seen by what was asked before them, also when the handler did not wait for it', async () => {
       const { group, write, count } = await openGroup()
       write('one')
 

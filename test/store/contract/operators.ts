@@ -57,7 +57,7 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       })
     })
 
-    test('forgetting changes the epoch for everybody', async () => {
+    test('forgetting changes the epoch for every process', async () => {
       const { store, second } = await openStore(underTest)
       const other = await second()
       const { eventId } = await recordOne(store, anEventDraft())

@@ -10,7 +10,7 @@ describe('the result of a step', () => {
   test('comes back as it was, whatever JSON can hold', () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
-        // JSON has no minus zero, and nobody asks for it.
+        // JSON has no minus zero, and no handler needs it.
         fc.pre(!JSON.stringify(value).includes('-0') && !hasMinusZero(value))
         expect(parseStepResult(stringifyStepResult('s', value))).toEqual(value)
       }),

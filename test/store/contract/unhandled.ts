@@ -76,7 +76,7 @@ export function unhandledContract(underTest: StoreUnderTest): void {
 
       const woken = await (
         await second()
-      ).queue.wakeUnhandled([topicOf('stripe', 'a'), topicOf('nobody', 'a')], 10)
+      ).queue.wakeUnhandled([topicOf('stripe', 'a'), topicOf('unknown', 'a')], 10)
 
       expect(woken).toBe(1)
       const group = await claim(store, { of: [['stripe', 'a']] })

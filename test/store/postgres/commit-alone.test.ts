@@ -109,7 +109,7 @@ describe.skipIf(hasNoPostgres).each(CALLS)('$name commits by itself', (call) => 
   test.each([
     ['', pg.Client],
     [', also where the driver cannot tell before', WithoutStatus],
-  ])('only outside a transaction that somebody left open%s', async (_, Client) => {
+  ])('only outside a transaction that another client left open%s', async (_, Client) => {
     const { config, store, run } = await open()
     const pool = newPool({ ...config, max: 1, Client })
     const behind = postgresStore({ pool })
@@ -131,7 +131,7 @@ describe.skipIf(hasNoPostgres).each(CALLS)('$name commits by itself', (call) => 
     ['before it is forwarded', 'drop-before', true],
     ['after it is done', 'drop-after', call.again],
   ] as const)(
-    'and when its connection is lost %s, nobody claims to know',
+    'and when its connection is lost %s, no answer claims to know',
     async (_, fault, next) => {
       const { config, store, run } = await open()
       const proxy = await WireProxy.start(config)

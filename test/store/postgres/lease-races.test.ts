@@ -67,7 +67,7 @@ describe.skipIf(hasNoPostgres)('a sweep that is late on PostgreSQL', () => {
     expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'done', failures: [] })
   })
 
-  test('C07: leaves a lease alone that was given up and taken anew by somebody who lives', async () => {
+  test('C07: leaves a lease alone that was given up and taken anew by a worker that lives', async () => {
     const { store, leased, eventId, goOn } = await openRace()
     await store.steps.settle([{ lease: leased.lease, settlement: { state: 'released' } }])
     await store.workers.beat({ workerId: 'alive', slots: 1, handles: [] })

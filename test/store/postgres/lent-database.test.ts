@@ -85,7 +85,7 @@ describe.skipIf(findBinaries('embedded') === undefined)('a database that is lent
     await pool.query('create table effects (id integer)')
   })
 
-  test('has no session of whoever had it', async () => {
+  test('has no session of its last user', async () => {
     let forgotten: pg.Client | undefined
     const { isSame, pool } = await lendAgainAfter(async (config) => {
       forgotten = new pg.Client(config)
@@ -125,7 +125,7 @@ describe.skipIf(findBinaries('embedded') === undefined)('a database that is lent
     expect(isSame).toBe(false)
   })
 
-  test("is nobody else's until it is given back", async () => {
+  test('is lent to no other test until it is given back', async () => {
     const [one, other] = await Promise.all([
       lendDatabase(server.config),
       lendDatabase(server.config),

@@ -70,11 +70,11 @@ describe.skipIf(hasNoPostgres)(
         await store.messages.nextDueInMs(['sink'], 1_000)
       }
 
-      // At most the last hundred at each of the forty looks; without a mark all of them.
+      // At most the last hundred at each of the forty looks; without a low-water position all of them.
       expect((await countRead()) - before).toBeLessThanOrEqual(40 * 100)
     })
 
-    test('find what became visible below the mark by a look at the whole queue, for which the relay comes back', async () => {
+    test('find what became visible below the low-water position by a look at the whole queue, for which the relay comes back', async () => {
       const { store, query } = await openBehindSent()
       await query(WRITE_LATE)
 

@@ -203,7 +203,7 @@ describe.skipIf(hasNoPostgres)('a handler that asks with', () => {
   const callback = (): void => undefined
   const submittable = { submit: () => undefined, text: 'select 1' }
 
-  // Whoever asks like this waits for no promise, so that a rejection would be heard by nobody.
+  // A caller with a callback awaits no promise, so that a rejection would not be handled.
   test.each<[string, readonly unknown[], string]>([
     ['a callback', ['select 1', callback], 'callback'],
     ['a callback behind values', ['select 1', [], callback], 'callback'],

@@ -118,7 +118,7 @@ describe.skipIf(hasNoPostgres)('recording on PostgreSQL', () => {
       ['before it is forwarded', 'drop-before', 'accepted'],
       ['after it is done', 'drop-after', 'duplicate'],
       ['by silence', 'black-hole', 'duplicate'],
-    ] as const)('%s, nobody claims to know', async (_, fault: WireFault, next) => {
+    ] as const)('%s, no answer claims to know', async (_, fault: WireFault, next) => {
       const { config, store } = await openPostgres()
       const proxy = await WireProxy.start(config)
       onTestFinished(() => proxy.close())

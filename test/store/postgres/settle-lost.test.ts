@@ -21,7 +21,7 @@ describe.skipIf(hasNoPostgres)('settling what was lost on PostgreSQL', () => {
     expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'ready', attempts: 1 })
   })
 
-  test('an event that somebody goes on holding is left to them, and that is said', async () => {
+  test('an event that another transaction goes on holding is left alone, and that is said', async () => {
     const { store } = await openPostgres()
     const { eventId } = await recordOne(store, anEventDraft())
     const group = await claim(store)

@@ -47,7 +47,7 @@ describe.skipIf(hasNoPostgres)('what handlers say again and again', () => {
   })
 
   test.each([
-    ['somebody deallocates everything', 'deallocate all'],
+    ['a handler deallocates everything', 'deallocate all'],
     ['a table gets a column under select *', 'alter table shape add column more integer'],
   ])('costs no attempt when %s', async (_, statement) => {
     // They run in groups, however long they take, and on one connection, which has a name for what is said.

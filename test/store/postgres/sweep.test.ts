@@ -74,7 +74,7 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
     await other.queue.notify()
     await first
 
-    // Coming back counts as a wake, since nobody knows what was missed.
+    // Coming back counts as a wake, since it is not known what was missed.
     const back = next()
     await query(`select pg_terminate_backend(pid) from (${LISTENING}) listening`)
     await back

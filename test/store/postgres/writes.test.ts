@@ -52,7 +52,7 @@ describe.skipIf(hasNoPostgres)('writes on PostgreSQL', () => {
     expect(await notes()).toEqual(expected)
   })
 
-  test('come after what was asked before them, also when nobody waited for it', async () => {
+  test('come after what was asked before them, also when the handler did not wait for it', async () => {
     const { tx, end, notes } = await openGroup()
 
     const asked = tx.query(NOTE, ['asked'])
@@ -63,7 +63,7 @@ describe.skipIf(hasNoPostgres)('writes on PostgreSQL', () => {
     expect(await notes()).toEqual(['asked', 'written'])
   })
 
-  test('may return rows, which nobody gets, and may be no statement at all', async () => {
+  test('may return rows, which the handler does not get, and may be no statement at all', async () => {
     const { tx, end, notes } = await openGroup()
     tx.write('insert into notes (note) values ($1) returning id, note', ['returned'])
     tx.write(`select repeat('x', 100) from generate_series(1, $1::integer)`, [20_000])

@@ -192,7 +192,7 @@ describe('sqlite: a group that opens late', () => {
     expect(await countEffects()).toBe(0)
   })
 
-  test('a store that is closed meanwhile gives its event back, whoever had the writer', async () => {
+  test('a store that is closed meanwhile gives its event back, also when another connection had the writer', async () => {
     const { database, store } = await openStore(underTest)
     for (const key of ['a', 'b']) await recordOne(store, anEventDraft({ key }))
     const leaving = database.newStore()

@@ -51,7 +51,7 @@ describe('a sweep that is late on SQLite', () => {
     expect(event).toMatchObject({ state: 'running', failures: [] })
   })
 
-  test('C07: leaves a lease alone that was given up and taken anew by somebody who lives', async () => {
+  test('C07: leaves a lease alone that was given up and taken anew by a worker that lives', async () => {
     const { swept, event } = await race(
       `update hookonce_queue set lease_worker = 'alive', lease_token = lease_token + 1`,
     )

@@ -200,7 +200,7 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
     ])
   })
 
-  // A worker that drains a queue asks for the lock again before anybody else can.
+  // A worker that drains a queue asks for the lock again before another connection can.
   test('a delivery gets its turn beside a worker that never pauses', async () => {
     const { store, second } = await openStore(underTest)
     const receiver = await second()

@@ -41,7 +41,7 @@ function keep(name: string, contents: Uint8Array): string {
   const hash = createHash('sha256').update(contents).digest('hex').slice(0, 16)
   const file = join(dir, `${name}-${hash}.mjs`)
   if (existsSync(file)) return file
-  // Under another name first: whoever sees the file sees all of it.
+  // Under another name first: a process that sees the file sees all of it.
   const draft = join(dir, `${randomUUID()}.tmp`)
   writeFileSync(draft, contents)
   renameSync(draft, file)

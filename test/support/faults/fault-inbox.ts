@@ -142,7 +142,7 @@ function createStore(
   return { store: postgresStore({ pool }), pool, listInTransaction }
 }
 
-/** Nobody waits in vain because the machine is busy; a test of deadlines gives its own. */
+/** No delivery is answered 503 because the machine is busy; a test of deadlines gives its own. */
 const PATIENT = { answerTimeoutMs: 30_000 }
 
 const SILENT = {

@@ -84,7 +84,7 @@ export function fromStripe(
   return sign('stripe', { key, at, ...event }, { secret: STRIPE_SECRET })
 }
 
-/** As `partner` would send it, but signed by somebody who does not know the secret. */
+/** As `partner` would send it, but signed by a forger who does not know the secret. */
 export function forged({ key, type = 'thing.happened', ...script }: ScriptedEvent): Delivery {
   const secrets = ['forger: guesses thirty-two characters'] as const
   return sign(

@@ -32,9 +32,9 @@ export type Step =
   | readonly ['kill']
   /** An endless loop. */
   | readonly ['spin']
-  /** Throws outside any promise that somebody waits for. */
+  /** Throws outside any promise that is awaited. */
   | readonly ['uncaught']
-  /** A promise that rejects and that nobody waits for. */
+  /** A promise that rejects and is not awaited. */
   | readonly ['unhandled']
   /** Takes memory until there is none. */
   | readonly ['exhaust']
@@ -112,11 +112,11 @@ async function runStep(step: Step, { event, tx, send, host }: StepContext): Prom
       for (;;);
     case 'uncaught':
       setImmediate(() => {
-        throw new Error('thrown where nobody catches')
+        throw new Error('thrown where nothing catches')
       })
       return neverEnds()
     case 'unhandled':
-      void Promise.reject(new Error('rejected where nobody listens'))
+      void Promise.reject(new Error('rejected where nothing listens'))
       return neverEnds()
     case 'exhaust':
       return exhaust()

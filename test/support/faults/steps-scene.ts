@@ -1,5 +1,5 @@
 /**
- * A database, the outside world, workers in processes of their own, and somebody who takes over from them.
+ * A database, the outside world, workers in processes of their own, and a worker that takes over from them.
  *
  * @module
  */

@@ -9,7 +9,8 @@
  *   killed leaves nothing for the next.
  * - Cleaned means the same as new: afterwards its catalog is compared with what it was when it was made. A
  *   test may change whatever it likes; where that was not undone, the database is dropped.
- * - Whoever holds one has an advisory lock on it, which ends with its connection. So test files share them,
+ * - The test file that holds one has an advisory lock on it, which ends with its connection. So test files
+ * share them,
  *   in however many processes.
  *
  * @module
@@ -30,7 +31,7 @@ export interface LentDatabase {
 const PREFIX = `lent_${createHash('sha256').update(printMigrations()).digest('hex').slice(0, 8)}_`
 
 export async function lendDatabase(server: ConnectionConfig): Promise<LentDatabase> {
-  // Locks of different databases do not meet, so everybody's are on the server's own.
+  // Locks of different databases do not meet, so all locks are on the server's own.
   const holder = new pg.Client(server)
   await holder.connect()
   const lend = (database: string): LentDatabase => ({
@@ -45,7 +46,7 @@ export async function lendDatabase(server: ConnectionConfig): Promise<LentDataba
   }
 }
 
-/** Drops those that nobody holds, on a server that stays. */
+/** Drops those that no test file holds, on a server that stays. */
 export async function dropLentDatabases(server: ConnectionConfig): Promise<void> {
   const client = new pg.Client(server)
   await client.connect()
@@ -68,7 +69,7 @@ async function lockOne(holder: pg.Client): Promise<string | undefined> {
 
 async function make(holder: pg.Client, server: ConnectionConfig): Promise<string> {
   const database = `${PREFIX}${randomBytes(6).toString('hex')}`
-  // Before it is there: a database that nobody holds is anybody's.
+  // Before it is there: a database that is not locked may be taken by another test file.
   await holder.query('select pg_advisory_lock(hashtext($1))', [database])
   await holder.query(`create database ${database}`)
   const pool = new pg.Pool({ ...server, database })

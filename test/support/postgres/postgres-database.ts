@@ -60,7 +60,7 @@ export function usePostgres(
   }
 }
 
-/** A connection that is interrupted is an error of whoever uses it, and no reason for the process to end. */
+/** A connection that is interrupted is an error of the test that uses it, and no reason for the process to end. */
 export function listenToErrors<Pool extends pg.Pool>(pool: Pool): Pool {
   pool.on('error', () => undefined)
   // The pool listens to those that are idle, and one may end before it is.

@@ -69,7 +69,10 @@ export interface PostgresServer {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Who runs the server when we are root. 65534 is `nobody` nearly everywhere, and needs no entry anywhere. */
+/**
+ * Who runs the server when we are root. 65534 is the account without rights nearly everywhere, and needs no
+ * entry anywhere.
+ */
 export const UNPRIVILEGED_ID = 65534
 
 export async function startPostgres(options: StartOptions = {}): Promise<PostgresServer> {

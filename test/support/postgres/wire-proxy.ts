@@ -220,7 +220,7 @@ class Pair {
     }
   }
 
-  /** Long enough for whoever waits for the answer to have gone on; right or wrong does not depend on it. */
+  /** Long enough for the client that waits for the answer to have gone on; right or wrong does not depend on it. */
   #passOnLate(chunk: Buffer): void {
     this.isReadyLate = false
     this.#toClient(chunk.subarray(0, -READY_BYTES))

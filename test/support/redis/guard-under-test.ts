@@ -17,7 +17,7 @@ export interface GuardUnderTest {
 
 type Options = Partial<Omit<GuardOptions<typeof SOURCES>, 'redis'>>
 
-/** A guard with nobody else's keys. Give `client` to put something between it and Redis. */
+/** A guard with keys of its own. Give `client` to put something between it and Redis. */
 export async function aGuard(
   options: Options & { readonly redis?: ConnectedRedis; readonly client?: RedisClient } = {},
 ): Promise<GuardUnderTest> {

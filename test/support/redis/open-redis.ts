@@ -33,7 +33,7 @@ export async function startOwnRedis(): Promise<RedisServer> {
   return server
 }
 
-/** Nobody else's keys. */
+/** For keys that no other test uses. */
 export function freshPrefix(): string {
   return `test-${randomUUID()}:`
 }

@@ -11,7 +11,7 @@ export function findProgram(name: string): string | undefined {
 
 /**
  * The same, after trying to install it where that is ours to do: as root on Debian and its like, as in
- * a container. Nowhere else is anything installed behind somebody's back.
+ * a container. Nowhere else is anything installed without being asked for.
  */
 export function findOrInstall(name: string): string | undefined {
   const found = findProgram(name)

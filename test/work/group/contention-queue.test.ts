@@ -34,7 +34,7 @@ async function isFree(queue: ContentionQueue, ...names: string[]): Promise<boole
 }
 
 describe('queue', () => {
-  test('nobody waits where nobody was in the way', async () => {
+  test('no group waits where no other transaction was in the way', async () => {
     const { queue } = open()
     await queue.take([unit('a')])
 

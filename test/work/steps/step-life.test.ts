@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { StepLife } from '../../../src/work/steps/step-life.ts'
 
 describe('the life of a run’s steps', () => {
-  test('a failure that somebody waits for is theirs', async () => {
+  test('a failure of a step that the handler awaits is the handler’s', async () => {
     const life = new StepLife()
 
     await expect(life.track(Promise.reject(new Error('no')))).rejects.toThrow('no')
@@ -10,7 +10,7 @@ describe('the life of a run’s steps', () => {
     await expect(life.finish()).resolves.toBeUndefined()
   })
 
-  test('a failure that nobody waits for comes out at the end', async () => {
+  test('a failure of a step that is not awaited comes out at the end', async () => {
     const life = new StepLife()
     void life.track(Promise.reject(new Error('unseen')))
 
@@ -37,7 +37,7 @@ describe('the life of a run’s steps', () => {
     )
   })
 
-  test('a lost lease ends it at once: whoever listens, whoever runs, whoever comes', async () => {
+  test('a lost lease ends it at once: listeners, running steps and new ones', async () => {
     const life = new StepLife()
     const { signal } = life
     const running = life.withTimeout(new Promise(() => undefined), undefined, 'step.call("a")')

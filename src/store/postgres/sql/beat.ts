@@ -59,7 +59,7 @@ export async function beat(
   const died = (row['died'] ?? '').match(/[0-9a-f-]{36}/g) ?? []
   const history = [row['timeline'], row['cluster'], row['database'], row['keys']]
   const parts = [row['epoch'], ...history]
-  // More than we list: whoever remembers anything has to forget it all.
+  // More than we list: every process has to forget all the keys it remembers.
   if (died.length > DIED_MAX) parts.push(`many-died-${nowMs}`)
   return {
     epoch: parts.join('/'),

@@ -6,12 +6,12 @@
  *   to make it).
  * - `(select clock_timestamp())` is read once, and can be the end of an index range, which the bare
  *   volatile function cannot.
- * - From a low-water mark on: while an old snapshot is held somewhere, the dead entries at the head
+ * - From a low-water position on: while an old snapshot is held somewhere, the dead entries at the head
  *   of the index stay, and each claim would walk over all of them. Measured on PostgreSQL 15: 9.6 ms
- *   at 160,000 of them, under 1 ms from the mark.
+ *   at 160,000 of them, under 1 ms from the position.
  * - Topic by topic, as the worker asks: the events of others are not walked over, however many wait.
  * - What another worker's record lists as running is left alone, even when no lock holds it: that
- *   worker may be dead, and whoever finds out must count the crash first.
+ *   worker may be dead, and the worker that finds out must count the crash first.
  *
  * @module
  */
@@ -105,7 +105,7 @@ export const CREATE_CLAIMS = (['fresh', 'again', 'suspect'] as const).map((kind)
   createClaim(`claim_${kind}`, DUE[kind]),
 )
 
-// $1 worker  $2 slot  $3 topics  $4 limits  $5 low-water marks  $6 how many are enough
+// $1 worker  $2 slot  $3 topics  $4 limits  $5 low-water positions  $6 how many are enough
 const claim = (kind: string): string => `
   select event_id, topic, run, attempts, crashes, run_at, source, event_key, key_hash, type, body, is_text,
          headers, received_at, occurred_at, version, sequence, verified_by
@@ -121,7 +121,7 @@ const CLAIM_SUSPECT = `
 
 const CLAIM = { fresh: claim('fresh'), again: claim('again'), suspect: CLAIM_SUSPECT }
 
-// Any guard row of this worker that nobody holds will do, and a new one is made when none is free:
+// Any guard row of this worker that no transaction holds will do, and a new one is made when none is free:
 // one that a lost connection still holds in the database must not stop the slot. An insert that
 // could conflict is avoided for the same reason, since it would wait for that connection.
 export const CREATE_OPEN_GUARD = `

@@ -1,5 +1,5 @@
 /**
- * Writes messages and queues those that are new, in a transaction that somebody else holds.
+ * Writes messages and queues those that are new, in a transaction that the caller holds.
  *
  * A function in the database for the reason given in `record-new.ts`: every handler that sends calls it,
  * and its plan is kept. The rows are inserted in the order of their keys, so that two transactions that

@@ -146,7 +146,7 @@ const EVENTS = `
 
 /**
  * A transaction of its own; then reads what was leased. If that fails, or the answer is lost, the leases
- * are nobody's until `releaseForgotten`.
+ * are used by no worker until `releaseForgotten`.
  */
 export async function leaseDue(
   connections: Connections,

@@ -32,7 +32,7 @@ export async function listSteps(
 
 // $1 event
 //
-// From here on nobody leases it: whether it is leased is looked at in a statement of its own, which sees
+// From here on no worker leases it: whether it is leased is looked at in a statement of its own, which sees
 // the lease that this one may have waited for.
 const KEEP_FROM_LEASES = `
   select 1
@@ -42,7 +42,7 @@ const KEEP_FROM_LEASES = `
 
 // $1 event  $2 handler, or null for any  $3 name  $4 state  $5 result
 //
-// Whoever works on the event has its own idea of the step, so that a leased one is left alone.
+// The worker that holds the event has its own idea of the step, so a leased event is left alone.
 const RESOLVE = `
   update {schema}.steps s
      set state = $4, result = $5

@@ -148,7 +148,7 @@ export async function recordNew(
 /**
  * The same as a transaction of its own, in one round trip.
  *
- * @throws CommitUnknownError when nobody can tell whether it was committed
+ * @throws CommitUnknownError when it is not known whether it was committed
  */
 export async function recordNewAtOnce(
   connection: Connection,

@@ -16,7 +16,7 @@ import { agoMs } from '../../shared/ago-ms.ts'
 import { wholeMs } from '../../shared/whole-ms.ts'
 import { addAttempts } from './settle.ts'
 
-/** For the caller's transaction: how long to wait for whoever holds the event. */
+/** For the caller's transaction: how long to wait for the transaction that holds the event. */
 export const SETTLE_LOST: TransactionSettings = { statementTimeoutMs: 10_000, lockTimeoutMs: 1_000 }
 
 // $1 event  $2 run  $3 attempts so far

@@ -1,7 +1,7 @@
 /**
  * Writes what became of claimed events, in the transaction that claimed them.
  *
- * Every statement also says in which transaction it ran. A handler that got around the guards may
+ * Every statement also says in which transaction it ran. A handler that got around the checks may
  * have ended ours and begun another, in which none of our locks hold.
  *
  * The rows are named as `= any($1)` beside the join, because that is what the planner answers with the
@@ -148,7 +148,7 @@ async function expectAll(
     'TRANSACTION_ENDED',
     isOurs
       ? `${settlements.length} events were to be settled and the queue has ${String(rows[0]?.found)} of them`
-      : 'The transaction that held the events was ended by somebody else',
+      : 'The transaction that held the events was ended by a handler, or by a library it uses',
   )
 }
 

@@ -3,7 +3,7 @@
  *
  * - The records of the dead are locked by the caller (`list-hearts.ts`): no crash counts twice.
  * - An event counts only while the queue says that the listed attempt is still the next one, and
- *   nobody holds it. One that is held stays listed: a frozen worker still has it open, and the
+ *   no transaction holds it. One that is held stays listed: a frozen worker still has it open, and the
  *   database will end that transaction in time.
  * - Every crash is noted among the failures. It is not one of the attempts: those are for handlers that
  *   fail, and a process may die of what its neighbours do.

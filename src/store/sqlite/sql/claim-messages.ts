@@ -2,7 +2,7 @@
  * Takes due messages under a lease, some of each destination that has room. There is one writer at a
  * time, so that what was selected cannot be taken by another before it is updated.
  *
- * Whoever claims what was leased to another takes over from a relay that is gone, frozen or cut off.
+ * A relay that claims what was leased to another takes over from a relay that is gone, frozen or cut off.
  * That one may have sent the message, so it is uncertain from when it was claimed.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * Writes messages and queues those that are new, in a transaction that somebody else holds.
+ * Writes messages and queues those that are new, in a transaction that the caller holds.
  *
  * Whether a message is new shows in the table: its id is fresh, so that it is there only if the insert
  * was not refused by the unique key. That asks nothing of what a user's transaction returns.

@@ -1,6 +1,6 @@
 /**
  * Takes leases: of events that a group has claimed, or of due events that are known to have step handlers.
- * Everything here runs inside a write transaction, so that nobody comes between a look and a change.
+ * Everything here runs inside a write transaction, so that no other writer comes between a look and a change.
  *
  * @module
  */

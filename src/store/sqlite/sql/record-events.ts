@@ -1,8 +1,8 @@
 /**
  * Stores drafts, each by the same rules in the order they came.
  *
- * One table holds every hash that may be seen only once: keys, contents and variants. Whoever runs
- * this has SQLite's write lock, so a look-up cannot be overtaken by an insert.
+ * One table holds every hash that may be seen only once: keys, contents and variants. The caller
+ * has SQLite's write lock, so a look-up cannot be overtaken by an insert.
  *
  * `findKnown` asks the same question without the lock. It answers a duplicate through the reader,
  * which never waits for a handler's transaction, and leaves everything else to the writer.
