@@ -68,7 +68,7 @@ export function checkManifest(manifest: Manifest, packed: Packed): readonly stri
     (name) => manifest.peerDependenciesMeta?.[name]?.optional !== true,
   )
   const strays = [...files].filter(
-    (file) => !/^\.\/(dist\/|docs\/.*\.md$|[A-Z]+(\.md)?$|package\.json$)/.test(file),
+    (file) => !/^\.\/(dist\/|docs\/.*\.(md|sql)$|[A-Z]+(\.md)?$|package\.json$)/.test(file),
   )
   return [
     ...missing,

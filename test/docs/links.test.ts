@@ -70,12 +70,14 @@ function isPacked(name: string): boolean {
     readonly files: readonly string[]
   }
   if (['README.md', 'LICENSE', 'package.json'].includes(name)) return true
-  return files.some((pattern) =>
-    pattern.endsWith('/**/*.md')
-      ? name.startsWith(pattern.replace('**/*.md', '')) && name.endsWith('.md')
-      : name === pattern,
-  )
+  return files.some((pattern) => {
+    const parts = pattern.split(/(\*\*\/|\*)/)
+    const regex = parts.map((part) => GLOBS[part] ?? part.replaceAll('.', '\\.')).join('')
+    return new RegExp(`^${regex}$`).test(name)
+  })
 }
+
+const GLOBS: Readonly<Record<string, string>> = { '**/': '(.*/)?', '*': '[^/]*' }
 
 describe('the link check', () => {
   const made = (text: string): Page => ({
