@@ -97,4 +97,4 @@ export type {
   StepTxContext,
   UncertainStep,
 } from './work/steps/step-context.ts'
-export { notDone, permanent, retryAfter, skip } from './model/verdicts.ts'
+export { notDone, permanent, retryAfter, skip } from './model/handler-results.ts'

@@ -54,12 +54,12 @@ export const PARTS: readonly Part[] = [
     workloads: ['W11'],
     changes: [
       {
-        file: 'src/store/postgres/message-marks.ts',
+        file: 'src/store/postgres/low-water-positions.ts',
         search: 'now - mark.wholeAt < WHOLE_EVERY_MS\n',
         replace: 'now - mark.wholeAt < 0 * WHOLE_EVERY_MS\n',
       },
       {
-        file: 'src/store/postgres/message-marks.ts',
+        file: 'src/store/postgres/low-water-positions.ts',
         search:
           'if (mark === undefined) return { destination, ageMs: undefined, wholeInMs: undefined }',
         replace:

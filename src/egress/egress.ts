@@ -15,7 +15,7 @@ import https from 'node:https'
 import { asError, DestinationBlockedError } from '../errors.ts'
 import { bareHost, checkUrl } from './check-url.ts'
 import type { BlockReason, UrlCheck } from './check-url.ts'
-import { createGuardedAgents } from './guarded-agent.ts'
+import { createCheckedAgents } from './checked-agent.ts'
 import { resolveEgressOptions } from './options.ts'
 import type { EgressOptions, ResolvedEgressOptions } from './options.ts'
 
@@ -48,13 +48,13 @@ export type EgressOutcome =
 
 export class Egress {
   readonly #options: ResolvedEgressOptions
-  readonly #agents: ReturnType<typeof createGuardedAgents>
+  readonly #agents: ReturnType<typeof createCheckedAgents>
   #checked: { readonly text: string; readonly result: UrlCheck } | undefined
 
   /** `path` is what its options are called in errors. */
   constructor(options: EgressOptions = {}, path = 'egress') {
     this.#options = resolveEgressOptions(options, path)
-    this.#agents = createGuardedAgents(this.#options, { keepAlive: true })
+    this.#agents = createCheckedAgents(this.#options, { keepAlive: true })
   }
 
   /** Whether a URL may be a destination, for when it is configured. Its addresses are checked when it is used. */

@@ -56,7 +56,7 @@ return { 'marked' }
 export const RELEASE = script(`
 if redis.call('get', KEYS[1]) ~= ARGV[1] then return { 'lost' } end
 redis.call('del', KEYS[1])
-return { 'released' }
+return { 'given-back' }
 `)
 
 export const READ = script(`

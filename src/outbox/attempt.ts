@@ -197,7 +197,7 @@ export function settlementOf(
   const doubt = doubtOf(result, isCleared)
   // Nothing is wrong with the message: it waits until an operator resumes the destination.
   if (result.gone !== undefined)
-    return { id, token, state: 'released', retryInMs: policy.retry.firstMs }
+    return { id, token, state: 'given-back', retryInMs: policy.retry.firstMs }
 
   const failure: MessageFailure = {
     reason: result.reason,

@@ -9,7 +9,7 @@ import { asError, OptionInvalidError } from '../errors.ts'
 import { isDestinationName } from '../model/destination-name.ts'
 import type { Message, MessageFailureReason, MessageResponse } from '../model/message.ts'
 import { describeCauses, describeMessage } from '../telemetry/describe-error.ts'
-import { PermanentError, RetryAfterError } from '../model/verdicts.ts'
+import { PermanentError, RetryAfterError } from '../model/handler-results.ts'
 import { resolveDestinationPolicy } from './options.ts'
 import type { DestinationOptions, DestinationPolicy } from './options.ts'
 

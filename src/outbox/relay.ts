@@ -18,8 +18,8 @@ import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import { atMost, GOODBYE_MS, LET_GO_MS } from '../flow/at-most.ts'
 import { WakeUp } from '../flow/wake-up.ts'
 import type { Destination } from './destination.ts'
-import { Lane } from './lane.ts'
-import type { LaneEnding } from './lane.ts'
+import { DestinationQueue } from './destination-queue.ts'
+import type { QueueEnding } from './destination-queue.ts'
 import type { ResolvedRelayOptions } from './options.ts'
 import { reportEnding } from './report-ending.ts'
 import { Settler } from './settler.ts'
@@ -39,7 +39,7 @@ export class Relay {
   /** Random per start, for those who look at what happened. */
   readonly id = randomUUID()
   readonly #context: RelayContext
-  readonly #lanes: ReadonlyMap<string, Lane>
+  readonly #queues: ReadonlyMap<string, DestinationQueue>
   readonly #settler: Settler
   readonly #wakeUp = new WakeUp()
   readonly #interruption = new AbortController()
@@ -51,8 +51,8 @@ export class Relay {
     // Every attempt listens; the default would take more than ten for a leak.
     setMaxListeners(0, this.#interruption.signal)
     this.#settler = new Settler(context.store, (error) => this.#report('settle messages', error))
-    this.#lanes = new Map(
-      context.destinations.map((destination) => [destination.name, this.#createLane(destination)]),
+    this.#queues = new Map(
+      context.destinations.map((destination) => [destination.name, this.#createQueue(destination)]),
     )
   }
 
@@ -60,7 +60,7 @@ export class Relay {
     this.#running = this.#run()
     this.#context.happenings.emit('relay.started', {
       relayId: this.id,
-      destinations: [...this.#lanes.keys()],
+      destinations: [...this.#queues.keys()],
     })
   }
 
@@ -80,7 +80,7 @@ export class Relay {
       this.#interruption.abort(new Error('The relay was stopped'))
       this.#close()
     }, this.#context.options.stopGraceMs)
-    await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()))
+    await Promise.all([...this.#queues.values()].map((queue) => queue.stop()))
     clearTimeout(grace)
     await atMost(LET_GO_MS, this.#settler.drain())
     this.#settler.abandon()
@@ -113,8 +113,8 @@ export class Relay {
     if (this.#settler.isFailing) return false
     const { store, options } = this.#context
     const claimedAt = performance.now()
-    const wanted = [...this.#lanes.values()]
-      .map((lane) => ({ destination: lane.name, limit: lane.room(claimedAt) }))
+    const wanted = [...this.#queues.values()]
+      .map((queue) => ({ destination: queue.name, limit: queue.room(claimedAt) }))
       .filter(({ limit }) => limit > 0)
     if (wanted.length === 0) return false
     const { leaseMs } = options
@@ -125,25 +125,25 @@ export class Relay {
   }
 
   #hand(message: ClaimedMessage, claimedAt: number, leaseEndsAt: number): void {
-    this.#lanes.get(message.destination)?.take(message, claimedAt, leaseEndsAt)
+    this.#queues.get(message.destination)?.take(message, claimedAt, leaseEndsAt)
   }
 
   async #idleMs(): Promise<number> {
     if (this.#settler.isFailing) return this.#context.options.pollMs
     const now = performance.now()
-    const lanes = [...this.#lanes.values()]
-    const withRoom = lanes.filter((lane) => lane.room(now) > 0).map(({ name }) => name)
-    const waits = lanes.map((lane) => lane.waitMs(now) ?? Infinity)
+    const queues = [...this.#queues.values()]
+    const withRoom = queues.filter((queue) => queue.room(now) > 0).map(({ name }) => name)
+    const waits = queues.map((queue) => queue.waitMs(now) ?? Infinity)
     const { store, options } = this.#context
     const { pollMs } = options
     const due = withRoom.length === 0 ? undefined : await store.nextDueInMs(withRoom, pollMs)
     return Math.min(Math.max(due ?? Infinity, LOOK_AGAIN_MS), pollMs, ...waits)
   }
 
-  #createLane(destination: Destination): Lane {
+  #createQueue(destination: Destination): DestinationQueue {
     const { happenings } = this.#context
     const { name } = destination
-    return new Lane({
+    return new DestinationQueue({
       destination,
       signal: this.#interruption.signal,
       settle: (ending) => void this.#settle(ending),
@@ -162,7 +162,7 @@ export class Relay {
     })
   }
 
-  async #settle({ message, settlement, end, leaseEndsAt, onWritten }: LaneEnding): Promise<void> {
+  async #settle({ message, settlement, end, leaseEndsAt, onWritten }: QueueEnding): Promise<void> {
     const settled = await this.#settler.add({ settlement, leaseEndsAt })
     onWritten()
     reportEnding(this.#context.happenings, { message, settlement, end }, settled)

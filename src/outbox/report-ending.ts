@@ -23,7 +23,7 @@ export function reportEnding(
   const about = { messageId, destination, key, attempt, eventId }
   if (settled === 'lost') {
     // One that was given back unsent has lost nothing with its lease.
-    if (settlement.state !== 'released') happenings.emit('message.lease-lost', about)
+    if (settlement.state !== 'given-back') happenings.emit('message.lease-lost', about)
     return
   }
   switch (settlement.state) {
@@ -40,7 +40,7 @@ export function reportEnding(
       return happenings.emit('message.dead', { ...about, reason: settlement.reason })
     case 'unknown':
       return happenings.emit('message.unknown', { ...about, reason: settlement.reason })
-    case 'released':
+    case 'given-back':
       return
   }
 }

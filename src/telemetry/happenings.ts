@@ -100,14 +100,14 @@ export interface Happenings {
   /** This worker stood still and another one has the event, or may have it: what it still wrote was refused. */
   'lease.lost': AboutEvent & { readonly token: number }
   /** A leased event was let go without an outcome or a lost attempt. */
-  'lease.released': { readonly eventId: EventId; readonly cause: string }
+  'lease.given-back': { readonly eventId: EventId; readonly cause: string }
 
   /** A group was run again one by one because of one of its events. */
   'group.rerun': { readonly size: number; readonly cause: Error }
   /** The connection was lost at COMMIT: done or not, the queue knows. */
   'group.commit-unknown': { readonly size: number; readonly error: Error }
   /** Events were let go without an outcome or a lost attempt: they run again at once. */
-  'group.released': { readonly size: number; readonly cause: string }
+  'group.given-back': { readonly size: number; readonly cause: string }
 
   /**
    * An event was stored that a handler of this process is for, and `start()` was never called here: nothing runs it,

@@ -4,7 +4,7 @@ import { describeCauses, describeMessage, describeStack } from '../telemetry/des
 import type { HandlerUnit } from './handlers.ts'
 import { backoffMs } from '../model/retry-policy.ts'
 import type { RunFailed, RunResult } from './group/run-event.ts'
-import { RetryAfterError } from '../model/verdicts.ts'
+import { RetryAfterError } from '../model/handler-results.ts'
 
 /** An event with what became of it. */
 export interface SettledEvent {

@@ -57,7 +57,7 @@ export class Upkeep {
     this.#repeat('show that it lives', beatMs, () => this.#beat())
     this.#repeat('look for dead workers', this.#hearts.lookMs, () => this.#sweep())
     this.#repeat('release leases that it does not know', Math.floor(options.deadAfterMs / 2), () =>
-      this.#releaseForgotten(),
+      this.#giveBackForgotten(),
     )
     this.#repeat('wake unhandled events', UNHANDLED_MS, () => this.#wakeUnhandled())
     this.#repeat('park unhandled events', PARK_MS, () => this.#parkUnhandled())
@@ -144,9 +144,9 @@ export class Upkeep {
     }
   }
 
-  async #releaseForgotten(): Promise<void> {
+  async #giveBackForgotten(): Promise<void> {
     const { store, workerId, onWoken, tokens } = this.#context
-    if ((await store.steps.releaseForgotten(workerId, tokens())) > 0) onWoken()
+    if ((await store.steps.giveBackForgotten(workerId, tokens())) > 0) onWoken()
   }
 
   /**

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { parseAllowList } from '../../src/egress/allow-list.ts'
 import { Egress } from '../../src/egress/egress.ts'
 import type { EgressOptions } from '../../src/egress/options.ts'
-import { createGuardedAgents } from '../../src/egress/guarded-agent.ts'
+import { createCheckedAgents } from '../../src/egress/checked-agent.ts'
 import { ALLOWED, FORBIDDEN, startPair } from '../support/egress/canary.ts'
 import { startDnsServer } from '../support/egress/dns-server.ts'
 
@@ -26,8 +26,8 @@ function get(agent: http.Agent, options: http.RequestOptions): Promise<string> {
   })
 }
 
-function anAgent(options: Parameters<typeof createGuardedAgents>[0]): http.Agent {
-  const agents = createGuardedAgents(options)
+function anAgent(options: Parameters<typeof createCheckedAgents>[0]): http.Agent {
+  const agents = createCheckedAgents(options)
   onTestFinished(() => agents.http.destroy())
   return agents.http
 }

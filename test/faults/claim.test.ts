@@ -42,7 +42,7 @@ describe('claims on PostgreSQL', () => {
     frozen.signal('SIGCONT')
     await Promise.race([
       frozen.untilHappened('event.failed', 'evt_1'),
-      frozen.untilHappened('group.released'),
+      frozen.untilHappened('group.given-back'),
     ])
 
     expect(await database.query('select event_key, note from effects')).toEqual([
@@ -82,7 +82,7 @@ describe('claims on PostgreSQL', () => {
     frozen.signal('SIGCONT')
     await Promise.race([
       frozen.untilHappened('event.failed', 'evt_1'),
-      frozen.untilHappened('group.released'),
+      frozen.untilHappened('group.given-back'),
     ])
 
     const event = await other.getEvent('evt_1')

@@ -119,7 +119,9 @@ describe.skipIf(hasNoBinaries)('a PostgreSQL server that goes away', () => {
     expect(await database.listWrongEffects(keys)).toEqual([])
     expect(await database.count('outcomes', `state = 'done'`)).toBe(100)
     expect(
-      worker.count('worker.error') + worker.count('group.released') + worker.count('event.failed'),
+      worker.count('worker.error') +
+        worker.count('group.given-back') +
+        worker.count('event.failed'),
     ).toBeGreaterThan(0)
   })
 

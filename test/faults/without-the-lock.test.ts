@@ -69,7 +69,7 @@ describe('a handler that runs without the lock on SQLite', () => {
 
     victim.signal('SIGCONT')
     victim.goOn('inside evt_1')
-    await victim.untilHappened('group.released')
+    await victim.untilHappened('group.given-back')
 
     expect(await database.query('select event_key, note from effects')).toEqual([
       { event_key: 'evt_1', note: 'other' },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RetryOptions } from '../../src/model/retry-policy.ts'
-import { permanent, retryAfter, skip } from '../../src/model/verdicts.ts'
+import { permanent, retryAfter, skip } from '../../src/model/handler-results.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
 import type { TestInbox } from '../support/inbox-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { permanent } from '../../src/model/verdicts.ts'
+import { permanent } from '../../src/model/handler-results.ts'
 import type { Logger } from '../../src/telemetry/logger.ts'
 import { sign } from '../../src/testing/index.ts'
 import { deliver, openInbox, SECRET } from '../support/inbox-under-test.ts'

@@ -80,7 +80,7 @@ export function stepsBesideHandlersContract(store: StoreUnderTest): void {
       }),
     )
     await inbox.start()
-    const released = next('lease.released')
+    const released = next('lease.given-back')
     await deliver('evt_1')
     await inside
     await inbox.stop()

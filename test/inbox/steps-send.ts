@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { destination } from '../../src/outbox/destination.ts'
 import type { StepContext } from '../../src/work/steps/step-context.ts'
-import { permanent } from '../../src/model/verdicts.ts'
+import { permanent } from '../../src/model/handler-results.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
 import { SOON, WRITE } from '../support/step-handlers.ts'
 import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { notDone } from '../../src/model/verdicts.ts'
+import { notDone } from '../../src/model/handler-results.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
 import type { InboxUnderTest } from '../support/inbox-under-test.ts'
 import { LATER, makeDue, moveStarts, SOON } from '../support/step-handlers.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { permanent, retryAfter, skip } from '../../src/model/verdicts.ts'
+import { permanent, retryAfter, skip } from '../../src/model/handler-results.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
 import { SOON, WRITE } from '../support/step-handlers.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'

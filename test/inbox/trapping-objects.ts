@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { HandlerContext } from '../../src/work/handler-context.ts'
 import type { StepContext } from '../../src/work/steps/step-context.ts'
-import { permanent } from '../../src/model/verdicts.ts'
+import { permanent } from '../../src/model/handler-results.ts'
 import { destination } from '../../src/outbox/destination.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'

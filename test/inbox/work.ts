@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { permanent, retryAfter, skip } from '../../src/model/verdicts.ts'
+import { permanent, retryAfter, skip } from '../../src/model/handler-results.ts'
 import type { HandlerContext } from '../../src/work/handler-context.ts'
 import { sign } from '../../src/testing/index.ts'
 import { deliver, openInbox, SECRET, untilDone } from '../support/inbox-under-test.ts'

@@ -44,9 +44,9 @@ const ONLY_IN_POSTGRES = [
   // Two lists where SQLite has one of JSON.
   'workers.running_attempts',
   // SQLite's driver knows who ends a transaction.
-  'commit_guards.worker_id',
-  'commit_guards.slot',
-  'commit_guards.n',
+  'commit_fences.worker_id',
+  'commit_fences.slot',
+  'commit_fences.n',
 ]
 const ONLY_IN_SQLITE = [
   // All workers are on one machine, where it can be seen whether a process lives.

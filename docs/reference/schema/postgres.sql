@@ -142,14 +142,14 @@ create table "hookonce".workers (
   primary key (worker_id, slot)
 ) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
-create table "hookonce".commit_guards (
+create table "hookonce".commit_fences (
   worker_id text    not null,
   slot      integer not null,
   n         bigint  not null,
   primary key (worker_id, slot)
 ) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
-create function "hookonce".guard_commit() returns trigger language plpgsql as $guard$
+create function "hookonce".fence_commit() returns trigger language plpgsql as $guard$
 begin
   if current_setting('hookonce.commit', true) is distinct from 'ours' then
     raise exception 'a handler may not commit the transaction it was lent'
@@ -158,10 +158,10 @@ begin
   return null;
 end
 $guard$;
-create constraint trigger guard_commit
- after insert or update on "hookonce".commit_guards
+create constraint trigger fence_commit
+ after insert or update on "hookonce".commit_fences
  deferrable initially deferred
- for each row execute function "hookonce".guard_commit();
+ for each row execute function "hookonce".fence_commit();
 
 create table "hookonce".steps (
   event_id   uuid        not null,
@@ -180,10 +180,10 @@ create table "hookonce".steps (
   autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0
 );
 -- The row of a tx step is written when its transaction opens, and is open until our COMMIT.
-create constraint trigger guard_step
+create constraint trigger fence_step
  after insert on "hookonce".steps
  deferrable initially deferred
- for each row when (new.state = 'open') execute function "hookonce".guard_commit();
+ for each row when (new.state = 'open') execute function "hookonce".fence_commit();
 
 create table "hookonce".messages (
   id           uuid        primary key,
@@ -268,7 +268,7 @@ begin
                    ('claim_again', '"hookonce".claim_again(text, integer, bigint[], integer[], timestamptz[], integer)'),
                    ('claim_suspect', '"hookonce".claim_suspect(text, integer, bigint[], integer[], timestamptz[], integer)'),
                    ('look', '"hookonce".look(bigint, integer, bigint)'),
-                   ('open_guard', '"hookonce".open_guard(text, integer, text, text)'),
+                   ('open_fence', '"hookonce".open_fence(text, integer, text, text)'),
                    ('announce', '"hookonce".announce(text, integer, uuid[], integer[])'),
                    ('settle_resting', '"hookonce".settle_resting(uuid[], integer[], text[], integer[], float8[], integer[], text[], text[])'),
                    ('session_state', '"hookonce".session_state(boolean, text[])'),
@@ -660,27 +660,27 @@ begin
 end
 $look$;
 
-create or replace function "hookonce".open_guard(worker text, fresh_slot integer, idle_timeout text, lock_wait text)
+create or replace function "hookonce".open_fence(worker text, fresh_slot integer, idle_timeout text, lock_wait text)
 returns table (pid integer, xid xid8)
-language plpgsql as $open_guard$
+language plpgsql as $open_fence$
 declare
   free integer;
 begin
   select g.slot into free
-    from "hookonce".commit_guards g
+    from "hookonce".commit_fences g
    where g.worker_id = worker
    limit 1
      for update skip locked;
   if found then
-    update "hookonce".commit_guards g set n = g.n + 1 where g.worker_id = worker and g.slot = free;
+    update "hookonce".commit_fences g set n = g.n + 1 where g.worker_id = worker and g.slot = free;
   else
-    insert into "hookonce".commit_guards (worker_id, slot, n) values (worker, fresh_slot, 1);
+    insert into "hookonce".commit_fences (worker_id, slot, n) values (worker, fresh_slot, 1);
   end if;
   perform set_config('idle_in_transaction_session_timeout', idle_timeout, true),
           set_config('lock_timeout', lock_wait, true);
   return query select pg_backend_pid(), pg_current_xact_id();
 end
-$open_guard$;
+$open_fence$;
 
 create or replace function "hookonce".announce(worker text, which integer, events uuid[], attempts integer[]) returns void
 language plpgsql as $announce$
@@ -1005,13 +1005,13 @@ begin
          update "hookonce".queue q
             set lease_token = null, lease_worker = null, lease_until = null,
                 attempts = q.attempts - (held.state <> 'ready')::integer,
-                leasable = held.state in ('ready', 'released'),
+                leasable = held.state in ('ready', 'given-back'),
                 run_at = clock_timestamp() + coalesce(held.retry_ms, 0) * interval '1 millisecond',
                 parked = case held.state when 'unhandled' then 'unhandled' end,
                 parked_reason = case held.state when 'unhandled' then 'no handler for its type' end
            from held
           where q.event_id = any(events) and q.event_id = held.event_id and q.run = held.run
-            and held.state in ('ready', 'released', 'regrouped', 'unhandled')),
+            and held.state in ('ready', 'given-back', 'regrouped', 'unhandled')),
        noted as (
          insert into "hookonce".attempts
                 (event_id, run, attempt, reason, message, duration_ms, handler, stack, cause, started_at, failed_at)
@@ -1058,20 +1058,20 @@ language plpgsql as $claim_messages$
 declare
   -- A variable, since PostgreSQL uses no index for a comparison with a function that changes as it runs.
   due_by    timestamptz := clock_timestamp();
-  mark      timestamptz;
+  low_water      timestamptz;
   taken     uuid[];
   first_due timestamptz;
 begin
   perform "hookonce".require_settings();
   for i in 1 .. cardinality(names) loop
     continue when exists (select from "hookonce".paused_destinations p where p.name = names[i]);
-    mark := coalesce(due_by - ages_ms[i] * interval '1 millisecond', '-infinity');
+    low_water := coalesce(due_by - ages_ms[i] * interval '1 millisecond', '-infinity');
     select array_agg(due.message_id), min(due.send_at)
       into taken, first_due
       from (select q.message_id, q.send_at
               from "hookonce".message_queue q
              where q.destination = names[i]
-               and q.send_at >= mark
+               and q.send_at >= low_water
                and q.send_at <= due_by
              order by q.send_at, q.message_id
              limit limits[i]
@@ -1118,7 +1118,7 @@ begin
                    failure_message, duration_ms, status, head, body)),
        held as materialized (
          select s.*,
-                case when s.state = 'released' or (s.state = 'unknown' and s.failure_reason is null)
+                case when s.state = 'given-back' or (s.state = 'unknown' and s.failure_reason is null)
                      then q.attempts - 1 else q.attempts end as attempts,
                 case s.doubt when 'since-claim' then coalesce(q.uncertain_since, q.claimed_at)
                              when 'cleared' then null
@@ -1141,7 +1141,7 @@ begin
                 answer = case when h.state = 'ready' then h.answer else q.answer end,
                 same_answers = case when h.state = 'ready' then h.same_answers else q.same_answers end
            from held h
-          where q.message_id = h.id and h.state in ('ready', 'released')),
+          where q.message_id = h.id and h.state in ('ready', 'given-back')),
        outcome as (
          insert into "hookonce".message_outcomes
                 (message_id, state, attempts, reason, uncertain_since, status, response_head, response_body,
@@ -1162,7 +1162,7 @@ begin
 end
 $settle_messages$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 4aeeac6245f64c9e7dada0c39cc8ea4426a2334cb71316ca9766302e15eccb28')
+insert into "hookonce".meta (name, value) values ('functions', '1 b423828f7e7cc64d157700281647f0416ce11c98e639eae645cb14d1aa047c46')
     on conflict (name) do update set value = excluded.value;
 
 commit;

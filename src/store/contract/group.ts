@@ -17,14 +17,14 @@ export interface Group<Tx> extends LendingTransaction<Tx> {
   /** Sends it and waits for the answers; throws if any of it failed. `rollbackTo` forgets what was not sent. */
   flush(): Promise<void>
   /** Sets a savepoint. Marks nest; `name` is one of ours, a plain word. Opens nothing that is not open yet. */
-  mark(name: string): Promise<void>
+  setSavepoint(name: string): Promise<void>
   rollbackTo(name: string): Promise<void>
-  releaseMark(name: string): Promise<void>
+  dropSavepoint(name: string): Promise<void>
   /** From now on, how long a statement may wait for a lock. 0: no limit of its own. */
   setLockTimeout(lockTimeoutMs: number): Promise<void>
   /**
    * - `open`: fine, or not opened yet.
-   * - `failed`: a statement failed and the transaction can only be rolled back to a mark.
+   * - `failed`: a statement failed and the transaction can only be rolled back to a savepoint.
    * - `ended`: other code ended the transaction. Nothing in it can be trusted.
    * - `lost`: the connection is gone.
    * - `taken`: when it was to be opened, the events were no longer this worker's.

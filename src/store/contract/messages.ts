@@ -127,7 +127,7 @@ export type MessageSettlement = {
       readonly sameAnswers: number
     }
   /** Given back unsent: the attempt does not count. */
-  | { readonly state: 'released'; readonly retryInMs: number }
+  | { readonly state: 'given-back'; readonly retryInMs: number }
 )
 
 /**

@@ -38,7 +38,7 @@ export interface GroupLeaseRequest {
   readonly workerId: string
   /** How many to lease at most. The others are kept for `lease`, where they hold up no other event. */
   readonly limit: number
-  /** For how long a lease that its worker never hears of stays out of reach (`releaseForgotten`). */
+  /** For how long a lease that its worker never hears of stays out of reach (`giveBackForgotten`). */
   readonly leaseMs: number
 }
 
@@ -57,7 +57,7 @@ export interface StepStore<Tx> {
    * Releases leases of this worker that it does not know: the answer that told of them was lost. Costs the
    * events no attempt. Leases younger than their `leaseMs` are left alone; their answer may be on its way.
    */
-  releaseForgotten(workerId: string, known: readonly number[]): Promise<number>
+  giveBackForgotten(workerId: string, known: readonly number[]): Promise<number>
 
   /** The steps of an event's run, in the order they began; of its latest run where none is given. */
   list(eventId: EventId, run?: number): Promise<readonly StepRecord[]>
@@ -145,7 +145,7 @@ export interface LeasedSettlement {
   readonly settlement:
     | Settlement
     /** Let go without a lost attempt. */
-    | { readonly state: 'released' }
+    | { readonly state: 'given-back' }
     /** Its handlers are not step handlers (any more): to be claimed by a group, without a lost attempt. */
     | { readonly state: 'regrouped' }
 }

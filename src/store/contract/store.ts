@@ -1,7 +1,7 @@
 /**
  * What a store must do, for every phase that needs one.
  *
- * A store is done when the suite in `test/contract/` passes on it. The phases (`receive`, `work`)
+ * A store is done when the suite in `test/store/contract/` passes on it. The phases (`receive`, `work`)
  * know this file and no engine; an engine knows this file and no phase.
  *
  * Rules for every store:

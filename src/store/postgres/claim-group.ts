@@ -3,7 +3,7 @@ import type { ClaimRequest } from '../contract/queue.ts'
 import type { ClaimedEvent } from '../contract/claimed-event.ts'
 import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'
-import { claimDue, openGuard, readClaimed } from './sql/claim-group.ts'
+import { claimDue, openFence, readClaimed } from './sql/claim-group.ts'
 import type { Claimed } from './sql/claim-group.ts'
 import { PostgresGroup } from './group.ts'
 import type { HeldTransactions } from './held-transactions.ts'
@@ -15,7 +15,7 @@ import { milliseconds } from './transaction.ts'
 import type { TransactionSettings } from './transaction.ts'
 
 /** Where claims of a kind and topic begin to look, in microseconds since 1970. */
-interface Marks {
+interface Positions {
   /** Nothing is due below it. */
   low: number
   lowFoundAt: number
@@ -37,7 +37,7 @@ export class GroupClaimer {
   readonly #held: HeldTransactions
   readonly #suspectLock: string
   readonly #names = new StatementNames()
-  readonly #marks = new Map<string, Marks>()
+  readonly #positions = new Map<string, Positions>()
 
   constructor(held: HeldTransactions, suspectLock: string) {
     this.#held = held
@@ -55,7 +55,7 @@ export class GroupClaimer {
           // One that runs alone holds up no other: it waits for a lock as long as its own time allows.
           lockTimeoutMs: isAlone ? 0 : milliseconds(request.lockTimeoutMs),
         }
-        const { pid, xid } = await openGuard(connection, request.slot, limits)
+        const { pid, xid } = await openFence(connection, request.slot, limits)
         const names = connection.client.processID === pid ? this.#names : undefined
         const held = this.#held.hold({ connection, pid, xid, watch, names, isAlone })
         return new PostgresGroup(events, held)
@@ -82,9 +82,9 @@ export class GroupClaimer {
     for (let answer = opened; ;) {
       const claimed = readClaimed(request, answer?.rows ?? [])
       for (const start of attempt.starts) this.#noteClaim(request.kind, { ...start, claimed })
-      // Something may be due below the marks. Without any mark there is nothing.
-      const hadMarks = attempt.starts.some(({ at }) => at !== undefined)
-      if (claimed.length > 0 || !hadMarks)
+      // Something may be due below the positions. Without any position there is nothing.
+      const hadPositions = attempt.starts.some(({ at }) => at !== undefined)
+      if (claimed.length > 0 || !hadPositions)
         return { events: claimed.map(({ event }) => event), watch }
       attempt = this.#start(request)
       const [again] = await connection.runTogether([attempt.statement])
@@ -101,12 +101,12 @@ export class GroupClaimer {
   }
 
   #findStart(kind: ClaimRequest['kind'], topic: Topic, now: number): Start {
-    const marks = this.#marks.get(nameOf(kind, topic))
-    if (marks === undefined) return { topic, at: undefined, isAhead: false, now }
-    if (marks.ahead !== undefined && now - marks.lookedBackAt < LOOK_BACK_EVERY_MS)
-      return { topic, at: marks.ahead, isAhead: true, now }
-    const isKnown = now - marks.lowFoundAt < FULL_SCAN_EVERY_MS
-    return { topic, at: isKnown ? marks.low : undefined, isAhead: false, now }
+    const positions = this.#positions.get(nameOf(kind, topic))
+    if (positions === undefined) return { topic, at: undefined, isAhead: false, now }
+    if (positions.ahead !== undefined && now - positions.lookedBackAt < LOOK_BACK_EVERY_MS)
+      return { topic, at: positions.ahead, isAhead: true, now }
+    const isKnown = now - positions.lowFoundAt < FULL_SCAN_EVERY_MS
+    return { topic, at: isKnown ? positions.low : undefined, isAhead: false, now }
   }
 
   #noteClaim(
@@ -114,22 +114,22 @@ export class GroupClaimer {
     { topic, at, isAhead, claimed, now }: Start & { claimed: readonly Claimed[] },
   ): void {
     const name = nameOf(kind, topic)
-    const marks = this.#marks.get(name)
+    const positions = this.#positions.get(name)
     const ofTopic = claimed.filter(({ event }) => event.topic === topic)
     const first = ofTopic[0]?.runAt
     const last = ofTopic.at(-1)?.runAt
     if (first === undefined || last === undefined) {
-      // A topic that was not asked, because others had enough, keeps its marks.
-      if (claimed.length > 0 || marks === undefined) return
-      if (isAhead) marks.ahead = undefined
-      else this.#marks.delete(name)
+      // A topic that was not asked, because others had enough, keeps its positions.
+      if (claimed.length > 0 || positions === undefined) return
+      if (isAhead) positions.ahead = undefined
+      else this.#positions.delete(name)
       return
     }
     const ahead = kind === 'fresh' ? last : undefined
-    if (marks === undefined || at === undefined) {
-      if (this.#marks.size >= MARKS_MAX) this.#marks.clear()
-      this.#marks.set(name, {
-        low: first - MARK_SLACK_US,
+    if (positions === undefined || at === undefined) {
+      if (this.#positions.size >= POSITIONS_MAX) this.#positions.clear()
+      this.#positions.set(name, {
+        low: first - POSITION_SLACK_US,
         lowFoundAt: now,
         ahead,
         lookedBackAt: now,
@@ -137,10 +137,10 @@ export class GroupClaimer {
       return
     }
     if (!isAhead) {
-      marks.low = first - MARK_SLACK_US
-      marks.lookedBackAt = now
+      positions.low = first - POSITION_SLACK_US
+      positions.lookedBackAt = now
     }
-    marks.ahead = ahead
+    positions.ahead = ahead
   }
 }
 
@@ -156,12 +156,12 @@ const SETTINGS: TransactionSettings = {
   idleTimeoutMs: 30_000,
 }
 /** A row may become visible later than one that is due after it, by as long as its transaction took. */
-const MARK_SLACK_US = 10_000_000
+const POSITION_SLACK_US = 10_000_000
 const FULL_SCAN_EVERY_MS = 5_000
 /**
  * Between two looks at what is behind, claims begin where the last one ended: what is before that is locked by
  * the other groups of this process or has just been deleted, and each claim would walk over all of it.
  */
 const LOOK_BACK_EVERY_MS = 50
-/** Topics come and go; forgetting a mark costs one claim that looks from the beginning. */
-const MARKS_MAX = 10_000
+/** Topics come and go; forgetting a position costs one claim that looks from the beginning. */
+const POSITIONS_MAX = 10_000

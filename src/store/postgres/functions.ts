@@ -24,7 +24,7 @@
 
 import { createHash } from 'node:crypto'
 import { CREATE_ANNOUNCE } from './sql/announce.ts'
-import { CREATE_CLAIMS, CREATE_OPEN_GUARD } from './sql/claim-group.ts'
+import { CREATE_CLAIMS, CREATE_OPEN_FENCE } from './sql/claim-group.ts'
 import { CREATE_CLAIM_MESSAGES } from './sql/claim-messages.ts'
 import { CREATE_ENQUEUE_MESSAGES } from './sql/enqueue-messages.ts'
 import { CREATE_LEASE_DUE } from './sql/lease-events.ts'
@@ -50,7 +50,7 @@ export const FUNCTIONS: readonly string[] = [
   CREATE_RECORD_NEW,
   ...CREATE_CLAIMS,
   CREATE_LOOK,
-  CREATE_OPEN_GUARD,
+  CREATE_OPEN_FENCE,
   CREATE_ANNOUNCE,
   CREATE_SETTLE_RESTING,
   CREATE_SESSION_STATE,

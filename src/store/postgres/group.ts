@@ -49,16 +49,16 @@ export class PostgresGroup implements Group<PostgresTx> {
     return this.#transaction.flush()
   }
 
-  mark(name: string): Promise<void> {
-    return this.#transaction.mark(name)
+  setSavepoint(name: string): Promise<void> {
+    return this.#transaction.setSavepoint(name)
   }
 
   rollbackTo(name: string): Promise<void> {
     return this.#transaction.rollbackTo(name)
   }
 
-  releaseMark(name: string): Promise<void> {
-    return this.#transaction.releaseMark(name)
+  dropSavepoint(name: string): Promise<void> {
+    return this.#transaction.dropSavepoint(name)
   }
 
   async setLockTimeout(lockTimeoutMs: number): Promise<void> {

@@ -87,7 +87,7 @@ export class HeldTransaction {
     await this.#writes.send()
   }
 
-  async mark(name: string): Promise<void> {
+  async setSavepoint(name: string): Promise<void> {
     await this.#parts.connection.run(`savepoint ${markName(name)}`)
   }
 
@@ -95,18 +95,18 @@ export class HeldTransaction {
     this.#writes.drop()
     // What runs again runs as plainly as it can: a name that fails here would cost an event its attempt.
     this.#names = undefined
-    await this.#useMark([{ text: `rollback to savepoint ${markName(name)}` }])
+    await this.#useSavepoint([{ text: `rollback to savepoint ${markName(name)}` }])
     this.#parts.watch.local.rolledBack()
   }
 
   /** In one round trip with what puts settings of the handler's back. */
-  async releaseMark(name: string): Promise<void> {
+  async dropSavepoint(name: string): Promise<void> {
     const release = { text: `release savepoint ${markName(name)}` }
-    await this.#useMark([release, ...this.#parts.watch.local.takeRestore()])
+    await this.#useSavepoint([release, ...this.#parts.watch.local.takeRestore()])
   }
 
-  /** A mark that is not there shows that this is not the transaction it was set in. */
-  async #useMark(statements: readonly Statement[]): Promise<void> {
+  /** A savepoint that is not there shows that this is not the transaction it was set in. */
+  async #useSavepoint(statements: readonly Statement[]): Promise<void> {
     try {
       await this.#parts.connection.runTogether(statements)
     } catch (error) {
@@ -135,7 +135,7 @@ export class HeldTransaction {
   }
 
   /**
-   * One round trip for six things: settings of a handler's are put back; the flag that the commit guard asks for,
+   * One round trip for six things: settings of a handler's are put back; the flag that the commit fence asks for,
    * and a COMMIT that waits for the disk and tells when it has not, whatever a handler has set; the proof that this
    * is the transaction that was opened (a division by zero otherwise, before COMMIT is reached); `last`, which is
    * still to be written; COMMIT; and the last look at the session.

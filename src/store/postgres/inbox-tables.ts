@@ -152,14 +152,14 @@ create table {schema}.workers (
   primary key (worker_id, slot)
 ) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
-create table {schema}.commit_guards (
+create table {schema}.commit_fences (
   worker_id text    not null,
   slot      integer not null,
   n         bigint  not null,
   primary key (worker_id, slot)
 ) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
-create function {schema}.guard_commit() returns trigger language plpgsql as $guard$
+create function {schema}.fence_commit() returns trigger language plpgsql as $guard$
 begin
   if current_setting('hookonce.commit', true) is distinct from 'ours' then
     raise exception 'a handler may not commit the transaction it was lent'
@@ -168,10 +168,10 @@ begin
   return null;
 end
 $guard$;
-create constraint trigger guard_commit
- after insert or update on {schema}.commit_guards
+create constraint trigger fence_commit
+ after insert or update on {schema}.commit_fences
  deferrable initially deferred
- for each row execute function {schema}.guard_commit();
+ for each row execute function {schema}.fence_commit();
 
 create table {schema}.steps (
   event_id   uuid        not null,
@@ -190,7 +190,7 @@ create table {schema}.steps (
   autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0
 );
 -- The row of a tx step is written when its transaction opens, and is open until our COMMIT.
-create constraint trigger guard_step
+create constraint trigger fence_step
  after insert on {schema}.steps
  deferrable initially deferred
- for each row when (new.state = 'open') execute function {schema}.guard_commit();`
+ for each row when (new.state = 'open') execute function {schema}.fence_commit();`

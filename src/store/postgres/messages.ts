@@ -8,7 +8,7 @@ import type { Connections } from './connections.ts'
 import type { PostgresTx } from './tx.ts'
 import { isEventId } from './is-event-id.ts'
 import { findLentTx } from './lent-tx.ts'
-import { MessageMarks } from './message-marks.ts'
+import { LowWaterPositions } from './low-water-positions.ts'
 import { requireTransaction } from './require-transaction.ts'
 import { findSqlState } from './store-error.ts'
 import {
@@ -36,7 +36,7 @@ export function createMessages(schema: string, connections: Connections): Messag
   // Nothing is decided by the time in a message's id, so this process's clock will do.
   const newId = createUuidV7Generator(Date.now)
   const enqueueText = ENQUEUE_MESSAGES.replaceAll('{schema}', quoteName(schema))
-  const marks = new MessageMarks()
+  const positions = new LowWaterPositions()
   const decide =
     (change: (connection: Connection, id: MessageId) => Promise<boolean>) =>
     async (id: MessageId): Promise<boolean> =>
@@ -63,10 +63,10 @@ export function createMessages(schema: string, connections: Connections): Messag
     },
     claim: async ({ wanted, leaseMs }) => {
       if (wanted.length === 0) return []
-      const marked = wanted.map((each) => marks.begin(each))
-      const rows = await connections.commitQuery(CLAIM_MESSAGES, claimValues(marked, leaseMs))
+      const placed = wanted.map((each) => positions.begin(each))
+      const rows = await connections.commitQuery(CLAIM_MESSAGES, claimValues(placed, leaseMs))
       const dueForMs = readDueForMs(rows)
-      for (const each of marked) marks.end(each, dueForMs.get(each.destination))
+      for (const each of placed) positions.end(each, dueForMs.get(each.destination))
       return rows.map(asClaimedMessage)
     },
     settle: async (settlements) => {
@@ -76,11 +76,11 @@ export function createMessages(schema: string, connections: Connections): Messag
       return new Set(rows.map(({ token }) => token ?? ''))
     },
     nextDueInMs: async (destinations, withinMs) => {
-      const marked = destinations.map((destination) => marks.find(destination))
+      const placed = destinations.map((destination) => positions.find(destination))
       const dueInMs = await connections.use((connection) =>
-        findNextMessageDueInMs(connection, marked, withinMs),
+        findNextMessageDueInMs(connection, placed, withinMs),
       )
-      const known = [dueInMs, ...marked.map(({ wholeInMs }) => wholeInMs)].filter(
+      const known = [dueInMs, ...placed.map(({ wholeInMs }) => wholeInMs)].filter(
         (ms) => ms !== undefined,
       )
       return known.length === 0 ? undefined : Math.min(...known)

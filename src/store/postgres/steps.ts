@@ -6,7 +6,7 @@ import { isEventId } from './is-event-id.ts'
 import { lockNumber } from './lock-number.ts'
 import { PostgresStepTransaction } from './step-transaction.ts'
 import { asStoreError } from './store-error.ts'
-import { leaseDue, releaseForgotten } from './sql/lease-events.ts'
+import { leaseDue, giveBackForgotten } from './sql/lease-events.ts'
 import { listSteps, resolveStep } from './sql/list-steps.ts'
 import { openSteps, readOpened } from './sql/open-steps.ts'
 import { settleLeased } from './sql/settle-leased.ts'
@@ -22,8 +22,8 @@ export function createSteps(
   const suspectLock = lockNumber(schema, 'suspect')
   return {
     lease: (request) => leaseDue(connections, request, suspectLock),
-    releaseForgotten: (workerId, known) =>
-      connections.transactOnControl((connection) => releaseForgotten(connection, workerId, known)),
+    giveBackForgotten: (workerId, known) =>
+      connections.transactOnControl((connection) => giveBackForgotten(connection, workerId, known)),
     list: async (eventId, run) =>
       isEventId(eventId)
         ? connections.use((connection) => listSteps(connection, eventId, run))

@@ -93,16 +93,16 @@ export class SqliteGroup implements Group<SqliteTx> {
     return this.#transaction.flush()
   }
 
-  mark(name: string): Promise<void> {
-    return this.#transaction.mark(name)
+  setSavepoint(name: string): Promise<void> {
+    return this.#transaction.setSavepoint(name)
   }
 
   rollbackTo(name: string): Promise<void> {
     return this.#transaction.rollbackTo(name)
   }
 
-  releaseMark(name: string): Promise<void> {
-    return this.#transaction.releaseMark(name)
+  dropSavepoint(name: string): Promise<void> {
+    return this.#transaction.dropSavepoint(name)
   }
 
   /** With one writer there is no lock to wait for. */

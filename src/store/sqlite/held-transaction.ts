@@ -43,7 +43,7 @@ export class HeldTransaction implements Lender {
   #turn: Turn | undefined
   #opening: Promise<void> | undefined
   #idleTimer: NodeJS.Timeout | undefined
-  #marks: string[] = []
+  #savepoints: string[] = []
   #hasEnded = false
   /** It could not be opened, or SQLite or the clock ended it: neither is the handler's doing. */
   #lostBy: { readonly error: unknown } | undefined
@@ -79,18 +79,18 @@ export class HeldTransaction implements Lender {
 
   async flush(): Promise<void> {}
 
-  async mark(name: string): Promise<void> {
-    if (this.#turn === undefined) this.#marks.push(name)
+  async setSavepoint(name: string): Promise<void> {
+    if (this.#turn === undefined) this.#savepoints.push(name)
     else this.use((connection) => connection.execute(`savepoint ${markName(name)}`))
   }
 
   async rollbackTo(name: string): Promise<void> {
-    if (this.#turn === undefined) this.#marks = [...this.#marksBefore(name), name]
+    if (this.#turn === undefined) this.#savepoints = [...this.#savepointsBefore(name), name]
     else this.use((connection) => connection.execute(`rollback to ${markName(name)}`))
   }
 
-  async releaseMark(name: string): Promise<void> {
-    if (this.#turn === undefined) this.#marks = this.#marksBefore(name)
+  async dropSavepoint(name: string): Promise<void> {
+    if (this.#turn === undefined) this.#savepoints = this.#savepointsBefore(name)
     else this.use((connection) => connection.execute(`release ${markName(name)}`))
   }
 
@@ -215,7 +215,7 @@ export class HeldTransaction implements Lender {
   }
 
   #hold(turn: Turn): void {
-    for (const name of this.#marks) turn.connection.execute(`savepoint ${markName(name)}`)
+    for (const name of this.#savepoints) turn.connection.execute(`savepoint ${markName(name)}`)
     this.#turn = turn
     this.#idleTimer = setTimeout(() => {
       this.#lostBy ??= { error: ended() }
@@ -229,11 +229,11 @@ export class HeldTransaction implements Lender {
     if (this.#hasEnded) throw ended()
   }
 
-  #marksBefore(name: string): string[] {
+  #savepointsBefore(name: string): string[] {
     this.#requireOpenable()
-    const place = this.#marks.lastIndexOf(name)
-    if (place === -1) throw new Error(`There is no mark ${name}`)
-    return this.#marks.slice(0, place)
+    const place = this.#savepoints.lastIndexOf(name)
+    if (place === -1) throw new Error(`There is no savepoint ${name}`)
+    return this.#savepoints.slice(0, place)
   }
 }
 

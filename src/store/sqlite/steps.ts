@@ -2,7 +2,7 @@ import type { StepStore } from '../contract/steps.ts'
 import type { Connections } from './connections.ts'
 import type { HeldTransactions } from './held-transactions.ts'
 import { SqliteStepTransaction } from './step-transaction.ts'
-import { hasLeasable, hasOldLeases, leaseDue, releaseForgotten } from './sql/lease-events.ts'
+import { hasLeasable, hasOldLeases, leaseDue, giveBackForgotten } from './sql/lease-events.ts'
 import { listSteps, resolveStep } from './sql/list-steps.ts'
 import { settleLeased } from './sql/settle-leased.ts'
 import { holdsLease, writeCalls } from './sql/write-calls.ts'
@@ -19,10 +19,10 @@ export function createSteps(connections: Connections, held: HeldTransactions): S
       if (!(await connections.read(hasLeasable))) return []
       return connections.write('lazily', (connection) => leaseDue(connection, request))
     },
-    releaseForgotten: async (workerId, known) => {
+    giveBackForgotten: async (workerId, known) => {
       if (!(await connections.read((reader) => hasOldLeases(reader, workerId)))) return 0
       return connections.write('lazily', (connection) =>
-        releaseForgotten(connection, workerId, known),
+        giveBackForgotten(connection, workerId, known),
       )
     },
     list: (eventId, run) => connections.read((reader) => listSteps(reader, eventId, run)),

@@ -169,14 +169,14 @@ async function blame(
   })
   const isWritten = await context.store.queue.settleLost(settlement).catch(() => false)
   if (isWritten) reportSettlement(context, { event, settlement, error })
-  else context.happenings.emit('group.released', { size: 1, cause: error.message })
+  else context.happenings.emit('group.given-back', { size: 1, cause: error.message })
   return isWritten
 }
 
 function release(context: AbandonContext, events: readonly ClaimedEvent[], error: unknown): void {
   const cause =
     error instanceof InterruptedError ? 'the worker was stopped' : asError(error).message
-  context.happenings.emit('group.released', { size: events.length, cause })
+  context.happenings.emit('group.given-back', { size: events.length, cause })
 }
 
 /**

@@ -50,7 +50,7 @@ export class ContentionQueue {
   async take(units: Iterable<HandlerUnit>): Promise<() => void> {
     // In one order for all, or two groups could each wait for what the other has.
     const names = [...new Set([...units].map(({ name }) => name))].filter((name) =>
-      this.#takesTurns(name),
+      this.#isSerialized(name),
     )
     const releases: (() => void)[] = []
     for (const name of names.sort()) releases.push(await this.#takeOne(name))
@@ -59,7 +59,7 @@ export class ContentionQueue {
     }
   }
 
-  #takesTurns(name: string): boolean {
+  #isSerialized(name: string): boolean {
     return this.#now() < (this.#contended.get(name)?.until ?? 0)
   }
 

@@ -23,7 +23,7 @@ import type { HandlerOutbox } from '../outgoing.ts'
 import type { RetryPolicy } from '../../model/retry-policy.ts'
 import { RunClock } from '../run-clock.ts'
 import { RunningContext } from '../running-context.ts'
-import { heed, PermanentError, Skip } from '../../model/verdicts.ts'
+import { heed, PermanentError, Skip } from '../../model/handler-results.ts'
 
 export type RunResult = RunDone | RunSkipped | RunFailed
 

@@ -64,11 +64,11 @@ export async function runGroup<Tx>(
   group: Group<Tx>,
 ): Promise<'settled' | 'abandoned'> {
   const events = chooseEvents(context, group.events)
-  const endTurn = await takeTurn(context, events)
+  const letNextRun = await waitForContended(context, events)
   try {
-    return await runInTurn(context, group, events)
+    return await runChosen(context, group, events)
   } finally {
-    endTurn()
+    letNextRun()
   }
 }
 
@@ -89,7 +89,7 @@ function chooseEvents(
  * Before the group is announced: a group that waits is not running yet. An event that runs alone does not
  * wait here: it holds its locks briefly.
  */
-async function takeTurn(
+async function waitForContended(
   context: RunGroupContext,
   events: readonly ClaimedEvent[],
 ): Promise<() => void> {
@@ -97,7 +97,7 @@ async function takeTurn(
   return context.contention.take(events.flatMap((event) => context.findUnit(event) ?? []))
 }
 
-async function runInTurn<Tx>(
+async function runChosen<Tx>(
   context: RunGroupContext,
   group: Group<Tx>,
   events: readonly ClaimedEvent[],
@@ -111,7 +111,7 @@ async function runInTurn<Tx>(
   }
   if (settled.length === 0) {
     await group.abandon()
-    context.happenings.emit('group.released', {
+    context.happenings.emit('group.given-back', {
       size: events.length,
       cause: 'none of them could run now',
     })
@@ -165,17 +165,17 @@ async function runEvents<Tx>(
   if (events.some((event) => context.findUnit(event)?.guarantee === 'at-least-once')) {
     return runSideBySide(context, group, events)
   }
-  await group.mark(GROUP_MARK)
-  const settled = await runMarked(context, group, events)
+  await group.setSavepoint(GROUP_SAVEPOINT)
+  const settled = await runBehindOne(context, group, events)
   // Not left open, since `settle` would run inside it: PostgreSQL then writes down two owners for every
   // queue row, the lock's and the deletion's, and what has two owners no claim can clear out of its way.
   // Measured while 50,000 events were drained: claims cost the database 51 µs an event and more with each,
   // and a steady 24 µs this way.
-  await group.releaseMark(GROUP_MARK)
+  await group.dropSavepoint(GROUP_SAVEPOINT)
   return settled
 }
 
-async function runMarked<Tx>(
+async function runBehindOne<Tx>(
   context: RunGroupContext,
   group: Group<Tx>,
   all: readonly ClaimedEvent[],
@@ -185,7 +185,7 @@ async function runMarked<Tx>(
     if (together.status === 'ran') return together.settled
 
     context.happenings.emit('group.rerun', { size: events.length, cause: together.cause })
-    await group.rollbackTo(GROUP_MARK)
+    await group.rollbackTo(GROUP_SAVEPOINT)
     await requireNoTraces(context, group)
     if (together.isContended && together.ranBefore > 1) {
       // Another transaction held a lock we needed. The events that ran before run again and are committed,
@@ -207,8 +207,8 @@ async function requireNoTraces<Tx>(context: RunGroupContext, group: Group<Tx>): 
   throw new TracesLeftError(traces)
 }
 
-const GROUP_MARK = 'group'
-const EVENT_MARK = 'event'
+const GROUP_SAVEPOINT = 'group'
+const EVENT_SAVEPOINT = 'event'
 /** PostgreSQL keeps 64 subtransactions per backend in shared memory; past that every snapshot gets slower. */
 const RERUN_MAX = 50
 /** A rerun holds the locks of the events before it: better to let go than to make others wait for long. */
@@ -235,7 +235,7 @@ async function runOneByOne<Tx>(
       settled.push(unhandled(event))
       continue
     }
-    const result = await runBehindMark(context, group, event, unit)
+    const result = await runBehindSavepoint(context, group, event, unit)
     // Another transaction is in its way, or it must run alone. What ran so far is committed, which lets go of
     // its locks; the rest goes back as it was.
     if (result.status === 'failed' && group.events.length > 1 && isForLater(result)) break
@@ -252,18 +252,18 @@ function isNotForCompany(error: Error): boolean {
   return error instanceof SettingRefusedError || error instanceof TracesLeftError
 }
 
-async function runBehindMark<Tx>(
+async function runBehindSavepoint<Tx>(
   context: RunGroupContext,
   group: Group<Tx>,
   event: ClaimedEvent,
   unit: HandlerUnit,
 ): Promise<RunResult> {
   for (let tries = 1; ; tries += 1) {
-    await group.mark(EVENT_MARK)
+    await group.setSavepoint(EVENT_SAVEPOINT)
     const result = await runUnseen(context, group, event, unit)
     try {
-      if (result.status === 'failed') await group.rollbackTo(EVENT_MARK)
-      await group.releaseMark(EVENT_MARK)
+      if (result.status === 'failed') await group.rollbackTo(EVENT_SAVEPOINT)
+      await group.dropSavepoint(EVENT_SAVEPOINT)
     } catch (error) {
       // The savepoint went with the transaction it was set in, and only this event ran since.
       if (isEnded(group, error)) throw new GroupEndedError(event)

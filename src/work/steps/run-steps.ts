@@ -35,7 +35,7 @@ import { StepLife } from './step-life.ts'
 import { runCallStep } from './step-call.ts'
 import type { StepRunContext, StepScope } from './step-scope.ts'
 import { runTxStep } from './step-tx.ts'
-import { heed, Skip } from '../../model/verdicts.ts'
+import { heed, Skip } from '../../model/handler-results.ts'
 
 export interface RunStepsContext<Tx> extends StepRunContext<Tx> {
   readonly logger: Logger
@@ -72,7 +72,7 @@ export async function runSteps<Tx>(
     return { settlement: settlementOf(leased, unit, result), error }
   } catch (error) {
     if (error instanceof LeaseLostError) return undefined
-    const settlement = { state: 'released' } as const
+    const settlement = { state: 'given-back' } as const
     return { settlement, error: error instanceof Error ? error : undefined }
   }
 }

@@ -21,7 +21,7 @@ import type { HistoryEntry } from './step-history.ts'
 import { parseStepResult, stringifyStepResult } from '../../store/contract/step-result.ts'
 import { keyOfStep } from './step-scope.ts'
 import type { StepScope } from './step-scope.ts'
-import { NotDoneError } from '../../model/verdicts.ts'
+import { NotDoneError } from '../../model/handler-results.ts'
 
 export interface CallStep {
   readonly name: string

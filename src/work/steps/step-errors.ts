@@ -8,7 +8,7 @@ import { asError, CommitUnknownError, HookonceError, StoreUnavailableError } fro
 import type { FailureReason } from '../../model/outcome.ts'
 import type { Handler } from '../handlers.ts'
 import type { RunFailed } from '../group/run-event.ts'
-import { PermanentError } from '../../model/verdicts.ts'
+import { PermanentError } from '../../model/handler-results.ts'
 
 /** Another worker has the event by now, or may have it. Nothing of this run may be written any more. */
 export class LeaseLostError extends HookonceError {

@@ -147,10 +147,10 @@ export class StepRunner<Tx> {
   #report(leased: LeasedEvent, { settlement, error }: StepsEnd): void {
     const { happenings } = this.#context
     if (settlement.state === 'regrouped') return
-    if (settlement.state === 'released') {
+    if (settlement.state === 'given-back') {
       const { eventId } = leased
       const cause = error?.message ?? 'the worker was stopped'
-      return happenings.emit('lease.released', { eventId, cause })
+      return happenings.emit('lease.given-back', { eventId, cause })
     }
     reportSettlement(this.#context, { event: leased, settlement, error })
   }

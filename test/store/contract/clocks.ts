@@ -99,11 +99,11 @@ export function clocksContract(underTest: StoreUnderTest): void {
       await move(database, -1.5 * HOUR_MS, ['queue', ['lease_until']])
       await setBack(database)
       await setBack(database)
-      expect(await store.steps.releaseForgotten(ME, [])).toBe(0)
+      expect(await store.steps.giveBackForgotten(ME, [])).toBe(0)
 
       await store.events.keepClock({ always: false })
 
-      expect(await store.steps.releaseForgotten(ME, [])).toBe(1)
+      expect(await store.steps.giveBackForgotten(ME, [])).toBe(1)
     })
 
     test('C10: a message waits as long as it was to, and a lease is as long', async () => {

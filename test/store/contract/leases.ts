@@ -167,7 +167,7 @@ export function leasesContract(underTest: StoreUnderTest): void {
       const first = await leaseOne(store)
       const other = await second()
       await other.workers.beat({ workerId: OTHER, slots: 1, handles: [] })
-      await store.steps.settle([{ lease: first.lease, settlement: { state: 'released' } }])
+      await store.steps.settle([{ lease: first.lease, settlement: { state: 'given-back' } }])
       const [again] = await other.steps.lease(request({ workerId: OTHER }))
 
       // Whose worker has beaten is left alone; the first one's stopped heart holds no lease any more.
@@ -243,13 +243,13 @@ export function leasesContract(underTest: StoreUnderTest): void {
       for (const key of ['known', 'lost', 'young']) await recordOne(store, anEventDraft({ key }))
       await makeLeasable(store)
       const [known, lost] = await store.steps.lease(request({}, 2))
-      expect(await store.steps.releaseForgotten(ME, [known!.lease.token])).toBe(0)
+      expect(await store.steps.giveBackForgotten(ME, [known!.lease.token])).toBe(0)
       await database
         .query(`update hookonce.queue set lease_until = clock_timestamp() - interval '1 second'`)
         .catch(() => database.query('update hookonce_queue set lease_until = 1'))
       await store.steps.lease(request({}, 1))
 
-      expect(await store.steps.releaseForgotten(ME, [known!.lease.token])).toBe(1)
+      expect(await store.steps.giveBackForgotten(ME, [known!.lease.token])).toBe(1)
 
       const [again] = await leaseAll(store)
       expect(again).toMatchObject({ key: 'lost', attempt: 1 })

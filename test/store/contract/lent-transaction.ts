@@ -59,13 +59,13 @@ export function lentTransactionContract(
     test('what it wrote after a savepoint vanishes with a rollback to it', async () => {
       const { group, write, countEffects } = await openGroup()
       await write('kept')
-      await group.mark('outer')
+      await group.setSavepoint('outer')
       await write('undone')
-      await group.mark('inner')
+      await group.setSavepoint('inner')
       await write('undone')
       await group.rollbackTo('inner')
       await group.rollbackTo('outer')
-      await group.releaseMark('outer')
+      await group.dropSavepoint('outer')
       await group.settle(group.events.map(done))
       await group.commit()
 
@@ -74,7 +74,7 @@ export function lentTransactionContract(
 
     test('a failed statement can be undone by a rollback to a savepoint', async () => {
       const { group, lent, write, countEffects } = await openGroup()
-      await group.mark('m')
+      await group.setSavepoint('m')
 
       await expect(lent.tx.query('insert into no_such_table values (1)')).rejects.toThrow()
       expect(group.status()).toBe(underTest.capabilities.failedStatementAborts ? 'failed' : 'open')

@@ -67,7 +67,7 @@ export function lentWritesContract(
       write('kept')
       // One that has to wait for SQLite's writer is sent at the end of its handler.
       await lent.flush()
-      await group.mark('m')
+      await group.setSavepoint('m')
       write('undone')
       if (how === 'sent') await group.flush()
 

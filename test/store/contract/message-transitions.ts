@@ -109,7 +109,7 @@ const OPERATIONS: Readonly<Record<string, (walk: Walk) => Promise<unknown>>> = {
   'the last attempt failed': (walk) => walk.settle(deadMessage),
   'its outcome is not known': (walk) => walk.settle(unknownMessage),
   'the relay lets go of it': (walk) =>
-    walk.settle(({ id, token }) => ({ id, token, state: 'released', retryInMs: 0 })),
+    walk.settle(({ id, token }) => ({ id, token, state: 'given-back', retryInMs: 0 })),
   'its key is sent again': ({ store, destination }) =>
     enqueue(store, { destination, key: `key-${destination.slice('walk-'.length)}` }),
   'its destination is paused': ({ store, destination }) =>

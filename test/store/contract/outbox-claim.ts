@@ -203,7 +203,7 @@ export function outboxClaimContract(underTest: StoreUnderTest): void {
       await enqueue(store, {})
       const { id, token } = await claimOne(store)
 
-      await store.messages.settle([{ id, token, state: 'released', retryInMs: 0 }])
+      await store.messages.settle([{ id, token, state: 'given-back', retryInMs: 0 }])
 
       expect(await claimOne(store)).toMatchObject({ attempt: 1, uncertainForMs: undefined })
     })

@@ -187,7 +187,7 @@ export function savepointsContract(
 
     test('writes nothing more when the handler runs out of time in it', async () => {
       const { lent, group, tx, query, countEffects } = await openGroup()
-      await group.mark('before')
+      await group.setSavepoint('before')
       const savepoint = tx.savepoint(async () => {
         await query('inside')
         lent.revokeNow()

@@ -33,7 +33,7 @@ export function settleLeasedContract(underTest: StoreUnderTest): void {
 
     test('many are settled together, each in its own way', async () => {
       const { store } = await openStore(underTest)
-      for (const key of ['done', 'again', 'dead', 'parked', 'released', 'regrouped', 'stale'])
+      for (const key of ['done', 'again', 'dead', 'parked', 'given-back', 'regrouped', 'stale'])
         await recordOne(store, anEventDraft({ key }))
       await makeLeasable(store)
       const byKey = new Map((await leaseAll(store)).map((event) => [event.key, event]))
@@ -46,7 +46,7 @@ export function settleLeasedContract(underTest: StoreUnderTest): void {
         { lease: { ...stale.lease, token: 999_999 }, settlement: done(stale) },
         { lease: get('dead').lease, settlement: dead(get('dead')) },
         { lease: get('parked').lease, settlement: unhandled(get('parked')) },
-        { lease: get('released').lease, settlement: { state: 'released' } },
+        { lease: get('given-back').lease, settlement: { state: 'given-back' } },
         { lease: get('regrouped').lease, settlement: { state: 'regrouped' } },
       ])
 
@@ -62,12 +62,12 @@ export function settleLeasedContract(underTest: StoreUnderTest): void {
         ['again', 'ready', 1, 1],
         ['dead', 'dead', 1, 1],
         ['parked', 'unhandled', 0, 0],
-        ['released', 'ready', 0, 0],
+        ['given-back', 'ready', 0, 0],
         ['regrouped', 'ready', 0, 0],
         ['stale', 'running', 0, 0],
       ])
       expect((await leaseAll(store)).map(({ key, attempt }) => [key, attempt])).toEqual([
-        ['released', 1],
+        ['given-back', 1],
       ])
       const group = await claim(store)
       expect(group.events.map(({ key, attempt }) => [key, attempt])).toEqual([['regrouped', 1]])

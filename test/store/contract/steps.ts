@@ -266,7 +266,7 @@ export function stepsContract(underTest: StoreUnderTest): void {
       const { store, leased } = await openLeased()
       expect(leased.hasSteps).toBe(false)
       await store.steps.writeCalls([aCall(leased)])
-      await store.steps.settle([{ lease: leased.lease, settlement: { state: 'released' } }])
+      await store.steps.settle([{ lease: leased.lease, settlement: { state: 'given-back' } }])
 
       expect((await leaseOne(store)).hasSteps).toBe(true)
     })
@@ -278,7 +278,7 @@ export function stepsContract(underTest: StoreUnderTest): void {
       const happened = { happened: true, result: '"found"' } as const
 
       expect(await store.steps.resolve({ ...resolution, decision: happened })).toBe(false)
-      await store.steps.settle([{ lease: leased.lease, settlement: { state: 'released' } }])
+      await store.steps.settle([{ lease: leased.lease, settlement: { state: 'given-back' } }])
       expect(await store.steps.resolve({ ...resolution, name: 'x', decision: happened })).toBe(
         false,
       )

@@ -247,11 +247,11 @@ const OPERATIONS: Readonly<Record<string, (walk: Walk) => Promise<unknown>>> = {
   'the worker lets go of it': async (walk) => {
     await walk.group?.abandon()
     await walk.announce([])
-    await walk.settleLeased(() => ({ state: 'released' }))
+    await walk.settleLeased(() => ({ state: 'given-back' }))
   },
   'it has no step handlers any more': (walk) => walk.settleLeased(() => ({ state: 'regrouped' })),
   'the worker has forgotten its lease': (walk) =>
-    walk.store.steps.releaseForgotten(walk.workerId, []),
+    walk.store.steps.giveBackForgotten(walk.workerId, []),
   'its transaction was lost, and it is tried again': (walk) => loseTo(walk, retryIn(0)),
   'its transaction was lost for the last time': (walk) => loseTo(walk, dead),
   'its worker crashed': (walk) => walk.crash(3),

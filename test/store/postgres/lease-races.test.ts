@@ -69,7 +69,7 @@ describe.skipIf(hasNoPostgres)('a sweep that is late on PostgreSQL', () => {
 
   test('C07: leaves a lease alone that was given up and taken anew by a worker that lives', async () => {
     const { store, leased, eventId, goOn } = await openRace()
-    await store.steps.settle([{ lease: leased.lease, settlement: { state: 'released' } }])
+    await store.steps.settle([{ lease: leased.lease, settlement: { state: 'given-back' } }])
     await store.workers.beat({ workerId: 'alive', slots: 1, handles: [] })
     const [again] = await store.steps.lease({
       ...{ ...aLeaseRequest(1), workerId: 'alive' },

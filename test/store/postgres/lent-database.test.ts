@@ -112,9 +112,9 @@ describe.skipIf(findBinaries('embedded') === undefined)('a database that is lent
     ['a right', 'grant select on hookonce.queue to public'],
     [
       'a function',
-      'create or replace function hookonce.guard_commit() returns trigger language plpgsql as $$ begin return null; end $$',
+      'create or replace function hookonce.fence_commit() returns trigger language plpgsql as $$ begin return null; end $$',
     ],
-    ['a trigger', 'alter table hookonce.commit_guards disable trigger all'],
+    ['a trigger', 'alter table hookonce.commit_fences disable trigger all'],
     [
       'statistics',
       'insert into hookonce.deliveries values (gen_random_uuid(), now(), $$x$$, 1); analyze hookonce.deliveries',

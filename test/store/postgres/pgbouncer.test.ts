@@ -52,7 +52,7 @@ describe.skipIf(hasNoPostgres || binary === undefined)(
       const [event] = last!.events
       await second.workers.announce({ workerId: 'worker-2', slot: 0 }, last!.events)
       // An error outside a mark would end the claim with everything else.
-      await last!.mark('handler')
+      await last!.setSavepoint('handler')
       const stuck = last!.lend().tx.query('select pg_sleep(600)')
       const stopped = stuck.catch((error: unknown) => error)
       let isStopped = false

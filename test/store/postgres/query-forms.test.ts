@@ -167,7 +167,7 @@ describe.skipIf(hasNoPostgres)('a handler that asks with', () => {
     const isTaken = name === 'a name that is taken by another text'
     const before = { name: 'by-name', text: 'select $1::int as a', values: [5] }
     for (const asked of isTaken ? [tx, client] : []) await asked.query(before)
-    await group.mark('before')
+    await group.setSavepoint('before')
     await client.query('savepoint before')
 
     // Often enough that a statement of ours would be prepared.

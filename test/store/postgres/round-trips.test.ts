@@ -43,11 +43,11 @@ describe.skipIf(hasNoPostgres)('round trips to PostgreSQL', () => {
       opened.count.reset()
       const group = await claim(opened.store, { limit: 10 })
       expect(group.events).toHaveLength(10)
-      await group.mark('group')
+      await group.setSavepoint('group')
       for (const { key } of group.events) group.lend().tx.write(WRITE, [key])
       await group.flush()
       expect(await group.findTraces()).toBeUndefined()
-      await group.releaseMark('group')
+      await group.dropSavepoint('group')
       await group.settle(group.events.map(done))
       expect(await group.commit()).toEqual({ status: 'committed' })
     }

@@ -77,7 +77,7 @@ describe.skipIf(hasNoPostgres)('the token of a lease on PostgreSQL', () => {
     const settled = await store.steps.settle([
       { lease: { ...a.lease, token: b.lease.token }, settlement: done(a) },
       { lease: b.lease, settlement: done(b) },
-      { lease: { ...a.lease, token: a.lease.token }, settlement: { state: 'released' } },
+      { lease: { ...a.lease, token: a.lease.token }, settlement: { state: 'given-back' } },
     ])
 
     expect(settled).toEqual([false, true, true])
@@ -123,7 +123,7 @@ describe.skipIf(hasNoPostgres)('a lease on PostgreSQL', () => {
     const { eventId } = lease
     const place = { lease, handler: 'h', position: 1, name: 'charge', result: undefined }
     await store.steps.writeCalls([{ ...place, change: 'started' }])
-    await store.steps.settle([{ lease, settlement: { state: 'released' } }])
+    await store.steps.settle([{ lease, settlement: { state: 'given-back' } }])
     const worker = await newPool(config).connect()
     await worker.query('begin')
     const { workerId, topics, leaseMs, aloneFrom } = LEASE

@@ -46,7 +46,7 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
     await group!.abandon()
     expect(await sweepOthers(store, SWEEP)).toMatchObject([{ crashes: 1, workerId: 'frozen' }])
     expect(await query('select * from hookonce.workers')).toEqual([])
-    expect(await query('select * from hookonce.commit_guards')).toEqual([])
+    expect(await query('select * from hookonce.commit_fences')).toEqual([])
   })
 
   test('the control connection comes back after it was lost', async () => {

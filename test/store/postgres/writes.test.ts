@@ -92,7 +92,7 @@ describe.skipIf(hasNoPostgres)('writes on PostgreSQL', () => {
   test('that break a constraint fail with what the database said of the first of them', async () => {
     const { tx, group, end, notes, query } = await openGroup()
     await query('create unique index on notes (note)')
-    await group.mark('m')
+    await group.setSavepoint('m')
     tx.write(NOTE, ['same'])
     tx.write(NOTE, ['same'])
     tx.write('insert into nowhere values (1)')
@@ -149,7 +149,7 @@ describe.skipIf(hasNoPostgres)('writes on PostgreSQL', () => {
 
   test('of several statements in one text are refused by the database', async () => {
     const { tx, group, end, notes } = await openGroup()
-    await group.mark('m')
+    await group.setSavepoint('m')
     tx.write(`insert into notes (note) values ('a'); insert into notes (note) values ('b')`)
 
     await expect(group.flush()).rejects.toThrow(/multiple commands/)
@@ -226,7 +226,7 @@ describe.skipIf(hasNoPostgres)('writes on PostgreSQL', () => {
 
   test('that outlast their handler’s time are not followed by what it asked after them', async () => {
     const { group, lent, tx, end, notes } = await openGroup()
-    await group.mark('m')
+    await group.setSavepoint('m')
     tx.write('select pg_sleep(0.3)')
     const late = tx.query(NOTE, ['late'])
     const ended = late.catch((error: unknown) => error)

@@ -50,7 +50,7 @@ describe('sqlite: a group that opens late', () => {
   test('keeps the writer from no other before its first statement, and has it from then on', async () => {
     const { store, second, late, tx, countEffects } = await openLate('a', 'b')
     const other = await second()
-    await late.mark('event')
+    await late.setSavepoint('event')
 
     expect(await recordOne(store, anEventDraft({ key: 'c' }))).toMatchObject({ status: 'accepted' })
     expect(await recordOne(other, anEventDraft({ key: 'd' }))).toMatchObject({ status: 'accepted' })
@@ -81,10 +81,10 @@ describe('sqlite: a group that opens late', () => {
 
   test('sets its savepoints when it opens, in their order', async () => {
     const { late, tx, countEffects } = await openLate('a')
-    await late.mark('outer')
-    await late.mark('gone')
-    await late.releaseMark('gone')
-    await late.mark('inner')
+    await late.setSavepoint('outer')
+    await late.setSavepoint('gone')
+    await late.dropSavepoint('gone')
+    await late.setSavepoint('inner')
     await late.rollbackTo('inner')
 
     await tx.query(WRITE, ['a', 'undone'])
@@ -92,7 +92,7 @@ describe('sqlite: a group that opens late', () => {
     await tx.query(WRITE, ['a', 'undone'])
     await late.rollbackTo('outer')
     await tx.query(WRITE, ['a', 'kept'])
-    await late.releaseMark('outer')
+    await late.dropSavepoint('outer')
 
     expect(await end(late)).toBe('committed')
     expect(await countEffects()).toBe(1)
@@ -103,7 +103,7 @@ describe('sqlite: a group that opens late', () => {
     const { late, tx, database, countEffects } = opened
     const beside = await claimBeside(opened)
     const bytes = new Uint8Array([1])
-    await late.mark('event')
+    await late.setSavepoint('event')
 
     tx.write(WRITE, ['a', 'one'])
     const counted = tx.query('select count(*) as found from effects')

@@ -124,32 +124,32 @@ const CLAIM = { fresh: claim('fresh'), again: claim('again'), suspect: CLAIM_SUS
 // Any guard row of this worker that no transaction holds will do, and a new one is made when none is free:
 // one that a lost connection still holds in the database must not stop the slot. An insert that
 // could conflict is avoided for the same reason, since it would wait for that connection.
-export const CREATE_OPEN_GUARD = `
-create or replace function {schema}.open_guard(worker text, fresh_slot integer, idle_timeout text, lock_wait text)
+export const CREATE_OPEN_FENCE = `
+create or replace function {schema}.open_fence(worker text, fresh_slot integer, idle_timeout text, lock_wait text)
 returns table (pid integer, xid xid8)
-language plpgsql as $open_guard$
+language plpgsql as $open_fence$
 declare
   free integer;
 begin
   select g.slot into free
-    from {schema}.commit_guards g
+    from {schema}.commit_fences g
    where g.worker_id = worker
    limit 1
      for update skip locked;
   if found then
-    update {schema}.commit_guards g set n = g.n + 1 where g.worker_id = worker and g.slot = free;
+    update {schema}.commit_fences g set n = g.n + 1 where g.worker_id = worker and g.slot = free;
   else
-    insert into {schema}.commit_guards (worker_id, slot, n) values (worker, fresh_slot, 1);
+    insert into {schema}.commit_fences (worker_id, slot, n) values (worker, fresh_slot, 1);
   end if;
   perform set_config('idle_in_transaction_session_timeout', idle_timeout, true),
           set_config('lock_timeout', lock_wait, true);
   return query select pg_backend_pid(), pg_current_xact_id();
 end
-$open_guard$;`
+$open_fence$;`
 
 // $1 worker  $2 number for a new row  $3 idle timeout in ms  $4 lock timeout in ms
-const OPEN_GUARD = `
-  select pid, xid from {schema}.open_guard($1, $2, $3, $4)`
+const OPEN_FENCE = `
+  select pid, xid from {schema}.open_fence($1, $2, $3, $4)`
 
 /** An event, and when it was due, in microseconds since 1970. */
 export interface Claimed {
@@ -174,7 +174,7 @@ export function claimDue(
     plainArray(topics.map(({ topic }) => topic)),
     // What failed or crashed before runs alone, so that it can take nothing else down.
     plainArray(topics.map(({ limit }) => (kind === 'fresh' ? limit : 1))),
-    plainArray(lowWaters.map((mark) => (mark === undefined ? '-infinity' : timestampOf(mark)))),
+    plainArray(lowWaters.map((at) => (at === undefined ? '-infinity' : timestampOf(at)))),
     kind === 'fresh' ? enough : 1,
     ...(kind === 'suspect' ? [suspectLock] : []),
   ]
@@ -193,12 +193,12 @@ export function readClaimed(
 }
 
 /** Makes every COMMIT but ours fail, and learns what the transaction is called. */
-export async function openGuard(
+export async function openFence(
   connection: Connection,
   { workerId }: WorkerSlot,
   { idleTimeoutMs, lockTimeoutMs }: { idleTimeoutMs: number; lockTimeoutMs: number },
 ): Promise<{ pid: number; xid: string }> {
-  const { rows } = await connection.query<'pid' | 'xid'>(OPEN_GUARD, [
+  const { rows } = await connection.query<'pid' | 'xid'>(OPEN_FENCE, [
     workerId,
     Math.floor(Math.random() * 2 ** 31),
     String(idleTimeoutMs),

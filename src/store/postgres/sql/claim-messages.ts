@@ -32,20 +32,20 @@ language plpgsql as $claim_messages$
 declare
   -- A variable, since PostgreSQL uses no index for a comparison with a function that changes as it runs.
   due_by    timestamptz := clock_timestamp();
-  mark      timestamptz;
+  low_water      timestamptz;
   taken     uuid[];
   first_due timestamptz;
 begin
   perform {schema}.require_settings();
   for i in 1 .. cardinality(names) loop
     continue when exists (select from {schema}.paused_destinations p where p.name = names[i]);
-    mark := coalesce(due_by - ages_ms[i] * interval '1 millisecond', '-infinity');
+    low_water := coalesce(due_by - ages_ms[i] * interval '1 millisecond', '-infinity');
     select array_agg(due.message_id), min(due.send_at)
       into taken, first_due
       from (select q.message_id, q.send_at
               from {schema}.message_queue q
              where q.destination = names[i]
-               and q.send_at >= mark
+               and q.send_at >= low_water
                and q.send_at <= due_by
              order by q.send_at, q.message_id
              limit limits[i]

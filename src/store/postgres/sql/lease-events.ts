@@ -146,7 +146,7 @@ const EVENTS = `
 
 /**
  * A transaction of its own; then reads what was leased. If that fails, or the answer is lost, the leases
- * are used by no worker until `releaseForgotten`.
+ * are used by no worker until `giveBackForgotten`.
  */
 export async function leaseDue(
   connections: Connections,
@@ -194,7 +194,7 @@ const RELEASE_FORGOTTEN = `
    where q.event_id = held.event_id and q.run = held.run`
 
 /** Runs inside a transaction of the caller. */
-export async function releaseForgotten(
+export async function giveBackForgotten(
   connection: Connection,
   workerId: string,
   known: readonly number[],

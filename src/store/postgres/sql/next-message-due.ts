@@ -7,14 +7,14 @@ import type { Connection } from '../connection.ts'
 // left a dead entry where its lease would have ended. Measured as there: 28 to 34 ms without, 1 ms with.
 const NEXT_DUE = `
   select (extract(epoch from min(first.send_at) - clock_timestamp()) * 1000)::bigint as due_in_ms
-    from (select name, now - age_ms * interval '1 millisecond' as mark,
+    from (select name, now - age_ms * interval '1 millisecond' as low_water,
                  now + $3::bigint * interval '1 millisecond' as horizon
             from (select clock_timestamp() as now) clock,
                  unnest($1::text[], $2::bigint[]) as w (name, age_ms)) wanted
    cross join lateral (select q.send_at
                          from {schema}.message_queue q
                         where q.destination = wanted.name
-                          and q.send_at >= coalesce(wanted.mark, '-infinity')
+                          and q.send_at >= coalesce(wanted.low_water, '-infinity')
                           and q.send_at <= wanted.horizon
                         order by q.send_at
                         limit 1) first

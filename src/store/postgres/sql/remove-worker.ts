@@ -4,11 +4,11 @@ import type { Connection } from '../connection.ts'
 const REMOVE = `
   with idle as materialized (
          select worker_id, slot
-           from {schema}.commit_guards
+           from {schema}.commit_fences
           where worker_id = $1
             for update skip locked),
        unguarded as (
-         delete from {schema}.commit_guards g
+         delete from {schema}.commit_fences g
           using idle
           where g.worker_id = idle.worker_id and g.slot = idle.slot)
   delete from {schema}.workers

@@ -51,13 +51,13 @@ begin
          update {schema}.queue q
             set lease_token = null, lease_worker = null, lease_until = null,
                 attempts = q.attempts - (held.state <> 'ready')::integer,
-                leasable = held.state in ('ready', 'released'),
+                leasable = held.state in ('ready', 'given-back'),
                 run_at = clock_timestamp() + coalesce(held.retry_ms, 0) * interval '1 millisecond',
                 parked = case held.state when 'unhandled' then 'unhandled' end,
                 parked_reason = case held.state when 'unhandled' then 'no handler for its type' end
            from held
           where q.event_id = any(events) and q.event_id = held.event_id and q.run = held.run
-            and held.state in ('ready', 'released', 'regrouped', 'unhandled')),
+            and held.state in ('ready', 'given-back', 'regrouped', 'unhandled')),
        noted as (
          insert into {schema}.attempts
                 (event_id, run, attempt, reason, message, duration_ms, handler, stack, cause, started_at, failed_at)

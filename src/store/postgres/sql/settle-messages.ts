@@ -30,7 +30,7 @@ begin
                    failure_message, duration_ms, status, head, body)),
        held as materialized (
          select s.*,
-                case when s.state = 'released' or (s.state = 'unknown' and s.failure_reason is null)
+                case when s.state = 'given-back' or (s.state = 'unknown' and s.failure_reason is null)
                      then q.attempts - 1 else q.attempts end as attempts,
                 case s.doubt when 'since-claim' then coalesce(q.uncertain_since, q.claimed_at)
                              when 'cleared' then null
@@ -53,7 +53,7 @@ begin
                 answer = case when h.state = 'ready' then h.answer else q.answer end,
                 same_answers = case when h.state = 'ready' then h.same_answers else q.same_answers end
            from held h
-          where q.message_id = h.id and h.state in ('ready', 'released')),
+          where q.message_id = h.id and h.state in ('ready', 'given-back')),
        outcome as (
          insert into {schema}.message_outcomes
                 (message_id, state, attempts, reason, uncertain_since, status, response_head, response_body,

@@ -2,7 +2,7 @@
  * The functions that open `tx` steps in a transaction of the caller, and finish them in it.
  *
  * The row of a step is written when its transaction opens, which arms the deferred trigger that makes every COMMIT
- * but ours fail, as `commit_guards` does for groups. Steps lock the queue row FOR SHARE, so that two steps of one
+ * but ours fail, as `commit_fences` does for groups. Steps lock the queue row FOR SHARE, so that two steps of one
  * event do not wait for each other; a worker that ends or takes a lease needs the row for itself, and waits for them
  * or skips it.
  *

@@ -82,10 +82,10 @@ const SWEEP = `
 const REMOVE_GUARDS = `
   with idle as materialized (
          select worker_id, slot
-           from {schema}.commit_guards g
+           from {schema}.commit_fences g
           where not exists (select from {schema}.workers w where w.worker_id = g.worker_id)
             for update skip locked)
-  delete from {schema}.commit_guards g
+  delete from {schema}.commit_fences g
    using idle
    where g.worker_id = idle.worker_id and g.slot = idle.slot`
 

@@ -151,7 +151,7 @@ const RELEASE_FORGOTTEN = `
      and lease_until < ${NOW}
      and lease_token not in (select value from json_each(?))`
 
-export function releaseForgotten(
+export function giveBackForgotten(
   connection: Connection,
   workerId: string,
   known: readonly number[],

@@ -45,7 +45,7 @@ export async function settleLeased(
       case 'ready':
         connection.run(KEEP, [0, 1, Math.ceil(settlement.retryInMs), null, null, eventId, run])
         break
-      case 'released':
+      case 'given-back':
         connection.run(KEEP, [1, 1, 0, null, null, eventId, run])
         break
       case 'regrouped':

@@ -74,13 +74,13 @@ function settleMessage(connection: Connection, settlement: MessageSettlement): b
 
   const failure = 'failure' in settlement ? settlement.failure : undefined
   const isAttempt =
-    settlement.state !== 'released' && !(settlement.state === 'unknown' && failure === undefined)
+    settlement.state !== 'given-back' && !(settlement.state === 'unknown' && failure === undefined)
   const attempts = isAttempt ? held.attempts : held.attempts - 1
   if (failure !== undefined) insertAttempt(connection, id, attempts, failure)
 
   switch (settlement.state) {
     case 'ready':
-    case 'released': {
+    case 'given-back': {
       const delayMs = Math.ceil(settlement.retryInMs)
       connection.run(RELEASE, [delayMs, attempts, held.uncertain_since, id])
       if (settlement.state === 'ready')

@@ -18,7 +18,7 @@ export interface LaneContext {
   readonly destination: Destination
   readonly signal: AbortSignal
   /** Writes an end; calls back when it is written. */
-  readonly settle: (ending: LaneEnding) => void
+  readonly settle: (ending: QueueEnding) => void
   readonly onResend: (message: ClaimedMessage) => void
   /** The destination is left alone for a while. */
   readonly onHeld: (forMs: number, cause: string) => void
@@ -28,7 +28,7 @@ export interface LaneContext {
   readonly onRoom: () => void
 }
 
-export interface LaneEnding {
+export interface QueueEnding {
   readonly message: ClaimedMessage
   readonly settlement: MessageSettlement
   readonly end: AttemptEnd | undefined
@@ -47,7 +47,7 @@ const AHEAD = 2
 /** How many times its concurrency a queue holds at most, with those whose end is being written. */
 const HELD = 8
 
-export class Lane {
+export class DestinationQueue {
   readonly #context: LaneContext
   readonly #breaker: Breaker
   readonly #rate: RateLimit
@@ -167,7 +167,7 @@ export class Lane {
 
   #release(held: Held, retryInMs: number): void {
     const { id, token } = held.message
-    this.#settle(held, { id, token, state: 'released', retryInMs }, undefined)
+    this.#settle(held, { id, token, state: 'given-back', retryInMs }, undefined)
   }
 
   #settle(held: Held, settlement: MessageSettlement, end: AttemptEnd | undefined): void {

@@ -14,26 +14,26 @@
  * @module
  */
 
-export class MessageMarks {
-  readonly #marks = new Map<string, Mark>()
+export class LowWaterPositions {
+  readonly #positions = new Map<string, Position>()
 
   /** Before a claim: how long ago it begins to look; `undefined` for the whole queue. */
   begin<Wanted extends { readonly destination: string }>(wanted: Wanted): Wanted & Look {
     const now = performance.now()
-    const mark = this.#marks.get(wanted.destination)
-    const isGood = mark !== undefined && now - mark.wholeAt < WHOLE_EVERY_MS
-    return { ...wanted, ageMs: isGood ? ageOf(mark, now) : undefined, at: now }
+    const position = this.#positions.get(wanted.destination)
+    const isGood = position !== undefined && now - position.wholeAt < WHOLE_EVERY_MS
+    return { ...wanted, ageMs: isGood ? ageOf(position, now) : undefined, at: now }
   }
 
   /** After it, with for how long the first of the claimed messages was due. */
   end({ destination, ageMs, at }: Look, dueForMs: number | undefined): void {
-    const known = this.#marks.get(destination)
+    const known = this.#positions.get(destination)
     const wasWhole = ageMs === undefined
     if (dueForMs === undefined && !wasWhole) {
       if (known !== undefined) known.wasWhole = false
       return
     }
-    this.#marks.set(destination, {
+    this.#positions.set(destination, {
       lowWaterAt: at - (dueForMs ?? 0),
       wholeAt: wasWhole ? at : (known?.wholeAt ?? at),
       wasWhole,
@@ -47,13 +47,13 @@ export class MessageMarks {
     readonly wholeInMs: number | undefined
   } {
     const now = performance.now()
-    const mark = this.#marks.get(destination)
-    if (mark === undefined) return { destination, ageMs: undefined, wholeInMs: undefined }
-    const wholeInMs = Math.max(0, Math.ceil(mark.wholeAt + WHOLE_EVERY_MS - now))
+    const position = this.#positions.get(destination)
+    if (position === undefined) return { destination, ageMs: undefined, wholeInMs: undefined }
+    const wholeInMs = Math.max(0, Math.ceil(position.wholeAt + WHOLE_EVERY_MS - now))
     return {
       destination,
-      ageMs: ageOf(mark, now),
-      wholeInMs: mark.wasWhole ? undefined : wholeInMs,
+      ageMs: ageOf(position, now),
+      wholeInMs: position.wasWhole ? undefined : wholeInMs,
     }
   }
 }
@@ -64,14 +64,14 @@ interface Look {
   readonly at: number
 }
 
-interface Mark {
+interface Position {
   lowWaterAt: number
   wholeAt: number
   /** Whether the last claim looked at the whole queue. */
   wasWhole: boolean
 }
 
-function ageOf({ lowWaterAt }: Mark, now: number): number {
+function ageOf({ lowWaterAt }: Position, now: number): number {
   return Math.ceil(now - lowWaterAt) + SLACK_MS
 }
 

@@ -38,7 +38,7 @@ export interface GuardedAgentOptions {
 }
 
 /** An agent for `http:` and one for `https:` that connect to nothing unchecked. */
-export function createGuardedAgents(
+export function createCheckedAgents(
   options: GuardedAgentOptions,
   agentOptions: http.AgentOptions = {},
 ): { readonly http: http.Agent; readonly https: https.Agent } {
@@ -65,7 +65,7 @@ interface ConnectOptions {
 /** By replacing the one method through which an agent makes connections, of either kind. */
 function guard<A extends http.Agent>(agent: A, options: GuardedAgentOptions): A {
   const connect = agent.createConnection.bind(agent) as Connect
-  const lookup = guardLookup(options)
+  const lookup = checkLookup(options)
   const connectGuarded: Connect = (target, callback) => {
     const reason = checkTarget(target, options.allowed)
     if (reason === undefined) return connect({ ...target, lookup }, callback)
@@ -103,7 +103,7 @@ function checkAddress(
 }
 
 /** A look-up for `net.connect` that gives only what was checked. */
-export function guardLookup({
+export function checkLookup({
   allowed,
   resolve = systemLookup,
 }: GuardedAgentOptions): LookupFunction {
