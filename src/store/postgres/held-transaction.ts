@@ -88,20 +88,20 @@ export class HeldTransaction {
   }
 
   async setSavepoint(name: string): Promise<void> {
-    await this.#parts.connection.run(`savepoint ${markName(name)}`)
+    await this.#parts.connection.run(`savepoint ${savepointName(name)}`)
   }
 
   async rollbackTo(name: string): Promise<void> {
     this.#writes.drop()
     // What runs again runs as plainly as it can: a name that fails here would cost an event its attempt.
     this.#names = undefined
-    await this.#useSavepoint([{ text: `rollback to savepoint ${markName(name)}` }])
+    await this.#useSavepoint([{ text: `rollback to savepoint ${savepointName(name)}` }])
     this.#parts.watch.local.rolledBack()
   }
 
   /** In one round trip with what puts settings of the handler's back. */
   async dropSavepoint(name: string): Promise<void> {
-    const release = { text: `release savepoint ${markName(name)}` }
+    const release = { text: `release savepoint ${savepointName(name)}` }
     await this.#useSavepoint([release, ...this.#parts.watch.local.takeRestore()])
   }
 
@@ -203,7 +203,7 @@ const PREPARE_COMMIT = `
 
 const NO_SUCH_SAVEPOINT = '3B001'
 
-function markName(name: string): string {
+function savepointName(name: string): string {
   return quoteName(`hookonce_${name}`)
 }
 

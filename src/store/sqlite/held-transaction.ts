@@ -81,17 +81,17 @@ export class HeldTransaction implements Lender {
 
   async setSavepoint(name: string): Promise<void> {
     if (this.#turn === undefined) this.#savepoints.push(name)
-    else this.use((connection) => connection.execute(`savepoint ${markName(name)}`))
+    else this.use((connection) => connection.execute(`savepoint ${savepointName(name)}`))
   }
 
   async rollbackTo(name: string): Promise<void> {
     if (this.#turn === undefined) this.#savepoints = [...this.#savepointsBefore(name), name]
-    else this.use((connection) => connection.execute(`rollback to ${markName(name)}`))
+    else this.use((connection) => connection.execute(`rollback to ${savepointName(name)}`))
   }
 
   async dropSavepoint(name: string): Promise<void> {
     if (this.#turn === undefined) this.#savepoints = this.#savepointsBefore(name)
-    else this.use((connection) => connection.execute(`release ${markName(name)}`))
+    else this.use((connection) => connection.execute(`release ${savepointName(name)}`))
   }
 
   /** Opens it if nothing is in the way, and says whether it is open. Throws if it cannot be opened any more. */
@@ -215,7 +215,7 @@ export class HeldTransaction implements Lender {
   }
 
   #hold(turn: Turn): void {
-    for (const name of this.#savepoints) turn.connection.execute(`savepoint ${markName(name)}`)
+    for (const name of this.#savepoints) turn.connection.execute(`savepoint ${savepointName(name)}`)
     this.#turn = turn
     this.#idleTimer = setTimeout(() => {
       this.#lostBy ??= { error: ended() }
@@ -237,7 +237,7 @@ export class HeldTransaction implements Lender {
   }
 }
 
-function markName(name: string): string {
+function savepointName(name: string): string {
   return quoteName(`hookonce_${name}`)
 }
 

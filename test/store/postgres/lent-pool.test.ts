@@ -34,6 +34,7 @@ describe.skipIf(hasNoPostgres)('a pool that is lent to a store', () => {
   test('C23: a store that is closed leaves no listener behind, and none of another store is taken away', async () => {
     const pool = newPool({ ...(await createPostgresDatabase()), max: 10 })
     const own = pool.listenerCount('error')
+    const ownOfClient = await countClientListeners(pool)
     const first = await openOn(pool)
     const second = await openOn(pool)
     expect(pool.listenerCount('error')).toBe(own + 2)
@@ -45,9 +46,7 @@ describe.skipIf(hasNoPostgres)('a pool that is lent to a store', () => {
 
     expect(pool.listenerCount('error')).toBe(own)
     expect(pool.idleCount).toBe(pool.totalCount)
-    const client = await pool.connect()
-    expect(client.listenerCount('error')).toBe(0)
-    client.release()
+    expect(await countClientListeners(pool)).toBe(ownOfClient)
   })
 
   test('C23: an inbox that could not start leaves no listener behind when it is stopped', async () => {
@@ -119,4 +118,14 @@ async function terminateOthers(pool: pg.Pool): Promise<void> {
        from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`,
   )
+}
+
+/** Of a client that is lent: the pool has one of its own on those that are idle. */
+async function countClientListeners(pool: pg.Pool): Promise<number> {
+  const client = await pool.connect()
+  try {
+    return client.listenerCount('error')
+  } finally {
+    client.release()
+  }
 }
