@@ -63,12 +63,12 @@ export function acknowledgeRead(
 async function receiveBody(
   inbox: ReceivingInbox,
   sourceName: string,
-  { bytes, release }: Extract<BodyRead, { readonly status: 'complete' }>,
+  { bytes, giveBack }: Extract<BodyRead, { readonly status: 'complete' }>,
   deliver: (body: Uint8Array) => Delivery,
 ): Promise<Acknowledgement> {
   try {
     return await inbox.receive(sourceName, deliver(bytes))
   } finally {
-    release()
+    giveBack()
   }
 }

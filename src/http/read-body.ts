@@ -23,7 +23,7 @@ export type BodyRead =
       readonly status: 'complete'
       readonly bytes: Uint8Array
       /** Gives what the bytes take back to the budget. To be called once, when the bytes are not needed any more. */
-      readonly release: () => void
+      readonly giveBack: () => void
     }
   | { readonly status: 'too-large' }
   /** The bodies of others take all there is. */
@@ -63,7 +63,7 @@ export function readNodeBody(
       stream.off('data', onData).off('end', onEnd).off('close', onGone)
       if (read.status !== 'complete') {
         stream.pause()
-        collected.release()
+        collected.giveBack()
       }
       resolve(read)
     }
@@ -88,7 +88,7 @@ export function readNodeBody(
 export function takeKept(bytes: Uint8Array, { budget }: BodyLimits): BodyRead {
   const { byteLength } = bytes
   if (!budget.take(byteLength)) return { status: 'no-room' }
-  return { status: 'complete', bytes, release: () => budget.giveBack(byteLength) }
+  return { status: 'complete', bytes, giveBack: () => budget.giveBack(byteLength) }
 }
 
 interface Reading extends Waiting {
@@ -128,7 +128,7 @@ export async function readWebBody(
   }, limits.bodyTimeoutMs)
   const end = (read: BodyRead): BodyRead => {
     clearTimeout(timer)
-    if (read.status !== 'complete') collected.release()
+    if (read.status !== 'complete') collected.giveBack()
     return read
   }
 
@@ -200,11 +200,11 @@ class ByteCollector {
 
   complete(): BodyRead {
     const bytes = this.#buffer.subarray(0, this.#length)
-    return { status: 'complete', bytes, release: () => this.release() }
+    return { status: 'complete', bytes, giveBack: () => this.giveBack() }
   }
 
   /** A second time it changes nothing. */
-  release(): void {
+  giveBack(): void {
     this.#limits.budget.giveBack(this.#taken)
     this.#taken = 0
   }

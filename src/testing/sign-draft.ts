@@ -82,11 +82,11 @@ function signSpec(
     spec.encoding === 'lower-hex' ? 'hex' : spec.encoding,
   )
   const entry = `${[spec.prefix ?? ''].flat()[0] ?? ''}${signature}`
-  const mark = list?.timestamp === 'first' ? '' : list?.timestamp
+  const label = list?.timestamp === 'first' ? '' : list?.timestamp
   const value =
-    list === undefined || mark === undefined || time === undefined
+    list === undefined || label === undefined || time === undefined
       ? entry
-      : `${mark}${time}${list.separator}${entry}`
+      : `${label}${time}${list.separator}${entry}`
   return place([spec.signature].flat()[0] ?? '', value, timed)
 }
 

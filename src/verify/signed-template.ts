@@ -42,7 +42,7 @@ export interface SignedTemplate {
 
 type Piece =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'header'; readonly name: string; readonly marks: readonly string[] }
+  | { readonly kind: 'header'; readonly name: string; readonly separators: readonly string[] }
   | { readonly kind: 'value'; readonly locator: Locator }
   | { readonly kind: 'option'; readonly name: string }
   | { readonly kind: (typeof BARE_PIECES)[number] }
@@ -126,12 +126,12 @@ function parsePieces(option: string, template: string): readonly Piece[] {
     throw new OptionInvalidError(option, KNOWN_PIECES, template)
   }
   return (pieces as readonly Piece[]).map((piece, at, all) =>
-    piece.kind === 'header' ? { ...piece, marks: listMarks(all, at) } : piece,
+    piece.kind === 'header' ? { ...piece, separators: listSeparators(all, at) } : piece,
   )
 }
 
 /** The texts beside a piece. */
-function listMarks(pieces: readonly Piece[], at: number): readonly string[] {
+function listSeparators(pieces: readonly Piece[], at: number): readonly string[] {
   return [pieces[at - 1], pieces[at + 1]].flatMap((piece) =>
     piece?.kind === 'text' ? [piece.text] : [],
   )
@@ -146,7 +146,7 @@ function parsePiece(text: string): Piece | undefined {
   }
   if (text.startsWith('{header:')) {
     const name = text.slice('{header:'.length, -1).toLowerCase()
-    return isHeaderName(name) ? { kind: 'header', name, marks: [] } : undefined
+    return isHeaderName(name) ? { kind: 'header', name, separators: [] } : undefined
   }
   return /^[^{}\u0080-\uffff]+$/.test(text) ? { kind: 'text', text } : undefined
 }
@@ -191,7 +191,8 @@ function renderPiece(
     case 'header': {
       const value = findHeader(delivery, piece.name)
       if (value === undefined) return { reason: 'missing-header' }
-      const isAlone = isByteText(value) && !piece.marks.some((mark) => value.includes(mark))
+      const isAlone =
+        isByteText(value) && !piece.separators.some((separator) => value.includes(separator))
       return isAlone ? value : { reason: 'malformed-header' }
     }
     case 'value': {

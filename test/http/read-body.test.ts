@@ -140,7 +140,7 @@ describe('R62: where the bodies of others take nearly all there is', () => {
 
     expect(body).toMatchObject({ status: 'complete' })
     expect(budget.taken).toBe(20_000)
-    if (body.status === 'complete') body.release()
+    if (body.status === 'complete') body.giveBack()
     expect(budget.taken).toBe(0)
   })
 })
@@ -200,7 +200,7 @@ describe('a web stream', () => {
 
 function bytesOf(read: Awaited<ReturnType<typeof readNodeBody>>): Buffer {
   if (read.status !== 'complete') return Buffer.from(read.status)
-  read.release()
+  read.giveBack()
   return Buffer.from(read.bytes)
 }
 

@@ -167,16 +167,16 @@ function compileClaim(spec: SignatureSpec): (delivery: Delivery) => Claim | Verd
 function takeTimestamp(
   entries: readonly string[],
   signatures: readonly string[],
-  mark: string,
+  label: string,
 ): Claim | VerdictReason {
-  if (mark === 'first') {
+  if (label === 'first') {
     const [timestamp, ...rest] = entries
     return timestamp === undefined ? 'malformed-header' : { signatures: rest, timestamp }
   }
-  const found = entries.filter((entry) => entry.startsWith(mark))
+  const found = entries.filter((entry) => entry.startsWith(label))
   // Two timestamps: which one was signed would be ours to guess.
   if (found.length !== 1) return 'malformed-header'
-  return { signatures, timestamp: (found[0] as string).slice(mark.length) }
+  return { signatures, timestamp: (found[0] as string).slice(label.length) }
 }
 
 /** More entries than any rotation makes are not even looked at: they only keep us busy. */

@@ -51,16 +51,16 @@ export class GroupClaimer {
       const chosen = await listChosen(lists, request, claim)
       await writer.breaks.take()
       if (chosen.length > 0 && opensLate(request, chosen)) {
-        turn.release()
+        turn.giveBack()
         return this.#held.holdGroup({ writer, lists, slot, events: chosen, idleTimeoutMs })
       }
       const events = chosen.length > 0 ? await openTransaction(lists, slot, claim, chosen) : []
       if (events.length > 0)
         return this.#held.holdGroup({ writer, lists, slot, events, idleTimeoutMs }, turn)
-      turn.release()
+      turn.giveBack()
       return undefined
     } catch (error) {
-      turn.release()
+      turn.giveBack()
       throw error
     }
   }

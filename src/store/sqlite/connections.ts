@@ -114,7 +114,7 @@ export class Connections {
     for (let isBusy = true; isBusy && writer?.isClosed() === false;) {
       const turn = await writer.acquire(Infinity).catch(() => undefined)
       isBusy = turn !== undefined && !tryCheckpoint(turn.connection)
-      turn?.release()
+      turn?.giveBack()
       await new Promise((done) => setTimeout(done, RESCUE_MS).unref())
     }
   }

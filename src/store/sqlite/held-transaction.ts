@@ -169,14 +169,14 @@ export class HeldTransaction implements Lender {
     this.#hasEnded = true
     clearTimeout(this.#idleTimer)
     this.#parts.onEnd()
-    this.#turn?.release()
+    this.#turn?.giveBack()
   }
 
   async #openInTurn(): Promise<void> {
     try {
       const turn = await this.#parts.writer.acquire(Infinity)
       await turn.begin(Infinity).catch((error: unknown) => {
-        turn.release()
+        turn.giveBack()
         throw error
       })
       this.#holdIf(turn, () => true)
@@ -189,12 +189,12 @@ export class HeldTransaction implements Lender {
   #holdIf(turn: Turn, begin: () => boolean): boolean {
     try {
       if (!begin()) {
-        turn.release()
+        turn.giveBack()
         return false
       }
       this.#requireOpenable()
     } catch (error) {
-      turn.release()
+      turn.giveBack()
       this.#fail(ended())
       throw error
     }
@@ -203,7 +203,7 @@ export class HeldTransaction implements Lender {
       this.#hold(turn)
       return true
     } catch (error) {
-      turn.release()
+      turn.giveBack()
       this.#fail(error)
       throw error
     }

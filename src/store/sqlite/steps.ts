@@ -59,10 +59,10 @@ async function open(
       const transaction = held.holdSteps({ writer, isAlone, idleTimeoutMs }, turn)
       return new SqliteStepTransaction(steps, holds, transaction)
     }
-    turn.release()
+    turn.giveBack()
     return undefined
   } catch (error) {
-    turn.release()
+    turn.giveBack()
     throw error
   }
 }

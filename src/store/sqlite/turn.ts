@@ -126,7 +126,7 @@ export class Turn {
   }
 
   /** Gives the turn back, without a transaction. Calling it again does nothing. */
-  release(): void {
+  giveBack(): void {
     if (this.#isOver) return
     this.rollback()
     this.#isOver = true

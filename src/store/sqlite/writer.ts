@@ -58,7 +58,7 @@ export class Writer {
     try {
       return await turn.transact({ deadline, durable }, work)
     } finally {
-      turn.release()
+      turn.giveBack()
     }
   }
 
@@ -119,7 +119,7 @@ export class Writer {
     try {
       await last(turn)
     } finally {
-      turn.release()
+      turn.giveBack()
       this.#connection.close()
     }
   }

@@ -52,10 +52,10 @@ export class ContentionQueue {
     const names = [...new Set([...units].map(({ name }) => name))].filter((name) =>
       this.#isSerialized(name),
     )
-    const releases: (() => void)[] = []
-    for (const name of names.sort()) releases.push(await this.#takeOne(name))
+    const ends: (() => void)[] = []
+    for (const name of names.sort()) ends.push(await this.#takeOne(name))
     return () => {
-      for (const release of releases) release()
+      for (const end of ends) end()
     }
   }
 
@@ -65,13 +65,13 @@ export class ContentionQueue {
 
   async #takeOne(name: string): Promise<() => void> {
     const before = this.#last.get(name)
-    let release = (): void => undefined
-    const ended = new Promise<void>((resolve) => (release = resolve))
+    let end = (): void => undefined
+    const ended = new Promise<void>((resolve) => (end = resolve))
     this.#last.set(name, ended)
     await before
     return () => {
       if (this.#last.get(name) === ended) this.#last.delete(name)
-      release()
+      end()
     }
   }
 }

@@ -37,7 +37,7 @@ export async function keepClock(
     const wentBackMs = await turn.transact(options, isBack ? correctClock : writeClock)
     return { isWritten: !isBack || wentBackMs > 0, wentBackMs }
   } finally {
-    turn.release()
+    turn.giveBack()
   }
 }
 
