@@ -14,10 +14,10 @@ import type { Connection } from '../connection.ts'
 
 const DIED_MAX = 1_000
 
-// $1 since, in ms; none when null
 const clusterSql = (canReadControl: boolean): string =>
   canReadControl ? '(select system_identifier from pg_control_system())::text' : `'?'`
 
+// $1 since, in ms; none when null  $2 how many of the dead
 const beatSql = (canReadControl: boolean): string => `
   select (extract(epoch from clock_timestamp()) * 1000)::bigint as now,
          pg_is_in_recovery() as is_standby,
@@ -32,7 +32,7 @@ const beatSql = (canReadControl: boolean): string => `
                  from {schema}.outcomes
                 where state = 'dead'
                   and settled_at > to_timestamp($1::float8 / 1000) - interval '60 seconds'
-                limit ${DIED_MAX + 1}) as died`
+                limit $2) as died`
 
 const BEAT = beatSql(false)
 const BEAT_WITH_CLUSTER = beatSql(true)
@@ -50,6 +50,7 @@ export async function beat(
 ): Promise<BeatFound> {
   const { rows } = await connection.query(canReadControl ? BEAT_WITH_CLUSTER : BEAT, [
     since?.getTime() ?? null,
+    DIED_MAX + 1,
   ])
   const row = rows[0] ?? {}
   if (row['is_standby'] !== 'f')

@@ -81,12 +81,12 @@ export async function correctClock(connection: Connection): Promise<number> {
   return Number(corrected.rows[0]?.back_ms)
 }
 
-// $1 the latest time that was written down, in ms
+// $1 the latest time that was written down, in ms  $2 tolerance in ms
 const IS_BACK = `
-  select $1::float8 > extract(epoch from clock_timestamp()) * 1000 + ${TOLERANCE_MS} as is_back`
+  select $1::float8 > extract(epoch from clock_timestamp()) * 1000 + $2::float8 as is_back`
 
 /** Asked again when the lock is held: another process may have corrected it. */
 async function isBack(connection: Connection, last: string): Promise<boolean> {
-  const { rows } = await connection.query<'is_back'>(IS_BACK, [last])
+  const { rows } = await connection.query<'is_back'>(IS_BACK, [last, TOLERANCE_MS])
   return rows[0]?.is_back === 't'
 }

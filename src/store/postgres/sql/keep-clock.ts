@@ -6,9 +6,11 @@ import { CORRECT_CLOCK, correctClock, TOLERANCE_MS } from './correct-clock.ts'
 /** How old the time that is written down may be. */
 const EVERY_MS = 1_000
 
-const AHEAD = `(select clock_timestamp()) + ${TOLERANCE_MS} * interval '1 millisecond'`
+/** `tolerance` is a parameter, in ms. */
+const aheadOf = (tolerance: string): string =>
+  `(select clock_timestamp()) + ${tolerance}::float8 * interval '1 millisecond'`
 
-// $1 how old the time that is written down may be, in ms
+// $1 how old the time that is written down may be, in ms  $2 tolerance in ms
 //
 // What was there before is read with the statement's snapshot, which does not see what the statement writes.
 //
@@ -46,17 +48,19 @@ const KEEP = `
                                order by q.topic desc, q.run_at desc, q.event_id desc
                                limit 1) next)
   select exists (select from kept) as is_written,
-         exists (select from now, last where last.ms > now.ms + ${TOLERANCE_MS}) as is_back,
-         exists (select from latest where run_at > ${AHEAD}) as is_ahead`
+         exists (select from now, last where last.ms > now.ms + $2::float8) as is_back,
+         exists (select from latest where run_at > ${aheadOf('$2')}) as is_ahead`
 
 // What was never tried is due when it is stored. The correction leaves alone what is locked, and what a group
 // then gives back without having begun it would wait until the clock has caught up.
+//
+// $1 tolerance in ms
 const MAKE_DUE = `
   with held as materialized (
          select q.event_id, q.run
            from {schema}.queue q
           where ${DUE.fresh}
-            and q.run_at > ${AHEAD}
+            and q.run_at > ${aheadOf('$1')}
             for update skip locked)
   update {schema}.queue q
      set run_at = clock_timestamp()
@@ -69,7 +73,7 @@ export async function keepClock(
   { always }: { always: boolean },
 ): Promise<ClockKept> {
   const [row] = await connections.use(async (connection) => {
-    const values = [always ? 0 : EVERY_MS]
+    const values = [always ? 0 : EVERY_MS, TOLERANCE_MS]
     const kept = await connection.query<'is_written' | 'is_back' | 'is_ahead'>(KEEP, values)
     return kept.rows
   })
@@ -78,6 +82,9 @@ export async function keepClock(
     return { isWritten: wentBackMs > 0, wentBackMs }
   }
   if (row?.is_ahead === 't')
-    await connections.transact(async (connection) => connection.query(MAKE_DUE), CORRECT_CLOCK)
+    await connections.transact(
+      async (connection) => connection.query(MAKE_DUE, [TOLERANCE_MS]),
+      CORRECT_CLOCK,
+    )
   return { isWritten: row?.is_written === 't', wentBackMs: 0 }
 }

@@ -13,13 +13,15 @@ const READ = `
   select ${NOW} as now,
          (select cast(value as integer) from {prefix}meta where name = 'clock') as last`
 
+// 1 tolerance in ms
+//
 // A time before the one that is there is not written: it is a clock that was set back.
 const WRITE = `
   insert into {prefix}meta (name, value)
   values ('clock', cast(${NOW} as text))
       on conflict (name) do update
      set value = excluded.value
-   where cast({prefix}meta.value as integer) <= cast(excluded.value as integer) + ${TOLERANCE_MS}`
+   where cast({prefix}meta.value as integer) <= cast(excluded.value as integer) + ?`
 
 export async function keepClock(
   connections: Connections,
@@ -51,6 +53,6 @@ function readClock(connection: Connection): 'good' | 'old' | 'back' {
 
 /** By how much the clock went back: not at all. Inside a write transaction. */
 function writeClock(connection: Connection): number {
-  connection.run(WRITE)
+  connection.run(WRITE, [TOLERANCE_MS])
   return 0
 }
