@@ -135,5 +135,5 @@ function listSpliced(source: string): readonly string[] {
 
 /** Named in capitals, or a name that goes through quotes. */
 function isConstant(node: ts.Expression): boolean {
-  return /^[A-Z][A-Z0-9_]*\b|^(?:quoteName|markName)\(/.test(node.getText())
+  return /^[A-Z][A-Z0-9_]*\b|^(?:quoteName|savepointName)\(/.test(node.getText())
 }
