@@ -31,7 +31,7 @@ export function headersFromRaw(rawHeaders: readonly string[]): DeliveryHeaders {
  * `evil, real` there, and nothing tells that from one header with a comma in it.
  *
  * An id or a timestamp never has a comma, a signature may (`t=1760000000, v1=9f…` is one value of
- * WorkOS). So a value that reads as several bare words is taken apart again, and the door refuses it
+ * WorkOS). So a value that reads as several bare words is taken apart again, and `admit` refuses it
  * with 400 where one value was wanted: `evil, real` never becomes an event key. What has spaces,
  * quotes or `name=` in its parts is left as it is; there two joined values fail the signature.
  */

@@ -20,7 +20,7 @@ export interface InboxOptions<Sources extends SourceMap, Tx> {
   readonly store: Store<Tx>
   /** The senders, by the name their deliveries are routed with. */
   readonly sources: Sources
-  /** What the door lets in, and how long it waits. Left out, the defaults of `ReceiveOptions`. */
+  /** What is admitted, and how long a delivery waits. Left out, the defaults of `ReceiveOptions`. */
   readonly receive?: ReceiveOptions
   /** How this process runs events; `false` for a process that only receives. Left out, the defaults of `WorkerOptions`. */
   readonly worker?: WorkerOptions | false

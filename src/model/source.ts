@@ -168,7 +168,7 @@ export interface Source<Events extends EventMap = AnyEvents> {
    */
   readonly refusal?: RefusalAnswer
   /**
-   * The HTTP methods the door lets in. Any other is a 405.
+   * The HTTP methods that are taken. Any other is a 405.
    *
    * @defaultValue ['POST']
    */

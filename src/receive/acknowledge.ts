@@ -1,5 +1,5 @@
 /**
- * Every answer the door can give.
+ * Every answer to a delivery.
  *
  * A 4xx is never used for our own faults: several senders never retry one. A refused signature gets
  * one fixed body, whatever the reason, so that it tells a forger nothing.

@@ -2,7 +2,7 @@ import { OptionInvalidError } from '../errors.ts'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import { HOUR_MS, requireInteger } from '../options/require-integer.ts'
 
-/** What the door lets in, and how long it waits. */
+/** What is admitted, and how long a delivery waits. */
 export interface ReceiveOptions {
   /**
    * The largest body that is read, where a source says nothing else: providers that send larger ones

@@ -197,7 +197,7 @@ async function checkHandshake(
   ]
 }
 
-/** As the door does it: before the signature, the signature, after it. */
+/** As `admit` does it: before the signature, the signature, after it. */
 async function greet(source: Source, delivery: Delivery): Promise<HandshakeResult> {
   const first = await source.handshake?.(delivery, 'unverified')
   if (first !== undefined) return first

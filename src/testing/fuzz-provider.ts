@@ -53,7 +53,7 @@ export async function fuzzProvider(
   return { believed, problems }
 }
 
-/** All that the door asks of a source, in its order; or what it threw. */
+/** All that `admit` asks of a source, in its order; or what it threw. */
 async function judge(source: Source, delivery: Delivery): Promise<string> {
   try {
     await source.handshake?.(delivery, 'unverified')

@@ -1,5 +1,5 @@
 /**
- * The order at the door, for every scheme that signs bytes:
+ * The order of the checks, for every scheme that signs bytes:
  *
  *     headers ─▶ timestamp format ─▶ signature over the raw bytes ─▶ timestamp window ─▶ verdict
  *

@@ -31,6 +31,16 @@ describe('the documentation', () => {
     },
   )
 
+  test('calls a file by its name, also after the file was renamed', () => {
+    const wrong = listPages().flatMap(({ name, text }) =>
+      [...text.matchAll(/\[`([\w./-]+\.(?:ts|json|sql))`\]\(([^)#\s]+)/g)]
+        .filter(([, label = '', target = '']) => path.basename(label) !== path.basename(target))
+        .map(([link]) => `${name}: ${link}`),
+    )
+
+    expect(wrong).toEqual([])
+  })
+
   test('leads a reader from ARCHITECTURE.md into the source', () => {
     const targets = listLinks(readPage('ARCHITECTURE.md')).map(({ target }) => target)
 

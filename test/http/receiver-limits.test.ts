@@ -96,6 +96,11 @@ describe('R38: senders that take their time', () => {
     const inbox = recordingInbox({ bodyTimeoutMs: 400 })
     await using receiver = createReceiver(inbox, { headersTimeoutMs: 400 })
     const { port } = await receiver.listen()
+    const told = new Set<number>()
+    receiver.server.on('request', (request, response) => {
+      if (request.headers['content-length'] === '1000')
+        response.on('close', () => told.add(response.statusCode))
+    })
     const slowBodies = await senders(port, 500, `${HEAD}content-length: 1000\r\n\r\n`)
     const slowHeaders = await senders(port, 500, HEAD)
     const slow = [...slowBodies, ...slowHeaders]
@@ -113,6 +118,8 @@ describe('R38: senders that take their time', () => {
     const heard = answers.filter((_, index) => !resets.has(slow[index]))
     expect(heard.map(statuses)).toEqual(heard.map(() => [408]))
     expect(resets.size).toBeLessThan(slow.length / 4)
+    // And those that did not hear it were told the same.
+    expect(told).toEqual(new Set([408]))
     expect(inbox.received).toHaveLength(honest.length)
   })
 

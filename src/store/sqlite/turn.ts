@@ -12,7 +12,7 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import type { LoopBreaks } from '../../flow/loop-breaks.ts'
 import type { Connection } from './connection.ts'
-import type { Courtesy } from './write-pauses.ts'
+import type { WritePauses } from './write-pauses.ts'
 import { isBusy, asCommitUnknown, asStoreError } from './store-error.ts'
 
 /**
@@ -26,7 +26,7 @@ export type Work<Result> = (connection: Connection, breaks: LoopBreaks) => Resul
 
 export interface TurnParts {
   readonly connection: Connection
-  readonly courtesy: Courtesy
+  readonly pauses: WritePauses
   readonly breaks: LoopBreaks
   /** Whether the store is being closed, and nothing is waited for any more. */
   readonly isClosed: () => boolean
@@ -83,14 +83,14 @@ export class Turn {
 
   /** Takes SQLite's write lock if it is free, and says whether it has. */
   tryBegin(): boolean {
-    const { courtesy } = this.#parts
+    const { pauses } = this.#parts
     try {
       this.connection.execute('begin immediate')
-      courtesy.saw(this.#readDataVersion())
+      pauses.saw(this.#readDataVersion())
       return true
     } catch (error) {
       if (!isBusy(error)) throw asStoreError(error)
-      courtesy.met()
+      pauses.met()
       return false
     }
   }

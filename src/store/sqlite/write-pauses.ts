@@ -22,7 +22,7 @@ const ALONE_MS = 500
 /** For how long a sign of others counts. */
 const SIGN_MS = 5_000
 
-export class Courtesy {
+export class WritePauses {
   /** Since when the lock was never free for as long as a pause. */
   #busySince = 0
   #freeSince = -Infinity

@@ -5,7 +5,7 @@
  * arrival; between processes SQLite's lock decides. No caller waits inside SQLite: its `busy_timeout`
  * blocks the thread, and with it every request of the process, so it is 0 and a busy database is
  * asked again from a timer. SQLite keeps no queue of those who ask, so a process that writes without
- * a pause keeps the others out; `Courtesy` says when to leave the lock alone for a moment.
+ * a pause keeps the others out; `WritePauses` says when to leave the lock alone for a moment.
  *
  * Only SQLite: PostgreSQL lets many write at once.
  *
@@ -14,7 +14,7 @@
 
 import { LoopBreaks } from '../../flow/loop-breaks.ts'
 import type { Connection } from './connection.ts'
-import { Courtesy } from './write-pauses.ts'
+import { WritePauses } from './write-pauses.ts'
 import { busyError, closedError, Turn } from './turn.ts'
 import type { Work } from './turn.ts'
 
@@ -40,7 +40,7 @@ export class Writer {
   readonly #connection: Connection
   readonly #checkFiles: () => void
   readonly #waiters = new Set<Waiter>()
-  readonly #courtesy = new Courtesy()
+  readonly #pauses = new WritePauses()
   #held = false
   #closed = false
   #onIdle: () => void = () => {}
@@ -126,14 +126,14 @@ export class Writer {
 
   #take(): Turn {
     this.#held = true
-    this.#courtesy.taken()
+    this.#pauses.taken()
     return this.#createTurn()
   }
 
   #createTurn(): Turn {
     return new Turn({
       connection: this.#connection,
-      courtesy: this.#courtesy,
+      pauses: this.#pauses,
       breaks: this.breaks,
       isClosed: () => this.#closed,
       checkFiles: this.#checkFiles,
@@ -143,10 +143,10 @@ export class Writer {
 
   /** Before the turn is passed on, for those who wait for SQLite's lock in other processes. */
   #pause(): void {
-    const pauseMs = this.#courtesy.pauseMs()
+    const pauseMs = this.#pauses.pauseMs()
     if (pauseMs === 0) return this.#passOn()
     setTimeout(() => {
-      this.#courtesy.paused()
+      this.#pauses.paused()
       this.#passOn()
     }, pauseMs)
   }
@@ -155,7 +155,7 @@ export class Writer {
     const [next] = this.#waiters
     if (next !== undefined) return next.grant()
     this.#held = false
-    this.#courtesy.free()
+    this.#pauses.free()
     this.#onIdle()
   }
 }

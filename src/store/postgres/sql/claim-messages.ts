@@ -6,7 +6,7 @@
  * queue does not stand in front of the others. The messages are locked first and updated by their ids then:
  * a join with what a limited, locking query gives could be planned to lock more than it gives.
  *
- * Each from a low-water position of its own on, as with events (`../message-marks.ts`): while an old snapshot is
+ * Each from a low-water position of its own on, as with events (`../low-water-positions.ts`): while an old snapshot is
  * held somewhere, the dead entries of what was sent stay at the head of the index, and each claim would walk
  * over all of them. Measured on PostgreSQL 18 behind 100,000 sent messages: 25 to 34 ms and 6,402 buffers for
  * a claim that finds nothing, 1 ms from the position; and sending the 100,000 took 11.9 s without and 5.0 s with it.

@@ -1,6 +1,6 @@
 /**
  * Makes sure of the leases of steps, when their transaction opens, and keeps their results, before it is committed.
- * Both are functions in the schema (`steps-schema.ts`) and part of a round trip that is made anyway.
+ * Both are functions in the schema (`step-functions.ts`) and part of a round trip that is made anyway.
  *
  * Only PostgreSQL: on SQLite a step's transaction asks for its leases by `sql/write-calls.ts`.
  *
