@@ -37,6 +37,10 @@ export class AblationContestants {
         return this.#drain({ shape: 'row', events: 50_000, waits: true }, entry)
       case 'W2b':
         return this.#drain({ shape: 'balance', events: 20_000 }, entry)
+      case 'W2b, two inboxes':
+        return this.#drain({ shape: 'balance', events: 20_000, inboxes: 2 }, entry)
+      case 'W2b, waiting, two inboxes':
+        return this.#drain({ shape: 'balance', events: 20_000, waits: true, inboxes: 2 }, entry)
       case 'W10':
         return drainContestant(this.#context, this.#task({ shape: 'two rows', events: 5_000 }), {
           script: 'steps-hookonce',
@@ -44,20 +48,30 @@ export class AblationContestants {
           ...entry,
         })
       case 'W11':
-        return relayContestant(
-          this.#context,
-          { messages: this.#count(20_000) },
-          { settings: [{ concurrency: 50 }], ...entry },
-        )
+        return this.#relay({ messages: 20_000 }, entry)
+      // Many: what cannot be cleared away has to pile up first.
+      case 'W11, old snapshot':
+        return this.#relay({ messages: 150_000, isSnapshotHeld: true }, entry)
     }
   }
 
-  #drain({ waits = false, ...task }: DrainOf, entry: Entry): Contestant {
+  #drain({ waits = false, inboxes = 1, ...task }: DrainOf, entry: Entry): Contestant {
     return drainContestant(this.#context, this.#task(task), {
       script: 'drain-hookonce',
-      settings: [{ concurrency: 4, groupMax: 200, ...(waits && { waits }) }],
+      settings: [{ concurrency: 4, groupMax: 200, inboxes, ...(waits && { waits }) }],
       ...entry,
     })
+  }
+
+  #relay(
+    { messages, isSnapshotHeld = false }: { messages: number; isSnapshotHeld?: boolean },
+    entry: Entry,
+  ): Contestant {
+    return relayContestant(
+      this.#context,
+      { messages: this.#count(messages) },
+      { settings: [{ concurrency: 50 }], isSnapshotHeld, ...entry },
+    )
   }
 
   #task<Task extends { readonly events: number }>(task: Task): Task & { readonly runtime: 'ours' } {
@@ -73,4 +87,5 @@ interface DrainOf {
   readonly shape: 'row' | 'balance'
   readonly events: number
   readonly waits?: boolean
+  readonly inboxes?: number
 }

@@ -5,7 +5,17 @@
  * @module
  */
 
-export type AblationWorkload = 'W1' | 'W2' | 'W2, waiting' | 'W2b' | 'W4' | 'W10' | 'W11'
+export type AblationWorkload =
+  | 'W1'
+  | 'W2'
+  | 'W2, waiting'
+  | 'W2b'
+  | 'W2b, two inboxes'
+  | 'W2b, waiting, two inboxes'
+  | 'W4'
+  | 'W10'
+  | 'W11'
+  | 'W11, old snapshot'
 
 export interface Part {
   readonly name: string
@@ -31,8 +41,8 @@ export const PARTS: readonly Part[] = [
     changes: [
       {
         file: 'src/store/postgres/pending-writes.ts',
-        search: '    if (takesSubmittables(connection.client))\n',
-        replace: '    if ((false as boolean) && takesSubmittables(connection.client))\n',
+        search: '    if (takesBatches(connection.client)) {\n',
+        replace: '    if ((false as boolean) && takesBatches(connection.client)) {\n',
       },
     ],
   },
@@ -49,38 +59,26 @@ export const PARTS: readonly Part[] = [
     ],
   },
   {
-    name: 'message-marks',
+    name: 'low-water-positions',
     without: 'each claim and each look begins at the head of the queue of messages',
-    workloads: ['W11'],
+    workloads: ['W11, old snapshot'],
     changes: [
       {
         file: 'src/store/postgres/low-water-positions.ts',
-        search: 'now - mark.wholeAt < WHOLE_EVERY_MS\n',
-        replace: 'now - mark.wholeAt < 0 * WHOLE_EVERY_MS\n',
+        search: 'now - position.wholeAt < WHOLE_EVERY_MS\n',
+        replace: 'now - position.wholeAt < 0 * WHOLE_EVERY_MS\n',
       },
       {
         file: 'src/store/postgres/low-water-positions.ts',
         search:
-          'if (mark === undefined) return { destination, ageMs: undefined, wholeInMs: undefined }',
+          'if (position === undefined) return { destination, ageMs: undefined, wholeInMs: undefined }',
         replace:
-          'if (mark === undefined || now >= 0) return { destination, ageMs: undefined, wholeInMs: undefined }',
+          'if (position === undefined || now >= 0) return { destination, ageMs: undefined, wholeInMs: undefined }',
       },
     ],
   },
   {
-    name: 'look-ahead',
-    without: 'each claim begins at the low-water mark, and not where the last one ended',
-    workloads: ['W2', 'W2b'],
-    changes: [
-      {
-        file: 'src/store/postgres/claim-group.ts',
-        search: "const ahead = kind === 'fresh' ? last : undefined",
-        replace: "const ahead = kind === 'fresh' && last < 0 ? last : undefined",
-      },
-    ],
-  },
-  {
-    name: 'turns',
+    name: 'contention-queue',
     without: 'contended groups run side by side',
     workloads: ['W2b'],
     changes: [
@@ -93,38 +91,18 @@ export const PARTS: readonly Part[] = [
   },
   {
     name: 'group-sizes',
-    without: 'every group but the first is as large as the options allow',
-    workloads: ['W2', 'W2b'],
+    without: 'a group is as large as its time allows, whatever contention it has met',
+    workloads: ['W2', 'W2b', 'W2b, two inboxes', 'W2b, waiting, two inboxes'],
     changes: [
       {
         file: 'src/work/group/group-sizes.ts',
-        search: 'return Math.min(Math.max(1, Math.floor(this.#current(size))), ceiling)',
-        replace: 'return ceiling',
-      },
-    ],
-  },
-  {
-    name: 'patience',
-    without: 'every delivery has timers of its own',
-    workloads: ['W1'],
-    changes: [
-      {
-        file: 'src/receive/deadlines.ts',
-        search: '  begin(one: One): void {\n',
-        replace: `  begin(one: One): void {
-    const giveUp = (): void => this.#giveUp(one)
-    const timer = setTimeout(giveUp, Math.max(1, one.expiresAt - performance.now()))
-    ;(one as { timer?: NodeJS.Timeout }).timer = timer
-    if (timer !== undefined) return
-`,
+        search: 'if (averageMs === 0) return limit',
+        replace: 'if (averageMs === 0) return this.#groupMax',
       },
       {
-        file: 'src/receive/deadlines.ts',
-        search: '  end(one: One): void {\n',
-        replace: `  end(one: One): void {
-    clearTimeout((one as { timer?: NodeJS.Timeout }).timer)
-    if (this.#timer === undefined) return
-`,
+        file: 'src/work/group/group-sizes.ts',
+        search: 'return Math.min(limit, this.#groupBudgetMs / (averageMs + this.#settleMs))',
+        replace: 'return Math.min(limit * 1e6, this.#groupBudgetMs / (averageMs + this.#settleMs))',
       },
     ],
   },

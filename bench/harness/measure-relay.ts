@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import { RedisServer } from '../../test/support/redis/start-redis.ts'
 import { Subject } from './child.ts'
 import type { BenchContext } from './context.ts'
@@ -11,10 +12,18 @@ export interface RelayTask {
   readonly messages: number
 }
 
+interface RelayEntry {
+  readonly name: string
+  readonly settings: readonly Setting[]
+  readonly build?: string
+  /** Whether a transaction elsewhere is open all the while. */
+  readonly isSnapshotHeld?: boolean
+}
+
 export function relayContestant(
   context: BenchContext,
   task: RelayTask,
-  { name, settings, build }: { name: string; settings: readonly Setting[]; build?: string },
+  { name, settings, build, isSnapshotHeld = false }: RelayEntry,
 ): Contestant {
   return {
     name,
@@ -22,17 +31,26 @@ export function relayContestant(
     isOurs: true,
     settings,
     measure: (setting) =>
-      context.withDatabase((postgres, pool) =>
-        measure(
-          { script: 'relay-hookonce', config: { ...setting, ...task, postgres }, build },
-          task,
-          {
-            settle: () => context.settle(pool),
-            watch: new PostgresWatch(context.meter, postgres.database),
-          },
-        ),
-      ),
+      context.withDatabase(async (postgres, pool) => {
+        const letGo = isSnapshotHeld ? await holdSnapshot(pool) : () => undefined
+        const config = { ...setting, ...task, postgres }
+        const watch = new PostgresWatch(context.meter, postgres.database)
+        const settle = (): Promise<void> => context.settle(pool)
+        try {
+          return await measure({ script: 'relay-hookonce', config, build }, task, { settle, watch })
+        } finally {
+          letGo()
+        }
+      }),
   }
+}
+
+/** A transaction that keeps PostgreSQL from clearing away what is deleted from now on. */
+async function holdSnapshot(pool: pg.Pool): Promise<() => void> {
+  const client = await pool.connect()
+  await client.query('begin isolation level repeatable read')
+  await client.query('select 1')
+  return () => client.release(true)
 }
 
 export function bullmqContestant(

@@ -10,6 +10,8 @@ type HookonceConfig = DrainConfig & {
   readonly groupMax: number
   /** Whether the handler waits for the answer to its statement, as those of the peers do. */
   readonly waits?: boolean
+  /** How many inboxes drain the queue, each with connections of its own, as in several processes. */
+  readonly inboxes?: number
 }
 
 /** Ours: one event, one call of the handler, many of them in one transaction. */
@@ -21,7 +23,36 @@ runSubject<HookonceConfig>(async (config) => {
 })
 
 async function drain(config: HookonceConfig) {
-  const { concurrency, groupMax, events, shape, waits = false } = config
+  const { events, inboxes = 1 } = config
+  const counts = { failed: 0, reruns: 0, errors: 0 }
+  let left = events
+  let resolve: () => void = () => undefined
+  const drained = new Promise<void>((resolved) => (resolve = resolved))
+  const opened = Array.from({ length: inboxes }, () =>
+    open(config, counts, () => {
+      left -= 1
+      if (left === 0) resolve()
+    }),
+  )
+  const stopClock = startClock()
+  await Promise.all(opened.map(({ inbox }) => inbox.start()))
+  await drained
+  const taken = stopClock()
+  for (const { inbox, close } of opened) {
+    await inbox.stop()
+    await close()
+  }
+  return { ...taken, notes: counts }
+}
+
+interface Counts {
+  failed: number
+  reruns: number
+  errors: number
+}
+
+function open(config: HookonceConfig, counts: Counts, onDone: () => void) {
+  const { concurrency, groupMax, shape, waits = false } = config
   const { store, close } = openStore(config)
   const inbox = createInbox({ store, sources: SOURCES, worker: { concurrency, groupMax } })
   inbox.on('stripe', 'invoice.paid', async ({ payload }, { tx }) => {
@@ -29,23 +60,10 @@ async function drain(config: HookonceConfig) {
     if (waits) await tx.query(text, values)
     else tx.write(text, values)
   })
-  const counts = { failed: 0, reruns: 0, errors: 0 }
   inbox.events.on('event.failed', () => (counts.failed += 1))
   inbox.events.on('event.dead', () => (counts.failed += 1))
   inbox.events.on('group.rerun', () => (counts.reruns += 1))
   inbox.events.on('worker.error', () => (counts.errors += 1))
-  let left = events
-  const drained = new Promise<void>((resolve) => {
-    inbox.events.on('event.done', () => {
-      left -= 1
-      if (left === 0) resolve()
-    })
-  })
-  const stopClock = startClock()
-  await inbox.start()
-  await drained
-  const taken = stopClock()
-  await inbox.stop()
-  await close()
-  return { ...taken, notes: counts }
+  inbox.events.on('event.done', onDone)
+  return { inbox, close }
 }

@@ -14,8 +14,6 @@
 
 import type { Readable } from 'node:stream'
 import type { ByteBudget } from '../receive/byte-budget.ts'
-import { Deadlines } from '../receive/deadlines.ts'
-import type { Waiting } from '../receive/deadlines.ts'
 
 /** What became of a body. */
 export type BodyRead =
@@ -49,17 +47,11 @@ export function readNodeBody(
   if (stream.destroyed) return Promise.resolve({ status: 'aborted' })
 
   return new Promise((resolve) => {
-    const { bodyTimeoutMs } = limits
     const collected = new ByteCollector(declaredLength, limits)
-    const deadlines = deadlinesOf(bodyTimeoutMs)
-    const reading: Reading = {
-      expiresAt: performance.now() + bodyTimeoutMs,
-      giveUp: () => settle({ status: 'too-slow' }),
-    }
-    deadlines.begin(reading)
+    const timer = setTimeout(() => settle({ status: 'too-slow' }), limits.bodyTimeoutMs)
 
     function settle(read: BodyRead): void {
-      deadlines.end(reading)
+      clearTimeout(timer)
       stream.off('data', onData).off('end', onEnd).off('close', onGone)
       if (read.status !== 'complete') {
         stream.pause()
@@ -89,22 +81,6 @@ export function takeKept(bytes: Uint8Array, { budget }: BodyLimits): BodyRead {
   const { byteLength } = bytes
   if (!budget.take(byteLength)) return { status: 'no-room' }
   return { status: 'complete', bytes, giveBack: () => budget.giveBack(byteLength) }
-}
-
-interface Reading extends Waiting {
-  readonly giveUp: () => void
-}
-
-const DEADLINES = new Map<number, Deadlines<Reading>>()
-
-/** One for all bodies that may take equally long. */
-function deadlinesOf(ms: number): Deadlines<Reading> {
-  let deadlines = DEADLINES.get(ms)
-  if (deadlines === undefined) {
-    deadlines = new Deadlines(ms, ({ giveUp }) => giveUp())
-    DEADLINES.set(ms, deadlines)
-  }
-  return deadlines
 }
 
 /** Reads a web stream. After anything but `complete` it is cancelled. */

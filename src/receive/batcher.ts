@@ -16,8 +16,6 @@ import type { EventDraft, Recorded } from '../model/event.ts'
 import type { EventStore } from '../store/contract/events.ts'
 import { collapse } from './collapse.ts'
 import type { Bundle } from './collapse.ts'
-import { Deadlines } from './deadlines.ts'
-import type { Waiting } from './deadlines.ts'
 
 export type RecordingStore = Pick<
   EventStore,
@@ -37,7 +35,11 @@ const BATCH_BYTES_MAX = 8_388_608
 const LONG_MS = 25
 
 /** One delivery's drafts on their way to the store. */
-interface Parcel extends Waiting, Bundle {
+interface Parcel extends Bundle {
+  /** On the clock of `performance.now()`. */
+  readonly expiresAt: number
+  /** Answers the sender without the store. */
+  readonly timer: NodeJS.Timeout
   readonly resolve: (recorded: readonly RecordedDraft[]) => void
   readonly reject: (error: Error) => void
 }
@@ -57,9 +59,10 @@ export interface RecordedDraft extends Recorded {
 export class Batcher {
   readonly #store: RecordingStore
   readonly #options: BatcherOptions
-  readonly #deadlines: Deadlines<Parcel>
-  // A few, each with a table of its own. One table for all, with drafts coming and going, is what the garbage
-  // collector carries along (`deadlines.ts` has the reason and the measurement).
+  // A few, each with a table of its own. One table for all, with drafts coming and going, outgrows itself again and
+  // again. Each table that it outgrew points to the next, and one of them in the old generation keeps all that follow
+  // from being collected, with the requests in them. Measured under the load of W1: 1 to 2 MB of 12 were carried over
+  // by every collection.
   #flights: readonly Flight[] = []
   #waiting: Parcel[] = []
   #batchesInFlight = 0
@@ -69,11 +72,6 @@ export class Batcher {
   constructor(store: RecordingStore, options: BatcherOptions) {
     this.#store = store
     this.#options = options
-    const { answerTimeoutMs } = options
-    // How long the sender waits is the limit, whatever the database does. What is on its way may still arrive.
-    this.#deadlines = new Deadlines(answerTimeoutMs, ({ reject }) =>
-      reject(new StoreUnavailableError(`The store did not answer within ${answerTimeoutMs} ms`)),
-    )
   }
 
   /**
@@ -82,11 +80,15 @@ export class Batcher {
    * @throws StoreUnavailableError, CommitUnknownError, StoreRejectedError
    */
   record(drafts: readonly EventDraft[]): Promise<readonly RecordedDraft[]> {
+    const { answerTimeoutMs } = this.#options
+    const expiresAt = performance.now() + answerTimeoutMs
+    const identities = drafts.map(identityOf)
     return new Promise((resolve, reject) => {
-      const expiresAt = performance.now() + this.#deadlines.ms
-      const parcel = { drafts, identities: drafts.map(identityOf), expiresAt, resolve, reject }
-      this.#deadlines.begin(parcel)
-      this.#dispatch(parcel)
+      // How long the sender waits is the limit, whatever the database does. What is on its way may still arrive.
+      const giveUp = (): void =>
+        reject(new StoreUnavailableError(`The store did not answer within ${answerTimeoutMs} ms`))
+      const timer = setTimeout(giveUp, answerTimeoutMs)
+      this.#dispatch({ drafts, identities, expiresAt, timer, resolve, reject })
     })
   }
 
@@ -115,12 +117,12 @@ export class Batcher {
   }
 
   #resolve(parcel: Parcel, recorded: readonly RecordedDraft[]): void {
-    this.#deadlines.end(parcel)
+    clearTimeout(parcel.timer)
     parcel.resolve(recorded)
   }
 
   #reject(parcel: Parcel, error: unknown): void {
-    this.#deadlines.end(parcel)
+    clearTimeout(parcel.timer)
     parcel.reject(asStoreError(error))
   }
 

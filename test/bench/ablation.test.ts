@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { applyChanges } from '../../bench/ablation/apply-changes.ts'
+import { PARTS } from '../../bench/ablation/parts.ts'
 
 const FILE = 'src/part.ts'
 
@@ -26,4 +28,8 @@ test.each([
 test('a change to a file that is gone is stale', () => {
   const change = { file: FILE, search: 'isOn = true', replace: 'isOn = false' }
   expect(applyChanges([change], () => undefined)).toEqual({ stale: `there is no ${FILE}` })
+})
+
+test.each(PARTS)('$name can be taken away from the source as it is', ({ changes }) => {
+  expect(applyChanges(changes, (file) => readFileSync(file, 'utf8'))).toHaveProperty('texts')
 })

@@ -14,22 +14,17 @@ import { asStoreError } from './store-error.ts'
 import { milliseconds } from './transaction.ts'
 import type { TransactionSettings } from './transaction.ts'
 
-/** Where claims of a kind and topic begin to look, in microseconds since 1970. */
-interface Positions {
-  /** Nothing is due below it. */
+/** Where claims of a kind and topic begin to look. */
+interface Position {
+  /** Nothing is due below it, in microseconds since 1970. */
   low: number
-  lowFoundAt: number
-  /** What is between the two was claimed by this process a moment ago. */
-  ahead: number | undefined
-  lookedBackAt: number
+  readonly foundAt: number
 }
 
 /** Where a claim begins to look at a topic; without `at`, at its first event. */
 interface Start {
   readonly topic: Topic
   readonly at: number | undefined
-  readonly isAhead: boolean
-  readonly now: number
 }
 
 /** Claims groups, and remembers from where on the queue is worth looking at. */
@@ -37,7 +32,7 @@ export class GroupClaimer {
   readonly #held: HeldTransactions
   readonly #suspectLock: string
   readonly #names = new StatementNames()
-  readonly #positions = new Map<string, Positions>()
+  readonly #positions = new Map<string, Position>()
 
   constructor(held: HeldTransactions, suspectLock: string) {
     this.#held = held
@@ -93,54 +88,38 @@ export class GroupClaimer {
   }
 
   #start(request: ClaimRequest): { starts: readonly Start[]; statement: Statement } {
-    const now = performance.now()
-    const starts = request.topics.map(({ topic }) => this.#findStart(request.kind, topic, now))
+    const starts = request.topics.map(({ topic }) => this.#findStart(request.kind, topic))
     const lowWaters = starts.map(({ at }) => at)
     const statement = claimDue(request, { lowWaters, suspectLock: this.#suspectLock })
     return { starts, statement }
   }
 
-  #findStart(kind: ClaimRequest['kind'], topic: Topic, now: number): Start {
-    const positions = this.#positions.get(nameOf(kind, topic))
-    if (positions === undefined) return { topic, at: undefined, isAhead: false, now }
-    if (positions.ahead !== undefined && now - positions.lookedBackAt < LOOK_BACK_EVERY_MS)
-      return { topic, at: positions.ahead, isAhead: true, now }
-    const isKnown = now - positions.lowFoundAt < FULL_SCAN_EVERY_MS
-    return { topic, at: isKnown ? positions.low : undefined, isAhead: false, now }
+  #findStart(kind: ClaimRequest['kind'], topic: Topic): Start {
+    const position = this.#positions.get(nameOf(kind, topic))
+    const isGood =
+      position !== undefined && performance.now() - position.foundAt < FULL_SCAN_EVERY_MS
+    return { topic, at: isGood ? position.low : undefined }
   }
 
   #noteClaim(
     kind: ClaimRequest['kind'],
-    { topic, at, isAhead, claimed, now }: Start & { claimed: readonly Claimed[] },
+    { topic, at, claimed }: Start & { claimed: readonly Claimed[] },
   ): void {
     const name = nameOf(kind, topic)
-    const positions = this.#positions.get(name)
-    const ofTopic = claimed.filter(({ event }) => event.topic === topic)
-    const first = ofTopic[0]?.runAt
-    const last = ofTopic.at(-1)?.runAt
-    if (first === undefined || last === undefined) {
-      // A topic that was not asked, because others had enough, keeps its positions.
-      if (claimed.length > 0 || positions === undefined) return
-      if (isAhead) positions.ahead = undefined
-      else this.#positions.delete(name)
+    const first = claimed.find(({ event }) => event.topic === topic)
+    if (first === undefined) {
+      // A topic that was not asked, because others had enough, keeps its position.
+      if (claimed.length === 0) this.#positions.delete(name)
       return
     }
-    const ahead = kind === 'fresh' ? last : undefined
-    if (positions === undefined || at === undefined) {
-      if (this.#positions.size >= POSITIONS_MAX) this.#positions.clear()
-      this.#positions.set(name, {
-        low: first - POSITION_SLACK_US,
-        lowFoundAt: now,
-        ahead,
-        lookedBackAt: now,
-      })
+    const low = first.runAt - POSITION_SLACK_US
+    const position = this.#positions.get(name)
+    if (position !== undefined && at !== undefined) {
+      position.low = low
       return
     }
-    if (!isAhead) {
-      positions.low = first - POSITION_SLACK_US
-      positions.lookedBackAt = now
-    }
-    positions.ahead = ahead
+    if (this.#positions.size >= POSITIONS_MAX) this.#positions.clear()
+    this.#positions.set(name, { low, foundAt: performance.now() })
   }
 }
 
@@ -158,10 +137,5 @@ const SETTINGS: TransactionSettings = {
 /** A row may become visible later than one that is due after it, by as long as its transaction took. */
 const POSITION_SLACK_US = 10_000_000
 const FULL_SCAN_EVERY_MS = 5_000
-/**
- * Between two looks at what is behind, claims begin where the last one ended: what is before that is locked by
- * the other groups of this process or has just been deleted, and each claim would walk over all of it.
- */
-const LOOK_BACK_EVERY_MS = 50
 /** Topics come and go; forgetting a position costs one claim that looks from the beginning. */
 const POSITIONS_MAX = 10_000

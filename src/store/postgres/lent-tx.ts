@@ -21,6 +21,7 @@ import { findGroupHazard } from '../shared/group-hazard.ts'
 import { requireFunction, requireWrite } from '../contract/transaction.ts'
 import { readNestedControl } from '../shared/nested-control.ts'
 import { Savepoints } from '../shared/savepoints.ts'
+import { allowUnawaited } from '../shared/unawaited.ts'
 import { findTransactionControl, listStatementKeywords } from '../shared/transaction-control.ts'
 import type { Connection } from './connection.ts'
 import type { PgResult } from './driver.ts'
@@ -142,13 +143,12 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     const tx = Object.freeze({
       query: (config: unknown, values?: unknown, callback?: unknown) => {
         refuseCallback(config, values, callback)
-        return isNested ? this.#queryNested(config, values) : this.#query(config, values)
+        if (!isNested) return this.#query(config, values)
+        return allowUnawaited(this.#queryNested(config, values))
       },
       write: (text: unknown, values?: unknown) => this.#write(text, values),
-      savepoint: async (work: (tx: unknown) => unknown) => {
-        requireFunction('tx.savepoint', work)
-        return this.#savepoints.run(() => work(tx))
-      },
+      savepoint: (work: (tx: unknown) => unknown) =>
+        allowUnawaited(this.#runBehindSavepoint(work, tx)),
       asNested: () => this.#makeTx({ isNested: true }),
     })
     return tx as PostgresTx
@@ -169,6 +169,11 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     if (control === undefined) return this.#query(config, values)
     await this.#savepoints.control(control)
     return { command: control.command, rowCount: null, rows: [], fields: [] }
+  }
+
+  async #runBehindSavepoint(work: (tx: unknown) => unknown, tx: unknown): Promise<unknown> {
+    requireFunction('tx.savepoint', work)
+    return this.#savepoints.run(() => work(tx))
   }
 
   /** Made for the few handlers that have any. */

@@ -6,6 +6,7 @@ import { requireFunction, requireWrite } from '../contract/transaction.ts'
 import type { Write } from '../contract/transaction.ts'
 import { readNestedControl } from '../shared/nested-control.ts'
 import { Savepoints } from '../shared/savepoints.ts'
+import { allowUnawaited } from '../shared/unawaited.ts'
 import { toSqlValue } from './driver.ts'
 import type { SqlRow, SqlValue } from './driver.ts'
 import { numberPlaceholders } from './placeholders.ts'
@@ -102,13 +103,11 @@ export class LentSqliteTx implements LentTx<SqliteTx> {
     const tx: SqliteTx = Object.freeze({
       query: <Row>(sql: string, params?: readonly unknown[]) => {
         const answer = isNested ? this.#queryNested(sql, params) : this.#query(sql, params)
-        return answer as Promise<{ rows: Row[]; rowCount: number }>
+        return allowUnawaited(answer) as Promise<{ rows: Row[]; rowCount: number }>
       },
       write: (sql: string, params?: readonly unknown[]) => this.#write(sql, params),
-      savepoint: async <Result>(work: (tx: SqliteTx) => Result | Promise<Result>) => {
-        requireFunction('tx.savepoint', work)
-        return this.#savepoints.run(() => work(tx))
-      },
+      savepoint: <Result>(work: (tx: SqliteTx) => Result | Promise<Result>) =>
+        allowUnawaited(this.#runBehindSavepoint(work, tx)),
       asNested: () => this.#makeTx({ isNested: true }),
     })
     return tx
@@ -116,14 +115,11 @@ export class LentSqliteTx implements LentTx<SqliteTx> {
 
   /** The promise is there for the same shape as PostgreSQL's. */
   #query(sql: string, params?: readonly unknown[]): Promise<Result> {
-    const answer = new Promise<Result>((resolve, reject) => {
+    return new Promise<Result>((resolve, reject) => {
       const statement = this.#prepare(requireWrite(sql, params, 'tx.query'))
       if (this.#isOpen()) resolve(this.#run(statement))
       else this.#wait({ statement, resolve, reject })
     })
-    // One that fails and that the handler does not wait for must not end the process.
-    answer.catch(() => undefined)
-    return answer
   }
 
   async #queryNested(sql: string, params?: readonly unknown[]): Promise<Result> {
@@ -132,6 +128,14 @@ export class LentSqliteTx implements LentTx<SqliteTx> {
     if (control === undefined) return this.#query(sql, params)
     await this.#savepoints.control(control)
     return { rows: [], rowCount: 0 }
+  }
+
+  async #runBehindSavepoint<Given>(
+    work: (tx: SqliteTx) => Given | Promise<Given>,
+    tx: SqliteTx,
+  ): Promise<Given> {
+    requireFunction('tx.savepoint', work)
+    return this.#savepoints.run(() => work(tx))
   }
 
   /** Made for the few handlers that have any. */

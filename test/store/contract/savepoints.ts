@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { done } from '../../support/store-steps.ts'
 import type { StoreUnderTest } from '../../support/store-under-test.ts'
 import { openLentGroup, WRITE_EFFECT } from './lent-group.ts'
@@ -158,11 +158,10 @@ export function savepointsContract(
 
     test('that is open when the handler returns fails the handler', async () => {
       const { lent, group, tx, query } = await openGroup()
-      const savepoint = tx.savepoint(async () => {
+      void tx.savepoint(async () => {
         await query('inside')
         await new Promise(() => undefined)
       })
-      savepoint.catch(() => undefined)
       await query('beside')
 
       expect(() => lent.requireClosed()).toThrow('Is an await missing?')
@@ -183,6 +182,23 @@ export function savepointsContract(
       await expect(query('late')).rejects.toMatchObject({ code: 'TX_REVOKED' })
       await group.abandon()
       expect(await countEffects()).toBe(0)
+    })
+
+    test('that is refused while the handler does not wait for it ends no process', async () => {
+      const { lent, group, tx } = await openGroup()
+      const unheard: unknown[] = []
+      const hear = (error: unknown): number => unheard.push(error)
+      process.on('unhandledRejection', hear)
+      onTestFinished(() => void process.off('unhandledRejection', hear))
+      await lent.revoke()
+
+      void tx.savepoint(() => undefined)
+      void tx.asNested().query('begin')
+      // Node tells of those without a listener when the promises at hand have run.
+      await new Promise((resolve) => setImmediate(resolve))
+
+      expect(unheard).toEqual([])
+      await group.abandon()
     })
 
     test('writes nothing more when the handler runs out of time in it', async () => {

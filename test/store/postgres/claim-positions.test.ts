@@ -1,6 +1,5 @@
 /**
- * Between two looks at what is behind, a process claims from where its last claim ended. Nothing that is behind
- * may be left there.
+ * A process claims from a position below which it found nothing due. What becomes due below it must not be left there.
  */
 
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -11,8 +10,7 @@ import { hasNoPostgres, openPostgres } from '../../support/postgres/open-postgre
 import type { ConnectionConfig } from '../../support/postgres/start-postgres.ts'
 import { claim, done } from '../../support/store-steps.ts'
 
-/** Half of them take longer to claim one by one than a process waits before it looks back. */
-const MANY = 300
+const MANY = 20
 
 async function recordMany(store: PostgresStore, name: string, count: number): Promise<void> {
   const drafts = Array.from({ length: count }, (_, n) => anEventDraft({ key: `${name}_${n}` }))
@@ -38,7 +36,7 @@ async function connect(config: ConnectionConfig): Promise<pg.Client> {
   return client
 }
 
-describe.skipIf(hasNoPostgres)('claims that begin where the last one ended', () => {
+describe.skipIf(hasNoPostgres)('claims that begin at a position', () => {
   test('leave nothing behind, and take everything in its order', async () => {
     const { store } = await openPostgres()
     await recordMany(store, 'evt', 100)
@@ -48,7 +46,7 @@ describe.skipIf(hasNoPostgres)('claims that begin where the last one ended', () 
     expect(keys).toEqual(Array.from({ length: 100 }, (_, n) => `evt_${n}`))
   })
 
-  test('come back soon for a group that was abandoned, whatever else is due', async () => {
+  test('begin with a group that was abandoned, whatever else is due', async () => {
     const { store } = await openPostgres()
     await recordMany(store, 'old', 5)
     await recordMany(store, 'new', MANY)
@@ -59,10 +57,10 @@ describe.skipIf(hasNoPostgres)('claims that begin where the last one ended', () 
     const keys = await drain(store, 1)
 
     expect(keys).toHaveLength(MANY + 5)
-    expect(keys.indexOf('old_0')).toBeLessThan(MANY / 2)
+    expect(keys[0]).toBe('old_0')
   })
 
-  test('come back soon for what another process has let go of', async () => {
+  test('begin with what another process has let go of', async () => {
     const { store, config } = await openPostgres()
     await recordMany(store, 'old', 1)
     const holder = await connect(config)
@@ -76,7 +74,7 @@ describe.skipIf(hasNoPostgres)('claims that begin where the last one ended', () 
     const keys = await drain(store, 1)
 
     expect(keys).toHaveLength(MANY + 1)
-    expect(keys.indexOf('old_0')).toBeLessThan(MANY / 2)
+    expect(keys[0]).toBe('old_0')
   })
 
   test('find a row that became visible after later ones were claimed', async () => {
@@ -95,7 +93,7 @@ describe.skipIf(hasNoPostgres)('claims that begin where the last one ended', () 
     const keys = await drain(store, 1)
 
     expect(keys).toHaveLength(MANY - 4)
-    expect(keys.indexOf('late_0')).toBeLessThan(MANY / 2)
+    expect(keys[0]).toBe('late_0')
   })
 
   test('find one that is further behind than any transaction should take', async () => {
