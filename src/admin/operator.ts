@@ -1,5 +1,5 @@
 /**
- * What an operator can do. Every action goes through the inbox's store, never around it.
+ * What an operator can do, as one object. Every action goes through the store's contract, never around it.
  *
  * @module
  */
@@ -9,12 +9,18 @@ import type { MessageId, MessageRecord } from '../model/message.ts'
 import type { EventRecord } from '../model/outcome.ts'
 import type { StepRecord } from '../model/step.ts'
 import type { Store } from '../store/contract/store.ts'
-import type { MessageQuery, PausedDestination } from '../store/contract/messages.ts'
-import { stringifyStepResult } from '../store/contract/step-result.ts'
+import type { MessageQuery } from '../store/contract/messages.ts'
+import type { AuditRecord, RunRecord } from '../store/contract/operators.ts'
+import type { PauseRecord } from '../store/contract/pauses.ts'
+import type { Act } from './act.ts'
+import type { ActionOptions, ReasonedActionOptions, ReplayOptions } from './action-options.ts'
+import type { ActionResult, EventActionResult } from './action-result.ts'
+import { createEventActions } from './event-actions.ts'
+import { createPauses } from './pauses.ts'
+import type { PauseTarget } from './pauses.ts'
 import {
   LIST_LIMIT,
-  requireDecision,
-  requireDestination,
+  requireAuditQuery,
   requireLimit,
   requireMessageQuery,
   requireText,
@@ -40,25 +46,39 @@ export interface Operator {
   countEvents(source?: string): Promise<number>
   /** The events that stopped and wait for a person, latest first; 100 unless `limit` says otherwise. */
   listDead(limit?: number): Promise<readonly EventRecord[]>
-  /** Runs a dead event again, with its attempts at zero. `false` when it is not dead. */
-  retry(eventId: EventId): Promise<boolean>
+  /** Runs a dead event again, with its attempts at zero. One that waits for its next attempt is due now. */
+  retry(eventId: EventId, options?: ActionOptions): Promise<EventActionResult>
+  /**
+   * Runs an event once more that has come to its end: done, skipped or discarded. It is a run of its own with the
+   * same event id, and with the same idempotency keys unless `freshKeys` asks for others.
+   */
+  replay(eventId: EventId, options: ReplayOptions): Promise<EventActionResult>
+  /** Runs a conflict or a quarantined event, as an event of its own. */
+  release(eventId: EventId, options: ReasonedActionOptions): Promise<EventActionResult>
+  /** Ends an event that is not running and has no effects: it never runs. Its key stays, and a redelivery is a duplicate. */
+  discard(eventId: EventId, options: ReasonedActionOptions): Promise<EventActionResult>
+  /**
+   * Drops the key of an event that has come to its end, so that the sender's redelivery runs afresh. A dead event is
+   * discarded with it, so that only the redelivery can run. This process knows at once; others may answer from memory
+   * until their next heartbeat, a second later, three at most. The event itself, and what it has done, stay.
+   */
+  forget(eventId: EventId, options?: ActionOptions): Promise<EventActionResult>
+  /** The runs of an event that operators asked for. The first run of an event is not among them. */
+  listRuns(eventId: EventId): Promise<readonly RunRecord[]>
   /** The steps that the latest run of an event has taken, and what is kept of them. */
   listSteps(eventId: EventId): Promise<readonly StepRecord[]>
   /**
    * Says what became of a call whose outcome is not known: that it happened, and what the step shall return;
    * or that it did not, so that it is made when the event runs again. Run the event again with `retry`.
    *
-   * `false` when there is no such call, its outcome is known, or the event is being worked on.
-   *
    * @throws HookonceError RESULT_INVALID for a result that a step could not have returned either
    */
-  resolveStep(eventId: EventId, step: string, decision: StepDecision): Promise<boolean>
-  /**
-   * Drops the event's key, so that the sender's redelivery runs afresh. This process knows at once; others
-   * may answer from memory until their next heartbeat, a second later, three at most. The event itself,
-   * and what it has done, stay. `false` when there is no such event.
-   */
-  forget(eventId: EventId): Promise<boolean>
+  resolveStep(
+    eventId: EventId,
+    step: string,
+    decision: StepDecision,
+    options?: ActionOptions,
+  ): Promise<ActionResult>
 
   /** The message with all that is known of it. */
   findMessage(id: MessageId): Promise<MessageRecord | undefined>
@@ -75,12 +95,22 @@ export interface Operator {
   confirmMessage(id: MessageId): Promise<boolean>
   /** Drops a message that is not sent and not on its way. `false` for any other. */
   discardMessage(id: MessageId): Promise<boolean>
-  /** Sends nothing more to a destination, in no process. `false` when it is paused already. */
-  pauseDestination(name: string, reason: string): Promise<boolean>
-  /** `false` when it is not paused. */
-  resumeDestination(name: string): Promise<boolean>
-  /** Those that nothing is sent to, with why and since when. */
-  listPausedDestinations(): Promise<readonly PausedDestination[]>
+
+  /**
+   * Keeps a source, a handler or a destination still, in every process. Deliveries are received and stored as ever, and
+   * what is running ends; nothing else of it runs, or is sent. A destination: at once. A source and a handler: at once
+   * in this process, and within two seconds in others.
+   */
+  pause(target: PauseTarget, options?: ActionOptions): Promise<ActionResult>
+  /** Lets it go on. */
+  resume(target: PauseTarget, options?: ActionOptions): Promise<ActionResult>
+  /** What is paused, with who did it, why and since when. */
+  listPauses(): Promise<readonly PauseRecord[]>
+  /** What operators did, latest first; 100 unless `limit` says otherwise. */
+  listAudit(query?: {
+    readonly eventId?: EventId
+    readonly limit?: number
+  }): Promise<readonly AuditRecord[]>
 }
 
 /** What a person has found out about a call whose outcome was not known. */
@@ -97,40 +127,43 @@ export interface OperatorContext {
   readonly store: Store<unknown>
   readonly open: () => Promise<void>
   readonly onForgotten: (eventId: EventId) => void
+  /** An event may run now. */
+  readonly onDue: () => void
   /** There may be something to send. */
   readonly onSendable: () => void
+  /** Something was paused or resumed. */
+  readonly onPausesChanged: () => void
 }
 
-export function createOperator({
-  store,
-  open,
-  onForgotten,
-  onSendable,
-}: OperatorContext): Operator {
-  /** The only way to the store: an operator may be the first who needs it. */
+export function bindOperator(context: OperatorContext): Operator {
+  const { store, open, onSendable } = context
   const act: Act = async (action) => {
     await open()
     return action(store)
   }
-  return { ...createEventOperator(act, onForgotten), ...createMessageOperator(act, onSendable) }
+  const parts = { ...context, act }
+  return {
+    ...createEventQueries(act),
+    ...createEventActions(parts),
+    ...createMessageOperator(act, onSendable),
+    ...createPauses(parts),
+  }
 }
 
-type Act = <Result>(action: (store: Store<unknown>) => Promise<Result>) => Promise<Result>
+type EventQueries =
+  | 'findEvent'
+  | 'findRequest'
+  | 'listEventsByKey'
+  | 'countEvents'
+  | 'listDead'
+  | 'listSteps'
+  | 'listRuns'
+  | 'listAudit'
 
 type MessageActions =
-  | 'findMessage'
-  | 'listMessages'
-  | 'retryMessage'
-  | 'confirmMessage'
-  | 'discardMessage'
-  | 'pauseDestination'
-  | 'resumeDestination'
-  | 'listPausedDestinations'
+  'findMessage' | 'listMessages' | 'retryMessage' | 'confirmMessage' | 'discardMessage'
 
-function createEventOperator(
-  act: Act,
-  onForgotten: OperatorContext['onForgotten'],
-): Omit<Operator, MessageActions> {
+function createEventQueries(act: Act): Pick<Operator, EventQueries> {
   return {
     findEvent: async (eventId) => {
       requireText('findEvent.eventId', eventId, 'the id of an event')
@@ -154,28 +187,17 @@ function createEventOperator(
       requireLimit('listDead.limit', limit)
       return act((store) => store.operators.listDead(limit))
     },
-    retry: async (eventId) => {
-      requireText('retry.eventId', eventId, 'the id of an event')
-      return act((store) => store.operators.retryEvent(eventId))
-    },
     listSteps: async (eventId) => {
       requireText('listSteps.eventId', eventId, 'the id of an event')
       return act((store) => store.steps.list(eventId))
     },
-    resolveStep: async (eventId, name, decision) => {
-      requireText('resolveStep.eventId', eventId, 'the id of an event')
-      requireText('resolveStep.step', name, 'the name of a step')
-      const { happened, result, handler } = requireDecision(decision)
-      const written = happened
-        ? { happened, result: stringifyStepResult(name, result) }
-        : { happened }
-      return act((store) => store.steps.resolve({ eventId, handler, name, decision: written }))
+    listRuns: async (eventId) => {
+      requireText('listRuns.eventId', eventId, 'the id of an event')
+      return act((store) => store.operators.listRuns(eventId))
     },
-    forget: async (eventId) => {
-      requireText('forget.eventId', eventId, 'the id of an event')
-      const isForgotten = await act((store) => store.operators.forgetEvent(eventId))
-      onForgotten(eventId)
-      return isForgotten
+    listAudit: async (query = {}) => {
+      const resolved = requireAuditQuery(query)
+      return act((store) => store.operators.listAudit(resolved))
     },
   }
 }
@@ -184,12 +206,6 @@ function createMessageOperator(
   act: Act,
   onSendable: OperatorContext['onSendable'],
 ): Pick<Operator, MessageActions> {
-  /** The same, for what leaves something to send. */
-  const actAndSend: Act = async (action) => {
-    const result = await act(action)
-    onSendable()
-    return result
-  }
   return {
     findMessage: async (id) => {
       requireText('findMessage.id', id, 'the id of a message')
@@ -201,7 +217,9 @@ function createMessageOperator(
     },
     retryMessage: async (id) => {
       requireText('retryMessage.id', id, 'the id of a message')
-      return actAndSend((store) => store.messages.retry(id))
+      const isRetried = await act((store) => store.messages.retry(id))
+      onSendable()
+      return isRetried
     },
     confirmMessage: async (id) => {
       requireText('confirmMessage.id', id, 'the id of a message')
@@ -211,17 +229,5 @@ function createMessageOperator(
       requireText('discardMessage.id', id, 'the id of a message')
       return act((store) => store.messages.discard(id))
     },
-    pauseDestination: async (name, reason) => {
-      requireDestination('pauseDestination.name', name)
-      requireText('pauseDestination.reason', reason, 'a text')
-      // PostgreSQL's text cannot hold a NUL.
-      const kept = reason.replaceAll('\u0000', '\ufffd')
-      return act((store) => store.messages.pauseDestination(name, kept))
-    },
-    resumeDestination: async (name) => {
-      requireDestination('resumeDestination.name', name)
-      return actAndSend((store) => store.messages.resumeDestination(name))
-    },
-    listPausedDestinations: async () => act((store) => store.messages.listPausedDestinations()),
   }
 }

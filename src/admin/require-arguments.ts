@@ -11,7 +11,9 @@ import { requireInteger } from '../options/require-integer.ts'
 import { requireOneOf } from '../options/require-one-of.ts'
 import { isDestinationName } from '../model/destination-name.ts'
 import { MESSAGE_STATES } from '../model/message-state.ts'
+import type { EventId } from '../model/event.ts'
 import type { MessageQuery } from '../store/contract/messages.ts'
+import type { AuditQuery } from '../store/contract/operators.ts'
 
 /** How many are listed where nothing else was asked for. */
 export const LIST_LIMIT = 100
@@ -28,9 +30,17 @@ export function requireLimit(argument: string, limit: unknown): asserts limit is
   requireInteger(`admin.${argument}`, limit, { min: 1 })
 }
 
-export function requireDestination(argument: string, name: unknown): asserts name is string {
-  if (typeof name === 'string' && isDestinationName(name)) return
-  throw new OptionInvalidError(`admin.${argument}`, 'the name of a destination', name)
+/** What was done to one event, or to anything. */
+export function requireAuditQuery(query: {
+  readonly eventId?: EventId
+  readonly limit?: number
+}): AuditQuery {
+  rejectUnknownKeys('admin.listAudit', query, ['eventId', 'limit'])
+  const { eventId, limit = LIST_LIMIT } = query
+  if (eventId !== undefined)
+    requireText('listAudit.eventId', eventId, 'the id of an event, or left out')
+  requireLimit('listAudit.limit', limit)
+  return { subject: eventId === undefined ? undefined : { kind: 'event', id: eventId }, limit }
 }
 
 export function requireMessageQuery(
@@ -40,7 +50,8 @@ export function requireMessageQuery(
   rejectUnknownKeys(path, query, ['state', 'destination', 'limit'])
   const { state, destination, limit = LIST_LIMIT } = query
   requireOneOf(`${path}.state`, state, MESSAGE_STATES)
-  if (destination !== undefined) requireDestination('listMessages.destination', destination)
+  if (destination !== undefined && !(typeof destination === 'string' && isDestinationName(destination)))
+    throw new OptionInvalidError(`${path}.destination`, 'the name of a destination', destination)
   requireLimit('listMessages.limit', limit)
   return { state, destination, limit }
 }

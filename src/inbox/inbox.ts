@@ -5,7 +5,7 @@
  * @module
  */
 
-import { createOperator } from '../admin/operator.ts'
+import { bindOperator } from '../admin/operator.ts'
 import type { Operator } from '../admin/operator.ts'
 import { HookonceError } from '../errors.ts'
 import type { SourceMap } from '../model/event-types.ts'
@@ -13,7 +13,7 @@ import { fetchHandler } from '../http/fetch.ts'
 import { nodeHandler } from '../http/node.ts'
 import type { ReceivingInbox, UnreadReason } from '../http/receiving-inbox.ts'
 import { InboxHandlers } from './handlers.ts'
-import { reportNotStarted, reportWarnings, resolveInboxOptions, takeStore } from './options.ts'
+import { reportNotStarted, reportWarnings, resolveInboxOptions } from './options.ts'
 import type { InboxOptions } from './options.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
@@ -31,6 +31,7 @@ import type { ReceiveContext } from '../receive/receive.ts'
 import { StoreWatch } from '../receive/store-watch.ts'
 import { createReceiveContext } from './receive-context.ts'
 import type { Store } from '../store/contract/store.ts'
+import { takeStore } from '../store/contract/take-store.ts'
 import { HappeningEmitter } from '../telemetry/emitter.ts'
 import { logHappenings } from '../telemetry/logger.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -132,15 +133,20 @@ export class Inbox<Sources extends SourceMap, Tx>
         this.#notifier.notifySoon()
       },
     })
-    this.admin = createOperator({
+    this.admin = bindOperator({
       store,
       open: () => this.#open(),
       onForgotten: (id) => this.#committedKeys.forget(id),
+      onDue: () => this.#wakeAll(),
       onSendable: () => this.#outbox.wake(),
+      onPausesChanged: () => {
+        this.#worker?.pausesChanged()
+        this.#wakeAll()
+      },
     })
     if (resolved.worker !== undefined)
       reportNotStarted(happenings, () => this.#state === 'made' && !handlers.isEmpty)
-    takeStore(store)
+    takeStore('createInbox', store)
   }
 
   // ── receive ──────────────────────────────────────────────────────────────────────────────────

@@ -78,24 +78,6 @@ function requireStore<Tx>(store: Store<Tx>): Store<Tx> {
   )
 }
 
-const taken = new WeakSet<object>()
-
-/**
- * An inbox closes its store when it stops: another one that had it as well would be left without.
- *
- * @throws OptionInvalidError when another inbox has it
- */
-export function takeStore(store: object): void {
-  if (taken.has(store)) {
-    throw new OptionInvalidError(
-      'createInbox.store',
-      'a store of its own, since an inbox closes its store: make another one, on the same pool or file',
-      store,
-    )
-  }
-  taken.add(store)
-}
-
 function requireSources(sources: SourceMap): ReadonlyMap<string, Source> {
   if (typeof sources !== 'object' || sources === null) {
     throw new OptionInvalidError('createInbox.sources', 'an object of sources by name', sources)

@@ -40,6 +40,11 @@ export function variantDigestOf(draft: {
   return digestOfParts('variant', draft.keyHash, draft.fingerprint)
 }
 
+/** What the idempotency keys of a run follow from that has its own, from what those of its event follow from. As hex. */
+export function freshKeyHash(keyHash: string, run: number): string {
+  return digestBytes(digestOfParts('run', keyHash, String(run))).toString('hex')
+}
+
 export function digestBytes(digest: Digest): Buffer {
   return Buffer.from(digest, 'latin1')
 }

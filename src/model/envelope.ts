@@ -43,6 +43,8 @@ export interface EnvelopeContent {
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined
   readonly verifiedBy: string
+  /** Left out where no operator can have changed it. */
+  readonly isModified?: boolean
 }
 
 /**
@@ -59,6 +61,7 @@ class Envelope implements WebhookEvent {
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined
   readonly verifiedBy: string
+  readonly isModified: boolean
   readonly #content: EnvelopeContent
   #body: Uint8Array | undefined
   #payload: { readonly value: unknown } | undefined
@@ -72,6 +75,7 @@ class Envelope implements WebhookEvent {
     this.receivedAt = new Date(event.receivedAt)
     this.occurredAt = event.occurredAt === undefined ? undefined : new Date(event.occurredAt)
     this.verifiedBy = event.verifiedBy
+    this.isModified = event.isModified ?? false
     this.#content = event
     if (payload.length > 0) this.#payload = { value: payload[0] }
   }

@@ -15,6 +15,7 @@ export const EVENT_STATES = [
   'done',
   'dead',
   'skipped',
+  'discarded',
   'unhandled',
   'conflict',
   'quarantined',
@@ -29,7 +30,7 @@ export const PARKED_STATES = ['unhandled', 'conflict', 'quarantined'] as const
 export type ParkedState = (typeof PARKED_STATES)[number]
 
 /** States that are written as an outcome. */
-export const SETTLED_STATES = ['done', 'dead', 'skipped'] as const
+export const SETTLED_STATES = ['done', 'dead', 'skipped', 'discarded'] as const
 /** How an event came to rest. */
 export type SettledState = (typeof SETTLED_STATES)[number]
 
@@ -41,6 +42,7 @@ export const TRANSITIONS: Readonly<
     running: 'a worker claims it',
     unhandled: 'no handler matches its type',
     dead: 'its last attempt failed with its transaction gone: that is written afterwards',
+    discarded: 'an operator discards it',
   },
   running: {
     done: 'the handlers returned and the transaction committed',
@@ -49,10 +51,17 @@ export const TRANSITIONS: Readonly<
     dead: 'a handler threw permanent(reason), the last attempt failed, or it crashed its worker too often',
     unhandled: 'no handler matches its type',
   },
-  done: {},
-  skipped: {},
-  dead: { ready: 'an operator retries it, or the sender delivers it again' },
-  unhandled: { ready: 'a handler for its type appears' },
-  conflict: {},
-  quarantined: {},
+  done: { ready: 'an operator replays it' },
+  skipped: { ready: 'an operator replays it' },
+  discarded: { ready: 'an operator replays it' },
+  dead: {
+    ready: 'an operator retries it, or the sender delivers it again',
+    discarded: 'an operator discards it, or forgets it',
+  },
+  unhandled: {
+    ready: 'a handler for its type appears',
+    discarded: 'an operator discards it',
+  },
+  conflict: { ready: 'an operator releases it', discarded: 'an operator discards it' },
+  quarantined: { ready: 'an operator releases it', discarded: 'an operator discards it' },
 }

@@ -33,6 +33,11 @@ export interface WebhookEvent<Payload = unknown, Type extends string = string> {
    * or its place in the list ('1', '2', …). For schemes without shared secrets it names the key or certificate.
    */
   readonly verifiedBy: string
+  /**
+   * Whether an operator has replaced the body for this run: what is in `body` and `payload` is then not what the sender
+   * has signed.
+   */
+  readonly isModified: boolean
 }
 
 /** An event about to be stored. */

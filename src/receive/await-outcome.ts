@@ -107,6 +107,8 @@ function decide(
 ): Acknowledgement | undefined {
   const settled = view.outcome
   if (settled?.state === 'dead') return failed(eventId)
+  // It never ran, and no result will come: the sender has delivered it all the same.
+  if (settled?.state === 'discarded') return stored(success, { outcome, eventId })
   if (settled !== undefined) {
     return processed(success, { outcome, eventId, state: settled.state, result: settled.result })
   }

@@ -30,6 +30,8 @@ export interface AgendaContext {
   readonly sizes: GroupSizes
   readonly health: TopicHealth
   readonly look: (request: LookRequest) => Promise<Look>
+  /** Whether an operator has paused the source, or one of the handlers. */
+  readonly isPaused: (source: string, unit: HandlerUnit) => boolean
   /** How many more events of a topic with step handlers may be leased now, beside those that are promised. */
   readonly stepRoom: (topic: Topic, promised: number) => number
   /** A look beside the claims has found something. */
@@ -227,6 +229,7 @@ export class Agenda {
 
   #consider(due: OwnTopic): readonly PlannedTopic[] {
     const { kind, topic, source, unit } = due
+    if (this.#context.isPaused(source, unit)) return []
     // One that was leased before its step handler was removed is leased once more, and goes back to the groups.
     const limit =
       unit.isSteps || kind === 'leasable'

@@ -24,15 +24,18 @@ export interface HandlerContext<Tx> {
   readonly attempt: number
   /** How often the process has died, or stood still for too long, while it ran this event. */
   readonly crashes: number
-  /** Whether an operator asked for this run although the event was done before. */
+  /** Whether an operator asked for this run although the event had come to its end before. */
   readonly isReplay: boolean
+  /** Which run of the event it is: 0 for the one that the delivery brought, one more for each replay. */
+  readonly run: number
   /** Aborts when the handler's time is up or the worker is stopped for good. Hand it to what you call. */
   readonly signal: AbortSignal
   /** The inbox's logger, with the event's id, source and type on every line. */
   readonly log: Readonly<Record<LogLevel, (message: string, fields?: LogFields) => void>>
   /**
    * A key for an outside call: the same for every attempt of this event, whatever crashes, and derived
-   * from source, scope, event key, handler and `name`. Give each outside call of a handler its own name.
+   * from source, scope, event key, handler and `name`. Give each outside call of a handler its own name. A replay has
+   * the same keys, unless the operator asked for fresh ones.
    */
   idempotencyKey(name?: string): string
 }

@@ -67,6 +67,10 @@ export class RunningContext<Tx> implements HandlerContext<Tx> {
     return this.#parts.event.run > 0
   }
 
+  get run(): number {
+    return this.#parts.event.run
+  }
+
   get signal(): AbortSignal {
     return this.#parts.abortion.signal
   }

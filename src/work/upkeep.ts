@@ -7,15 +7,18 @@ import type { HandledPattern, Heart } from '../store/contract/workers.ts'
 import type { HandlerRegistry } from './handlers.ts'
 import { HeartWatch } from './heart-watch.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
+import type { PausedWork } from './paused-work.ts'
 import type { SettlementListener } from './report-settlement.ts'
 import { createMatcher } from './type-matcher.ts'
 
 export interface UpkeepContext extends SettlementListener {
-  readonly store: Pick<Store<unknown>, 'workers' | 'steps' | 'queue' | 'maintain'>
+  readonly store: Pick<Store<unknown>, 'workers' | 'steps' | 'queue' | 'pauses' | 'maintain'>
   readonly handlers: HandlerRegistry
   readonly options: ResolvedWorkerOptions
   readonly workerId: string
   readonly onWoken: () => void
+  /** What is paused. */
+  readonly paused: PausedWork
   /** Topics with something due that this worker has no handler for. */
   readonly takeForeign: () => readonly DueTopic[]
   /** The tokens of the leases that this worker works on. */
@@ -24,6 +27,8 @@ export interface UpkeepContext extends SettlementListener {
 
 const UNHANDLED_MS = 5_000
 const PARK_MS = 1_000
+/** How late a worker may hear of a pause in another process, beside the time of the reading. */
+const PAUSES_MS = 1_000
 const MAINTAIN_MS = 3_600_000
 const WAKE_BATCH = 1_000
 const PARK_BATCH = 500
@@ -53,6 +58,8 @@ export class Upkeep {
     const { store, options } = this.#context
     this.#beatAt = performance.now()
     await this.#beat()
+    // Before anything is claimed: what is paused must not run because its worker was started anew.
+    await this.#readPauses()
     const beatMs = Math.max(100, Math.min(1_000, Math.floor(options.deadAfterMs / 5)))
     this.#repeat('show that it lives', beatMs, () => this.#beat())
     this.#repeat('look for dead workers', this.#hearts.lookMs, () => this.#sweep())
@@ -61,6 +68,7 @@ export class Upkeep {
     )
     this.#repeat('wake unhandled events', UNHANDLED_MS, () => this.#wakeUnhandled())
     this.#repeat('park unhandled events', PARK_MS, () => this.#parkUnhandled())
+    this.#repeat('read what is paused', PAUSES_MS, () => this.#readPauses())
     this.#repeat('keep the tables in shape', MAINTAIN_MS, () => store.maintain())
     this.#run('look for dead workers', () => this.#sweep())
     this.#run('wake unhandled events', () => this.#wakeUnhandled())
@@ -71,6 +79,11 @@ export class Upkeep {
   handlersChanged(): void {
     this.#run('show that it lives', () => this.#beat())
     this.#run('wake unhandled events', () => this.#wakeUnhandled())
+  }
+
+  /** Something was paused or resumed in this process. */
+  pausesChanged(): void {
+    this.#run('read what is paused', () => this.#readPauses())
   }
 
   /** Something is due that this worker has no handler for. */
@@ -121,6 +134,11 @@ export class Upkeep {
     this.#beatAt = performance.now()
     if (stoodStillMs > deadAfterMs)
       happenings.emit('worker.late', { workerId, stoodStillMs, deadAfterMs })
+  }
+
+  async #readPauses(): Promise<void> {
+    const { store, paused, onWoken } = this.#context
+    if (paused.update(await store.pauses.list())) onWoken()
   }
 
   async #sweep(): Promise<void> {

@@ -25,6 +25,7 @@ import type { HandlerRegistry, HandlerUnit } from './handlers.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { Interruption } from '../flow/interruption.ts'
 import type { HandlerOutbox } from './outgoing.ts'
+import { PausedWork } from './paused-work.ts'
 import { Permits } from '../flow/permits.ts'
 import { runGroup } from './group/run-group.ts'
 import type { RunGroupContext } from './group/run-group.ts'
@@ -64,6 +65,7 @@ export class Worker<Tx> {
   readonly #health: TopicHealth
   readonly #agenda: Agenda
   readonly #topics = new Topics()
+  readonly #paused = new PausedWork()
   readonly #contention = new ContentionQueue()
   readonly #wakeUp = new WakeUp()
   readonly #interruption = new Interruption()
@@ -99,6 +101,7 @@ export class Worker<Tx> {
       ...context,
       workerId: this.id,
       onWoken: () => this.wake(),
+      paused: this.#paused,
       takeForeign: () => this.#agenda.takeForeign(),
       tokens: () => this.#steps.tokens,
     })
@@ -107,6 +110,7 @@ export class Worker<Tx> {
       sizes: this.#sizes,
       health: this.#health,
       look: (request) => context.store.queue.look(request),
+      isPaused: (source, unit) => this.#paused.has(source, unit),
       stepRoom: (topic, promised) => this.#steps.roomFor(topic, promised),
       onFound: () => this.#wakeUp.call(),
       onForeign: () => this.#upkeep.parkUnhandledSoon(),
@@ -148,6 +152,11 @@ export class Worker<Tx> {
     this.#agenda.handlersChanged()
     this.#upkeep.handlersChanged()
     this.wake()
+  }
+
+  /** Something was paused or resumed in this process. */
+  pausesChanged(): void {
+    this.#upkeep.pausesChanged()
   }
 
   /**

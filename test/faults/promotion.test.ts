@@ -54,7 +54,7 @@ describe.skipIf(hasNoBinaries)('a standby that is promoted', () => {
       await inbox.untilHappened('event.done', 'evt_3')
       await until('it waits to be sent', async () => (await database.count('message_queue')) > 0)
       expect(sent).not.toContain('evt_3')
-      await inbox.inbox.admin.resumeDestination('partner')
+      await inbox.inbox.admin.resume({ destination: 'partner' })
       await until('it is sent', () => sent.includes('evt_3'))
     },
   )

@@ -144,11 +144,11 @@ describe.each(ENGINES)('what a destination answers, on %s', (engine) => {
     await outbox.untilIn('ready', 3)
 
     expect((await outbox.list('ready')).map(({ attempts }) => attempts)).toEqual([0, 0, 0])
-    expect(await outbox.writer.inbox.admin.listPausedDestinations()).toMatchObject([
+    expect(await outbox.writer.inbox.admin.listPauses()).toMatchObject([
       { name: 'sink', reason: 'it answered 410 Gone' },
     ])
     sink.answerWith(undefined)
-    await relay.inbox.admin.resumeDestination('sink')
+    await relay.inbox.admin.resume({ destination: 'sink' })
     await outbox.untilIn('sent', 3)
   })
 

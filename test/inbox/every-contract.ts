@@ -2,6 +2,7 @@ import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { fairnessContract } from './fairness.ts'
 import { eventCopiesContract } from './event-copies.ts'
 import { failuresContract } from './failures.ts'
+import { forgetContract } from './forget.ts'
 import { oddEndsContract } from './odd-ends.ts'
 import { operatorsContract } from './operators.ts'
 import { orderValuesContract } from './order-values.ts'
@@ -26,6 +27,7 @@ export function everyContract(store: StoreUnderTest): void {
   failuresContract(store)
   writesContract(store)
   operatorsContract(store)
+  forgetContract(store)
   savepointsContract(store)
   outboxContract(store)
   stepsContract(store)

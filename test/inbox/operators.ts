@@ -41,11 +41,29 @@ export function operatorsContract(store: StoreUnderTest): void {
       ['retryMessage', [undefined], '.id'],
       ['confirmMessage', [{}], '.id'],
       ['discardMessage', [7], '.id'],
-      ['pauseDestination', [undefined, 'why'], '.name'],
-      ['pauseDestination', ['sink'], '.reason'],
-      ['pauseDestination', ['sink\0', 'why'], '.name'],
-      ['resumeDestination', [], '.name'],
-      ['resumeDestination', ['Sink'], '.name'],
+      ['retry', ['x', { reson: 'typo' }], '.reson'],
+      ['retry', ['x', { token: '' }], '.token'],
+      ['retry', ['x', { actor: 7 }], '.actor'],
+      ['replay', ['x'], '.reason'],
+      ['replay', ['x', { freshKeys: true }], '.reason'],
+      ['replay', ['x', { reason: 'why', freshKeys: 'yes' }], '.freshKeys'],
+      ['replay', ['x', { reason: 'why', body: { amount: 1 } }], '.body'],
+      ['discard', ['x'], '.reason'],
+      ['discard', ['x', { reason: '' }], '.reason'],
+      ['release', ['x', {}], '.reason'],
+      ['forget', ['x', { token: 'x'.repeat(201) }], '.token'],
+      ['listRuns', [7], '.eventId'],
+      ['listAudit', [{ event: 'x' }], '.event'],
+      ['listAudit', [{ limit: 0 }], '.limit'],
+      ['pause', [], ''],
+      ['pause', [{}], ''],
+      ['pause', [{ source: 'stripe', handler: 'x' }], ''],
+      ['pause', [{ source: 'Stripe' }], '.source'],
+      ['pause', [{ destination: 'sink\0' }], '.destination'],
+      ['pause', [{ handler: '' }], '.handler'],
+      ['pause', [{ lane: 'x' }], '.lane'],
+      ['pause', [{ source: 'stripe' }, 'why'], ''],
+      ['resume', [{ destination: 7 }], '.destination'],
     ])('%s refuses %j by name, before the database does', async (name, args, option) => {
       const { inbox } = await openInbox(store)
 
@@ -62,10 +80,9 @@ export function operatorsContract(store: StoreUnderTest): void {
       ['findRequest', ['\0'], undefined],
       ['listEventsByKey', ['stripe\0', '\0'], []],
       ['countEvents', ['stripe\0'], 0],
-      ['retry', ['\ud800'], false],
+      ['listRuns', ['\0'], []],
+      ['listAudit', [{ eventId: 'x' }], []],
       ['listSteps', ['\0'], []],
-      ['resolveStep', ['\0', 'charge\0', { happened: true, handler: '\0' }], false],
-      ['forget', ["'; drop table events --"], false],
       ['findMessage', ['\0'], undefined],
       ['retryMessage', ['\0'], false],
       ['confirmMessage', ['\0'], false],
@@ -76,13 +93,40 @@ export function operatorsContract(store: StoreUnderTest): void {
       await expect((inbox.admin[name] as AnyAct)(...args)).resolves.toEqual(nothing)
     })
 
-    test('pauseDestination keeps any reason', async () => {
+    test.each<[keyof Operator, readonly unknown[], string]>([
+      ['retry', ['\ud800'], 'EVENT_UNKNOWN'],
+      ['replay', ['x', { reason: 'why' }], 'EVENT_UNKNOWN'],
+      ['release', ['\0', { reason: 'why' }], 'EVENT_UNKNOWN'],
+      ['discard', ['0', { reason: 'why' }], 'EVENT_UNKNOWN'],
+      ['forget', ["'; drop table events --"], 'EVENT_UNKNOWN'],
+      [
+        'resolveStep',
+        ['\0', 'charge\0', { happened: true, handler: '\0' }],
+        'STEP_CERTAIN',
+      ],
+      ['resume', [{ source: 'stripe' }], 'NOT_PAUSED'],
+    ])('%s of %j is refused with why and what to do instead', async (name, args, code) => {
       const { inbox } = await openInbox(store)
 
-      expect(await inbox.admin.pauseDestination('sink', 'a\0b')).toBe(true)
+      const result = await (inbox.admin[name] as AnyAct)(...args)
 
-      const [paused] = await inbox.admin.listPausedDestinations()
-      expect(paused).toMatchObject({ name: 'sink', reason: 'a\ufffdb' })
+      expect(result).toEqual({
+        status: 'refused',
+        code,
+        reason: expect.stringMatching(/\w\.$/),
+        instead: expect.stringMatching(/\w.*\.$/),
+      })
+    })
+
+    test('pause keeps any reason', async () => {
+      const { inbox } = await openInbox(store)
+
+      expect(await inbox.admin.pause({ destination: 'sink' }, { reason: 'a\0b' })).toEqual({
+        status: 'done',
+      })
+
+      const [paused] = await inbox.admin.listPauses()
+      expect(paused).toMatchObject({ kind: 'destination', name: 'sink', reason: 'a\ufffdb' })
     })
   })
 }

@@ -50,7 +50,9 @@ export function receiveContract(store: StoreUnderTest): void {
       const { eventId } = await deliver('evt_1')
       expect((await deliver('evt_1')).outcome).toBe('duplicate')
 
-      await another({ worker: false }).admin.forget(eventId as string)
+      const { admin } = another({ worker: false })
+      await admin.discard(eventId as string, { reason: 'sent by mistake' })
+      await admin.forget(eventId as string)
 
       // The heartbeat brings the news; until then the memory may still answer.
       let outcome: string

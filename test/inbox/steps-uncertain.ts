@@ -29,10 +29,12 @@ export function uncertainCallsContract(store: StoreUnderTest): void {
     await inbox.admin.retry(eventId)
     await done
 
-    expect(isSaid).toBe(true)
+    expect(isSaid).toMatchObject({ status: 'done' })
     expect(starts).toEqual([1])
     expect(returned).toEqual([{ charge: 'ch_1' }])
-    expect(await inbox.admin.resolveStep(eventId, 'charge', { happened: false })).toBe(false)
+    expect(await inbox.admin.resolveStep(eventId, 'charge', { happened: false })).toMatchObject({
+      code: 'STEP_CERTAIN',
+    })
   })
 
   test('an operator says that it did not happen, and it is made', async () => {

@@ -503,11 +503,11 @@ export function workContract(store: StoreUnderTest): void {
       isFixed = true
       const done = next('event.done')
 
-      expect(await inbox.admin.retry(eventId)).toBe(true)
+      expect(await inbox.admin.retry(eventId)).toMatchObject({ status: 'done', run: 0 })
       await done
 
       expect(await countEffects('evt_1')).toBe(1)
-      expect(await inbox.admin.retry(eventId)).toBe(false)
+      expect(await inbox.admin.retry(eventId)).toMatchObject({ code: 'EVENT_DONE' })
     })
   })
 }

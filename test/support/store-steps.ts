@@ -11,6 +11,7 @@ import type { FailedAttempt, Settlement } from '../../src/model/outcome.ts'
 import type { ClaimedEvent } from '../../src/store/contract/claimed-event.ts'
 import type { Group } from '../../src/store/contract/group.ts'
 import type { Store } from '../../src/store/contract/store.ts'
+import type { Acted, ActionRequest } from '../../src/store/contract/operators.ts'
 import type { SweptEvent } from '../../src/store/contract/workers.ts'
 import { aClaim } from './builders.ts'
 import type { ClaimInput } from './builders.ts'
@@ -46,6 +47,19 @@ export async function runOne(
   await group.settle([becomes(event)])
   assert.deepEqual(await group.commit(), { status: 'committed' })
   return event.eventId
+}
+
+/** An operator who says nothing of themselves. */
+export const NO_ORDER = { reason: undefined, actor: undefined, token: undefined } as const
+
+/** What an operator does with an event. */
+export function act(
+  store: Store<QueryTx>,
+  action: ActionRequest['action'],
+  eventId: EventId,
+  more: Partial<ActionRequest> = {},
+): Promise<Acted> {
+  return store.operators.act({ action, eventId, ...NO_ORDER, ...more })
 }
 
 /** Beats until the heart stands elsewhere: where the clock counts in milliseconds one has to pass. */

@@ -33,6 +33,7 @@ function open(options: WorkerOptions = {}) {
     sizes,
     health,
     look: async () => ({ due: found, nextDueInMs: undefined, next: undefined }),
+    isPaused: () => false,
     stepRoom: (_topic, promised) => Math.max(0, 10 - promised),
     onFound: () => undefined,
     onForeign: () => (foreign += 1),

@@ -95,7 +95,7 @@ create table "hookonce".outcomes (
   event_id    uuid        not null,
   run         integer     not null,
   state       text        not null
-              check (state in ('done', 'dead', 'skipped')),
+              check (state in ('done', 'dead', 'skipped', 'discarded')),
   attempts    integer     not null,
   started_at  timestamptz,
   duration_ms integer     not null,
@@ -245,11 +245,41 @@ create table "hookonce".message_attempts (
 );
 create index message_attempts_message_id on "hookonce".message_attempts (message_id);
 
-create table "hookonce".paused_destinations (
-  name      text        primary key,
-  reason    text        not null,
-  paused_at timestamptz not null
+-- The runs of an event after its first. body: what the handlers get in place of the event's own.
+create table "hookonce".runs (
+  event_id   uuid        not null,
+  run        integer     not null,
+  reason     text,
+  actor      text,
+  at         timestamptz not null,
+  fresh_keys boolean     not null,
+  body       bytea,
+  primary key (event_id, run)
 );
+
+create table "hookonce".pauses (
+  kind      text        not null check (kind in ('source', 'handler', 'destination')),
+  name      text        not null,
+  reason    text,
+  actor     text,
+  paused_at timestamptz not null,
+  primary key (kind, name)
+);
+
+-- A row for every change, written in the transaction that makes it. token: unique, so that a call that is made
+-- twice makes one change. outcome: JSON.
+create table "hookonce".audit (
+  id           bigint      generated always as identity primary key,
+  at           timestamptz not null,
+  actor        text,
+  action       text        not null,
+  subject_kind text        not null,
+  subject_id   text        not null,
+  reason       text,
+  token        text        unique,
+  outcome      text        not null
+);
+create index audit_subject on "hookonce".audit (subject_kind, subject_id, id);
 
 insert into "hookonce".migrations (version) values (1);
 
@@ -398,7 +428,7 @@ create or replace function "hookonce".claim_fresh(
 returns table (
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
-  occurred_at bigint, version text, sequence text, verified_by text)
+  occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
 #variable_conflict use_column
 declare
@@ -429,14 +459,20 @@ begin
          (date_part('epoch', c.run_at) * 1000000)::bigint as run_at,
          
          e.source, encode(e.event_key, 'hex') as event_key, encode(e.key_hash, 'hex') as key_hash, e.type,
-         case when e.is_text and getdatabaseencoding() = 'UTF8' then convert_from(e.body, 'UTF8')
+         case when replay.body is not null then encode(replay.body, 'hex')
+              when e.is_text and getdatabaseencoding() = 'UTF8' then convert_from(e.body, 'UTF8')
               else encode(e.body, 'hex') end as body,
-         e.is_text and getdatabaseencoding() = 'UTF8' as is_text, e.headers,
+         replay.body is null and e.is_text and getdatabaseencoding() = 'UTF8' as is_text, e.headers,
          (date_part('epoch', e.received_at) * 1000)::bigint as received_at,
          (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at,
-         e.version, e.sequence, e.verified_by
+         e.version, e.sequence, e.verified_by,
+         coalesce(replay.fresh_keys, false) as has_fresh_keys, replay.body is not null as is_modified
     from counted c
    cross join lateral (select * from "hookonce".events where id = c.event_id limit 1) e
+    left join lateral (select r.fresh_keys, r.body
+                         from "hookonce".runs r
+                        where c.run > 0 and r.event_id = c.event_id and r.run = c.run) replay
+      on true
    where c.total <= 16777216 or c.place = 1;
     get diagnostics added = row_count;
     taken := taken + added;
@@ -450,7 +486,7 @@ create or replace function "hookonce".claim_again(
 returns table (
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
-  occurred_at bigint, version text, sequence text, verified_by text)
+  occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
 #variable_conflict use_column
 declare
@@ -481,14 +517,20 @@ begin
          (date_part('epoch', c.run_at) * 1000000)::bigint as run_at,
          
          e.source, encode(e.event_key, 'hex') as event_key, encode(e.key_hash, 'hex') as key_hash, e.type,
-         case when e.is_text and getdatabaseencoding() = 'UTF8' then convert_from(e.body, 'UTF8')
+         case when replay.body is not null then encode(replay.body, 'hex')
+              when e.is_text and getdatabaseencoding() = 'UTF8' then convert_from(e.body, 'UTF8')
               else encode(e.body, 'hex') end as body,
-         e.is_text and getdatabaseencoding() = 'UTF8' as is_text, e.headers,
+         replay.body is null and e.is_text and getdatabaseencoding() = 'UTF8' as is_text, e.headers,
          (date_part('epoch', e.received_at) * 1000)::bigint as received_at,
          (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at,
-         e.version, e.sequence, e.verified_by
+         e.version, e.sequence, e.verified_by,
+         coalesce(replay.fresh_keys, false) as has_fresh_keys, replay.body is not null as is_modified
     from counted c
    cross join lateral (select * from "hookonce".events where id = c.event_id limit 1) e
+    left join lateral (select r.fresh_keys, r.body
+                         from "hookonce".runs r
+                        where c.run > 0 and r.event_id = c.event_id and r.run = c.run) replay
+      on true
    where c.total <= 16777216 or c.place = 1;
     get diagnostics added = row_count;
     taken := taken + added;
@@ -502,7 +544,7 @@ create or replace function "hookonce".claim_suspect(
 returns table (
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
-  occurred_at bigint, version text, sequence text, verified_by text)
+  occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
 #variable_conflict use_column
 declare
@@ -533,14 +575,20 @@ begin
          (date_part('epoch', c.run_at) * 1000000)::bigint as run_at,
          
          e.source, encode(e.event_key, 'hex') as event_key, encode(e.key_hash, 'hex') as key_hash, e.type,
-         case when e.is_text and getdatabaseencoding() = 'UTF8' then convert_from(e.body, 'UTF8')
+         case when replay.body is not null then encode(replay.body, 'hex')
+              when e.is_text and getdatabaseencoding() = 'UTF8' then convert_from(e.body, 'UTF8')
               else encode(e.body, 'hex') end as body,
-         e.is_text and getdatabaseencoding() = 'UTF8' as is_text, e.headers,
+         replay.body is null and e.is_text and getdatabaseencoding() = 'UTF8' as is_text, e.headers,
          (date_part('epoch', e.received_at) * 1000)::bigint as received_at,
          (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at,
-         e.version, e.sequence, e.verified_by
+         e.version, e.sequence, e.verified_by,
+         coalesce(replay.fresh_keys, false) as has_fresh_keys, replay.body is not null as is_modified
     from counted c
    cross join lateral (select * from "hookonce".events where id = c.event_id limit 1) e
+    left join lateral (select r.fresh_keys, r.body
+                         from "hookonce".runs r
+                        where c.run > 0 and r.event_id = c.event_id and r.run = c.run) replay
+      on true
    where c.total <= 16777216 or c.place = 1;
     get diagnostics added = row_count;
     taken := taken + added;
@@ -1064,7 +1112,7 @@ declare
 begin
   perform "hookonce".require_settings();
   for i in 1 .. cardinality(names) loop
-    continue when exists (select from "hookonce".paused_destinations p where p.name = names[i]);
+    continue when exists (select from "hookonce".pauses p where p.kind = 'destination' and p.name = names[i]);
     low_water := coalesce(due_by - ages_ms[i] * interval '1 millisecond', '-infinity');
     select array_agg(due.message_id), min(due.send_at)
       into taken, first_due
@@ -1162,7 +1210,7 @@ begin
 end
 $settle_messages$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 b423828f7e7cc64d157700281647f0416ce11c98e639eae645cb14d1aa047c46')
+insert into "hookonce".meta (name, value) values ('functions', '1 2274a192495a79ef2c2c90d44a8a89361ad1841a04acc81eaf8050d397606879')
     on conflict (name) do update set value = excluded.value;
 
 commit;

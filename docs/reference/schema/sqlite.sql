@@ -79,7 +79,7 @@ create index hookonce_queue_unhandled on hookonce_queue (topic)
 create table hookonce_outcomes (
   event_id text not null,
   run integer not null,
-  state text not null check (state in ('done', 'dead', 'skipped')),
+  state text not null check (state in ('done', 'dead', 'skipped', 'discarded')),
   attempts integer not null,
   started_at integer,
   duration_ms integer not null,
@@ -196,11 +196,41 @@ create table hookonce_message_attempts (
 ) strict;
 create index hookonce_message_attempts_message_id on hookonce_message_attempts (message_id);
 
-create table hookonce_paused_destinations (
-  name text not null primary key,
-  reason text not null,
-  paused_at integer not null
+-- The runs of an event after its first. body: what the handlers get in place of the event's own.
+create table hookonce_runs (
+  event_id text not null,
+  run integer not null,
+  reason text,
+  actor text,
+  at integer not null,
+  fresh_keys integer not null,
+  body blob,
+  primary key (event_id, run)
 ) strict, without rowid;
+
+create table hookonce_pauses (
+  kind text not null check (kind in ('source', 'handler', 'destination')),
+  name text not null,
+  reason text,
+  actor text,
+  paused_at integer not null,
+  primary key (kind, name)
+) strict, without rowid;
+
+-- A row for every change, written in the transaction that makes it. token: unique, so that a call that is made
+-- twice makes one change. outcome: JSON.
+create table hookonce_audit (
+  id integer primary key,
+  at integer not null,
+  actor text,
+  action text not null,
+  subject_kind text not null,
+  subject_id text not null,
+  reason text,
+  token text unique,
+  outcome text not null
+) strict;
+create index hookonce_audit_subject on hookonce_audit (subject_kind, subject_id, id);
 
 insert into hookonce_migrations (version, applied_at)
 values (1, cast(unixepoch('subsec') * 1000 as integer));

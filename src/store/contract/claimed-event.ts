@@ -13,7 +13,10 @@ export interface ClaimedEvent {
   readonly crashes: number
   readonly source: string
   readonly key: string
-  /** The hash by which the store knows the event, as hex: source, scope and key. Idempotency keys follow from it. */
+  /**
+   * What idempotency keys follow from, as hex: the hash by which the store knows the event (source, scope and key);
+   * for a replay with fresh keys, one of the run.
+   */
   readonly keyHash: string
   readonly type: string
   readonly topic: Topic
@@ -27,6 +30,8 @@ export interface ClaimedEvent {
   readonly sequence: OrderText | undefined
   /** The label of the secret that verified it. */
   readonly verifiedBy: string
+  /** Whether an operator has replaced the body, for this run. */
+  readonly isModified: boolean
 }
 
 /** How many events of a topic are asked for. */

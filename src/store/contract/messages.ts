@@ -57,12 +57,8 @@ export interface MessageStore<Tx> {
    */
   nextDueInMs(destinations: readonly string[], withinMs: number): Promise<number | undefined>
 
-  /** Sends nothing more to a destination, in no process. `false` when it is paused already. */
+  /** The relay's own pause, as an operator's (`pauses.ts`) and resumed like one. `false` when it is paused already. */
   pauseDestination(name: string, reason: string): Promise<boolean>
-  /** `false` when it is not paused. */
-  resumeDestination(name: string): Promise<boolean>
-  /** Those that nothing is sent to. */
-  listPausedDestinations(): Promise<readonly PausedDestination[]>
 
   /** The message with all that is known of it. */
   find(id: MessageId): Promise<MessageRecord | undefined>
@@ -80,13 +76,6 @@ export interface MessageQuery {
   readonly state: MessageState
   readonly destination?: string | undefined
   readonly limit: number
-}
-
-/** A destination that nothing is sent to until an operator resumes it. */
-export interface PausedDestination {
-  readonly name: string
-  readonly reason: string
-  readonly pausedAt: Date
 }
 
 export interface ClaimedMessage extends Message {

@@ -1,7 +1,23 @@
+/**
+ * What a store must do for those who look at events, or decide about them.
+ *
+ * Rules for every store:
+ *
+ * - An action is one transaction: what it changes, and its row in `audit`. A refused one changes nothing.
+ * - Two actions on one event come one after the other. Between an action and a worker, or a redelivery, the row that
+ *   both change decides: the second one sees what the first has made of the event.
+ * - A token stands for one action. The second call with it changes nothing, and is told what became of the first.
+ *
+ * Held by `test/store/contract/event-actions.ts` and `test/store/contract/action-races.ts`.
+ *
+ * @module
+ */
+
+import type { EventAction, RefusalCode } from '../../model/event-action.ts'
+import type { EventState } from '../../model/event-state.ts'
 import type { EventId } from '../../model/event.ts'
 import type { EventRecord } from '../../model/outcome.ts'
 
-/** What a store must do for those who look at events, or decide about them. */
 export interface OperatorStore {
   /** The event with all that is known of it. */
   findEvent(eventId: EventId): Promise<EventRecord | undefined>
@@ -11,10 +27,78 @@ export interface OperatorStore {
   listEventsByKey(source: string, key: string): Promise<readonly EventRecord[]>
   /** How many events are stored, of one source or of all. */
   countEvents(source?: string): Promise<number>
-  /** Drops the event's keys and bumps the epoch, so that the sender's redelivery runs afresh everywhere. */
-  forgetEvent(eventId: EventId): Promise<boolean>
   /** The events that are `dead`, latest first. */
   listDead(limit: number): Promise<readonly EventRecord[]>
-  /** Queues a dead event again with its attempts at zero. `false` when it is not dead. */
-  retryEvent(eventId: EventId): Promise<boolean>
+
+  /** Does what `ACTION_RULES` says of the action and the state that the event is in. */
+  act(request: ActionRequest): Promise<Acted>
+  /** The runs of an event that operators asked for, in their order. The first run of an event is not among them. */
+  listRuns(eventId: EventId): Promise<readonly RunRecord[]>
+  /** What operators did, latest first. */
+  listAudit(query: AuditQuery): Promise<readonly AuditRecord[]>
+}
+
+/** Who asks for a change, why, and under which token. */
+export interface Ordered {
+  readonly reason: string | undefined
+  readonly actor: string | undefined
+  readonly token: string | undefined
+}
+
+export interface ActionRequest extends Ordered {
+  readonly action: EventAction
+  readonly eventId: EventId
+  /** How a replay runs. */
+  readonly replay?: ReplayTerms
+}
+
+export interface ReplayTerms {
+  /** Whether the run has idempotency keys of its own. */
+  readonly freshKeys: boolean
+  /** What the handlers get in place of the body; `undefined` for the body as it came. */
+  readonly body: Uint8Array | undefined
+  /** Whether it is refused for an event of which a run has ended as done. */
+  readonly onlyIfNotApplied: boolean
+}
+
+/** What became of an action. */
+export type Acted =
+  | { readonly status: 'done'; readonly run: number; readonly state: EventState }
+  | { readonly status: 'refused'; readonly code: RefusalCode }
+
+/** A run that an operator asked for. */
+export interface RunRecord {
+  /** From 1: run 0 is the one that the delivery brought. */
+  readonly run: number
+  readonly reason: string | undefined
+  readonly actor: string | undefined
+  readonly at: Date
+  readonly freshKeys: boolean
+  /** What the handlers get in place of the body; `undefined` where they get the body as it came. */
+  readonly body: Uint8Array | undefined
+}
+
+export interface AuditQuery {
+  /** Only what was done to this; left out, everything. */
+  readonly subject?: { readonly kind: SubjectKind; readonly id: string } | undefined
+  readonly limit: number
+}
+
+/** What something was done to. */
+export type SubjectKind = 'event' | PauseKind
+
+/** What can be paused. */
+export type PauseKind = 'source' | 'handler' | 'destination'
+
+/** What an operator did. */
+export interface AuditRecord {
+  readonly at: Date
+  readonly actor: string | undefined
+  /** `retry`, `replay`, `release`, `discard`, `forget`, `resolveStep`, `pause` or `resume`. */
+  readonly action: string
+  readonly subject: { readonly kind: SubjectKind; readonly id: string }
+  readonly reason: string | undefined
+  readonly token: string | undefined
+  /** What became of it. */
+  readonly outcome: Readonly<Record<string, unknown>>
 }

@@ -17,6 +17,7 @@ import type { EventId } from '../../model/event.ts'
 import type { Settlement } from '../../model/outcome.ts'
 import type { StepKind, StepRecord } from '../../model/step.ts'
 import type { ClaimedEvent, TopicShare } from './claimed-event.ts'
+import type { Acted, Ordered } from './operators.ts'
 import type { CommitResult, LendingTransaction } from './transaction.ts'
 
 /** The right to run an event, until another worker takes it. */
@@ -82,10 +83,10 @@ export interface StepStore<Tx> {
   settle(settlements: readonly LeasedSettlement[]): Promise<readonly boolean[]>
 
   /**
-   * An operator's word on a call whose outcome is unknown. `false` when the latest run has no such step,
-   * its outcome is known, or the event is being worked on.
+   * An operator's word on a call whose outcome is unknown. `STEP_CERTAIN` when the latest run has no such step or its
+   * outcome is known, `EVENT_RUNNING` while the event is being worked on.
    */
-  resolve(resolution: StepResolution): Promise<boolean>
+  resolve(resolution: StepResolution, order: Ordered): Promise<StepResolved>
 }
 
 export interface StepPlace {
@@ -149,6 +150,9 @@ export interface LeasedSettlement {
     /** Its handlers are not step handlers (any more): to be claimed by a group, without a lost attempt. */
     | { readonly state: 'regrouped' }
 }
+
+export type StepResolved =
+  { readonly status: 'done' } | Extract<Acted, { readonly status: 'refused' }>
 
 export interface StepResolution {
   readonly eventId: EventId

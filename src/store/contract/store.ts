@@ -19,6 +19,7 @@
 import type { EventStore } from './events.ts'
 import type { MessageStore } from './messages.ts'
 import type { OperatorStore } from './operators.ts'
+import type { PauseStore } from './pauses.ts'
 import type { QueueStore } from './queue.ts'
 import type { StoreTrouble } from './store-trouble.ts'
 import type { StepStore } from './steps.ts'
@@ -43,6 +44,8 @@ export interface Store<Tx> {
   readonly messages: MessageStore<Tx>
   /** Answers and obeys those who look after events. */
   readonly operators: OperatorStore
+  /** Keeps sources, handlers and destinations still. */
+  readonly pauses: PauseStore
 
   /**
    * Connects, migrates or checks the schema, and refuses settings that would break a promise.

@@ -105,7 +105,7 @@ create table {schema}.outcomes (
   event_id    uuid        not null,
   run         integer     not null,
   state       text        not null
-              check (state in ('done', 'dead', 'skipped')),
+              check (state in ('done', 'dead', 'skipped', 'discarded')),
   attempts    integer     not null,
   started_at  timestamptz,
   duration_ms integer     not null,

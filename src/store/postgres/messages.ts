@@ -22,11 +22,7 @@ import { ENQUEUE_MESSAGES, enqueueMessages } from './sql/enqueue-messages.ts'
 import type { Enqueue } from './sql/enqueue-messages.ts'
 import { findMessage, listMessages } from './sql/message-record.ts'
 import { findNextMessageDueInMs } from './sql/next-message-due.ts'
-import {
-  listPausedDestinations,
-  pauseDestination,
-  resumeDestination,
-} from './sql/paused-destinations.ts'
+import { pause } from './sql/pauses.ts'
 import { SETTLE_MESSAGES, settleMessageValues } from './sql/settle-messages.ts'
 
 const IN_FAILED_TRANSACTION = '25P02'
@@ -85,11 +81,12 @@ export function createMessages(schema: string, connections: Connections): Messag
       )
       return known.length === 0 ? undefined : Math.min(...known)
     },
-    pauseDestination: (name, reason) =>
-      connections.transact((connection) => pauseDestination(connection, name, reason)),
-    resumeDestination: (name) =>
-      connections.transact((connection) => resumeDestination(connection, name)),
-    listPausedDestinations: () => connections.use(listPausedDestinations),
+    pauseDestination: async (name, reason) => {
+      const subject = { kind: 'destination', name } as const
+      const order = { reason, actor: 'relay', token: undefined }
+      const acted = await connections.transact((connection) => pause(connection, subject, order))
+      return acted.status === 'done'
+    },
     find: async (id) =>
       isEventId(id) ? connections.use((connection) => findMessage(connection, id)) : undefined,
     list: (query) => connections.use((connection) => listMessages(connection, query)),

@@ -1,13 +1,14 @@
 import type { OperatorStore } from '../contract/operators.ts'
+import { actOnEvent } from './act-on-event.ts'
 import type { Connections } from './connections.ts'
 import { isEventId } from './is-event-id.ts'
+import { listAudit } from './sql/audit.ts'
 import { countEvents } from './sql/count-events.ts'
 import { findEvent } from './sql/find-event.ts'
 import { findRequest } from './sql/find-request.ts'
-import { forgetEvent } from './sql/forget-event.ts'
 import { listDead } from './sql/list-dead.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
-import { retryEvent } from './sql/retry-event.ts'
+import { listRuns } from './sql/replay-event.ts'
 
 /** The part of the store for those who look after events. */
 export function createOperators(connections: Connections): OperatorStore {
@@ -19,10 +20,10 @@ export function createOperators(connections: Connections): OperatorStore {
     listEventsByKey: (source, key) =>
       connections.use((connection) => listEventsByKey(connection, source, key)),
     countEvents: (source) => connections.use((connection) => countEvents(connection, source)),
-    forgetEvent: async (id) =>
-      isEventId(id) && connections.transact((connection) => forgetEvent(connection, id)),
     listDead: (limit) => connections.use((connection) => listDead(connection, limit)),
-    retryEvent: async (id) =>
-      isEventId(id) && connections.transact((connection) => retryEvent(connection, id)),
+    act: (request) => actOnEvent(connections, request),
+    listRuns: async (id) =>
+      isEventId(id) ? connections.use((connection) => listRuns(connection, id)) : [],
+    listAudit: (query) => connections.use((connection) => listAudit(connection, query)),
   }
 }

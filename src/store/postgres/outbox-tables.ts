@@ -70,10 +70,4 @@ create table {schema}.message_attempts (
   duration_ms   integer     not null,
   failed_at     timestamptz not null
 );
-create index message_attempts_message_id on {schema}.message_attempts (message_id);
-
-create table {schema}.paused_destinations (
-  name      text        primary key,
-  reason    text        not null,
-  paused_at timestamptz not null
-);`
+create index message_attempts_message_id on {schema}.message_attempts (message_id);`

@@ -1,4 +1,5 @@
 import type { StepStore } from '../contract/steps.ts'
+import { atMostOnce } from './act-on-event.ts'
 import { rollBack } from './connection.ts'
 import type { Connections } from './connections.ts'
 import type { HeldTransactions } from './held-transactions.ts'
@@ -32,9 +33,12 @@ export function createSteps(
     open: (...asked) => open(held, ...asked),
     settle: async (settlements) =>
       settlements.length === 0 ? [] : settleLeased(connections, settlements),
-    resolve: async (resolution) =>
-      isEventId(resolution.eventId) &&
-      connections.transact((connection) => resolveStep(connection, resolution)),
+    resolve: async (resolution, order) =>
+      isEventId(resolution.eventId)
+        ? atMostOnce(() =>
+            connections.transact((connection) => resolveStep(connection, resolution, order)),
+          )
+        : { status: 'refused', code: 'STEP_CERTAIN' },
   }
 }
 

@@ -1,5 +1,6 @@
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
+import type { PauseStore } from '../contract/pauses.ts'
 import type { QueueStore } from '../contract/queue.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
@@ -16,6 +17,7 @@ import { createMessages } from './messages.ts'
 import { migrate } from './migrate.ts'
 import { createOperators } from './operators.ts'
 import type { ResolvedPostgresStoreOptions } from './options.ts'
+import { createPauses } from './pauses.ts'
 import { createQueue } from './queue.ts'
 import { createSteps } from './steps.ts'
 import { asStoreError, findStateBehind, findTrouble } from './store-error.ts'
@@ -34,6 +36,7 @@ export class PostgresStore implements Store<PostgresTx> {
   readonly steps: StepStore<PostgresTx>
   readonly messages: MessageStore<PostgresTx>
   readonly operators: OperatorStore
+  readonly pauses: PauseStore
   warnings: readonly string[] = []
   readonly #options: ResolvedPostgresStoreOptions
   readonly #connections: Connections
@@ -54,6 +57,7 @@ export class PostgresStore implements Store<PostgresTx> {
     this.steps = createSteps(schema, connections, held)
     this.messages = createMessages(schema, connections)
     this.operators = createOperators(connections)
+    this.pauses = createPauses(connections)
   }
 
   async open(): Promise<void> {

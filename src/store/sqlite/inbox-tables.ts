@@ -81,7 +81,7 @@ create index {prefix}queue_unhandled on {prefix}queue (topic)
 create table {prefix}outcomes (
   event_id text not null,
   run integer not null,
-  state text not null check (state in ('done', 'dead', 'skipped')),
+  state text not null check (state in ('done', 'dead', 'skipped', 'discarded')),
   attempts integer not null,
   started_at integer,
   duration_ms integer not null,

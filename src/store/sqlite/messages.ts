@@ -10,11 +10,7 @@ import { confirmMessage, discardMessage, retryMessage } from './sql/decide-messa
 import { enqueueMessages } from './sql/enqueue-messages.ts'
 import { findMessage, listMessages } from './sql/message-record.ts'
 import { findNextMessageDueInMs } from './sql/next-message-due.ts'
-import {
-  listPausedDestinations,
-  pauseDestination,
-  resumeDestination,
-} from './sql/paused-destinations.ts'
+import { pause } from './sql/pauses.ts'
 import { settleMessages } from './sql/settle-messages.ts'
 
 /** The part of the store that keeps messages. */
@@ -50,11 +46,14 @@ export function createMessages(prefix: string, connections: Connections): Messag
     },
     nextDueInMs: (destinations, withinMs) =>
       connections.read((reader) => findNextMessageDueInMs(reader, destinations, withinMs)),
-    pauseDestination: (name, reason) =>
-      connections.write('durably', (connection) => pauseDestination(connection, name, reason)),
-    resumeDestination: (name) =>
-      connections.write('durably', (connection) => resumeDestination(connection, name)),
-    listPausedDestinations: () => connections.read(listPausedDestinations),
+    pauseDestination: async (name, reason) => {
+      const subject = { kind: 'destination', name } as const
+      const order = { reason, actor: 'relay', token: undefined }
+      const acted = await connections.write('durably', (connection) =>
+        pause(connection, subject, order),
+      )
+      return acted.status === 'done'
+    },
     find: (id) => connections.read((reader) => findMessage(reader, id)),
     list: (query) => connections.read((reader) => listMessages(reader, query)),
     retry: decide(retryMessage),

@@ -60,10 +60,4 @@ create table {prefix}message_attempts (
   duration_ms integer not null,
   failed_at integer not null
 ) strict;
-create index {prefix}message_attempts_message_id on {prefix}message_attempts (message_id);
-
-create table {prefix}paused_destinations (
-  name text not null primary key,
-  reason text not null,
-  paused_at integer not null
-) strict, without rowid;`
+create index {prefix}message_attempts_message_id on {prefix}message_attempts (message_id);`

@@ -39,8 +39,8 @@ export function createSteps(connections: Connections, held: HeldTransactions): S
         settleLeased(connection, breaks, settlements),
       )
     },
-    resolve: (resolution) =>
-      connections.write('durably', (connection) => resolveStep(connection, resolution)),
+    resolve: (resolution, order) =>
+      connections.write('durably', (connection) => resolveStep(connection, resolution, order)),
   }
 }
 

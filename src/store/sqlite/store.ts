@@ -1,5 +1,6 @@
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
+import type { PauseStore } from '../contract/pauses.ts'
 import type { QueueStore } from '../contract/queue.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
@@ -12,6 +13,7 @@ import { createMessages } from './messages.ts'
 import { createOperators } from './operators.ts'
 import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
 import type { SqliteStoreOptions } from './options.ts'
+import { createPauses } from './pauses.ts'
 import { createQueue } from './queue.ts'
 import { createSteps } from './steps.ts'
 import { createWorkers } from './workers.ts'
@@ -25,6 +27,7 @@ export class SqliteStore implements Store<SqliteTx> {
   readonly steps: StepStore<SqliteTx>
   readonly messages: MessageStore<SqliteTx>
   readonly operators: OperatorStore
+  readonly pauses: PauseStore
   readonly #connections: Connections
   readonly #held: HeldTransactions
 
@@ -41,6 +44,7 @@ export class SqliteStore implements Store<SqliteTx> {
     this.steps = createSteps(connections, held)
     this.messages = createMessages(resolved.prefix, connections)
     this.operators = createOperators(connections)
+    this.pauses = createPauses(connections)
   }
 
   async open(): Promise<void> {

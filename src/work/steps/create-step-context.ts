@@ -21,6 +21,7 @@ export function createStepContext<Tx>(scope: StepScope<Tx>, logger: Logger): Ste
     attempt: context.attempt,
     crashes: context.crashes,
     isReplay: context.isReplay,
+    run: context.run,
     log: context.log,
     idempotencyKey: (name) => context.idempotencyKey(name),
     token: leased.lease.token,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { anEventDraft } from '../../support/builders.ts'
 import { openStore } from '../../support/store-under-test.ts'
 import type { StoreUnderTest } from '../../support/store-under-test.ts'
-import { claim, dead, done, recordOne, runOne } from '../../support/store-steps.ts'
+import { act, claim, dead, done, recordOne, runOne } from '../../support/store-steps.ts'
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000'
 
@@ -46,7 +46,7 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       await runOne(store, done)
       expect(await recordOne(other, anEventDraft())).toMatchObject({ status: 'duplicate' })
 
-      expect(await store.operators.forgetEvent(first.eventId)).toBe(true)
+      expect(await act(store, 'forget', first.eventId)).toMatchObject({ status: 'done' })
 
       const again = await recordOne(other, anEventDraft())
       expect(again.status).toBe('accepted')
@@ -61,10 +61,11 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       const { store, second } = await openStore(underTest)
       const other = await second()
       const { eventId } = await recordOne(store, anEventDraft())
+      await runOne(store, done)
       const before = await other.events.beat(undefined)
       expect((await other.events.beat(before.now)).epoch).toBe(before.epoch)
 
-      await store.operators.forgetEvent(eventId)
+      await act(store, 'forget', eventId)
 
       expect((await other.events.beat(before.now)).epoch).not.toBe(before.epoch)
     })
@@ -74,18 +75,13 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       const policy = { sameBytes: 'duplicate' } as const
       const { eventId } = await recordOne(store, anEventDraft({ key: 'a', ...policy }))
       await recordOne(store, anEventDraft({ key: 'b', ...policy }))
+      await runOne(store, done)
 
-      await store.operators.forgetEvent(eventId)
+      await act(store, 'forget', eventId)
 
       expect(await recordOne(store, anEventDraft({ key: 'b', ...policy }))).toMatchObject({
         status: 'accepted',
       })
-    })
-
-    test('an event that is not here cannot be forgotten', async () => {
-      const { store } = await openStore(underTest)
-
-      expect(await store.operators.forgetEvent(UNKNOWN)).toBe(false)
     })
 
     test('dead events are listed, latest first', async () => {
@@ -108,7 +104,7 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       await recordOne(store, anEventDraft())
       const eventId = await runOne(store, dead)
 
-      expect(await (await second()).operators.retryEvent(eventId)).toBe(true)
+      expect(await act(await second(), 'retry', eventId)).toMatchObject({ status: 'done', run: 0 })
 
       expect(await store.operators.listDead(10)).toEqual([])
       expect(await store.operators.findEvent(eventId)).toMatchObject({
@@ -120,17 +116,6 @@ export function operatorsContract(underTest: StoreUnderTest): void {
       expect(group.events).toMatchObject([{ eventId, attempt: 1 }])
       await group.settle(group.events.map(done))
       expect(await group.commit()).toEqual({ status: 'committed' })
-      expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'done' })
-    })
-
-    test('what is not dead cannot be retried', async () => {
-      const { store } = await openStore(underTest)
-      const { eventId } = await recordOne(store, anEventDraft())
-      expect(await store.operators.retryEvent(eventId)).toBe(false)
-      await runOne(store, done)
-
-      expect(await store.operators.retryEvent(eventId)).toBe(false)
-      expect(await store.operators.retryEvent(UNKNOWN)).toBe(false)
       expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'done' })
     })
 

@@ -7,6 +7,7 @@ import {
   sent,
   unknownMessage,
 } from '../../support/outbox-steps.ts'
+import { NO_ORDER } from '../../support/store-steps.ts'
 import { openStore } from '../../support/store-under-test.ts'
 import type { StoreUnderTest } from '../../support/store-under-test.ts'
 
@@ -25,13 +26,14 @@ export function outboxOperatorsContract(underTest: StoreUnderTest): void {
 
       expect(await claimMessages(other)).toEqual([])
       expect(await other.messages.nextDueInMs(['receipts'], 60_000)).toBeUndefined()
-      expect(await other.messages.listPausedDestinations()).toMatchObject([
-        { name: 'receipts', reason: 'gone' },
+      const receipts = { kind: 'destination', name: 'receipts' } as const
+      expect(await other.pauses.list()).toMatchObject([
+        { ...receipts, reason: 'gone', actor: 'relay' },
       ])
-      expect(await other.messages.resumeDestination('receipts')).toBe(true)
-      expect(await other.messages.resumeDestination('receipts')).toBe(false)
+      expect(await other.pauses.resume(receipts, NO_ORDER)).toEqual({ status: 'done' })
+      expect(await other.pauses.resume(receipts, NO_ORDER)).toMatchObject({ code: 'NOT_PAUSED' })
       expect(await claimMessages(store)).toHaveLength(1)
-      expect(await store.messages.listPausedDestinations()).toEqual([])
+      expect(await store.pauses.list()).toEqual([])
     })
 
     test('a dead message says why, and can be retried from the start', async () => {

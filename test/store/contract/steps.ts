@@ -6,12 +6,13 @@ import type {
   LeasedEvent,
   OpenStep,
   StepTransaction,
+  StepResolution,
 } from '../../../src/store/contract/steps.ts'
 import { anEventDraft } from '../../support/builders.ts'
 import { leaseOne } from '../../support/lease-steps.ts'
 import { openStore } from '../../support/store-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../../support/store-under-test.ts'
-import { recordOne, sweepOthers } from '../../support/store-steps.ts'
+import { NO_ORDER, recordOne, sweepOthers } from '../../support/store-steps.ts'
 
 const WRITE = 'insert into effects (event_key, note) values ($1, $2)'
 const OTHER = 'worker-2'
@@ -277,19 +278,17 @@ export function stepsContract(underTest: StoreUnderTest): void {
       const resolution = { eventId: leased.eventId, handler: undefined, name: 'charge' }
       const happened = { happened: true, result: '"found"' } as const
 
-      expect(await store.steps.resolve({ ...resolution, decision: happened })).toBe(false)
+      const resolve = (more: object, decision: StepResolution['decision'] = happened) =>
+        store.steps.resolve({ ...resolution, ...more, decision }, NO_ORDER)
+      expect(await resolve({})).toEqual({ status: 'refused', code: 'EVENT_RUNNING' })
       await store.steps.settle([{ lease: leased.lease, settlement: { state: 'given-back' } }])
-      expect(await store.steps.resolve({ ...resolution, name: 'x', decision: happened })).toBe(
-        false,
-      )
-      expect(await store.steps.resolve({ ...resolution, decision: happened })).toBe(true)
+      expect(await resolve({ name: 'x' })).toEqual({ status: 'refused', code: 'STEP_CERTAIN' })
+      expect(await resolve({})).toMatchObject({ status: 'done' })
 
       expect(await store.steps.list(leased.eventId)).toMatchObject([
         { state: 'done', result: '"found"' },
       ])
-      expect(await store.steps.resolve({ ...resolution, decision: { happened: false } })).toBe(
-        false,
-      )
+      expect(await resolve({}, { happened: false })).toMatchObject({ code: 'STEP_CERTAIN' })
     })
   })
 }

@@ -3,7 +3,7 @@ import type { PostgresStore } from '../../../src/store/postgres/index.ts'
 import { anEventDraft } from '../../support/builders.ts'
 import type { EventDraftInput } from '../../support/builders.ts'
 import { hasNoPostgres, openPostgres } from '../../support/postgres/open-postgres.ts'
-import { claim, dead, retryIn, runOne } from '../../support/store-steps.ts'
+import { act, claim, dead, retryIn, runOne } from '../../support/store-steps.ts'
 
 const MIB = 1024 * 1024
 const WRONG = `
@@ -54,7 +54,7 @@ describe.skipIf(hasNoPostgres)('the size of a body that the queue knows', () => 
     await record(store, bodies)
     const retried = await runOne(store, dead)
     await runOne(store, dead)
-    await store.operators.retryEvent(retried)
+    await act(store, 'retry', retried)
     expect(await record(store, [bodies[1]!])).toMatchObject([{ status: 'revived' }])
     expect(await query(WRONG)).toEqual([])
 

@@ -16,7 +16,7 @@ import {
 import type { OpenedPostgres } from '../../support/postgres/open-postgres.ts'
 import type { QueryTx } from '../../support/store-under-test.ts'
 import type { Store } from '../../../src/store/contract/store.ts'
-import { done, recordOne } from '../../support/store-steps.ts'
+import { done, NO_ORDER, recordOne } from '../../support/store-steps.ts'
 
 const LIMITS = { idleTimeoutMs: 60_000, lockTimeoutMs: 0 }
 const WRITE = 'insert into effects values ($1, $2)'
@@ -138,11 +138,11 @@ describe.skipIf(hasNoPostgres)('a lease on PostgreSQL', () => {
     const deciding = store.steps.resolve({
       ...{ eventId, handler: undefined, name: 'charge' },
       decision: { happened: true, result: '1' },
-    })
+    }, NO_ORDER)
     await untilWaiting(query)
     await worker.query('commit')
 
-    expect(await deciding).toBe(false)
+    expect(await deciding).toEqual({ status: 'refused', code: 'EVENT_RUNNING' })
     expect(await store.steps.list(eventId)).toMatchObject([{ state: 'started' }])
     worker.release()
   })

@@ -1,12 +1,14 @@
 /** Groups that have no transaction until they need one: what holds their events meanwhile, and what ends that. */
 
 import { describe, expect, test } from 'vitest'
+import { EVENT_ACTIONS } from '../../../src/model/event-action.ts'
 import type { ClaimedEvent } from '../../../src/store/contract/claimed-event.ts'
 import type { Group } from '../../../src/store/contract/group.ts'
 import { aClaim, anEventDraft } from '../../support/builders.ts'
 import type { ClaimInput } from '../../support/builders.ts'
 import { DEFAULT_DRIVER, sqliteUnderTest } from '../../support/sqlite-under-test.ts'
 import {
+  act,
   claim,
   dead,
   done,
@@ -258,7 +260,7 @@ describe('sqlite: an event that is taken while its handler runs without the lock
     const [event] = late.events as [ClaimedEvent]
     expect(await sweepOthers(other, { me: OTHER_WORKER.workerId })).toHaveLength(1)
     await runOne(other, dead, { slot: OTHER_WORKER, kind: 'suspect' })
-    expect(await other.operators.retryEvent(event.eventId)).toBe(true)
+    expect(await act(other, 'retry', event.eventId)).toMatchObject({ status: 'done' })
     const again = await claim(other, { ...LATE, slot: OTHER_WORKER })
 
     // The queue has it as it was: the first of the two to commit has run it.
@@ -273,9 +275,12 @@ describe('sqlite: an event that is taken while its handler runs without the lock
     expect(await store.operators.findEvent(event.eventId)).toMatchObject({ state: 'done' })
   })
 
-  test('H24: forgetting the keys of one takes it from no worker', async () => {
+  test('H24: no operator takes one from the worker that runs it', async () => {
     const { late, tx, store, countEffects } = await openLate('a')
-    expect(await store.operators.forgetEvent(late.events[0]?.eventId ?? '')).toBe(true)
+    for (const action of EVENT_ACTIONS) {
+      const acted = await act(store, action, late.events[0]?.eventId ?? '')
+      expect(acted).toEqual({ status: 'refused', code: 'EVENT_RUNNING' })
+    }
 
     await tx.query(WRITE, ['a', 'one'])
 

@@ -20,6 +20,7 @@ import type { ClaimedEvent } from '../../contract/claimed-event.ts'
 import type { ClaimRequest } from '../../contract/queue.ts'
 import type { WorkerSlot } from '../../contract/workers.ts'
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
+import { freshKeyHash } from '../../../model/digest.ts'
 import type { Connection, TextRow } from '../connection.ts'
 import { plainArray } from '../binary-array.ts'
 import type { Statement } from '../statement-batch.ts'
@@ -39,14 +40,25 @@ export const CLAIM_BYTES_MAX = 16 * 1024 * 1024
 const KNOWS_UTF8 = `getdatabaseencoding() = 'UTF8'`
 
 // Whole numbers of seconds' fractions through float8, which is exact here and not done digit by digit.
+//
+// `replay` is what an operator changed about the run, see `joinReplay`.
 export const CLAIMED_COLUMNS = `
          e.source, encode(e.event_key, 'hex') as event_key, encode(e.key_hash, 'hex') as key_hash, e.type,
-         case when e.is_text and ${KNOWS_UTF8} then convert_from(e.body, 'UTF8')
+         case when replay.body is not null then encode(replay.body, 'hex')
+              when e.is_text and ${KNOWS_UTF8} then convert_from(e.body, 'UTF8')
               else encode(e.body, 'hex') end as body,
-         e.is_text and ${KNOWS_UTF8} as is_text, e.headers,
+         replay.body is null and e.is_text and ${KNOWS_UTF8} as is_text, e.headers,
          (date_part('epoch', e.received_at) * 1000)::bigint as received_at,
          (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at,
-         e.version, e.sequence, e.verified_by`
+         e.version, e.sequence, e.verified_by,
+         coalesce(replay.fresh_keys, false) as has_fresh_keys, replay.body is not null as is_modified`
+
+/** Nothing is looked up for the first run of an event, which nearly all of them are. */
+export const joinReplay = (queued: string): string => `
+    left join lateral (select r.fresh_keys, r.body
+                         from {schema}.runs r
+                        where ${queued}.run > 0 and r.event_id = ${queued}.event_id and r.run = ${queued}.run) replay
+      on true`
 
 // The sizes are in the queue, so that bodies beyond the budget are never read. The order is that of the window:
 // what is joined to it row by row changes nothing about it.
@@ -73,13 +85,13 @@ const claimTopic = (due: string, topic: string, most: string, lowWater: string):
          (date_part('epoch', c.run_at) * 1000000)::bigint as run_at,
          ${CLAIMED_COLUMNS}
     from counted c
-   cross join lateral (select * from {schema}.events where id = c.event_id limit 1) e
+   cross join lateral (select * from {schema}.events where id = c.event_id limit 1) e${joinReplay('c')}
    where c.total <= ${CLAIM_BYTES_MAX} or c.place = 1`
 
 const CLAIMED = `
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
-  occurred_at bigint, version text, sequence text, verified_by text`
+  occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean`
 
 // From the topics in their order, each up to its own limit, until there are enough.
 const createClaim = (name: string, due: string): string => `
@@ -108,7 +120,7 @@ export const CREATE_CLAIMS = (['fresh', 'again', 'suspect'] as const).map((kind)
 // $1 worker  $2 slot  $3 topics  $4 limits  $5 low-water positions  $6 how many are enough
 const claim = (kind: string): string => `
   select event_id, topic, run, attempts, crashes, run_at, source, event_key, key_hash, type, body, is_text,
-         headers, received_at, occurred_at, version, sequence, verified_by
+         headers, received_at, occurred_at, version, sequence, verified_by, has_fresh_keys, is_modified
     from {schema}.claim_${kind}($1, $2, $3, $4, $5, $6)`
 
 // $7 lock number
@@ -217,14 +229,16 @@ function timestampOf(micros: number): string {
 export function asClaimedEvent(row: TextRow): ClaimedEvent {
   const isText = row['is_text'] === 't'
   const body = row['body'] ?? ''
+  const run = Number(row['run'])
+  const keyHash = row['key_hash'] ?? ''
   return {
     eventId: row['event_id'] ?? '',
-    run: Number(row['run']),
+    run,
     attempt: Number(row['attempts']) + 1,
     crashes: Number(row['crashes']),
     source: row['source'] ?? '',
     key: Buffer.from(row['event_key'] ?? '', 'hex').toString(),
-    keyHash: row['key_hash'] ?? '',
+    keyHash: row['has_fresh_keys'] === 't' ? freshKeyHash(keyHash, run) : keyHash,
     type: row['type'] ?? '',
     topic: Number(row['topic']),
     body: isText ? { text: body } : { bytes: Buffer.from(body, 'hex') },
@@ -234,5 +248,6 @@ export function asClaimedEvent(row: TextRow): ClaimedEvent {
     version: row['version'] ?? undefined,
     sequence: row['sequence'] ?? undefined,
     verifiedBy: row['verified_by'] ?? '',
+    isModified: row['is_modified'] === 't',
   }
 }

@@ -38,7 +38,7 @@ declare
 begin
   perform {schema}.require_settings();
   for i in 1 .. cardinality(names) loop
-    continue when exists (select from {schema}.paused_destinations p where p.name = names[i]);
+    continue when exists (select from {schema}.pauses p where p.kind = 'destination' and p.name = names[i]);
     low_water := coalesce(due_by - ages_ms[i] * interval '1 millisecond', '-infinity');
     select array_agg(due.message_id), min(due.send_at)
       into taken, first_due

@@ -9,7 +9,7 @@ import type { GroupLeaseRequest, LeasedEvent, LeaseRequest } from '../../contrac
 import type { Connection } from '../connection.ts'
 import type { Connections } from '../connections.ts'
 import { plainArray } from '../binary-array.ts'
-import { asClaimedEvent, CLAIM_BYTES_MAX, CLAIMED_COLUMNS } from './claim-group.ts'
+import { asClaimedEvent, CLAIM_BYTES_MAX, CLAIMED_COLUMNS, joinReplay } from './claim-group.ts'
 
 // $1 events  $2 runs  $3 attempts  $4 worker  $5 limit  $6 lease in ms
 //
@@ -31,9 +31,10 @@ const LEASE_CLAIMED = `
            from s
           where q.event_id = any($1::uuid[])
             and q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts
-         returning q.event_id, q.lease_token)
+         returning q.event_id, q.run, q.lease_token)
   select event_id, lease_token,
-         exists (select from {schema}.steps where steps.event_id = changed.event_id) as has_steps
+         exists (select from {schema}.steps
+                  where steps.event_id = changed.event_id and steps.run = changed.run) as has_steps
     from changed`
 
 /** Inside the transaction that has claimed the events. */
@@ -138,9 +139,9 @@ const LEASE_DUE = `
 const EVENTS = `
   select e.id as event_id, q.topic, q.run, q.attempts - 1 as attempts, q.crashes, q.lease_token,
          ${CLAIMED_COLUMNS},
-         exists (select from {schema}.steps s where s.event_id = q.event_id) as has_steps
+         exists (select from {schema}.steps s where s.event_id = q.event_id and s.run = q.run) as has_steps
     from {schema}.queue q
-   cross join lateral (select * from {schema}.events where id = q.event_id limit 1) e
+   cross join lateral (select * from {schema}.events where id = q.event_id limit 1) e${joinReplay('q')}
    where q.event_id = any($1::uuid[])
    order by q.run_at, q.event_id`
 

@@ -1,7 +1,9 @@
 import type { EventId } from '../../../model/event.ts'
 import type { StepKind, StepRecord, StepState } from '../../../model/step.ts'
-import type { StepResolution } from '../../contract/steps.ts'
+import type { Ordered } from '../../contract/operators.ts'
+import type { StepResolution, StepResolved } from '../../contract/steps.ts'
 import type { Connection } from '../connection.ts'
+import { findByToken, writeAudit } from './audit.ts'
 
 // $1 event  $2 run, or null for the latest
 const LIST = `
@@ -51,12 +53,23 @@ const RESOLVE = `
      and s.run = (select max(run) from {schema}.steps where event_id = $1)
      and not exists (select from {schema}.queue q where q.event_id = $1 and q.lease_token is not null)`
 
+// $1 event
+const IS_LEASED = `
+  select 1
+    from {schema}.queue
+   where event_id = $1 and lease_token is not null`
+
 /** Runs inside a transaction of the caller. */
 export async function resolveStep(
   connection: Connection,
   { eventId, handler, name, decision }: StepResolution,
-): Promise<boolean> {
+  order: Ordered,
+): Promise<StepResolved> {
+  const deed = { action: 'resolveStep', kind: 'event', id: eventId } as const
+  const outcome = { status: 'done', step: name, happened: decision.happened } as const
   await connection.query(KEEP_FROM_LEASES, [eventId])
+  const before = await findByToken<typeof outcome>(connection, deed, order.token)
+  if (before !== undefined) return before
   const { rowCount } = await connection.query(RESOLVE, [
     eventId,
     handler ?? null,
@@ -64,5 +77,7 @@ export async function resolveStep(
     decision.happened ? 'done' : 'refused',
     decision.happened ? (decision.result ?? null) : null,
   ])
-  return (rowCount ?? 0) > 0
+  if ((rowCount ?? 0) > 0) return writeAudit(connection, deed, order, outcome)
+  const { rows } = await connection.query(IS_LEASED, [eventId])
+  return { status: 'refused', code: rows.length > 0 ? 'EVENT_RUNNING' : 'STEP_CERTAIN' }
 }

@@ -18,7 +18,7 @@ const NEXT_DUE = `
                           and q.send_at <= wanted.horizon
                         order by q.send_at
                         limit 1) first
-   where not exists (select from {schema}.paused_destinations p where p.name = wanted.name)`
+   where not exists (select from {schema}.pauses p where p.kind = 'destination' and p.name = wanted.name)`
 
 export async function findNextMessageDueInMs(
   connection: Connection,

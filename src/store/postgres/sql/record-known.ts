@@ -30,9 +30,10 @@ import {
   findContentHash,
   requestValues,
 } from './draft-values.ts'
+import { lockEvents } from './event-standing.ts'
 import type { UnsettledDraft } from './record-new.ts'
 
-/** A key was there at the insert and gone at the look: pruned or forgotten in between. */
+/** What was there at one look is gone at the next: a key that was pruned or forgotten, or a dead event. */
 export class KeyVanished extends Error {
   override readonly name = 'KeyVanished'
 }
@@ -318,15 +319,27 @@ async function write(
       textArray(parked.map(({ reason }) => reason)),
     ])
   }
-  if (dead.length > 0) {
-    const { rows } = await connection.query<'event_id'>(REVIVE, [
-      plainArray(dead.map(({ eventId }) => eventId)),
-    ])
-    const revived = new Set(rows.map((row) => row.event_id))
-    for (const { at, eventId } of dead) {
-      if (revived.delete(eventId)) answers.set(at, { status: 'revived', eventId })
-    }
-  }
+  if (dead.length > 0) await revive(connection, dead, answers)
+}
+
+/**
+ * One that is not dead any more was revived by another delivery, discarded or forgotten. Which of them is found by
+ * looking again: a forgotten one has no key now, and a delivery that was told `duplicate` would be lost.
+ *
+ * @throws KeyVanished
+ */
+async function revive(
+  connection: Connection,
+  dead: Plan['dead'],
+  answers: Plan['answers'],
+): Promise<void> {
+  const events = dead.map(({ eventId }) => eventId)
+  await lockEvents(connection, events)
+  const { rows } = await connection.query<'event_id'>(REVIVE, [plainArray(events)])
+  const revived = new Set(rows.map((row) => row.event_id))
+  if (events.some((eventId) => !revived.has(eventId))) throw new KeyVanished()
+  for (const { at, eventId } of dead)
+    if (revived.delete(eventId)) answers.set(at, { status: 'revived', eventId })
 }
 
 function hex(digest: Digest): string {

@@ -1,19 +1,29 @@
 import type { EventId } from '../../../model/event.ts'
 import type { Connection } from '../connection.ts'
 
-// $1 event
-const RETRY = `
+// $1 event  $2 run
+const REQUEUE = `
   with gone as (
          delete from {schema}.outcomes
-          where event_id = $1 and state = 'dead'
+          where event_id = $1 and run = $2
          returning event_id, run)
   insert into {schema}.queue (event_id, topic, run, run_at, bytes)
-  select gone.event_id, e.topic, gone.run, clock_timestamp(), octet_length(e.body)
+  select gone.event_id, e.topic, gone.run, clock_timestamp(), octet_length(coalesce(r.body, e.body))
     from gone
-    join {schema}.events e on e.id = gone.event_id`
+    join {schema}.events e on e.id = gone.event_id
+    left join {schema}.runs r on r.event_id = gone.event_id and r.run = gone.run`
 
-/** Queues a dead event again with its attempts at zero. `false` when it is not dead. */
-export async function retryEvent(connection: Connection, eventId: EventId): Promise<boolean> {
-  const { rowCount } = await connection.query(RETRY, [eventId])
-  return rowCount === 1
+// $1 event  $2 run
+const MAKE_DUE = `
+  update {schema}.queue
+     set run_at = clock_timestamp()
+   where event_id = $1 and run = $2`
+
+/** Queues a dead event again, with its attempts at zero; one that is queued is due now. Under the event's locks. */
+export async function retryEvent(
+  connection: Connection,
+  eventId: EventId,
+  { state, run }: { readonly state: string; readonly run: number },
+): Promise<void> {
+  await connection.query(state === 'dead' ? REQUEUE : MAKE_DUE, [eventId, run])
 }

@@ -19,6 +19,7 @@
 import type { ClaimedEvent } from '../../contract/claimed-event.ts'
 import type { ClaimRequest, DueKind } from '../../contract/queue.ts'
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
+import { freshKeyHash } from '../../../model/digest.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
 
@@ -30,8 +31,13 @@ export const DUE: Readonly<Record<DueKind, string>> = {
 }
 
 export const CLAIMED_COLUMNS = `q.event_id, q.topic, q.run, q.attempts, q.crashes,
-         e.source, e.event_key, e.key_hash, cast(e.type as blob) as type, e.body, e.headers,
-         e.received_at, e.occurred_at, e.version, e.sequence, e.verified_by`
+         e.source, e.event_key, e.key_hash, cast(e.type as blob) as type,
+         coalesce(r.body, e.body) as body, e.headers, e.received_at, e.occurred_at, e.version, e.sequence,
+         e.verified_by, coalesce(r.fresh_keys, 0) as fresh_keys, r.body is not null as is_modified`
+
+/** What an operator changed about the run of a replay. Nothing is looked up for a first run. */
+export const REPLAY = `
+    left join {prefix}runs r on q.run > 0 and r.event_id = q.event_id and r.run = q.run`
 
 /** One in the whole fleet, which the lock alone does not see to: a suspect may run without it. */
 const NO_SUSPECT_RUNS = `
@@ -54,13 +60,13 @@ function selectDue(kind: string): string {
   return `
   select ${CLAIMED_COLUMNS}
     from {prefix}queue q
-    join {prefix}events e on e.id = q.event_id
+    join {prefix}events e on e.id = q.event_id${REPLAY}
    where ${kind}
      and q.topic = ?4
      and q.run_at <= cast(unixepoch('subsec') * 1000 as integer)
      and (q.event_id, q.attempts + 1) not in
-         (select r.value ->> 'eventId', r.value ->> 'attempt'
-            from {prefix}workers w, json_each(w.running) r
+         (select j.value ->> 'eventId', j.value ->> 'attempt'
+            from {prefix}workers w, json_each(w.running) j
            where not (w.worker_id = ?1 and w.slot = ?2))
    order by q.run_at, q.event_id
    limit ?3`
@@ -125,9 +131,12 @@ export type ClaimedRow = {
   version: string | null
   sequence: string | null
   verified_by: string
+  fresh_keys: number
+  is_modified: number
 }
 
 export function asClaimedEvent(row: ClaimedRow): ClaimedEvent {
+  const keyHash = Buffer.from(row.key_hash).toString('hex')
   return {
     eventId: row.event_id,
     run: row.run,
@@ -136,7 +145,7 @@ export function asClaimedEvent(row: ClaimedRow): ClaimedEvent {
     source: row.source,
     // An event without a key is parked; one that an operator released anyway runs under an empty one.
     key: row.event_key === null ? '' : decodeText(row.event_key),
-    keyHash: Buffer.from(row.key_hash).toString('hex'),
+    keyHash: row.fresh_keys === 1 ? freshKeyHash(keyHash, row.run) : keyHash,
     type: decodeText(row.type),
     topic: row.topic,
     body: { bytes: row.body },
@@ -146,5 +155,6 @@ export function asClaimedEvent(row: ClaimedRow): ClaimedEvent {
     version: row.version ?? undefined,
     sequence: row.sequence ?? undefined,
     verifiedBy: row.verified_by,
+    isModified: row.is_modified === 1,
   }
 }

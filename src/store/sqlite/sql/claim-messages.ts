@@ -18,7 +18,7 @@ const HAS_DUE = `
     from {prefix}message_queue
    where destination = ?1
      and send_at <= cast(unixepoch('subsec') * 1000 as integer)
-     and not exists (select 1 from {prefix}paused_destinations where name = ?1)
+     and not exists (select 1 from {prefix}pauses where kind = 'destination' and name = ?1)
    limit 1`
 
 // 1 destination  2 limit
@@ -29,7 +29,7 @@ const LIST_DUE = `
     join {prefix}messages m on m.id = q.message_id
    where q.destination = ?1
      and q.send_at <= cast(unixepoch('subsec') * 1000 as integer)
-     and not exists (select 1 from {prefix}paused_destinations where name = ?1)
+     and not exists (select 1 from {prefix}pauses where kind = 'destination' and name = ?1)
    order by q.send_at, q.message_id
    limit ?2`
 

@@ -8,7 +8,7 @@
 import type { ClaimedEvent, TopicShare } from '../../contract/claimed-event.ts'
 import type { GroupLeaseRequest, LeasedEvent, LeaseRequest } from '../../contract/steps.ts'
 import type { Connection } from '../connection.ts'
-import { CLAIMED_COLUMNS, DUE, asClaimedEvent } from './claim-group.ts'
+import { CLAIMED_COLUMNS, DUE, REPLAY, asClaimedEvent } from './claim-group.ts'
 import type { ClaimedRow } from './claim-group.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
@@ -38,11 +38,12 @@ const MAKE_LEASABLE = `
    where event_id = ?
      and run = ?`
 
-// 1 event id
+// 1 event id  2 run
 const HAS_STEPS = `
   select 1 as found
     from {prefix}steps
    where event_id = ?
+     and run = ?
    limit 1`
 
 /** Inside the transaction that has claimed the events. One that has crashed before may have to run alone. */
@@ -68,7 +69,7 @@ function lease(
   const [next] = connection.all<{ token: number }>(NEXT_TOKEN)
   const token = next?.token ?? 0
   connection.run(LEASE, [token, workerId, leaseMs, eventId, run, event.attempt - 1])
-  const hasSteps = connection.all(HAS_STEPS, [eventId]).length > 0
+  const hasSteps = connection.all(HAS_STEPS, [eventId, run]).length > 0
   return { ...event, lease: { eventId, run, token }, hasSteps }
 }
 
@@ -83,7 +84,7 @@ const HEART_BEATS = `
 const LEASABLE = `
   select ${CLAIMED_COLUMNS}
     from {prefix}queue q
-    join {prefix}events e on e.id = q.event_id
+    join {prefix}events e on e.id = q.event_id${REPLAY}
    where ${DUE.leasable}
      and q.run_at <= ${NOW}`
 

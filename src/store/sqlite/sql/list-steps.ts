@@ -1,8 +1,10 @@
 import type { EventId } from '../../../model/event.ts'
 import type { StepKind, StepRecord, StepState } from '../../../model/step.ts'
-import type { StepResolution } from '../../contract/steps.ts'
+import type { Ordered } from '../../contract/operators.ts'
+import type { StepResolution, StepResolved } from '../../contract/steps.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
+import { findByToken, writeAudit } from './audit.ts'
 
 // 1 event id  2 run, or null for the latest  3 event id
 const LIST = `
@@ -54,12 +56,27 @@ const RESOLVE = `
      and run = (select max(run) from {prefix}steps where event_id = ?)
      and not exists (select 1 from {prefix}queue q where q.event_id = ? and q.lease_token is not null)`
 
+// 1 event id
+const IS_LEASED = `
+  select 1 as found
+    from {prefix}queue
+   where event_id = ?
+     and lease_token is not null`
+
+/** Inside a write transaction. */
 export function resolveStep(
   connection: Connection,
   { eventId, handler, name, decision }: StepResolution,
-): boolean {
+  order: Ordered,
+): StepResolved {
+  const deed = { action: 'resolveStep', kind: 'event', id: eventId } as const
+  const outcome = { status: 'done', step: name, happened: decision.happened } as const
+  const before = findByToken<typeof outcome>(connection, deed, order.token)
+  if (before !== undefined) return before
   const state = decision.happened ? 'done' : 'refused'
   const result = decision.happened ? (decision.result ?? null) : null
   const params = [state, result, eventId, name, handler ?? null, eventId, eventId]
-  return connection.run(RESOLVE, params) > 0
+  if (connection.run(RESOLVE, params) > 0) return writeAudit(connection, deed, order, outcome)
+  const isLeased = connection.all(IS_LEASED, [eventId]).length > 0
+  return { status: 'refused', code: isLeased ? 'EVENT_RUNNING' : 'STEP_CERTAIN' }
 }

@@ -6,7 +6,7 @@ const NEXT_DUE = `
     from {prefix}message_queue
    where destination = ?1
      and send_at <= cast(unixepoch('subsec') * 1000 as integer) + ?2
-     and not exists (select 1 from {prefix}paused_destinations where name = ?1)`
+     and not exists (select 1 from {prefix}pauses where kind = 'destination' and name = ?1)`
 
 export function findNextMessageDueInMs(
   connection: Connection,

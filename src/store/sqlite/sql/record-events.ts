@@ -19,7 +19,7 @@ import { isOutsideWindow } from '../../shared/numbered-draft.ts'
 import type { NumberedDraft } from '../../shared/numbered-draft.ts'
 import type { Connection } from '../connection.ts'
 import { eventValues, keepRequests, recordNew } from './record-new.ts'
-import { retryEvent } from './retry-event.ts'
+import { reviveEvent } from './retry-event.ts'
 
 // 1 hash
 const FIND_KEY = `
@@ -116,7 +116,7 @@ function findSame(
 
 function recordSame(connection: Connection, draft: EventDraft, known: KnownKey): Recorded {
   const { eventId } = known
-  if (isRevival(known, draft) && retryEvent(connection, eventId))
+  if (isRevival(known, draft) && reviveEvent(connection, eventId))
     return { status: 'revived', eventId }
   return { status: 'duplicate', eventId }
 }

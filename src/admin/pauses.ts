@@ -1,0 +1,70 @@
+import { OptionInvalidError } from '../errors.ts'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
+import { isDestinationName } from '../model/destination-name.ts'
+import { isSourceName } from '../model/source-name.ts'
+import type { PauseKind } from '../store/contract/operators.ts'
+import type { PauseSubject } from '../store/contract/pauses.ts'
+import type { Act } from './act.ts'
+import { requireOrder } from './action-options.ts'
+import type { Operator } from './operator.ts'
+import { refuse } from './refusals.ts'
+
+/** What is paused or resumed: exactly one of these. */
+export type PauseTarget =
+  /** Its deliveries are stored, and none of its events runs. */
+  | { readonly source: string }
+  /** No event runs that a handler of this name is for, whatever its source. */
+  | { readonly handler: string }
+  /** Nothing is sent to it. */
+  | { readonly destination: string }
+
+export interface PauseContext {
+  readonly act: Act
+  /** Something was paused or resumed. */
+  readonly onPausesChanged: () => void
+}
+
+export function createPauses({
+  act,
+  onPausesChanged,
+}: PauseContext): Pick<Operator, 'pause' | 'resume' | 'listPauses'> {
+  return {
+    pause: async (target, options = {}) => {
+      const subject = requireTarget('pause', target)
+      const order = requireOrder('pause', options)
+      const acted = await act((store) => store.pauses.pause(subject, order))
+      if (acted.status === 'refused') return refuse('pause', acted.code)
+      onPausesChanged()
+      return acted
+    },
+    resume: async (target, options = {}) => {
+      const subject = requireTarget('resume', target)
+      const order = requireOrder('resume', options)
+      const acted = await act((store) => store.pauses.resume(subject, order))
+      if (acted.status === 'refused') return refuse('resume', acted.code)
+      onPausesChanged()
+      return acted
+    },
+    listPauses: async () => act((store) => store.pauses.list()),
+  }
+}
+
+const KINDS: readonly PauseKind[] = ['source', 'handler', 'destination']
+const HANDLER_NAME_LENGTH_MAX = 1_000
+
+const IS_NAME: Readonly<Record<PauseKind, (name: string) => boolean>> = {
+  source: isSourceName,
+  handler: (name) => name !== '' && name.length <= HANDLER_NAME_LENGTH_MAX && !name.includes('\0'),
+  destination: isDestinationName,
+}
+
+function requireTarget(action: 'pause' | 'resume', target: PauseTarget): PauseSubject {
+  const path = `admin.${action}`
+  rejectUnknownKeys(path, target, KINDS)
+  const [[kind, name] = [], ...others] = Object.entries(target) as [PauseKind, unknown][]
+  if (kind === undefined || others.length > 0)
+    throw new OptionInvalidError(path, 'given one of source, handler and destination', target)
+  if (typeof name !== 'string' || !IS_NAME[kind](name))
+    throw new OptionInvalidError(`${path}.${kind}`, `the name of a ${kind}`, name)
+  return { kind, name }
+}

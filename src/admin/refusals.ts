@@ -1,0 +1,89 @@
+/**
+ * What an operator is told of a refused action: why, and what to do instead. Read at 3 a.m., so each is two short
+ * sentences.
+ *
+ * @module
+ */
+
+import type { EventAction, RefusalCode } from '../model/event-action.ts'
+import type { ActionRefused } from './action-result.ts'
+
+/** What was asked for, as far as the advice depends on it. */
+export type Asked = EventAction | 'resolveStep' | 'pause' | 'resume'
+
+export function refuse(asked: Asked, code: RefusalCode): ActionRefused {
+  const instead = INSTEAD_OF[asked]?.[code] ?? INSTEAD[code]
+  return { status: 'refused', code, reason: REASONS[code], instead }
+}
+
+const REASONS: Readonly<Record<RefusalCode, string>> = {
+  EVENT_UNKNOWN: 'There is no event with this id.',
+  EVENT_READY: 'The event is ready: it has not run to its end, and a worker runs it when it is due.',
+  EVENT_RUNNING: 'A worker is running the event.',
+  EVENT_DONE: 'The event is done: its effects have happened.',
+  EVENT_DEAD: 'The event is dead: it stopped, and it can still be retried.',
+  EVENT_SKIPPED: 'The event is skipped: a handler had nothing to do for it.',
+  EVENT_DISCARDED: 'An operator has discarded the event.',
+  EVENT_UNHANDLED: 'No worker has a handler for the type of the event.',
+  EVENT_CONFLICT: 'The event is a conflict: its key came before, with other content.',
+  EVENT_QUARANTINED: 'The event is quarantined: it was kept without being run.',
+  EVENT_APPLIED: 'A run of the event has ended as done, and only events without one were asked for.',
+  EVENT_ARRIVED: 'The same event has arrived since, with the same key and content.',
+  EVENT_NOT_SPLIT:
+    'The event is a whole request with more events than `receive.eventsMax`, and it was not split.',
+  KEY_UNKNOWN: 'The event has no key any more: it was forgotten before, or its time was over.',
+  PAYLOAD_ERASED: 'The body of the event was erased.',
+  STEP_CERTAIN: 'There is no call of that name whose outcome is unknown.',
+  TOKEN_USED: 'The token stands for another action.',
+  PAUSED: 'It is paused already.',
+  NOT_PAUSED: 'It is not paused.',
+}
+
+const INSTEAD: Readonly<Record<RefusalCode, string>> = {
+  EVENT_UNKNOWN: 'Look for it by its key: listEventsByKey(source, key).',
+  EVENT_READY: 'Wait for it to run, or discard it.',
+  EVENT_RUNNING: 'Wait for it to end, then look at its state.',
+  EVENT_DONE: 'Replay it, if it must run once more.',
+  EVENT_DEAD: 'Retry it, or discard it.',
+  EVENT_SKIPPED: 'Replay it, if it must run once more.',
+  EVENT_DISCARDED: 'Replay it, if it must run after all.',
+  EVENT_UNHANDLED: 'Register a handler for its type: it then runs by itself. Or discard it.',
+  EVENT_CONFLICT: 'Release it to run it as an event of its own, or discard it.',
+  EVENT_QUARANTINED: 'Release it to run it as an event of its own, or discard it.',
+  EVENT_APPLIED: 'Leave onlyIfNotApplied out, if it must run once more.',
+  EVENT_ARRIVED: 'Discard this one: the other runs.',
+  EVENT_NOT_SPLIT:
+    'Raise `receive.eventsMax` and have the sender deliver the request again; then discard this one.',
+  KEY_UNKNOWN: 'Nothing is left to do: the next delivery of it is a new event.',
+  PAYLOAD_ERASED: 'Have the sender deliver it again, or replay it with a body of your own.',
+  STEP_CERTAIN: 'Look at its steps: listSteps(eventId).',
+  TOKEN_USED: 'Make a new token for each action.',
+  PAUSED: 'Nothing is left to do. listPauses() says since when, and why.',
+  NOT_PAUSED: 'Nothing is left to do. listPauses() says what is paused.',
+}
+
+/** Where the advice depends on what was asked for. */
+const INSTEAD_OF: Readonly<Partial<Record<Asked, Readonly<Partial<Record<RefusalCode, string>>>>>> =
+  {
+    retry: {
+      EVENT_READY: 'It is due already. If nothing runs it, see whether a worker runs: listPauses().',
+    },
+    discard: {
+      EVENT_DONE: 'Nothing is left to discard: what it has done, you can only undo yourself.',
+      EVENT_SKIPPED: 'Nothing is left to discard.',
+      EVENT_DISCARDED: 'Nothing is left to do.',
+    },
+    forget: {
+      EVENT_READY: 'Wait for it to run; or discard it first, and then forget it.',
+      EVENT_UNHANDLED:
+        'Register a handler for its type: it then runs by itself. Or discard it first, and then forget it.',
+      EVENT_CONFLICT: 'Release it or discard it first.',
+      EVENT_QUARANTINED: 'Release it or discard it first.',
+    },
+    release: {
+      EVENT_READY: 'Nothing holds it back: wait for it to run.',
+    },
+    replay: {
+      EVENT_DEAD: 'Retry it: it has not come to its end.',
+    },
+  }

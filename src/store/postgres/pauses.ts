@@ -1,0 +1,15 @@
+import type { PauseStore } from '../contract/pauses.ts'
+import { atMostOnce } from './act-on-event.ts'
+import type { Connections } from './connections.ts'
+import { listPauses, pause, resume } from './sql/pauses.ts'
+
+/** The part of the store that keeps things still. */
+export function createPauses(connections: Connections): PauseStore {
+  return {
+    pause: (subject, order) =>
+      atMostOnce(() => connections.transact((connection) => pause(connection, subject, order))),
+    resume: (subject, order) =>
+      atMostOnce(() => connections.transact((connection) => resume(connection, subject, order))),
+    list: () => connections.use(listPauses),
+  }
+}

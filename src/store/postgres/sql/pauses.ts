@@ -1,0 +1,63 @@
+import type { PauseKind, Ordered } from '../../contract/operators.ts'
+import type { PauseActed, PauseRecord, PauseSubject } from '../../contract/pauses.ts'
+import { withoutNul } from '../binary-array.ts'
+import type { Connection } from '../connection.ts'
+import { findByToken, writeAudit } from './audit.ts'
+
+// $1 kind  $2 name  $3 reason  $4 actor
+const PAUSE = `
+  insert into {schema}.pauses (kind, name, reason, actor, paused_at)
+  values ($1, $2, $3, $4, clock_timestamp())
+      on conflict do nothing`
+
+// $1 kind  $2 name
+const RESUME = `
+  delete from {schema}.pauses
+   where kind = $1 and name = $2`
+
+const LIST = `
+  select kind, name, reason, actor, (extract(epoch from paused_at) * 1000)::bigint as paused_at
+    from {schema}.pauses
+   order by kind, name`
+
+/** Inside a transaction of the caller. */
+export async function pause(
+  connection: Connection,
+  { kind, name }: PauseSubject,
+  order: Ordered,
+): Promise<PauseActed> {
+  const deed = { action: 'pause', kind, id: name }
+  const before = await findByToken<{ status: 'done' }>(connection, deed, order.token)
+  if (before !== undefined) return before
+  const texts = [order.reason, order.actor].map((text) =>
+    text === undefined ? null : withoutNul(text),
+  )
+  const { rowCount } = await connection.query(PAUSE, [kind, name, ...texts])
+  if (rowCount !== 1) return { status: 'refused', code: 'PAUSED' }
+  return writeAudit(connection, deed, order, { status: 'done' })
+}
+
+/** Inside a transaction of the caller. */
+export async function resume(
+  connection: Connection,
+  { kind, name }: PauseSubject,
+  order: Ordered,
+): Promise<PauseActed> {
+  const deed = { action: 'resume', kind, id: name }
+  const before = await findByToken<{ status: 'done' }>(connection, deed, order.token)
+  if (before !== undefined) return before
+  const { rowCount } = await connection.query(RESUME, [kind, name])
+  if (rowCount !== 1) return { status: 'refused', code: 'NOT_PAUSED' }
+  return writeAudit(connection, deed, order, { status: 'done' })
+}
+
+export async function listPauses(connection: Connection): Promise<readonly PauseRecord[]> {
+  const { rows } = await connection.query(LIST)
+  return rows.map((row) => ({
+    kind: row['kind'] as PauseKind,
+    name: row['name'] ?? '',
+    reason: row['reason'] ?? undefined,
+    actor: row['actor'] ?? undefined,
+    pausedAt: new Date(Number(row['paused_at'])),
+  }))
+}

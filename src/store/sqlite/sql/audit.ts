@@ -1,0 +1,97 @@
+import type {
+  Acted,
+  AuditQuery,
+  AuditRecord,
+  Ordered,
+  SubjectKind,
+} from '../../contract/operators.ts'
+import type { Connection } from '../connection.ts'
+
+/** What was done, and to what. */
+export interface Deed {
+  readonly action: string
+  readonly kind: SubjectKind
+  readonly id: string
+}
+
+// 1 token
+const FIND = `
+  select action, subject_kind, subject_id, outcome
+    from {prefix}audit
+   where token = ?`
+
+/** What became of the action that the token stands for; `undefined` when it stands for none yet. */
+export function findByToken<Done extends { readonly status: 'done' }>(
+  connection: Connection,
+  { action, kind, id }: Deed,
+  token: string | undefined,
+): Done | Extract<Acted, { status: 'refused' }> | undefined {
+  if (token === undefined) return undefined
+  const [row] = connection.all<FoundRow>(FIND, [withoutNul(token)])
+  if (row === undefined) return undefined
+  const isSame = row.action === action && row.subject_kind === kind && row.subject_id === id
+  if (!isSame) return { status: 'refused', code: 'TOKEN_USED' }
+  return JSON.parse(row.outcome) as Done
+}
+
+type FoundRow = { action: string; subject_kind: string; subject_id: string; outcome: string }
+
+// 1 actor  2 action  3 subject kind  4 subject id  5 reason  6 token  7 outcome
+const WRITE = `
+  insert into {prefix}audit (at, actor, action, subject_kind, subject_id, reason, token, outcome)
+  values (cast(unixepoch('subsec') * 1000 as integer), ?, ?, ?, ?, ?, ?, ?)`
+
+/** In the transaction that makes the change. With one writer no other call has come between it and the look. */
+export function writeAudit<Done extends { readonly status: 'done' }>(
+  connection: Connection,
+  { action, kind, id }: Deed,
+  { actor, reason, token }: Ordered,
+  outcome: Done,
+): Done {
+  const [who, why, under] = [actor, reason, token].map((text) =>
+    text === undefined ? null : withoutNul(text),
+  )
+  connection.run(WRITE, [who, action, kind, id, why, under, JSON.stringify(outcome)])
+  return outcome
+}
+
+// 1 subject kind, or null for any  2 subject id  3 limit
+const LIST = `
+  select at, actor, action, subject_kind, subject_id, reason, token, outcome
+    from {prefix}audit
+   where ?1 is null or (subject_kind = ?1 and subject_id = ?2)
+   order by id desc
+   limit ?3`
+
+export function listAudit(
+  connection: Connection,
+  { subject, limit }: AuditQuery,
+): readonly AuditRecord[] {
+  return connection
+    .all<AuditRow>(LIST, [subject?.kind ?? null, subject?.id ?? null, limit])
+    .map((row) => ({
+      at: new Date(row.at),
+      actor: row.actor ?? undefined,
+      action: row.action,
+      subject: { kind: row.subject_kind, id: row.subject_id },
+      reason: row.reason ?? undefined,
+      token: row.token ?? undefined,
+      outcome: JSON.parse(row.outcome) as AuditRecord['outcome'],
+    }))
+}
+
+type AuditRow = {
+  at: number
+  actor: string | null
+  action: string
+  subject_kind: SubjectKind
+  subject_id: string
+  reason: string | null
+  token: string | null
+  outcome: string
+}
+
+/** As on PostgreSQL, whose text cannot hold a NUL; and libsql cuts a text at one when it reads it. */
+export function withoutNul(value: string): string {
+  return value.replaceAll('\0', '\ufffd')
+}
