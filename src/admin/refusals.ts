@@ -18,7 +18,8 @@ export function refuse(asked: Asked, code: RefusalCode): ActionRefused {
 
 const REASONS: Readonly<Record<RefusalCode, string>> = {
   EVENT_UNKNOWN: 'There is no event with this id.',
-  EVENT_READY: 'The event is ready: it has not run to its end, and a worker runs it when it is due.',
+  EVENT_READY:
+    'The event is ready: it has not run to its end, and a worker runs it when it is due.',
   EVENT_RUNNING: 'A worker is running the event.',
   EVENT_DONE: 'The event is done: its effects have happened.',
   EVENT_DEAD: 'The event is dead: it stopped, and it can still be retried.',
@@ -27,7 +28,8 @@ const REASONS: Readonly<Record<RefusalCode, string>> = {
   EVENT_UNHANDLED: 'No worker has a handler for the type of the event.',
   EVENT_CONFLICT: 'The event is a conflict: its key came before, with other content.',
   EVENT_QUARANTINED: 'The event is quarantined: it was kept without being run.',
-  EVENT_APPLIED: 'A run of the event has ended as done, and only events without one were asked for.',
+  EVENT_APPLIED:
+    'A run of the event has ended as done, and only events without one were asked for.',
   EVENT_ARRIVED: 'The same event has arrived since, with the same key and content.',
   EVENT_NOT_SPLIT:
     'The event is a whole request with more events than `receive.eventsMax`, and it was not split.',
@@ -66,7 +68,8 @@ const INSTEAD: Readonly<Record<RefusalCode, string>> = {
 const INSTEAD_OF: Readonly<Partial<Record<Asked, Readonly<Partial<Record<RefusalCode, string>>>>>> =
   {
     retry: {
-      EVENT_READY: 'It is due already. If nothing runs it, see whether a worker runs: listPauses().',
+      EVENT_READY:
+        'It is due already. If nothing runs it, see whether a worker runs: listPauses().',
     },
     discard: {
       EVENT_DONE: 'Nothing is left to discard: what it has done, you can only undo yourself.',

@@ -50,7 +50,10 @@ export function requireMessageQuery(
   rejectUnknownKeys(path, query, ['state', 'destination', 'limit'])
   const { state, destination, limit = LIST_LIMIT } = query
   requireOneOf(`${path}.state`, state, MESSAGE_STATES)
-  if (destination !== undefined && !(typeof destination === 'string' && isDestinationName(destination)))
+  if (
+    destination !== undefined &&
+    !(typeof destination === 'string' && isDestinationName(destination))
+  )
     throw new OptionInvalidError(`${path}.destination`, 'the name of a destination', destination)
   requireLimit('listMessages.limit', limit)
   return { state, destination, limit }

@@ -7,7 +7,9 @@ import { oddEndsContract } from './odd-ends.ts'
 import { operatorsContract } from './operators.ts'
 import { orderValuesContract } from './order-values.ts'
 import { outboxContract } from './outbox.ts'
+import { pausesContract } from './pauses.ts'
 import { receiveContract } from './receive.ts'
+import { replayContract } from './replay.ts'
 import { savepointsContract } from './savepoints.ts'
 import { stepRulesContract } from './step-rules.ts'
 import { stepsContract } from './steps.ts'
@@ -28,6 +30,8 @@ export function everyContract(store: StoreUnderTest): void {
   writesContract(store)
   operatorsContract(store)
   forgetContract(store)
+  replayContract(store)
+  pausesContract(store)
   savepointsContract(store)
   outboxContract(store)
   stepsContract(store)

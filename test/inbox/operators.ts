@@ -99,11 +99,7 @@ export function operatorsContract(store: StoreUnderTest): void {
       ['release', ['\0', { reason: 'why' }], 'EVENT_UNKNOWN'],
       ['discard', ['0', { reason: 'why' }], 'EVENT_UNKNOWN'],
       ['forget', ["'; drop table events --"], 'EVENT_UNKNOWN'],
-      [
-        'resolveStep',
-        ['\0', 'charge\0', { happened: true, handler: '\0' }],
-        'STEP_CERTAIN',
-      ],
+      ['resolveStep', ['\0', 'charge\0', { happened: true, handler: '\0' }], 'STEP_CERTAIN'],
       ['resume', [{ source: 'stripe' }], 'NOT_PAUSED'],
     ])('%s of %j is refused with why and what to do instead', async (name, args, code) => {
       const { inbox } = await openInbox(store)

@@ -22,19 +22,16 @@ import { findStateBehind } from './store-error.ts'
 
 const LOCK_TIMEOUT = '55P03'
 
-export async function actOnEvent(
-  connections: Connections,
-  request: ActionRequest,
-): Promise<Acted> {
+export async function actOnEvent(connections: Connections, request: ActionRequest): Promise<Acted> {
   if (!isEventId(request.eventId)) return { status: 'refused', code: 'EVENT_UNKNOWN' }
-  return atMostOnce(() =>
-    connections.transact((connection) => act(connection, request)),
-  ).catch((error: unknown) => {
-    // A worker holds the event, and will for as long as its handler runs.
-    if (findStateBehind(error) === LOCK_TIMEOUT)
-      return { status: 'refused', code: 'EVENT_RUNNING' } as const
-    throw error
-  })
+  return atMostOnce(() => connections.transact((connection) => act(connection, request))).catch(
+    (error: unknown) => {
+      // A worker holds the event, and will for as long as its handler runs.
+      if (findStateBehind(error) === LOCK_TIMEOUT)
+        return { status: 'refused', code: 'EVENT_RUNNING' } as const
+      throw error
+    },
+  )
 }
 
 /** Where another call was faster with the same token, the second try finds what that one did. */
@@ -80,7 +77,12 @@ async function change(
       await retryEvent(connection, eventId, standing)
       return undefined
     case 'replay':
-      await replayEvent(connection, { eventId, run: run + 1 }, request, request.replay ?? AS_IT_CAME)
+      await replayEvent(
+        connection,
+        { eventId, run: run + 1 },
+        request,
+        request.replay ?? AS_IT_CAME,
+      )
       return undefined
     case 'release':
       return (await releaseEvent(connection, eventId, run)) ? undefined : 'EVENT_ARRIVED'

@@ -3,6 +3,8 @@ import { attemptTimesContract } from './attempt-times.ts'
 import { claimContract } from './claim.ts'
 import { clocksContract } from './clocks.ts'
 import { crashSweepContract } from './crash-sweep.ts'
+import { actionRacesContract } from './action-races.ts'
+import { eventActionsContract } from './event-actions.ts'
 import { leasesContract } from './leases.ts'
 import { messageTransitionsContract } from './message-transitions.ts'
 import { migrateContract } from './migrate.ts'
@@ -33,6 +35,8 @@ export function everyContract(store: StoreUnderTest): void {
   unhandledContract(store)
   transitionsContract(store)
   operatorsContract(store)
+  eventActionsContract(store)
+  actionRacesContract(store)
   outboxEnqueueContract(store)
   outboxClaimContract(store)
   outboxOperatorsContract(store)

@@ -19,7 +19,15 @@ import { aClaim, anEventDraft } from '../../support/builders.ts'
 import { LEASE_MS } from '../../support/lease-steps.ts'
 import { openStore } from '../../support/store-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../../support/store-under-test.ts'
-import { act, dead, done, recordOne, retryIn, skipped, unhandled } from '../../support/store-steps.ts'
+import {
+  act,
+  dead,
+  done,
+  recordOne,
+  retryIn,
+  skipped,
+  unhandled,
+} from '../../support/store-steps.ts'
 
 /** What every store must do with the states of an event. */
 export function transitionsContract(underTest: StoreUnderTest): void {

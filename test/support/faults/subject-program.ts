@@ -60,6 +60,8 @@ export function runSubject(role: SubjectRole): void {
         return
       case 'forget':
         return answer(async () => {
+          // What has not run is not forgotten.
+          await inbox?.admin.discard(message.eventId, { reason: 'to be forgotten' })
           await inbox?.admin.forget(message.eventId)
           return { said: 'forgotten' }
         })

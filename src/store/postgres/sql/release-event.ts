@@ -57,9 +57,7 @@ export async function releaseEvent(
   const keyHash = Buffer.from(found?.key_hash ?? '', 'hex')
   const fingerprint = Buffer.from(found?.fingerprint ?? '', 'hex')
   await connection.query(TAKE_KEY, [keyHash, eventId, fingerprint])
-  const owner = (
-    await connection.query<'event_id' | 'fingerprint'>(FIND_OWNER, [keyHash])
-  ).rows[0]
+  const owner = (await connection.query<'event_id' | 'fingerprint'>(FIND_OWNER, [keyHash])).rows[0]
   if (owner !== undefined && owner.event_id !== eventId) {
     if (owner.fingerprint === fingerprint.toString('hex')) return false
     const variant = variantDigestOf({
