@@ -52,6 +52,8 @@ export function createOperator(options: CreateOperatorOptions): StandaloneOperat
     onDue: notify,
     onSendable: notify,
     onPausesChanged: notify,
+    // There is no inbox that would tell it. The audit has it all the same.
+    onActed: () => undefined,
   })
   return { ...operator, close, [Symbol.asyncDispose]: close }
 }

@@ -9,6 +9,7 @@ import type { EventAction } from '../model/event-action.ts'
 import type { EventId } from '../model/event.ts'
 import type { ActionRequest, ReplayTerms } from '../store/contract/operators.ts'
 import { stringifyStepResult } from '../store/contract/step-result.ts'
+import type { Happenings } from '../telemetry/happenings.ts'
 import type { Act } from './act.ts'
 import type { ActionOptions } from './action-options.ts'
 import { requireOrder, requireReason, requireReplay } from './action-options.ts'
@@ -23,6 +24,7 @@ export interface EventActionContext {
   readonly onForgotten: (eventId: EventId) => void
   /** An event may run now. */
   readonly onDue: () => void
+  readonly onActed: (acted: Happenings['operator.acted']) => void
 }
 
 export function createEventActions(
@@ -55,13 +57,21 @@ export function createEventActions(
       const acted = await context.act((store) =>
         store.steps.resolve({ eventId, handler, name, decision: written }, order),
       )
-      return acted.status === 'done' ? acted : refuse('resolveStep', acted.code)
+      if (acted.status === 'refused') return refuse('resolveStep', acted.code)
+      const { actor, reason } = order
+      context.onActed({
+        action: 'resolveStep',
+        subject: { kind: 'event', id: eventId },
+        actor,
+        reason,
+      })
+      return acted
     },
   }
 }
 
 async function actOnEvent(
-  { act, onForgotten, onDue }: EventActionContext,
+  { act, onForgotten, onDue, onActed }: EventActionContext,
   action: EventAction,
   eventId: EventId,
   options: ActionOptions,
@@ -74,5 +84,7 @@ async function actOnEvent(
   if (acted.status === 'refused') return refuse(action, acted.code)
   if (action === 'forget') onForgotten(eventId)
   if (acted.state === 'ready') onDue()
+  const { actor, reason } = order
+  onActed({ action, subject: { kind: 'event', id: eventId }, actor, reason })
   return { status: 'done', eventId, run: acted.run, state: acted.state }
 }

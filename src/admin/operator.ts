@@ -9,15 +9,18 @@ import type { MessageId, MessageRecord } from '../model/message.ts'
 import type { EventRecord } from '../model/outcome.ts'
 import type { StepRecord } from '../model/step.ts'
 import type { Store } from '../store/contract/store.ts'
-import type { MessageQuery } from '../store/contract/messages.ts'
+import type { Happenings } from '../telemetry/happenings.ts'
+import type { MessageAction, MessageQuery } from '../store/contract/messages.ts'
 import type { AuditRecord, RunRecord } from '../store/contract/operators.ts'
 import type { PauseRecord } from '../store/contract/pauses.ts'
 import type { Act } from './act.ts'
 import type { ActionOptions, ReasonedActionOptions, ReplayOptions } from './action-options.ts'
+import { requireOrder } from './action-options.ts'
 import type { ActionResult, EventActionResult } from './action-result.ts'
 import { createEventActions } from './event-actions.ts'
 import { createPauses } from './pauses.ts'
 import type { PauseTarget } from './pauses.ts'
+import { refuse } from './refusals.ts'
 import {
   LIST_LIMIT,
   requireAuditQuery,
@@ -89,12 +92,12 @@ export interface Operator {
   listMessages(
     query: Omit<MessageQuery, 'limit'> & { readonly limit?: number },
   ): Promise<readonly MessageRecord[]>
-  /** Sends a dead or unknown message again, under its own key. `false` for any other. */
-  retryMessage(id: MessageId): Promise<boolean>
-  /** Says that an unknown message has arrived. `false` for any other. */
-  confirmMessage(id: MessageId): Promise<boolean>
-  /** Drops a message that is not sent and not on its way. `false` for any other. */
-  discardMessage(id: MessageId): Promise<boolean>
+  /** Sends a dead or unknown message again, under its own key. */
+  retryMessage(id: MessageId, options?: ActionOptions): Promise<ActionResult>
+  /** Says that an unknown message has arrived. */
+  confirmMessage(id: MessageId, options?: ActionOptions): Promise<ActionResult>
+  /** Drops a message that is not sent and not on its way. */
+  discardMessage(id: MessageId, options?: ActionOptions): Promise<ActionResult>
 
   /**
    * Keeps a source, a handler or a destination still, in every process. Deliveries are received and stored as ever, and
@@ -133,10 +136,12 @@ export interface OperatorContext {
   readonly onSendable: () => void
   /** Something was paused or resumed. */
   readonly onPausesChanged: () => void
+  /** Something was changed. */
+  readonly onActed: (acted: Happenings['operator.acted']) => void
 }
 
 export function bindOperator(context: OperatorContext): Operator {
-  const { store, open, onSendable } = context
+  const { store, open } = context
   const act: Act = async (action) => {
     await open()
     return action(store)
@@ -145,7 +150,7 @@ export function bindOperator(context: OperatorContext): Operator {
   return {
     ...createEventQueries(act),
     ...createEventActions(parts),
-    ...createMessageOperator(act, onSendable),
+    ...createMessageOperator(parts),
     ...createPauses(parts),
   }
 }
@@ -160,8 +165,7 @@ type EventQueries =
   | 'listRuns'
   | 'listAudit'
 
-type MessageActions =
-  'findMessage' | 'listMessages' | 'retryMessage' | 'confirmMessage' | 'discardMessage'
+type MessageActions = 'findMessage' | 'listMessages' | MessageAction
 
 function createEventQueries(act: Act): Pick<Operator, EventQueries> {
   return {
@@ -202,10 +206,10 @@ function createEventQueries(act: Act): Pick<Operator, EventQueries> {
   }
 }
 
-function createMessageOperator(
-  act: Act,
-  onSendable: OperatorContext['onSendable'],
-): Pick<Operator, MessageActions> {
+type MessageContext = Pick<OperatorContext, 'onSendable' | 'onActed'> & { readonly act: Act }
+
+function createMessageOperator(context: MessageContext): Pick<Operator, MessageActions> {
+  const { act, onSendable } = context
   return {
     findMessage: async (id) => {
       requireText('findMessage.id', id, 'the id of a message')
@@ -215,19 +219,26 @@ function createMessageOperator(
       const resolved = requireMessageQuery(query)
       return act((store) => store.messages.list(resolved))
     },
-    retryMessage: async (id) => {
-      requireText('retryMessage.id', id, 'the id of a message')
-      const isRetried = await act((store) => store.messages.retry(id))
+    retryMessage: async (id, options) => {
+      const result = await decideMessage(context, 'retryMessage', id, options)
       onSendable()
-      return isRetried
+      return result
     },
-    confirmMessage: async (id) => {
-      requireText('confirmMessage.id', id, 'the id of a message')
-      return act((store) => store.messages.confirm(id))
-    },
-    discardMessage: async (id) => {
-      requireText('discardMessage.id', id, 'the id of a message')
-      return act((store) => store.messages.discard(id))
-    },
+    confirmMessage: async (id, options) => decideMessage(context, 'confirmMessage', id, options),
+    discardMessage: async (id, options) => decideMessage(context, 'discardMessage', id, options),
   }
+}
+
+async function decideMessage(
+  { act, onActed }: MessageContext,
+  action: MessageAction,
+  id: MessageId,
+  options: ActionOptions = {},
+): Promise<ActionResult> {
+  requireText(`${action}.id`, id, 'the id of a message')
+  const order = requireOrder(action, options)
+  const decided = await act((store) => store.messages.decide(action, id, order))
+  if (decided.status === 'refused') return refuse(action, decided.code)
+  onActed({ action, subject: { kind: 'message', id }, actor: order.actor, reason: order.reason })
+  return decided
 }

@@ -4,8 +4,11 @@ import { isDestinationName } from '../model/destination-name.ts'
 import { isSourceName } from '../model/source-name.ts'
 import type { PauseKind } from '../store/contract/operators.ts'
 import type { PauseSubject } from '../store/contract/pauses.ts'
+import type { Happenings } from '../telemetry/happenings.ts'
 import type { Act } from './act.ts'
 import { requireOrder } from './action-options.ts'
+import type { ActionOptions } from './action-options.ts'
+import type { ActionResult } from './action-result.ts'
 import type { Operator } from './operator.ts'
 import { refuse } from './refusals.ts'
 
@@ -22,31 +25,33 @@ export interface PauseContext {
   readonly act: Act
   /** Something was paused or resumed. */
   readonly onPausesChanged: () => void
+  readonly onActed: (acted: Happenings['operator.acted']) => void
 }
 
-export function createPauses({
-  act,
-  onPausesChanged,
-}: PauseContext): Pick<Operator, 'pause' | 'resume' | 'listPauses'> {
+export function createPauses(
+  context: PauseContext,
+): Pick<Operator, 'pause' | 'resume' | 'listPauses'> {
   return {
-    pause: async (target, options = {}) => {
-      const subject = requireTarget('pause', target)
-      const order = requireOrder('pause', options)
-      const acted = await act((store) => store.pauses.pause(subject, order))
-      if (acted.status === 'refused') return refuse('pause', acted.code)
-      onPausesChanged()
-      return acted
-    },
-    resume: async (target, options = {}) => {
-      const subject = requireTarget('resume', target)
-      const order = requireOrder('resume', options)
-      const acted = await act((store) => store.pauses.resume(subject, order))
-      if (acted.status === 'refused') return refuse('resume', acted.code)
-      onPausesChanged()
-      return acted
-    },
-    listPauses: async () => act((store) => store.pauses.list()),
+    pause: async (target, options = {}) => change(context, 'pause', target, options),
+    resume: async (target, options = {}) => change(context, 'resume', target, options),
+    listPauses: async () => context.act((store) => store.pauses.list()),
   }
+}
+
+async function change(
+  { act, onPausesChanged, onActed }: PauseContext,
+  action: 'pause' | 'resume',
+  target: PauseTarget,
+  options: ActionOptions,
+): Promise<ActionResult> {
+  const subject = requireTarget(action, target)
+  const order = requireOrder(action, options)
+  const acted = await act((store) => store.pauses[action](subject, order))
+  if (acted.status === 'refused') return refuse(action, acted.code)
+  onPausesChanged()
+  const { kind, name: id } = subject
+  onActed({ action, subject: { kind, id }, actor: order.actor, reason: order.reason })
+  return acted
 }
 
 const KINDS: readonly PauseKind[] = ['source', 'handler', 'destination']

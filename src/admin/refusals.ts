@@ -6,10 +6,11 @@
  */
 
 import type { EventAction, RefusalCode } from '../model/event-action.ts'
+import type { MessageAction } from '../store/contract/messages.ts'
 import type { ActionRefused } from './action-result.ts'
 
 /** What was asked for, as far as the advice depends on it. */
-export type Asked = EventAction | 'resolveStep' | 'pause' | 'resume'
+export type Asked = EventAction | MessageAction | 'resolveStep' | 'pause' | 'resume'
 
 export function refuse(asked: Asked, code: RefusalCode): ActionRefused {
   const instead = INSTEAD_OF[asked]?.[code] ?? INSTEAD[code]
@@ -34,6 +35,7 @@ const REASONS: Readonly<Record<RefusalCode, string>> = {
   EVENT_NOT_SPLIT:
     'The event is a whole request with more events than `receive.eventsMax`, and it was not split.',
   KEY_UNKNOWN: 'The event has no key any more: it was forgotten before, or its time was over.',
+  MESSAGE_STATE: 'There is no such message, or it is not in a state that this is for.',
   PAYLOAD_ERASED: 'The body of the event was erased.',
   STEP_CERTAIN: 'There is no call of that name whose outcome is unknown.',
   TOKEN_USED: 'The token stands for another action.',
@@ -57,6 +59,7 @@ const INSTEAD: Readonly<Record<RefusalCode, string>> = {
   EVENT_NOT_SPLIT:
     'Raise `receive.eventsMax` and have the sender deliver the request again; then discard this one.',
   KEY_UNKNOWN: 'Nothing is left to do: the next delivery of it is a new event.',
+  MESSAGE_STATE: 'Look at its state: findMessage(id).',
   PAYLOAD_ERASED: 'Have the sender deliver it again, or replay it with a body of your own.',
   STEP_CERTAIN: 'Look at its steps: listSteps(eventId).',
   TOKEN_USED: 'Make a new token for each action.',
@@ -85,6 +88,16 @@ const INSTEAD_OF: Readonly<Partial<Record<Asked, Readonly<Partial<Record<Refusal
     },
     release: {
       EVENT_READY: 'Nothing holds it back: wait for it to run.',
+    },
+    retryMessage: {
+      MESSAGE_STATE:
+        'Only a dead or unknown message is sent again. Look at its state: findMessage(id).',
+    },
+    confirmMessage: {
+      MESSAGE_STATE: 'Only an unknown message is confirmed. Look at its state: findMessage(id).',
+    },
+    discardMessage: {
+      MESSAGE_STATE: 'A message that is sent, or on its way, cannot be called back.',
     },
     replay: {
       EVENT_DEAD: 'Retry it: it has not come to its end.',

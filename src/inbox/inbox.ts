@@ -143,6 +143,7 @@ export class Inbox<Sources extends SourceMap, Tx>
         this.#worker?.pausesChanged()
         this.#wakeAll()
       },
+      onActed: (acted) => happenings.emit('operator.acted', acted),
     })
     if (resolved.worker !== undefined)
       reportNotStarted(happenings, () => this.#state === 'made' && !handlers.isEmpty)

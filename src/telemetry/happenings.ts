@@ -142,6 +142,18 @@ export interface Happenings {
     readonly cause: string
   }
 
+  /** An operator of this process has changed something; the audit has the same. What was refused is not told. */
+  'operator.acted': {
+    /** The name of the method, such as `retry` or `pause`. */
+    readonly action: string
+    readonly subject: {
+      readonly kind: 'event' | 'message' | 'source' | 'handler' | 'destination'
+      readonly id: string
+    }
+    readonly actor: string | undefined
+    readonly reason: string | undefined
+  }
+
   'relay.started': { readonly relayId: string; readonly destinations: readonly string[] }
   'relay.stopped': { readonly relayId: string }
   /** Claiming or settling failed; it is tried again. */

@@ -65,6 +65,7 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'message.resent': 'warn',
   'message.lease-lost': 'warn',
   'destination.paused': 'error',
+  'operator.acted': 'info',
   'destination.held': 'warn',
   'relay.started': 'info',
   'relay.stopped': 'info',

@@ -84,9 +84,6 @@ export function operatorsContract(store: StoreUnderTest): void {
       ['listAudit', [{ eventId: 'x' }], []],
       ['listSteps', ['\0'], []],
       ['findMessage', ['\0'], undefined],
-      ['retryMessage', ['\0'], false],
-      ['confirmMessage', ['\0'], false],
-      ['discardMessage', ['\0'], false],
     ])('%s finds nothing by %j', async (name, args, nothing) => {
       const { inbox } = await openInbox(store)
 
@@ -101,6 +98,9 @@ export function operatorsContract(store: StoreUnderTest): void {
       ['forget', ["'; drop table events --"], 'EVENT_UNKNOWN'],
       ['resolveStep', ['\0', 'charge\0', { happened: true, handler: '\0' }], 'STEP_CERTAIN'],
       ['resume', [{ source: 'stripe' }], 'NOT_PAUSED'],
+      ['retryMessage', ['\0'], 'MESSAGE_STATE'],
+      ['confirmMessage', ['\0'], 'MESSAGE_STATE'],
+      ['discardMessage', ['\0'], 'MESSAGE_STATE'],
     ])('%s of %j is refused with why and what to do instead', async (name, args, code) => {
       const { inbox } = await openInbox(store)
 

@@ -23,6 +23,7 @@ import type {
   MessageResponse,
 } from '../../model/message.ts'
 import type { MessageState } from '../../model/message-state.ts'
+import type { Acted, Ordered } from './operators.ts'
 import type { OwnTx } from './transaction.ts'
 
 /** The part of a store that keeps messages. */
@@ -64,13 +65,19 @@ export interface MessageStore<Tx> {
   find(id: MessageId): Promise<MessageRecord | undefined>
   /** Latest first. */
   list(query: MessageQuery): Promise<readonly MessageRecord[]>
-  /** Queues a dead or unknown message again, its attempts at zero and its doubt forgotten. `false` for any other. */
-  retry(id: MessageId): Promise<boolean>
-  /** Makes an unknown message sent. `false` for any other. */
-  confirm(id: MessageId): Promise<boolean>
-  /** Drops a message that is not sent and not on its way. `false` for any other. */
-  discard(id: MessageId): Promise<boolean>
+  /** An operator's word on a message, by the rules of `operators.ts`. `MESSAGE_STATE` when it is not for its state. */
+  decide(action: MessageAction, id: MessageId, order: Ordered): Promise<MessageDecided>
 }
+
+/**
+ * - `retryMessage`: queues a dead or unknown message again, its attempts at zero and its doubt forgotten.
+ * - `confirmMessage`: makes an unknown message sent.
+ * - `discardMessage`: drops a message that is not sent and not on its way.
+ */
+export type MessageAction = 'retryMessage' | 'confirmMessage' | 'discardMessage'
+
+export type MessageDecided =
+  { readonly status: 'done' } | Extract<Acted, { readonly status: 'refused' }>
 
 export interface MessageQuery {
   readonly state: MessageState

@@ -85,7 +85,7 @@ export interface AuditQuery {
 }
 
 /** What something was done to. */
-export type SubjectKind = 'event' | PauseKind
+export type SubjectKind = 'event' | 'message' | PauseKind
 
 /** What can be paused. */
 export type PauseKind = 'source' | 'handler' | 'destination'
@@ -94,7 +94,7 @@ export type PauseKind = 'source' | 'handler' | 'destination'
 export interface AuditRecord {
   readonly at: Date
   readonly actor: string | undefined
-  /** `retry`, `replay`, `release`, `discard`, `forget`, `resolveStep`, `pause` or `resume`. */
+  /** The name of the method, such as `retry` or `pause`. */
   readonly action: string
   readonly subject: { readonly kind: SubjectKind; readonly id: string }
   readonly reason: string | undefined

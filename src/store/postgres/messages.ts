@@ -1,9 +1,8 @@
 import { TransactionAbortedError } from '../../errors.ts'
-import type { MessageId } from '../../model/message.ts'
 import { createUuidV7Generator } from '../../model/uuid-v7.ts'
 import type { MessageStore } from '../contract/messages.ts'
 import { quoteName } from '../shared/quote-name.ts'
-import type { Connection } from './connection.ts'
+import { atMostOnce } from './act-on-event.ts'
 import type { Connections } from './connections.ts'
 import type { PostgresTx } from './tx.ts'
 import { isEventId } from './is-event-id.ts'
@@ -17,7 +16,7 @@ import {
   claimValues,
   readDueForMs,
 } from './sql/claim-messages.ts'
-import { confirmMessage, discardMessage, retryMessage } from './sql/decide-message.ts'
+import { decideMessage } from './sql/decide-message.ts'
 import { ENQUEUE_MESSAGES, enqueueMessages } from './sql/enqueue-messages.ts'
 import type { Enqueue } from './sql/enqueue-messages.ts'
 import { findMessage, listMessages } from './sql/message-record.ts'
@@ -33,10 +32,6 @@ export function createMessages(schema: string, connections: Connections): Messag
   const newId = createUuidV7Generator(Date.now)
   const enqueueText = ENQUEUE_MESSAGES.replaceAll('{schema}', quoteName(schema))
   const positions = new LowWaterPositions()
-  const decide =
-    (change: (connection: Connection, id: MessageId) => Promise<boolean>) =>
-    async (id: MessageId): Promise<boolean> =>
-      isEventId(id) && connections.transact((connection) => change(connection, id))
 
   return {
     enqueue: async (tx, messages) => {
@@ -90,8 +85,11 @@ export function createMessages(schema: string, connections: Connections): Messag
     find: async (id) =>
       isEventId(id) ? connections.use((connection) => findMessage(connection, id)) : undefined,
     list: (query) => connections.use((connection) => listMessages(connection, query)),
-    retry: decide(retryMessage),
-    confirm: decide(confirmMessage),
-    discard: decide(discardMessage),
+    decide: async (action, id, order) =>
+      isEventId(id)
+        ? atMostOnce(() =>
+            connections.transact((connection) => decideMessage(connection, action, id, order)),
+          )
+        : { status: 'refused', code: 'MESSAGE_STATE' },
   }
 }

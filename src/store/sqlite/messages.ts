@@ -1,12 +1,10 @@
 import { HookonceError } from '../../errors.ts'
-import type { MessageId } from '../../model/message.ts'
 import { createUuidV7Generator } from '../../model/uuid-v7.ts'
 import type { MessageStore } from '../contract/messages.ts'
-import type { Connection } from './connection.ts'
 import type { Connections } from './connections.ts'
 import type { SqliteTx } from './tx.ts'
 import { claimMessages, hasDueMessages } from './sql/claim-messages.ts'
-import { confirmMessage, discardMessage, retryMessage } from './sql/decide-message.ts'
+import { decideMessage } from './sql/decide-message.ts'
 import { enqueueMessages } from './sql/enqueue-messages.ts'
 import { findMessage, listMessages } from './sql/message-record.ts'
 import { findNextMessageDueInMs } from './sql/next-message-due.ts'
@@ -16,8 +14,6 @@ import { settleMessages } from './sql/settle-messages.ts'
 /** The part of the store that keeps messages. */
 export function createMessages(prefix: string, connections: Connections): MessageStore<SqliteTx> {
   const newId = createUuidV7Generator(Date.now)
-  const decide = (change: (connection: Connection, id: MessageId) => boolean) => (id: MessageId) =>
-    connections.write('durably', (connection) => change(connection, id))
 
   return {
     enqueue: async (tx, messages) => {
@@ -56,8 +52,7 @@ export function createMessages(prefix: string, connections: Connections): Messag
     },
     find: (id) => connections.read((reader) => findMessage(reader, id)),
     list: (query) => connections.read((reader) => listMessages(reader, query)),
-    retry: decide(retryMessage),
-    confirm: decide(confirmMessage),
-    discard: decide(discardMessage),
+    decide: (action, id, order) =>
+      connections.write('durably', (connection) => decideMessage(connection, action, id, order)),
   }
 }

@@ -14,6 +14,7 @@ import {
   sent,
   unknownMessage,
 } from '../../support/outbox-steps.ts'
+import { NO_ORDER } from '../../support/store-steps.ts'
 import { openStore } from '../../support/store-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../../support/store-under-test.ts'
 
@@ -99,7 +100,7 @@ const WAYS: Readonly<Record<MessageState, (walk: Walk) => Promise<unknown>>> = {
   sent: after(sent),
   dead: after(deadMessage),
   unknown: after(unknownMessage),
-  discarded: (walk) => walk.store.messages.discard(walk.id),
+  discarded: (walk) => walk.store.messages.decide('discardMessage', walk.id, NO_ORDER),
 }
 
 const OPERATIONS: Readonly<Record<string, (walk: Walk) => Promise<unknown>>> = {
@@ -114,7 +115,9 @@ const OPERATIONS: Readonly<Record<string, (walk: Walk) => Promise<unknown>>> = {
     enqueue(store, { destination, key: `key-${destination.slice('walk-'.length)}` }),
   'its destination is paused': ({ store, destination }) =>
     store.messages.pauseDestination(destination, 'x'),
-  'an operator retries it': ({ store, id }) => store.messages.retry(id),
-  'an operator confirms it': ({ store, id }) => store.messages.confirm(id),
-  'an operator discards it': ({ store, id }) => store.messages.discard(id),
+  'an operator retries it': ({ store, id }) => store.messages.decide('retryMessage', id, NO_ORDER),
+  'an operator confirms it': ({ store, id }) =>
+    store.messages.decide('confirmMessage', id, NO_ORDER),
+  'an operator discards it': ({ store, id }) =>
+    store.messages.decide('discardMessage', id, NO_ORDER),
 }

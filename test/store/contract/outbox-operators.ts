@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { MessageAction } from '../../../src/store/contract/messages.ts'
+import type { Store } from '../../../src/store/contract/store.ts'
 import {
   claimMessages,
   claimOne,
@@ -9,7 +11,7 @@ import {
 } from '../../support/outbox-steps.ts'
 import { NO_ORDER } from '../../support/store-steps.ts'
 import { openStore } from '../../support/store-under-test.ts'
-import type { StoreUnderTest } from '../../support/store-under-test.ts'
+import type { QueryTx, StoreUnderTest } from '../../support/store-under-test.ts'
 
 const NO_ID = '00000000-0000-7000-8000-000000000000'
 
@@ -45,9 +47,9 @@ export function outboxOperatorsContract(underTest: StoreUnderTest): void {
       expect(await store.messages.list({ state: 'dead', limit: 10 })).toMatchObject([
         { id: message.id, state: 'dead', reason: 'gave up', attempts: 1 },
       ])
-      expect(await store.messages.confirm(message.id)).toBe(false)
-      expect(await store.messages.retry(message.id)).toBe(true)
-      expect(await store.messages.retry(message.id)).toBe(false)
+      expect(await decide(store, 'confirmMessage', message.id)).toBe(false)
+      expect(await decide(store, 'retryMessage', message.id)).toBe(true)
+      expect(await decide(store, 'retryMessage', message.id)).toBe(false)
 
       expect(await claimOne(store)).toMatchObject({ id: message.id, attempt: 1, key: 'key_1' })
       expect((await store.messages.find(message.id))?.failures).toHaveLength(1)
@@ -74,9 +76,9 @@ export function outboxOperatorsContract(underTest: StoreUnderTest): void {
       await store.messages.settle(claimed.map(unknownMessage))
       const idOf = (key: string) => claimed.find((message) => message.key === key)!.id
 
-      expect(await store.messages.retry(idOf('again'))).toBe(true)
-      expect(await store.messages.confirm(idOf('arrived'))).toBe(true)
-      expect(await store.messages.discard(idOf('unwanted'))).toBe(true)
+      expect(await decide(store, 'retryMessage', idOf('again'))).toBe(true)
+      expect(await decide(store, 'confirmMessage', idOf('arrived'))).toBe(true)
+      expect(await decide(store, 'discardMessage', idOf('unwanted'))).toBe(true)
 
       expect(await claimOne(store)).toMatchObject({ key: 'again', uncertainForMs: undefined })
       expect((await store.messages.find(idOf('arrived')))?.state).toBe('sent')
@@ -90,12 +92,12 @@ export function outboxOperatorsContract(underTest: StoreUnderTest): void {
       await enqueue(store, { key: 'b', delayMs: 3_600_000 })
       const [waiting] = await store.messages.list({ state: 'ready', limit: 10 })
 
-      expect(await store.messages.discard(waiting!.id)).toBe(true)
+      expect(await decide(store, 'discardMessage', waiting!.id)).toBe(true)
       expect((await store.messages.find(waiting!.id))?.state).toBe('discarded')
-      expect(await store.messages.discard(onItsWay.id)).toBe(false)
+      expect(await decide(store, 'discardMessage', onItsWay.id)).toBe(false)
       await store.messages.settle([sent(onItsWay)])
-      expect(await store.messages.discard(onItsWay.id)).toBe(false)
-      expect(await store.messages.retry(onItsWay.id)).toBe(false)
+      expect(await decide(store, 'discardMessage', onItsWay.id)).toBe(false)
+      expect(await decide(store, 'retryMessage', onItsWay.id)).toBe(false)
     })
 
     test('a message whose lease has ended can be discarded, and may have been sent', async () => {
@@ -103,7 +105,7 @@ export function outboxOperatorsContract(underTest: StoreUnderTest): void {
       await enqueue(store, {})
       const { id } = await claimOne(store, { leaseMs: 0 })
 
-      expect(await store.messages.discard(id)).toBe(true)
+      expect(await decide(store, 'discardMessage', id)).toBe(true)
 
       const message = await store.messages.find(id)
       expect(message?.state).toBe('discarded')
@@ -132,10 +134,15 @@ export function outboxOperatorsContract(underTest: StoreUnderTest): void {
       expect(await store.messages.find(NO_ID)).toBeUndefined()
       expect(await store.messages.find('nonsense')).toBeUndefined()
       for (const id of [NO_ID, 'nonsense']) {
-        expect(await store.messages.retry(id)).toBe(false)
-        expect(await store.messages.confirm(id)).toBe(false)
-        expect(await store.messages.discard(id)).toBe(false)
+        expect(await decide(store, 'retryMessage', id)).toBe(false)
+        expect(await decide(store, 'confirmMessage', id)).toBe(false)
+        expect(await decide(store, 'discardMessage', id)).toBe(false)
       }
     })
   })
+}
+
+/** Whether it was done. */
+async function decide(store: Store<QueryTx>, action: MessageAction, id: string): Promise<boolean> {
+  return (await store.messages.decide(action, id, NO_ORDER)).status === 'done'
 }

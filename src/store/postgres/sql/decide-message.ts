@@ -5,7 +5,10 @@
  */
 
 import type { MessageId } from '../../../model/message.ts'
+import type { MessageAction, MessageDecided } from '../../contract/messages.ts'
+import type { Ordered } from '../../contract/operators.ts'
 import type { Connection } from '../connection.ts'
+import { findByToken, writeAudit } from './audit.ts'
 
 // $1 message
 const RETRY = `
@@ -42,22 +45,26 @@ const DISCARD_QUEUED = `
   select message_id, 'discarded', attempts, 'discarded by an operator', uncertain_since, clock_timestamp()
     from gone`
 
-export async function retryMessage(connection: Connection, id: MessageId): Promise<boolean> {
-  return changesOne(connection, RETRY, id)
+/** Inside a transaction of the caller. */
+export async function decideMessage(
+  connection: Connection,
+  action: MessageAction,
+  id: MessageId,
+  order: Ordered,
+): Promise<MessageDecided> {
+  const deed = { action, kind: 'message', id } as const
+  const before = await findByToken<{ status: 'done' }>(connection, deed, order.token)
+  if (before !== undefined) return before
+  for (const sql of CHANGES[action]) {
+    const { rowCount } = await connection.query(sql, [id])
+    if (rowCount === 1) return writeAudit(connection, deed, order, { status: 'done' })
+  }
+  return { status: 'refused', code: 'MESSAGE_STATE' }
 }
 
-export async function confirmMessage(connection: Connection, id: MessageId): Promise<boolean> {
-  return changesOne(connection, CONFIRM, id)
-}
-
-export async function discardMessage(connection: Connection, id: MessageId): Promise<boolean> {
-  return (
-    (await changesOne(connection, DISCARD_STOPPED, id)) ||
-    (await changesOne(connection, DISCARD_QUEUED, id))
-  )
-}
-
-async function changesOne(connection: Connection, sql: string, id: MessageId): Promise<boolean> {
-  const { rowCount } = await connection.query(sql, [id])
-  return rowCount === 1
+/** For each action, what is tried in turn. */
+const CHANGES: Readonly<Record<MessageAction, readonly string[]>> = {
+  retryMessage: [RETRY],
+  confirmMessage: [CONFIRM],
+  discardMessage: [DISCARD_STOPPED, DISCARD_QUEUED],
 }

@@ -5,7 +5,10 @@
  */
 
 import type { MessageId } from '../../../model/message.ts'
+import type { MessageAction, MessageDecided } from '../../contract/messages.ts'
+import type { Ordered } from '../../contract/operators.ts'
 import type { Connection } from '../connection.ts'
+import { findByToken, writeAudit } from './audit.ts'
 
 // 1 message
 const DROP_STOPPED = `
@@ -54,15 +57,27 @@ const DEQUEUE = `
   delete from {prefix}message_queue
    where message_id = ?`
 
-export function retryMessage(connection: Connection, id: MessageId): boolean {
-  return connection.run(DROP_STOPPED, [id]) === 1 && connection.run(QUEUE, [id]) === 1
+/** Inside a write transaction. */
+export function decideMessage(
+  connection: Connection,
+  action: MessageAction,
+  id: MessageId,
+  order: Ordered,
+): MessageDecided {
+  const deed = { action, kind: 'message', id } as const
+  const before = findByToken<{ status: 'done' }>(connection, deed, order.token)
+  if (before !== undefined) return before
+  if (!CHANGES[action](connection, id)) return { status: 'refused', code: 'MESSAGE_STATE' }
+  return writeAudit(connection, deed, order, { status: 'done' })
 }
 
-export function confirmMessage(connection: Connection, id: MessageId): boolean {
-  return connection.run(CONFIRM, [id]) === 1
-}
-
-export function discardMessage(connection: Connection, id: MessageId): boolean {
-  if (connection.run(DISCARD_STOPPED, [id]) === 1) return true
-  return connection.run(DISCARD_QUEUED, [id]) === 1 && connection.run(DEQUEUE, [id]) === 1
-}
+/** Each says whether it changed anything. */
+const CHANGES: Readonly<Record<MessageAction, (connection: Connection, id: MessageId) => boolean>> =
+  {
+    retryMessage: (connection, id) =>
+      connection.run(DROP_STOPPED, [id]) === 1 && connection.run(QUEUE, [id]) === 1,
+    confirmMessage: (connection, id) => connection.run(CONFIRM, [id]) === 1,
+    discardMessage: (connection, id) =>
+      connection.run(DISCARD_STOPPED, [id]) === 1 ||
+      (connection.run(DISCARD_QUEUED, [id]) === 1 && connection.run(DEQUEUE, [id]) === 1),
+  }
