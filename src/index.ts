@@ -14,7 +14,7 @@ export type { ActionRefused, ActionResult, EventActionResult } from './admin/act
 export { createOperator } from './admin/create-operator.ts'
 export type { CreateOperatorOptions, StandaloneOperator } from './admin/create-operator.ts'
 export type { Operator, StepDecision } from './admin/operator.ts'
-export type { PauseTarget } from './admin/pauses.ts'
+export type { PauseTarget } from './admin/pause-target.ts'
 export {
   CommitUnknownError,
   DestinationBlockedError,

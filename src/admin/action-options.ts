@@ -58,7 +58,7 @@ export function requireOrder(action: string, options: ActionOptions): Ordered {
 
 /** @throws OptionInvalidError when there is none */
 export function requireReason(action: string, options: ReasonedActionOptions): void {
-  if (typeof options === 'object' && options !== null && options.reason !== undefined) return
+  if (typeof options === 'object' && options?.reason !== undefined) return
   throw new OptionInvalidError(`admin.${action}.reason`, 'a text that says why', undefined)
 }
 

@@ -2,7 +2,7 @@ import { OptionInvalidError } from '../errors.ts'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import type { Store } from '../store/contract/store.ts'
 import { takeStore } from '../store/contract/take-store.ts'
-import { bindOperator } from './operator.ts'
+import { bindOperator } from './bind-operator.ts'
 import type { Operator } from './operator.ts'
 
 /** What an operator without an inbox is made of. */

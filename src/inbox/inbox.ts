@@ -5,7 +5,7 @@
  * @module
  */
 
-import { bindOperator } from '../admin/operator.ts'
+import { bindOperator } from '../admin/bind-operator.ts'
 import type { Operator } from '../admin/operator.ts'
 import { HookonceError } from '../errors.ts'
 import type { SourceMap } from '../model/event-types.ts'

@@ -1,0 +1,144 @@
+/**
+ * Puts an operator together, on a store that it opens when it is first needed. Every action goes through the store's
+ * contract, never around it.
+ *
+ * @module
+ */
+
+import type { EventId } from '../model/event.ts'
+import type { MessageId } from '../model/message.ts'
+import type { MessageAction } from '../store/contract/messages.ts'
+import type { Store } from '../store/contract/store.ts'
+import type { Happenings } from '../telemetry/happenings.ts'
+import type { Act } from './act.ts'
+import { requireOrder } from './action-options.ts'
+import type { ActionOptions } from './action-options.ts'
+import type { ActionResult } from './action-result.ts'
+import { createEventActions } from './event-actions.ts'
+import type { Operator } from './operator.ts'
+import { createPauses } from './pauses.ts'
+import { refuse } from './refusals.ts'
+import {
+  LIST_LIMIT,
+  requireAuditQuery,
+  requireLimit,
+  requireMessageQuery,
+  requireText,
+} from './require-arguments.ts'
+
+export interface OperatorContext {
+  readonly store: Store<unknown>
+  readonly open: () => Promise<void>
+  readonly onForgotten: (eventId: EventId) => void
+  /** An event may run now. */
+  readonly onDue: () => void
+  /** There may be something to send. */
+  readonly onSendable: () => void
+  /** Something was paused or resumed. */
+  readonly onPausesChanged: () => void
+  /** Something was changed. */
+  readonly onActed: (acted: Happenings['operator.acted']) => void
+}
+
+export function bindOperator(context: OperatorContext): Operator {
+  const { store, open } = context
+  const act: Act = async (action) => {
+    await open()
+    return action(store)
+  }
+  const parts = { ...context, act }
+  return {
+    ...createEventQueries(act),
+    ...createEventActions(parts),
+    ...createMessageOperator(parts),
+    ...createPauses(parts),
+  }
+}
+
+type EventQueries =
+  | 'findEvent'
+  | 'findRequest'
+  | 'listEventsByKey'
+  | 'countEvents'
+  | 'listDead'
+  | 'listSteps'
+  | 'listRuns'
+  | 'listAudit'
+
+type MessageActions = 'findMessage' | 'listMessages' | MessageAction
+
+function createEventQueries(act: Act): Pick<Operator, EventQueries> {
+  return {
+    findEvent: async (eventId) => {
+      requireText('findEvent.eventId', eventId, 'the id of an event')
+      return act((store) => store.operators.findEvent(eventId))
+    },
+    findRequest: async (eventId) => {
+      requireText('findRequest.eventId', eventId, 'the id of an event')
+      return act((store) => store.operators.findRequest(eventId))
+    },
+    listEventsByKey: async (source, key) => {
+      requireText('listEventsByKey.source', source, 'the name of a source')
+      requireText('listEventsByKey.key', key, "the sender's key of an event")
+      return act((store) => store.operators.listEventsByKey(source, key))
+    },
+    countEvents: async (source) => {
+      if (source !== undefined)
+        requireText('countEvents.source', source, 'the name of a source, or left out')
+      return act((store) => store.operators.countEvents(source))
+    },
+    listDead: async (limit = LIST_LIMIT) => {
+      requireLimit('listDead.limit', limit)
+      return act((store) => store.operators.listDead(limit))
+    },
+    listSteps: async (eventId) => {
+      requireText('listSteps.eventId', eventId, 'the id of an event')
+      return act((store) => store.steps.list(eventId))
+    },
+    listRuns: async (eventId) => {
+      requireText('listRuns.eventId', eventId, 'the id of an event')
+      return act((store) => store.operators.listRuns(eventId))
+    },
+    listAudit: async (query = {}) => {
+      const resolved = requireAuditQuery(query)
+      return act((store) => store.operators.listAudit(resolved))
+    },
+  }
+}
+
+type MessageContext = Pick<OperatorContext, 'onSendable' | 'onActed'> & { readonly act: Act }
+
+function createMessageOperator(context: MessageContext): Pick<Operator, MessageActions> {
+  const { act, onSendable } = context
+  return {
+    findMessage: async (id) => {
+      requireText('findMessage.id', id, 'the id of a message')
+      return act((store) => store.messages.find(id))
+    },
+    listMessages: async (query) => {
+      const resolved = requireMessageQuery(query)
+      return act((store) => store.messages.list(resolved))
+    },
+    retryMessage: async (id, options) => {
+      const result = await decideMessage(context, 'retryMessage', id, options)
+      onSendable()
+      return result
+    },
+    confirmMessage: async (id, options) => decideMessage(context, 'confirmMessage', id, options),
+    discardMessage: async (id, options) => decideMessage(context, 'discardMessage', id, options),
+  }
+}
+
+async function decideMessage(
+  { act, onActed }: MessageContext,
+  action: MessageAction,
+  id: MessageId,
+  options: ActionOptions = {},
+): Promise<ActionResult> {
+  requireText(`${action}.id`, id, 'the id of a message')
+  const order = requireOrder(action, options)
+  const decided = await act((store) => store.messages.decide(action, id, order))
+  if (decided.status === 'refused') return refuse(action, decided.code)
+  onActed({ action, subject: { kind: 'message', id }, actor: order.actor, reason: order.reason })
+  return decided
+}
