@@ -13,6 +13,15 @@ export type { ActionOptions, ReasonedActionOptions, ReplayOptions } from './admi
 export type { ActionRefused, ActionResult, EventActionResult } from './admin/action-result.ts'
 export { createOperator } from './admin/create-operator.ts'
 export type { CreateOperatorOptions, StandaloneOperator } from './admin/create-operator.ts'
+export type { BackfillReport, MissingEvent } from './backfill/backfill.ts'
+export type {
+  BackfillClient,
+  BackfillDelivery,
+  BackfillEvent,
+  BackfillPage,
+  BackfillRequest,
+} from './backfill/backfill-client.ts'
+export type { BackfillOptions } from './backfill/backfill-options.ts'
 export type { Operator, StepDecision } from './admin/operator.ts'
 export type { PauseTarget } from './admin/pause-target.ts'
 export {

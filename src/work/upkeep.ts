@@ -9,7 +9,7 @@ import { HeartWatch } from './heart-watch.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import type { PausedWork } from './paused-work.ts'
 import type { SettlementListener } from './report-settlement.ts'
-import { createMatcher } from './type-matcher.ts'
+import { createMatcher } from '../model/type-matcher.ts'
 
 export interface UpkeepContext extends SettlementListener {
   readonly store: Pick<Store<unknown>, 'workers' | 'steps' | 'queue' | 'pauses' | 'maintain'>

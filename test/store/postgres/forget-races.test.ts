@@ -14,18 +14,12 @@ describe.skipIf(hasNoPostgres)('a redelivery of a dead event on PostgreSQL', () 
       const { config, store, query } = await openPostgres()
       await recordOne(store, anEventDraft())
       const eventId = await runOne(store, dead)
-      // As an operator's transaction does, up to its COMMIT.
+      // As an operator's transaction does. When it decides, the redelivery has found the event dead.
       const operator = await newPool(config).connect()
       await operator.query('begin')
       await operator.query('select 1 from hookonce.events where id = $1 for no key update', [
         eventId,
       ])
-      await operator.query(
-        `update hookonce.outcomes set state = 'discarded' where event_id = $1 and state = 'dead'`,
-        [eventId],
-      )
-      await operator.query(sql, [eventId])
-
       const redelivering = recordOne(store, anEventDraft())
       await until('it waits', async () => {
         const rows = await query(
@@ -33,6 +27,11 @@ describe.skipIf(hasNoPostgres)('a redelivery of a dead event on PostgreSQL', () 
         )
         return rows.length > 0
       })
+      await operator.query(
+        `update hookonce.outcomes set state = 'discarded' where event_id = $1 and state = 'dead'`,
+        [eventId],
+      )
+      await operator.query(sql, [eventId])
       await operator.query('commit')
 
       expect(await redelivering).toMatchObject({ status })

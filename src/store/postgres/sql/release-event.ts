@@ -9,7 +9,8 @@
  * @module
  */
 
-import { variantDigestOf } from '../../../model/digest.ts'
+import { digestBytes, isSameContent, variantDigestOf } from '../../../model/digest.ts'
+import type { Digest } from '../../../model/digest.ts'
 import type { EventId } from '../../../model/event.ts'
 import type { Connection } from '../connection.ts'
 
@@ -53,19 +54,23 @@ export async function releaseEvent(
   eventId: EventId,
   run: number,
 ): Promise<boolean> {
-  const found = (await connection.query<'key_hash' | 'fingerprint'>(FIND_KEYS, [eventId])).rows[0]
-  const keyHash = Buffer.from(found?.key_hash ?? '', 'hex')
-  const fingerprint = Buffer.from(found?.fingerprint ?? '', 'hex')
-  await connection.query(TAKE_KEY, [keyHash, eventId, fingerprint])
-  const owner = (await connection.query<'event_id' | 'fingerprint'>(FIND_OWNER, [keyHash])).rows[0]
+  const own = (await connection.query<'key_hash' | 'fingerprint'>(FIND_KEYS, [eventId])).rows[0]
+  const keyHash = asDigest(own?.key_hash)
+  const fingerprint = asDigest(own?.fingerprint)
+  await connection.query(TAKE_KEY, [digestBytes(keyHash), eventId, digestBytes(fingerprint)])
+  const found = await connection.query<'event_id' | 'fingerprint'>(FIND_OWNER, [
+    digestBytes(keyHash),
+  ])
+  const [owner] = found.rows
   if (owner !== undefined && owner.event_id !== eventId) {
-    if (owner.fingerprint === fingerprint.toString('hex')) return false
-    const variant = variantDigestOf({
-      keyHash: keyHash.toString('latin1'),
-      fingerprint: fingerprint.toString('latin1'),
-    })
-    await connection.query(SET_IDENTITY, [eventId, Buffer.from(variant, 'latin1')])
+    if (isSameContent(asDigest(owner.fingerprint), fingerprint)) return false
+    const variant = variantDigestOf({ keyHash, fingerprint })
+    await connection.query(SET_IDENTITY, [eventId, digestBytes(variant)])
   }
   await connection.query(UNPARK, [eventId, run])
   return true
+}
+
+function asDigest(hex: string | null | undefined): Digest {
+  return Buffer.from(hex ?? '', 'hex').toString('latin1')
 }

@@ -5,7 +5,8 @@
  * @module
  */
 
-import { variantDigestOf } from '../../../model/digest.ts'
+import { digestBytes, isSameContent, variantDigestOf } from '../../../model/digest.ts'
+import type { Digest } from '../../../model/digest.ts'
 import type { EventId } from '../../../model/event.ts'
 import type { Connection } from '../connection.ts'
 
@@ -49,21 +50,21 @@ const UNPARK = `
 /** `false` when its key stands for another event with the same content: it has arrived. Inside a write transaction. */
 export function releaseEvent(connection: Connection, eventId: EventId, run: number): boolean {
   type Keys = { key_hash: Uint8Array; fingerprint: Uint8Array }
-  const [found] = connection.all<Keys>(FIND_KEYS, [eventId])
-  if (found === undefined) return false
-  const { key_hash: keyHash, fingerprint } = found
-  connection.run(TAKE_KEY, [keyHash, eventId, fingerprint])
+  const [own] = connection.all<Keys>(FIND_KEYS, [eventId])
+  if (own === undefined) return false
+  const fingerprint = asDigest(own.fingerprint)
+  connection.run(TAKE_KEY, [own.key_hash, eventId, own.fingerprint])
   type Owner = { event_id: string; fingerprint: Uint8Array }
-  const [owner] = connection.all<Owner>(FIND_OWNER, [keyHash])
+  const [owner] = connection.all<Owner>(FIND_OWNER, [own.key_hash])
   if (owner !== undefined && owner.event_id !== eventId) {
-    if (Buffer.compare(owner.fingerprint, fingerprint) === 0) return false
-    const variant = variantDigestOf({ keyHash: latin1(keyHash), fingerprint: latin1(fingerprint) })
-    connection.run(SET_IDENTITY, [Buffer.from(variant, 'latin1'), eventId])
+    if (isSameContent(asDigest(owner.fingerprint), fingerprint)) return false
+    const variant = variantDigestOf({ keyHash: asDigest(own.key_hash), fingerprint })
+    connection.run(SET_IDENTITY, [digestBytes(variant), eventId])
   }
   connection.run(UNPARK, [eventId, run])
   return true
 }
 
-function latin1(bytes: Uint8Array): string {
+function asDigest(bytes: Uint8Array): Digest {
   return Buffer.from(bytes).toString('latin1')
 }
