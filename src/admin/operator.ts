@@ -4,6 +4,8 @@
  * @module
  */
 
+import { createEventFinder } from './event-finder.ts'
+import type { EventFinder } from './event-finder.ts'
 import type { EventId } from '../model/event.ts'
 import type { MessageId, MessageRecord } from '../model/message.ts'
 import type { EventRecord } from '../model/outcome.ts'
@@ -25,7 +27,7 @@ import {
  * when it cannot be used, most often with `STORE_UNAVAILABLE`; with `OPTION_INVALID` for an argument that
  * cannot be meant.
  */
-export interface Operator {
+export interface Operator extends EventFinder {
   /** The event with all that is known of it. */
   findEvent(eventId: EventId): Promise<EventRecord | undefined>
   /**
@@ -112,7 +114,11 @@ export function createOperator({
     await open()
     return action(store)
   }
-  return { ...createEventOperator(act, onForgotten), ...createMessageOperator(act, onSendable) }
+  return {
+    ...createEventFinder(act),
+    ...createEventOperator(act, onForgotten),
+    ...createMessageOperator(act, onSendable),
+  }
 }
 
 type Act = <Result>(action: (store: Store<unknown>) => Promise<Result>) => Promise<Result>
@@ -130,7 +136,7 @@ type MessageActions =
 function createEventOperator(
   act: Act,
   onForgotten: OperatorContext['onForgotten'],
-): Omit<Operator, MessageActions> {
+): Omit<Operator, MessageActions | keyof EventFinder> {
   return {
     findEvent: async (eventId) => {
       requireText('findEvent.eventId', eventId, 'the id of an event')

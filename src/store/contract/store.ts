@@ -16,6 +16,7 @@
  * @module
  */
 
+import type { EventSearchStore } from './event-search.ts'
 import type { EventStore } from './events.ts'
 import type { MessageStore } from './messages.ts'
 import type { OperatorStore } from './operators.ts'
@@ -43,6 +44,8 @@ export interface Store<Tx> {
   readonly messages: MessageStore<Tx>
   /** Answers and obeys those who look after events. */
   readonly operators: OperatorStore
+  /** Finds events for those who look after them. */
+  readonly search: EventSearchStore
 
   /**
    * Connects, migrates or checks the schema, and refuses settings that would break a promise.

@@ -1,3 +1,4 @@
+import type { EventSearchStore } from '../contract/event-search.ts'
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
 import type { QueueStore } from '../contract/queue.ts'
@@ -9,6 +10,7 @@ import { checkServer } from './check-server.ts'
 import { Connections } from './connections.ts'
 import type { PostgresTx } from './tx.ts'
 import { PostgresEvents } from './events.ts'
+import { createEventSearch } from './event-search.ts'
 import { HeldTransactions } from './held-transactions.ts'
 import { Listeners } from './listeners.ts'
 import { lockNumber } from './lock-number.ts'
@@ -34,6 +36,7 @@ export class PostgresStore implements Store<PostgresTx> {
   readonly steps: StepStore<PostgresTx>
   readonly messages: MessageStore<PostgresTx>
   readonly operators: OperatorStore
+  readonly search: EventSearchStore
   warnings: readonly string[] = []
   readonly #options: ResolvedPostgresStoreOptions
   readonly #connections: Connections
@@ -54,6 +57,7 @@ export class PostgresStore implements Store<PostgresTx> {
     this.steps = createSteps(schema, connections, held)
     this.messages = createMessages(schema, connections)
     this.operators = createOperators(connections)
+    this.search = createEventSearch(connections)
   }
 
   async open(): Promise<void> {

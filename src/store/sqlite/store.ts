@@ -1,3 +1,4 @@
+import type { EventSearchStore } from '../contract/event-search.ts'
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
 import type { QueueStore } from '../contract/queue.ts'
@@ -6,6 +7,7 @@ import type { Store } from '../contract/store.ts'
 import type { WorkerStore } from '../contract/workers.ts'
 import { Connections } from './connections.ts'
 import { SqliteEvents } from './events.ts'
+import { createEventSearch } from './event-search.ts'
 import { HeldTransactions } from './held-transactions.ts'
 import type { SqliteTx } from './tx.ts'
 import { createMessages } from './messages.ts'
@@ -25,6 +27,7 @@ export class SqliteStore implements Store<SqliteTx> {
   readonly steps: StepStore<SqliteTx>
   readonly messages: MessageStore<SqliteTx>
   readonly operators: OperatorStore
+  readonly search: EventSearchStore
   readonly #connections: Connections
   readonly #held: HeldTransactions
 
@@ -41,6 +44,7 @@ export class SqliteStore implements Store<SqliteTx> {
     this.steps = createSteps(connections, held)
     this.messages = createMessages(resolved.prefix, connections)
     this.operators = createOperators(connections)
+    this.search = createEventSearch(connections)
   }
 
   async open(): Promise<void> {
