@@ -5,13 +5,19 @@
  */
 
 import { highestId, isUuid, lowestId } from '../model/id-range.ts'
+import type { EventId } from '../model/event.ts'
+import type { EventStory, IdempotencyKeyUses } from '../model/event-story.ts'
 import type { EventSummary } from '../model/event-summary.ts'
 import type { Store } from '../store/contract/store.ts'
 import { resolveEventQuery } from './event-query.ts'
 import type { EventQuery } from './event-query.ts'
+import { findIdempotencyKey, requireStepCursor } from './find-idempotency-key.ts'
+import { groupErrors, resolveGroupQuery } from './group-errors.ts'
+import type { ErrorGroups, GroupQuery } from './group-errors.ts'
 import { listEvents } from './list-events.ts'
 import type { EventPage } from './list-events.ts'
 import { LIST_LIMIT, requireText } from './require-arguments.ts'
+import { showEvent } from './show-event.ts'
 
 /** What an operator can see of events. Each question looks at a bounded number of rows, and says how many it was. */
 export interface EventFinder {
@@ -22,6 +28,16 @@ export interface EventFinder {
   list(query?: EventQuery): Promise<EventPage>
   /** By what a person was given: the id of an event, or the key that its sender knows it by. The newest 100 of them. */
   find(idOrKey: string): Promise<readonly EventSummary[]>
+  /** The whole story of an event: what came, what ran, what it did and what it sent. `undefined` when it is not here. */
+  show(eventId: EventId): Promise<EventStory | undefined>
+  /** What is wrong, most frequent first: events that are dead, or that failed and will run again, by what they failed of. */
+  groups(query?: GroupQuery): Promise<ErrorGroups>
+  /**
+   * From an idempotency key that another service has seen, to the messages and the steps that carried it. Steps are
+   * looked at newest first, 10,000 at most; `cursor` looks on. A key that a handler asked for under a name of its own
+   * is not kept anywhere, and is not found.
+   */
+  findByIdempotencyKey(key: string, cursor?: string): Promise<IdempotencyKeyUses>
 }
 
 /** How a question reaches the store. */
@@ -36,6 +52,22 @@ export function createEventFinder(ask: Ask): EventFinder {
     find: async (idOrKey) => {
       requireText('find.idOrKey', idOrKey, 'the id of an event, or the key of its sender')
       return ask((store) => findByIdOrKey(store, idOrKey))
+    },
+    show: async (eventId) => {
+      requireText('show.eventId', eventId, 'the id of an event')
+      return ask((store) => showEvent(store, eventId))
+    },
+    groups: async (query = {}) => {
+      const resolved = resolveGroupQuery(query)
+      return ask(({ search }) => groupErrors(search, resolved))
+    },
+    findByIdempotencyKey: async (key, cursor) => {
+      requireText('findByIdempotencyKey.key', key, 'an idempotency key')
+      const start =
+        cursor === undefined
+          ? undefined
+          : requireStepCursor('admin.findByIdempotencyKey.cursor', cursor)
+      return ask(({ search }) => findIdempotencyKey(search, key, start))
     },
   }
 }

@@ -14,7 +14,11 @@
 import type { DeliveryHeaders } from '../../model/delivery.ts'
 import type { EventId } from '../../model/event.ts'
 import type { ParkedState, SettledState } from '../../model/event-state.ts'
+import type { EventStory } from '../../model/event-story.ts'
 import type { EventSummary } from '../../model/event-summary.ts'
+import type { MessageRecord } from '../../model/message.ts'
+import type { Outcome, RecordedFailure } from '../../model/outcome.ts'
+import type { StepRecord } from '../../model/step.ts'
 
 /** The part of a store that finds events. */
 export interface EventSearchStore {
@@ -24,6 +28,14 @@ export interface EventSearchStore {
   walkKey(key: string, request: Omit<WalkRequest, 'place'>): Promise<readonly LookedEvent[]>
   /** Those of these events that are here, newest first. */
   summarize(ids: readonly EventId[]): Promise<readonly EventSummary[]>
+  /** All that is kept of an event beside its record; each list is as long as `EventStory` says. */
+  findStory(eventId: EventId): Promise<StoredStory | undefined>
+  /** The messages with this idempotency key: one for each destination, 100 at most. */
+  listMessagesByKey(key: string): Promise<readonly MessageRecord[]>
+  /** So many steps of events up to this one, newest event first. */
+  walkSteps(after: StepPosition, limit: number): Promise<readonly WalkedStep[]>
+  /** The last failures of events that are dead, or wait for their next attempt: so many, latest first. */
+  walkFailures(request: FailureWalk): Promise<readonly WalkedFailure[]>
   /** The bodies of the first of these events that fit into so many bytes together; of the first one always. */
   readBodies(ids: readonly EventId[], bytesMax: number): Promise<readonly SearchedBody[]>
 }
@@ -61,6 +73,63 @@ export interface WalkRequest {
 export interface LookedEvent {
   readonly id: EventId
   readonly summary: EventSummary | undefined
+}
+
+export interface FailureWalk {
+  /** `dead`: by when they died. `failed`: by when they are due again, the latest first. */
+  readonly of: 'dead' | 'failed'
+  /** Events that died at this time or later. Of those that failed all are looked at: when is in `failedAt`. */
+  readonly since: Date
+  /** The last one that was looked at. */
+  readonly after: FailurePosition | undefined
+  readonly limit: number
+}
+
+/** Where a walk over failures stands. */
+export interface FailurePosition {
+  /** As the store counts time. */
+  readonly at: number
+  readonly eventId: EventId
+}
+
+export interface WalkedFailure {
+  readonly position: FailurePosition
+  readonly source: string
+  readonly failedAt: Date
+  readonly reason: string
+  readonly handler: string | undefined
+  /** Cut at 1,024 characters. */
+  readonly message: string
+}
+
+/** What a store keeps of an event, as rows. */
+export interface StoredStory extends Pick<
+  EventStory,
+  'deliveries' | 'messages' | 'hasMoreMessages' | 'firstEventId' | 'beside'
+> {
+  /** The hash of its identity, as hex: its idempotency keys follow from it. */
+  readonly keyHash: string
+  readonly outcomes: readonly (Outcome & OfRun)[]
+  readonly failures: readonly (RecordedFailure & OfRun)[]
+  readonly steps: readonly (StepRecord & OfRun)[]
+}
+
+export interface OfRun {
+  readonly run: number
+}
+
+/** Where a walk over steps stands: the next one comes after it, from newer events to older. */
+export interface StepPosition {
+  readonly eventId: EventId
+  readonly run: number
+  readonly handler: string
+  readonly position: number
+}
+
+export interface WalkedStep extends StepPosition {
+  readonly name: string
+  /** Of its event, as hex. */
+  readonly keyHash: string
 }
 
 export interface SearchedBody {

@@ -1,0 +1,15 @@
+import { describe, inject } from 'vitest'
+import { postgresUnderTest } from '../support/postgres/postgres-under-test.ts'
+import { findingEventsContract } from './finding-events.ts'
+import { groupingErrorsContract } from './grouping-errors.ts'
+import { showingEventsContract } from './showing-events.ts'
+
+const shared = inject('postgres')
+
+describe.skipIf(shared === null)('PostgreSQL', () => {
+  if (shared === null) return
+  const postgres = postgresUnderTest('PostgreSQL', () => shared)
+  findingEventsContract(postgres)
+  showingEventsContract(postgres)
+  groupingErrorsContract(postgres)
+})

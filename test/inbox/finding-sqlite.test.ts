@@ -1,0 +1,10 @@
+import { sqliteUnderTest } from '../support/sqlite-under-test.ts'
+import { findingEventsContract } from './finding-events.ts'
+import { groupingErrorsContract } from './grouping-errors.ts'
+import { showingEventsContract } from './showing-events.ts'
+
+const libsql = sqliteUnderTest('libsql')
+
+findingEventsContract(libsql)
+showingEventsContract(libsql)
+groupingErrorsContract(libsql)

@@ -1,0 +1,63 @@
+/**
+ * Many events at once, as copies of one: its row, its place in the queue or its outcome, and its failures. Written by
+ * the database, where recording and running a hundred thousand of them would take minutes.
+ *
+ * @module
+ */
+
+import type { DatabaseUnderTest } from './store-under-test.ts'
+
+export interface CopyRequest {
+  readonly engine: 'postgres' | 'sqlite'
+  readonly eventId: string
+  /** How many. */
+  readonly count: number
+  /** The number of the first one, which its id ends with. Two copies need two numbers. */
+  readonly from?: number
+  /** What their ids begin with. Ids sort by time, and those of copies are older than all others unless this says so. */
+  readonly prefix?: string
+}
+
+export async function copyEvent(
+  database: Pick<DatabaseUnderTest, 'query'>,
+  { engine, eventId, count, from = 1, prefix = '00000000-0000-7000-8000-' }: CopyRequest,
+): Promise<void> {
+  const isPostgres = engine === 'postgres'
+  for (const [table, columns] of Object.entries(COLUMNS)) {
+    const id = table === 'events' ? 'id' : 'event_id'
+    const copied = columns.filter((name) => isPostgres || !ONLY_POSTGRES.has(name)).join(', ')
+    const copyId = `'${prefix}' || substr('000000000000' || n, length('000000000000' || n) - 11)`
+    await database.query(
+      `insert into ${isPostgres ? 'hookonce.' : 'hookonce_'}${table} (${id}, ${copied})
+         with recursive n (n) as (select ${from} union all select n + 1 from n where n < ${from + count - 1})
+       select ${isPostgres ? `(${copyId})::uuid` : copyId}, ${copied}
+         from n, ${isPostgres ? 'hookonce.' : 'hookonce_'}${table}
+        where ${id} = $1`,
+      [eventId],
+    )
+  }
+}
+
+const COLUMNS: Readonly<Record<string, readonly string[]>> = {
+  events: [
+    ...['source', 'event_key', 'type', 'topic', 'key_hash', 'body', 'headers', 'received_at'],
+    ...['verified_by', 'is_text'],
+  ],
+  queue: [
+    ...[
+      'topic',
+      'run_at',
+      'run',
+      'attempts',
+      'crashes',
+      'bytes',
+      'leasable',
+      'parked',
+      'parked_reason',
+    ],
+  ],
+  outcomes: ['run', 'state', 'attempts', 'duration_ms', 'reason', 'settled_at'],
+  attempts: ['run', 'attempt', 'reason', 'message', 'handler', 'duration_ms', 'failed_at'],
+}
+
+const ONLY_POSTGRES: ReadonlySet<string> = new Set(['is_text', 'bytes'])
