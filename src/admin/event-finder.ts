@@ -8,7 +8,10 @@ import { highestId, isUuid, lowestId } from '../model/id-range.ts'
 import type { EventId } from '../model/event.ts'
 import type { EventStory, IdempotencyKeyUses } from '../model/event-story.ts'
 import type { EventSummary } from '../model/event-summary.ts'
+import type { Stats } from '../model/stats.ts'
 import type { Store } from '../store/contract/store.ts'
+import { collectStats, resolveStatsQuery } from './collect-stats.ts'
+import type { StatsQuery } from './collect-stats.ts'
 import { resolveEventQuery } from './event-query.ts'
 import type { EventQuery } from './event-query.ts'
 import { findIdempotencyKey, requireStepCursor } from './find-idempotency-key.ts'
@@ -16,6 +19,7 @@ import { groupErrors, resolveGroupQuery } from './group-errors.ts'
 import type { ErrorGroups, GroupQuery } from './group-errors.ts'
 import { listEvents } from './list-events.ts'
 import type { EventPage } from './list-events.ts'
+import { WITHOUT_SUCCESS } from './search-places.ts'
 import { LIST_LIMIT, requireText } from './require-arguments.ts'
 import { showEvent } from './show-event.ts'
 
@@ -26,12 +30,19 @@ export interface EventFinder {
    * has looked at 10,000 events by then, and the next page looks on.
    */
   list(query?: EventQuery): Promise<EventPage>
+  /**
+   * What did not succeed and will not by itself, with the reason of each: dead, skipped, and parked for a person.
+   * `state` may narrow it.
+   */
+  failures(query?: EventQuery): Promise<EventPage>
   /** By what a person was given: the id of an event, or the key that its sender knows it by. The newest 100 of them. */
   find(idOrKey: string): Promise<readonly EventSummary[]>
   /** The whole story of an event: what came, what ran, what it did and what it sent. `undefined` when it is not here. */
   show(eventId: EventId): Promise<EventStory | undefined>
   /** What is wrong, most frequent first: events that are dead, or that failed and will run again, by what they failed of. */
   groups(query?: GroupQuery): Promise<ErrorGroups>
+  /** How things stand: events by state and source, what is due, rates, messages, workers and what they run. */
+  stats(query?: StatsQuery): Promise<Stats>
   /**
    * From an idempotency key that another service has seen, to the messages and the steps that carried it. Steps are
    * looked at newest first, 10,000 at most; `cursor` looks on. A key that a handler asked for under a name of its own
@@ -49,6 +60,11 @@ export function createEventFinder(ask: Ask): EventFinder {
       const resolved = resolveEventQuery('list', query)
       return ask((store) => listEvents(store.search, resolved))
     },
+    failures: async (query = {}) => {
+      const resolved = resolveEventQuery('failures', query)
+      const states = resolved.states ?? new Set(WITHOUT_SUCCESS)
+      return ask((store) => listEvents(store.search, { ...resolved, states }))
+    },
     find: async (idOrKey) => {
       requireText('find.idOrKey', idOrKey, 'the id of an event, or the key of its sender')
       return ask((store) => findByIdOrKey(store, idOrKey))
@@ -60,6 +76,10 @@ export function createEventFinder(ask: Ask): EventFinder {
     groups: async (query = {}) => {
       const resolved = resolveGroupQuery(query)
       return ask(({ search }) => groupErrors(search, resolved))
+    },
+    stats: async (query = {}) => {
+      const resolved = resolveStatsQuery(query)
+      return ask((store) => collectStats(store, resolved))
     },
     findByIdempotencyKey: async (key, cursor) => {
       requireText('findByIdempotencyKey.key', key, 'an idempotency key')

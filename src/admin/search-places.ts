@@ -26,6 +26,12 @@ export function listPlaces(states: ReadonlySet<EventState> | undefined): readonl
   ]
 }
 
+/** States in which an event has not succeeded, and in which nothing happens to it by itself. */
+export const WITHOUT_SUCCESS: readonly EventState[] = [
+  ...SETTLED_STATES.filter(isNotDone),
+  ...PARKED_STATES,
+]
+
 function isNotDone(state: SettledState): state is Exclude<SettledState, 'done'> {
   return state !== 'done'
 }

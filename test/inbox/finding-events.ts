@@ -84,6 +84,13 @@ export function findingEventsContract(underTest: StoreUnderTest): void {
         ['retrying', undefined],
         ['ready', undefined],
       ])
+      expect((await finder.failures()).events.map(({ state }) => state)).toEqual([
+        'quarantined',
+        'conflict',
+        'unhandled',
+        'skipped',
+        'dead',
+      ])
       const withoutSuccess: EventState[] = [
         'dead',
         'skipped',

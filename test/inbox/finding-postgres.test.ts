@@ -1,5 +1,6 @@
 import { describe, inject } from 'vitest'
 import { postgresUnderTest } from '../support/postgres/postgres-under-test.ts'
+import { collectingStatsContract } from './collecting-stats.ts'
 import { findingEventsContract } from './finding-events.ts'
 import { groupingErrorsContract } from './grouping-errors.ts'
 import { showingEventsContract } from './showing-events.ts'
@@ -12,4 +13,5 @@ describe.skipIf(shared === null)('PostgreSQL', () => {
   findingEventsContract(postgres)
   showingEventsContract(postgres)
   groupingErrorsContract(postgres)
+  collectingStatsContract(postgres)
 })

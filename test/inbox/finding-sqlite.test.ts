@@ -1,4 +1,5 @@
 import { sqliteUnderTest } from '../support/sqlite-under-test.ts'
+import { collectingStatsContract } from './collecting-stats.ts'
 import { findingEventsContract } from './finding-events.ts'
 import { groupingErrorsContract } from './grouping-errors.ts'
 import { showingEventsContract } from './showing-events.ts'
@@ -8,3 +9,4 @@ const libsql = sqliteUnderTest('libsql')
 findingEventsContract(libsql)
 showingEventsContract(libsql)
 groupingErrorsContract(libsql)
+collectingStatsContract(libsql)

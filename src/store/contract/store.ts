@@ -21,6 +21,7 @@ import type { EventStore } from './events.ts'
 import type { MessageStore } from './messages.ts'
 import type { OperatorStore } from './operators.ts'
 import type { QueueStore } from './queue.ts'
+import type { StatsStore } from './stats.ts'
 import type { StoreTrouble } from './store-trouble.ts'
 import type { StepStore } from './steps.ts'
 import type { WorkerStore } from './workers.ts'
@@ -46,6 +47,8 @@ export interface Store<Tx> {
   readonly operators: OperatorStore
   /** Finds events for those who look after them. */
   readonly search: EventSearchStore
+  /** Counts, with a limit to every count. */
+  readonly stats: StatsStore
 
   /**
    * Connects, migrates or checks the schema, and refuses settings that would break a promise.

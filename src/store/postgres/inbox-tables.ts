@@ -154,6 +154,7 @@ create table {schema}.workers (
   beat_at          timestamptz not null,
   running          uuid[]      not null default '{}',
   running_attempts integer[]   not null default '{}',
+  running_since    timestamptz,
   handles          text        not null default '[]',
   primary key (worker_id, slot)
 ) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);

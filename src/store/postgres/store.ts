@@ -2,6 +2,7 @@ import type { EventSearchStore } from '../contract/event-search.ts'
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
 import type { QueueStore } from '../contract/queue.ts'
+import type { StatsStore } from '../contract/stats.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
 import type { StoreTrouble } from '../contract/store-trouble.ts'
@@ -19,6 +20,7 @@ import { migrate } from './migrate.ts'
 import { createOperators } from './operators.ts'
 import type { ResolvedPostgresStoreOptions } from './options.ts'
 import { createQueue } from './queue.ts'
+import { createStats } from './stats.ts'
 import { createSteps } from './steps.ts'
 import { asStoreError, findStateBehind, findTrouble } from './store-error.ts'
 import { ensurePartitions } from './sql/ensure-partitions.ts'
@@ -37,6 +39,7 @@ export class PostgresStore implements Store<PostgresTx> {
   readonly messages: MessageStore<PostgresTx>
   readonly operators: OperatorStore
   readonly search: EventSearchStore
+  readonly stats: StatsStore
   warnings: readonly string[] = []
   readonly #options: ResolvedPostgresStoreOptions
   readonly #connections: Connections
@@ -58,6 +61,7 @@ export class PostgresStore implements Store<PostgresTx> {
     this.messages = createMessages(schema, connections)
     this.operators = createOperators(connections)
     this.search = createEventSearch(connections)
+    this.stats = createStats(connections)
   }
 
   async open(): Promise<void> {

@@ -130,6 +130,7 @@ create table {prefix}workers (
   pid integer not null,
   beat_at integer not null,
   running text not null default '[]',
+  running_since integer,
   handles text not null default '[]',
   primary key (worker_id, slot)
 ) strict, without rowid;

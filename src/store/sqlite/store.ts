@@ -2,6 +2,7 @@ import type { EventSearchStore } from '../contract/event-search.ts'
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
 import type { QueueStore } from '../contract/queue.ts'
+import type { StatsStore } from '../contract/stats.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
 import type { WorkerStore } from '../contract/workers.ts'
@@ -15,6 +16,7 @@ import { createOperators } from './operators.ts'
 import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
 import type { SqliteStoreOptions } from './options.ts'
 import { createQueue } from './queue.ts'
+import { createStats } from './stats.ts'
 import { createSteps } from './steps.ts'
 import { createWorkers } from './workers.ts'
 
@@ -28,6 +30,7 @@ export class SqliteStore implements Store<SqliteTx> {
   readonly messages: MessageStore<SqliteTx>
   readonly operators: OperatorStore
   readonly search: EventSearchStore
+  readonly stats: StatsStore
   readonly #connections: Connections
   readonly #held: HeldTransactions
 
@@ -45,6 +48,7 @@ export class SqliteStore implements Store<SqliteTx> {
     this.messages = createMessages(resolved.prefix, connections)
     this.operators = createOperators(connections)
     this.search = createEventSearch(connections)
+    this.stats = createStats(connections)
   }
 
   async open(): Promise<void> {
