@@ -4,6 +4,9 @@
  * @module
  */
 
+import { createBulkOperator } from './bulk-operator.ts'
+import type { BulkOperator } from './bulk-operator.ts'
+import type { BulkRunner } from './bulk-runner.ts'
 import { createEventFinder } from './event-finder.ts'
 import type { EventFinder } from './event-finder.ts'
 import type { EventId } from '../model/event.ts'
@@ -28,6 +31,8 @@ import {
  * cannot be meant.
  */
 export interface Operator extends EventFinder {
+  /** The same action on many events. */
+  readonly bulk: BulkOperator
   /** The event with all that is known of it. */
   findEvent(eventId: EventId): Promise<EventRecord | undefined>
   /**
@@ -101,6 +106,8 @@ export interface OperatorContext {
   readonly onForgotten: (eventId: EventId) => void
   /** There may be something to send. */
   readonly onSendable: () => void
+  /** Runs bulks for as long as the process has the store. */
+  readonly bulkRunner: BulkRunner
 }
 
 export function createOperator({
@@ -108,6 +115,7 @@ export function createOperator({
   open,
   onForgotten,
   onSendable,
+  bulkRunner,
 }: OperatorContext): Operator {
   /** The only way to the store: an operator may be the first who needs it. */
   const act: Act = async (action) => {
@@ -116,6 +124,7 @@ export function createOperator({
   }
   return {
     ...createEventFinder(act),
+    bulk: createBulkOperator(act, bulkRunner),
     ...createEventOperator(act, onForgotten),
     ...createMessageOperator(act, onSendable),
   }
@@ -136,7 +145,7 @@ type MessageActions =
 function createEventOperator(
   act: Act,
   onForgotten: OperatorContext['onForgotten'],
-): Omit<Operator, MessageActions | keyof EventFinder> {
+): Omit<Operator, MessageActions | keyof EventFinder | 'bulk'> {
   return {
     findEvent: async (eventId) => {
       requireText('findEvent.eventId', eventId, 'the id of an event')

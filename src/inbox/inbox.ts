@@ -7,6 +7,7 @@
 
 import { createOperator } from '../admin/operator.ts'
 import type { Operator } from '../admin/operator.ts'
+import { BulkRunner } from '../admin/bulk-runner.ts'
 import { HookonceError } from '../errors.ts'
 import type { SourceMap } from '../model/event-types.ts'
 import { fetchHandler } from '../http/fetch.ts'
@@ -75,6 +76,7 @@ export class Inbox<Sources extends SourceMap, Tx>
   readonly #handlers: HandlerRegistry
   readonly #committedKeys: CommittedKeys
   readonly #watch: StoreWatch
+  readonly #bulkRunner = new BulkRunner()
   readonly #outbox: Outbox<Tx>
   readonly #context: ReceiveContext
   readonly #notifier: ReturnType<typeof createNotifier>
@@ -137,6 +139,7 @@ export class Inbox<Sources extends SourceMap, Tx>
       open: () => this.#open(),
       onForgotten: (id) => this.#committedKeys.forget(id),
       onSendable: () => this.#outbox.wake(),
+      bulkRunner: this.#bulkRunner,
     })
     if (resolved.worker !== undefined)
       reportNotStarted(happenings, () => this.#state === 'made' && !handlers.isEmpty)
@@ -260,6 +263,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     if (this.#starting !== undefined) await inTime(this.#starting.catch(() => undefined))
     if (this.#receiving > 0) await inTime(new Promise<void>((end) => (this.#onAllReceived = end)))
     await inTime(this.#context.batcher.drain())
+    await inTime(this.#bulkRunner.stop())
     // In this order: until its last handler has returned, a worker may give the relay something to send.
     if (this.#worker !== undefined) await inTime(this.#worker.stop())
     await inTime(this.#outbox.stop())

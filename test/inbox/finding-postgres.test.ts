@@ -1,5 +1,6 @@
 import { describe, inject } from 'vitest'
 import { postgresUnderTest } from '../support/postgres/postgres-under-test.ts'
+import { bulkActionsContract } from './bulk-actions.ts'
 import { collectingStatsContract } from './collecting-stats.ts'
 import { findingEventsContract } from './finding-events.ts'
 import { groupingErrorsContract } from './grouping-errors.ts'
@@ -14,4 +15,5 @@ describe.skipIf(shared === null)('PostgreSQL', () => {
   showingEventsContract(postgres)
   groupingErrorsContract(postgres)
   collectingStatsContract(postgres)
+  bulkActionsContract(postgres)
 })

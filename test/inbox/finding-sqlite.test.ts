@@ -1,4 +1,5 @@
 import { sqliteUnderTest } from '../support/sqlite-under-test.ts'
+import { bulkActionsContract } from './bulk-actions.ts'
 import { collectingStatsContract } from './collecting-stats.ts'
 import { findingEventsContract } from './finding-events.ts'
 import { groupingErrorsContract } from './grouping-errors.ts'
@@ -10,3 +11,4 @@ findingEventsContract(libsql)
 showingEventsContract(libsql)
 groupingErrorsContract(libsql)
 collectingStatsContract(libsql)
+bulkActionsContract(libsql)

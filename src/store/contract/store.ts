@@ -16,6 +16,7 @@
  * @module
  */
 
+import type { BulkStore } from './bulks.ts'
 import type { EventSearchStore } from './event-search.ts'
 import type { EventStore } from './events.ts'
 import type { MessageStore } from './messages.ts'
@@ -49,6 +50,8 @@ export interface Store<Tx> {
   readonly search: EventSearchStore
   /** Counts, with a limit to every count. */
   readonly stats: StatsStore
+  /** Keeps actions on many events. */
+  readonly bulks: BulkStore
 
   /**
    * Connects, migrates or checks the schema, and refuses settings that would break a promise.

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { BULK_TABLES } from './bulk-tables.ts'
 import { INBOX_TABLES } from './inbox-tables.ts'
 import { OUTBOX_TABLES } from './outbox-tables.ts'
 
@@ -14,7 +15,7 @@ export interface Migration {
 }
 
 export const MIGRATIONS: readonly Migration[] = [
-  { version: 1, sql: `${INBOX_TABLES}\n${OUTBOX_TABLES}` },
+  { version: 1, sql: `${INBOX_TABLES}\n${OUTBOX_TABLES}\n${BULK_TABLES}` },
 ]
 
 /** The version this code was written for. */

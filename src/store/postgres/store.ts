@@ -1,3 +1,4 @@
+import type { BulkStore } from '../contract/bulks.ts'
 import type { EventSearchStore } from '../contract/event-search.ts'
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
@@ -7,6 +8,7 @@ import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
 import type { StoreTrouble } from '../contract/store-trouble.ts'
 import type { WorkerStore } from '../contract/workers.ts'
+import { createBulks } from './bulks.ts'
 import { checkServer } from './check-server.ts'
 import { Connections } from './connections.ts'
 import type { PostgresTx } from './tx.ts'
@@ -40,6 +42,7 @@ export class PostgresStore implements Store<PostgresTx> {
   readonly operators: OperatorStore
   readonly search: EventSearchStore
   readonly stats: StatsStore
+  readonly bulks: BulkStore
   warnings: readonly string[] = []
   readonly #options: ResolvedPostgresStoreOptions
   readonly #connections: Connections
@@ -62,6 +65,7 @@ export class PostgresStore implements Store<PostgresTx> {
     this.operators = createOperators(connections)
     this.search = createEventSearch(connections)
     this.stats = createStats(connections)
+    this.bulks = createBulks(connections)
   }
 
   async open(): Promise<void> {

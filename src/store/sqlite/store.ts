@@ -1,3 +1,4 @@
+import type { BulkStore } from '../contract/bulks.ts'
 import type { EventSearchStore } from '../contract/event-search.ts'
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
@@ -6,6 +7,7 @@ import type { StatsStore } from '../contract/stats.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
 import type { WorkerStore } from '../contract/workers.ts'
+import { createBulks } from './bulks.ts'
 import { Connections } from './connections.ts'
 import { SqliteEvents } from './events.ts'
 import { createEventSearch } from './event-search.ts'
@@ -31,6 +33,7 @@ export class SqliteStore implements Store<SqliteTx> {
   readonly operators: OperatorStore
   readonly search: EventSearchStore
   readonly stats: StatsStore
+  readonly bulks: BulkStore
   readonly #connections: Connections
   readonly #held: HeldTransactions
 
@@ -49,6 +52,7 @@ export class SqliteStore implements Store<SqliteTx> {
     this.operators = createOperators(connections)
     this.search = createEventSearch(connections)
     this.stats = createStats(connections)
+    this.bulks = createBulks(connections)
   }
 
   async open(): Promise<void> {
