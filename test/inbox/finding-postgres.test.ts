@@ -4,6 +4,7 @@ import { bulkActionsContract } from './bulk-actions.ts'
 import { collectingStatsContract } from './collecting-stats.ts'
 import { findingEventsContract } from './finding-events.ts'
 import { groupingErrorsContract } from './grouping-errors.ts'
+import { manyAtRestContract } from './many-at-rest.ts'
 import { showingEventsContract } from './showing-events.ts'
 
 const shared = inject('postgres')
@@ -16,4 +17,5 @@ describe.skipIf(shared === null)('PostgreSQL', () => {
   groupingErrorsContract(postgres)
   collectingStatsContract(postgres)
   bulkActionsContract(postgres)
+  manyAtRestContract(postgres)
 })

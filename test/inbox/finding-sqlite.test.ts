@@ -3,6 +3,7 @@ import { bulkActionsContract } from './bulk-actions.ts'
 import { collectingStatsContract } from './collecting-stats.ts'
 import { findingEventsContract } from './finding-events.ts'
 import { groupingErrorsContract } from './grouping-errors.ts'
+import { manyAtRestContract } from './many-at-rest.ts'
 import { showingEventsContract } from './showing-events.ts'
 
 const libsql = sqliteUnderTest('libsql')
@@ -12,3 +13,4 @@ showingEventsContract(libsql)
 groupingErrorsContract(libsql)
 collectingStatsContract(libsql)
 bulkActionsContract(libsql)
+manyAtRestContract(libsql)

@@ -14,16 +14,20 @@ export interface CopyRequest {
   readonly count: number
   /** The number of the first one, which its id ends with. Two copies need two numbers. */
   readonly from?: number
+  /** Only these tables; all of them where left out. */
+  readonly tables?: readonly string[]
   /** What their ids begin with. Ids sort by time, and those of copies are older than all others unless this says so. */
   readonly prefix?: string
 }
 
 export async function copyEvent(
   database: Pick<DatabaseUnderTest, 'query'>,
-  { engine, eventId, count, from = 1, prefix = '00000000-0000-7000-8000-' }: CopyRequest,
+  request: CopyRequest,
 ): Promise<void> {
+  const { engine, eventId, count, from = 1, prefix = '00000000-0000-7000-8000-' } = request
   const isPostgres = engine === 'postgres'
   for (const [table, columns] of Object.entries(COLUMNS)) {
+    if (request.tables?.includes(table) === false) continue
     const id = table === 'events' ? 'id' : 'event_id'
     const copied = columns.filter((name) => isPostgres || !ONLY_POSTGRES.has(name)).join(', ')
     const copyId = `'${prefix}' || substr('000000000000' || n, length('000000000000' || n) - 11)`
