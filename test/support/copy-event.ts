@@ -14,6 +14,8 @@ export interface CopyRequest {
   readonly count: number
   /** The number of the first one, which its id ends with. Two copies need two numbers. */
   readonly from?: number
+  /** When the first one was stored, and how much later each of the others, in milliseconds. */
+  readonly times?: { readonly startMs: number; readonly stepMs: number }
   /** Only these tables; all of them where left out. */
   readonly tables?: readonly string[]
   /** What their ids begin with. Ids sort by time, and those of copies are older than all others unless this says so. */
@@ -30,7 +32,7 @@ export async function copyEvent(
     if (request.tables?.includes(table) === false) continue
     const id = table === 'events' ? 'id' : 'event_id'
     const copied = columns.filter((name) => isPostgres || !ONLY_POSTGRES.has(name)).join(', ')
-    const copyId = `'${prefix}' || substr('000000000000' || n, length('000000000000' || n) - 11)`
+    const copyId = request.times === undefined ? numbered(prefix) : timed(engine, request.times)
     await database.query(
       `insert into ${isPostgres ? 'hookonce.' : 'hookonce_'}${table} (${id}, ${copied})
          with recursive n (n) as (select ${from} union all select n + 1 from n where n < ${from + count - 1})
@@ -40,6 +42,22 @@ export async function copyEvent(
       [eventId],
     )
   }
+}
+
+function numbered(prefix: string): string {
+  return `'${prefix}' || substr('000000000000' || n, length('000000000000' || n) - 11)`
+}
+
+function timed(
+  engine: CopyRequest['engine'],
+  { startMs, stepMs }: NonNullable<CopyRequest['times']>,
+): string {
+  const time = `(${startMs} + n * ${stepMs})`
+  const high = `${time} / 65536`
+  const low = `${time} % 65536`
+  return engine === 'postgres'
+    ? `lpad(to_hex(${high}), 8, '0') || '-' || lpad(to_hex(${low}), 4, '0') || '-7000-8000-' || lpad(to_hex(n), 12, '0')`
+    : `printf('%08x-%04x-7000-8000-%012x', ${high}, ${low}, n)`
 }
 
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
