@@ -65,7 +65,7 @@ async function openPostgres(): Promise<Filled> {
 }
 
 async function openSqlite(): Promise<Filled> {
-  const database = await createSqlite()
+  const database = await createSqlite({})
   const store = sqliteStore(database.file, { driver: 'libsql' }) as unknown as Store<QueryTx>
   await store.open()
   const close = async () => {

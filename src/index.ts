@@ -10,6 +10,21 @@ export type { InboxOptions } from './inbox/options.ts'
 export type { HandlerFunction, StepHandlerFunction } from './inbox/handler-types.ts'
 export type { SourceMap } from './model/event-types.ts'
 export type { Operator, StepDecision } from './admin/operator.ts'
+export type {
+  BulkAborted,
+  BulkOperator,
+  BulkPlan,
+  BulkRefused,
+  BulkRun,
+  BulkRunOptions,
+  PlannedBulk,
+} from './admin/bulk-operator.ts'
+export type { BulkEnd } from './admin/bulk-runner.ts'
+export type { StatsQuery } from './admin/collect-stats.ts'
+export type { EventFinder } from './admin/event-finder.ts'
+export type { EventFilter, EventQuery, PayloadCondition } from './admin/event-query.ts'
+export type { ErrorGroup, ErrorGroups, GroupQuery } from './admin/group-errors.ts'
+export type { EventPage } from './admin/list-events.ts'
 export {
   CommitUnknownError,
   DestinationBlockedError,
@@ -24,8 +39,19 @@ export {
 export type { ErrorCode } from './errors.ts'
 export type { Acknowledgement, AcknowledgementOutcome } from './model/acknowledgement.ts'
 export type { Delivery, DeliveryHeaders } from './model/delivery.ts'
+export type { BulkAction, BulkId, BulkRecord, BulkState } from './model/bulk.ts'
 export { EVENT_STATES, PARKED_STATES, SETTLED_STATES, TRANSITIONS } from './model/event-state.ts'
 export type { EventState, ParkedState, SettledState } from './model/event-state.ts'
+export type {
+  DeliveriesOfMinute,
+  EventBeside,
+  EventStory,
+  IdempotencyKeyUses,
+  IdempotentStep,
+  RunStory,
+  StepStory,
+} from './model/event-story.ts'
+export type { EventSummary } from './model/event-summary.ts'
 export type { EventId, WebhookEvent } from './model/event.ts'
 export { MESSAGE_STATES, MESSAGE_TRANSITIONS } from './model/message-state.ts'
 export type { MessageOutcomeState, MessageState } from './model/message-state.ts'
@@ -75,6 +101,16 @@ export type {
 export { httpDestination } from './outbox/http-destination.ts'
 export type { HttpDestinationOptions } from './outbox/http-destination.ts'
 export type { CheckMessage, DestinationOptions, RelayOptions } from './outbox/options.ts'
+export type {
+  Count,
+  MessageStats,
+  QueueStats,
+  Rate,
+  RunningStats,
+  SourceStats,
+  Stats,
+  WorkerStats,
+} from './model/stats.ts'
 export type { StepKind, StepRecord, StepState } from './model/step.ts'
 export type { ReceiveOptions } from './receive/options.ts'
 export type { Store } from './store/contract/store.ts'

@@ -14,7 +14,7 @@ import type {
   FailurePosition,
   WalkedFailure,
 } from '../store/contract/event-search.ts'
-import { fingerprintError } from './error-fingerprint.ts'
+import { findErrorPattern } from './error-pattern.ts'
 import { LIST_LIMIT, requireText } from './require-arguments.ts'
 
 /** Which failures `admin.groups` looks at. */
@@ -49,7 +49,8 @@ export interface ErrorGroups {
 
 /** Events that failed of the same: reason, handler, and message but for its values. */
 export interface ErrorGroup {
-  readonly fingerprint: string
+  /** The same in every process, for as long as the message is. */
+  readonly id: string
   readonly reason: string
   readonly handler: string | undefined
   /** The message, with `…` for numbers, ids and what is in quotes. */
@@ -108,8 +109,8 @@ export async function groupErrors(
 
 function addTo(groups: Map<string, ErrorGroup>, failure: WalkedFailure): void {
   const { reason, handler, failedAt, source } = failure
-  const { fingerprint, pattern } = fingerprintError(failure)
-  const known = groups.get(fingerprint)
+  const { groupId, pattern } = findErrorPattern(failure)
+  const known = groups.get(groupId)
   const {
     sample = [],
     sources = [],
@@ -117,8 +118,8 @@ function addTo(groups: Map<string, ErrorGroup>, failure: WalkedFailure): void {
     firstSeenAt = failedAt,
     lastSeenAt = failedAt,
   } = known ?? {}
-  groups.set(fingerprint, {
-    fingerprint,
+  groups.set(groupId, {
+    id: groupId,
     reason,
     handler,
     message: pattern,

@@ -31,17 +31,23 @@ export async function copyEvent(
   for (const [table, columns] of Object.entries(COLUMNS)) {
     if (request.tables?.includes(table) === false) continue
     const id = table === 'events' ? 'id' : 'event_id'
-    const copied = columns.filter((name) => isPostgres || !ONLY_POSTGRES.has(name)).join(', ')
+    const names = columns.filter((name) => isPostgres || !ONLY_POSTGRES.has(name))
+    const values = names.map((name) => (name === 'event_key' ? keys(engine) : name))
     const copyId = request.times === undefined ? numbered(prefix) : timed(engine, request.times)
     await database.query(
-      `insert into ${isPostgres ? 'hookonce.' : 'hookonce_'}${table} (${id}, ${copied})
+      `insert into ${isPostgres ? 'hookonce.' : 'hookonce_'}${table} (${id}, ${names.join(', ')})
          with recursive n (n) as (select ${from} union all select n + 1 from n where n < ${from + count - 1})
-       select ${isPostgres ? `(${copyId})::uuid` : copyId}, ${copied}
+       select ${isPostgres ? `(${copyId})::uuid` : copyId}, ${values.join(', ')}
          from n, ${isPostgres ? 'hookonce.' : 'hookonce_'}${table}
         where ${id} = $1`,
       [eventId],
     )
   }
+}
+
+/** A key of its own for each: where all have one, PostgreSQL plans for that. */
+function keys(engine: CopyRequest['engine']): string {
+  return engine === 'postgres' ? `convert_to('copy ' || n, 'UTF8')` : `cast('copy ' || n as blob)`
 }
 
 function numbered(prefix: string): string {

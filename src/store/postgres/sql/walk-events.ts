@@ -29,7 +29,6 @@ const HAS_TEXT = `
 // $1 below  $2 from  $3 limit  $4 source or null  $5 type or null  $6 text or null  $7 as the place needs it
 const walk = (looked: string): string => `
   with looked as materialized (${looked}
-          order by 1 desc
           limit $3)
   select looked.id as looked_id, fitting.*
     from looked
@@ -46,11 +45,13 @@ const WALK = {
   events: walk(`
          select id
            from {schema}.events
-          where id < $1 and id >= $2 and $7::text is null`),
+          where id < $1 and id >= $2 and $7::text is null
+          order by 1 desc`),
   queue: walk(`
          select event_id as id
            from {schema}.queue
-          where event_id < $1 and event_id >= $2 and $7::text is null`),
+          where event_id < $1 and event_id >= $2 and $7::text is null
+          order by 1 desc`),
   running: walk(`
          select id
            from (select event_id as id
@@ -59,15 +60,18 @@ const WALK = {
                   union
                  select unnest(running)
                    from {schema}.workers) running
-          where id < $1 and id >= $2 and $7::text is null`),
+          where id < $1 and id >= $2 and $7::text is null
+          order by 1 desc`),
   parked: walk(`
          select event_id as id
            from {schema}.queue
-          where parked = $7 and parked is not null and event_id < $1 and event_id >= $2`),
+          where parked = $7 and parked is not null and event_id < $1 and event_id >= $2
+          order by 1 desc`),
   settled: walk(`
          select event_id as id
            from {schema}.outcomes
-          where state = $7 and state <> 'done' and event_id < $1 and event_id >= $2`),
+          where state = $7 and state <> 'done' and event_id < $1 and event_id >= $2
+          order by 1 desc`),
 } as const
 
 export async function walkEvents(
@@ -89,7 +93,8 @@ function findWalk(place: WalkPlace): readonly [sql: string, state: string | null
 const WALK_KEY = walk(`
          select id
            from {schema}.events
-          where sha256(event_key) = sha256($7::bytea) and id < $1 and id >= $2`)
+          where sha256(event_key) = sha256($7::bytea) and id < $1 and id >= $2
+          order by 1 desc`)
 
 export async function walkKey(
   connection: Connection,
@@ -103,7 +108,8 @@ export async function walkKey(
 const SUMMARIZE = walk(`
          select id
            from {schema}.events
-          where id = any($7::uuid[]) and id < $1 and id >= $2`)
+          where id = any($7::uuid[]) and id < $1 and id >= $2
+          order by 1 desc`)
 
 export async function summarize(
   connection: Connection,

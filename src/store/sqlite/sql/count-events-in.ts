@@ -28,10 +28,8 @@ const count = (looked: string, isLatest: string): string => `
    group by 1`
 
 const IS_AT_REST = `
-         not exists (select 1 from {prefix}queue q where q.event_id = looked.event_id)
-         and not exists (select 1
-                           from {prefix}outcomes later
-                          where later.event_id = looked.event_id and later.run > looked.run)`
+         (select count(*) from {prefix}queue q where q.event_id = looked.event_id) = 0
+         and looked.run = (select max(run) from {prefix}outcomes later where later.event_id = looked.event_id)`
 
 const COUNT = {
   // Each part is what one partial index has.

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { fingerprintError } from '../../src/admin/error-fingerprint.ts'
+import { findErrorPattern } from '../../src/admin/error-pattern.ts'
 
 const patternOf = (message: string): string =>
-  fingerprintError({ reason: 'error', handler: 'pay', message }).pattern
+  findErrorPattern({ reason: 'error', handler: 'pay', message }).pattern
 
-describe('the fingerprint of an error', () => {
+describe('the pattern of an error', () => {
   test.each([
     ['numbers', 'Error: 17 of 20 failed after 1.5 s', 'Error: … of … failed after … s'],
     ['ids', 'Error: no such customer cus_9fX2 (req_A1)', 'Error: no such customer … (…)'],
@@ -23,11 +23,11 @@ describe('the fingerprint of an error', () => {
   })
 
   test('is the same for errors that differ in their values only', () => {
-    const one = fingerprintError({ reason: 'error', handler: 'pay', message: 'Error: order 7' })
-    const other = fingerprintError({ reason: 'error', handler: 'pay', message: 'Error: order 81' })
+    const one = findErrorPattern({ reason: 'error', handler: 'pay', message: 'Error: order 7' })
+    const other = findErrorPattern({ reason: 'error', handler: 'pay', message: 'Error: order 81' })
 
     expect(one).toEqual(other)
-    expect(one.fingerprint).toMatch(/^[0-9a-f]{16}$/)
+    expect(one.groupId).toMatch(/^[0-9a-f]{16}$/)
   })
 
   test('differs by reason, by handler and by where one of them ends', () => {
@@ -37,7 +37,7 @@ describe('the fingerprint of an error', () => {
       { reason: 'timeout', handler: 'pay', message },
       { reason: 'error', handler: undefined, message },
       { reason: 'error', handler: 'payE', message: 'rror: order 7' },
-    ].map((texts) => fingerprintError(texts).fingerprint)
+    ].map((texts) => findErrorPattern(texts).groupId)
 
     expect(new Set(all).size).toBe(4)
   })

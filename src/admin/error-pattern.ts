@@ -3,7 +3,7 @@
  *
  * Two errors are one group when the reason, the handler and this text are the same. Values are masked by their shape,
  * in one pass for each shape; no pattern can go back over what it has read, so that the time grows with the length of
- * the text and with nothing else (`test/admin/error-fingerprint.test.ts`).
+ * the text and with nothing else (`test/admin/error-pattern.test.ts`).
  *
  * @module
  */
@@ -18,9 +18,9 @@ export interface FailureTexts {
   readonly message: string
 }
 
-export interface ErrorFingerprint {
-  /** The same for errors of one group, in every process and release: 16 characters. */
-  readonly fingerprint: string
+export interface ErrorPattern {
+  /** The same for errors of one group, in every process: 16 characters. */
+  readonly groupId: string
   /** The message with its values masked. */
   readonly pattern: string
 }
@@ -28,14 +28,14 @@ export interface ErrorFingerprint {
 /** Longer texts differ in what matters before they end. */
 const MESSAGE_MAX = 1_024
 
-export function fingerprintError({ reason, handler, message }: FailureTexts): ErrorFingerprint {
+export function findErrorPattern({ reason, handler, message }: FailureTexts): ErrorPattern {
   const pattern = maskValues(message.slice(0, MESSAGE_MAX).toWellFormed())
   const hash = createHash('sha256')
   for (const part of [reason, handler ?? '', pattern]) {
     // The length in front keeps ("a", "bc") and ("ab", "c") apart.
     hash.update(`${part.length}:`).update(part)
   }
-  return { fingerprint: hash.digest('hex').slice(0, 16), pattern }
+  return { groupId: hash.digest('hex').slice(0, 16), pattern }
 }
 
 /** What is in quotes; what looks like an id, that is, has a digit in it; a number. */
