@@ -139,6 +139,27 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
       expect(await store.bulks.actOnNext(UNKNOWN)).toEqual({ status: 'none' })
     })
 
+    test.each([
+      ['plan', [{ action: 'delete', filter: {} }], '.action'],
+      ['plan', [{ action: 'retry' }], '.filter'],
+      ['plan', [{ action: 'retry', filter: { state: 'done' } }], '.filter.state'],
+      ['plan', [{ action: 'retry', filter: { limit: 10 } }], '.filter.limit'],
+      ['plan', [{ action: 'retry', filter: {}, reason: 7 }], '.reason'],
+      ['run', [7], '.id'],
+      ['run', [UNKNOWN, { ratePerSecond: 0 }], '.ratePerSecond'],
+      ['run', [UNKNOWN, { rate: 1 }], '.rate'],
+      ['find', [], '.id'],
+      ['abort', [null], '.id'],
+    ] as const)('%s refuses %j by name', async (name, args, option) => {
+      const { bulk } = await open(underTest)
+      const act = bulk[name] as (...given: unknown[]) => Promise<unknown>
+
+      await expect(act(...args)).rejects.toMatchObject({
+        code: 'OPTION_INVALID',
+        option: `admin.bulk.${name}${option}`,
+      })
+    })
+
     test('a plan has 100,000 events at most, and says that there are more', async () => {
       const { bulk, store, database } = await open(underTest)
       const [eventId = ''] = await recordDead(store, 1)
