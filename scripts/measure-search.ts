@@ -59,7 +59,7 @@ async function openPostgres(): Promise<Filled> {
   const close = async () => {
     await store.close()
     await database.close()
-    await server.stop()
+    await server.dispose()
   }
   return { store, database, close }
 }
@@ -106,8 +106,7 @@ async function fill({ store, database }: Filled, events: number): Promise<void> 
 }
 
 async function measureAll(store: Store<QueryTx>): Promise<void> {
-  const ask = <Result>(question: (store: Store<unknown>) => Promise<Result>) =>
-    question(store as unknown as Store<unknown>)
+  const ask = <Result>(question: (store: Store<unknown>) => Promise<Result>) => question(store)
   const finder = createEventFinder(ask)
   const bulk = createBulkOperator(ask, new BulkRunner())
   const [newest] = (await finder.list({ limit: 1 })).events

@@ -5,7 +5,7 @@
  */
 
 import { EVENT_STATES, PARKED_STATES } from '../model/event-state.ts'
-import type { EventState, ParkedState, SettledState } from '../model/event-state.ts'
+import type { EventState, ParkedState } from '../model/event-state.ts'
 import { lowestIdAt } from '../model/id-range.ts'
 import type { Count, Rate, SourceStats, Stats } from '../model/stats.ts'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
@@ -87,10 +87,8 @@ async function countStates(
 
 function placeOf(state: EventState): CountedPlace {
   if (state === 'ready' || state === 'running' || state === 'done') return state
-  return isParked(state) ? { parked: state } : { settled: state as RestingState }
+  return isParked(state) ? { parked: state } : { settled: state }
 }
-
-type RestingState = Exclude<SettledState, 'done'>
 
 function isParked(state: EventState): state is ParkedState {
   return (PARKED_STATES as readonly string[]).includes(state)

@@ -37,10 +37,7 @@ describe.each(ENGINES)('a bulk on %s', (engine) => {
       const database = await createFaultDatabase(engine)
       const store = await openStoreOn(database)
       await fillDead(database, store)
-      const bulk = createBulkOperator(
-        (ask) => ask(store as unknown as Store<unknown>),
-        new BulkRunner(),
-      )
+      const bulk = createBulkOperator((ask) => ask(store), new BulkRunner())
       const { id, count } = await bulk.plan({ action: 'retry', filter: {} })
       expect(count).toBe(EVENTS)
 

@@ -201,7 +201,7 @@ async function open(underTest: StoreUnderTest) {
 
 function bulkOf(store: Store<QueryTx>): BulkOperator {
   const runner = new BulkRunner()
-  return createBulkOperator((ask) => ask(store as unknown as Store<unknown>), runner)
+  return createBulkOperator((ask) => ask(store), runner)
 }
 
 async function runToEnd(bulk: BulkOperator, id: string): Promise<BulkEnd> {

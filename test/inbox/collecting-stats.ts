@@ -152,14 +152,19 @@ export function collectingStatsContract(underTest: StoreUnderTest): void {
 
     test('a count ends at 10,000, and says that there may be more', async () => {
       const { store, finder, database } = await open(underTest)
+      const { engine } = store
+      await recordOne(store, anEventDraft({ key: 'dead' }))
+      const buried = await runOne(store, dead)
+      await copyEvent(database, { engine, eventId: buried, count: 10_100, from: 20_000 })
       const { eventId } = await recordOne(store, anEventDraft())
-      await copyEvent(database, { engine: store.engine, eventId, count: 10_100 })
+      await copyEvent(database, { engine, eventId, count: 10_100 })
 
       const { states, queue, sources } = await finder.stats()
 
       expect(states.ready).toEqual({ count: 10_000, isExact: false })
+      expect(states.dead).toEqual({ count: 10_000, isExact: false })
       expect(queue.due).toEqual({ count: 10_000, isExact: false })
-      expect(sources).toEqual([{ source: 'stripe', states: { ready: 10_000 } }])
+      expect(sources).toEqual([{ source: 'stripe', states: { ready: 10_000, dead: 10_000 } }])
     })
   })
 }
@@ -170,7 +175,7 @@ async function open(underTest: StoreUnderTest): Promise<{
   database: DatabaseUnderTest
 }> {
   const { store, database } = await openStore(underTest)
-  const finder = createEventFinder((question) => question(store as unknown as Store<unknown>))
+  const finder = createEventFinder((question) => question(store))
   return { store, finder, database }
 }
 

@@ -111,7 +111,7 @@ async function open(underTest: StoreUnderTest): Promise<{
   const { store, database } = await openStore(underTest)
   return {
     store,
-    finder: createEventFinder((question) => question(store as unknown as Store<unknown>)),
+    finder: createEventFinder((question) => question(store)),
     copy: (request) => copyEvent(database, { engine: store.engine, ...request }),
   }
 }

@@ -161,7 +161,7 @@ async function open(
   const prefix = store.engine === 'postgres' ? 'hookonce.' : 'hookonce_'
   return {
     store,
-    finder: createEventFinder((question) => question(store as unknown as Store<unknown>)),
+    finder: createEventFinder((question) => question(store)),
     query: (sql, params) => database.query(sql.replaceAll('{tables}', prefix), params),
   }
 }
