@@ -24,6 +24,22 @@ export type {
 export type { BackfillOptions } from './backfill/backfill-options.ts'
 export type { Operator, StepDecision } from './admin/operator.ts'
 export type { PauseTarget } from './admin/pause-target.ts'
+export type {
+  BulkAborted,
+  BulkOperator,
+  BulkPlan,
+  BulkRefused,
+  BulkRun,
+  BulkRunOptions,
+  PlannedBulk,
+} from './admin/bulk-operator.ts'
+export type { BulkEnd } from './admin/bulk-runner.ts'
+export type { CollectedStats, StatsQuery } from './admin/collect-stats.ts'
+export type { EventFinder } from './admin/event-finder.ts'
+export type { EventFilter, EventQuery, PayloadCondition } from './admin/event-query.ts'
+export type { ErrorGroup, ErrorGroups, GroupQuery } from './admin/group-errors.ts'
+export type { EventPage } from './admin/list-events.ts'
+export type { ShownEvent, ShownRun } from './admin/show-event.ts'
 export {
   CommitUnknownError,
   DestinationBlockedError,
@@ -40,8 +56,19 @@ export type { Acknowledgement, AcknowledgementOutcome } from './model/acknowledg
 export type { Delivery, DeliveryHeaders } from './model/delivery.ts'
 export { ACTION_RULES, EVENT_ACTIONS, REFUSAL_CODES } from './model/event-action.ts'
 export type { EventAction, RefusalCode } from './model/event-action.ts'
+export type { BulkAction, BulkId, BulkRecord, BulkState } from './model/bulk.ts'
 export { EVENT_STATES, PARKED_STATES, SETTLED_STATES, TRANSITIONS } from './model/event-state.ts'
 export type { EventState, ParkedState, SettledState } from './model/event-state.ts'
+export type {
+  DeliveriesOfMinute,
+  EventBeside,
+  EventStory,
+  IdempotencyKeyUses,
+  IdempotentStep,
+  RunStory,
+  StepStory,
+} from './model/event-story.ts'
+export type { EventSummary } from './model/event-summary.ts'
 export type { EventId, WebhookEvent } from './model/event.ts'
 export { MESSAGE_STATES, MESSAGE_TRANSITIONS } from './model/message-state.ts'
 export type { MessageOutcomeState, MessageState } from './model/message-state.ts'
@@ -91,6 +118,16 @@ export type {
 export { httpDestination } from './outbox/http-destination.ts'
 export type { HttpDestinationOptions } from './outbox/http-destination.ts'
 export type { CheckMessage, DestinationOptions, RelayOptions } from './outbox/options.ts'
+export type {
+  Count,
+  MessageStats,
+  QueueStats,
+  Rate,
+  RunningStats,
+  SourceStats,
+  Stats,
+  WorkerStats,
+} from './model/stats.ts'
 export type { StepKind, StepRecord, StepState } from './model/step.ts'
 export type { ReceiveOptions } from './receive/options.ts'
 export type { Store } from './store/contract/store.ts'

@@ -14,7 +14,10 @@ import type { Act } from './act.ts'
 import { requireOrder } from './action-options.ts'
 import type { ActionOptions } from './action-options.ts'
 import type { ActionResult } from './action-result.ts'
+import { createBulkOperator } from './bulk-operator.ts'
+import type { BulkRunner } from './bulk-runner.ts'
 import { createEventActions } from './event-actions.ts'
+import { createEventFinder } from './event-finder.ts'
 import type { Operator } from './operator.ts'
 import { createPauses } from './pauses.ts'
 import { refuse } from './refusals.ts'
@@ -38,10 +41,12 @@ export interface OperatorContext {
   readonly onPausesChanged: () => void
   /** Something was changed. */
   readonly onActed: (acted: Happenings['operator.acted']) => void
+  /** Runs bulks for as long as the process has the store. */
+  readonly bulkRunner: BulkRunner
 }
 
 export function bindOperator(context: OperatorContext): Operator {
-  const { store, open } = context
+  const { store, open, bulkRunner } = context
   const act: Act = async (action) => {
     await open()
     return action(store)
@@ -49,6 +54,8 @@ export function bindOperator(context: OperatorContext): Operator {
   const parts = { ...context, act }
   return {
     ...createEventQueries(act),
+    ...createEventFinder(act),
+    bulk: createBulkOperator(act, bulkRunner),
     ...createEventActions(parts),
     ...createMessageOperator(parts),
     ...createPauses(parts),

@@ -3,6 +3,7 @@ import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import type { Store } from '../store/contract/store.ts'
 import { takeStore } from '../store/contract/take-store.ts'
 import { bindOperator } from './bind-operator.ts'
+import { BulkRunner } from './bulk-runner.ts'
 import type { Operator } from './operator.ts'
 
 /** What an operator without an inbox is made of. */
@@ -39,7 +40,11 @@ export function createOperator(options: CreateOperatorOptions): StandaloneOperat
   let opening: Promise<void> | undefined
   // Workers and relays of other processes find it by their next poll, should this not reach them.
   const notify = (): void => void store.queue.notify().catch(() => undefined)
-  const close = (): Promise<void> => store.close()
+  const bulkRunner = new BulkRunner()
+  const close = async (): Promise<void> => {
+    await bulkRunner.stop()
+    await store.close()
+  }
   const operator = bindOperator({
     store,
     open: () =>
@@ -54,6 +59,7 @@ export function createOperator(options: CreateOperatorOptions): StandaloneOperat
     onPausesChanged: notify,
     // There is no inbox that would tell it. The audit has it all the same.
     onActed: () => undefined,
+    bulkRunner,
   })
   return { ...operator, close, [Symbol.asyncDispose]: close }
 }

@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { BulkOperator } from './bulk-operator.ts'
+import type { EventFinder } from './event-finder.ts'
 import type { EventId } from '../model/event.ts'
 import type { MessageId, MessageRecord } from '../model/message.ts'
 import type { EventRecord } from '../model/outcome.ts'
@@ -21,7 +23,9 @@ import type { PauseTarget } from './pause-target.ts'
  * when it cannot be used, most often with `STORE_UNAVAILABLE`; with `OPTION_INVALID` for an argument that
  * cannot be meant.
  */
-export interface Operator {
+export interface Operator extends EventFinder {
+  /** The same action on many events. */
+  readonly bulk: BulkOperator
   /** The event with all that is known of it. */
   findEvent(eventId: EventId): Promise<EventRecord | undefined>
   /**

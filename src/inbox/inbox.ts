@@ -9,6 +9,7 @@ import { bindOperator } from '../admin/bind-operator.ts'
 import type { BackfillReport } from '../backfill/backfill.ts'
 import type { BackfillOptions } from '../backfill/backfill-options.ts'
 import type { Operator } from '../admin/operator.ts'
+import { BulkRunner } from '../admin/bulk-runner.ts'
 import { HookonceError } from '../errors.ts'
 import type { SourceMap } from '../model/event-types.ts'
 import { fetchHandler } from '../http/fetch.ts'
@@ -79,6 +80,7 @@ export class Inbox<Sources extends SourceMap, Tx>
   readonly #handlers: HandlerRegistry
   readonly #committedKeys: CommittedKeys
   readonly #watch: StoreWatch
+  readonly #bulkRunner = new BulkRunner()
   readonly #outbox: Outbox<Tx>
   readonly #context: ReceiveContext
   readonly #notifier: ReturnType<typeof createNotifier>
@@ -147,6 +149,7 @@ export class Inbox<Sources extends SourceMap, Tx>
         this.#wakeAll()
       },
       onActed: (acted) => happenings.emit('operator.acted', acted),
+      bulkRunner: this.#bulkRunner,
     })
     if (resolved.worker !== undefined)
       reportNotStarted(happenings, () => this.#state === 'made' && !handlers.isEmpty)
@@ -284,6 +287,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     if (this.#starting !== undefined) await inTime(this.#starting.catch(() => undefined))
     if (this.#receiving > 0) await inTime(new Promise<void>((end) => (this.#onAllReceived = end)))
     await inTime(this.#context.batcher.drain())
+    await inTime(this.#bulkRunner.stop())
     // In this order: until its last handler has returned, a worker may give the relay something to send.
     if (this.#worker !== undefined) await inTime(this.#worker.stop())
     await inTime(this.#outbox.stop())

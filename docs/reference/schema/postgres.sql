@@ -42,7 +42,8 @@ create table "hookonce".events (
   request_id   uuid
 ) partition by range (id);
 create table "hookonce".events_default partition of "hookonce".events default;
-create index events_by_key on "hookonce".events (source, sha256(event_key));
+-- Without the source: an operator who was given a key may not know whose it is.
+create index events_by_key on "hookonce".events (sha256(event_key), id);
 
 -- The request that events are parts of, kept once for all of them.
 create table "hookonce".requests (
@@ -89,6 +90,9 @@ create index queue_leased on "hookonce".queue (lease_worker)
  where lease_token is not null;
 create index queue_unhandled on "hookonce".queue (topic)
  where parked = 'unhandled';
+-- For those who look: the parked of one state, newest first.
+create index queue_parked on "hookonce".queue (parked, event_id)
+ where parked is not null;
 create sequence "hookonce".lease_tokens;
 
 create table "hookonce".outcomes (
@@ -106,6 +110,8 @@ create table "hookonce".outcomes (
 ) partition by range (event_id);
 create table "hookonce".outcomes_default partition of "hookonce".outcomes default;
 create index outcomes_dead on "hookonce".outcomes (settled_at) where state = 'dead';
+-- For those who look: what ended without success, of one state, newest first.
+create index outcomes_not_done on "hookonce".outcomes (state, event_id) where state <> 'done';
 
 -- Those that failed: which handler, when, where, and for what reason.
 create table "hookonce".attempts (
@@ -138,6 +144,7 @@ create table "hookonce".workers (
   beat_at          timestamptz not null,
   running          uuid[]      not null default '{}',
   running_attempts integer[]   not null default '{}',
+  running_since    timestamptz,
   handles          text        not null default '[]',
   primary key (worker_id, slot)
 ) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
@@ -194,7 +201,8 @@ create table "hookonce".messages (
   headers      text        not null,
   body         bytea       not null,
   created_at   timestamptz not null,
-  unique (destination, key)
+  -- The key first: an operator who was given one may not know where it went.
+  unique (key, destination)
 );
 create index messages_event_id on "hookonce".messages (event_id) where event_id is not null;
 
@@ -280,6 +288,27 @@ create table "hookonce".audit (
   outcome      text        not null
 );
 create index audit_subject on "hookonce".audit (subject_kind, subject_id, id);
+
+create table "hookonce".bulks (
+  id         uuid        primary key,
+  action     text        not null,
+  filter     text        not null,
+  reason     text,
+  actor      text,
+  state      text        not null
+             check (state in ('planning', 'planned', 'aborted')),
+  created_at timestamptz not null
+);
+
+create table "hookonce".bulk_events (
+  bulk_id  uuid        not null,
+  event_id uuid        not null,
+  outcome  text,
+  acted_at timestamptz,
+  primary key (bulk_id, event_id)
+);
+create index bulk_events_left on "hookonce".bulk_events (bulk_id, event_id)
+ where outcome is null;
 
 insert into "hookonce".migrations (version) values (1);
 
@@ -734,11 +763,12 @@ create or replace function "hookonce".announce(worker text, which integer, event
 language plpgsql as $announce$
 begin
   perform set_config('synchronous_commit', 'off', true);
-  insert into "hookonce".workers (worker_id, slot, beat_at, running, running_attempts)
-  values (worker, which, clock_timestamp(), events, attempts)
+  insert into "hookonce".workers (worker_id, slot, beat_at, running, running_attempts, running_since)
+  values (worker, which, clock_timestamp(), events, attempts, clock_timestamp())
       on conflict (worker_id, slot) do update
      set running = excluded.running,
          running_attempts = excluded.running_attempts,
+         running_since = excluded.running_since,
          beat_at = excluded.beat_at;
 end
 $announce$;
@@ -1210,7 +1240,7 @@ begin
 end
 $settle_messages$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 2274a192495a79ef2c2c90d44a8a89361ad1841a04acc81eaf8050d397606879')
+insert into "hookonce".meta (name, value) values ('functions', '1 a914a22b7a60bb9e51659f10974c26a5bf03058b95d5b4d9acfa7d37b26f3738')
     on conflict (name) do update set value = excluded.value;
 
 commit;

@@ -38,7 +38,8 @@ create table hookonce_events (
   verified_by text not null,
   request_id text
 ) strict;
-create index hookonce_events_by_key on hookonce_events (source, event_key);
+-- Without the source: an operator who was given a key may not know whose it is.
+create index hookonce_events_by_key on hookonce_events (event_key, id);
 
 -- The request that events are parts of, kept once for all of them.
 create table hookonce_requests (
@@ -75,6 +76,9 @@ create index hookonce_queue_leased on hookonce_queue (lease_worker)
  where lease_token is not null;
 create index hookonce_queue_unhandled on hookonce_queue (topic)
  where parked = 'unhandled';
+-- For those who look: the parked of one state, newest first.
+create index hookonce_queue_parked on hookonce_queue (parked, event_id)
+ where parked is not null;
 
 create table hookonce_outcomes (
   event_id text not null,
@@ -89,6 +93,8 @@ create table hookonce_outcomes (
   primary key (event_id, run)
 ) strict, without rowid;
 create index hookonce_outcomes_dead on hookonce_outcomes (settled_at) where state = 'dead';
+-- For those who look: what ended without success, of one state, newest first.
+create index hookonce_outcomes_not_done on hookonce_outcomes (state, event_id) where state <> 'done';
 
 -- Those that failed: which handler, when, where, and for what reason.
 create table hookonce_attempts (
@@ -122,6 +128,7 @@ create table hookonce_workers (
   pid integer not null,
   beat_at integer not null,
   running text not null default '[]',
+  running_since integer,
   handles text not null default '[]',
   primary key (worker_id, slot)
 ) strict, without rowid;
@@ -151,7 +158,8 @@ create table hookonce_messages (
   headers text not null,
   body blob not null,
   created_at integer not null,
-  unique (destination, key)
+  -- The key first: an operator who was given one may not know where it went.
+  unique (key, destination)
 ) strict;
 create index hookonce_messages_event_id on hookonce_messages (event_id) where event_id is not null;
 
@@ -231,6 +239,26 @@ create table hookonce_audit (
   outcome text not null
 ) strict;
 create index hookonce_audit_subject on hookonce_audit (subject_kind, subject_id, id);
+
+create table hookonce_bulks (
+  id text not null primary key,
+  action text not null,
+  filter text not null,
+  reason text,
+  actor text,
+  state text not null check (state in ('planning', 'planned', 'aborted')),
+  created_at integer not null
+) strict, without rowid;
+
+create table hookonce_bulk_events (
+  bulk_id text not null,
+  event_id text not null,
+  outcome text,
+  acted_at integer,
+  primary key (bulk_id, event_id)
+) strict, without rowid;
+create index hookonce_bulk_events_left on hookonce_bulk_events (bulk_id, event_id)
+ where outcome is null;
 
 insert into hookonce_migrations (version, applied_at)
 values (1, cast(unixepoch('subsec') * 1000 as integer));

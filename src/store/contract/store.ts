@@ -16,11 +16,14 @@
  * @module
  */
 
+import type { BulkStore } from './bulks.ts'
+import type { EventSearchStore } from './event-search.ts'
 import type { EventStore } from './events.ts'
 import type { MessageStore } from './messages.ts'
 import type { OperatorStore } from './operators.ts'
 import type { PauseStore } from './pauses.ts'
 import type { QueueStore } from './queue.ts'
+import type { StatsStore } from './stats.ts'
 import type { StoreTrouble } from './store-trouble.ts'
 import type { StepStore } from './steps.ts'
 import type { WorkerStore } from './workers.ts'
@@ -46,6 +49,12 @@ export interface Store<Tx> {
   readonly operators: OperatorStore
   /** Keeps sources, handlers and destinations still. */
   readonly pauses: PauseStore
+  /** Finds events for those who look after them. */
+  readonly search: EventSearchStore
+  /** Counts, with a limit to every count. */
+  readonly stats: StatsStore
+  /** Keeps actions on many events. */
+  readonly bulks: BulkStore
 
   /**
    * Connects, migrates or checks the schema, and refuses settings that would break a promise.

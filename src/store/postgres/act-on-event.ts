@@ -24,7 +24,7 @@ const LOCK_TIMEOUT = '55P03'
 
 export async function actOnEvent(connections: Connections, request: ActionRequest): Promise<Acted> {
   if (!isEventId(request.eventId)) return { status: 'refused', code: 'EVENT_UNKNOWN' }
-  return atMostOnce(() => connections.transact((connection) => act(connection, request))).catch(
+  return atMostOnce(() => connections.transact((connection) => actWithin(connection, request))).catch(
     (error: unknown) => {
       // A worker holds the event, and will for as long as its handler runs.
       if (findStateBehind(error) === LOCK_TIMEOUT)
@@ -44,7 +44,8 @@ export async function atMostOnce<Result>(attempt: () => Promise<Result>): Promis
   }
 }
 
-async function act(connection: Connection, request: ActionRequest): Promise<Acted> {
+/** The same, in a transaction of the caller. */
+export async function actWithin(connection: Connection, request: ActionRequest): Promise<Acted> {
   const { action, eventId } = request
   const deed = { action, kind: 'event', id: eventId } as const
   const event = await lockEvent(connection, eventId)

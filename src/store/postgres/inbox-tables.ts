@@ -52,7 +52,8 @@ create table {schema}.events (
   request_id   uuid
 ) partition by range (id);
 create table {schema}.events_default partition of {schema}.events default;
-create index events_by_key on {schema}.events (source, sha256(event_key));
+-- Without the source: an operator who was given a key may not know whose it is.
+create index events_by_key on {schema}.events (sha256(event_key), id);
 
 -- The request that events are parts of, kept once for all of them.
 create table {schema}.requests (
@@ -99,6 +100,9 @@ create index queue_leased on {schema}.queue (lease_worker)
  where lease_token is not null;
 create index queue_unhandled on {schema}.queue (topic)
  where parked = 'unhandled';
+-- For those who look: the parked of one state, newest first.
+create index queue_parked on {schema}.queue (parked, event_id)
+ where parked is not null;
 create sequence {schema}.lease_tokens;
 
 create table {schema}.outcomes (
@@ -116,6 +120,8 @@ create table {schema}.outcomes (
 ) partition by range (event_id);
 create table {schema}.outcomes_default partition of {schema}.outcomes default;
 create index outcomes_dead on {schema}.outcomes (settled_at) where state = 'dead';
+-- For those who look: what ended without success, of one state, newest first.
+create index outcomes_not_done on {schema}.outcomes (state, event_id) where state <> 'done';
 
 -- Those that failed: which handler, when, where, and for what reason.
 create table {schema}.attempts (
@@ -148,6 +154,7 @@ create table {schema}.workers (
   beat_at          timestamptz not null,
   running          uuid[]      not null default '{}',
   running_attempts integer[]   not null default '{}',
+  running_since    timestamptz,
   handles          text        not null default '[]',
   primary key (worker_id, slot)
 ) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { BULK_TABLES } from './bulk-tables.ts'
 import { INBOX_TABLES } from './inbox-tables.ts'
 import { OPERATOR_TABLES } from './operator-tables.ts'
 import { OUTBOX_TABLES } from './outbox-tables.ts'
@@ -15,7 +16,7 @@ export interface Migration {
 }
 
 export const MIGRATIONS: readonly Migration[] = [
-  { version: 1, sql: `${INBOX_TABLES}\n${OUTBOX_TABLES}\n${OPERATOR_TABLES}` },
+  { version: 1, sql: `${INBOX_TABLES}\n${OUTBOX_TABLES}\n${OPERATOR_TABLES}\n${BULK_TABLES}` },
 ]
 
 /** The version this code was written for. */

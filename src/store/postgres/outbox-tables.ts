@@ -21,7 +21,8 @@ create table {schema}.messages (
   headers      text        not null,
   body         bytea       not null,
   created_at   timestamptz not null,
-  unique (destination, key)
+  -- The key first: an operator who was given one may not know where it went.
+  unique (key, destination)
 );
 create index messages_event_id on {schema}.messages (event_id) where event_id is not null;
 

@@ -1,15 +1,20 @@
+import type { BulkStore } from '../contract/bulks.ts'
+import type { EventSearchStore } from '../contract/event-search.ts'
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
 import type { PauseStore } from '../contract/pauses.ts'
 import type { QueueStore } from '../contract/queue.ts'
+import type { StatsStore } from '../contract/stats.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
 import type { StoreTrouble } from '../contract/store-trouble.ts'
 import type { WorkerStore } from '../contract/workers.ts'
+import { createBulks } from './bulks.ts'
 import { checkServer } from './check-server.ts'
 import { Connections } from './connections.ts'
 import type { PostgresTx } from './tx.ts'
 import { PostgresEvents } from './events.ts'
+import { createEventSearch } from './event-search.ts'
 import { HeldTransactions } from './held-transactions.ts'
 import { Listeners } from './listeners.ts'
 import { lockNumber } from './lock-number.ts'
@@ -19,6 +24,7 @@ import { createOperators } from './operators.ts'
 import type { ResolvedPostgresStoreOptions } from './options.ts'
 import { createPauses } from './pauses.ts'
 import { createQueue } from './queue.ts'
+import { createStats } from './stats.ts'
 import { createSteps } from './steps.ts'
 import { asStoreError, findStateBehind, findTrouble } from './store-error.ts'
 import { ensurePartitions } from './sql/ensure-partitions.ts'
@@ -37,6 +43,9 @@ export class PostgresStore implements Store<PostgresTx> {
   readonly messages: MessageStore<PostgresTx>
   readonly operators: OperatorStore
   readonly pauses: PauseStore
+  readonly search: EventSearchStore
+  readonly stats: StatsStore
+  readonly bulks: BulkStore
   warnings: readonly string[] = []
   readonly #options: ResolvedPostgresStoreOptions
   readonly #connections: Connections
@@ -58,6 +67,9 @@ export class PostgresStore implements Store<PostgresTx> {
     this.messages = createMessages(schema, connections)
     this.operators = createOperators(connections)
     this.pauses = createPauses(connections)
+    this.search = createEventSearch(connections)
+    this.stats = createStats(connections)
+    this.bulks = createBulks(connections)
   }
 
   async open(): Promise<void> {

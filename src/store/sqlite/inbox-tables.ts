@@ -40,7 +40,8 @@ create table {prefix}events (
   verified_by text not null,
   request_id text
 ) strict;
-create index {prefix}events_by_key on {prefix}events (source, event_key);
+-- Without the source: an operator who was given a key may not know whose it is.
+create index {prefix}events_by_key on {prefix}events (event_key, id);
 
 -- The request that events are parts of, kept once for all of them.
 create table {prefix}requests (
@@ -77,6 +78,9 @@ create index {prefix}queue_leased on {prefix}queue (lease_worker)
  where lease_token is not null;
 create index {prefix}queue_unhandled on {prefix}queue (topic)
  where parked = 'unhandled';
+-- For those who look: the parked of one state, newest first.
+create index {prefix}queue_parked on {prefix}queue (parked, event_id)
+ where parked is not null;
 
 create table {prefix}outcomes (
   event_id text not null,
@@ -91,6 +95,8 @@ create table {prefix}outcomes (
   primary key (event_id, run)
 ) strict, without rowid;
 create index {prefix}outcomes_dead on {prefix}outcomes (settled_at) where state = 'dead';
+-- For those who look: what ended without success, of one state, newest first.
+create index {prefix}outcomes_not_done on {prefix}outcomes (state, event_id) where state <> 'done';
 
 -- Those that failed: which handler, when, where, and for what reason.
 create table {prefix}attempts (
@@ -124,6 +130,7 @@ create table {prefix}workers (
   pid integer not null,
   beat_at integer not null,
   running text not null default '[]',
+  running_since integer,
   handles text not null default '[]',
   primary key (worker_id, slot)
 ) strict, without rowid;

@@ -17,7 +17,8 @@ create table {prefix}messages (
   headers text not null,
   body blob not null,
   created_at integer not null,
-  unique (destination, key)
+  -- The key first: an operator who was given one may not know where it went.
+  unique (key, destination)
 ) strict;
 create index {prefix}messages_event_id on {prefix}messages (event_id) where event_id is not null;
 

@@ -1,12 +1,17 @@
+import type { BulkStore } from '../contract/bulks.ts'
+import type { EventSearchStore } from '../contract/event-search.ts'
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
 import type { PauseStore } from '../contract/pauses.ts'
 import type { QueueStore } from '../contract/queue.ts'
+import type { StatsStore } from '../contract/stats.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
 import type { WorkerStore } from '../contract/workers.ts'
+import { createBulks } from './bulks.ts'
 import { Connections } from './connections.ts'
 import { SqliteEvents } from './events.ts'
+import { createEventSearch } from './event-search.ts'
 import { HeldTransactions } from './held-transactions.ts'
 import type { SqliteTx } from './tx.ts'
 import { createMessages } from './messages.ts'
@@ -15,6 +20,7 @@ import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
 import type { SqliteStoreOptions } from './options.ts'
 import { createPauses } from './pauses.ts'
 import { createQueue } from './queue.ts'
+import { createStats } from './stats.ts'
 import { createSteps } from './steps.ts'
 import { createWorkers } from './workers.ts'
 
@@ -28,6 +34,9 @@ export class SqliteStore implements Store<SqliteTx> {
   readonly messages: MessageStore<SqliteTx>
   readonly operators: OperatorStore
   readonly pauses: PauseStore
+  readonly search: EventSearchStore
+  readonly stats: StatsStore
+  readonly bulks: BulkStore
   readonly #connections: Connections
   readonly #held: HeldTransactions
 
@@ -45,6 +54,9 @@ export class SqliteStore implements Store<SqliteTx> {
     this.messages = createMessages(resolved.prefix, connections)
     this.operators = createOperators(connections)
     this.pauses = createPauses(connections)
+    this.search = createEventSearch(connections)
+    this.stats = createStats(connections)
+    this.bulks = createBulks(connections)
   }
 
   async open(): Promise<void> {

@@ -44,6 +44,8 @@ export interface SubjectConfig {
     /** The types it is for; all of them where left out. */
     readonly types?: string
   }
+  /** For a process that acts on many events. */
+  readonly bulk?: { readonly id: string; readonly ratePerSecond: number }
   /** Whether it keeps to itself what happens in it, where too much would. */
   readonly isQuiet?: boolean
   /** How long a receiver's drain waits for what is in flight. */

@@ -16,11 +16,12 @@ create or replace function {schema}.announce(worker text, which integer, events 
 language plpgsql as $announce$
 begin
   perform set_config('synchronous_commit', 'off', true);
-  insert into {schema}.workers (worker_id, slot, beat_at, running, running_attempts)
-  values (worker, which, clock_timestamp(), events, attempts)
+  insert into {schema}.workers (worker_id, slot, beat_at, running, running_attempts, running_since)
+  values (worker, which, clock_timestamp(), events, attempts, clock_timestamp())
       on conflict (worker_id, slot) do update
      set running = excluded.running,
          running_attempts = excluded.running_attempts,
+         running_since = excluded.running_since,
          beat_at = excluded.beat_at;
 end
 $announce$;`

@@ -13,6 +13,14 @@ import type { EventRecord, RecordedFailure } from '../../../model/outcome.ts'
 import type { TextRow } from '../connection.ts'
 import { OUTCOME_COLUMNS, findOutcomeIn } from './outcome-row.ts'
 
+/** A failed attempt as JSON, from its row. */
+export const FAILURE_JSON = `
+                   json_build_object('attempt', attempt, 'reason', reason, 'message', message,
+                                     'durationMs', duration_ms, 'handler', handler, 'stack', stack,
+                                     'cause', cause,
+                                     'startedAt', (extract(epoch from started_at) * 1000)::bigint,
+                                     'failedAt', (extract(epoch from failed_at) * 1000)::bigint)`
+
 /** To be followed by what narrows `e`. */
 export const SELECT_RECORDS = `
   select e.id, e.source, encode(e.event_key, 'hex') as event_key, e.type, encode(e.body, 'hex') as body, e.headers,
@@ -25,11 +33,7 @@ export const SELECT_RECORDS = `
            select
              from {schema}.workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
             where r.event_id = e.id and r.attempt = q.attempts + 1) as is_running,${OUTCOME_COLUMNS},
-         (select json_agg(json_build_object('attempt', attempt, 'reason', reason, 'message', message,
-                                            'durationMs', duration_ms, 'handler', handler, 'stack', stack,
-                                            'cause', cause,
-                                            'startedAt', (extract(epoch from started_at) * 1000)::bigint,
-                                            'failedAt', (extract(epoch from failed_at) * 1000)::bigint)
+         (select json_agg(${FAILURE_JSON}
                           order by failed_at, attempt)
             from {schema}.attempts
            where attempts.event_id = e.id) as failures,
@@ -70,7 +74,8 @@ export function asEventRecord(row: TextRow): EventRecord {
   }
 }
 
-type FailureRow = Pick<RecordedFailure, 'attempt' | 'reason' | 'message' | 'durationMs'> & {
+/** As `FAILURE_JSON` gives it. */
+export type FailureRow = Pick<RecordedFailure, 'attempt' | 'reason' | 'message' | 'durationMs'> & {
   readonly handler: string | null
   readonly stack: string | null
   readonly cause: string | null
@@ -78,7 +83,7 @@ type FailureRow = Pick<RecordedFailure, 'attempt' | 'reason' | 'message' | 'dura
   readonly failedAt: number
 }
 
-function asFailure(row: FailureRow): RecordedFailure {
+export function asFailure(row: FailureRow): RecordedFailure {
   const { handler, stack, cause, startedAt, failedAt, ...failure } = row
   return {
     ...failure,

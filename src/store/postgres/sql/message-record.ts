@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { EventId } from '../../../model/event.ts'
 import type {
   MessageFailure,
   MessageId,
@@ -12,6 +13,7 @@ import type {
 } from '../../../model/message.ts'
 import type { MessageOutcomeState, MessageState } from '../../../model/message-state.ts'
 import type { MessageQuery } from '../../contract/messages.ts'
+import { withoutNul } from '../binary-array.ts'
 import type { Connection, TextRow } from '../connection.ts'
 
 const SELECT_RECORDS = `
@@ -54,6 +56,18 @@ const LIST_QUEUED = `${SELECT_RECORDS}
    order by m.id desc
    limit $3`
 
+// $1 event  $2 limit
+const LIST_OF_EVENT = `${SELECT_RECORDS}
+   where m.event_id = $1
+   order by m.id
+   limit $2`
+
+// $1 key  $2 limit
+const LIST_BY_KEY = `${SELECT_RECORDS}
+   where m.key = $1
+   order by m.id
+   limit $2`
+
 export async function findMessage(
   connection: Connection,
   id: MessageId,
@@ -68,6 +82,26 @@ export async function listMessages(
 ): Promise<readonly MessageRecord[]> {
   const sql = state === 'ready' || state === 'sending' ? LIST_QUEUED : LIST_SETTLED
   const { rows } = await connection.query(sql, [state, destination ?? null, limit])
+  return rows.map(asMessageRecord)
+}
+
+/** Oldest first. */
+export async function listMessagesOfEvent(
+  connection: Connection,
+  eventId: EventId,
+  limit: number,
+): Promise<readonly MessageRecord[]> {
+  const { rows } = await connection.query(LIST_OF_EVENT, [eventId, limit])
+  return rows.map(asMessageRecord)
+}
+
+/** By the idempotency key, whatever the destination. */
+export async function listMessagesByKey(
+  connection: Connection,
+  key: string,
+  limit: number,
+): Promise<readonly MessageRecord[]> {
+  const { rows } = await connection.query(LIST_BY_KEY, [withoutNul(key), limit])
   return rows.map(asMessageRecord)
 }
 

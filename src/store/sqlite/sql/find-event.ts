@@ -86,26 +86,32 @@ function findState(row: EventRow, outcome: Outcome | undefined): EventState {
 }
 
 function listFailures(connection: Connection, eventId: EventId): RecordedFailure[] {
-  type FailureRow = {
-    attempt: number
-    reason: RecordedFailure['reason']
-    message: string
-    duration_ms: number
-    handler: string | null
-    stack: string | null
-    cause: string | null
-    started_at: number | null
-    failed_at: number
+  return connection.all<FailureRow>(LIST_FAILURES, [eventId]).map(asFailure)
+}
+
+export type FailureRow = {
+  attempt: number
+  reason: RecordedFailure['reason']
+  message: string
+  duration_ms: number
+  handler: string | null
+  stack: string | null
+  cause: string | null
+  started_at: number | null
+  failed_at: number
+}
+
+export function asFailure(row: FailureRow): RecordedFailure {
+  const { attempt, reason, message, handler, stack, cause } = row
+  return {
+    attempt,
+    reason,
+    message,
+    durationMs: row.duration_ms,
+    ...(handler !== null && { handler }),
+    ...(stack !== null && { stack }),
+    ...(cause !== null && { cause }),
+    ...(row.started_at !== null && { startedAt: new Date(row.started_at) }),
+    failedAt: new Date(row.failed_at),
   }
-  return connection
-    .all<FailureRow>(LIST_FAILURES, [eventId])
-    .map(({ duration_ms, handler, stack, cause, started_at, failed_at, ...failure }) => ({
-      ...failure,
-      durationMs: duration_ms,
-      ...(handler !== null && { handler }),
-      ...(stack !== null && { stack }),
-      ...(cause !== null && { cause }),
-      ...(started_at !== null && { startedAt: new Date(started_at) }),
-      failedAt: new Date(failed_at),
-    }))
 }

@@ -13,9 +13,13 @@ const FIND_QUEUED = `
     from {prefix}queue
    where event_id = ?`
 
+/** For `asOutcome`. */
+export const OUTCOME_COLUMNS =
+  'state, attempts, started_at, duration_ms, cast(reason as blob) as reason, result, settled_at'
+
 // 1 event id
 const FIND_OUTCOME = `
-  select state, attempts, started_at, duration_ms, cast(reason as blob) as reason, result, settled_at
+  select ${OUTCOME_COLUMNS}
     from {prefix}outcomes
    where event_id = ?
    order by run desc
@@ -37,20 +41,22 @@ export function findOutcome(connection: Connection, eventId: EventId): OutcomeVi
 
 export function findLatestOutcome(connection: Connection, eventId: EventId): Outcome | undefined {
   const [row] = connection.all<OutcomeRow>(FIND_OUTCOME, [eventId])
-  return (
-    row && {
-      state: row.state,
-      attempts: row.attempts,
-      startedAt: row.started_at === null ? undefined : new Date(row.started_at),
-      durationMs: row.duration_ms,
-      reason: row.reason === null ? undefined : decodeText(row.reason),
-      result: row.result ?? undefined,
-      settledAt: new Date(row.settled_at),
-    }
-  )
+  return row && asOutcome(row)
 }
 
-type OutcomeRow = {
+export function asOutcome(row: OutcomeRow): Outcome {
+  return {
+    state: row.state,
+    attempts: row.attempts,
+    startedAt: row.started_at === null ? undefined : new Date(row.started_at),
+    durationMs: row.duration_ms,
+    reason: row.reason === null ? undefined : decodeText(row.reason),
+    result: row.result ?? undefined,
+    settledAt: new Date(row.settled_at),
+  }
+}
+
+export type OutcomeRow = {
   state: SettledState
   attempts: number
   started_at: number | null

@@ -6,16 +6,19 @@ import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
 import { findByToken, writeAudit } from './audit.ts'
 
+/** For `asStepRecord`. */
+export const STEP_COLUMNS = `
+         cast(handler as blob) as handler, position, kind, cast(name as blob) as name, state, starts, started_at, result`
+
 // 1 event id  2 run, or null for the latest  3 event id
 const LIST = `
-  select cast(handler as blob) as handler, position, kind, cast(name as blob) as name, state, starts,
-         started_at, result
+  select ${STEP_COLUMNS}
     from {prefix}steps
    where event_id = ?
      and run = coalesce(?, (select max(run) from {prefix}steps where event_id = ?))
    order by handler, position`
 
-type StepRow = {
+export type StepRow = {
   handler: Uint8Array
   position: number
   kind: StepKind
@@ -31,7 +34,11 @@ export function listSteps(
   eventId: EventId,
   run: number | undefined,
 ): StepRecord[] {
-  return connection.all<StepRow>(LIST, [eventId, run ?? null, eventId]).map((row) => ({
+  return connection.all<StepRow>(LIST, [eventId, run ?? null, eventId]).map(asStepRecord)
+}
+
+export function asStepRecord(row: StepRow): StepRecord {
+  return {
     handler: decodeText(row.handler),
     position: row.position,
     kind: row.kind,
@@ -40,7 +47,7 @@ export function listSteps(
     starts: row.starts,
     startedAt: new Date(row.started_at),
     result: row.result ?? undefined,
-  }))
+  }
 }
 
 // 1 state  2 result  3 event id  4 name  5 handler, or null for any  6 event id  7 event id

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { EventId } from '../../../model/event.ts'
 import type {
   MessageFailureReason,
   MessageId,
@@ -46,6 +47,18 @@ const LIST_QUEUED = `${SELECT_RECORDS}
    order by m.id desc
    limit ?`
 
+// 1 event id  2 limit
+const LIST_OF_EVENT = `${SELECT_RECORDS}
+   where m.event_id = ?
+   order by m.id
+   limit ?`
+
+// 1 key  2 limit
+const LIST_BY_KEY = `${SELECT_RECORDS}
+   where m.key = ?
+   order by m.id
+   limit ?`
+
 // 1 id
 const LIST_FAILURES = `
   select attempt, reason, message, duration_ms, failed_at, status, response_head, response_body
@@ -65,6 +78,28 @@ export function listMessages(
   const sql = state === 'ready' || state === 'sending' ? LIST_QUEUED : LIST_SETTLED
   return connection
     .all<RecordRow>(sql, [state, destination ?? null, limit])
+    .map((row) => asMessageRecord(connection, row))
+}
+
+/** Oldest first. */
+export function listMessagesOfEvent(
+  connection: Connection,
+  eventId: EventId,
+  limit: number,
+): readonly MessageRecord[] {
+  return connection
+    .all<RecordRow>(LIST_OF_EVENT, [eventId, limit])
+    .map((row) => asMessageRecord(connection, row))
+}
+
+/** By the idempotency key, whatever the destination. */
+export function listMessagesByKey(
+  connection: Connection,
+  key: string,
+  limit: number,
+): readonly MessageRecord[] {
+  return connection
+    .all<RecordRow>(LIST_BY_KEY, [key, limit])
     .map((row) => asMessageRecord(connection, row))
 }
 

@@ -1,0 +1,52 @@
+/**
+ * What a store must do for actions on many events. Held by `test/store/contract/bulks.ts`.
+ *
+ * Rules for every store:
+ *
+ * - The events of a bulk are chosen once, and kept. What was counted is what is acted on.
+ * - The action on an event and the note that it was done are one transaction: however often a bulk is interrupted and
+ *   taken up again, and by however many processes at once, each of its events is acted on once.
+ *
+ * @module
+ */
+
+import type { BulkActed, BulkAction, BulkId, BulkRecord } from '../../model/bulk.ts'
+import type { EventId } from '../../model/event.ts'
+
+/** The part of a store that keeps actions on many events. */
+export interface BulkStore {
+  /** Makes a bulk that has no events yet. */
+  create(draft: BulkDraft): Promise<void>
+  /** Adds events to one that is being planned; one that is in it already is not added again. */
+  addEvents(id: BulkId, eventIds: readonly EventId[]): Promise<void>
+  /** From now on it can be run, and no event is added. */
+  endPlanning(id: BulkId): Promise<void>
+  find(id: BulkId): Promise<BulkRecord | undefined>
+  /** The first of its events, newest first. */
+  listEvents(id: BulkId, limit: number): Promise<readonly EventId[]>
+  /** Acts on the newest event that is left and that no other transaction has in hand. `none` unless it is planned. */
+  actOnNext(id: BulkId): Promise<BulkActed>
+  /** Nothing more is done from here on; what is being done is waited for. `false` when it is not planned. */
+  abort(id: BulkId): Promise<boolean>
+}
+
+export interface BulkDraft {
+  readonly id: BulkId
+  readonly action: BulkAction
+  /** As JSON. */
+  readonly filter: string
+  readonly reason: string | undefined
+  readonly actor: string | undefined
+}
+
+/** What is to be done to one event, inside the bulk's transaction. */
+export interface BulkOrder {
+  readonly action: BulkAction
+  readonly eventId: EventId
+  readonly reason: string | undefined
+  readonly actor: string | undefined
+}
+
+/** What became of it. */
+export type BulkOrderResult =
+  { readonly status: 'done' } | { readonly status: 'refused'; readonly code: string }

@@ -1,0 +1,95 @@
+import type { BulkAction, BulkId, BulkRecord, BulkState } from '../../../model/bulk.ts'
+import type { EventId } from '../../../model/event.ts'
+import type { BulkDraft } from '../../contract/bulks.ts'
+import { plainArray, withoutNul } from '../binary-array.ts'
+import type { Connection } from '../connection.ts'
+
+// $1 id  $2 action  $3 filter  $4 reason  $5 actor
+const CREATE = `
+  insert into {schema}.bulks (id, action, filter, reason, actor, state, created_at)
+  values ($1, $2, $3, $4, $5, 'planning', clock_timestamp())`
+
+export async function createBulk(
+  connection: Connection,
+  { id, action, filter, reason, actor }: BulkDraft,
+): Promise<void> {
+  const asText = (text: string | undefined) => (text === undefined ? null : withoutNul(text))
+  await connection.query(CREATE, [id, action, filter, asText(reason), asText(actor)])
+}
+
+// $1 bulk  $2 events
+const ADD = `
+  insert into {schema}.bulk_events (bulk_id, event_id)
+  select id, event_id
+    from {schema}.bulks, unnest($2::uuid[]) as chosen (event_id)
+   where id = $1 and state = 'planning'
+      on conflict do nothing`
+
+export async function addBulkEvents(
+  connection: Connection,
+  id: BulkId,
+  eventIds: readonly EventId[],
+): Promise<void> {
+  await connection.query(ADD, [id, plainArray(eventIds)])
+}
+
+// $1 bulk
+const END_PLANNING = `
+  update {schema}.bulks set state = 'planned' where id = $1 and state = 'planning'`
+
+export async function endBulkPlanning(connection: Connection, id: BulkId): Promise<void> {
+  await connection.query(END_PLANNING, [id])
+}
+
+// $1 bulk
+const FIND = `
+  select b.id, b.action, b.filter, b.reason, b.actor, b.state,
+         (extract(epoch from b.created_at) * 1000)::bigint as created_at,
+         (select json_object_agg(coalesce(outcome, 'left'), found)
+            from (select outcome, count(*) as found
+                    from {schema}.bulk_events
+                   where bulk_id = b.id
+                   group by 1) counted) as outcomes
+    from {schema}.bulks b
+   where b.id = $1`
+
+export async function findBulk(
+  connection: Connection,
+  bulkId: BulkId,
+): Promise<BulkRecord | undefined> {
+  const { rows } = await connection.query(FIND, [bulkId])
+  const [row] = rows
+  if (row === undefined) return undefined
+  const counted = JSON.parse(row['outcomes'] ?? '{}') as Record<string, number>
+  const { done = 0, left = 0, ...refused } = counted
+  return {
+    id: row['id'] ?? '',
+    action: row['action'] as BulkAction,
+    state: row['state'] as BulkState,
+    reason: row['reason'] ?? undefined,
+    actor: row['actor'] ?? undefined,
+    filter: row['filter'] ?? '',
+    createdAt: new Date(Number(row['created_at'])),
+    planned: Object.values(counted).reduce((sum, count) => sum + count, 0),
+    done,
+    refused,
+    left,
+  }
+}
+
+// $1 bulk  $2 limit
+const LIST_EVENTS = `
+  select event_id
+    from {schema}.bulk_events
+   where bulk_id = $1
+   order by event_id desc
+   limit $2`
+
+export async function listBulkEvents(
+  connection: Connection,
+  id: BulkId,
+  limit: number,
+): Promise<readonly EventId[]> {
+  const { rows } = await connection.query<'event_id'>(LIST_EVENTS, [id, limit])
+  return rows.map(({ event_id }) => event_id ?? '')
+}

@@ -1,0 +1,32 @@
+import type { BulkOrder, BulkOrderResult, BulkStore } from '../contract/bulks.ts'
+import { actOnEvent } from './act-on-event.ts'
+import type { Connection } from './connection.ts'
+import type { Connections } from './connections.ts'
+import {
+  addBulkEvents,
+  createBulk,
+  endBulkPlanning,
+  findBulk,
+  listBulkEvents,
+} from './sql/plan-bulk.ts'
+import { abortBulk, actOnNextInBulk } from './sql/run-bulk.ts'
+
+/** The part of the store that keeps actions on many events. */
+export function createBulks(connections: Connections): BulkStore {
+  return {
+    create: (draft) => connections.write('durably', (connection) => createBulk(connection, draft)),
+    addEvents: (id, eventIds) =>
+      connections.write('durably', (connection) => addBulkEvents(connection, id, eventIds)),
+    endPlanning: (id) =>
+      connections.write('durably', (connection) => endBulkPlanning(connection, id)),
+    find: (id) => connections.read((reader) => findBulk(reader, id)),
+    listEvents: (id, limit) => connections.read((reader) => listBulkEvents(reader, id, limit)),
+    actOnNext: (id) =>
+      connections.write('durably', (connection) => actOnNextInBulk(connection, id, act)),
+    abort: (id) => connections.write('durably', (connection) => abortBulk(connection, id)),
+  }
+}
+
+function act(connection: Connection, order: BulkOrder): BulkOrderResult {
+  return actOnEvent(connection, { ...order, token: undefined })
+}

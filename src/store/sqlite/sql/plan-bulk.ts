@@ -1,0 +1,104 @@
+import type { BulkAction, BulkId, BulkRecord, BulkState } from '../../../model/bulk.ts'
+import type { EventId } from '../../../model/event.ts'
+import type { BulkDraft } from '../../contract/bulks.ts'
+import type { Connection } from '../connection.ts'
+
+// 1 id  2 action  3 filter  4 reason  5 actor
+const CREATE = `
+  insert into {prefix}bulks (id, action, filter, reason, actor, state, created_at)
+  values (?, ?, ?, ?, ?, 'planning', cast(unixepoch('subsec') * 1000 as integer))`
+
+export function createBulk(
+  connection: Connection,
+  { id, action, filter, reason, actor }: BulkDraft,
+): void {
+  // libsql cuts a text at a NUL when it reads one.
+  const asText = (text: string | undefined) => text?.replaceAll('\0', '\ufffd') ?? null
+  connection.run(CREATE, [id, action, filter, asText(reason), asText(actor)])
+}
+
+// 1 events as JSON  2 bulk
+const ADD = `
+  insert into {prefix}bulk_events (bulk_id, event_id)
+  select b.id, chosen.value
+    from {prefix}bulks b, json_each(?1) chosen
+   where b.id = ?2 and b.state = 'planning'
+      on conflict do nothing`
+
+export function addBulkEvents(
+  connection: Connection,
+  id: BulkId,
+  eventIds: readonly EventId[],
+): void {
+  connection.run(ADD, [JSON.stringify(eventIds), id])
+}
+
+// 1 bulk
+const END_PLANNING = `
+  update {prefix}bulks set state = 'planned' where id = ? and state = 'planning'`
+
+export function endBulkPlanning(connection: Connection, id: BulkId): void {
+  connection.run(END_PLANNING, [id])
+}
+
+// 1 bulk
+const FIND = `
+  select id, action, filter, reason, actor, state, created_at
+    from {prefix}bulks
+   where id = ?`
+
+// 1 bulk
+const COUNT = `
+  select coalesce(outcome, 'left') as outcome, count(*) as found
+    from {prefix}bulk_events
+   where bulk_id = ?
+   group by 1`
+
+export function findBulk(connection: Connection, bulkId: BulkId): BulkRecord | undefined {
+  const [row] = connection.all<BulkRow>(FIND, [bulkId])
+  if (row === undefined) return undefined
+  const counts = connection.all<{ outcome: string; found: number }>(COUNT, [bulkId])
+  const counted = Object.fromEntries(counts.map(({ outcome, found }) => [outcome, found]))
+  const { done = 0, left = 0, ...refused } = counted
+  return {
+    id: row.id,
+    action: row.action,
+    state: row.state,
+    reason: row.reason ?? undefined,
+    actor: row.actor ?? undefined,
+    filter: row.filter,
+    createdAt: new Date(row.created_at),
+    planned: counts.reduce((sum, { found }) => sum + found, 0),
+    done,
+    refused,
+    left,
+  }
+}
+
+type BulkRow = {
+  id: string
+  action: BulkAction
+  filter: string
+  reason: string | null
+  actor: string | null
+  state: BulkState
+  created_at: number
+}
+
+// 1 bulk  2 limit
+const LIST_EVENTS = `
+  select event_id
+    from {prefix}bulk_events
+   where bulk_id = ?
+   order by event_id desc
+   limit ?`
+
+export function listBulkEvents(
+  connection: Connection,
+  id: BulkId,
+  limit: number,
+): readonly EventId[] {
+  return connection
+    .all<{ event_id: string }>(LIST_EVENTS, [id, limit])
+    .map(({ event_id }) => event_id)
+}

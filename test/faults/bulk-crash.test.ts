@@ -1,0 +1,111 @@
+/**
+ * Actions on many events, by processes that are killed: each event is acted on once.
+ *
+ * Every event that was retried fails again at once, so that one that is retried a second time has a third attempt.
+ */
+
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createBulkOperator } from '../../src/admin/bulk-operator.ts'
+import { BulkRunner } from '../../src/admin/bulk-runner.ts'
+import type { Store } from '../../src/store/contract/store.ts'
+import { postgresStore } from '../../src/store/postgres/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { aClaim, anEventDraft } from '../support/builders.ts'
+import { copyEvent } from '../support/copy-event.ts'
+import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
+import type { FaultDatabase } from '../support/faults/fault-database.ts'
+import { SubjectPool } from '../support/faults/subject.ts'
+import { dead, recordOne, runOne } from '../support/store-steps.ts'
+import type { QueryTx } from '../support/store-under-test.ts'
+
+/** `HOOKONCE_BULK_EVENTS=10000` for the size of the fault list. */
+const EVENTS = Number(process.env['HOOKONCE_BULK_EVENTS'] ?? 120)
+const LIMIT_MS = 1_800_000
+
+describe.each(ENGINES)('a bulk on %s', (engine) => {
+  let processes: SubjectPool
+  beforeAll(() => {
+    processes = new SubjectPool('bulk', 1)
+  })
+  afterAll(() => processes.close())
+
+  test(
+    'Y04: whose processes are killed halfway gives each event exactly one new attempt',
+    { timeout: LIMIT_MS },
+    async () => {
+      const database = await createFaultDatabase(engine)
+      const store = await openStoreOn(database)
+      await fillDead(database, store)
+      const bulk = createBulkOperator((ask) => ask(store), new BulkRunner())
+      const { id, count } = await bulk.plan({ action: 'retry', filter: {} })
+      expect(count).toBe(EVENTS)
+
+      // Half of the events, in a handful of processes: a different statement is the last of each.
+      const kills = 6
+      for (let nth = 1; nth <= kills; nth += 1) {
+        const victim = processes.take()
+        const at = Math.ceil(EVENTS / kills) * STATEMENTS_OF_AN_EVENT * 0.5 + nth
+        await victim.arm({ matches: 'bulk_events', at: Math.ceil(at), then: 'kill' })
+        await victim.begin({ store: database.store, bulk: { id, ratePerSecond: 10_000 } })
+        expect(await victim.gone).toMatchObject({ signal: 'SIGKILL' })
+        await failAll(store)
+      }
+      const halfway = await bulk.find(id)
+      expect(halfway?.done).toBeGreaterThan(0)
+      expect(halfway?.left).toBeGreaterThan(0)
+
+      const run = await bulk.run(id, { ratePerSecond: 10_000 })
+      if (run.status === 'done') await run.ended
+      await failAll(store)
+
+      expect(await bulk.find(id)).toMatchObject({ done: EVENTS, refused: {}, left: 0 })
+      expect(await countByAttempts(database)).toEqual({ 2: EVENTS })
+    },
+  )
+})
+
+/** One is taken, and what became of it is noted; each is seen before and after it is sent. */
+const STATEMENTS_OF_AN_EVENT = 4
+
+/** For the length of the running test. */
+async function openStoreOn({ store: config }: FaultDatabase): Promise<Store<QueryTx>> {
+  const pool = config.engine === 'postgres' ? new pg.Pool(config.connection) : undefined
+  const store =
+    config.engine === 'postgres'
+      ? postgresStore({ pool: pool as pg.Pool })
+      : (sqliteStore(config.file, { driver: 'libsql' }) as unknown as Store<QueryTx>)
+  await store.open()
+  onTestFinished(async () => {
+    await store.close()
+    await pool?.end()
+  })
+  return store
+}
+
+async function fillDead(database: FaultDatabase, store: Store<QueryTx>): Promise<void> {
+  await recordOne(store, anEventDraft())
+  const eventId = await runOne(store, dead)
+  await copyEvent(database, { engine: database.engine, eventId, count: EVENTS - 1 })
+}
+
+/** Runs what is due, and lets it fail. */
+async function failAll(store: Store<QueryTx>): Promise<void> {
+  for (;;) {
+    const group = await store.queue.claim(aClaim({ limit: 100 }))
+    if (group === undefined) return
+    await group.settle(group.events.map(dead))
+    expect(await group.commit()).toEqual({ status: 'committed' })
+  }
+}
+
+/** How many events have so many failed attempts. */
+async function countByAttempts(database: FaultDatabase): Promise<Record<string, number>> {
+  const tables = database.engine === 'postgres' ? 'hookonce.' : 'hookonce_'
+  const rows = await database.query(
+    `select attempts, count(*) as found
+       from (select event_id, count(*) as attempts from ${tables}attempts group by event_id) counted
+      group by attempts`,
+  )
+  return Object.fromEntries(rows.map((row) => [String(row['attempts']), Number(row['found'])]))
+}

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { describe, expect, test } from 'vitest'
+import { createBulkOperator } from '../../src/admin/bulk-operator.ts'
+import type { BulkOperator, BulkPlan } from '../../src/admin/bulk-operator.ts'
+import { BulkRunner } from '../../src/admin/bulk-runner.ts'
+import type { BulkEnd } from '../../src/admin/bulk-runner.ts'
+import type { Store } from '../../src/store/contract/store.ts'
+import { anEventDraft } from '../support/builders.ts'
+import { copyEvent } from '../support/copy-event.ts'
+import { openInbox } from '../support/inbox-under-test.ts'
+import { dead, done, recordOne, runOne } from '../support/store-steps.ts'
+import { openStore } from '../support/store-under-test.ts'
+import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
+
+const UNKNOWN = '00000000-0000-7000-8000-000000000000'
+/** As fast as it goes. */
+const FAST = { ratePerSecond: 10_000 }
+
+function retryOf(eventId: string): ActionRequest {
+  return { action: 'retry', eventId, reason: undefined, actor: undefined, token: undefined }
+}
+
+/** What `admin.bulk` does, on every store. Run by `test/inbox/finding-<store>.test.ts`. */
+export function bulkActionsContract(underTest: StoreUnderTest): void {
+  describe(`${underTest.name}: actions on many events`, () => {
+    test('a plan counts the events that fit, shows some, and does nothing to them', async () => {
+      const { bulk, store } = await open(underTest)
+      const ids = await recordDead(store, 12)
+      await recordDead(store, 1, 'github')
+
+      const planned = await bulk.plan({ action: 'retry', filter: { source: 'stripe' } })
+
+      expect(planned).toMatchObject({ count: 12, isComplete: true })
+      expect(planned.sample.map(({ id }) => id)).toEqual(ids.toReversed().slice(0, 10))
+      expect(planned.sample[0]).toMatchObject({ state: 'dead', reason: 'gave up' })
+      expect(await bulk.find(planned.id)).toMatchObject({
+        action: 'retry',
+        state: 'planned',
+        filter: '{"source":"stripe"}',
+        planned: 12,
+        done: 0,
+        refused: {},
+        left: 12,
+      })
+      expect(await store.operators.listDead(100)).toHaveLength(13)
+    })
+
+    test('what was counted is what is acted on, whatever comes to fit later', async () => {
+      const { bulk, store } = await open(underTest)
+      await recordDead(store, 3)
+      const plan: BulkPlan = { action: 'retry', filter: {}, reason: 'fixed', actor: 'Ada' }
+      const { id } = await bulk.plan(plan)
+      const [later = ''] = await recordDead(store, 1, 'github')
+
+      expect(await runToEnd(bulk, id)).toEqual({ status: 'finished' })
+
+      expect(await bulk.find(id)).toMatchObject({ done: 3, left: 0, reason: 'fixed', actor: 'Ada' })
+      expect(await store.operators.listDead(100)).toMatchObject([{ id: later }])
+    })
+
+    test('an event whose state has changed since is refused, and says why', async () => {
+      const { bulk, store } = await open(underTest)
+      const [first = '', second = ''] = await recordDead(store, 3)
+      const { id } = await bulk.plan({ action: 'retry', filter: {} })
+      await store.operators.act(retryOf(first))
+      await runOne(store, done)
+      await store.operators.act(retryOf(second))
+
+      await runToEnd(bulk, id)
+
+      expect(await bulk.find(id)).toMatchObject({
+        done: 1,
+        refused: { EVENT_DONE: 1, EVENT_READY: 1 },
+        left: 0,
+      })
+    })
+
+    test('an event that dies again is not acted on again, however often the bulk is run', async () => {
+      const { bulk, store } = await open(underTest)
+      const [eventId = ''] = await recordDead(store, 1)
+      const { id } = await bulk.plan({ action: 'retry', filter: {} })
+
+      await runToEnd(bulk, id)
+      await runOne(store, dead)
+      await runToEnd(bulk, id)
+      await runToEnd(bulk, id)
+
+      expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'dead' })
+      expect(await bulk.find(id)).toMatchObject({ done: 1, left: 0 })
+    })
+
+    test('Y04: several runners at once act on each event once', async () => {
+      const { bulk, store, another } = await open(underTest)
+      await recordDead(store, 30)
+      const { id } = await bulk.plan({ action: 'retry', filter: {} })
+      const others = [await another(), await another()]
+
+      const runs = [bulk, ...others].map((runner) => runToEnd(runner, id))
+      await Promise.all(runs)
+      // One that found the last events in the hands of others has ended before them.
+      await runToEnd(bulk, id)
+
+      expect(await bulk.find(id)).toMatchObject({ done: 30, refused: {}, left: 0 })
+    })
+
+    test('a bulk that is aborted does nothing more, in no process', async () => {
+      const { bulk, store, another } = await open(underTest)
+      await recordDead(store, 5)
+      const { id } = await bulk.plan({ action: 'retry', filter: {} })
+      const run = await bulk.run(id, { ratePerSecond: 1 })
+      assert(run.status === 'done')
+
+      expect(await bulk.abort(id)).toEqual({ status: 'done' })
+
+      const { left = 0 } = (await bulk.find(id)) ?? {}
+      expect(left).toBeGreaterThan(0)
+      expect(await store.bulks.actOnNext(id)).toEqual({ status: 'none' })
+      expect(await (await another()).run(id)).toMatchObject({
+        status: 'refused',
+        code: 'BULK_ABORTED',
+      })
+      expect(await bulk.abort(id)).toMatchObject({ status: 'refused', code: 'BULK_ABORTED' })
+      expect(await bulk.find(id)).toMatchObject({ state: 'aborted', left })
+    })
+
+    test('a bulk that is not here, or not planned to the end, is refused with what to do', async () => {
+      const { bulk, store } = await open(underTest)
+      const draft = { action: 'retry', filter: '{}', reason: undefined, actor: undefined } as const
+      await store.bulks.create({ ...draft, id: UNKNOWN })
+      const other = UNKNOWN.replace(/0$/, '1')
+
+      for (const act of [bulk.run, bulk.abort]) {
+        expect(await act(UNKNOWN)).toMatchObject({ status: 'refused', code: 'BULK_UNPLANNED' })
+        expect(await act(other)).toEqual({
+          status: 'refused',
+          code: 'BULK_UNKNOWN',
+          reason: expect.any(String) as string,
+          instead: expect.any(String) as string,
+        })
+        expect(await act("'; drop table bulks --\u0000")).toMatchObject({ code: 'BULK_UNKNOWN' })
+      }
+      expect(await bulk.find('\u0000')).toBeUndefined()
+      expect(await store.bulks.actOnNext(UNKNOWN)).toEqual({ status: 'none' })
+    })
+
+    test.each([
+      ['plan', [{ action: 'delete', filter: {} }], '.action'],
+      ['plan', [{ action: 'retry' }], '.filter'],
+      ['plan', [{ action: 'retry', filter: { state: 'done' } }], '.filter.state'],
+      ['plan', [{ action: 'retry', filter: { limit: 10 } }], '.filter.limit'],
+      ['plan', [{ action: 'retry', filter: {}, reason: 7 }], '.reason'],
+      ['run', [7], '.id'],
+      ['run', [UNKNOWN, { ratePerSecond: 0 }], '.ratePerSecond'],
+      ['run', [UNKNOWN, { rate: 1 }], '.rate'],
+      ['find', [], '.id'],
+      ['abort', [null], '.id'],
+    ] as const)('%s refuses %j by name', async (name, args, option) => {
+      const { bulk } = await open(underTest)
+      const act = bulk[name] as (...given: unknown[]) => Promise<unknown>
+
+      await expect(act(...args)).rejects.toMatchObject({
+        code: 'OPTION_INVALID',
+        option: `admin.bulk.${name}${option}`,
+      })
+    })
+
+    test('a plan has 100,000 events at most, and says that there are more', async () => {
+      const { bulk, store, database } = await open(underTest)
+      const [eventId = ''] = await recordDead(store, 1)
+      await copyEvent(database, { engine: store.engine, eventId, count: 100_100 })
+
+      const planned = await bulk.plan({ action: 'retry', filter: {} })
+
+      expect(planned).toMatchObject({ count: 100_000, isComplete: false })
+      expect(await bulk.find(planned.id)).toMatchObject({ planned: 100_000, left: 100_000 })
+    })
+
+    test('an inbox that stops ends the bulks that it runs, and another goes on', async () => {
+      const { inbox, store, another } = await openInbox(underTest, { worker: false })
+      await inbox.start()
+      await recordDead(store, 3)
+      const { id } = await inbox.admin.bulk.plan({ action: 'retry', filter: {} })
+      const run = await inbox.admin.bulk.run(id, { ratePerSecond: 1 })
+      assert(run.status === 'done')
+
+      await inbox.stop()
+      expect(await run.ended).toEqual({ status: 'stopped' })
+
+      const next = another({ worker: false })
+      await runToEnd(next.admin.bulk, id)
+      expect(await next.admin.bulk.find(id)).toMatchObject({ done: 3, left: 0 })
+    })
+  })
+}
+
+async function open(underTest: StoreUnderTest) {
+  const { store, second, database } = await openStore(underTest)
+  return {
+    store,
+    database,
+    bulk: bulkOf(store),
+    another: async () => bulkOf(await second()),
+  }
+}
+
+function bulkOf(store: Store<QueryTx>): BulkOperator {
+  const runner = new BulkRunner()
+  return createBulkOperator((ask) => ask(store), runner)
+}
+
+async function runToEnd(bulk: BulkOperator, id: string): Promise<BulkEnd> {
+  const run = await bulk.run(id, FAST)
+  assert(run.status === 'done')
+  return run.ended
+}
+
+async function recordDead(
+  store: Store<QueryTx>,
+  count: number,
+  source = 'stripe',
+): Promise<string[]> {
+  const ids: string[] = []
+  for (let n = 0; n < count; n += 1) {
+    await recordOne(store, anEventDraft({ key: `evt_${n}`, source }))
+    ids.push(await runOne(store, dead, { of: [[source, 'invoice.paid']] }))
+  }
+  return ids
+}
