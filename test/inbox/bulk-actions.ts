@@ -1,3 +1,4 @@
+import type { ActionRequest } from '../../src/store/contract/operators.ts'
 import assert from 'node:assert/strict'
 import { describe, expect, test } from 'vitest'
 import { createBulkOperator } from '../../src/admin/bulk-operator.ts'
