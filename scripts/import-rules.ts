@@ -122,6 +122,12 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     because: `${PHASE_BECAUSE} What it sends over HTTP leaves through egress.`,
   },
   {
+    part: 'retention',
+    path: 'retention/',
+    mayImport: ['contract', 'telemetry', 'flow', ...LEAVES],
+    because: PHASE_BECAUSE,
+  },
+  {
     part: 'egress',
     path: 'egress/',
     mayImport: LEAVES,
@@ -131,7 +137,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   {
     part: 'admin',
     path: 'admin/',
-    mayImport: ['contract', 'telemetry', ...LEAVES],
+    mayImport: ['retention', 'contract', 'telemetry', ...LEAVES],
     because: 'An operator acts through the contract, like every other part, and never around it.',
   },
   {
@@ -154,6 +160,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'receive',
       'work',
       'outbox',
+      'retention',
       'admin',
       'http',
       'contract',
@@ -179,6 +186,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'receive',
       'work',
       'outbox',
+      'retention',
       'admin',
       'telemetry',
       'contract',

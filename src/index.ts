@@ -40,7 +40,13 @@ export type {
   RecordedMessageFailure,
   SendOptions,
 } from './model/message.ts'
-export type { EventRecord, FailureReason, Outcome, RecordedFailure } from './model/outcome.ts'
+export type {
+  EventRecord,
+  FailureReason,
+  Outcome,
+  PayloadState,
+  RecordedFailure,
+} from './model/outcome.ts'
 export type { QuarantineReason } from './model/quarantine-reason.ts'
 export type {
   AcknowledgePolicy,
@@ -77,6 +83,7 @@ export type { HttpDestinationOptions } from './outbox/http-destination.ts'
 export type { CheckMessage, DestinationOptions, RelayOptions } from './outbox/options.ts'
 export type { StepKind, StepRecord, StepState } from './model/step.ts'
 export type { ReceiveOptions } from './receive/options.ts'
+export type { RetentionDays, RetentionOptions } from './retention/options.ts'
 export type { Store } from './store/contract/store.ts'
 export type { MessageStore, PausedDestination } from './store/contract/messages.ts'
 export type { AnyHappeningListener, HappeningListener } from './telemetry/emitter.ts'

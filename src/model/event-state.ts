@@ -15,6 +15,7 @@ export const EVENT_STATES = [
   'done',
   'dead',
   'skipped',
+  'discarded',
   'unhandled',
   'conflict',
   'quarantined',
@@ -29,7 +30,7 @@ export const PARKED_STATES = ['unhandled', 'conflict', 'quarantined'] as const
 export type ParkedState = (typeof PARKED_STATES)[number]
 
 /** States that are written as an outcome. */
-export const SETTLED_STATES = ['done', 'dead', 'skipped'] as const
+export const SETTLED_STATES = ['done', 'dead', 'skipped', 'discarded'] as const
 /** How an event came to rest. */
 export type SettledState = (typeof SETTLED_STATES)[number]
 
@@ -51,7 +52,11 @@ export const TRANSITIONS: Readonly<
   },
   done: {},
   skipped: {},
-  dead: { ready: 'an operator retries it, or the sender delivers it again' },
+  discarded: {},
+  dead: {
+    ready: 'an operator retries it, or the sender delivers it again',
+    discarded: 'its deadDays have passed, or its bytes are erased',
+  },
   unhandled: { ready: 'a handler for its type appears' },
   conflict: {},
   quarantined: {},

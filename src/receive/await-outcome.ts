@@ -107,6 +107,8 @@ function decide(
 ): Acknowledgement | undefined {
   const settled = view.outcome
   if (settled?.state === 'dead') return failed(eventId)
+  // An operator's order, and no outcome of a handler.
+  if (settled?.state === 'discarded') return stored(success, { outcome, eventId })
   if (settled !== undefined) {
     return processed(success, { outcome, eventId, state: settled.state, result: settled.result })
   }

@@ -14,6 +14,10 @@ create table "hookonce".meta (
   value text not null
 );
 insert into "hookonce".meta (name, value) values ('epoch', gen_random_uuid()::text);
+-- The last run of the pruner; to begin with, when the tables were made.
+insert into "hookonce".meta (name, value)
+values ('prune', json_build_object('atMs', (extract(epoch from clock_timestamp()) * 1000)::bigint,
+                                   'usualEvents', 0, 'usualKeys', 0)::text);
 
 create table "hookonce".keys (
   hash        bytea primary key,
@@ -39,10 +43,12 @@ create table "hookonce".events (
   sequence     text        collate "C",
   verified_by  text        not null,
   is_text      boolean     not null,
-  request_id   uuid
+  request_id   uuid,
+  erased_at    timestamptz
 ) partition by range (id);
 create table "hookonce".events_default partition of "hookonce".events default;
 create index events_by_key on "hookonce".events (source, sha256(event_key));
+create index events_by_request on "hookonce".events (request_id) where request_id is not null;
 
 -- The request that events are parts of, kept once for all of them.
 create table "hookonce".requests (
@@ -95,7 +101,7 @@ create table "hookonce".outcomes (
   event_id    uuid        not null,
   run         integer     not null,
   state       text        not null
-              check (state in ('done', 'dead', 'skipped')),
+              check (state in ('done', 'dead', 'skipped', 'discarded')),
   attempts    integer     not null,
   started_at  timestamptz,
   duration_ms integer     not null,
@@ -279,7 +285,17 @@ begin
                    ('settle_leased', '"hookonce".settle_leased(uuid[], integer[], bigint[], text[], integer[], float8[], integer[], text[], text[], float8[], text[], text[], integer[], float8[], text[], text[], text[])'),
                    ('enqueue_messages', '"hookonce".enqueue_messages(uuid[], text[], text[], uuid[], text[], text[], bytea[], bigint[])'),
                    ('claim_messages', '"hookonce".claim_messages(text[], integer[], bigint[], bigint)'),
-                   ('settle_messages', '"hookonce".settle_messages(uuid[], bigint[], text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], integer[], text[], bytea[])')) as wanted (name, signature)
+                   ('settle_messages', '"hookonce".settle_messages(uuid[], bigint[], text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], integer[], text[], bytea[])'),
+                   ('lowest_id_at', '"hookonce".lowest_id_at(float8)'),
+                   ('prune_begin', '"hookonce".prune_begin()'),
+                   ('prune_survey', '"hookonce".prune_survey(jsonb)'),
+                   ('prune_dead', '"hookonce".prune_dead(jsonb, uuid, integer)'),
+                   ('prune_payloads', '"hookonce".prune_payloads(jsonb, uuid, integer)'),
+                   ('prune_attempts', '"hookonce".prune_attempts(jsonb, uuid, integer)'),
+                   ('prune_steps', '"hookonce".prune_steps(jsonb, uuid, integer)'),
+                   ('prune_deliveries', '"hookonce".prune_deliveries(jsonb, uuid, integer)'),
+                   ('prune_messages', '"hookonce".prune_messages(jsonb, uuid, integer)'),
+                   ('prune_keys', '"hookonce".prune_keys(jsonb, uuid, integer)')) as wanted (name, signature)
         on wanted.name = p.proname
      where p.pronamespace = to_regnamespace('"hookonce"')
        and p.oid is distinct from to_regprocedure(wanted.signature)
@@ -1162,7 +1178,298 @@ begin
 end
 $settle_messages$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 b423828f7e7cc64d157700281647f0416ce11c98e639eae645cb14d1aa047c46')
+create or replace function "hookonce".lowest_id_at(ms float8)
+returns uuid
+language sql immutable as $lowest_id_at$
+  select rpad(lpad(to_hex(greatest(coalesce(ms, 0), 0)::bigint), 12, '0'), 32, '0')::uuid
+$lowest_id_at$;
+
+create or replace function "hookonce".prune_begin()
+returns void
+language plpgsql as $prune_begin$
+begin
+  perform from "hookonce".meta where name = 'prune' for update skip locked;
+  if not found then
+    raise 'another pruner is at work' using errcode = 'lock_not_available';
+  end if;
+end
+$prune_begin$;
+
+create or replace function "hookonce".prune_survey(limits jsonb)
+returns jsonb
+language plpgsql as $prune_survey$
+declare
+  events_before uuid := "hookonce".lowest_id_at(greatest((limits ->> 'done')::float8, (limits ->> 'skipped')::float8,
+                                                       (limits ->> 'discarded')::float8));
+  keys_before uuid := "hookonce".lowest_id_at((limits ->> 'keys')::float8);
+begin
+  return jsonb_build_object(
+    'events', jsonb_build_object(
+      'there', (select count(*) from "hookonce".events),
+      'old', greatest(0, (select count(*) from "hookonce".events where id < events_before)
+                         - (select count(*) from "hookonce".outcomes
+                             where state = 'dead' and event_id < events_before)
+                         - (select count(*) from "hookonce".queue where event_id < events_before))),
+    'keys', jsonb_build_object(
+      'there', (select count(*) from "hookonce".outcomes),
+      'old', greatest(0, (select count(*) from "hookonce".outcomes where event_id < keys_before)
+                         - (select count(*) from "hookonce".outcomes
+                             where state = 'dead' and event_id < keys_before)
+                         - (select count(*) from "hookonce".queue where event_id < keys_before and run > 0))));
+end
+$prune_survey$;
+
+create or replace function "hookonce".prune_dead(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set jit = off as $prune_dead$
+declare
+  discarded integer;
+begin
+  perform "hookonce".prune_begin();
+  with held as materialized (
+         select o.event_id, o.run
+           from "hookonce".outcomes o
+          where o.state = 'dead' and o.settled_at < to_timestamp((limits ->> 'dead')::float8 / 1000)
+          limit most
+            for update skip locked)
+  update "hookonce".outcomes o
+     set state = 'discarded'
+    from held
+   where o.event_id = held.event_id and o.run = held.run;
+  get diagnostics discarded = row_count;
+  -- What was discarded is not found again, so that the next step begins where this one did.
+  return jsonb_build_object('removed', jsonb_build_object('discarded', discarded),
+                            'next', case when discarded = most then after_id end);
+end
+$prune_dead$;
+
+create or replace function "hookonce".prune_payloads(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_payloads$
+declare
+  page uuid[];
+  held uuid[];
+  gone uuid[];
+  requests uuid[];
+  removed_requests integer;
+  removed_attempts integer;
+  removed_steps integer;
+  removed_deliveries integer;
+  before_id uuid := "hookonce".lowest_id_at(greatest((limits ->> 'done')::float8, (limits ->> 'skipped')::float8,
+                                                   (limits ->> 'discarded')::float8));
+begin
+  perform "hookonce".prune_begin();
+  page := array(select e.id
+                  from "hookonce".events e
+                 where e.id > after_id and e.id < before_id
+                 order by e.id
+                 limit most);
+  held := array(select o.event_id
+                  from "hookonce".outcomes o
+                 where o.event_id = any(page)
+                   and 
+         o.state <> 'dead'
+     and o.settled_at < to_timestamp((limits ->> o.state)::float8 / 1000)
+     and o.run = (select max(l.run) from "hookonce".outcomes l where l.event_id = o.event_id)
+                   for update skip locked);
+  with removed as (
+         delete from "hookonce".events e
+          where e.id = any(held)
+            and 
+         not exists (select from "hookonce".queue q where q.event_id = e.id)
+     and not exists (select
+                       from "hookonce".messages m
+                       left join "hookonce".message_outcomes x on x.message_id = m.id
+                      where m.event_id = e.id
+                        and coalesce(x.state, 'queued') not in ('sent', 'discarded'))
+         returning e.id, e.request_id)
+  select coalesce(array_agg(removed.id), '{}'), array_agg(removed.request_id)
+    into gone, requests
+    from removed;
+  delete from "hookonce".requests r
+   where r.id = any(requests)
+     and not exists (select from "hookonce".events e where e.request_id = r.id);
+  get diagnostics removed_requests = row_count;
+  delete from "hookonce".attempts a where a.event_id = any(gone);
+  get diagnostics removed_attempts = row_count;
+  delete from "hookonce".steps s where s.event_id = any(gone);
+  get diagnostics removed_steps = row_count;
+  delete from "hookonce".deliveries d where d.event_id = any(gone);
+  get diagnostics removed_deliveries = row_count;
+  return jsonb_build_object(
+    'removed', jsonb_build_object('events', cardinality(gone), 'requests', removed_requests,
+                                  'attempts', removed_attempts, 'steps', removed_steps,
+                                  'deliveries', removed_deliveries),
+    'next', page[most]);
+end
+$prune_payloads$;
+
+create or replace function "hookonce".prune_attempts(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_attempts$
+declare
+  page uuid[];
+  removed integer;
+begin
+  perform "hookonce".prune_begin();
+  page := array(select distinct b.event_id
+                  from "hookonce".attempts b
+                 where b.event_id > after_id
+                 order by b.event_id
+                 limit most);
+  delete from "hookonce".attempts b
+   where b.event_id = any(page)
+     and not exists (select from "hookonce".queue q where q.event_id = b.event_id)
+     and (not exists (select from "hookonce".events e where e.id = b.event_id)
+          or exists (select
+                       from "hookonce".outcomes o
+                      where o.event_id = b.event_id and o.state <> 'dead'
+                        and o.settled_at < to_timestamp((limits ->> 'attempts')::float8 / 1000)
+                        and o.run = (select max(l.run) from "hookonce".outcomes l where l.event_id = o.event_id)));
+  get diagnostics removed = row_count;
+  return jsonb_build_object('removed', jsonb_build_object('attempts', removed), 'next', page[most]);
+end
+$prune_attempts$;
+
+create or replace function "hookonce".prune_steps(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_steps$
+declare
+  page uuid[];
+  removed integer;
+begin
+  perform "hookonce".prune_begin();
+  page := array(select distinct b.event_id
+                  from "hookonce".steps b
+                 where b.event_id > after_id
+                 order by b.event_id
+                 limit most);
+  delete from "hookonce".steps b
+   where b.event_id = any(page)
+     and not exists (select from "hookonce".queue q where q.event_id = b.event_id)
+     and (not exists (select from "hookonce".events e where e.id = b.event_id)
+          or exists (select
+                       from "hookonce".outcomes o
+                      where o.event_id = b.event_id and o.state <> 'dead'
+                        and o.settled_at < to_timestamp((limits ->> 'steps')::float8 / 1000)
+                        and o.run = (select max(l.run) from "hookonce".outcomes l where l.event_id = o.event_id)));
+  get diagnostics removed = row_count;
+  return jsonb_build_object('removed', jsonb_build_object('steps', removed), 'next', page[most]);
+end
+$prune_steps$;
+
+create or replace function "hookonce".prune_deliveries(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_deliveries$
+declare
+  page uuid[];
+  removed integer;
+begin
+  perform "hookonce".prune_begin();
+  page := array(select distinct b.event_id
+                  from "hookonce".deliveries b
+                 where b.event_id > after_id
+                 order by b.event_id
+                 limit most);
+  delete from "hookonce".deliveries b
+   where b.event_id = any(page)
+     and not exists (select from "hookonce".queue q where q.event_id = b.event_id)
+     and (not exists (select from "hookonce".events e where e.id = b.event_id)
+          or exists (select
+                       from "hookonce".outcomes o
+                      where o.event_id = b.event_id and o.state <> 'dead'
+                        and o.settled_at < to_timestamp((limits ->> 'deliveries')::float8 / 1000)
+                        and o.run = (select max(l.run) from "hookonce".outcomes l where l.event_id = o.event_id)));
+  get diagnostics removed = row_count;
+  return jsonb_build_object('removed', jsonb_build_object('deliveries', removed), 'next', page[most]);
+end
+$prune_deliveries$;
+
+create or replace function "hookonce".prune_messages(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_messages$
+declare
+  page uuid[];
+  held uuid[];
+  gone uuid[];
+begin
+  perform "hookonce".prune_begin();
+  page := array(select x.message_id
+                  from "hookonce".message_outcomes x
+                 where x.message_id > after_id
+                   and x.message_id < "hookonce".lowest_id_at((limits ->> 'messages')::float8)
+                 order by x.message_id
+                 limit most);
+  held := array(select x.message_id
+                  from "hookonce".message_outcomes x
+                 where x.message_id = any(page) and x.state in ('sent', 'discarded')
+                   and x.settled_at < to_timestamp((limits ->> 'messages')::float8 / 1000)
+                   for update skip locked);
+  with removed as (
+         delete from "hookonce".messages m
+          where m.id = any(held)
+            and not exists (select from "hookonce".queue q where q.event_id = m.event_id)
+            and not exists (select from "hookonce".outcomes o where o.event_id = m.event_id and o.state = 'dead')
+         returning m.id)
+  select coalesce(array_agg(removed.id), '{}') into gone from removed;
+  delete from "hookonce".message_outcomes x where x.message_id = any(gone);
+  delete from "hookonce".message_attempts a where a.message_id = any(gone);
+  return jsonb_build_object('removed', jsonb_build_object('messages', cardinality(gone)), 'next', page[most]);
+end
+$prune_messages$;
+
+create or replace function "hookonce".prune_keys(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_keys$
+declare
+  page uuid[];
+  held uuid[];
+  ripe uuid[];
+  removed_keys integer;
+  removed_outcomes integer;
+begin
+  perform "hookonce".prune_begin();
+  page := array(select o.event_id
+                  from "hookonce".outcomes o
+                 where o.event_id > after_id
+                   and o.event_id < "hookonce".lowest_id_at((limits ->> 'keys')::float8)
+                 order by o.event_id
+                 limit most);
+  held := array(select o.event_id
+                  from "hookonce".outcomes o
+                 where o.event_id = any(page) and o.state <> 'dead'
+                   and o.settled_at < to_timestamp((limits ->> 'keys')::float8 / 1000)
+                   and o.run = (select max(l.run) from "hookonce".outcomes l where l.event_id = o.event_id)
+                   for update skip locked);
+  ripe := array(select h.event_id
+                  from unnest(held) as h (event_id)
+                 where 
+         not exists (select from "hookonce".queue q where q.event_id = h.event_id)
+     and not exists (select
+                       from "hookonce".messages m
+                       left join "hookonce".message_outcomes x on x.message_id = m.id
+                      where m.event_id = h.event_id
+                        and coalesce(x.state, 'queued') not in ('sent', 'discarded')));
+  delete from "hookonce".keys k where k.event_id = any(ripe);
+  get diagnostics removed_keys = row_count;
+  if removed_keys > 0 then
+    update "hookonce".meta set value = gen_random_uuid()::text where name = 'epoch';
+    insert into "hookonce".meta (name, value)
+    values ('forgotten_before', ((limits ->> 'keys')::float8)::bigint::text)
+        on conflict (name) do update
+       set value = greatest(meta.value::bigint, excluded.value::bigint)::text;
+  end if;
+  delete from "hookonce".outcomes o
+   where o.event_id = any(ripe)
+     and not exists (select from "hookonce".events e where e.id = o.event_id);
+  get diagnostics removed_outcomes = row_count;
+  return jsonb_build_object(
+    'removed', jsonb_build_object('keys', removed_keys, 'outcomes', removed_outcomes),
+    'next', page[most]);
+end
+$prune_keys$;
+
+insert into "hookonce".meta (name, value) values ('functions', '1 9d50b433c0009e3e254713a999eaabde155d92ba19e2306319950d6b5400eb4b')
     on conflict (name) do update set value = excluded.value;
 
 commit;

@@ -13,6 +13,9 @@ create table hookonce_meta (
 ) strict, without rowid;
 insert into hookonce_meta (name, value) values ('epoch', lower(hex(randomblob(16))));
 insert into hookonce_meta (name, value) values ('lease_token', '0');
+-- The last run of the pruner; to begin with, when the tables were made.
+insert into hookonce_meta (name, value)
+values ('prune', json_object('atMs', cast(unixepoch('subsec') * 1000 as integer), 'usualEvents', 0, 'usualKeys', 0));
 
 create table hookonce_keys (
   hash blob not null primary key,
@@ -36,9 +39,11 @@ create table hookonce_events (
   version text,
   sequence text,
   verified_by text not null,
-  request_id text
+  request_id text,
+  erased_at integer
 ) strict;
 create index hookonce_events_by_key on hookonce_events (source, event_key);
+create index hookonce_events_by_request on hookonce_events (request_id) where request_id is not null;
 
 -- The request that events are parts of, kept once for all of them.
 create table hookonce_requests (
@@ -79,7 +84,7 @@ create index hookonce_queue_unhandled on hookonce_queue (topic)
 create table hookonce_outcomes (
   event_id text not null,
   run integer not null,
-  state text not null check (state in ('done', 'dead', 'skipped')),
+  state text not null check (state in ('done', 'dead', 'skipped', 'discarded')),
   attempts integer not null,
   started_at integer,
   duration_ms integer not null,

@@ -20,6 +20,7 @@ import type { EventStore } from './events.ts'
 import type { MessageStore } from './messages.ts'
 import type { OperatorStore } from './operators.ts'
 import type { QueueStore } from './queue.ts'
+import type { RetentionStore } from './retention.ts'
 import type { StoreTrouble } from './store-trouble.ts'
 import type { StepStore } from './steps.ts'
 import type { WorkerStore } from './workers.ts'
@@ -43,6 +44,8 @@ export interface Store<Tx> {
   readonly messages: MessageStore<Tx>
   /** Answers and obeys those who look after events. */
   readonly operators: OperatorStore
+  /** Forgets what is old, and erases what must not be kept. */
+  readonly retention: RetentionStore
 
   /**
    * Connects, migrates or checks the schema, and refuses settings that would break a promise.

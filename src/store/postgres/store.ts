@@ -1,6 +1,7 @@
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
 import type { QueueStore } from '../contract/queue.ts'
+import type { RetentionStore } from '../contract/retention.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
 import type { StoreTrouble } from '../contract/store-trouble.ts'
@@ -17,6 +18,7 @@ import { migrate } from './migrate.ts'
 import { createOperators } from './operators.ts'
 import type { ResolvedPostgresStoreOptions } from './options.ts'
 import { createQueue } from './queue.ts'
+import { createRetention } from './retention.ts'
 import { createSteps } from './steps.ts'
 import { asStoreError, findStateBehind, findTrouble } from './store-error.ts'
 import { ensurePartitions } from './sql/ensure-partitions.ts'
@@ -34,6 +36,7 @@ export class PostgresStore implements Store<PostgresTx> {
   readonly steps: StepStore<PostgresTx>
   readonly messages: MessageStore<PostgresTx>
   readonly operators: OperatorStore
+  readonly retention: RetentionStore
   warnings: readonly string[] = []
   readonly #options: ResolvedPostgresStoreOptions
   readonly #connections: Connections
@@ -54,6 +57,7 @@ export class PostgresStore implements Store<PostgresTx> {
     this.steps = createSteps(schema, connections, held)
     this.messages = createMessages(schema, connections)
     this.operators = createOperators(connections)
+    this.retention = createRetention(connections)
   }
 
   async open(): Promise<void> {

@@ -15,6 +15,9 @@ create table {prefix}meta (
 ) strict, without rowid;
 insert into {prefix}meta (name, value) values ('epoch', lower(hex(randomblob(16))));
 insert into {prefix}meta (name, value) values ('lease_token', '0');
+-- The last run of the pruner; to begin with, when the tables were made.
+insert into {prefix}meta (name, value)
+values ('prune', json_object('atMs', cast(unixepoch('subsec') * 1000 as integer), 'usualEvents', 0, 'usualKeys', 0));
 
 create table {prefix}keys (
   hash blob not null primary key,
@@ -38,9 +41,11 @@ create table {prefix}events (
   version text,
   sequence text,
   verified_by text not null,
-  request_id text
+  request_id text,
+  erased_at integer
 ) strict;
 create index {prefix}events_by_key on {prefix}events (source, event_key);
+create index {prefix}events_by_request on {prefix}events (request_id) where request_id is not null;
 
 -- The request that events are parts of, kept once for all of them.
 create table {prefix}requests (
@@ -81,7 +86,7 @@ create index {prefix}queue_unhandled on {prefix}queue (topic)
 create table {prefix}outcomes (
   event_id text not null,
   run integer not null,
-  state text not null check (state in ('done', 'dead', 'skipped')),
+  state text not null check (state in ('done', 'dead', 'skipped', 'discarded')),
   attempts integer not null,
   started_at integer,
   duration_ms integer not null,

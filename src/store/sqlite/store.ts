@@ -1,6 +1,7 @@
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
 import type { QueueStore } from '../contract/queue.ts'
+import type { RetentionStore } from '../contract/retention.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
 import type { WorkerStore } from '../contract/workers.ts'
@@ -13,6 +14,7 @@ import { createOperators } from './operators.ts'
 import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
 import type { SqliteStoreOptions } from './options.ts'
 import { createQueue } from './queue.ts'
+import { createRetention } from './retention.ts'
 import { createSteps } from './steps.ts'
 import { createWorkers } from './workers.ts'
 
@@ -25,6 +27,7 @@ export class SqliteStore implements Store<SqliteTx> {
   readonly steps: StepStore<SqliteTx>
   readonly messages: MessageStore<SqliteTx>
   readonly operators: OperatorStore
+  readonly retention: RetentionStore
   readonly #connections: Connections
   readonly #held: HeldTransactions
 
@@ -41,6 +44,7 @@ export class SqliteStore implements Store<SqliteTx> {
     this.steps = createSteps(connections, held)
     this.messages = createMessages(resolved.prefix, connections)
     this.operators = createOperators(connections)
+    this.retention = createRetention(connections)
   }
 
   async open(): Promise<void> {

@@ -12,6 +12,7 @@ import { outboxEnqueueContract } from './outbox-enqueue.ts'
 import { outboxOperatorsContract } from './outbox-operators.ts'
 import { recordContract } from './record.ts'
 import { recordOrderContract } from './record-order.ts'
+import { retentionContract } from './retention.ts'
 import { settleContract } from './settle.ts'
 import { settleLeasedContract } from './settle-leased.ts'
 import { stepsContract } from './steps.ts'
@@ -37,5 +38,6 @@ export function everyContract(store: StoreUnderTest): void {
   outboxClaimContract(store)
   outboxOperatorsContract(store)
   messageTransitionsContract(store)
+  retentionContract(store)
   migrateContract(store)
 }

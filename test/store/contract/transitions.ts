@@ -16,6 +16,7 @@ import type { Store } from '../../../src/store/contract/store.ts'
 import type { LeasedEvent, LeasedSettlement } from '../../../src/store/contract/steps.ts'
 import { aClaim, anEventDraft } from '../../support/builders.ts'
 import { LEASE_MS } from '../../support/lease-steps.ts'
+import { limitsIn } from '../../support/retention-steps.ts'
 import { openStore } from '../../support/store-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../../support/store-under-test.ts'
 import { dead, done, recordOne, retryIn, skipped, unhandled } from '../../support/store-steps.ts'
@@ -46,7 +47,7 @@ export function transitionsContract(underTest: StoreUnderTest): void {
         expect([...taken.keys()].sort()).toEqual(listTransitions())
         expect(EVENT_STATES.filter((state) => !leadsToRunning(state, [...taken.keys()]))).toEqual(
           // Finished, or kept for a person to look at.
-          ['done', 'skipped', 'conflict', 'quarantined'],
+          ['done', 'skipped', 'discarded', 'conflict', 'quarantined'],
         )
       },
     )
@@ -219,6 +220,12 @@ const WAYS: Readonly<Record<string, (walk: Walk) => Promise<void>>> = {
     await walk.claim()
     await walk.settle(dead)
   },
+  discarded: async (walk) => {
+    await walk.record()
+    await walk.claim()
+    await walk.settle(dead)
+    await outlive(walk)
+  },
   unhandled: async (walk) => {
     await walk.record()
     await walk.claim()
@@ -267,6 +274,13 @@ const OPERATIONS: Readonly<Record<string, (walk: Walk) => Promise<unknown>>> = {
   'the sender asks for it': ({ store, eventId }) => store.events.nudge(eventId),
   'an operator retries it': ({ store, eventId }) => store.operators.retryEvent(eventId),
   'an operator forgets it': ({ store, eventId }) => store.operators.forgetEvent(eventId),
+  'its days have passed': (walk) => outlive(walk),
+  'its bytes are erased': ({ store, eventId }) => store.retention.erase(eventId),
+}
+
+/** A run of the pruner after so many days that no event should be dead any more. */
+async function outlive({ store }: Walk): Promise<void> {
+  await store.retention.prune('dead', limitsIn(400, { deadDays: 365 }), undefined)
 }
 
 /** The same key with other content. */
