@@ -25,7 +25,7 @@ import { HAS_ENDED, hasNothingOpen } from './prune-payloads.ts'
 
 /** How long deliveries may wait behind a try. */
 const LOCK_MS = 100
-const TRIES = 5
+const TRIES = 4
 /** With more than so many to be moved the partition stays, and what has ended in it is deleted in batches. */
 const SURVIVORS_MAX = 10_000
 /** Looking through a week takes as long as it is large; nothing waits for it. */
@@ -62,7 +62,9 @@ export async function dropPartitions(
     for (const week of weeks.filter((one) => one.parent === parent && one.endMs <= before)) {
       const dropped = await dropPatiently(connections, week, limits)
       if (dropped === 'busy') return { removed, next: undefined, isBusy: true }
-      if (dropped === undefined) continue
+      // The other weeks of the table need the same lock.
+      if (dropped === 'locked') break
+      if (dropped === 'kept') continue
       removed[parent] = (removed[parent] ?? 0) + dropped
       removed['partitions'] = (removed['partitions'] ?? 0) + 1
     }
@@ -81,20 +83,21 @@ function findLimit(parent: Parent, { done, skipped, discarded, keys }: PruneLimi
   return parent === 'outcomes' ? (keys ?? 0) : Math.max(done ?? 0, skipped ?? 0, discarded ?? 0)
 }
 
-/** How many rows went with it; `undefined` when it stays. */
+/** How many rows went with it, or why it stays. */
+type Dropped = number | 'busy' | 'locked' | 'kept'
+
 async function dropPatiently(
   connections: Connections,
   week: Week,
   limits: PruneLimits,
-): Promise<number | 'busy' | undefined> {
+): Promise<Dropped> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await connections.transact((connection) => dropWeek(connection, week, limits), LOOK)
     } catch (error) {
-      if (error instanceof PrunerBusy) return 'busy'
       const state = findStateBehind(error) ?? ''
       if (state !== LOCK_NOT_AVAILABLE && state !== NO_RIGHT) throw error
-      if (state === NO_RIGHT || tries === TRIES) return undefined
+      if (state === NO_RIGHT || tries === TRIES) return 'locked'
     }
     // As long as it was in the way of others, and longer each time.
     await pause(LOCK_MS * 2 ** tries)
@@ -104,10 +107,6 @@ async function dropPatiently(
 const LOCK_NOT_AVAILABLE = '55P03'
 /** A role that does not own the tables leaves them, and deletes in batches. */
 const NO_RIGHT = '42501'
-
-class PrunerBusy extends Error {
-  override readonly name = 'PrunerBusy'
-}
 
 // Whether another pruner has it is asked apart: this lock is not worth waiting for.
 const BEGIN = `
@@ -148,19 +147,15 @@ const moveSql = ({ parent, name }: Week): string => `
    where w.${keyOf(parent)} = any($1::uuid[])
       or exists (select from {schema}.queue q where q.event_id = w.${keyOf(parent)})`
 
-async function dropWeek(
-  connection: Connection,
-  week: Week,
-  limits: PruneLimits,
-): Promise<number | undefined> {
+async function dropWeek(connection: Connection, week: Week, limits: PruneLimits): Promise<Dropped> {
   const { parent, name } = week
   const { rows: locked } = await connection.query(BEGIN)
-  if (locked.length === 0) throw new PrunerBusy()
+  if (locked.length === 0) return 'busy'
   const { rows } = await connection.query<'id'>(survivorsOf(week), [
     JSON.stringify(limits),
     SURVIVORS_MAX + 1,
   ])
-  if (rows.length > SURVIVORS_MAX) return undefined
+  if (rows.length > SURVIVORS_MAX) return 'kept'
   const { rows: counted } = await connection.query<'found'>(
     `select count(*) as found from {schema}.${name}`,
   )
