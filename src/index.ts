@@ -10,6 +10,15 @@ export type { InboxOptions } from './inbox/options.ts'
 export type { HandlerFunction, StepHandlerFunction } from './inbox/handler-types.ts'
 export type { SourceMap } from './model/event-types.ts'
 export type { Operator, StepDecision } from './admin/operator.ts'
+export type { EraseWhere, EraseWhereResult } from './admin/erase-where.ts'
+export type {
+  EraseOptions,
+  EraseRefusalCode,
+  EraseResult,
+  EraseWhereOptions,
+  PruneActionResult,
+  RetentionOperator,
+} from './admin/retention-operator.ts'
 export {
   CommitUnknownError,
   DestinationBlockedError,
@@ -84,6 +93,8 @@ export type { CheckMessage, DestinationOptions, RelayOptions } from './outbox/op
 export type { StepKind, StepRecord, StepState } from './model/step.ts'
 export type { ReceiveOptions } from './receive/options.ts'
 export type { RetentionDays, RetentionOptions } from './retention/options.ts'
+export type { PruneOptions, PruneResult } from './retention/prune.ts'
+export type { PruneCounts } from './store/contract/retention.ts'
 export type { Store } from './store/contract/store.ts'
 export type { MessageStore, PausedDestination } from './store/contract/messages.ts'
 export type { AnyHappeningListener, HappeningListener } from './telemetry/emitter.ts'

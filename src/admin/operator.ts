@@ -11,6 +11,10 @@ import type { StepRecord } from '../model/step.ts'
 import type { Store } from '../store/contract/store.ts'
 import type { MessageQuery, PausedDestination } from '../store/contract/messages.ts'
 import { stringifyStepResult } from '../store/contract/step-result.ts'
+import type { RetentionPolicy } from '../retention/options.ts'
+import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import { createRetentionOperator } from './retention-operator.ts'
+import type { RetentionOperator } from './retention-operator.ts'
 import {
   LIST_LIMIT,
   requireDecision,
@@ -25,7 +29,7 @@ import {
  * when it cannot be used, most often with `STORE_UNAVAILABLE`; with `OPTION_INVALID` for an argument that
  * cannot be meant.
  */
-export interface Operator {
+export interface Operator extends RetentionOperator {
   /** The event with all that is known of it. */
   findEvent(eventId: EventId): Promise<EventRecord | undefined>
   /**
@@ -99,6 +103,9 @@ export interface OperatorContext {
   readonly onForgotten: (eventId: EventId) => void
   /** There may be something to send. */
   readonly onSendable: () => void
+  /** How long things are kept. Left out, what the inbox that ran last has written down. */
+  readonly retention?: RetentionPolicy
+  readonly happenings?: HappeningEmitter
 }
 
 export function createOperator({
@@ -106,13 +113,19 @@ export function createOperator({
   open,
   onForgotten,
   onSendable,
+  retention,
+  happenings,
 }: OperatorContext): Operator {
   /** The only way to the store: an operator may be the first who needs it. */
   const act: Act = async (action) => {
     await open()
     return action(store)
   }
-  return { ...createEventOperator(act, onForgotten), ...createMessageOperator(act, onSendable) }
+  return {
+    ...createEventOperator(act, onForgotten),
+    ...createRetentionOperator(act, { retention, happenings }),
+    ...createMessageOperator(act, onSendable),
+  }
 }
 
 type Act = <Result>(action: (store: Store<unknown>) => Promise<Result>) => Promise<Result>
@@ -130,7 +143,7 @@ type MessageActions =
 function createEventOperator(
   act: Act,
   onForgotten: OperatorContext['onForgotten'],
-): Omit<Operator, MessageActions> {
+): Omit<Operator, MessageActions | keyof RetentionOperator> {
   return {
     findEvent: async (eventId) => {
       requireText('findEvent.eventId', eventId, 'the id of an event')

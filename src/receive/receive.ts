@@ -51,7 +51,8 @@ export async function receive(
   try {
     const admission = await admit(context, sourceName, delivery)
     if ('answer' in admission) return admission.answer
-    const { source, drafts } = admission
+    const { source } = admission
+    const drafts = admission.drafts.map((draft) => withStale(context, draft))
 
     const remembered = findRemembered(context, drafts)
     if (remembered !== undefined) return await acknowledge(context, source, remembered)
@@ -63,6 +64,13 @@ export async function receive(
   } catch (error) {
     return reportUnavailable(context, sourceName, error)
   }
+}
+
+/** Of a time of which keys were pruned it cannot be told what is new. One that is known is a duplicate all the same. */
+function withStale({ committedKeys }: ReceiveContext, draft: EventDraft): EventDraft {
+  return draft.quarantine === undefined && committedKeys.isStale(draft)
+    ? { ...draft, quarantine: 'stale' }
+    : draft
 }
 
 function notice(

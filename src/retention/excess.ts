@@ -19,8 +19,8 @@ const TIMES_EXPECTED = 3
 const TIMES_USUAL = 2
 const HANDFUL = 1_000
 const PAUSE_MS_MAX = 8 * DAY_MS
-/** So that what was usual a month ago no longer is: a run a day, and half of it is left after a week. */
-const FADES_TO = 0.9
+/** So that what was usual a month ago no longer is: half of it is left after a week. */
+const FADES_TO_A_DAY = 0.9
 
 /** What is unusual, in words; `undefined` when nothing is. */
 export function findExcess({ nowMs, last, events, keys }: PruneSurvey): string | undefined {
@@ -50,7 +50,8 @@ export function nextUsual(
   { nowMs, last }: PruneSurvey,
   removed: { readonly events: number; readonly keys: number },
 ): PruneRun {
-  const usual = (before: number, now: number) => Math.ceil(Math.max(before * FADES_TO, now))
+  const fades = FADES_TO_A_DAY ** (Math.max(0, nowMs - last.atMs) / DAY_MS)
+  const usual = (before: number, now: number) => Math.ceil(Math.max(before * fades, now))
   return {
     atMs: nowMs,
     usualEvents: usual(last.usualEvents, removed.events),

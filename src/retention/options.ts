@@ -101,8 +101,8 @@ export const RETENTION_DEFAULTS: RetentionPolicy = Object.freeze({
 const RETRY_WINDOW_HOURS_ASSUMED = 72
 /** For how long a person can have a sender deliver again, where the source does not say: GitHub keeps three days. */
 const MANUAL_REDELIVERY_HOURS_ASSUMED = 72
-/** A century. The milliseconds of more of them could no longer be a date. */
-const DAYS_MAX = 36_500
+/** Nearly fifty years: before 1970 there are no ids to compare with. */
+const DAYS_MAX = 18_000
 
 /**
  * @throws OptionInvalidError for an option that is unknown or cannot be used

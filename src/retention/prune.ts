@@ -80,11 +80,11 @@ export async function prune(
   }
   const run = new Run(retention, survey, signal)
   await run.go()
-  const { removed } = run
-  if (run.isBusy) return refuseBusy(removed)
-  await retention.noteRun(nextUsual(survey, removed))
-  happenings?.emit('retention.pruned', { ...removed, ...(reason !== undefined && { reason }) })
-  return { status: 'done', removed }
+  const { removed, isBusy }: { removed: PruneCounts; isBusy: boolean } = run
+  if (!isBusy) await retention.noteRun(nextUsual(survey, removed))
+  if (!isBusy || Object.values(removed).some((count) => count > 0))
+    happenings?.emit('retention.pruned', { ...removed, ...(reason !== undefined && { reason }) })
+  return isBusy ? refuseBusy(removed) : { status: 'done', removed }
 }
 
 class Run {

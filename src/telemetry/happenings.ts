@@ -74,6 +74,12 @@ export interface Happenings {
     readonly error: Error | undefined
   }
   'event.unhandled': AboutEvent
+  /** A person has taken its bytes out of every table. */
+  'event.erased': {
+    readonly eventId: EventId
+    readonly reason: string
+    readonly actor: string | undefined
+  }
   /** It was running when its worker died. */
   'event.crashed': {
     readonly eventId: EventId
@@ -157,7 +163,7 @@ export interface Happenings {
     readonly deadAfterMs: number
   }
 
-  /** A run of the pruner has ended: how much it removed, by table, and why where a person has forced it. */
+  /** A run of the pruner has ended, or met another: how much it removed, by table, and why where a person has forced it. */
   'retention.pruned': {
     readonly events: number
     readonly requests: number

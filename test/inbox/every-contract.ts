@@ -7,6 +7,7 @@ import { operatorsContract } from './operators.ts'
 import { orderValuesContract } from './order-values.ts'
 import { outboxContract } from './outbox.ts'
 import { receiveContract } from './receive.ts'
+import { retentionContract } from './retention.ts'
 import { savepointsContract } from './savepoints.ts'
 import { stepRulesContract } from './step-rules.ts'
 import { stepsContract } from './steps.ts'
@@ -26,6 +27,7 @@ export function everyContract(store: StoreUnderTest): void {
   failuresContract(store)
   writesContract(store)
   operatorsContract(store)
+  retentionContract(store)
   savepointsContract(store)
   outboxContract(store)
   stepsContract(store)

@@ -12,6 +12,7 @@
  * @module
  */
 
+import type { DeliveryHeaders } from '../../model/delivery.ts'
 import type { EventId } from '../../model/event.ts'
 
 export interface RetentionStore {
@@ -29,6 +30,13 @@ export interface RetentionStore {
 
   /** Gives room that was freed back to the file system, a little of it. Whether there is more. */
   shrink?(): Promise<boolean>
+
+  /** The database's time, and when the last run was: asked often, where `survey` is not. */
+  findLastRun(): Promise<{ readonly nowMs: number; readonly lastMs: number }>
+
+  /** Keeps how long things are kept, as JSON, for those who prune without an inbox. The last one counts. */
+  keepPolicy(policy: string): Promise<void>
+  findPolicy(): Promise<string | undefined>
 
   /** Writes down that a run has ended, for the next one to compare itself with. */
   noteRun(run: PruneRun): Promise<void>
@@ -136,5 +144,5 @@ export type EraseOutcome =
 export interface EventBody {
   readonly eventId: EventId
   readonly body: Uint8Array
-  readonly contentType: string | undefined
+  readonly headers: DeliveryHeaders
 }

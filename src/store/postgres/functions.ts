@@ -29,6 +29,7 @@ import { CREATE_CLAIM_MESSAGES } from './sql/claim-messages.ts'
 import { CREATE_ENQUEUE_MESSAGES } from './sql/enqueue-messages.ts'
 import { CREATE_LEASE_DUE } from './sql/lease-events.ts'
 import { CREATE_LOOK } from './sql/look.ts'
+import { CREATE_IS_PRUNE_EXCESSIVE, CREATE_PRUNE } from './sql/prune.ts'
 import { CREATE_PRUNE_BESIDE } from './sql/prune-beside.ts'
 import { CREATE_PRUNE_DEAD } from './sql/prune-dead.ts'
 import { CREATE_PRUNE_KEYS } from './sql/prune-keys.ts'
@@ -80,6 +81,8 @@ export const FUNCTIONS: readonly string[] = [
   ...CREATE_PRUNE_BESIDE,
   CREATE_PRUNE_MESSAGES,
   CREATE_PRUNE_KEYS,
+  CREATE_IS_PRUNE_EXCESSIVE,
+  CREATE_PRUNE,
 ]
 
 /** A set of functions: which it is, and what it is like. */

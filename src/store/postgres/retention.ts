@@ -1,11 +1,12 @@
 import type { PruneLimits, PrunePart, PruneStep, RetentionStore } from '../contract/retention.ts'
-import { LOWEST_ID } from '../shared/id-time.ts'
+import { lowestId } from '../../model/id-range.ts'
 import type { Connections } from './connections.ts'
 import { isEventId } from './is-event-id.ts'
 import { findStateBehind } from './store-error.ts'
 import { dropPartitions } from './sql/drop-partitions.ts'
 import { weekBefore } from './sql/ensure-partitions.ts'
 import { eraseEvent } from './sql/erase-event.ts'
+import { findPolicy, keepPolicy } from './sql/keep-policy.ts'
 import { listBodies } from './sql/list-bodies.ts'
 import { noteRun } from './sql/note-run.ts'
 import { PRUNE_BESIDE } from './sql/prune-beside.ts'
@@ -13,7 +14,7 @@ import { PRUNE_DEAD } from './sql/prune-dead.ts'
 import { PRUNE_KEYS } from './sql/prune-keys.ts'
 import { PRUNE_MESSAGES } from './sql/prune-messages.ts'
 import { PRUNE_PAYLOADS } from './sql/prune-payloads.ts'
-import { surveyPrune } from './sql/survey-prune.ts'
+import { findLastRun, surveyPrune } from './sql/survey-prune.ts'
 import type { TransactionSettings } from './transaction.ts'
 
 /** How many rows one step looks at: some tens of milliseconds, for which it holds what it deletes. */
@@ -40,6 +41,12 @@ export function createRetention(connections: Connections): RetentionStore {
       ),
     dropPartitions: (limits) => dropPartitions(connections, limits),
     prune: (part, limits, after) => pruneStep(connections, STEPS[part], { limits, after }),
+    findLastRun: async () => {
+      const { nowMs, last } = await connections.use(findLastRun)
+      return { nowMs, lastMs: last.atMs }
+    },
+    keepPolicy: (policy) => connections.transact((connection) => keepPolicy(connection, policy)),
+    findPolicy: () => connections.use(findPolicy),
     noteRun: (run) => connections.transact((connection) => noteRun(connection, run)),
     erase: async (eventId) =>
       isEventId(eventId)
@@ -69,7 +76,7 @@ async function pruneStep(
   try {
     const { rows } = await connections.transact(
       (connection) =>
-        connection.query<'step'>(text, [JSON.stringify(limits), after ?? LOWEST_ID, STEP_ROWS]),
+        connection.query<'step'>(text, [JSON.stringify(limits), after ?? lowestId, STEP_ROWS]),
       STEPPING,
     )
     const step = JSON.parse(rows[0]?.step ?? '') as Pick<PruneStep, 'removed'> & {

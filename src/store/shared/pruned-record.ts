@@ -1,6 +1,6 @@
 import type { EventId } from '../../model/event.ts'
 import type { EventRecord, Outcome } from '../../model/outcome.ts'
-import { timeOfId } from './id-time.ts'
+import { timeOfId } from '../../model/id-range.ts'
 
 /** What is known of an event whose payload was pruned: how it ended, and when it was stored. */
 export function prunedRecord(eventId: EventId, outcome: Outcome): EventRecord {

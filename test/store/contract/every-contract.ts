@@ -3,6 +3,7 @@ import { attemptTimesContract } from './attempt-times.ts'
 import { claimContract } from './claim.ts'
 import { clocksContract } from './clocks.ts'
 import { crashSweepContract } from './crash-sweep.ts'
+import { eraseContract } from './erase.ts'
 import { leasesContract } from './leases.ts'
 import { messageTransitionsContract } from './message-transitions.ts'
 import { migrateContract } from './migrate.ts'
@@ -39,5 +40,6 @@ export function everyContract(store: StoreUnderTest): void {
   outboxOperatorsContract(store)
   messageTransitionsContract(store)
   retentionContract(store)
+  eraseContract(store)
   migrateContract(store)
 }

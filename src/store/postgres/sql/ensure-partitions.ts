@@ -10,7 +10,7 @@
  * @module
  */
 
-import { lowestIdAt } from '../../shared/id-time.ts'
+import { lowestIdAt } from '../../../model/id-range.ts'
 import type { Connection } from '../connection.ts'
 import { findSqlState } from '../store-error.ts'
 

@@ -1,7 +1,7 @@
+import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import type { EventId } from '../../../model/event.ts'
 import type { EventBody } from '../../contract/retention.ts'
-import { contentTypeOf } from '../../shared/content-type-of.ts'
-import { LOWEST_ID } from '../../shared/id-time.ts'
+import { lowestId } from '../../../model/id-range.ts'
 import { withoutNul } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
 
@@ -21,12 +21,12 @@ export async function listBodies(
   const { source, after, limit } = page
   const { rows } = await connection.query<'id' | 'body' | 'headers'>(LIST, [
     withoutNul(source),
-    after ?? LOWEST_ID,
+    after ?? lowestId,
     limit,
   ])
   return rows.map(({ id, body, headers }) => ({
     eventId: id ?? '',
     body: Buffer.from(body ?? '', 'hex'),
-    contentType: contentTypeOf(headers ?? '{}'),
+    headers: JSON.parse(headers ?? '{}') as DeliveryHeaders,
   }))
 }

@@ -43,13 +43,20 @@ const READ = `
 const SURVEY = `
   select {schema}.prune_survey($1) as found`
 
+/** The database's time, and what the last run has written down. */
+export async function findLastRun(
+  connection: Connection,
+): Promise<{ readonly nowMs: number; readonly last: PruneRun }> {
+  const { rows } = await connection.query<'now' | 'last'>(READ)
+  return { nowMs: Number(rows[0]?.now), last: JSON.parse(rows[0]?.last ?? '') as PruneRun }
+}
+
 /** Inside a transaction of the caller. */
 export async function surveyPrune(
   connection: Connection,
   limitsAt: (nowMs: number) => PruneLimits,
 ): Promise<PruneSurvey> {
-  const { rows } = await connection.query<'now' | 'last'>(READ)
-  const nowMs = Number(rows[0]?.now)
+  const { nowMs, last } = await findLastRun(connection)
   const limits = limitsAt(nowMs)
   const { rows: counted } = await connection.query<'found'>(SURVEY, [JSON.stringify(limits)])
   const found = JSON.parse(counted[0]?.found ?? '') as Record<'events' | 'keys', Counted>
@@ -60,7 +67,7 @@ export async function surveyPrune(
     limits,
     events: { ...found.events, expected: expectedShare(nowMs, payloads, WEEK_MS) },
     keys: { ...found.keys, expected: expectedShare(nowMs, keys ?? 0, DAY_MS) },
-    last: JSON.parse(rows[0]?.last ?? '') as PruneRun,
+    last,
   }
 }
 

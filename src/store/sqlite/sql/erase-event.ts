@@ -16,7 +16,9 @@ import type { Connection } from '../connection.ts'
 // 1 event
 const FIND = `
   select e.request_id,
-         (select coalesce(q.parked, 'ready') from {prefix}queue q where q.event_id = e.id) as queued,
+         (select coalesce(q.parked, case when q.lease_token is null then 'ready' else 'running' end)
+            from {prefix}queue q
+           where q.event_id = e.id) as queued,
          (select m.id
             from {prefix}messages m
             left join {prefix}message_outcomes x on x.message_id = m.id

@@ -1,7 +1,7 @@
+import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import type { EventId } from '../../../model/event.ts'
 import type { EventBody } from '../../contract/retention.ts'
-import { contentTypeOf } from '../../shared/content-type-of.ts'
-import { LOWEST_ID } from '../../shared/id-time.ts'
+import { lowestId } from '../../../model/id-range.ts'
 import type { Connection } from '../connection.ts'
 
 // 1 source  2 after event  3 limit
@@ -23,6 +23,10 @@ export function listBodies(
       id: string
       body: Uint8Array
       headers: string
-    }>(LIST, [source, after ?? LOWEST_ID, limit])
-    .map(({ id, body, headers }) => ({ eventId: id, body, contentType: contentTypeOf(headers) }))
+    }>(LIST, [source, after ?? lowestId, limit])
+    .map(({ id, body, headers }) => ({
+      eventId: id,
+      body,
+      headers: JSON.parse(headers) as DeliveryHeaders,
+    }))
 }

@@ -6,7 +6,7 @@
  */
 
 import type { PruneStep } from '../../contract/retention.ts'
-import { LOWEST_ID } from '../../shared/id-time.ts'
+import { lowestId } from '../../../model/id-range.ts'
 import type { Connection } from '../connection.ts'
 import type { PruneRequest } from './prune-payloads.ts'
 
@@ -49,7 +49,7 @@ export function pruneBeside(
 ): PruneStep {
   const { page: text, remove } = TEXTS[part]
   const page = connection.all<{ event_id: string; goes: number }>(text, [
-    after ?? LOWEST_ID,
+    after ?? lowestId,
     most,
     limits[part],
   ])

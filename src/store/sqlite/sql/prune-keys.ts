@@ -9,7 +9,7 @@
  */
 
 import type { PruneStep } from '../../contract/retention.ts'
-import { LOWEST_ID, lowestIdAt } from '../../shared/id-time.ts'
+import { lowestId, lowestIdAt } from '../../../model/id-range.ts'
 import type { Connection } from '../connection.ts'
 import { hasNothingOpen } from './prune-payloads.ts'
 import type { PruneRequest } from './prune-payloads.ts'
@@ -52,7 +52,7 @@ export function pruneKeys(
 ): PruneStep {
   const page = connection.all<{ event_id: string; goes: number }>(PAGE, [
     limits.keys,
-    after ?? LOWEST_ID,
+    after ?? lowestId,
     lowestIdAt(limits.keys ?? 0),
     most,
   ])

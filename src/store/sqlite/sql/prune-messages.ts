@@ -8,7 +8,7 @@
  */
 
 import type { PruneStep } from '../../contract/retention.ts'
-import { LOWEST_ID, lowestIdAt } from '../../shared/id-time.ts'
+import { lowestId, lowestIdAt } from '../../../model/id-range.ts'
 import type { Connection } from '../connection.ts'
 import type { PruneRequest } from './prune-payloads.ts'
 
@@ -42,7 +42,7 @@ export function pruneMessages(
 ): PruneStep {
   const page = connection.all<{ message_id: string; goes: number }>(PAGE, [
     limits.messages,
-    after ?? LOWEST_ID,
+    after ?? lowestId,
     lowestIdAt(limits.messages ?? 0),
     most,
   ])

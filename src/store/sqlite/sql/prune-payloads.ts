@@ -8,7 +8,7 @@
  */
 
 import type { PruneLimits, PruneStep } from '../../contract/retention.ts'
-import { LOWEST_ID, lowestIdAt } from '../../shared/id-time.ts'
+import { lowestId, lowestIdAt } from '../../../model/id-range.ts'
 import type { Connection } from '../connection.ts'
 
 /** No row of the queue, and no message that is still to be sent or of which that is not known. `event_id` is given. */
@@ -63,7 +63,7 @@ export function prunePayloads(
     done,
     skipped,
     discarded,
-    after ?? LOWEST_ID,
+    after ?? lowestId,
     before,
     most,
   ])

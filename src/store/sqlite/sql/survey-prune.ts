@@ -7,7 +7,7 @@
 
 import type { PruneLimits, PruneRun, PruneShare, PruneSurvey } from '../../contract/retention.ts'
 import { DAY_MS, expectedShare } from '../../shared/expected-share.ts'
-import { lowestIdAt } from '../../shared/id-time.ts'
+import { lowestIdAt } from '../../../model/id-range.ts'
 import type { Connection } from '../connection.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
@@ -26,12 +26,20 @@ const COUNT_KEYS = `
          - (select count(*) from {prefix}outcomes where state = 'dead' and event_id < ?)
          - (select count(*) from {prefix}queue where event_id < ? and run > 0) as old`
 
+/** The database's time, and what the last run has written down. */
+export function findLastRun(connection: Connection): {
+  readonly nowMs: number
+  readonly last: PruneRun
+} {
+  const [row] = connection.all<{ now: number; last: string }>(READ)
+  return { nowMs: row?.now ?? 0, last: JSON.parse(row?.last ?? '') as PruneRun }
+}
+
 export function surveyPrune(
   connection: Connection,
   limitsAt: (nowMs: number) => PruneLimits,
 ): PruneSurvey {
-  const [row] = connection.all<{ now: number; last: string }>(READ)
-  const nowMs = row?.now ?? 0
+  const { nowMs, last } = findLastRun(connection)
   const limits = limitsAt(nowMs)
   const { done, skipped, discarded, keys } = limits
   return {
@@ -42,7 +50,7 @@ export function surveyPrune(
       before: Math.max(done ?? 0, skipped ?? 0, discarded ?? 0),
     }),
     keys: count(connection, COUNT_KEYS, { nowMs, before: keys ?? 0 }),
-    last: JSON.parse(row?.last ?? '') as PruneRun,
+    last,
   }
 }
 
