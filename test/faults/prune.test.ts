@@ -5,6 +5,7 @@
 
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { RETENTION_DEFAULTS } from '../../src/retention/options.ts'
 import { prune } from '../../src/retention/prune.ts'
 import type { Store } from '../../src/store/contract/store.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
@@ -15,6 +16,10 @@ import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.t
 import type { FaultDatabase } from '../support/faults/fault-database.ts'
 import { APART_FROM_EVENTS, killAtEveryBoundary } from '../support/faults/kill-at-every-boundary.ts'
 import { SubjectPool } from '../support/faults/subject.ts'
+import { hasNoBinaries } from '../support/postgres/find-binaries.ts'
+import { createPostgres } from '../support/postgres/postgres-database.ts'
+import { startPostgres } from '../support/postgres/start-postgres.ts'
+import { createSettableClock, hasNoFaketime } from '../support/tools/wrong-clock.ts'
 import { policyIn } from '../support/retention-steps.ts'
 import { dead, done, recordOne, retryIn, runOne } from '../support/store-steps.ts'
 import type { QueryTx } from '../support/store-under-test.ts'
@@ -56,7 +61,7 @@ describe.each(ENGINES)('kill -9 of a pruner on %s', (engine) => {
       })
 
       expectDeathsAt(deaths, engine, engine === 'postgres' ? OF_POSTGRES : OF_SQLITE)
-      await prune({ store, policy }, { force: true, reason: 'a test' })
+      await prune({ store, policy }, FORCED)
       expect(await countHalves(database)).toBe(0)
       expect(await database.count('events')).toBe(3)
       expect(await database.count('outcomes')).toBe(3)
@@ -70,6 +75,38 @@ describe.each(ENGINES)('kill -9 of a pruner on %s', (engine) => {
     },
   )
 })
+
+describe('P07: with a clock that jumps sixty days ahead', () => {
+  test.skipIf(hasNoFaketime || hasNoBinaries)(
+    'a run removes nothing, and a person can have it all the same',
+    async () => {
+      const clock = createSettableClock()
+      const server = await startPostgres({ env: clock.env })
+      onTestFinished(() => server.dispose())
+      const made = await createPostgres(server.config)
+      onTestFinished(() => made.close())
+      const store = postgresStore({ pool: newPool(made.config) })
+      onTestFinished(() => store.close())
+      await store.open()
+      await recordOne(store, anEventDraft())
+      await runOne(store, done)
+      expect(await prune({ store, policy: RETENTION_DEFAULTS })).toMatchObject({ status: 'done' })
+
+      clock.set(60 * 86_400_000)
+
+      expect(await prune({ store, policy: RETENTION_DEFAULTS })).toMatchObject({
+        status: 'refused',
+        code: 'PRUNE_UNUSUAL',
+        reason: expect.stringContaining('the last run was 60 days ago'),
+      })
+      expect(await recordOne(store, anEventDraft())).toMatchObject({ status: 'duplicate' })
+      const forced = await prune({ store, policy: RETENTION_DEFAULTS }, FORCED)
+      expect(forced).toMatchObject({ status: 'done', removed: { events: 1, keys: 1 } })
+    },
+  )
+})
+
+const FORCED = { force: true, reason: 'a test' }
 
 const OF_POSTGRES = [
   /detach partition \S*events_/,
