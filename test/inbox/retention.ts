@@ -28,7 +28,7 @@ export function retentionContract(underTest: StoreUnderTest): void {
 
       const again = await deliver('evt_1')
       expect(again.status).toBe(200)
-      expect(JSON.parse(String(again.body))).toMatchObject({
+      expect(JSON.parse(again.body)).toMatchObject({
         status: 'duplicate',
         result: { paid: true },
       })

@@ -15,7 +15,7 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises'
-import type { PruneCounts, PruneLimits, PruneStep } from '../../contract/retention.ts'
+import type { PruneLimits, PruneStep } from '../../contract/retention.ts'
 import type { Connection } from '../connection.ts'
 import type { Connections } from '../connections.ts'
 import { findStateBehind } from '../store-error.ts'
@@ -69,7 +69,7 @@ export async function dropPartitions(
       removed['partitions'] = (removed['partitions'] ?? 0) + 1
     }
   }
-  return { removed: removed as Partial<PruneCounts>, next: undefined, isBusy: false }
+  return { removed, next: undefined, isBusy: false }
 }
 
 function asWeek(parent: Parent, name: string): Week {
