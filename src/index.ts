@@ -11,10 +11,9 @@ export type { HandlerFunction, StepHandlerFunction } from './inbox/handler-types
 export type { SourceMap } from './model/event-types.ts'
 export type { Operator, StepDecision } from './admin/operator.ts'
 export type { EraseWhere, EraseWhereResult } from './admin/erase-where.ts'
+export type { EraseRefusalCode, EraseResult } from './admin/erase-result.ts'
 export type {
   EraseOptions,
-  EraseRefusalCode,
-  EraseResult,
   EraseWhereOptions,
   PruneActionResult,
   RetentionOperator,

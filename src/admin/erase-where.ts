@@ -7,7 +7,7 @@ import { parsePayload } from '../model/parse-payload.ts'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import type { EventBody } from '../store/contract/retention.ts'
 import type { Store } from '../store/contract/store.ts'
-import type { EraseResult } from './retention-operator.ts'
+import type { EraseResult } from './erase-result.ts'
 
 /** A value in a body, by where it stands. */
 export interface EraseWhere {

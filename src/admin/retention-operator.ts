@@ -10,9 +10,10 @@ import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import type { RetentionPolicy } from '../retention/options.ts'
 import { NOTHING_REMOVED, prune } from '../retention/prune.ts'
 import type { PruneOptions, PruneResult } from '../retention/prune.ts'
-import type { EraseOutcome } from '../store/contract/retention.ts'
 import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import { refuseErase } from './erase-result.ts'
+import type { EraseResult } from './erase-result.ts'
 import { eraseWhere, requirePayloadValue } from './erase-where.ts'
 import type { EraseWhere, EraseWhereResult } from './erase-where.ts'
 import { requireText } from './require-arguments.ts'
@@ -57,27 +58,6 @@ export interface EraseWhereOptions extends EraseOptions {
   /** Whose events are looked through. */
   readonly source: string
 }
-
-/** Why nothing was erased. */
-export type EraseRefusalCode =
-  | 'EVENT_UNKNOWN'
-  | 'EVENT_READY'
-  | 'EVENT_RUNNING'
-  | 'EVENT_WAITING'
-  | 'EVENT_UNHANDLED'
-  | 'EVENT_CONFLICT'
-  | 'EVENT_QUARANTINED'
-  | 'MESSAGE_UNSENT'
-
-/** What became of `erase`. */
-export type EraseResult =
-  | { readonly status: 'done'; readonly eventId: EventId }
-  | {
-      readonly status: 'refused'
-      readonly code: EraseRefusalCode
-      readonly reason: string
-      readonly instead: string
-    }
 
 export interface RetentionOperatorContext {
   readonly retention: RetentionPolicy | undefined
@@ -161,28 +141,4 @@ function requireEraseOptions(
   rejectUnknownKeys(`admin.${action}`, options, ['reason', 'actor', ...further])
   requireText(`${action}.reason`, options.reason, 'a text')
   if (options.actor !== undefined) requireText(`${action}.actor`, options.actor, 'a text')
-}
-
-function refuseErase(outcome: Exclude<EraseOutcome, { status: 'erased' }>): EraseResult {
-  if (outcome.status === 'missing')
-    return {
-      status: 'refused',
-      code: 'EVENT_UNKNOWN',
-      reason: 'There is no such event, or its payload was pruned',
-      instead: 'Nothing: there are no bytes to erase',
-    }
-  if (outcome.status === 'unsent')
-    return {
-      status: 'refused',
-      code: 'MESSAGE_UNSENT',
-      reason: `Its message ${outcome.messageId} is not sent yet, or may have been`,
-      instead: 'Let it be sent, or discard it with discardMessage(id), then erase the event',
-    }
-  const { state } = outcome
-  return {
-    status: 'refused',
-    code: `EVENT_${state.toUpperCase()}` as EraseRefusalCode,
-    reason: `The event is ${state} and can still run, for which it needs its bytes`,
-    instead: state === 'running' ? 'Wait until it has ended' : 'Discard it first, then erase it',
-  }
 }

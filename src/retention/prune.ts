@@ -35,9 +35,9 @@ export interface PruneOptions {
    * @defaultValue false
    */
   readonly force?: boolean
-  /** Why. Needed with `force`, and told with what was done. */
+  /** Why. Needed with `force`, and told with what was done. Left out, nothing is told. */
   readonly reason?: string
-  /** Ends the run after the step that it is at. */
+  /** Ends the run after the step that it is at. Left out, it goes on to its end. */
   readonly signal?: AbortSignal
 }
 

@@ -29,14 +29,20 @@ describe('the page about inbox.admin', () => {
   })
 })
 
-/** Such as `listDead(limit?)`, from the interface. */
+/** Such as `listDead(limit?)`, from the interfaces. */
 function listMethods(): readonly string[] {
-  const name = 'src/admin/operator.ts'
+  return [
+    ...listMethodsOf('src/admin/operator.ts', 'Operator'),
+    ...listMethodsOf('src/admin/retention-operator.ts', 'RetentionOperator'),
+  ]
+}
+
+function listMethodsOf(name: string, type: string): readonly string[] {
   const text = fs.readFileSync(path.join(ROOT, name), 'utf8')
   const file = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true)
   const operator = file.statements
     .filter(ts.isInterfaceDeclaration)
-    .find((declaration) => declaration.name.text === 'Operator')
+    .find((declaration) => declaration.name.text === type)
   const members = [...(operator?.members ?? [])].filter(ts.isMethodSignature)
   return members.map((member) => {
     const parameters = member.parameters.map(
