@@ -142,6 +142,13 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'An operator acts through the contract, like every other part, and never around it. A value in a payload is found by the reader that finds keys.',
   },
   {
+    part: 'backfill',
+    path: 'backfill/',
+    mayImport: ['body', ...LEAVES],
+    because:
+      'A back-fill asks an API and hands over deliveries; how they are stored is for receiving to know.',
+  },
+  {
     part: 'http',
     path: 'http/',
     mayImport: ['receive', ...LEAVES],
@@ -163,6 +170,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'outbox',
       'retention',
       'admin',
+      'backfill',
       'http',
       'contract',
       'telemetry',
@@ -189,6 +197,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'outbox',
       'retention',
       'admin',
+      'backfill',
       'telemetry',
       'contract',
       'http',

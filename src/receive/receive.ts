@@ -31,6 +31,7 @@ import type { DeliveryCounter } from './delivery-counter.ts'
 import { admit, reportUnavailable } from './admit.ts'
 import type { AdmitContext } from './admit.ts'
 import type { ResolvedReceiveOptions } from './options.ts'
+import { quarantineStale } from './quarantine-stale.ts'
 
 export interface ReceiveContext extends AdmitContext {
   readonly options: ResolvedReceiveOptions
@@ -52,12 +53,13 @@ export async function receive(
     const admission = await admit(context, sourceName, delivery)
     if ('answer' in admission) return admission.answer
     const { source } = admission
-    const drafts = admission.drafts.map((draft) => withStale(context, draft))
+    const { committedKeys } = context
+    const drafts = admission.drafts.map((draft) => quarantineStale(committedKeys, draft))
 
     const remembered = findRemembered(context, drafts)
     if (remembered !== undefined) return await acknowledge(context, source, remembered)
 
-    const { epoch } = context.committedKeys
+    const { epoch } = committedKeys
     const recorded = await context.batcher.record(drafts)
     notice(context, drafts, recorded, epoch)
     return await acknowledge(context, source, recorded)
@@ -66,14 +68,8 @@ export async function receive(
   }
 }
 
-/** Of a time of which keys were pruned it cannot be told what is new. One that is known is a duplicate all the same. */
-function withStale({ committedKeys }: ReceiveContext, draft: EventDraft): EventDraft {
-  return draft.quarantine === undefined && committedKeys.isStale(draft)
-    ? { ...draft, quarantine: 'stale' }
-    : draft
-}
-
-function notice(
+/** Tells of what was recorded, and remembers what is known from now on. */
+export function notice(
   context: ReceiveContext,
   drafts: readonly EventDraft[],
   recorded: readonly RecordedDraft[],

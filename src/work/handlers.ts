@@ -19,7 +19,7 @@ import { requireSource } from '../model/require-source.ts'
 import { resolveRetryPolicy } from '../model/retry-policy.ts'
 import type { RetryOptions, RetryPolicy } from '../model/retry-policy.ts'
 import type { StandardSchema } from '../model/standard-schema.ts'
-import { createMatcher } from './type-matcher.ts'
+import { createMatcher } from '../model/type-matcher.ts'
 
 /** How a handler of `on` runs. */
 export interface HandlerOptions<Output = unknown> {

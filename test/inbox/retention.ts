@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { BackfillClient } from '../../src/backfill/index.ts'
 import { DailyPrune } from '../../src/retention/daily-prune.ts'
 import { prune } from '../../src/retention/prune.ts'
 import { HappeningEmitter } from '../../src/telemetry/emitter.ts'
@@ -58,6 +59,11 @@ export function retentionContract(underTest: StoreUnderTest): void {
       const before = runs
       expect(await deliverFrom(inbox, 'evt_old', new Date())).toMatchObject({ status: 200 })
       expect(await store.operators.listEventsByKey('stripe', 'evt_old')).toMatchObject([
+        { state: 'quarantined', reason: 'stale' },
+      ])
+      // The same through the other door.
+      await inbox.backfill('stripe', { from: tells('evt_told'), since: new Date(0) })
+      expect(await store.operators.listEventsByKey('stripe', 'evt_told')).toMatchObject([
         { state: 'quarantined', reason: 'stale' },
       ])
       // One from after that time runs as ever.
@@ -218,6 +224,16 @@ function deliverFrom(inbox: Receiver, key: string, at: Date) {
   const created = Math.floor(at.getTime() / 1_000)
   const body = JSON.stringify({ id: key, type, created, livemode: false, data: { object: {} } })
   return inbox.receive('stripe', sign('stripe', { key, type, body }, { secret: SECRET }))
+}
+
+/** What the sender's API would tell. */
+function tells(key: string): BackfillClient {
+  const occurredAt = new Date(Date.now() - 3_600_000)
+  const created = Math.floor(occurredAt.getTime() / 1_000)
+  const body = JSON.stringify({ id: key, type: 'invoice.paid', created, livemode: false, data: {} })
+  const headers = { 'content-type': 'application/json' }
+  const load = async () => ({ headers, body: Buffer.from(body) })
+  return { list: async () => ({ events: [{ key, type: 'invoice.paid', occurredAt, load }] }) }
 }
 
 type Receiver = Pick<InboxUnderTest['inbox'], 'receive'>

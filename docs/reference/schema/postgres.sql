@@ -295,7 +295,9 @@ begin
                    ('prune_steps', '"hookonce".prune_steps(jsonb, uuid, integer)'),
                    ('prune_deliveries', '"hookonce".prune_deliveries(jsonb, uuid, integer)'),
                    ('prune_messages', '"hookonce".prune_messages(jsonb, uuid, integer)'),
-                   ('prune_keys', '"hookonce".prune_keys(jsonb, uuid, integer)')) as wanted (name, signature)
+                   ('prune_keys', '"hookonce".prune_keys(jsonb, uuid, integer)'),
+                   ('is_prune_excessive', '"hookonce".is_prune_excessive(jsonb, float8, jsonb, float8)'),
+                   ('prune', '"hookonce".prune()')) as wanted (name, signature)
         on wanted.name = p.proname
      where p.pronamespace = to_regnamespace('"hookonce"')
        and p.oid is distinct from to_regprocedure(wanted.signature)
@@ -1469,7 +1471,92 @@ begin
 end
 $prune_keys$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 9d50b433c0009e3e254713a999eaabde155d92ba19e2306319950d6b5400eb4b')
+create or replace function "hookonce".is_prune_excessive(share jsonb, limit_ms float8, last jsonb, usual float8)
+returns boolean
+language plpgsql as $is_prune_excessive$
+declare
+  now_ms float8 := extract(epoch from clock_timestamp()) * 1000;
+  pause_ms float8 := now_ms - (last ->> 'atMs')::float8;
+  old float8 := (share ->> 'old')::float8;
+  there float8 := (share ->> 'there')::float8;
+  expected float8 := case when limit_ms is null then 0
+                          else 86400000 / greatest(86400000, now_ms - limit_ms) end;
+begin
+  if pause_ms < 0 or pause_ms > 8 * 86400000::float8 then
+    return old > there * 0.2;
+  end if;
+  return old > greatest(1000, usual * 2) and old > there * greatest(0.2, expected * 3);
+end
+$is_prune_excessive$;
+
+create or replace function "hookonce".prune()
+returns jsonb
+language plpgsql as $prune$
+declare
+  policy jsonb := (select value from "hookonce".meta where name = 'retention')::jsonb;
+  last jsonb;
+  now_ms float8 := extract(epoch from clock_timestamp()) * 1000;
+  limits jsonb;
+  survey jsonb;
+  removed jsonb := '{}';
+  part text;
+  after_id uuid;
+  step jsonb;
+  is_more boolean := false;
+  fades float8;
+begin
+  perform "hookonce".prune_begin();
+  if policy is null then
+    return jsonb_build_object('status', 'refused', 'code', 'RETENTION_UNKNOWN',
+      'reason', 'No inbox has been started on this database, so it is not known how long things are kept',
+      'instead', 'Start an inbox once');
+  end if;
+  select value::jsonb into last from "hookonce".meta where name = 'prune';
+  select jsonb_object_agg(days.part, case when policy ->> days.option <> 'forever'
+                                          then now_ms - (policy ->> days.option)::float8 * 86400000 end)
+    into limits
+    from (values ('done', 'doneDays'), ('skipped', 'skippedDays'), ('discarded', 'discardedDays'),
+                 ('dead', 'deadDays'), ('attempts', 'attemptsDays'), ('steps', 'stepsDays'),
+                 ('deliveries', 'deliveriesDays'), ('messages', 'messagesDays'), ('keys', 'keysDays'))
+         as days (part, option);
+  survey := "hookonce".prune_survey(limits);
+  if "hookonce".is_prune_excessive(survey -> 'events', greatest((limits ->> 'done')::float8,
+                                 (limits ->> 'skipped')::float8, (limits ->> 'discarded')::float8),
+                                 last, (last ->> 'usualEvents')::float8)
+     or "hookonce".is_prune_excessive(survey -> 'keys', (limits ->> 'keys')::float8, last,
+                                    (last ->> 'usualKeys')::float8) then
+    return jsonb_build_object('status', 'refused', 'code', 'PRUNE_UNUSUAL',
+      'reason', 'It would remove far more than usual', 'survey', survey,
+      'instead', 'Check the clock and the retention options. If it is meant, call admin.prune({ force: true, reason })');
+  end if;
+
+  foreach part in array array['dead', 'payloads', 'attempts', 'steps', 'deliveries', 'messages', 'keys'] loop
+    after_id := '00000000-0000-0000-0000-000000000000';
+    for turn in 1..10 loop
+      execute 'select "hookonce".prune_' || part || '($1, $2, $3)' into step using limits, after_id, 1000;
+      select removed || jsonb_object_agg(one.key, coalesce((removed ->> one.key)::bigint, 0) + one.value::bigint)
+        into removed
+        from jsonb_each_text(step -> 'removed') one;
+      after_id := (step ->> 'next')::uuid;
+      exit when after_id is null;
+    end loop;
+    is_more := is_more or after_id is not null;
+  end loop;
+
+  fades := power(0.9, greatest(0, now_ms - (last ->> 'atMs')::float8) / 86400000);
+  update "hookonce".meta
+     set value = jsonb_build_object(
+           'atMs', now_ms::bigint,
+           'usualEvents', ceil(greatest((last ->> 'usualEvents')::float8 * fades,
+                                        (removed ->> 'events')::float8)),
+           'usualKeys', ceil(greatest((last ->> 'usualKeys')::float8 * fades,
+                                      (removed ->> 'keys')::float8)))::text
+   where name = 'prune';
+  return jsonb_build_object('status', 'done', 'removed', removed, 'more', is_more);
+end
+$prune$;
+
+insert into "hookonce".meta (name, value) values ('functions', '1 840198b54c6f326665dce7b33b69cf9cfea36b1675d9fc62d513789c7e560c7a')
     on conflict (name) do update set value = excluded.value;
 
 commit;

@@ -108,6 +108,24 @@ export function retentionContract(underTest: StoreUnderTest): void {
         expect(await store.operators.findEvent(eventId), name).toMatchObject({ payload: 'kept' })
     })
 
+    test('P04: an event that runs once more is kept, whatever the age of its last run', async () => {
+      const { store, database } = await openStore(underTest)
+      const { eventId } = await recordOne(store, anEventDraft())
+      await runOne(store, done)
+      await queueAgain(database.query, store, eventId)
+
+      expect(await pruneRows(store, limitsIn(10_000))).toMatchObject({
+        events: 0,
+        keys: 0,
+        outcomes: 0,
+      })
+
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
+        state: 'ready',
+        payload: 'kept',
+      })
+    })
+
     test('P04: an event whose message is unsent or unknown is kept with its key', async () => {
       const { store } = await openStore(underTest)
       const unsent = await sendFrom(store, 'unsent')
@@ -276,6 +294,22 @@ async function settleMessage(
   const [message] = await claimMessages(store, { destination })
   assert(message)
   await store.messages.settle([becomes(message)])
+}
+
+/** Its next run, as an operator would order it. */
+async function queueAgain(
+  query: (sql: string, params?: readonly unknown[]) => Promise<unknown>,
+  { engine }: Store<QueryTx>,
+  eventId: EventId,
+) {
+  const now = engine === 'postgres' ? 'now()' : "cast(unixepoch('subsec') * 1000 as integer)"
+  const [queue, bytes] =
+    engine === 'postgres' ? ['hookonce.queue', ', bytes'] : ['hookonce_queue', '']
+  await query(
+    `insert into ${queue} (event_id, topic, run, run_at${bytes})
+     values ($1, 1, 1, ${now}${engine === 'postgres' ? ', 12' : ''})`,
+    [eventId],
+  )
 }
 
 /** As if its run had ended otherwise: no operation makes a done event dead. */
