@@ -18,7 +18,7 @@ import { findLastRun, surveyPrune } from './sql/survey-prune.ts'
 import type { TransactionSettings } from './transaction.ts'
 
 /** How many rows one step looks at: some tens of milliseconds, for which it holds what it deletes. */
-const STEP_ROWS = 1_000
+const STEP_ROWS = 500
 /** Counting takes as long as the tables are large; nothing waits for it. */
 const COUNTING: TransactionSettings = { statementTimeoutMs: 600_000, lockTimeoutMs: 5_000 }
 const STEPPING: TransactionSettings = { statementTimeoutMs: 60_000, lockTimeoutMs: 1_000 }

@@ -14,7 +14,7 @@ import { findLastRun, surveyPrune } from './sql/survey-prune.ts'
 import type { Connection } from './connection.ts'
 
 /** How many rows one step looks at: some milliseconds, after which a delivery has its turn. */
-const STEP_ROWS = 200
+const STEP_ROWS = 50
 
 /** The part of the store that forgets. */
 export function createRetention(connections: Connections): RetentionStore {
