@@ -29,6 +29,7 @@ import { memory } from './workloads/memory.ts'
 import { stormOfDuplicates } from './workloads/w4-storm.ts'
 import { latencyAtHalfRate } from './workloads/w7-latency.ts'
 import { duplicateWhileRunning } from './workloads/w9-duplicate-while-running.ts'
+import { pruneBesideDeliveries } from './workloads/w14-prune.ts'
 import { stepHandlers } from './workloads/w10-steps.ts'
 import { fairness } from './workloads/w13-fairness.ts'
 
@@ -40,6 +41,7 @@ const WORKLOADS = [
   latencyAtHalfRate,
   onSqlite,
   duplicateWhileRunning,
+  pruneBesideDeliveries,
   relayMessages,
   stepHandlers,
   fairness,

@@ -122,6 +122,12 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     because: `${PHASE_BECAUSE} What it sends over HTTP leaves through egress.`,
   },
   {
+    part: 'retention',
+    path: 'retention/',
+    mayImport: ['contract', 'telemetry', 'flow', ...LEAVES],
+    because: PHASE_BECAUSE,
+  },
+  {
     part: 'egress',
     path: 'egress/',
     mayImport: LEAVES,
@@ -131,7 +137,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   {
     part: 'admin',
     path: 'admin/',
-    mayImport: ['contract', 'telemetry', 'body', ...LEAVES],
+    mayImport: ['retention', 'contract', 'telemetry', 'body', 'flow', ...LEAVES],
     because:
       'An operator acts through the contract, like every other part, and never around it. A value in a payload is found by the reader that finds keys.',
   },
@@ -162,6 +168,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'receive',
       'work',
       'outbox',
+      'retention',
       'admin',
       'backfill',
       'http',
@@ -188,6 +195,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'receive',
       'work',
       'outbox',
+      'retention',
       'admin',
       'backfill',
       'telemetry',

@@ -178,6 +178,8 @@ export class RetentionTooShortError extends HookonceError {
   readonly source: string
   readonly retentionDays: number
   readonly retryWindowHours: number
+  /** For how long a person can have the sender deliver again after that; 0 where only its own retries are counted. */
+  readonly manualRedeliveryHours: number
 
   constructor(about: {
     readonly option: string
@@ -185,19 +187,28 @@ export class RetentionTooShortError extends HookonceError {
     readonly retentionDays: number
     readonly retryWindowHours: number
     readonly isAssumed: boolean
+    readonly manualRedeliveryHours?: number
   }) {
     const { option, source, retentionDays, retryWindowHours, isAssumed } = about
+    const { manualRedeliveryHours = 0 } = about
     const window = isAssumed
       ? `for how long "${source}" retries is not known, so ${retryWindowHours} h are assumed`
       : `"${source}" retries for up to ${retryWindowHours} h`
+    const byHand =
+      manualRedeliveryHours === 0
+        ? ''
+        : `, and a person can have it deliver again for ${manualRedeliveryHours} h more`
+    const neededDays = Math.ceil((retryWindowHours + manualRedeliveryHours) / 24)
     super(
       'RETENTION_TOO_SHORT',
-      `${option} is ${retentionDays}, but ${window}: a retry after the key is forgotten would run again. ` +
-        `Set ${option} to ${Math.ceil(retryWindowHours / 24)} or more`,
+      `${option} is ${retentionDays}, but ${window}${byHand}: ` +
+        'a delivery after the key is forgotten would run again. ' +
+        `Set ${option} to ${neededDays} or more`,
     )
     this.source = source
     this.retentionDays = retentionDays
     this.retryWindowHours = retryWindowHours
+    this.manualRedeliveryHours = manualRedeliveryHours
   }
 }
 

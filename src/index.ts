@@ -40,6 +40,14 @@ export type { EventFilter, EventQuery, PayloadCondition } from './admin/event-qu
 export type { ErrorGroup, ErrorGroups, GroupQuery } from './admin/group-errors.ts'
 export type { EventPage } from './admin/list-events.ts'
 export type { ShownEvent, ShownRun } from './admin/show-event.ts'
+export type { EraseWhere, EraseWhereResult } from './admin/erase-where.ts'
+export type { EraseRefusalCode, EraseResult } from './admin/erase-result.ts'
+export type {
+  EraseOptions,
+  EraseWhereOptions,
+  PruneActionResult,
+  RetentionOperator,
+} from './admin/retention-operator.ts'
 export {
   CommitUnknownError,
   DestinationBlockedError,
@@ -83,7 +91,13 @@ export type {
   RecordedMessageFailure,
   SendOptions,
 } from './model/message.ts'
-export type { EventRecord, FailureReason, Outcome, RecordedFailure } from './model/outcome.ts'
+export type {
+  EventRecord,
+  FailureReason,
+  Outcome,
+  PayloadState,
+  RecordedFailure,
+} from './model/outcome.ts'
 export type { QuarantineReason } from './model/quarantine-reason.ts'
 export type {
   AcknowledgePolicy,
@@ -130,6 +144,9 @@ export type {
 } from './model/stats.ts'
 export type { StepKind, StepRecord, StepState } from './model/step.ts'
 export type { ReceiveOptions } from './receive/options.ts'
+export type { RetentionDays, RetentionOptions } from './retention/options.ts'
+export type { PruneOptions, PruneResult } from './retention/prune.ts'
+export type { PruneCounts } from './store/contract/retention.ts'
 export type { Store } from './store/contract/store.ts'
 export type { MessageStore } from './store/contract/messages.ts'
 export type { AuditRecord, PauseKind, RunRecord, SubjectKind } from './store/contract/operators.ts'

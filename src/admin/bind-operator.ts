@@ -9,6 +9,8 @@ import type { EventId } from '../model/event.ts'
 import type { MessageId } from '../model/message.ts'
 import type { MessageAction } from '../store/contract/messages.ts'
 import type { Store } from '../store/contract/store.ts'
+import type { RetentionPolicy } from '../retention/options.ts'
+import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { Happenings } from '../telemetry/happenings.ts'
 import type { Act } from './act.ts'
 import { requireOrder } from './action-options.ts'
@@ -19,6 +21,7 @@ import type { BulkRunner } from './bulk-runner.ts'
 import { createEventActions } from './event-actions.ts'
 import { createEventFinder } from './event-finder.ts'
 import type { Operator } from './operator.ts'
+import { createRetentionOperator } from './retention-operator.ts'
 import { createPauses } from './pauses.ts'
 import { refuse } from './refusals.ts'
 import {
@@ -41,12 +44,15 @@ export interface OperatorContext {
   readonly onPausesChanged: () => void
   /** Something was changed. */
   readonly onActed: (acted: Happenings['operator.acted']) => void
+  /** How long things are kept. Left out, what the inbox that ran last has written down. */
+  readonly retention?: RetentionPolicy
+  readonly happenings?: HappeningEmitter
   /** Runs bulks for as long as the process has the store. */
   readonly bulkRunner: BulkRunner
 }
 
 export function bindOperator(context: OperatorContext): Operator {
-  const { store, open, bulkRunner } = context
+  const { store, open, bulkRunner, retention, happenings } = context
   const act: Act = async (action) => {
     await open()
     return action(store)
@@ -56,6 +62,7 @@ export function bindOperator(context: OperatorContext): Operator {
     ...createEventQueries(act),
     ...createEventFinder(act),
     bulk: createBulkOperator(act, bulkRunner),
+    ...createRetentionOperator(act, { retention, happenings }),
     ...createEventActions(parts),
     ...createMessageOperator(parts),
     ...createPauses(parts),

@@ -17,13 +17,14 @@ import type { PauseRecord } from '../store/contract/pauses.ts'
 import type { ActionOptions, ReasonedActionOptions, ReplayOptions } from './action-options.ts'
 import type { ActionResult, EventActionResult } from './action-result.ts'
 import type { PauseTarget } from './pause-target.ts'
+import type { RetentionOperator } from './retention-operator.ts'
 
 /**
  * What an operator can do: `inbox.admin`. Every action opens the store if it is not open yet, and rejects
  * when it cannot be used, most often with `STORE_UNAVAILABLE`; with `OPTION_INVALID` for an argument that
  * cannot be meant.
  */
-export interface Operator extends EventFinder {
+export interface Operator extends EventFinder, RetentionOperator {
   /** The same action on many events. */
   readonly bulk: BulkOperator
   /** The event with all that is known of it. */

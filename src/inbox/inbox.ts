@@ -41,6 +41,7 @@ import { logHappenings } from '../telemetry/logger.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { atMost, GOODBYE_MS, LET_GO_MS } from '../flow/at-most.ts'
 import { HandlerRegistry } from '../work/handlers.ts'
+import { DailyPrune } from '../retention/daily-prune.ts'
 import { createNotifier } from './notifier.ts'
 import type { ResolvedWorkerOptions } from '../work/options.ts'
 import { requireSource } from '../model/require-source.ts'
@@ -84,6 +85,7 @@ export class Inbox<Sources extends SourceMap, Tx>
   readonly #outbox: Outbox<Tx>
   readonly #context: ReceiveContext
   readonly #notifier: ReturnType<typeof createNotifier>
+  readonly #dailyPrune: DailyPrune
   readonly #stopLogging: () => void
   #opening: Promise<void> | undefined
   #starting: Promise<void> | undefined
@@ -96,7 +98,7 @@ export class Inbox<Sources extends SourceMap, Tx>
 
   constructor(options: InboxOptions<Sources, Tx>) {
     const resolved = resolveInboxOptions(options)
-    const { store, sources, destinations, relay, logger } = resolved
+    const { store, sources, destinations, relay, retention, logger } = resolved
     const handlers = new HandlerRegistry(new Set(sources.keys()))
     super(handlers)
     this.#store = store
@@ -113,6 +115,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.#notifier = createNotifier(store)
     this.#outbox = new Outbox<Tx>({ store: store.messages, destinations, relay, happenings })
     this.outbox = this.#outbox
+    this.#dailyPrune = new DailyPrune({ store, policy: retention, happenings })
     const committedKeys = this.#committedKeys
     this.#watch = new StoreWatch({
       store,
@@ -150,6 +153,8 @@ export class Inbox<Sources extends SourceMap, Tx>
       },
       onActed: (acted) => happenings.emit('operator.acted', acted),
       bulkRunner: this.#bulkRunner,
+      retention,
+      happenings,
     })
     if (resolved.worker !== undefined)
       reportNotStarted(happenings, () => this.#state === 'made' && !handlers.isEmpty)
@@ -270,6 +275,7 @@ export class Inbox<Sources extends SourceMap, Tx>
         this.#stopListening = await this.#store.queue.listen(() => this.#wakeOwn())
       if (this.#workerOptions !== undefined) await this.#startWorker(this.#workerOptions)
       this.#outbox.start()
+      this.#dailyPrune.start()
     } catch (error) {
       await this.#watch.stop()
       await this.#stopListening()
@@ -292,6 +298,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     if (this.#worker !== undefined) await inTime(this.#worker.stop())
     await inTime(this.#outbox.stop())
     const goodbyes = [
+      this.#dailyPrune.stop(),
       this.#watch.stop(),
       this.#notifier.stop(),
       this.#stopListening(),

@@ -7,6 +7,8 @@ import type { Destination } from '../outbox/destination.ts'
 import type { RelayOptions } from '../outbox/options.ts'
 import { requireRoom, resolveReceiveOptions } from '../receive/options.ts'
 import type { ReceiveOptions, ResolvedReceiveOptions } from '../receive/options.ts'
+import { resolveRetention } from '../retention/options.ts'
+import type { RetentionOptions, RetentionPolicy } from '../retention/options.ts'
 import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import { resolveLogger } from '../telemetry/logger.ts'
@@ -28,6 +30,8 @@ export interface InboxOptions<Sources extends SourceMap, Tx> {
   readonly destinations?: readonly Destination[]
   /** How this process sends messages; `false` for one that only writes them. Left out, the defaults of `RelayOptions`. */
   readonly relay?: RelayOptions | false
+  /** How long things are kept. Left out, the defaults of `RetentionOptions`. */
+  readonly retention?: RetentionOptions
   /** Gets a line for everything that happens. Left out, warnings and errors go to the console. */
   readonly logger?: Logger
 }
@@ -41,10 +45,20 @@ export interface ResolvedInboxOptions<Tx> {
   readonly worker: ResolvedWorkerOptions | undefined
   readonly destinations: readonly Destination[]
   readonly relay: RelayOptions | false
+  readonly retention: RetentionPolicy
   readonly logger: Logger
 }
 
-const OPTION_NAMES = ['store', 'sources', 'receive', 'worker', 'destinations', 'relay', 'logger']
+const OPTION_NAMES = [
+  'store',
+  'sources',
+  'receive',
+  'worker',
+  'destinations',
+  'relay',
+  'retention',
+  'logger',
+]
 
 /** @throws OptionInvalidError for an option that is unknown or cannot be used */
 export function resolveInboxOptions<Sources extends SourceMap, Tx>(
@@ -66,6 +80,7 @@ export function resolveInboxOptions<Sources extends SourceMap, Tx>(
     logger: resolveLogger('createInbox.logger', options.logger),
     destinations: options.destinations ?? [],
     relay: options.relay ?? {},
+    retention: resolveRetention(options.retention ?? {}, sources),
   }
 }
 

@@ -56,7 +56,8 @@ export const TRANSITIONS: Readonly<
   discarded: { ready: 'an operator replays it' },
   dead: {
     ready: 'an operator retries it, or the sender delivers it again',
-    discarded: 'an operator discards it, or forgets it',
+    discarded:
+      'an operator discards or forgets it, its deadDays have passed, or its bytes are erased',
   },
   unhandled: {
     ready: 'a handler for its type appears',

@@ -121,6 +121,9 @@ export interface Outcome {
   readonly settledAt: Date
 }
 
+/** Whether the bytes of an event are kept: not past their retention, and not once they were erased. */
+export type PayloadState = 'kept' | 'pruned' | 'erased'
+
 /** An event as an operator sees it. */
 export interface EventRecord {
   readonly id: EventId
@@ -133,6 +136,11 @@ export interface EventRecord {
   readonly attempts: number
   readonly crashes: number
   readonly nextRunAt: Date | undefined
+  /**
+   * Whether its body and headers are still there. Of one whose payload was `pruned` only the id, the state, the
+   * outcome and the time are known, and its other texts are empty; one that was `erased` has lost its key as well.
+   */
+  readonly payload: PayloadState
   readonly body: Uint8Array
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly receivedAt: Date

@@ -8,3 +8,5 @@ export type QuarantineReason =
   | 'too many events'
   /** It was signed too long ago, or too far ahead, for a sender that may retry for days. */
   | 'outside the time window'
+  /** It is from a time of which keys were pruned, so that it cannot be told whether it has run. */
+  | 'stale'

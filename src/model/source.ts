@@ -181,6 +181,13 @@ export interface Source<Events extends EventMap = AnyEvents> {
   readonly bodyBytesMax?: number
   /** How long the sender goes on retrying by itself; `null` when that is not known. */
   readonly retryWindowHours: number | null
+  /**
+   * For how long after that a person can have the sender deliver an event again, by a button or an API. Keys must be
+   * kept for both together.
+   *
+   * @defaultValue 72
+   */
+  readonly manualRedeliveryHours?: number
   /** Things to say at boot, such as a short secret. Sentences without the secret in them. */
   readonly warnings: readonly string[]
   /** Over the raw bytes, at `delivery.receivedAt`. Total: any bytes in, a verdict out, never a throw. */

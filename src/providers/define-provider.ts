@@ -83,6 +83,12 @@ export interface ProviderDefinition extends IdentitySpec {
   readonly bodyBytesMax?: number
   /** How long it goes on retrying by itself; `null` when that is not known. Sizes the retention of keys. */
   readonly retryWindowHours: number | null
+  /**
+   * For how long after that a person can have it deliver again, by its documents.
+   *
+   * @defaultValue 72
+   */
+  readonly manualRedeliveryHours?: number
   /** How long it waits for an answer; `null` when that is not known. */
   readonly timeoutSeconds?: number | null
   /** Things to say at boot, by the options: weak spots of a mode that was chosen. */
@@ -150,6 +156,7 @@ function makeSource(
         ...(definition.headers ?? []),
       ].map((name) => name.toLowerCase()),
       retryWindowHours: definition.retryWindowHours,
+      manualRedeliveryHours: definition.manualRedeliveryHours,
       sameBytes: sameBytesOf(definition, identification),
       bodyBytesMax: definition.bodyBytesMax,
       ...(definition.success?.body !== undefined && { successBody: definition.success.body }),

@@ -26,6 +26,7 @@ export interface ProviderFacts {
   /** Every header that verification or identification reads. */
   readonly securityHeaders: readonly string[]
   readonly retryWindowHours: number | null
+  readonly manualRedeliveryHours?: number | undefined
   readonly sameBytes: SameBytesPolicy
   /** `empty` for senders that read meaning into a body. */
   readonly successBody?: SuccessAnswer['body']
@@ -89,6 +90,9 @@ export function defineSource<Events extends EventMap>(
     success: Object.freeze({ status, body: facts.successBody ?? 'json' }),
     ...(bodyBytesMax !== undefined && { bodyBytesMax }),
     retryWindowHours: facts.retryWindowHours,
+    ...(facts.manualRedeliveryHours !== undefined && {
+      manualRedeliveryHours: facts.manualRedeliveryHours,
+    }),
     warnings: Object.freeze([...warnings]),
     verify,
     identify,

@@ -17,6 +17,9 @@ import type { Beat } from '../store/contract/events.ts'
 import type { Digest } from '../model/digest.ts'
 import type { EventDraft, EventId } from '../model/event.ts'
 
+/** How far a sender's clock may be ahead of ours. */
+const SENDER_CLOCK_MS = 3_600_000
+
 interface Known {
   readonly fingerprint: Digest
   readonly eventId: EventId
@@ -30,6 +33,7 @@ export class CommittedKeys {
   readonly #forgotten = new Set<EventId>()
   #epoch: string | undefined
   #validUntil = 0
+  #forgottenBefore: Date | undefined
 
   constructor(max: number) {
     this.#max = max
@@ -54,6 +58,15 @@ export class CommittedKeys {
     this.#keep(draft.keyHash, { fingerprint: draft.fingerprint, eventId })
   }
 
+  /**
+   * Whether its key may have been pruned, by the sender's own time: it may have run, and that is not known any more.
+   * Exact as far as the sender's clock is: what ended before a time has happened before it.
+   */
+  isStale({ occurredAt }: EventDraft): boolean {
+    if (this.#forgottenBefore === undefined || occurredAt === undefined) return false
+    return occurredAt.getTime() < this.#forgottenBefore.getTime() + SENDER_CLOCK_MS
+  }
+
   /** The events that were remembered last, without those that are forgotten. */
   latest(count: number): readonly EventId[] {
     return [...this.#older.values(), ...this.#younger.values()]
@@ -70,6 +83,7 @@ export class CommittedKeys {
   confirm(beat: Beat, { askedAt, validMs }: { askedAt: number; validMs: number }): void {
     if (beat.epoch !== this.#epoch) this.#clear()
     this.#epoch = beat.epoch
+    this.#forgottenBefore = beat.forgottenBefore
     for (const eventId of beat.died) this.forget(eventId)
     this.#validUntil = askedAt + validMs
   }

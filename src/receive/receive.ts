@@ -31,6 +31,7 @@ import type { DeliveryCounter } from './delivery-counter.ts'
 import { admit, reportUnavailable } from './admit.ts'
 import type { AdmitContext } from './admit.ts'
 import type { ResolvedReceiveOptions } from './options.ts'
+import { quarantineStale } from './quarantine-stale.ts'
 
 export interface ReceiveContext extends AdmitContext {
   readonly options: ResolvedReceiveOptions
@@ -51,12 +52,14 @@ export async function receive(
   try {
     const admission = await admit(context, sourceName, delivery)
     if ('answer' in admission) return admission.answer
-    const { source, drafts } = admission
+    const { source } = admission
+    const { committedKeys } = context
+    const drafts = admission.drafts.map((draft) => quarantineStale(committedKeys, draft))
 
     const remembered = findRemembered(context, drafts)
     if (remembered !== undefined) return await acknowledge(context, source, remembered)
 
-    const { epoch } = context.committedKeys
+    const { epoch } = committedKeys
     const recorded = await context.batcher.record(drafts)
     notice(context, drafts, recorded, epoch)
     return await acknowledge(context, source, recorded)

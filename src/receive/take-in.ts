@@ -14,6 +14,7 @@ import type { Source } from '../model/source.ts'
 import type { RecordedDraft } from './batcher.ts'
 import { draftEvents } from './identity.ts'
 import { keepWithin } from './limits.ts'
+import { quarantineStale } from './quarantine-stale.ts'
 import { notice } from './receive.ts'
 import type { ReceiveContext } from './receive.ts'
 
@@ -29,8 +30,11 @@ export async function takeIn(
   const source = context.sources.get(sourceName) as Source
   const verdict = { ok: true, secret: VERIFIED_BY } as const
   const events = keepWithin(context.options, source.identify(delivery, verdict, context.options))
-  const drafts = draftEvents({ sourceName, source, delivery, verdict }, events).map(asUnsigned)
-  const { epoch } = context.committedKeys
+  const { committedKeys } = context
+  const drafts = draftEvents({ sourceName, source, delivery, verdict }, events).map((draft) =>
+    asUnsigned(quarantineStale(committedKeys, draft)),
+  )
+  const { epoch } = committedKeys
   const recorded = await context.batcher.record(drafts)
   notice(context, drafts, recorded, epoch)
   return recorded

@@ -74,6 +74,12 @@ export interface Happenings {
     readonly error: Error | undefined
   }
   'event.unhandled': AboutEvent
+  /** A person has taken its bytes out of every table. */
+  'event.erased': {
+    readonly eventId: EventId
+    readonly reason: string
+    readonly actor: string | undefined
+  }
   /** It was running when its worker died. */
   'event.crashed': {
     readonly eventId: EventId
@@ -168,6 +174,25 @@ export interface Happenings {
     readonly stoodStillMs: number
     readonly deadAfterMs: number
   }
+
+  /** A run of the pruner has ended, or met another: how much it removed, by table, and why where a person has forced it. */
+  'retention.pruned': {
+    readonly events: number
+    readonly requests: number
+    readonly attempts: number
+    readonly steps: number
+    readonly deliveries: number
+    readonly messages: number
+    readonly keys: number
+    readonly outcomes: number
+    readonly discarded: number
+    readonly partitions: number
+    readonly reason?: string
+  }
+  /** It would have removed far more than usual and has removed nothing: a person decides. */
+  'retention.stopped': { readonly reason: string }
+  /** The daily run failed; it is tried again an hour later. */
+  'retention.error': { readonly error: Error }
 
   'store.commit-unknown': { readonly error: Error }
   /** It does not answer or cannot write. Told once for each outage. */

@@ -34,6 +34,7 @@ function listMethods(): readonly string[] {
     ...listMethodsOf('src/admin/event-finder.ts', 'EventFinder'),
     ...listMethodsOf('src/admin/bulk-operator.ts', 'BulkOperator').map((method) => `bulk.${method}`),
     ...listMethodsOf('src/admin/operator.ts', 'Operator'),
+    ...listMethodsOf('src/admin/retention-operator.ts', 'RetentionOperator'),
   ]
 }
 

@@ -9,6 +9,7 @@ const SECTIONS = {
   receive: 'ReceiveOptions',
   worker: 'WorkerOptions',
   relay: 'RelayOptions',
+  retention: 'RetentionOptions',
   sqliteStore: 'SqliteStoreOptions',
   postgresStore: 'PostgresStoreOptions',
   on: 'HandlerOptions',

@@ -49,6 +49,12 @@ describe('createInbox refuses', () => {
     ['more than a timer takes', { worker: { stopGraceMs: 2 ** 31 } }, 'worker.stopGraceMs'],
     ['an endless answer', { receive: { answerTimeoutMs: 2 ** 31 } }, 'receive.answerTimeoutMs'],
     ['an endless watch', { worker: { blockedMs: 2 ** 31 } }, 'worker.blockedMs'],
+    ['an unknown retention', { retention: { days: 3 } }, 'createInbox.retention.days'],
+    ['a retention that is no object', { retention: 30 }, 'createInbox.retention'],
+    ['half a day', { retention: { doneDays: 0.5 } }, 'createInbox.retention.doneDays'],
+    ['no day at all', { retention: { deadDays: 0 } }, 'createInbox.retention.deadDays'],
+    ['days in words', { retention: { keysDays: 'never' } }, 'createInbox.retention.keysDays'],
+    ['a daily run that is neither', { retention: { daily: 1 } }, 'createInbox.retention.daily'],
     ['no sources', { sources: {} }, 'createInbox.sources'],
     [
       'a source that is none',
@@ -70,9 +76,46 @@ describe('createInbox refuses', () => {
     expect(() => stripe({ secrets: [''] })).toThrow(/stripe/i)
   })
 
+  test.each<[string, object, number, RegExp]>([
+    ['Stripe', { stripe: source }, 5, /"stripe" retries for up to 72 h.*72 h more.*to 6 or more/],
+    [
+      'GitHub, which only a person makes deliver again',
+      { hub: github({ secrets: ['It is a secret of GitHub'] }) },
+      2,
+      /"hub" retries for up to 0 h.*72 h more.*to 3 or more/,
+    ],
+    [
+      'a sender of which nothing is known',
+      { own: { ...source, retryWindowHours: null } },
+      5,
+      /how long "own" retries is not known, so 72 h are assumed.*to 6 or more/,
+    ],
+    ['Adyen', { adyen: { ...source, retryWindowHours: 720 } }, 32, /720 h.*to 33 or more/],
+    [
+      'a sender that says more',
+      { own: { ...source, manualRedeliveryHours: 2_400 } },
+      45,
+      /2400 h more.*to 103 or more/,
+    ],
+  ])('P03: to forget keys that %s may still deliver', (_who, sources, keysDays, message) => {
+    const options = { sources, retention: { keysDays } }
+    expect(make(options)).toThrow(expect.objectContaining({ code: 'RETENTION_TOO_SHORT' }))
+    expect(make(options)).toThrow(message)
+  })
+
   test('to say what a string was: it may be a secret in the wrong place', () => {
     expect(make({ store: 'whsec_canary' })).toThrow(/a string of 12 characters/)
     expect(make({ store: 'whsec_canary' })).not.toThrow(/canary/)
+  })
+})
+
+describe('createInbox takes', () => {
+  test.each<[string, object]>([
+    ['keys for as long as they are needed', { keysDays: 6 }],
+    ['keys for ever', { keysDays: 'forever' }],
+    ['an option that is left undefined', { keysDays: undefined, doneDays: 7 }],
+  ])('%s', (_what, retention) => {
+    expect(make({ retention })).not.toThrow()
   })
 })
 

@@ -11,6 +11,7 @@ import { outboxContract } from './outbox.ts'
 import { pausesContract } from './pauses.ts'
 import { receiveContract } from './receive.ts'
 import { replayContract } from './replay.ts'
+import { retentionContract } from './retention.ts'
 import { savepointsContract } from './savepoints.ts'
 import { stepRulesContract } from './step-rules.ts'
 import { stepsContract } from './steps.ts'
@@ -34,6 +35,7 @@ export function everyContract(store: StoreUnderTest): void {
   forgetContract(store)
   replayContract(store)
   pausesContract(store)
+  retentionContract(store)
   savepointsContract(store)
   outboxContract(store)
   stepsContract(store)

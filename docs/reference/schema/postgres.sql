@@ -14,6 +14,10 @@ create table "hookonce".meta (
   value text not null
 );
 insert into "hookonce".meta (name, value) values ('epoch', gen_random_uuid()::text);
+-- The last run of the pruner; to begin with, when the tables were made.
+insert into "hookonce".meta (name, value)
+values ('prune', json_build_object('atMs', (extract(epoch from clock_timestamp()) * 1000)::bigint,
+                                   'usualEvents', 0, 'usualKeys', 0)::text);
 
 create table "hookonce".keys (
   hash        bytea primary key,
@@ -39,7 +43,8 @@ create table "hookonce".events (
   sequence     text        collate "C",
   verified_by  text        not null,
   is_text      boolean     not null,
-  request_id   uuid
+  request_id   uuid,
+  erased_at    timestamptz
 ) partition by range (id);
 create table "hookonce".events_default partition of "hookonce".events default;
 -- Without the source: an operator who was given a key may not know whose it is.
@@ -338,7 +343,19 @@ begin
                    ('settle_leased', '"hookonce".settle_leased(uuid[], integer[], bigint[], text[], integer[], float8[], integer[], text[], text[], float8[], text[], text[], integer[], float8[], text[], text[], text[])'),
                    ('enqueue_messages', '"hookonce".enqueue_messages(uuid[], text[], text[], uuid[], text[], text[], bytea[], bigint[])'),
                    ('claim_messages', '"hookonce".claim_messages(text[], integer[], bigint[], bigint)'),
-                   ('settle_messages', '"hookonce".settle_messages(uuid[], bigint[], text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], integer[], text[], bytea[])')) as wanted (name, signature)
+                   ('settle_messages', '"hookonce".settle_messages(uuid[], bigint[], text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], integer[], text[], bytea[])'),
+                   ('lowest_id_at', '"hookonce".lowest_id_at(float8)'),
+                   ('prune_begin', '"hookonce".prune_begin()'),
+                   ('prune_survey', '"hookonce".prune_survey(jsonb)'),
+                   ('prune_dead', '"hookonce".prune_dead(jsonb, uuid, integer)'),
+                   ('prune_payloads', '"hookonce".prune_payloads(jsonb, uuid, integer)'),
+                   ('prune_attempts', '"hookonce".prune_attempts(jsonb, uuid, integer)'),
+                   ('prune_steps', '"hookonce".prune_steps(jsonb, uuid, integer)'),
+                   ('prune_deliveries', '"hookonce".prune_deliveries(jsonb, uuid, integer)'),
+                   ('prune_messages', '"hookonce".prune_messages(jsonb, uuid, integer)'),
+                   ('prune_keys', '"hookonce".prune_keys(jsonb, uuid, integer)'),
+                   ('is_prune_excessive', '"hookonce".is_prune_excessive(jsonb, float8, jsonb, float8)'),
+                   ('prune', '"hookonce".prune()')) as wanted (name, signature)
         on wanted.name = p.proname
      where p.pronamespace = to_regnamespace('"hookonce"')
        and p.oid is distinct from to_regprocedure(wanted.signature)

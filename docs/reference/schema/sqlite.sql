@@ -13,6 +13,9 @@ create table hookonce_meta (
 ) strict, without rowid;
 insert into hookonce_meta (name, value) values ('epoch', lower(hex(randomblob(16))));
 insert into hookonce_meta (name, value) values ('lease_token', '0');
+-- The last run of the pruner; to begin with, when the tables were made.
+insert into hookonce_meta (name, value)
+values ('prune', json_object('atMs', cast(unixepoch('subsec') * 1000 as integer), 'usualEvents', 0, 'usualKeys', 0));
 
 create table hookonce_keys (
   hash blob not null primary key,
@@ -36,7 +39,8 @@ create table hookonce_events (
   version text,
   sequence text,
   verified_by text not null,
-  request_id text
+  request_id text,
+  erased_at integer
 ) strict;
 -- Without the source: an operator who was given a key may not know whose it is.
 create index hookonce_events_by_key on hookonce_events (event_key, id);

@@ -28,6 +28,8 @@ export const razorpay: Provider<RazorpayOptions, RazorpayEvents> = defineProvide
   type: 'json:$.event',
   occurredAt: 'json:$.created_at',
   retryWindowHours: 24,
+  // Its dashboard sends events again that are up to seven days old.
+  manualRedeliveryHours: 168,
   timeoutSeconds: 5,
 })
 

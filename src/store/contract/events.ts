@@ -71,6 +71,8 @@ export interface Beat {
   readonly now: Date
   /** Events that died since the last beat (with some overlap): a redelivery of these must reach the database. */
   readonly died: readonly EventId[]
+  /** Keys of events from before this time may have been pruned; `undefined` while none was. */
+  readonly forgottenBefore?: Date | undefined
   /** How far this process's clock is ahead of the database's. */
   readonly skewMs: number
   /** On a database that can be replaced by an older state of itself while we are connected. */

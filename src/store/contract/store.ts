@@ -24,6 +24,7 @@ import type { OperatorStore } from './operators.ts'
 import type { PauseStore } from './pauses.ts'
 import type { QueueStore } from './queue.ts'
 import type { StatsStore } from './stats.ts'
+import type { RetentionStore } from './retention.ts'
 import type { StoreTrouble } from './store-trouble.ts'
 import type { StepStore } from './steps.ts'
 import type { WorkerStore } from './workers.ts'
@@ -55,6 +56,8 @@ export interface Store<Tx> {
   readonly stats: StatsStore
   /** Keeps actions on many events. */
   readonly bulks: BulkStore
+  /** Forgets what is old, and erases what must not be kept. */
+  readonly retention: RetentionStore
 
   /**
    * Connects, migrates or checks the schema, and refuses settings that would break a promise.

@@ -29,6 +29,17 @@ import { CREATE_CLAIM_MESSAGES } from './sql/claim-messages.ts'
 import { CREATE_ENQUEUE_MESSAGES } from './sql/enqueue-messages.ts'
 import { CREATE_LEASE_DUE } from './sql/lease-events.ts'
 import { CREATE_LOOK } from './sql/look.ts'
+import { CREATE_IS_PRUNE_EXCESSIVE, CREATE_PRUNE } from './sql/prune.ts'
+import { CREATE_PRUNE_BESIDE } from './sql/prune-beside.ts'
+import { CREATE_PRUNE_DEAD } from './sql/prune-dead.ts'
+import { CREATE_PRUNE_KEYS } from './sql/prune-keys.ts'
+import { CREATE_PRUNE_MESSAGES } from './sql/prune-messages.ts'
+import {
+  CREATE_LOWEST_ID_AT,
+  CREATE_PRUNE_BEGIN,
+  CREATE_PRUNE_PAYLOADS,
+} from './sql/prune-payloads.ts'
+import { CREATE_PRUNE_SURVEY } from './sql/survey-prune.ts'
 import { CREATE_RECORD_NEW } from './sql/record-new.ts'
 import { CREATE_REQUIRE_SETTINGS } from './sql/require-settings.ts'
 import { CREATE_SESSION_STATE } from './sql/session-state.ts'
@@ -62,6 +73,16 @@ export const FUNCTIONS: readonly string[] = [
   CREATE_ENQUEUE_MESSAGES,
   CREATE_CLAIM_MESSAGES,
   CREATE_SETTLE_MESSAGES,
+  CREATE_LOWEST_ID_AT,
+  CREATE_PRUNE_BEGIN,
+  CREATE_PRUNE_SURVEY,
+  CREATE_PRUNE_DEAD,
+  CREATE_PRUNE_PAYLOADS,
+  ...CREATE_PRUNE_BESIDE,
+  CREATE_PRUNE_MESSAGES,
+  CREATE_PRUNE_KEYS,
+  CREATE_IS_PRUNE_EXCESSIVE,
+  CREATE_PRUNE,
 ]
 
 /** A set of functions: which it is, and what it is like. */

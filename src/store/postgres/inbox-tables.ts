@@ -24,6 +24,10 @@ create table {schema}.meta (
   value text not null
 );
 insert into {schema}.meta (name, value) values ('epoch', gen_random_uuid()::text);
+-- The last run of the pruner; to begin with, when the tables were made.
+insert into {schema}.meta (name, value)
+values ('prune', json_build_object('atMs', (extract(epoch from clock_timestamp()) * 1000)::bigint,
+                                   'usualEvents', 0, 'usualKeys', 0)::text);
 
 create table {schema}.keys (
   hash        bytea primary key,
@@ -49,11 +53,13 @@ create table {schema}.events (
   sequence     text        collate "C",
   verified_by  text        not null,
   is_text      boolean     not null,
-  request_id   uuid
+  request_id   uuid,
+  erased_at    timestamptz
 ) partition by range (id);
 create table {schema}.events_default partition of {schema}.events default;
 -- Without the source: an operator who was given a key may not know whose it is.
 create index events_by_key on {schema}.events (sha256(event_key), id);
+create index events_by_request on {schema}.events (request_id) where request_id is not null;
 
 -- The request that events are parts of, kept once for all of them.
 create table {schema}.requests (

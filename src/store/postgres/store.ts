@@ -5,6 +5,7 @@ import type { OperatorStore } from '../contract/operators.ts'
 import type { PauseStore } from '../contract/pauses.ts'
 import type { QueueStore } from '../contract/queue.ts'
 import type { StatsStore } from '../contract/stats.ts'
+import type { RetentionStore } from '../contract/retention.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
 import type { StoreTrouble } from '../contract/store-trouble.ts'
@@ -25,6 +26,7 @@ import type { ResolvedPostgresStoreOptions } from './options.ts'
 import { createPauses } from './pauses.ts'
 import { createQueue } from './queue.ts'
 import { createStats } from './stats.ts'
+import { createRetention } from './retention.ts'
 import { createSteps } from './steps.ts'
 import { asStoreError, findStateBehind, findTrouble } from './store-error.ts'
 import { ensurePartitions } from './sql/ensure-partitions.ts'
@@ -46,6 +48,7 @@ export class PostgresStore implements Store<PostgresTx> {
   readonly search: EventSearchStore
   readonly stats: StatsStore
   readonly bulks: BulkStore
+  readonly retention: RetentionStore
   warnings: readonly string[] = []
   readonly #options: ResolvedPostgresStoreOptions
   readonly #connections: Connections
@@ -70,6 +73,7 @@ export class PostgresStore implements Store<PostgresTx> {
     this.search = createEventSearch(connections)
     this.stats = createStats(connections)
     this.bulks = createBulks(connections)
+    this.retention = createRetention(connections)
   }
 
   async open(): Promise<void> {

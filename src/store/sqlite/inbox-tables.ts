@@ -15,6 +15,9 @@ create table {prefix}meta (
 ) strict, without rowid;
 insert into {prefix}meta (name, value) values ('epoch', lower(hex(randomblob(16))));
 insert into {prefix}meta (name, value) values ('lease_token', '0');
+-- The last run of the pruner; to begin with, when the tables were made.
+insert into {prefix}meta (name, value)
+values ('prune', json_object('atMs', cast(unixepoch('subsec') * 1000 as integer), 'usualEvents', 0, 'usualKeys', 0));
 
 create table {prefix}keys (
   hash blob not null primary key,
@@ -38,10 +41,12 @@ create table {prefix}events (
   version text,
   sequence text,
   verified_by text not null,
-  request_id text
+  request_id text,
+  erased_at integer
 ) strict;
 -- Without the source: an operator who was given a key may not know whose it is.
 create index {prefix}events_by_key on {prefix}events (event_key, id);
+create index {prefix}events_by_request on {prefix}events (request_id) where request_id is not null;
 
 -- The request that events are parts of, kept once for all of them.
 create table {prefix}requests (

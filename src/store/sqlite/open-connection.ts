@@ -16,6 +16,8 @@ export function openConnection(
 ): Connection {
   const connection = new Connection(openHandle(driver, file), prefix)
   connection.execute('pragma busy_timeout = 0')
+  // Counts only for a file that has nothing in it yet: what is pruned later can then be given back to the disk.
+  connection.execute('pragma auto_vacuum = incremental')
   return connection
 }
 

@@ -5,6 +5,7 @@ import type { OperatorStore } from '../contract/operators.ts'
 import type { PauseStore } from '../contract/pauses.ts'
 import type { QueueStore } from '../contract/queue.ts'
 import type { StatsStore } from '../contract/stats.ts'
+import type { RetentionStore } from '../contract/retention.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
 import type { WorkerStore } from '../contract/workers.ts'
@@ -21,6 +22,7 @@ import type { SqliteStoreOptions } from './options.ts'
 import { createPauses } from './pauses.ts'
 import { createQueue } from './queue.ts'
 import { createStats } from './stats.ts'
+import { createRetention } from './retention.ts'
 import { createSteps } from './steps.ts'
 import { createWorkers } from './workers.ts'
 
@@ -37,6 +39,7 @@ export class SqliteStore implements Store<SqliteTx> {
   readonly search: EventSearchStore
   readonly stats: StatsStore
   readonly bulks: BulkStore
+  readonly retention: RetentionStore
   readonly #connections: Connections
   readonly #held: HeldTransactions
 
@@ -57,6 +60,7 @@ export class SqliteStore implements Store<SqliteTx> {
     this.search = createEventSearch(connections)
     this.stats = createStats(connections)
     this.bulks = createBulks(connections)
+    this.retention = createRetention(connections)
   }
 
   async open(): Promise<void> {

@@ -5,6 +5,7 @@ import { clocksContract } from './clocks.ts'
 import { crashSweepContract } from './crash-sweep.ts'
 import { actionRacesContract } from './action-races.ts'
 import { eventActionsContract } from './event-actions.ts'
+import { eraseContract } from './erase.ts'
 import { leasesContract } from './leases.ts'
 import { messageTransitionsContract } from './message-transitions.ts'
 import { migrateContract } from './migrate.ts'
@@ -14,6 +15,7 @@ import { outboxEnqueueContract } from './outbox-enqueue.ts'
 import { outboxOperatorsContract } from './outbox-operators.ts'
 import { recordContract } from './record.ts'
 import { recordOrderContract } from './record-order.ts'
+import { retentionContract } from './retention.ts'
 import { settleContract } from './settle.ts'
 import { settleLeasedContract } from './settle-leased.ts'
 import { stepsContract } from './steps.ts'
@@ -41,5 +43,7 @@ export function everyContract(store: StoreUnderTest): void {
   outboxClaimContract(store)
   outboxOperatorsContract(store)
   messageTransitionsContract(store)
+  retentionContract(store)
+  eraseContract(store)
   migrateContract(store)
 }

@@ -17,6 +17,7 @@ import type { Store } from '../../../src/store/contract/store.ts'
 import type { LeasedEvent, LeasedSettlement } from '../../../src/store/contract/steps.ts'
 import { aClaim, anEventDraft } from '../../support/builders.ts'
 import { LEASE_MS } from '../../support/lease-steps.ts'
+import { limitsIn } from '../../support/retention-steps.ts'
 import { openStore } from '../../support/store-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../../support/store-under-test.ts'
 import {
@@ -283,6 +284,13 @@ const OPERATIONS: Readonly<Record<string, (walk: Walk) => Promise<unknown>>> = {
       ({ store, eventId }: Walk) => act(store, action, eventId),
     ]),
   ),
+  'its days have passed': (walk) => outlive(walk),
+  'its bytes are erased': ({ store, eventId }) => store.retention.erase(eventId),
+}
+
+/** A run of the pruner after so many days that no event should be dead any more. */
+async function outlive({ store }: Walk): Promise<void> {
+  await store.retention.prune('dead', limitsIn(400, { deadDays: 365 }), undefined)
 }
 
 /** The same key with other content. */

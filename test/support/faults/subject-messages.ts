@@ -6,6 +6,7 @@
 
 import type { HttpDestinationOptions } from '../../../src/outbox/http-destination.ts'
 import type { RelayOptions } from '../../../src/outbox/options.ts'
+import type { RetentionPolicy } from '../../../src/retention/options.ts'
 import type { WorkerOptions } from '../../../src/work/options.ts'
 import type { ReceiveOptions } from '../../../src/receive/options.ts'
 import type { HandlerOptions, StepHandlerOptions } from '../../../src/work/handlers.ts'
@@ -46,6 +47,8 @@ export interface SubjectConfig {
   }
   /** For a process that acts on many events. */
   readonly bulk?: { readonly id: string; readonly ratePerSecond: number }
+  /** For a process that prunes: by this policy, however much that is. */
+  readonly retention?: RetentionPolicy
   /** Whether it keeps to itself what happens in it, where too much would. */
   readonly isQuiet?: boolean
   /** How long a receiver's drain waits for what is in flight. */

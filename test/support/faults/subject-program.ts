@@ -29,7 +29,11 @@ export type FaultInbox = Inbox<ReturnType<typeof createFaultSources>, ScriptTx>
 export interface SubjectRole {
   readonly worker: boolean
   /** Returns the port it listens on, if it does. */
-  start(inbox: FaultInbox, config: SubjectConfig): Promise<number | undefined>
+  start(
+    inbox: FaultInbox,
+    config: SubjectConfig,
+    store: Store<ScriptTx>,
+  ): Promise<number | undefined>
   stop(inbox: FaultInbox, config: SubjectConfig): Promise<void>
 }
 
@@ -45,13 +49,15 @@ export function runSubject(role: SubjectRole): void {
 
   process.on('message', (message: ToSubject) => {
     switch (message.do) {
-      case 'start':
-        inbox = createSubjectInbox(message.config, { role, reach, probe })
+      case 'start': {
+        const store = createStore(message.config.store, probe)
+        inbox = createSubjectInbox(message.config, { role, reach, store })
         stopOnSigterm(role, inbox, message.config)
         return answer(async () => ({
           said: 'started',
-          port: await role.start(inbox as FaultInbox, message.config),
+          port: await role.start(inbox as FaultInbox, message.config, store),
         }))
+      }
       case 'arm':
         probe.arm(message.trap)
         return say({ said: 'armed' })
@@ -77,11 +83,11 @@ function createSubjectInbox(
   {
     role,
     reach,
-    probe,
-  }: { role: SubjectRole; reach: (point: string) => Promise<void>; probe: TrapProbe },
+    store,
+  }: { role: SubjectRole; reach: (point: string) => Promise<void>; store: Store<ScriptTx> },
 ): FaultInbox {
   const inbox: FaultInbox = createInbox({
-    store: createStore(config.store, probe),
+    store,
     sources: createFaultSources(),
     // Long enough for a machine that is busy; a test of deadlines gives its own.
     receive: { answerTimeoutMs: 30_000, ...config.receive },

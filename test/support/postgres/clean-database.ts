@@ -35,8 +35,8 @@ begin
   if filled is not null then
     execute 'truncate ' || filled;
   end if;
-  -- The only row of it that is not a migration's.
-  delete from hookonce.meta where name = 'clock';
+  -- The rows of it that are not a migration's.
+  delete from hookonce.meta where name in ('clock', 'retention', 'forgotten_before');
 
   perform setval(seqrelid, seqstart, false) from pg_sequence;
 end

@@ -22,6 +22,7 @@ const beatSql = (canReadControl: boolean): string => `
   select (extract(epoch from clock_timestamp()) * 1000)::bigint as now,
          pg_is_in_recovery() as is_standby,
          (select value from {schema}.meta where name = 'epoch') as epoch,
+         (select value from {schema}.meta where name = 'forgotten_before') as forgotten,
          case when not pg_is_in_recovery()
               then substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as timeline,
          current_setting('synchronous_standby_names') <> '' as is_replicated,
@@ -67,6 +68,7 @@ export async function beat(
     now: new Date(nowMs),
     nowMs,
     died: died.slice(0, DIED_MAX),
+    forgottenBefore: row['forgotten'] == null ? undefined : new Date(Number(row['forgotten'])),
     history: {
       id: history.join('/'),
       isReplicated: row['is_replicated'] === 't',

@@ -10,6 +10,7 @@
  * @module
  */
 
+import { lowestIdAt } from '../../../model/id-range.ts'
 import type { Connection } from '../connection.ts'
 import { findSqlState } from '../store-error.ts'
 
@@ -40,19 +41,17 @@ interface Partition {
   readonly to: string
 }
 
-const PARENTS = ['events', 'requests', 'outcomes', 'attempts']
+/** The tables with a partition for each week. */
+export const PARTITIONED = ['events', 'requests', 'attempts', 'outcomes'] as const
 const WEEKS = 3
-const WEEK_MS = 7 * 24 * 3_600_000
+export const WEEK_MS = 7 * 24 * 3_600_000
 /** 1970-01-05, the first Monday. */
 const FIRST_MONDAY_MS = 4 * 24 * 3_600_000
 
 function listPartitions(nowMs: number): readonly Partition[] {
-  const thisWeek = Math.floor((nowMs - FIRST_MONDAY_MS) / WEEK_MS)
-  return Array.from(
-    { length: WEEKS },
-    (_, ahead) => FIRST_MONDAY_MS + (thisWeek + ahead) * WEEK_MS,
-  ).flatMap((start) =>
-    PARENTS.map((parent) => ({
+  const monday = weekBefore(nowMs)
+  return Array.from({ length: WEEKS }, (_, ahead) => monday + ahead * WEEK_MS).flatMap((start) =>
+    PARTITIONED.map((parent) => ({
       parent,
       name: `${parent}_${new Date(start).toISOString().slice(0, 10).replaceAll('-', '')}`,
       from: lowestIdAt(start),
@@ -61,10 +60,9 @@ function listPartitions(nowMs: number): readonly Partition[] {
   )
 }
 
-/** The least UUID whose first 48 bits are this time, which is how a UUIDv7 begins. */
-function lowestIdAt(ms: number): string {
-  const hex = ms.toString(16).padStart(12, '0')
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
+/** The Monday before. */
+export function weekBefore(ms: number): number {
+  return FIRST_MONDAY_MS + Math.floor((ms - FIRST_MONDAY_MS) / WEEK_MS) * WEEK_MS
 }
 
 /**

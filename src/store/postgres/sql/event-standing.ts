@@ -19,7 +19,7 @@ import type { Connection } from '../connection.ts'
 
 // $1 event
 const LOCK_EVENT = `
-  select body is null as is_erased
+  select erased_at is not null as is_erased
     from {schema}.events
    where id = $1
      for no key update`

@@ -1,6 +1,8 @@
 import type { EventId } from '../../../model/event.ts'
 import type { EventRecord } from '../../../model/outcome.ts'
+import { prunedRecord } from '../../shared/pruned-record.ts'
 import type { Connection } from '../connection.ts'
+import { findOutcome } from './find-outcome.ts'
 import { SELECT_RECORDS, asEventRecord } from './event-record.ts'
 
 // $1 event
@@ -12,5 +14,14 @@ export async function findEvent(
   eventId: EventId,
 ): Promise<EventRecord | undefined> {
   const { rows } = await connection.query(FIND, [eventId])
-  return rows[0] === undefined ? undefined : asEventRecord(rows[0])
+  return rows[0] === undefined ? findPruned(connection, eventId) : asEventRecord(rows[0])
+}
+
+/** How an event ended is kept for longer than its payload. */
+async function findPruned(
+  connection: Connection,
+  eventId: EventId,
+): Promise<EventRecord | undefined> {
+  const view = await findOutcome(connection, eventId)
+  return view?.outcome === undefined ? undefined : prunedRecord(eventId, view.outcome)
 }

@@ -8,7 +8,8 @@ import type { Connection } from '../connection.ts'
 const OVERLAP_MS = 60_000
 
 const NOW = `
-  select value as epoch, cast(unixepoch('subsec') * 1000 as integer) as now
+  select value as epoch, cast(unixepoch('subsec') * 1000 as integer) as now,
+         (select cast(value as integer) from {prefix}meta where name = 'forgotten_before') as forgotten
     from {prefix}meta
    where name = 'epoch'`
 
@@ -21,7 +22,7 @@ const LIST_DIED = `
 
 /** Reads what memory of committed keys must be checked against. The clock is this machine's, so it has no skew. */
 export function beat(connection: Connection, since: Date | undefined): Beat {
-  const [row] = connection.all<{ epoch: string; now: number }>(NOW)
+  const [row] = connection.all<{ epoch: string; now: number; forgotten: number | null }>(NOW)
   if (row === undefined) throw new Error('The database has lost its epoch')
   const died =
     since === undefined
@@ -30,6 +31,7 @@ export function beat(connection: Connection, since: Date | undefined): Beat {
   return {
     epoch: row.epoch,
     now: new Date(row.now),
+    forgottenBefore: row.forgotten === null ? undefined : new Date(row.forgotten),
     died: died.map(({ event_id }) => event_id),
     skewMs: 0,
   }

@@ -12,7 +12,7 @@ import type { Connection } from '../connection.ts'
 
 // 1 event id
 const FIND_EVENT = `
-  select body is null as is_erased
+  select erased_at is not null as is_erased
     from {prefix}events
    where id = ?`
 

@@ -3,13 +3,14 @@ import { findOrderValue } from '../../../model/order-text.ts'
 import type { EventState } from '../../../model/event-state.ts'
 import type { EventRecord, Outcome, RecordedFailure } from '../../../model/outcome.ts'
 import type { Connection } from '../connection.ts'
+import { prunedRecord } from '../../shared/pruned-record.ts'
 import { decodeText } from '../decode-text.ts'
 import { findLatestOutcome } from './find-outcome.ts'
 
 // 1 event id
 const FIND = `
   select e.id, e.source, e.event_key, cast(e.type as blob) as type, e.body, e.headers,
-         e.received_at, e.occurred_at, e.version, e.sequence, e.verified_by,
+         e.received_at, e.occurred_at, e.version, e.sequence, e.verified_by, e.erased_at,
          q.attempts - (q.lease_token is not null) as attempts, q.crashes, q.run_at, q.parked, q.parked_reason,
          (select coalesce(sum(d.count), 0) + (coalesce(max(d.outcome <> 'duplicate'), 0) = 0)
             from {prefix}deliveries d
@@ -32,7 +33,7 @@ const LIST_FAILURES = `
 
 export function findEvent(connection: Connection, eventId: EventId): EventRecord | undefined {
   const [row] = connection.all<EventRow>(FIND, [eventId])
-  if (row === undefined) return undefined
+  if (row === undefined) return findPruned(connection, eventId)
 
   const outcome = row.run_at === null ? findLatestOutcome(connection, eventId) : undefined
   return {
@@ -45,6 +46,7 @@ export function findEvent(connection: Connection, eventId: EventId): EventRecord
     attempts: row.attempts ?? outcome?.attempts ?? 0,
     crashes: row.crashes ?? 0,
     nextRunAt: row.run_at === null || row.parked !== null ? undefined : new Date(row.run_at),
+    payload: row.erased_at === null ? 'kept' : 'erased',
     body: row.body,
     headers: JSON.parse(row.headers) as EventRecord['headers'],
     receivedAt: new Date(row.received_at),
@@ -56,6 +58,12 @@ export function findEvent(connection: Connection, eventId: EventId): EventRecord
     failures: listFailures(connection, eventId),
     deliveries: row.deliveries,
   }
+}
+
+/** How an event ended is kept for longer than its payload. */
+function findPruned(connection: Connection, eventId: EventId): EventRecord | undefined {
+  const outcome = findLatestOutcome(connection, eventId)
+  return outcome && prunedRecord(eventId, outcome)
 }
 
 type EventRow = {
@@ -70,6 +78,7 @@ type EventRow = {
   version: string | null
   sequence: string | null
   verified_by: string
+  erased_at: number | null
   attempts: number | null
   crashes: number | null
   run_at: number | null

@@ -1,0 +1,90 @@
+import type { PruneLimits, PrunePart, PruneStep, RetentionStore } from '../contract/retention.ts'
+import { lowestId } from '../../model/id-range.ts'
+import type { Connections } from './connections.ts'
+import { isEventId } from './is-event-id.ts'
+import { findStateBehind } from './store-error.ts'
+import { dropPartitions } from './sql/drop-partitions.ts'
+import { weekBefore } from './sql/ensure-partitions.ts'
+import { eraseEvent } from './sql/erase-event.ts'
+import { findPolicy, keepPolicy } from './sql/keep-policy.ts'
+import { listBodies } from './sql/list-bodies.ts'
+import { noteRun } from './sql/note-run.ts'
+import { PRUNE_BESIDE } from './sql/prune-beside.ts'
+import { PRUNE_DEAD } from './sql/prune-dead.ts'
+import { PRUNE_KEYS } from './sql/prune-keys.ts'
+import { PRUNE_MESSAGES } from './sql/prune-messages.ts'
+import { PRUNE_PAYLOADS } from './sql/prune-payloads.ts'
+import { findLastRun, surveyPrune } from './sql/survey-prune.ts'
+import type { TransactionSettings } from './transaction.ts'
+
+/** How many rows one step looks at: some tens of milliseconds, for which it holds what it deletes. */
+const STEP_ROWS = 500
+/** Counting takes as long as the tables are large; nothing waits for it. */
+const COUNTING: TransactionSettings = { statementTimeoutMs: 600_000, lockTimeoutMs: 5_000 }
+const STEPPING: TransactionSettings = { statementTimeoutMs: 60_000, lockTimeoutMs: 1_000 }
+
+const STEPS: Readonly<Record<PrunePart, string>> = {
+  dead: PRUNE_DEAD,
+  payloads: PRUNE_PAYLOADS,
+  ...PRUNE_BESIDE,
+  messages: PRUNE_MESSAGES,
+  keys: PRUNE_KEYS,
+}
+
+/** The part of the store that forgets. */
+export function createRetention(connections: Connections): RetentionStore {
+  return {
+    survey: (limitsAt) =>
+      connections.transact(
+        (connection) => surveyPrune(connection, (nowMs) => inWeeks(limitsAt(nowMs))),
+        COUNTING,
+      ),
+    dropPartitions: (limits) => dropPartitions(connections, limits),
+    prune: (part, limits, after) => pruneStep(connections, STEPS[part], { limits, after }),
+    findLastRun: async () => {
+      const { nowMs, last } = await connections.use(findLastRun)
+      return { nowMs, lastMs: last.atMs }
+    },
+    keepPolicy: (policy) => connections.transact((connection) => keepPolicy(connection, policy)),
+    findPolicy: () => connections.use(findPolicy),
+    noteRun: (run) => connections.transact((connection) => noteRun(connection, run)),
+    erase: async (eventId) =>
+      isEventId(eventId)
+        ? connections.transact((connection) => eraseEvent(connection, eventId))
+        : { status: 'missing' },
+    listBodies: (page) => connections.use((connection) => listBodies(connection, page)),
+  }
+}
+
+/** Payloads leave with their week, so their limits are Mondays. */
+function inWeeks(limits: PruneLimits): PruneLimits {
+  const { done, skipped, discarded } = limits
+  return {
+    ...limits,
+    done: done === null ? null : weekBefore(done),
+    skipped: skipped === null ? null : weekBefore(skipped),
+    discarded: discarded === null ? null : weekBefore(discarded),
+  }
+}
+
+/** What is in the way is left to the next run: another pruner, or a transaction that holds what we need. */
+async function pruneStep(
+  connections: Connections,
+  text: string,
+  { limits, after }: { readonly limits: PruneLimits; readonly after: string | undefined },
+): Promise<PruneStep> {
+  try {
+    const { rows } = await connections.transact(
+      (connection) =>
+        connection.query<'step'>(text, [JSON.stringify(limits), after ?? lowestId, STEP_ROWS]),
+      STEPPING,
+    )
+    const step = JSON.parse(rows[0]?.step ?? '') as Pick<PruneStep, 'removed'> & {
+      readonly next: string | null
+    }
+    return { removed: step.removed, next: step.next ?? undefined, isBusy: false }
+  } catch (error) {
+    if (findStateBehind(error) !== '55P03') throw error
+    return { removed: {}, next: undefined, isBusy: true }
+  }
+}

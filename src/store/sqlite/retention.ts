@@ -1,0 +1,61 @@
+import type { PruneLimits, PrunePart, PruneStep, RetentionStore } from '../contract/retention.ts'
+import type { Connections } from './connections.ts'
+import { eraseEvent } from './sql/erase-event.ts'
+import { findPolicy, keepPolicy } from './sql/keep-policy.ts'
+import { listBodies } from './sql/list-bodies.ts'
+import { noteRun } from './sql/note-run.ts'
+import { pruneBeside } from './sql/prune-beside.ts'
+import { pruneDead } from './sql/prune-dead.ts'
+import { pruneKeys } from './sql/prune-keys.ts'
+import { pruneMessages } from './sql/prune-messages.ts'
+import { prunePayloads } from './sql/prune-payloads.ts'
+import { shrinkFile } from './sql/shrink-file.ts'
+import { findLastRun, surveyPrune } from './sql/survey-prune.ts'
+import type { Connection } from './connection.ts'
+
+/** How many rows one step looks at: some milliseconds, after which a delivery has its turn. */
+const STEP_ROWS = 50
+
+/** The part of the store that forgets. */
+export function createRetention(connections: Connections): RetentionStore {
+  return {
+    survey: (limitsAt) => connections.read((reader) => surveyPrune(reader, limitsAt)),
+    prune: (part, limits, after) =>
+      connections.write('lazily', (connection) => pruneStep(connection, part, { limits, after })),
+    shrink: () => connections.write('lazily', shrinkFile),
+    findLastRun: async () => {
+      const { nowMs, last } = await connections.read(findLastRun)
+      return { nowMs, lastMs: last.atMs }
+    },
+    // Most starts find it there, and need not wait for the writer.
+    keepPolicy: async (policy) => {
+      if ((await connections.read(findPolicy)) === policy) return
+      await connections.write('lazily', (connection) => keepPolicy(connection, policy))
+    },
+    findPolicy: () => connections.read(findPolicy),
+    noteRun: (run) => connections.write('lazily', (connection) => noteRun(connection, run)),
+    erase: (eventId) =>
+      connections.write('durably', (connection) => eraseEvent(connection, eventId)),
+    listBodies: (page) => connections.read((reader) => listBodies(reader, page)),
+  }
+}
+
+function pruneStep(
+  connection: Connection,
+  part: PrunePart,
+  { limits, after }: { readonly limits: PruneLimits; readonly after: string | undefined },
+): PruneStep {
+  const request = { limits, after, most: STEP_ROWS }
+  switch (part) {
+    case 'dead':
+      return pruneDead(connection, request)
+    case 'payloads':
+      return prunePayloads(connection, request)
+    case 'messages':
+      return pruneMessages(connection, request)
+    case 'keys':
+      return pruneKeys(connection, request)
+    default:
+      return pruneBeside(connection, part, request)
+  }
+}

@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict'
+import { describe, expect, test } from 'vitest'
+import type { EventId } from '../../../src/model/event.ts'
+import type { Settlement } from '../../../src/model/outcome.ts'
+import type { ClaimedEvent } from '../../../src/store/contract/claimed-event.ts'
+import type { Store } from '../../../src/store/contract/store.ts'
+import { aMessageDraft, anEventDraft } from '../../support/builders.ts'
+import { leaseOne } from '../../support/lease-steps.ts'
+import {
+  A_FAILURE,
+  again,
+  claimMessages,
+  sent,
+  unknownMessage,
+} from '../../support/outbox-steps.ts'
+import { openStore } from '../../support/store-under-test.ts'
+import type { DatabaseUnderTest, QueryTx, StoreUnderTest } from '../../support/store-under-test.ts'
+import {
+  NO_ORDER,
+  claim,
+  dead,
+  done,
+  recordOne,
+  retryIn,
+  runOne,
+  unhandled,
+} from '../../support/store-steps.ts'
+
+const MARKER = 'Erika Mustermann'
+
+/** What every store must do to erase an event. */
+export function eraseContract(underTest: StoreUnderTest): void {
+  describe(`${underTest.name}: erase`, () => {
+    test('P09: leaves no copy in any table, and a redelivery is still a duplicate', async () => {
+      const { store, database } = await openStore(underTest)
+      const draft = aMarkedDraft()
+      const { eventId } = await recordOne(store, draft)
+      await leaveMarks(store, eventId)
+      await leaveStep(database, store, eventId)
+      const before = await listMarked(database, store)
+      expect(before).toEqual(
+        expect.arrayContaining(
+          [
+            'events',
+            'requests',
+            'attempts',
+            'outcomes',
+            'steps',
+            'messages',
+            'message_outcomes',
+            'message_attempts',
+          ].map((table) => expect.stringMatching(new RegExp(`${table}$`)) as string),
+        ),
+      )
+
+      expect(await store.retention.erase(eventId)).toEqual({ status: 'erased' })
+
+      expect(await listMarked(database, store)).toEqual([])
+      expect(await recordOne(store, draft)).toEqual({ status: 'duplicate', eventId })
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
+        source: 'stripe',
+        type: 'invoice.paid',
+        state: 'done',
+        payload: 'erased',
+        key: undefined,
+        headers: {},
+        outcome: { state: 'done', result: undefined },
+      })
+      expect(await store.operators.findRequest(eventId)).toHaveLength(0)
+    })
+
+    test('P09: leaves the other events of the request', async () => {
+      const { store } = await openStore(underTest)
+      const request = Buffer.from(`[{"name":"${MARKER}"},{"name":"another"}]`)
+      const drafts = [MARKER, 'another'].map((name, n) =>
+        anEventDraft({ key: `part_${n}`, body: `{"name":"${name}"}`, request }),
+      )
+      const [first, second] = await store.events.record(drafts, { deadlineMs: 60_000 })
+      assert(first && second)
+      for (let n = 0; n < 2; n += 1) await runOne(store, done)
+
+      await store.retention.erase(first.eventId)
+
+      const other = await store.operators.findEvent(second.eventId)
+      expect(Buffer.from(other?.body ?? []).toString()).toBe('{"name":"another"}')
+      // The bytes of both were in it.
+      expect(await store.operators.findRequest(second.eventId)).toBeUndefined()
+    })
+
+    test('discards a dead event, which could not run without its bytes', async () => {
+      const { store } = await openStore(underTest)
+      const { eventId } = await recordOne(store, anEventDraft())
+      await runOne(store, dead)
+
+      expect(await store.retention.erase(eventId)).toEqual({ status: 'erased' })
+
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
+        state: 'discarded',
+        reason: undefined,
+      })
+      expect(await recordOne(store, anEventDraft())).toMatchObject({ status: 'duplicate' })
+    })
+
+    test('is refused for an event that can still run', async () => {
+      const { store } = await openStore(underTest)
+      const waiting = await recordOne(store, anEventDraft({ key: 'later' }))
+      await runOne(store, retryIn(3_600_000))
+      const parked = await recordOne(store, anEventDraft({ key: 'parked' }))
+      await runOne(store, unhandled)
+      const running = await recordOne(store, anEventDraft({ key: 'running' }))
+      await leaseOne(store)
+
+      const refused = async (eventId: EventId) => store.retention.erase(eventId)
+      expect(await refused(waiting.eventId)).toEqual({ status: 'unfinished', state: 'ready' })
+      expect(await refused(parked.eventId)).toEqual({ status: 'unfinished', state: 'unhandled' })
+      expect(await refused(running.eventId)).toEqual({ status: 'unfinished', state: 'running' })
+      expect(await store.operators.findEvent(waiting.eventId)).toMatchObject({ payload: 'kept' })
+    })
+
+    test('is refused while a message is unsent, or may have been', async () => {
+      const { store } = await openStore(underTest)
+      const { eventId } = await recordOne(store, anEventDraft())
+      const group = await claim(store)
+      await store.messages.enqueue(group.lend().tx, [aMessageDraft({ eventId })])
+      await group.settle(group.events.map(done))
+      await group.commit()
+      const unsent = { status: 'unsent', messageId: expect.any(String) as string }
+
+      expect(await store.retention.erase(eventId)).toEqual(unsent)
+      const [message] = await claimMessages(store)
+      assert(message)
+      await store.messages.settle([unknownMessage(message)])
+      expect(await store.retention.erase(eventId)).toEqual(unsent)
+      await store.messages.decide('discardMessage', message.id, NO_ORDER)
+      expect(await store.retention.erase(eventId)).toEqual({ status: 'erased' })
+    })
+
+    test('finds nothing to do for an event that is not here', async () => {
+      const { store } = await openStore(underTest)
+
+      for (const id of ['00000000-0000-7000-8000-000000000000', 'nonsense'])
+        expect(await store.retention.erase(id)).toEqual({ status: 'missing' })
+    })
+  })
+}
+
+function aMarkedDraft() {
+  const body = JSON.stringify({ name: MARKER })
+  return anEventDraft({
+    key: `evt ${MARKER}`,
+    body,
+    request: Buffer.from(`[${body}, {}]`),
+    headers: { 'content-type': 'application/json', 'x-name': MARKER },
+  })
+}
+
+/** In everything that is kept of an event. */
+async function leaveMarks(store: Store<QueryTx>, eventId: EventId): Promise<void> {
+  await runOne(store, failMarked)
+  const group = await claim(store, { kind: 'again' })
+  await store.messages.enqueue(group.lend().tx, [
+    aMessageDraft({ eventId, body: Buffer.from(MARKER), headers: { 'x-name': MARKER } }),
+  ])
+  await group.settle(group.events.map((event) => ({ ...done(event), result: `"${MARKER}"` })))
+  assert.deepEqual(await group.commit(), { status: 'committed' })
+
+  const response = { status: 500, head: `x: ${MARKER}`, body: Buffer.from(MARKER) }
+  const [first] = await claimMessages(store)
+  assert(first)
+  await store.messages.settle([
+    again(first, { failure: { ...A_FAILURE, message: MARKER, response } }),
+  ])
+  const [second] = await claimMessages(store)
+  assert(second)
+  await store.messages.settle([
+    { ...sent(second), state: 'sent', response: { ...response, status: 200 } },
+  ])
+}
+
+/** As a step handler of an earlier release of the user's code would have left it. */
+async function leaveStep(
+  { query }: DatabaseUnderTest,
+  { engine }: Store<QueryTx>,
+  eventId: EventId,
+): Promise<void> {
+  const postgres = engine === 'postgres'
+  await query(
+    `insert into ${postgres ? 'hookonce.' : 'hookonce_'}steps
+            (event_id, run, handler, position, kind, name, state, started_at, result)
+     values ($1, 0, 'ship', 0, 'call', 'label', 'done', ${postgres ? 'now()' : '0'}, $2)`,
+    [eventId, JSON.stringify({ to: MARKER })],
+  )
+}
+
+function failMarked(event: ClaimedEvent): Settlement {
+  const { failure, ...settlement } = retryIn(0)(event)
+  const texts = { message: MARKER, stack: `at ${MARKER}`, cause: MARKER, handler: 'charge' }
+  return { ...settlement, failure: { ...failure, ...texts } }
+}
+
+/** The tables in which the marker stands somewhere, as a text or as bytes. */
+async function listMarked(
+  database: DatabaseUnderTest,
+  { engine }: Store<QueryTx>,
+): Promise<readonly string[]> {
+  const tables = await database.query(
+    engine === 'postgres'
+      ? `select 'hookonce.' || relname as name from pg_class
+          where relnamespace = 'hookonce'::regnamespace and relkind in ('r', 'p') and not relispartition`
+      : `select name from sqlite_schema where type = 'table' and name like 'hookonce_%'`,
+  )
+  assert(tables.length > 15)
+  const marked: string[] = []
+  for (const { name } of tables) {
+    const rows = await database.query(`select * from ${String(name)}`)
+    if (rows.some((row) => Object.values(row).some(hasMarker))) marked.push(String(name))
+  }
+  return marked
+}
+
+function hasMarker(value: unknown): boolean {
+  if (value instanceof Uint8Array || value instanceof ArrayBuffer)
+    return Buffer.from(value as Uint8Array).includes(MARKER)
+  return String(value).includes(MARKER)
+}
