@@ -49,6 +49,7 @@ create table "hookonce".events (
 create table "hookonce".events_default partition of "hookonce".events default;
 -- Without the source: an operator who was given a key may not know whose it is.
 create index events_by_key on "hookonce".events (sha256(event_key), id);
+create index events_by_request on "hookonce".events (request_id) where request_id is not null;
 
 -- The request that events are parts of, kept once for all of them.
 create table "hookonce".requests (
@@ -1257,7 +1258,383 @@ begin
 end
 $settle_messages$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 a914a22b7a60bb9e51659f10974c26a5bf03058b95d5b4d9acfa7d37b26f3738')
+create or replace function "hookonce".lowest_id_at(ms float8)
+returns uuid
+language sql immutable as $lowest_id_at$
+  select rpad(lpad(to_hex(greatest(coalesce(ms, 0), 0)::bigint), 12, '0'), 32, '0')::uuid
+$lowest_id_at$;
+
+create or replace function "hookonce".prune_begin()
+returns void
+language plpgsql as $prune_begin$
+begin
+  perform from "hookonce".meta where name = 'prune' for update skip locked;
+  if not found then
+    raise 'another pruner is at work' using errcode = 'lock_not_available';
+  end if;
+end
+$prune_begin$;
+
+create or replace function "hookonce".prune_survey(limits jsonb)
+returns jsonb
+language plpgsql as $prune_survey$
+declare
+  events_before uuid := "hookonce".lowest_id_at(greatest((limits ->> 'done')::float8, (limits ->> 'skipped')::float8,
+                                                       (limits ->> 'discarded')::float8));
+  keys_before uuid := "hookonce".lowest_id_at((limits ->> 'keys')::float8);
+begin
+  return jsonb_build_object(
+    'events', jsonb_build_object(
+      'there', (select count(*) from "hookonce".events),
+      'old', greatest(0, (select count(*) from "hookonce".events where id < events_before)
+                         - (select count(*) from "hookonce".outcomes
+                             where state = 'dead' and event_id < events_before)
+                         - (select count(*) from "hookonce".queue where event_id < events_before))),
+    'keys', jsonb_build_object(
+      'there', (select count(*) from "hookonce".outcomes),
+      'old', greatest(0, (select count(*) from "hookonce".outcomes where event_id < keys_before)
+                         - (select count(*) from "hookonce".outcomes
+                             where state = 'dead' and event_id < keys_before)
+                         - (select count(*) from "hookonce".queue where event_id < keys_before and run > 0))));
+end
+$prune_survey$;
+
+create or replace function "hookonce".prune_dead(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set jit = off as $prune_dead$
+declare
+  discarded integer;
+begin
+  perform "hookonce".prune_begin();
+  with held as materialized (
+         select o.event_id, o.run
+           from "hookonce".outcomes o
+          where o.state = 'dead' and o.settled_at < to_timestamp((limits ->> 'dead')::float8 / 1000)
+          limit most
+            for update skip locked)
+  update "hookonce".outcomes o
+     set state = 'discarded'
+    from held
+   where o.event_id = held.event_id and o.run = held.run;
+  get diagnostics discarded = row_count;
+  -- What was discarded is not found again, so that the next step begins where this one did.
+  return jsonb_build_object('removed', jsonb_build_object('discarded', discarded),
+                            'next', case when discarded = most then after_id end);
+end
+$prune_dead$;
+
+create or replace function "hookonce".prune_payloads(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_payloads$
+declare
+  page uuid[];
+  held uuid[];
+  gone uuid[];
+  requests uuid[];
+  removed_requests integer;
+  removed_attempts integer;
+  removed_steps integer;
+  removed_deliveries integer;
+  before_id uuid := "hookonce".lowest_id_at(greatest((limits ->> 'done')::float8, (limits ->> 'skipped')::float8,
+                                                   (limits ->> 'discarded')::float8));
+begin
+  perform "hookonce".prune_begin();
+  page := array(select e.id
+                  from "hookonce".events e
+                 where e.id > after_id and e.id < before_id
+                 order by e.id
+                 limit most);
+  held := array(select o.event_id
+                  from "hookonce".outcomes o
+                 where o.event_id = any(page)
+                   and 
+         o.state <> 'dead'
+     and o.settled_at < to_timestamp((limits ->> o.state)::float8 / 1000)
+     and o.run = (select max(l.run) from "hookonce".outcomes l where l.event_id = o.event_id)
+                   for update skip locked);
+  with removed as (
+         delete from "hookonce".events e
+          where e.id = any(held)
+            and 
+         not exists (select from "hookonce".queue q where q.event_id = e.id)
+     and not exists (select
+                       from "hookonce".messages m
+                       left join "hookonce".message_outcomes x on x.message_id = m.id
+                      where m.event_id = e.id
+                        and coalesce(x.state, 'queued') not in ('sent', 'discarded'))
+         returning e.id, e.request_id)
+  select coalesce(array_agg(removed.id), '{}'), array_agg(removed.request_id)
+    into gone, requests
+    from removed;
+  delete from "hookonce".requests r
+   where r.id = any(requests)
+     and not exists (select from "hookonce".events e where e.request_id = r.id);
+  get diagnostics removed_requests = row_count;
+  delete from "hookonce".attempts a where a.event_id = any(gone);
+  get diagnostics removed_attempts = row_count;
+  delete from "hookonce".steps s where s.event_id = any(gone);
+  get diagnostics removed_steps = row_count;
+  delete from "hookonce".deliveries d where d.event_id = any(gone);
+  get diagnostics removed_deliveries = row_count;
+  return jsonb_build_object(
+    'removed', jsonb_build_object('events', cardinality(gone), 'requests', removed_requests,
+                                  'attempts', removed_attempts, 'steps', removed_steps,
+                                  'deliveries', removed_deliveries),
+    'next', page[most]);
+end
+$prune_payloads$;
+
+create or replace function "hookonce".prune_attempts(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_attempts$
+declare
+  page uuid[];
+  removed integer;
+begin
+  perform "hookonce".prune_begin();
+  page := array(select distinct b.event_id
+                  from "hookonce".attempts b
+                 where b.event_id > after_id
+                 order by b.event_id
+                 limit most);
+  delete from "hookonce".attempts b
+   where b.event_id = any(page)
+     and not exists (select from "hookonce".queue q where q.event_id = b.event_id)
+     and (not exists (select from "hookonce".events e where e.id = b.event_id)
+          or exists (select
+                       from "hookonce".outcomes o
+                      where o.event_id = b.event_id and o.state <> 'dead'
+                        and o.settled_at < to_timestamp((limits ->> 'attempts')::float8 / 1000)
+                        and o.run = (select max(l.run) from "hookonce".outcomes l where l.event_id = o.event_id)));
+  get diagnostics removed = row_count;
+  return jsonb_build_object('removed', jsonb_build_object('attempts', removed), 'next', page[most]);
+end
+$prune_attempts$;
+
+create or replace function "hookonce".prune_steps(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_steps$
+declare
+  page uuid[];
+  removed integer;
+begin
+  perform "hookonce".prune_begin();
+  page := array(select distinct b.event_id
+                  from "hookonce".steps b
+                 where b.event_id > after_id
+                 order by b.event_id
+                 limit most);
+  delete from "hookonce".steps b
+   where b.event_id = any(page)
+     and not exists (select from "hookonce".queue q where q.event_id = b.event_id)
+     and (not exists (select from "hookonce".events e where e.id = b.event_id)
+          or exists (select
+                       from "hookonce".outcomes o
+                      where o.event_id = b.event_id and o.state <> 'dead'
+                        and o.settled_at < to_timestamp((limits ->> 'steps')::float8 / 1000)
+                        and o.run = (select max(l.run) from "hookonce".outcomes l where l.event_id = o.event_id)));
+  get diagnostics removed = row_count;
+  return jsonb_build_object('removed', jsonb_build_object('steps', removed), 'next', page[most]);
+end
+$prune_steps$;
+
+create or replace function "hookonce".prune_deliveries(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_deliveries$
+declare
+  page uuid[];
+  removed integer;
+begin
+  perform "hookonce".prune_begin();
+  page := array(select distinct b.event_id
+                  from "hookonce".deliveries b
+                 where b.event_id > after_id
+                 order by b.event_id
+                 limit most);
+  delete from "hookonce".deliveries b
+   where b.event_id = any(page)
+     and not exists (select from "hookonce".queue q where q.event_id = b.event_id)
+     and (not exists (select from "hookonce".events e where e.id = b.event_id)
+          or exists (select
+                       from "hookonce".outcomes o
+                      where o.event_id = b.event_id and o.state <> 'dead'
+                        and o.settled_at < to_timestamp((limits ->> 'deliveries')::float8 / 1000)
+                        and o.run = (select max(l.run) from "hookonce".outcomes l where l.event_id = o.event_id)));
+  get diagnostics removed = row_count;
+  return jsonb_build_object('removed', jsonb_build_object('deliveries', removed), 'next', page[most]);
+end
+$prune_deliveries$;
+
+create or replace function "hookonce".prune_messages(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_messages$
+declare
+  page uuid[];
+  held uuid[];
+  gone uuid[];
+begin
+  perform "hookonce".prune_begin();
+  page := array(select x.message_id
+                  from "hookonce".message_outcomes x
+                 where x.message_id > after_id
+                   and x.message_id < "hookonce".lowest_id_at((limits ->> 'messages')::float8)
+                 order by x.message_id
+                 limit most);
+  held := array(select x.message_id
+                  from "hookonce".message_outcomes x
+                 where x.message_id = any(page) and x.state in ('sent', 'discarded')
+                   and x.settled_at < to_timestamp((limits ->> 'messages')::float8 / 1000)
+                   for update skip locked);
+  with removed as (
+         delete from "hookonce".messages m
+          where m.id = any(held)
+            and not exists (select from "hookonce".queue q where q.event_id = m.event_id)
+            and not exists (select from "hookonce".outcomes o where o.event_id = m.event_id and o.state = 'dead')
+         returning m.id)
+  select coalesce(array_agg(removed.id), '{}') into gone from removed;
+  delete from "hookonce".message_outcomes x where x.message_id = any(gone);
+  delete from "hookonce".message_attempts a where a.message_id = any(gone);
+  return jsonb_build_object('removed', jsonb_build_object('messages', cardinality(gone)), 'next', page[most]);
+end
+$prune_messages$;
+
+create or replace function "hookonce".prune_keys(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_keys$
+declare
+  page uuid[];
+  held uuid[];
+  ripe uuid[];
+  removed_keys integer;
+  removed_outcomes integer;
+begin
+  perform "hookonce".prune_begin();
+  page := array(select o.event_id
+                  from "hookonce".outcomes o
+                 where o.event_id > after_id
+                   and o.event_id < "hookonce".lowest_id_at((limits ->> 'keys')::float8)
+                 order by o.event_id
+                 limit most);
+  held := array(select o.event_id
+                  from "hookonce".outcomes o
+                 where o.event_id = any(page) and o.state <> 'dead'
+                   and o.settled_at < to_timestamp((limits ->> 'keys')::float8 / 1000)
+                   and o.run = (select max(l.run) from "hookonce".outcomes l where l.event_id = o.event_id)
+                   for update skip locked);
+  ripe := array(select h.event_id
+                  from unnest(held) as h (event_id)
+                 where 
+         not exists (select from "hookonce".queue q where q.event_id = h.event_id)
+     and not exists (select
+                       from "hookonce".messages m
+                       left join "hookonce".message_outcomes x on x.message_id = m.id
+                      where m.event_id = h.event_id
+                        and coalesce(x.state, 'queued') not in ('sent', 'discarded')));
+  delete from "hookonce".keys k where k.event_id = any(ripe);
+  get diagnostics removed_keys = row_count;
+  if removed_keys > 0 then
+    update "hookonce".meta set value = gen_random_uuid()::text where name = 'epoch';
+    insert into "hookonce".meta (name, value)
+    values ('forgotten_before', ((limits ->> 'keys')::float8)::bigint::text)
+        on conflict (name) do update
+       set value = greatest(meta.value::bigint, excluded.value::bigint)::text;
+  end if;
+  delete from "hookonce".outcomes o
+   where o.event_id = any(ripe)
+     and not exists (select from "hookonce".events e where e.id = o.event_id);
+  get diagnostics removed_outcomes = row_count;
+  return jsonb_build_object(
+    'removed', jsonb_build_object('keys', removed_keys, 'outcomes', removed_outcomes),
+    'next', page[most]);
+end
+$prune_keys$;
+
+create or replace function "hookonce".is_prune_excessive(share jsonb, limit_ms float8, last jsonb, usual float8)
+returns boolean
+language plpgsql as $is_prune_excessive$
+declare
+  now_ms float8 := extract(epoch from clock_timestamp()) * 1000;
+  pause_ms float8 := now_ms - (last ->> 'atMs')::float8;
+  old float8 := (share ->> 'old')::float8;
+  there float8 := (share ->> 'there')::float8;
+  expected float8 := case when limit_ms is null then 0
+                          else 86400000 / greatest(86400000, now_ms - limit_ms) end;
+begin
+  if pause_ms < 0 or pause_ms > 8 * 86400000::float8 then
+    return old > there * 0.2;
+  end if;
+  return old > greatest(1000, usual * 2) and old > there * greatest(0.2, expected * 3);
+end
+$is_prune_excessive$;
+
+create or replace function "hookonce".prune()
+returns jsonb
+language plpgsql as $prune$
+declare
+  policy jsonb := (select value from "hookonce".meta where name = 'retention')::jsonb;
+  last jsonb;
+  now_ms float8 := extract(epoch from clock_timestamp()) * 1000;
+  limits jsonb;
+  survey jsonb;
+  removed jsonb := '{}';
+  part text;
+  after_id uuid;
+  step jsonb;
+  is_more boolean := false;
+  fades float8;
+begin
+  perform "hookonce".prune_begin();
+  if policy is null then
+    return jsonb_build_object('status', 'refused', 'code', 'RETENTION_UNKNOWN',
+      'reason', 'No inbox has been started on this database, so it is not known how long things are kept',
+      'instead', 'Start an inbox once');
+  end if;
+  select value::jsonb into last from "hookonce".meta where name = 'prune';
+  select jsonb_object_agg(days.part, case when policy ->> days.option <> 'forever'
+                                          then now_ms - (policy ->> days.option)::float8 * 86400000 end)
+    into limits
+    from (values ('done', 'doneDays'), ('skipped', 'skippedDays'), ('discarded', 'discardedDays'),
+                 ('dead', 'deadDays'), ('attempts', 'attemptsDays'), ('steps', 'stepsDays'),
+                 ('deliveries', 'deliveriesDays'), ('messages', 'messagesDays'), ('keys', 'keysDays'))
+         as days (part, option);
+  survey := "hookonce".prune_survey(limits);
+  if "hookonce".is_prune_excessive(survey -> 'events', greatest((limits ->> 'done')::float8,
+                                 (limits ->> 'skipped')::float8, (limits ->> 'discarded')::float8),
+                                 last, (last ->> 'usualEvents')::float8)
+     or "hookonce".is_prune_excessive(survey -> 'keys', (limits ->> 'keys')::float8, last,
+                                    (last ->> 'usualKeys')::float8) then
+    return jsonb_build_object('status', 'refused', 'code', 'PRUNE_UNUSUAL',
+      'reason', 'It would remove far more than usual', 'survey', survey,
+      'instead', 'Check the clock and the retention options. If it is meant, call admin.prune({ force: true, reason })');
+  end if;
+
+  foreach part in array array['dead', 'payloads', 'attempts', 'steps', 'deliveries', 'messages', 'keys'] loop
+    after_id := '00000000-0000-0000-0000-000000000000';
+    for turn in 1..10 loop
+      execute 'select "hookonce".prune_' || part || '($1, $2, $3)' into step using limits, after_id, 1000;
+      select removed || jsonb_object_agg(one.key, coalesce((removed ->> one.key)::bigint, 0) + one.value::bigint)
+        into removed
+        from jsonb_each_text(step -> 'removed') one;
+      after_id := (step ->> 'next')::uuid;
+      exit when after_id is null;
+    end loop;
+    is_more := is_more or after_id is not null;
+  end loop;
+
+  fades := power(0.9, greatest(0, now_ms - (last ->> 'atMs')::float8) / 86400000);
+  update "hookonce".meta
+     set value = jsonb_build_object(
+           'atMs', now_ms::bigint,
+           'usualEvents', ceil(greatest((last ->> 'usualEvents')::float8 * fades,
+                                        (removed ->> 'events')::float8)),
+           'usualKeys', ceil(greatest((last ->> 'usualKeys')::float8 * fades,
+                                      (removed ->> 'keys')::float8)))::text
+   where name = 'prune';
+  return jsonb_build_object('status', 'done', 'removed', removed, 'more', is_more);
+end
+$prune$;
+
+insert into "hookonce".meta (name, value) values ('functions', '1 edd6ed92eb0298d105919b1fb64eb051fbb0ba820aa5c0cb3b6113b70f217d0a')
     on conflict (name) do update set value = excluded.value;
 
 commit;

@@ -44,6 +44,7 @@ create table hookonce_events (
 ) strict;
 -- Without the source: an operator who was given a key may not know whose it is.
 create index hookonce_events_by_key on hookonce_events (event_key, id);
+create index hookonce_events_by_request on hookonce_events (request_id) where request_id is not null;
 
 -- The request that events are parts of, kept once for all of them.
 create table hookonce_requests (
