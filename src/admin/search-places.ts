@@ -26,10 +26,10 @@ export function listPlaces(states: ReadonlySet<EventState> | undefined): readonl
   ]
 }
 
-/** States in which an event has not succeeded, and in which nothing happens to it by itself. */
+/** States in which an event has not succeeded, and in which nothing happens to it by itself: not of one that waits. */
 export const WITHOUT_SUCCESS: readonly EventState[] = [
   ...SETTLED_STATES.filter(isNotDone),
-  ...PARKED_STATES,
+  ...PARKED_STATES.filter((state: string) => state !== 'waiting'),
 ]
 
 function isNotDone(state: SettledState): state is Exclude<SettledState, 'done'> {

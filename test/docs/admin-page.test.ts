@@ -32,7 +32,9 @@ describe('the page about inbox.admin', () => {
 function listMethods(): readonly string[] {
   return [
     ...listMethodsOf('src/admin/event-finder.ts', 'EventFinder'),
-    ...listMethodsOf('src/admin/bulk-operator.ts', 'BulkOperator').map((method) => `bulk.${method}`),
+    ...listMethodsOf('src/admin/bulk-operator.ts', 'BulkOperator').map(
+      (method) => `bulk.${method}`,
+    ),
     ...listMethodsOf('src/admin/operator.ts', 'Operator'),
     ...listMethodsOf('src/admin/retention-operator.ts', 'RetentionOperator'),
   ]

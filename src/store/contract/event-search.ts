@@ -1,5 +1,5 @@
 /**
- * What a store must do for those who look for events. Held by `test/store/contract/event-search.ts`.
+ * What a store must do for those who look for events. Held by `test/inbox/finding-events.ts` and its neighbours.
  *
  * Rules for every store:
  *
