@@ -12,6 +12,8 @@ export async function fillDone({ postgres, sqlite }: ReceiveConfig, events: numb
     const handle = (await openDriver('auto')).open(sqlite)
     handle.execute('pragma busy_timeout = 60000')
     handle.execute(sqliteText(fromMs, events))
+    // Else the first delivery would have to bring all of it into the file.
+    handle.execute('pragma wal_checkpoint(truncate)')
     return handle.close()
   }
   const client = new pg.Client(postgres)
