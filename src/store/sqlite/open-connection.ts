@@ -16,13 +16,13 @@ export function openConnection(
 ): Connection {
   const connection = new Connection(openHandle(driver, file), prefix)
   connection.execute('pragma busy_timeout = 0')
-  // Counts only for a file that has nothing in it yet: what is pruned later can then be given back to the disk.
-  connection.execute('pragma auto_vacuum = incremental')
   return connection
 }
 
 /** Without a write-ahead log readers wait for writers, and on a network file system there is none. */
 export function requireWal(connection: Connection): void {
+  // Counts only for a file that has nothing in it yet: what is pruned later can then be given back to the disk.
+  connection.execute('pragma auto_vacuum = incremental')
   const [row] = connection.all<{ journal_mode: string }>('pragma journal_mode = wal')
   if (row?.journal_mode === 'wal') return
   throw new HookonceError(

@@ -63,12 +63,9 @@ describe.skipIf(hasNoPostgres)('on any server', () => {
         order by proname`,
     )
 
-    expect(functions).toEqual([
-      { proname: 'claim_again', is_told: true },
-      { proname: 'claim_fresh', is_told: true },
-      { proname: 'claim_suspect', is_told: true },
-      { proname: 'look', is_told: true },
-      { proname: 'settle_resting', is_told: true },
-    ])
+    expect(functions.filter(({ is_told: isTold }) => isTold !== true)).toEqual([])
+    expect(functions.map(({ proname }) => proname)).toEqual(
+      expect.arrayContaining(['claim_fresh', 'look', 'prune_payloads', 'settle_resting']),
+    )
   })
 })
