@@ -40,7 +40,7 @@ export type {
   RecordedMessageFailure,
   SendOptions,
 } from './model/message.ts'
-export type { EventRecord, FailureReason, Outcome, RecordedFailure } from './model/outcome.ts'
+export type { Blocker, EventRecord, FailureReason, Outcome, RecordedFailure } from './model/outcome.ts'
 export type { QuarantineReason } from './model/quarantine-reason.ts'
 export type {
   AcknowledgePolicy,
@@ -64,6 +64,14 @@ export type {
   Verdict,
   VerdictReason,
 } from './model/source.ts'
+export type {
+  AfterOrder,
+  FifoOrder,
+  LatestOrder,
+  OrderMode,
+  OrderOptions,
+  SequenceOrder,
+} from './ordering/order.ts'
 export { destination, notSent } from './outbox/destination.ts'
 export type {
   Destination,
@@ -84,7 +92,7 @@ export type { HappeningName, Happenings } from './telemetry/happenings.ts'
 export { consoleLogger } from './telemetry/logger.ts'
 export type { LogFields, Logger, LogLevel } from './telemetry/logger.ts'
 export type { HandlerContext } from './work/handler-context.ts'
-export type { HandlerOptions, StepHandlerOptions } from './work/handlers.ts'
+export type { Fetch, HandlerOptions, StepHandlerOptions } from './work/handlers.ts'
 export type { WorkerOptions } from './work/options.ts'
 export type { RetryOptions } from './model/retry-policy.ts'
 export type { StandardSchema } from './model/standard-schema.ts'

@@ -15,6 +15,7 @@ export const EVENT_STATES = [
   'done',
   'dead',
   'skipped',
+  'waiting',
   'unhandled',
   'conflict',
   'quarantined',
@@ -24,7 +25,7 @@ export const EVENT_STATES = [
 export type EventState = (typeof EVENT_STATES)[number]
 
 /** States in which an event sits in the queue where the claim's partial index does not see it. */
-export const PARKED_STATES = ['unhandled', 'conflict', 'quarantined'] as const
+export const PARKED_STATES = ['waiting', 'unhandled', 'conflict', 'quarantined'] as const
 /** Why an event waits in the queue without being claimed. */
 export type ParkedState = (typeof PARKED_STATES)[number]
 
@@ -40,7 +41,8 @@ export const TRANSITIONS: Readonly<
   ready: {
     running: 'a worker claims it',
     unhandled: 'no handler matches its type',
-    dead: 'its last attempt failed with its transaction gone: that is written afterwards',
+    waiting: 'a worker sorts it into its lane, and it is not next',
+    dead: 'its last attempt failed with its transaction gone: that is written afterwards; or it has no place in a lane',
   },
   running: {
     done: 'the handlers returned and the transaction committed',
@@ -48,10 +50,15 @@ export const TRANSITIONS: Readonly<
     ready: 'a handler threw, its worker crashed or let go of it: it runs again later',
     dead: 'a handler threw permanent(reason), the last attempt failed, or it crashed its worker too often',
     unhandled: 'no handler matches its type',
+    waiting: 'it failed, and another event of its lane goes first (order latest)',
   },
   done: {},
   skipped: {},
   dead: { ready: 'an operator retries it, or the sender delivers it again' },
+  waiting: {
+    ready: 'it is next in its lane',
+    dead: 'what it waited for did not come in time, and its order says dead',
+  },
   unhandled: { ready: 'a handler for its type appears' },
   conflict: {},
   quarantined: {},

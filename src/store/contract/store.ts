@@ -17,6 +17,7 @@
  */
 
 import type { EventStore } from './events.ts'
+import type { LaneStore } from './lanes.ts'
 import type { MessageStore } from './messages.ts'
 import type { OperatorStore } from './operators.ts'
 import type { QueueStore } from './queue.ts'
@@ -35,6 +36,8 @@ export interface Store<Tx> {
   readonly events: EventStore
   /** Hands out events to be worked on. */
   readonly queue: QueueStore<Tx>
+  /** Keeps events in their order. */
+  readonly lanes: LaneStore
   /** Knows which workers live. */
   readonly workers: WorkerStore
   /** Keeps leases, and what step handlers have done. */

@@ -6,6 +6,7 @@
  */
 
 import { INBOX_TABLES } from './inbox-tables.ts'
+import { LANE_TABLES } from './lane-tables.ts'
 import { OUTBOX_TABLES } from './outbox-tables.ts'
 
 export interface Migration {
@@ -14,7 +15,7 @@ export interface Migration {
 }
 
 export const MIGRATIONS: readonly Migration[] = [
-  { version: 1, sql: `${INBOX_TABLES}\n${OUTBOX_TABLES}` },
+  { version: 1, sql: `${INBOX_TABLES}\n${LANE_TABLES}\n${OUTBOX_TABLES}` },
 ]
 
 /** The version this code was written for. */

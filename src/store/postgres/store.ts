@@ -1,5 +1,6 @@
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
+import type { LaneStore } from '../contract/lanes.ts'
 import type { QueueStore } from '../contract/queue.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
@@ -16,6 +17,7 @@ import { createMessages } from './messages.ts'
 import { migrate } from './migrate.ts'
 import { createOperators } from './operators.ts'
 import type { ResolvedPostgresStoreOptions } from './options.ts'
+import { createLanes } from './lanes.ts'
 import { createQueue } from './queue.ts'
 import { createSteps } from './steps.ts'
 import { asStoreError, findStateBehind, findTrouble } from './store-error.ts'
@@ -30,6 +32,7 @@ export class PostgresStore implements Store<PostgresTx> {
   readonly engine = 'postgres'
   readonly events: PostgresEvents
   readonly queue: QueueStore<PostgresTx>
+  readonly lanes: LaneStore
   readonly workers: WorkerStore
   readonly steps: StepStore<PostgresTx>
   readonly messages: MessageStore<PostgresTx>
@@ -50,6 +53,7 @@ export class PostgresStore implements Store<PostgresTx> {
     this.#listeners = new Listeners(schema, () => connections.checkOut())
     this.events = new PostgresEvents(connections)
     this.queue = createQueue({ options, connections, held, listeners: this.#listeners })
+    this.lanes = createLanes(connections, options.schema)
     this.workers = createWorkers(connections)
     this.steps = createSteps(schema, connections, held)
     this.messages = createMessages(schema, connections)

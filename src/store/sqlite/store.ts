@@ -1,5 +1,6 @@
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
+import type { LaneStore } from '../contract/lanes.ts'
 import type { QueueStore } from '../contract/queue.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
@@ -12,6 +13,7 @@ import { createMessages } from './messages.ts'
 import { createOperators } from './operators.ts'
 import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
 import type { SqliteStoreOptions } from './options.ts'
+import { createLanes } from './lanes.ts'
 import { createQueue } from './queue.ts'
 import { createSteps } from './steps.ts'
 import { createWorkers } from './workers.ts'
@@ -21,6 +23,7 @@ export class SqliteStore implements Store<SqliteTx> {
   readonly engine = 'sqlite'
   readonly events: SqliteEvents
   readonly queue: QueueStore<SqliteTx>
+  readonly lanes: LaneStore
   readonly workers: WorkerStore
   readonly steps: StepStore<SqliteTx>
   readonly messages: MessageStore<SqliteTx>
@@ -37,6 +40,7 @@ export class SqliteStore implements Store<SqliteTx> {
     this.#held = held
     this.events = new SqliteEvents(connections, held)
     this.queue = createQueue(connections, held)
+    this.lanes = createLanes(connections)
     this.workers = createWorkers(connections, held)
     this.steps = createSteps(connections, held)
     this.messages = createMessages(resolved.prefix, connections)

@@ -20,6 +20,7 @@ export const SELECT_RECORDS = `
          (extract(epoch from e.occurred_at) * 1000)::bigint as occurred_at, e.version, e.sequence, e.verified_by,
          q.event_id is not null as is_queued, q.parked, q.parked_reason, q.crashes,
          q.attempts - (q.lease_token is not null)::integer as attempts,
+         (select l.key from {schema}.lanes l where l.lane = q.lane) as lane_key,
          (extract(epoch from q.run_at) * 1000)::bigint as run_at,
          q.lease_token is not null or exists (
            select
@@ -57,6 +58,7 @@ export function asEventRecord(row: TextRow): EventRecord {
     attempts: isQueued ? Number(row['attempts']) : (outcome?.attempts ?? 0),
     crashes: Number(row['crashes'] ?? 0),
     nextRunAt: isQueued && parked == null ? new Date(Number(row['run_at'])) : undefined,
+    lane: row['lane_key'] ?? undefined,
     body: Buffer.from(row['body'] ?? '', 'hex'),
     headers: JSON.parse(row['headers'] ?? '{}') as DeliveryHeaders,
     receivedAt: new Date(Number(row['received_at'])),

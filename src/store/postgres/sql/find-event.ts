@@ -1,6 +1,7 @@
 import type { EventId } from '../../../model/event.ts'
 import type { EventRecord } from '../../../model/outcome.ts'
 import type { Connection } from '../connection.ts'
+import { findBlocker } from './find-blocker.ts'
 import { SELECT_RECORDS, asEventRecord } from './event-record.ts'
 
 // $1 event
@@ -12,5 +13,8 @@ export async function findEvent(
   eventId: EventId,
 ): Promise<EventRecord | undefined> {
   const { rows } = await connection.query(FIND, [eventId])
-  return rows[0] === undefined ? undefined : asEventRecord(rows[0])
+  if (rows[0] === undefined) return undefined
+  const event = asEventRecord(rows[0])
+  if (event.state !== 'waiting') return event
+  return { ...event, blockedBy: await findBlocker(connection, eventId) }
 }

@@ -4,6 +4,7 @@ import type { EventState } from '../../../model/event-state.ts'
 import type { EventRecord, Outcome, RecordedFailure } from '../../../model/outcome.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
+import { findBlocker } from './find-blocker.ts'
 import { findLatestOutcome } from './find-outcome.ts'
 
 // 1 event id
@@ -11,6 +12,7 @@ const FIND = `
   select e.id, e.source, e.event_key, cast(e.type as blob) as type, e.body, e.headers,
          e.received_at, e.occurred_at, e.version, e.sequence, e.verified_by,
          q.attempts - (q.lease_token is not null) as attempts, q.crashes, q.run_at, q.parked, q.parked_reason,
+         (select l.key from {prefix}lanes l where l.lane = q.lane) as lane_key,
          (select coalesce(sum(d.count), 0) + (coalesce(max(d.outcome <> 'duplicate'), 0) = 0)
             from {prefix}deliveries d
            where d.event_id = e.id) as deliveries,
@@ -45,6 +47,8 @@ export function findEvent(connection: Connection, eventId: EventId): EventRecord
     attempts: row.attempts ?? outcome?.attempts ?? 0,
     crashes: row.crashes ?? 0,
     nextRunAt: row.run_at === null || row.parked !== null ? undefined : new Date(row.run_at),
+    lane: row.lane_key ?? undefined,
+    ...(row.parked === 'waiting' && { blockedBy: findBlocker(connection, eventId) }),
     body: row.body,
     headers: JSON.parse(row.headers) as EventRecord['headers'],
     receivedAt: new Date(row.received_at),
@@ -75,6 +79,7 @@ type EventRow = {
   run_at: number | null
   parked: EventState | null
   parked_reason: string | null
+  lane_key: string | null
   deliveries: number
   running: number
 }
