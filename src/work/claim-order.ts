@@ -11,17 +11,18 @@ import type { DueKind } from '../store/contract/queue.ts'
 
 const FRESH_FIRST = ['fresh', 'head', 'leasable', 'again', 'suspect'] as const
 const AGAIN_FIRST = ['again', 'suspect', 'leasable', 'head', 'fresh'] as const
-const HEAD_FIRST = ['head', 'leasable', 'fresh', 'again', 'suspect'] as const
+const HEAD_FIRST = ['head', 'fresh', 'leasable', 'again', 'suspect'] as const
+const LEASABLE_FIRST = ['leasable', 'head', 'fresh', 'again', 'suspect'] as const
 const SUSPECT_FIRST = ['suspect', 'again', 'leasable', 'head', 'fresh'] as const
 const BY_ROUND: readonly (readonly DueKind[])[] = [
   AGAIN_FIRST,
   FRESH_FIRST,
+  LEASABLE_FIRST,
   HEAD_FIRST,
-  FRESH_FIRST,
   SUSPECT_FIRST,
   FRESH_FIRST,
+  LEASABLE_FIRST,
   HEAD_FIRST,
-  FRESH_FIRST,
 ]
 
 /** Every kind, once. */
