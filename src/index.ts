@@ -40,7 +40,13 @@ export type {
   RecordedMessageFailure,
   SendOptions,
 } from './model/message.ts'
-export type { Blocker, EventRecord, FailureReason, Outcome, RecordedFailure } from './model/outcome.ts'
+export type {
+  Blocker,
+  EventRecord,
+  FailureReason,
+  Outcome,
+  RecordedFailure,
+} from './model/outcome.ts'
 export type { QuarantineReason } from './model/quarantine-reason.ts'
 export type {
   AcknowledgePolicy,

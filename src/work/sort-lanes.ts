@@ -64,7 +64,14 @@ function placeOrEnd(
     const error = asError(thrown)
     errors.set(event.eventId, error)
     const { name: handler, retry } = ordered
-    const failed = { reason: 'order', error, handler, retry, isPermanent: true, durationMs: 0 } as const
+    const failed = {
+      reason: 'order',
+      error,
+      handler,
+      retry,
+      isPermanent: true,
+      durationMs: 0,
+    } as const
     // Permanent, so that it is not to run again.
     return failureSettlement(event, unit.attemptsMax, failed) as DeadSettlement
   }

@@ -242,7 +242,10 @@ export class Worker<Tx> {
     }
   }
 
-  async #sort(source: string, also: readonly EventId[] = []): Promise<readonly ClaimedEvent[] | undefined> {
+  async #sort(
+    source: string,
+    also: readonly EventId[] = [],
+  ): Promise<readonly ClaimedEvent[] | undefined> {
     const sorted = await sortLanes(this.#context, source, also)
     for (const { topic, type } of sorted ?? [])
       this.#agenda.add({ kind: 'head', topic, source, type })

@@ -116,9 +116,31 @@ export function fifoContract(store: StoreUnderTest): void {
       const [e1 = ''] = await deliver({ id: 'e1', lane: 'K' }, { id: 'e2', lane: 'K' })
       await expect.poll(async () => (await find(e1)).state, PATIENT).toBe('dead')
 
-      await database.query(`update ${outcomes(store)} set state = 'skipped' where event_id = $1`, [e1])
+      await database.query(`update ${outcomes(store)} set state = 'skipped' where event_id = $1`, [
+        e1,
+      ])
 
       await expect.poll(() => applied('K'), PATIENT).toEqual(['e2'])
+    })
+
+    test('O06: while a long lane waits for its head, all others go on', async () => {
+      const { newInbox, deliver, applied, find } = await openOrdered(store)
+      const inbox = newInbox({ concurrency: 2 })
+      const retry = { firstMs: 3_600_000 }
+      inbox.on('partner', '*', { ...FIFO, retry }, async (event, { tx }) => {
+        if (event.payload.id === 'hot0') throw new Error('not yet')
+        await apply(tx, event)
+      })
+      const hot = Array.from({ length: 150 }, (_, at) => ({ id: `hot${at}`, lane: 'hot' }))
+      const others = Array.from({ length: 50 }, (_, at) => ({ id: `x${at}`, lane: `lane${at}` }))
+      const ids = await deliver(...hot, ...others)
+
+      await inbox.start()
+
+      for (const { id, lane } of others)
+        await expect.poll(() => applied(lane), PATIENT).toEqual([id])
+      expect(await applied('hot')).toEqual([])
+      expect((await find(ids[149] ?? '')).blockedBy?.eventId).toBe(ids[0])
     })
 
     test('O07: an event behind a retry names it, and until when', async () => {

@@ -184,11 +184,7 @@ async function runInside<Tx>(
 /** Outside any transaction. Not for a handler that is one step, and has taken it: nothing of it would be used. */
 async function fetchCurrent(
   { fetch, steps, timeoutMs }: Handler,
-  {
-    envelope,
-    own,
-    life,
-  }: { envelope: WebhookEvent; own: readonly StepRecord[]; life: StepLife },
+  { envelope, own, life }: { envelope: WebhookEvent; own: readonly StepRecord[]; life: StepLife },
 ): Promise<unknown> {
   if (fetch === undefined) return undefined
   if (steps === undefined && own.some(({ state }) => state === 'done')) return undefined

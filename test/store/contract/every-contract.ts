@@ -3,6 +3,7 @@ import { attemptTimesContract } from './attempt-times.ts'
 import { claimContract } from './claim.ts'
 import { clocksContract } from './clocks.ts'
 import { crashSweepContract } from './crash-sweep.ts'
+import { lanesContract } from './lanes.ts'
 import { leasesContract } from './leases.ts'
 import { messageTransitionsContract } from './message-transitions.ts'
 import { migrateContract } from './migrate.ts'
@@ -26,6 +27,7 @@ export function everyContract(store: StoreUnderTest): void {
   settleContract(store)
   attemptTimesContract(store)
   crashSweepContract(store)
+  lanesContract(store)
   leasesContract(store)
   settleLeasedContract(store)
   clocksContract(store)

@@ -244,10 +244,7 @@ export interface LeftLane {
 }
 
 /** Those without a lane are left out. */
-export async function leaveLanes(
-  connection: Connection,
-  left: readonly LeftLane[],
-): Promise<void> {
+export async function leaveLanes(connection: Connection, left: readonly LeftLane[]): Promise<void> {
   const inLanes = left.filter(({ row }) => row['lane'] != null)
   if (inLanes.length === 0) return
   const texts = (name: string) => textArray(inLanes.map(({ row }) => row[name] ?? null))

@@ -169,7 +169,11 @@ function letDueGoFirst(connection: Connection, lane: string): void {
   if (connection.all(HAS_DUE, [lane]).length > 0) connection.run(LET_OTHERS_GO, [active.event_id])
 }
 
-function findNext(connection: Connection, lane: string, { mode, next }: LaneRow): IdRow | undefined {
+function findNext(
+  connection: Connection,
+  lane: string,
+  { mode, next }: LaneRow,
+): IdRow | undefined {
   switch (mode) {
     case 'fifo': {
       const [first] = connection.all<IdRow & { run: number }>(NEXT_STORED, [lane])
@@ -180,9 +184,7 @@ function findNext(connection: Connection, lane: string, { mode, next }: LaneRow)
     case 'sequence':
       return connection.all<IdRow>(NEXT_NUMBER, [lane, next])[0]
     default:
-      return (
-        connection.all<IdRow>(NEWEST, [lane])[0] ?? connection.all<IdRow>(SOONEST, [lane])[0]
-      )
+      return connection.all<IdRow>(NEWEST, [lane])[0] ?? connection.all<IdRow>(SOONEST, [lane])[0]
   }
 }
 
@@ -237,8 +239,7 @@ export function leaveLane(
   // A number is taken when it was applied, or needed nothing. A dead one is missing.
   if (number !== null && (state === 'done' || state === 'skipped'))
     connection.run(TAKE_NUMBER, [number + 1, lane])
-  if (place !== null && state === 'done')
-    connection.run(APPLY_VERSION, [place, lane, place, place])
+  if (place !== null && state === 'done') connection.run(APPLY_VERSION, [place, lane, place, place])
   if (state === 'dead' && policy === 'block') connection.run(BLOCK, [lane, eventId, run])
   mendLane(connection, lane)
 }

@@ -98,10 +98,7 @@ function listUnsorted(connection: Connection, request: SortRequest): readonly Cl
     .map(asClaimedEvent)
 }
 
-function listTopics(
-  connection: Connection,
-  { source, isOrdered }: SortRequest,
-): readonly number[] {
+function listTopics(connection: Connection, { source, isOrdered }: SortRequest): readonly number[] {
   type Row = { topic: number; source: string; type: Uint8Array }
   const topics: number[] = []
   for (let last = -1; ;) {
