@@ -188,6 +188,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'admin',
       'telemetry',
       'contract',
+      'ordering',
       'http',
       ...LEAVES,
     ],
