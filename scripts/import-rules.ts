@@ -141,6 +141,13 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     because: 'An operator acts through the contract, like every other part, and never around it.',
   },
   {
+    part: 'backfill',
+    path: 'backfill/',
+    mayImport: ['body', ...LEAVES],
+    because:
+      'A back-fill asks an API and hands over deliveries; how they are stored is for receiving to know.',
+  },
+  {
     part: 'http',
     path: 'http/',
     mayImport: ['receive', ...LEAVES],
@@ -161,6 +168,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'work',
       'outbox',
       'admin',
+      'backfill',
       'http',
       'contract',
       'telemetry',
@@ -186,6 +194,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'work',
       'outbox',
       'admin',
+      'backfill',
       'telemetry',
       'contract',
       'ordering',

@@ -11,6 +11,7 @@
 
 /** Every code there is. */
 export const ERROR_CODES = [
+  'BACKFILL_STOPPED',
   'OPTION_INVALID',
   'SECRET_MISSING',
   'SOURCE_UNKNOWN',

@@ -9,6 +9,15 @@ export type { Inbox } from './inbox/inbox.ts'
 export type { InboxOptions } from './inbox/options.ts'
 export type { HandlerFunction, StepHandlerFunction } from './inbox/handler-types.ts'
 export type { SourceMap } from './model/event-types.ts'
+export type { BackfillReport, MissingEvent } from './backfill/backfill.ts'
+export type {
+  BackfillClient,
+  BackfillDelivery,
+  BackfillEvent,
+  BackfillPage,
+  BackfillRequest,
+} from './backfill/backfill-client.ts'
+export type { BackfillOptions } from './backfill/backfill-options.ts'
 export type { Operator, StepDecision } from './admin/operator.ts'
 export {
   CommitUnknownError,

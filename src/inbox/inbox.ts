@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { BackfillReport } from '../backfill/backfill.ts'
+import type { BackfillOptions } from '../backfill/backfill-options.ts'
 import { createOperator } from '../admin/operator.ts'
 import type { Operator } from '../admin/operator.ts'
 import { HookonceError } from '../errors.ts'
@@ -12,6 +14,7 @@ import type { SourceMap } from '../model/event-types.ts'
 import { fetchHandler } from '../http/fetch.ts'
 import { nodeHandler } from '../http/node.ts'
 import type { ReceivingInbox, UnreadReason } from '../http/receiving-inbox.ts'
+import { backfill } from './backfill.ts'
 import { InboxHandlers } from './handlers.ts'
 import { reportNotStarted, reportWarnings, resolveInboxOptions, takeStore } from './options.ts'
 import type { InboxOptions } from './options.ts'
@@ -173,6 +176,20 @@ export class Inbox<Sources extends SourceMap, Tx>
    */
   node(sourceName: keyof Sources & string): ReturnType<typeof nodeHandler> {
     return nodeHandler(this, sourceName)
+  }
+
+  /**
+   * Asks the sender what it has sent, and takes in what the inbox lacks: after an outage, or to see that there was
+   * none (`dryRun`). Safe at any time and as often as you like.
+   *
+   * @throws HookonceError with the code SOURCE_UNKNOWN; OptionInvalidError; StoreUnavailableError
+   */
+  async backfill(
+    sourceName: keyof Sources & string,
+    options: BackfillOptions,
+  ): Promise<BackfillReport> {
+    const parts = { context: this.#context, store: this.#store, open: () => this.#open() }
+    return backfill(parts, sourceName, options)
   }
 
   /** What a source takes, for HTTP adapters; `undefined` when no such source is configured. */

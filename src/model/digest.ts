@@ -32,6 +32,17 @@ export function digestOfParts(...parts: readonly string[]): Digest {
   return hash('sha256', text, 'binary')
 }
 
+/**
+ * For what was not delivered: its sender's bytes are not known, so it can be told from nothing under its key. No
+ * bytes have this digest that could be found.
+ */
+export const UNKNOWN_CONTENT: Digest = '\0'.repeat(32)
+
+/** Whether two contents under one key are one, as far as is known. */
+export function isSameContent(one: Digest, other: Digest): boolean {
+  return one === other || one === UNKNOWN_CONTENT || other === UNKNOWN_CONTENT
+}
+
 /** The identity of an event as a conflict: the same key with other content. */
 export function variantDigestOf(draft: {
   readonly keyHash: Digest

@@ -65,7 +65,8 @@ export async function receive(
   }
 }
 
-function notice(
+/** Tells of what was recorded, and remembers what is known from now on. */
+export function notice(
   context: ReceiveContext,
   drafts: readonly EventDraft[],
   recorded: readonly RecordedDraft[],

@@ -21,8 +21,8 @@ import { requireSource } from '../model/require-source.ts'
 import { resolveRetryPolicy } from '../model/retry-policy.ts'
 import type { RetryOptions, RetryPolicy } from '../model/retry-policy.ts'
 import type { StandardSchema } from '../model/standard-schema.ts'
+import { createMatcher } from '../model/type-matcher.ts'
 import { patternsMeet } from './patterns-meet.ts'
-import { createMatcher } from './type-matcher.ts'
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- options of every payload type are checked by one function
 type AnyPayload = any

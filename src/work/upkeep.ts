@@ -8,7 +8,7 @@ import type { HandlerRegistry } from './handlers.ts'
 import { HeartWatch } from './heart-watch.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import type { SettlementListener } from './report-settlement.ts'
-import { createMatcher } from './type-matcher.ts'
+import { createMatcher } from '../model/type-matcher.ts'
 
 export interface UpkeepContext extends SettlementListener {
   readonly store: Pick<Store<unknown>, 'workers' | 'steps' | 'queue' | 'lanes' | 'maintain'>

@@ -1,5 +1,6 @@
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { fairnessContract } from './fairness.ts'
+import { backfillContract } from './backfill.ts'
 import { eventCopiesContract } from './event-copies.ts'
 import { failuresContract } from './failures.ts'
 import { oddEndsContract } from './odd-ends.ts'
@@ -17,6 +18,7 @@ import { writesContract } from './writes.ts'
 /** All that an inbox must do on a store. Run by `test/inbox/<store>.test.ts`. */
 export function everyContract(store: StoreUnderTest): void {
   receiveContract(store)
+  backfillContract(store)
   orderValuesContract(store)
   workContract(store)
   fairnessContract(store)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { patternsMeet } from '../../src/work/patterns-meet.ts'
-import { createMatcher } from '../../src/work/type-matcher.ts'
+import { createMatcher } from '../../src/model/type-matcher.ts'
 
 describe('two patterns meet', () => {
   test.each([

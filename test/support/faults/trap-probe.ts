@@ -63,7 +63,11 @@ class UnseenBoundaries {
 
   /** Whether this process is the first one here, which is written down. */
   isFirstAt(boundary: Boundary): boolean {
+    const isWithin = this.#inTransaction.has(boundary.connection)
     const name = this.#nameOf(boundary)
+    // Between the answer to a statement and the next one of its transaction nothing happens: a process dies there
+    // when it dies before the next one. That left out spares a third of the processes.
+    if (isWithin && boundary.phase === 'after' && !ENDS.test(flatten(boundary.text))) return false
     if (this.#seen.has(name) || this.#except?.test(name) === true) return false
     // Done when the call returns: what the system was given survives the process.
     appendFileSync(this.#file, `${name}\n`)
@@ -71,8 +75,7 @@ class UnseenBoundaries {
   }
 
   #nameOf({ text, phase, connection }: Boundary): string {
-    // What is looked at in the round trip of the end is no boundary of its own.
-    const flat = text.trim().replaceAll(/\s+/g, ' ').replace(LOOKS_AFTER, '')
+    const flat = flatten(text)
     const name = `${phase}: ${flat.slice(0, NAME_LENGTH)}`
     if (BEGINS.test(flat)) {
       if (phase === 'before') this.#inTransaction.set(connection, new Map())
@@ -86,6 +89,11 @@ class UnseenBoundaries {
     // What is rolled back was mostly a look for work, of which there are many.
     return COMMITS.test(flat) ? countIn(this.#outside, `${name} of ${what}`) : `${name} of ${what}`
   }
+}
+
+/** On one line. What is looked at in the round trip of a transaction's end is no boundary of its own. */
+function flatten(text: string): string {
+  return text.trim().replaceAll(/\s+/g, ' ').replace(LOOKS_AFTER, '')
 }
 
 /** The name with its number, from the second time on. */

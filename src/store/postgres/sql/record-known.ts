@@ -17,7 +17,7 @@
  * @module
  */
 
-import { digestBytes, variantDigestOf } from '../../../model/digest.ts'
+import { digestBytes, isSameContent, variantDigestOf } from '../../../model/digest.ts'
 import type { Digest } from '../../../model/digest.ts'
 import type { EventId, Recorded } from '../../../model/event.ts'
 import { isOutsideWindow } from '../../shared/numbered-draft.ts'
@@ -142,14 +142,13 @@ function findParking(
   key: KnownKey | undefined,
   known: KnownKeys,
 ): Parking | undefined {
-  const fingerprint = hex(draft.fingerprint)
   if (key !== undefined) {
-    if (key.fingerprint === fingerprint) return undefined
+    if (isSameContent(key.fingerprint, draft.fingerprint)) return undefined
     return { state: 'conflict', reason: 'same key, other content' }
   }
   const hash = findContentHash(draft)
   const content = hash === undefined || hasContent ? undefined : known.find(hash)
-  if (content !== undefined && content.fingerprint !== fingerprint)
+  if (content !== undefined && content.fingerprint !== draft.fingerprint)
     return { state: 'conflict', reason: 'same signature, other content' }
   const isRenamed = content !== undefined && draft.sameBytes === 'duplicate'
   return draft.quarantine === undefined || !isOutsideWindow(draft) || isRenamed
@@ -200,7 +199,7 @@ async function claim(
 
 interface KnownKey {
   readonly eventId: EventId
-  readonly fingerprint: string
+  readonly fingerprint: Digest
   readonly isDead: boolean
 }
 
@@ -218,7 +217,7 @@ async function look(
       row.hash ?? '',
       {
         eventId: row.event_id ?? '',
-        fingerprint: row.fingerprint ?? '',
+        fingerprint: Buffer.from(row.fingerprint ?? '', 'hex').toString('latin1'),
         isDead: row.is_dead === 't',
       },
     ]),

@@ -10,7 +10,7 @@
  * @module
  */
 
-import { digestBytes, variantDigestOf } from '../../../model/digest.ts'
+import { digestBytes, isSameContent, variantDigestOf } from '../../../model/digest.ts'
 import type { Digest } from '../../../model/digest.ts'
 import type { EventDraft, EventId, Recorded } from '../../../model/event.ts'
 import type { QuarantineReason } from '../../../model/quarantine-reason.ts'
@@ -110,7 +110,7 @@ function findSame(
   draft: EventDraft,
   known: KnownKey,
 ): KnownKey | undefined {
-  if (known.fingerprint === draft.fingerprint) return known
+  if (isSameContent(known.fingerprint, draft.fingerprint)) return known
   return findKey(connection, variantDigestOf(draft))
 }
 
