@@ -17,5 +17,5 @@ export function patternsMeet(one: string, other: string): boolean {
 }
 
 function isOnlyStars(text: string): boolean {
-  return [...text].every((character) => character === '*')
+  return text.replaceAll('*', '') === ''
 }

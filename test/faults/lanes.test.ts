@@ -97,10 +97,9 @@ describe.each(ENGINES)('lanes on %s', (engine) => {
         prepare: async (n) => {
           const lane = `lane_${n}`
           lanes.push(lane)
-          // The second writes what it finds of the first.
-          const find = `insert into effects (event_key, note) select '${lane}_2', count(*) || ' before it' from effects where event_key = '${lane}_1'`
+          // The same text for every victim, since a boundary is known by its text.
           await accept(receiver, fromPartner({ key: `${lane}_1`, lane }))
-          await accept(receiver, fromPartner({ key: `${lane}_2`, lane, steps: [['sql', find]] }))
+          await accept(receiver, fromPartner({ key: `${lane}_2`, lane }))
         },
         untilThrough: (victim, n) => victim.untilHappened('event.done', `lane_${n}_2`),
         ...(engine === 'sqlite' && { afterDeath: () => finishAll(database) }),
@@ -109,8 +108,13 @@ describe.each(ENGINES)('lanes on %s', (engine) => {
 
       const keys = lanes.flatMap((lane) => [`${lane}_1`, `${lane}_2`])
       expect(await database.listWrongEffects(keys)).toEqual([])
-      const early = `select event_key from effects where event_key like '%_2' and note <> '1 before it'`
-      expect(await database.query(early)).toEqual([])
+      for (const lane of lanes) {
+        const first = await receiver.getEvent(`${lane}_1`)
+        const second = await receiver.getEvent(`${lane}_2`)
+        expect(Number(first.outcome?.settledAt)).toBeLessThanOrEqual(
+          Number(second.outcome?.settledAt),
+        )
+      }
       expect(await database.count('outcomes', `state = 'done'`)).toBe(2 * lanes.length)
       expectDeathsAt(deaths, engine, DECISIVE[engine])
     },
