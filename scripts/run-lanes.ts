@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   const pool = server && new pg.Pool({ ...server.config, max: 12 })
   try {
     const store = pool ? postgresStore({ pool }) : sqliteStore(join(folder, 'lanes.db'))
-    await run(store as unknown as Store<QueryTx>)
+    await run(store)
   } finally {
     await pool?.end()
     await server?.dispose()
