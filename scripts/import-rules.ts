@@ -53,6 +53,12 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     because: 'Telemetry is told what happened; it does not know which part tells it.',
   },
   {
+    part: 'ordering',
+    path: 'ordering/',
+    mayImport: LEAVES,
+    because: 'The rules of an order are pure; stores keep them, and work asks for them.',
+  },
+  {
     part: 'body',
     path: 'body/',
     mayImport: LEAVES,
@@ -82,25 +88,25 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   {
     part: 'contract',
     path: 'store/contract/',
-    mayImport: LEAVES,
+    mayImport: ['ordering', ...LEAVES],
     because: 'The contract is what phases and stores agree on, so it can know neither side.',
   },
   {
     part: 'shared',
     path: 'store/shared/',
-    mayImport: ['contract', ...LEAVES],
+    mayImport: ['contract', 'ordering', ...LEAVES],
     because: 'What both stores do alike knows neither of them.',
   },
   {
     part: 'postgres',
     path: 'store/postgres/',
-    mayImport: ['contract', 'shared', 'flow', ...LEAVES],
+    mayImport: ['contract', 'shared', 'ordering', 'flow', ...LEAVES],
     because: STORE_BECAUSE,
   },
   {
     part: 'sqlite',
     path: 'store/sqlite/',
-    mayImport: ['contract', 'shared', 'flow', ...LEAVES],
+    mayImport: ['contract', 'shared', 'ordering', 'flow', ...LEAVES],
     because: STORE_BECAUSE,
   },
   {
@@ -112,7 +118,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   {
     part: 'work',
     path: 'work/',
-    mayImport: ['contract', 'telemetry', 'flow', ...LEAVES],
+    mayImport: ['contract', 'ordering', 'telemetry', 'flow', ...LEAVES],
     because: PHASE_BECAUSE,
   },
   {
@@ -200,6 +206,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'backfill',
       'telemetry',
       'contract',
+      'ordering',
       'http',
       ...LEAVES,
     ],

@@ -92,6 +92,7 @@ export type {
   SendOptions,
 } from './model/message.ts'
 export type {
+  Blocker,
   EventRecord,
   FailureReason,
   Outcome,
@@ -121,6 +122,14 @@ export type {
   Verdict,
   VerdictReason,
 } from './model/source.ts'
+export type {
+  AfterOrder,
+  FifoOrder,
+  LatestOrder,
+  OrderMode,
+  OrderOptions,
+  SequenceOrder,
+} from './ordering/order.ts'
 export { destination, notSent } from './outbox/destination.ts'
 export type {
   Destination,
@@ -156,7 +165,7 @@ export type { HappeningName, Happenings } from './telemetry/happenings.ts'
 export { consoleLogger } from './telemetry/logger.ts'
 export type { LogFields, Logger, LogLevel } from './telemetry/logger.ts'
 export type { HandlerContext } from './work/handler-context.ts'
-export type { HandlerOptions, StepHandlerOptions } from './work/handlers.ts'
+export type { Fetch, HandlerOptions, StepHandlerOptions } from './work/handlers.ts'
 export type { WorkerOptions } from './work/options.ts'
 export type { RetryOptions } from './model/retry-policy.ts'
 export type { StandardSchema } from './model/standard-schema.ts'

@@ -29,6 +29,7 @@ const REASONS: Readonly<Record<RefusalCode, string>> = {
   EVENT_UNHANDLED: 'No worker has a handler for the type of the event.',
   EVENT_CONFLICT: 'The event is a conflict: its key came before, with other content.',
   EVENT_QUARANTINED: 'The event is quarantined: it was kept without being run.',
+  EVENT_WAITING: 'The event waits for its turn in its lane, or for what it requires.',
   EVENT_APPLIED:
     'A run of the event has ended as done, and only events without one were asked for.',
   EVENT_ARRIVED: 'The same event has arrived since, with the same key and content.',
@@ -54,6 +55,8 @@ const INSTEAD: Readonly<Record<RefusalCode, string>> = {
   EVENT_UNHANDLED: 'Register a handler for its type: it then runs by itself. Or discard it.',
   EVENT_CONFLICT: 'Release it to run it as an event of its own, or discard it.',
   EVENT_QUARANTINED: 'Release it to run it as an event of its own, or discard it.',
+  EVENT_WAITING:
+    'Look at what blocks it: show(id). Retry or discard that one, or discard this one.',
   EVENT_APPLIED: 'Leave onlyIfNotApplied out, if it must run once more.',
   EVENT_ARRIVED: 'Discard this one: the other runs.',
   EVENT_NOT_SPLIT:

@@ -14,9 +14,9 @@ import type { StepContext } from '../work/steps/step-context.ts'
  * Return: the event is done. `return skip(reason)`: nothing to do. Throw: it is tried again later.
  * `throw permanent(reason)`: it is dead now. `throw retryAfter(ms)`: it is tried again, not before.
  */
-export type HandlerFunction<Payload, Tx> = (
+export type HandlerFunction<Payload, Tx, Fetched = undefined> = (
   event: WebhookEvent<Payload>,
-  context: HandlerContext<Tx>,
+  context: HandlerContext<Tx, Fetched>,
 ) => unknown
 
 /**
@@ -26,12 +26,19 @@ export type HandlerFunction<Payload, Tx> = (
  * failure or a crash, and finished steps return what they returned before; so between its steps it may only
  * do what it may do twice, and it must take the same steps in the same order.
  */
-export type StepHandlerFunction<Payload, Tx> = (
+export type StepHandlerFunction<Payload, Tx, Fetched = undefined> = (
   event: WebhookEvent<Payload>,
-  step: StepContext<Tx>,
+  step: StepContext<Tx, Fetched>,
 ) => unknown
 
 /** The transaction of a handler: none where it may run twice. */
 export type TxFor<Tx, Options> = Options extends { readonly guarantee: 'at-least-once' }
   ? never
   : Tx
+
+/** What a handler finds in `ctx.fetched`. */
+export type FetchedBy<Options> = Options extends {
+  readonly fetch: (...args: never[]) => infer Fetched
+}
+  ? Awaited<Fetched>
+  : undefined

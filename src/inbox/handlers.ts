@@ -1,4 +1,4 @@
-import type { HandlerFunction, StepHandlerFunction, TxFor } from './handler-types.ts'
+import type { FetchedBy, HandlerFunction, StepHandlerFunction, TxFor } from './handler-types.ts'
 import type {
   EventsOf,
   PatternsOf,
@@ -42,14 +42,18 @@ export abstract class InboxHandlers<Sources extends SourceMap, Tx> {
   on<
     Name extends keyof Sources & string,
     const Types extends Patterns<Sources, Name>,
-    const Options extends HandlerOptions,
+    const Options extends HandlerOptions<
+      unknown,
+      PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>
+    >,
   >(
     source: Name,
     types: Types,
     options: Options,
     handler: HandlerFunction<
       PayloadWith<PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>, Options>,
-      TxFor<Tx, Options>
+      TxFor<Tx, Options>,
+      FetchedBy<Options>
     >,
   ): this
   on(source: string, types: string | readonly string[], ...rest: Rest<HandlerOptions>): this {
@@ -74,14 +78,18 @@ export abstract class InboxHandlers<Sources extends SourceMap, Tx> {
   steps<
     Name extends keyof Sources & string,
     const Types extends Patterns<Sources, Name>,
-    const Options extends StepHandlerOptions,
+    const Options extends StepHandlerOptions<
+      unknown,
+      PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>
+    >,
   >(
     source: Name,
     types: Types,
     options: Options,
     handler: StepHandlerFunction<
       PayloadWith<PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>, Options>,
-      Tx
+      Tx,
+      FetchedBy<Options>
     >,
   ): this
   steps(

@@ -19,6 +19,11 @@ export function createEnvelope(
   return schema === undefined ? new Envelope(event) : createChecked(event, schema)
 }
 
+/** The same with the payload as it came, for those who cannot wait. */
+export function createPlainEnvelope(event: EnvelopeContent): WebhookEvent {
+  return new Envelope(event)
+}
+
 async function createChecked(
   event: EnvelopeContent,
   schema: StandardSchema,

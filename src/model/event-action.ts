@@ -25,6 +25,7 @@ export const ACTION_RULES: Readonly<
   release: { conflict: 'ready', quarantined: 'ready' },
   discard: {
     ready: 'discarded',
+    waiting: 'discarded',
     dead: 'discarded',
     unhandled: 'discarded',
     conflict: 'discarded',
@@ -49,6 +50,7 @@ export const REFUSAL_CODES = [
   'EVENT_UNHANDLED',
   'EVENT_CONFLICT',
   'EVENT_QUARANTINED',
+  'EVENT_WAITING',
   'EVENT_APPLIED',
   'EVENT_ARRIVED',
   'EVENT_NOT_SPLIT',

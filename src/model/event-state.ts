@@ -16,6 +16,7 @@ export const EVENT_STATES = [
   'dead',
   'skipped',
   'discarded',
+  'waiting',
   'unhandled',
   'conflict',
   'quarantined',
@@ -25,7 +26,7 @@ export const EVENT_STATES = [
 export type EventState = (typeof EVENT_STATES)[number]
 
 /** States in which an event sits in the queue where the claim's partial index does not see it. */
-export const PARKED_STATES = ['unhandled', 'conflict', 'quarantined'] as const
+export const PARKED_STATES = ['waiting', 'unhandled', 'conflict', 'quarantined'] as const
 /** Why an event waits in the queue without being claimed. */
 export type ParkedState = (typeof PARKED_STATES)[number]
 
@@ -41,7 +42,8 @@ export const TRANSITIONS: Readonly<
   ready: {
     running: 'a worker claims it',
     unhandled: 'no handler matches its type',
-    dead: 'its last attempt failed with its transaction gone: that is written afterwards',
+    waiting: 'a worker sorts it into its lane, and it is not next',
+    dead: 'its last attempt failed with its transaction gone: that is written afterwards; or it has no place in a lane',
     discarded: 'an operator discards it',
   },
   running: {
@@ -50,6 +52,7 @@ export const TRANSITIONS: Readonly<
     ready: 'a handler threw, its worker crashed or let go of it: it runs again later',
     dead: 'a handler threw permanent(reason), the last attempt failed, or it crashed its worker too often',
     unhandled: 'no handler matches its type',
+    waiting: 'it failed, and another event of its lane goes first (order latest)',
   },
   done: { ready: 'an operator replays it' },
   skipped: { ready: 'an operator replays it' },
@@ -58,6 +61,11 @@ export const TRANSITIONS: Readonly<
     ready: 'an operator retries it, or the sender delivers it again',
     discarded:
       'an operator discards or forgets it, its deadDays have passed, or its bytes are erased',
+  },
+  waiting: {
+    ready: 'it is next in its lane',
+    dead: 'what it waited for did not come in time, and its order says dead',
+    discarded: 'an operator discards it',
   },
   unhandled: {
     ready: 'a handler for its type appears',

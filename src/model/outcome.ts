@@ -17,6 +17,8 @@ export type FailureReason =
   | 'crashed'
   /** The body is not what the handler's `schema` or the parser expects. */
   | 'payload'
+  /** Its place in its lane cannot be found, or what it waited for did not come in time. */
+  | 'order'
   /** The steps of the handler are no longer those of an earlier attempt. */
   | 'history'
   /** Whether an outside call has happened is not known, and calling again might do it twice. */
@@ -68,6 +70,8 @@ export type Settlement =
       readonly ran?: RunSpan | undefined
       /** The handler's return value as JSON text, if it returned one. */
       readonly result: string | undefined
+      /** Lanes in which other events wait for one of its type. */
+      readonly frees?: readonly FreedLane[]
     }
   | {
       readonly state: 'skipped'
@@ -102,6 +106,15 @@ export type Settlement =
       readonly run: number
     }
 
+/** A lane in which events wait until one of this type is done. */
+export interface FreedLane {
+  /** A UUID, as `ordering/lane-id.ts` makes them. */
+  readonly id: string
+  readonly source: string
+  readonly key: string
+  readonly type: string
+}
+
 /** When the attempt ran that a settlement ends, where that is known. */
 export function ranOf(settlement: Settlement | { readonly state: string }): RunSpan | undefined {
   if ('failure' in settlement) return settlement.failure.ran
@@ -124,6 +137,17 @@ export interface Outcome {
 /** Whether the bytes of an event are kept: not past their retention, and not once they were erased. */
 export type PayloadState = 'kept' | 'pruned' | 'erased'
 
+/** What a waiting event waits for. */
+export interface Blocker {
+  /** The event before it in its lane; `undefined` where none is known, as in a gap. */
+  readonly eventId: EventId | undefined
+  readonly state: EventState | undefined
+  /** When that event runs again, or until when this one waits for what is missing. */
+  readonly until: Date | undefined
+  /** In words: "waiting for …". */
+  readonly reason: string
+}
+
 /** An event as an operator sees it. */
 export interface EventRecord {
   readonly id: EventId
@@ -141,6 +165,10 @@ export interface EventRecord {
    * outcome and the time are known, and its other texts are empty; one that was `erased` has lost its key as well.
    */
   readonly payload: PayloadState
+  /** The text that its handler's `order.lane` gave its lane; `undefined` for one without a lane. */
+  readonly lane: string | undefined
+  /** What it waits for, where it is asked for alone; `undefined` where it does not wait. */
+  readonly blockedBy?: Blocker | undefined
   readonly body: Uint8Array
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly receivedAt: Date

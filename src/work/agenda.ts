@@ -231,8 +231,9 @@ export class Agenda {
     const { kind, topic, source, unit } = due
     if (this.#context.isPaused(source, unit)) return []
     // One that was leased before its step handler was removed is leased once more, and goes back to the groups.
-    const limit =
-      unit.isSteps || kind === 'leasable'
+    const limit = isSort(due)
+      ? this.#sortRoom(topic)
+      : unit.isSteps || kind === 'leasable'
         ? this.#stepRoom(topic)
         : this.#mayHaveSlot(kind, topic)
           ? this.#groupLimit(unit, topic)
@@ -261,16 +262,23 @@ export class Agenda {
     return this.#held.has(topic) ? 0 : this.#context.stepRoom(topic, this.#promised)
   }
 
+  /** One slot at a time: the other would find that the lock is taken. */
+  #sortRoom(topic: Topic): number {
+    return this.#held.has(topic) ? 0 : 1
+  }
+
   /** The slot that asks is free itself. */
   #mayHaveSlot(kind: DueKind, topic: Topic): boolean {
     const { concurrency, reserved } = this.#context.options
     if (concurrency - this.#busy > reserved) return true
-    return kind === 'fresh' && !this.#held.has(topic) && !this.#context.health.isTroubled(topic)
+    const isNew = kind === 'fresh' || kind === 'head'
+    return isNew && !this.#held.has(topic) && !this.#context.health.isTroubled(topic)
   }
 
   /** Topics with few events share a transaction. */
   #listSide(first: PlannedTopic, candidates: readonly PlannedTopic[]): readonly PlannedTopic[] {
-    if (first.due.kind !== 'fresh' || !isGroupable(first)) return []
+    const { kind } = first.due
+    if ((kind !== 'fresh' && kind !== 'head') || !isGroupable(first)) return []
     return candidates
       .filter(
         (each) => each !== first && isGroupable(each) && isAlike(each.due.unit, first.due.unit),
@@ -287,11 +295,17 @@ export const ENOUGH = SIDE_EVENTS
 /** Step events run beside the slots, in places of their own. */
 function promiseOf({ kind, topics }: Plan): number {
   const [first] = topics
+  if (first !== undefined && isSort(first.due)) return 0
   return first !== undefined && (kind === 'leasable' || first.due.unit.isSteps) ? first.limit : 0
 }
 
 function isGroupable({ due, limit }: PlannedTopic): boolean {
-  return !due.unit.isSteps && limit > 1
+  return !due.unit.isSteps && !isSort(due) && limit > 1
+}
+
+/** What is fresh and has an order is sorted into its lane before it is claimed. */
+export function isSort({ kind, unit }: OwnTopic): boolean {
+  return kind === 'fresh' && unit.order !== undefined
 }
 
 function isAlike(one: HandlerUnit, other: HandlerUnit): boolean {

@@ -9,19 +9,20 @@
 
 import type { DueKind } from '../store/contract/queue.ts'
 
-const FRESH_FIRST = ['fresh', 'leasable', 'again', 'suspect'] as const
-const AGAIN_FIRST = ['again', 'suspect', 'leasable', 'fresh'] as const
-const LEASABLE_FIRST = ['leasable', 'fresh', 'again', 'suspect'] as const
-const SUSPECT_FIRST = ['suspect', 'again', 'leasable', 'fresh'] as const
+const FRESH_FIRST = ['fresh', 'head', 'leasable', 'again', 'suspect'] as const
+const AGAIN_FIRST = ['again', 'suspect', 'leasable', 'head', 'fresh'] as const
+const HEAD_FIRST = ['head', 'fresh', 'leasable', 'again', 'suspect'] as const
+const LEASABLE_FIRST = ['leasable', 'head', 'fresh', 'again', 'suspect'] as const
+const SUSPECT_FIRST = ['suspect', 'again', 'leasable', 'head', 'fresh'] as const
 const BY_ROUND: readonly (readonly DueKind[])[] = [
   AGAIN_FIRST,
   FRESH_FIRST,
   LEASABLE_FIRST,
-  FRESH_FIRST,
+  HEAD_FIRST,
   SUSPECT_FIRST,
   FRESH_FIRST,
   LEASABLE_FIRST,
-  FRESH_FIRST,
+  HEAD_FIRST,
 ]
 
 /** Every kind, once. */

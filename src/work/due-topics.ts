@@ -21,6 +21,7 @@ export class DueTopics {
   readonly #handlers: HandlerRegistry
   readonly #own: Readonly<Record<DueKind, Map<Topic, OwnTopic>>> = {
     fresh: new Map(),
+    head: new Map(),
     again: new Map(),
     suspect: new Map(),
     leasable: new Map(),

@@ -2,7 +2,7 @@ import type { SendOptions } from '../model/message.ts'
 import type { LogFields, LogLevel } from '../telemetry/logger.ts'
 
 /** What a handler gets beside the event. */
-export interface HandlerContext<Tx> {
+export interface HandlerContext<Tx, Fetched = undefined> {
   /**
    * The transaction. What is written through it becomes visible together with the fact that the event
    * is done, or not at all. Of no use after the handler has returned.
@@ -28,6 +28,8 @@ export interface HandlerContext<Tx> {
   readonly isReplay: boolean
   /** Which run of the event it is: 0 for the one that the delivery brought, one more for each replay. */
   readonly run: number
+  /** What the handler's `fetch` returned; `undefined` for a handler without one. */
+  readonly fetched: Fetched
   /** Aborts when the handler's time is up or the worker is stopped for good. Hand it to what you call. */
   readonly signal: AbortSignal
   /** The inbox's logger, with the event's id, source and type on every line. */

@@ -12,6 +12,8 @@ import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import { requireInteger } from '../options/require-integer.ts'
 import { requireOneOf } from '../options/require-one-of.ts'
 import type { WebhookEvent } from '../model/event.ts'
+import { resolveOrder } from '../ordering/order.ts'
+import type { Order, OrderOptions } from '../ordering/order.ts'
 import type { HandledPattern } from '../store/contract/workers.ts'
 import { WEIGHT_MAX } from './options.ts'
 import type { Reconcile } from './steps/step-context.ts'
@@ -20,9 +22,19 @@ import { resolveRetryPolicy } from '../model/retry-policy.ts'
 import type { RetryOptions, RetryPolicy } from '../model/retry-policy.ts'
 import type { StandardSchema } from '../model/standard-schema.ts'
 import { createMatcher } from '../model/type-matcher.ts'
+import { patternsMeet } from './patterns-meet.ts'
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- options of every payload type are checked by one function
+type AnyPayload = any
+
+/** Asks for the current state of what an event is about. */
+export type Fetch<Payload = AnyPayload> = (
+  event: WebhookEvent<Payload>,
+  context: { readonly signal: AbortSignal },
+) => unknown
 
 /** How a handler of `on` runs. */
-export interface HandlerOptions<Output = unknown> {
+export interface HandlerOptions<Output = unknown, Payload = AnyPayload> {
   /**
    * Tells the handler's idempotency keys apart from those of another handler for the same types, and
    * must not change while events are on their way. Needed only when two handlers share source and types.
@@ -65,12 +77,20 @@ export interface HandlerOptions<Output = unknown> {
    * @defaultValue 1
    */
   readonly weight?: number
+  /** In which order the events of a lane run. Left out, events run as they come. */
+  readonly order?: OrderOptions<Payload>
+  /**
+   * Asks for the current state of what the event is about, before the transaction opens; the handler gets it as
+   * `ctx.fetched`. It has the handler's `timeoutMs`, and if it throws the attempt has failed. Left out, nothing is
+   * fetched.
+   */
+  readonly fetch?: Fetch<Payload>
 }
 
 /** How a handler of `steps` runs. */
-export interface StepHandlerOptions<Output = unknown> extends Pick<
-  HandlerOptions<Output>,
-  'name' | 'schema' | 'retry' | 'weight'
+export interface StepHandlerOptions<Output = unknown, Payload = AnyPayload> extends Pick<
+  HandlerOptions<Output, Payload>,
+  'name' | 'schema' | 'retry' | 'weight' | 'order' | 'fetch'
 > {
   /**
    * How long one run of the handler may take, all its steps together. Its lease is renewed for as long as the
@@ -120,6 +140,8 @@ export interface Handler {
   readonly groupMax: number
   readonly weight: number
   readonly run: AnyHandler
+  readonly order: Order | undefined
+  readonly fetch: Fetch | undefined
   /** For a step handler. */
   readonly steps: StepSettings | undefined
 }
@@ -139,8 +161,12 @@ export interface HandlerUnit {
   readonly timeoutMs: number
   readonly groupMax: number
   readonly weight: number
-  /** Whether one of them is a step handler. The others then run as a step each. */
+  /** Whether one of them is a step handler, or fetches something. The others then run as a step each. */
   readonly isSteps: boolean
+  /** In which order its events run. Two handlers that share an event have one order between them. */
+  readonly order: Order | undefined
+  /** Orders of the source whose events wait for one of this type. */
+  readonly awaitedBy: readonly Order[]
 }
 
 /** The one that is to blame for what its unit did, where there is one alone. */
@@ -185,6 +211,7 @@ export class HandlerRegistry {
         handler.name,
       )
     }
+    requireOneOrder(handler, this.#handlers, `${method}(${JSON.stringify(source)}, …).order`)
     this.#handlers.push(handler)
     this.#units.clear()
   }
@@ -207,7 +234,8 @@ export class HandlerRegistry {
     const handlers = this.#handlers.filter(
       (handler) => handler.source === source && handler.matches(type),
     )
-    const unit = handlers.length === 0 ? undefined : createUnit(source, handlers)
+    const awaitedBy = this.#listAwaiting(source, type)
+    const unit = handlers.length === 0 ? undefined : createUnit(source, handlers, awaitedBy)
     // A sender may invent types without end; what is remembered may not grow with them.
     if (types === undefined || types.size >= 10_000) {
       types = new Map()
@@ -216,6 +244,28 @@ export class HandlerRegistry {
     types.set(type, unit ?? null)
     return unit
   }
+
+  #listAwaiting(source: string, type: string): readonly Order[] {
+    return this.#handlers.flatMap(({ source: its, order }) =>
+      its === source && order?.mode === 'after' && order.requires === type ? [order] : [],
+    )
+  }
+}
+
+/** An event that matches several handlers runs them as one, so that it can have one place and no second. */
+function requireOneOrder(handler: Handler, others: readonly Handler[], path: string): void {
+  const { source, order, patterns } = handler
+  if (order === undefined) return
+  const meets = others.find(
+    (other) =>
+      other.source === source &&
+      other.order !== undefined &&
+      patterns.some((one) => other.patterns.some((two) => patternsMeet(one, two))),
+  )
+  if (meets === undefined) return
+  throw new OptionInvalidError(path, {
+    message: `${path}: the handlers "${meets.name}" and "${handler.name}" can get the same event and have an order each. Handlers that share an event run as one: give the order to one of them, or types that do not meet`,
+  })
 }
 
 interface HandlerInput {
@@ -225,7 +275,17 @@ interface HandlerInput {
   readonly run: AnyHandler
 }
 
-const OPTION_NAMES = ['name', 'guarantee', 'schema', 'retry', 'timeoutMs', 'groupMax', 'weight']
+const OPTION_NAMES = [
+  'name',
+  'guarantee',
+  'schema',
+  'retry',
+  'timeoutMs',
+  'groupMax',
+  'weight',
+  'order',
+  'fetch',
+]
 
 function resolveHandler(
   sources: ReadonlySet<string>,
@@ -245,6 +305,8 @@ const STEP_OPTION_NAMES = [
   'txTimeoutMs',
   'reconcile',
   'weight',
+  'order',
+  'fetch',
 ]
 
 function resolveStepHandler(
@@ -294,6 +356,9 @@ function resolveCommon({ source, types, options, run }: HandlerInput, path: stri
       options.schema,
     )
   }
+  if (options.fetch !== undefined && typeof options.fetch !== 'function')
+    throw new OptionInvalidError(`${path}.fetch`, 'a function', options.fetch)
+  const { order } = options
   return {
     name: options.name ?? patterns.join(','),
     source,
@@ -306,11 +371,17 @@ function resolveCommon({ source, types, options, run }: HandlerInput, path: stri
     groupMax,
     weight,
     run,
+    order: order === undefined ? undefined : resolveOrder(`${path}.order`, order),
+    fetch: options.fetch,
     steps: undefined,
   }
 }
 
-function createUnit(source: string, handlers: readonly Handler[]): HandlerUnit {
+function createUnit(
+  source: string,
+  handlers: readonly Handler[],
+  awaitedBy: readonly Order[],
+): HandlerUnit {
   const isLenient = handlers.every(({ guarantee }) => guarantee === 'at-least-once')
   return {
     name: `${source}: ${handlers.map(({ name }) => name).join(' + ')}`,
@@ -320,6 +391,8 @@ function createUnit(source: string, handlers: readonly Handler[]): HandlerUnit {
     timeoutMs: handlers.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0),
     groupMax: Math.min(...handlers.map(({ groupMax }) => groupMax)),
     weight: Math.max(...handlers.map(({ weight }) => weight)),
-    isSteps: handlers.some(({ steps }) => steps !== undefined),
+    isSteps: handlers.some(({ steps, fetch }) => steps !== undefined || fetch !== undefined),
+    order: handlers.find(({ order }) => order !== undefined)?.order,
+    awaitedBy,
   }
 }

@@ -26,9 +26,11 @@ export interface RunningParts<Tx> {
   /** `undefined` for a handler that has no transaction. */
   readonly lent: { readonly tx: Tx } | undefined
   readonly abortion: { readonly signal: AbortSignal }
+  /** What the handler's `fetch` returned. */
+  readonly fetched?: unknown
 }
 
-export class RunningContext<Tx> implements HandlerContext<Tx> {
+export class RunningContext<Tx> implements HandlerContext<Tx, unknown> {
   readonly #parts: RunningParts<Tx>
   #outgoing: Outgoing<Tx> | undefined
   #isClosed = false
@@ -69,6 +71,10 @@ export class RunningContext<Tx> implements HandlerContext<Tx> {
 
   get run(): number {
     return this.#parts.event.run
+  }
+
+  get fetched(): unknown {
+    return this.#parts.fetched
   }
 
   get signal(): AbortSignal {

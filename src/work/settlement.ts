@@ -1,4 +1,5 @@
-import type { FailedAttempt, RunSpan, Settlement } from '../model/outcome.ts'
+import type { FailedAttempt, FreedLane, RunSpan, Settlement } from '../model/outcome.ts'
+import { findLane } from '../ordering/place-event.ts'
 import type { ClaimedEvent } from '../store/contract/claimed-event.ts'
 import { describeCauses, describeMessage, describeStack } from '../telemetry/describe-error.ts'
 import type { HandlerUnit } from './handlers.ts'
@@ -39,13 +40,27 @@ export function settlementOf(
     ran: spanFrom(result.startedMs),
   }
   switch (result.status) {
-    case 'done':
-      return { state: 'done', ...ended, result: result.result }
+    case 'done': {
+      const done = { state: 'done', ...ended, result: result.result } as const
+      return unit.awaitedBy.length === 0 ? done : { ...done, frees: listFreed(event, unit) }
+    }
     case 'skipped':
       return { state: 'skipped', ...ended, reason: cut(result.reason) }
     case 'failed':
       return failureSettlement(event, unit.attemptsMax, result)
   }
+}
+
+/** Of an event that has no lane for those that wait, none of them waits. */
+function listFreed(event: ClaimedEvent, { awaitedBy }: HandlerUnit): readonly FreedLane[] {
+  return awaitedBy.flatMap((order) => {
+    try {
+      const { id, source, key } = findLane(order, event)
+      return [{ id, source, key, type: event.type }]
+    } catch {
+      return []
+    }
+  })
 }
 
 /** A retry while there are attempts left and it may help, else death. */

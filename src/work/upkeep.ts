@@ -12,7 +12,10 @@ import type { SettlementListener } from './report-settlement.ts'
 import { createMatcher } from '../model/type-matcher.ts'
 
 export interface UpkeepContext extends SettlementListener {
-  readonly store: Pick<Store<unknown>, 'workers' | 'steps' | 'queue' | 'pauses' | 'maintain'>
+  readonly store: Pick<
+    Store<unknown>,
+    'workers' | 'steps' | 'queue' | 'pauses' | 'lanes' | 'maintain'
+  >
   readonly handlers: HandlerRegistry
   readonly options: ResolvedWorkerOptions
   readonly workerId: string
@@ -29,6 +32,9 @@ const UNHANDLED_MS = 5_000
 const PARK_MS = 1_000
 /** How late a worker may hear of a pause in another process, beside the time of the reading. */
 const PAUSES_MS = 1_000
+const DEADLINES_MS = 1_000
+const MEND_MS = 5_000
+const LANES_MAX = 200
 const MAINTAIN_MS = 3_600_000
 const WAKE_BATCH = 1_000
 const PARK_BATCH = 500
@@ -69,6 +75,8 @@ export class Upkeep {
     this.#repeat('wake unhandled events', UNHANDLED_MS, () => this.#wakeUnhandled())
     this.#repeat('park unhandled events', PARK_MS, () => this.#parkUnhandled())
     this.#repeat('read what is paused', PAUSES_MS, () => this.#readPauses())
+    this.#repeat('pass the deadlines of lanes', DEADLINES_MS, () => this.#passDeadlines())
+    this.#repeat('let lanes go on', MEND_MS, () => this.#mendBlocked())
     this.#repeat('keep the tables in shape', MAINTAIN_MS, () => store.maintain())
     this.#run('look for dead workers', () => this.#sweep())
     this.#run('wake unhandled events', () => this.#wakeUnhandled())
@@ -160,6 +168,27 @@ export class Upkeep {
       this.#hearts.beginAnew()
       throw error
     }
+  }
+
+  /** Events that have waited for as long as their order says. */
+  async #passDeadlines(): Promise<void> {
+    const { store, happenings, onSettled, onWoken } = this.#context
+    let passed
+    do {
+      passed = await store.lanes.passDeadlines(LANES_MAX)
+      for (const { becomes, reason, ...event } of passed) {
+        if (becomes === 'ready') continue
+        onSettled(event.eventId, 'dead')
+        happenings.emit('event.dead', { ...event, reason, handler: undefined, error: undefined })
+      }
+      if (passed.length > 0) onWoken()
+    } while (passed.length === LANES_MAX && !this.#isStopped)
+  }
+
+  /** Lanes behind an event that was dead, and is so no longer. */
+  async #mendBlocked(): Promise<void> {
+    const { store, onWoken } = this.#context
+    if ((await store.lanes.mendBlocked(LANES_MAX)) > 0) onWoken()
   }
 
   async #giveBackForgotten(): Promise<void> {

@@ -10,14 +10,14 @@
 
 import { randomUUID } from 'node:crypto'
 import { asError } from '../errors.ts'
-import type { EventDraft } from '../model/event.ts'
+import type { EventDraft, EventId } from '../model/event.ts'
 import { Topics } from '../model/topic.ts'
 import type { ClaimedEvent } from '../store/contract/claimed-event.ts'
 import type { ClaimRequest } from '../store/contract/queue.ts'
 import type { Store } from '../store/contract/store.ts'
 import type { RunningEvent, WorkerSlot } from '../store/contract/workers.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { Agenda, ENOUGH } from './agenda.ts'
+import { Agenda, ENOUGH, isSort } from './agenda.ts'
 import type { Plan } from './agenda.ts'
 import { atMost, GOODBYE_MS, LET_GO_MS } from '../flow/at-most.ts'
 import { GroupSizes } from './group/group-sizes.ts'
@@ -29,6 +29,7 @@ import { PausedWork } from './paused-work.ts'
 import { Permits } from '../flow/permits.ts'
 import { runGroup } from './group/run-group.ts'
 import type { RunGroupContext } from './group/run-group.ts'
+import { sortLanes } from './sort-lanes.ts'
 import { StepRunner } from './steps/step-runner.ts'
 import type { SettlementListener } from './report-settlement.ts'
 import { TopicHealth } from './topic-health.ts'
@@ -96,6 +97,7 @@ export class Worker<Tx> {
       health: this.#health,
       findUnit: (event) => this.#findUnit(event),
       onRoom: () => this.#wakeUp.call(),
+      onLeft: (event) => this.#laneMoved([event]),
     })
     this.#upkeep = new Upkeep({
       ...context,
@@ -216,6 +218,11 @@ export class Worker<Tx> {
     const startedAt = performance.now()
     let events: readonly ClaimedEvent[] = []
     try {
+      const first = plan.topics[0]?.due
+      if (first !== undefined && isSort(first)) {
+        events = (await this.#sort(first.source)) ?? []
+        return 'settled'
+      }
       if (plan.kind === 'leasable') {
         events = await this.#lease(plan)
         return 'settled'
@@ -225,14 +232,58 @@ export class Worker<Tx> {
       )
       if (group === undefined) return 'settled'
       events = group.events
+      const unsorted = events.filter((event) => this.#isUnsorted(event))
+      if (unsorted.length > 0) {
+        await group.abandon()
+        return await this.#sortTried(unsorted)
+      }
       this.#agenda.claimed(plan, events)
-      if (plan.topics[0]?.due.unit.isSteps !== true) return await runGroup(context, group)
-      const limit = plan.topics[0].limit
+      if (first?.unit.isSteps !== true) {
+        const end = await runGroup(context, group)
+        this.#laneMoved(events)
+        return end
+      }
+      const limit = plan.topics[0]?.limit ?? 1
       this.#steps.start(await group.lease({ ...this.#leaseTerms(), limit }))
       return 'settled'
     } finally {
       this.#agenda.ended(plan, { events, ranMs: performance.now() - startedAt })
     }
+  }
+
+  async #sort(
+    source: string,
+    also: readonly EventId[] = [],
+  ): Promise<readonly ClaimedEvent[] | undefined> {
+    const sorted = await sortLanes(this.#context, source, also)
+    for (const { topic, type } of sorted ?? [])
+      this.#agenda.add({ kind: 'head', topic, source, type })
+    if (sorted !== undefined && sorted.length > 0) this.#wakeUp.call()
+    return sorted
+  }
+
+  /** It was tried before its handler had an order. */
+  #isUnsorted(event: ClaimedEvent): boolean {
+    return event.lane === undefined && this.#findUnit(event)?.order !== undefined
+  }
+
+  async #sortTried(events: readonly ClaimedEvent[]): Promise<'settled' | 'abandoned'> {
+    const source = events[0]?.source ?? ''
+    const sorted = await this.#sort(
+      source,
+      events.map(({ eventId }) => eventId),
+    )
+    return sorted === undefined ? 'abandoned' : 'settled'
+  }
+
+  /** The next event of each lane may be ready, and may be of another type. */
+  #laneMoved(events: readonly ClaimedEvent[]): void {
+    const inLanes = events.filter(({ lane }) => lane !== undefined)
+    if (inLanes.length === 0) return
+    for (const { topic, source, type } of inLanes)
+      this.#agenda.add({ kind: 'head', topic, source, type })
+    this.#agenda.lookSoon()
+    this.#wakeUp.call()
   }
 
   async #lease({ topics }: Plan): Promise<readonly ClaimedEvent[]> {

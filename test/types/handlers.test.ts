@@ -71,6 +71,29 @@ describe('the types of handlers', () => {
     })
   })
 
+  test('an order and a fetch know the payload, and the handler what was fetched', () => {
+    const order = { mode: 'fifo', lane: () => 'lane' } as const
+    inbox.on(
+      'partner',
+      'order.paid',
+      {
+        name: 'fetching',
+        order: {
+          mode: 'latest',
+          lane: (event) => event.payload.order,
+          version: (event) => event.payload.cents,
+        },
+        fetch: async (event) => ({ id: event.payload.order, name: 'Ada' }),
+      },
+      (_event, { fetched }) => {
+        expectTypeOf(fetched).toEqualTypeOf<{ id: string; name: string }>()
+      },
+    )
+    inbox.steps('stripe', 'charge.refunded', { order }, (_event, step) => {
+      expectTypeOf(step.fetched).toEqualTypeOf<undefined>()
+    })
+  })
+
   test('the transaction is the one of the store', () => {
     const onPostgres = createInbox({
       store: postgresStore({ pool: new pg.Pool() }),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { listKinds } from '../../src/work/claim-order.ts'
 
-const KINDS = ['fresh', 'leasable', 'again', 'suspect']
+const KINDS = ['fresh', 'head', 'leasable', 'again', 'suspect']
 
 describe('the order of claims', () => {
   test('has every kind in every round, and each of them first in some', () => {

@@ -59,6 +59,7 @@ create table "hookonce".requests (
 create table "hookonce".requests_default partition of "hookonce".requests default;
 
 -- bytes: how large the body is, so that a claim can stop before it reads more than it can hold.
+-- lane to wait_until: where an event stands that has an order, once a worker has sorted it (lane-tables.ts).
 create table "hookonce".queue (
   event_id      uuid        not null,
   topic         bigint      not null,
@@ -72,8 +73,15 @@ create table "hookonce".queue (
   lease_until   timestamptz,
   lease_worker  text,
   parked        text
-                check (parked in ('unhandled', 'conflict', 'quarantined')),
+                check (parked in ('waiting', 'unhandled', 'conflict', 'quarantined')),
   parked_reason text,
+  lane          uuid,
+  number        bigint,
+  place         text        collate "C",
+  policy        text
+                check (policy in ('block', 'pass', 'run', 'dead')),
+  wait_ms       integer,
+  wait_until    timestamptz,
   primary key (event_id, run)
 ) with (
   fillfactor = 70,
@@ -82,7 +90,9 @@ create table "hookonce".queue (
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000
 );
 create index queue_fresh on "hookonce".queue (topic, run_at, event_id)
- where parked is null and attempts = 0 and crashes = 0 and not leasable;
+ where parked is null and attempts = 0 and crashes = 0 and not leasable and lane is null;
+create index queue_head on "hookonce".queue (topic, run_at, event_id)
+ where parked is null and attempts = 0 and crashes = 0 and not leasable and lane is not null;
 create index queue_again on "hookonce".queue (topic, run_at, event_id)
  where parked is null and attempts > 0 and crashes = 0 and not leasable;
 create index queue_suspect on "hookonce".queue (run_at, event_id)
@@ -197,6 +207,46 @@ create constraint trigger fence_step
  after insert on "hookonce".steps
  deferrable initially deferred
  for each row when (new.state = 'open') execute function "hookonce".fence_commit();
+
+-- next: the number that comes next in a sequence.  applied: the latest version that was applied.
+create table "hookonce".lanes (
+  lane      uuid        primary key,
+  source    text        not null,
+  key       text        not null,
+  mode      text        not null
+            check (mode in ('fifo', 'sequence', 'latest', 'after')),
+  next      bigint,
+  applied   text        collate "C",
+  paused_at timestamptz
+) with (fillfactor = 70);
+create index lanes_by_key on "hookonce".lanes (source, md5(key));
+
+create table "hookonce".lane_facts (
+  lane     uuid        not null,
+  type     text        not null,
+  event_id uuid        not null,
+  done_at  timestamptz not null,
+  primary key (lane, type)
+);
+
+create table "hookonce".lane_blocks (
+  lane     uuid    not null,
+  event_id uuid    not null,
+  run      integer not null,
+  primary key (lane, event_id, run)
+);
+
+-- What is not parked in a lane. A clause of a claim or a mend says the same, word for word.
+create index queue_active on "hookonce".queue (lane)
+ where lane is not null and parked is distinct from 'waiting';
+create index queue_waiting on "hookonce".queue (lane, event_id, run)
+ where parked = 'waiting';
+create index queue_numbers on "hookonce".queue (lane, number, event_id)
+ where parked = 'waiting' and number is not null;
+create index queue_places on "hookonce".queue (lane, place, event_id)
+ where parked = 'waiting' and place is not null;
+create index queue_deadlines on "hookonce".queue (wait_until)
+ where parked = 'waiting' and wait_until is not null;
 
 create table "hookonce".messages (
   id           uuid        primary key,
@@ -330,18 +380,27 @@ begin
       join (values ('require_settings', '"hookonce".require_settings()'),
                    ('record_new', '"hookonce".record_new(uuid[], text[], bytea[], text[], bytea[], bytea[], bytea[], bytea[], text[], timestamptz[], timestamptz[], text[], text[], text[], boolean[], bigint[], text[], uuid[], uuid[], bytea[], integer)'),
                    ('claim_fresh', '"hookonce".claim_fresh(text, integer, bigint[], integer[], timestamptz[], integer)'),
+                   ('claim_head', '"hookonce".claim_head(text, integer, bigint[], integer[], timestamptz[], integer)'),
                    ('claim_again', '"hookonce".claim_again(text, integer, bigint[], integer[], timestamptz[], integer)'),
                    ('claim_suspect', '"hookonce".claim_suspect(text, integer, bigint[], integer[], timestamptz[], integer)'),
                    ('look', '"hookonce".look(bigint, integer, bigint)'),
                    ('open_fence', '"hookonce".open_fence(text, integer, text, text)'),
                    ('announce', '"hookonce".announce(text, integer, uuid[], integer[])'),
+                   ('lock_lanes', '"hookonce".lock_lanes(uuid[])'),
+                   ('mend_lanes', '"hookonce".mend_lanes(uuid[])'),
+                   ('leave_lanes', '"hookonce".leave_lanes(uuid[], integer[], text[], uuid[], bigint[], text[], text[])'),
+                   ('free_lanes', '"hookonce".free_lanes(uuid[], text[], text[], text[], uuid[])'),
+                   ('unsorted_topics', '"hookonce".unsorted_topics(text)'),
+                   ('unsorted_events', '"hookonce".unsorted_events(bigint[], integer, uuid[])'),
+                   ('sort_events', '"hookonce".sort_events(uuid[], integer[], uuid[], text[], text[], text[], bigint[], bigint[], text[], integer[], text[])'),
+                   ('pass_deadlines', '"hookonce".pass_deadlines(integer)'),
                    ('settle_resting', '"hookonce".settle_resting(uuid[], integer[], text[], integer[], float8[], integer[], text[], text[])'),
                    ('session_state', '"hookonce".session_state(boolean, text[])'),
                    ('lease_due', '"hookonce".lease_due(text, bigint[], integer[], float8, integer, bigint, bigint)'),
                    ('write_calls', '"hookonce".write_calls(uuid[], integer[], bigint[], text[], integer[], text[], text[], text[])'),
                    ('open_steps', '"hookonce".open_steps(uuid[], integer[], bigint[], text[], integer[], text[], text[])'),
                    ('finish_steps', '"hookonce".finish_steps(uuid[], integer[], text[], integer[], boolean[], text[])'),
-                   ('settle_leased', '"hookonce".settle_leased(uuid[], integer[], bigint[], text[], integer[], float8[], integer[], text[], text[], float8[], text[], text[], integer[], float8[], text[], text[], text[])'),
+                   ('settle_leased', '"hookonce".settle_leased(uuid[], integer[], bigint[], text[], integer[], float8[], integer[], text[], text[], float8[], text[], text[], integer[], float8[], text[], text[], text[], uuid[], text[], text[], text[], uuid[], bigint[])'),
                    ('enqueue_messages', '"hookonce".enqueue_messages(uuid[], text[], text[], uuid[], text[], text[], bytea[], bigint[])'),
                    ('claim_messages', '"hookonce".claim_messages(text[], integer[], bigint[], bigint)'),
                    ('settle_messages', '"hookonce".settle_messages(uuid[], bigint[], text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], integer[], text[], bytea[])'),
@@ -475,7 +534,8 @@ create or replace function "hookonce".claim_fresh(
 returns table (
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
-  occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean)
+  occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean,
+  place text, lane uuid, lane_mode text, lane_key text, lane_applied text)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
 #variable_conflict use_column
 declare
@@ -485,9 +545,9 @@ begin
   for i in 1 .. cardinality(topics) loop
     return query
   with c as materialized (
-         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes
+         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane, q.place
            from "hookonce".queue q
-          where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable
+          where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null
             and q.topic = topics[i]
             and q.run_at <= (select clock_timestamp())
             and q.run_at >= low_waters[i]
@@ -499,7 +559,7 @@ begin
           limit limits[i]
             for update skip locked),
        counted as (
-         select c.*, sum(c.bytes) over so_far as total, row_number() over so_far as place
+         select c.*, sum(c.bytes) over so_far as total, row_number() over so_far as ordinal
            from c
          window so_far as (order by c.run_at, c.event_id rows unbounded preceding))
   select c.event_id, c.topic, c.run, c.attempts, c.crashes,
@@ -513,14 +573,77 @@ begin
          (date_part('epoch', e.received_at) * 1000)::bigint as received_at,
          (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at,
          e.version, e.sequence, e.verified_by,
-         coalesce(replay.fresh_keys, false) as has_fresh_keys, replay.body is not null as is_modified
+         coalesce(replay.fresh_keys, false) as has_fresh_keys, replay.body is not null as is_modified,
+         c.place, null::uuid, null::text, null::text, null::text
     from counted c
    cross join lateral (select * from "hookonce".events where id = c.event_id limit 1) e
     left join lateral (select r.fresh_keys, r.body
                          from "hookonce".runs r
                         where c.run > 0 and r.event_id = c.event_id and r.run = c.run) replay
       on true
-   where c.total <= 16777216 or c.place = 1;
+   where c.total <= 16777216 or c.ordinal = 1;
+    get diagnostics added = row_count;
+    taken := taken + added;
+    exit when taken >= enough;
+  end loop;
+end
+$claim$;
+
+create or replace function "hookonce".claim_head(
+  worker text, which integer, topics bigint[], limits integer[], low_waters timestamptz[], enough integer)
+returns table (
+  event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
+  event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
+  occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean,
+  place text, lane uuid, lane_mode text, lane_key text, lane_applied text)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
+#variable_conflict use_column
+declare
+  taken integer := 0;
+  added integer;
+begin
+  for i in 1 .. cardinality(topics) loop
+    return query
+  with c as materialized (
+         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane, q.place
+           from "hookonce".queue q
+          where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is not null
+            and q.topic = topics[i]
+            and q.run_at <= (select clock_timestamp())
+            and q.run_at >= low_waters[i]
+            and (q.event_id, q.attempts + 1) not in (
+                select r.event_id, r.attempt
+                  from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
+                 where (w.worker_id, w.slot) <> (worker, which))
+          order by q.run_at, q.event_id
+          limit limits[i]
+            for update skip locked),
+       counted as (
+         select c.*, sum(c.bytes) over so_far as total, row_number() over so_far as ordinal
+           from c
+         window so_far as (order by c.run_at, c.event_id rows unbounded preceding))
+  select c.event_id, c.topic, c.run, c.attempts, c.crashes,
+         (date_part('epoch', c.run_at) * 1000000)::bigint as run_at,
+         
+         e.source, encode(e.event_key, 'hex') as event_key, encode(e.key_hash, 'hex') as key_hash, e.type,
+         case when replay.body is not null then encode(replay.body, 'hex')
+              when e.is_text and getdatabaseencoding() = 'UTF8' then convert_from(e.body, 'UTF8')
+              else encode(e.body, 'hex') end as body,
+         replay.body is null and e.is_text and getdatabaseencoding() = 'UTF8' as is_text, e.headers,
+         (date_part('epoch', e.received_at) * 1000)::bigint as received_at,
+         (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at,
+         e.version, e.sequence, e.verified_by,
+         coalesce(replay.fresh_keys, false) as has_fresh_keys, replay.body is not null as is_modified,
+         c.place,
+         l.lane, l.mode as lane_mode, l.key as lane_key, l.applied as lane_applied
+    from counted c
+   cross join lateral (select * from "hookonce".events where id = c.event_id limit 1) e
+    left join lateral (select r.fresh_keys, r.body
+                         from "hookonce".runs r
+                        where c.run > 0 and r.event_id = c.event_id and r.run = c.run) replay
+      on true
+    left join "hookonce".lanes l on l.lane = c.lane
+   where c.total <= 16777216 or c.ordinal = 1;
     get diagnostics added = row_count;
     taken := taken + added;
     exit when taken >= enough;
@@ -533,7 +656,8 @@ create or replace function "hookonce".claim_again(
 returns table (
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
-  occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean)
+  occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean,
+  place text, lane uuid, lane_mode text, lane_key text, lane_applied text)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
 #variable_conflict use_column
 declare
@@ -543,7 +667,7 @@ begin
   for i in 1 .. cardinality(topics) loop
     return query
   with c as materialized (
-         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes
+         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane, q.place
            from "hookonce".queue q
           where q.parked is null and q.attempts > 0 and q.crashes = 0 and not q.leasable
             and q.topic = topics[i]
@@ -557,7 +681,7 @@ begin
           limit limits[i]
             for update skip locked),
        counted as (
-         select c.*, sum(c.bytes) over so_far as total, row_number() over so_far as place
+         select c.*, sum(c.bytes) over so_far as total, row_number() over so_far as ordinal
            from c
          window so_far as (order by c.run_at, c.event_id rows unbounded preceding))
   select c.event_id, c.topic, c.run, c.attempts, c.crashes,
@@ -571,14 +695,17 @@ begin
          (date_part('epoch', e.received_at) * 1000)::bigint as received_at,
          (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at,
          e.version, e.sequence, e.verified_by,
-         coalesce(replay.fresh_keys, false) as has_fresh_keys, replay.body is not null as is_modified
+         coalesce(replay.fresh_keys, false) as has_fresh_keys, replay.body is not null as is_modified,
+         c.place,
+         l.lane, l.mode as lane_mode, l.key as lane_key, l.applied as lane_applied
     from counted c
    cross join lateral (select * from "hookonce".events where id = c.event_id limit 1) e
     left join lateral (select r.fresh_keys, r.body
                          from "hookonce".runs r
                         where c.run > 0 and r.event_id = c.event_id and r.run = c.run) replay
       on true
-   where c.total <= 16777216 or c.place = 1;
+    left join "hookonce".lanes l on l.lane = c.lane
+   where c.total <= 16777216 or c.ordinal = 1;
     get diagnostics added = row_count;
     taken := taken + added;
     exit when taken >= enough;
@@ -591,7 +718,8 @@ create or replace function "hookonce".claim_suspect(
 returns table (
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
-  occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean)
+  occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean,
+  place text, lane uuid, lane_mode text, lane_key text, lane_applied text)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
 #variable_conflict use_column
 declare
@@ -601,7 +729,7 @@ begin
   for i in 1 .. cardinality(topics) loop
     return query
   with c as materialized (
-         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes
+         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane, q.place
            from "hookonce".queue q
           where q.parked is null and q.crashes > 0 and not q.leasable
             and q.topic = topics[i]
@@ -615,7 +743,7 @@ begin
           limit limits[i]
             for update skip locked),
        counted as (
-         select c.*, sum(c.bytes) over so_far as total, row_number() over so_far as place
+         select c.*, sum(c.bytes) over so_far as total, row_number() over so_far as ordinal
            from c
          window so_far as (order by c.run_at, c.event_id rows unbounded preceding))
   select c.event_id, c.topic, c.run, c.attempts, c.crashes,
@@ -629,14 +757,17 @@ begin
          (date_part('epoch', e.received_at) * 1000)::bigint as received_at,
          (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at,
          e.version, e.sequence, e.verified_by,
-         coalesce(replay.fresh_keys, false) as has_fresh_keys, replay.body is not null as is_modified
+         coalesce(replay.fresh_keys, false) as has_fresh_keys, replay.body is not null as is_modified,
+         c.place,
+         l.lane, l.mode as lane_mode, l.key as lane_key, l.applied as lane_applied
     from counted c
    cross join lateral (select * from "hookonce".events where id = c.event_id limit 1) e
     left join lateral (select r.fresh_keys, r.body
                          from "hookonce".runs r
                         where c.run > 0 and r.event_id = c.event_id and r.run = c.run) replay
       on true
-   where c.total <= 16777216 or c.place = 1;
+    left join "hookonce".lanes l on l.lane = c.lane
+   where c.total <= 16777216 or c.ordinal = 1;
     get diagnostics added = row_count;
     taken := taken + added;
     exit when taken >= enough;
@@ -654,7 +785,7 @@ begin
        fresh as (
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
-               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable
+               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null
                  and q.topic > after_topic
                 and (q.event_id, q.attempts + 1) not in (
                     select r.event_id, r.attempt
@@ -667,8 +798,31 @@ begin
               cross join lateral 
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
-               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable
+               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null
                  and q.topic > fresh.topic
+                and (q.event_id, q.attempts + 1) not in (
+                    select r.event_id, r.attempt
+                      from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt))
+               order by q.topic, q.run_at, q.event_id
+               limit 1) next),
+       head as (
+             (select q.topic, q.event_id, q.run_at
+                from "hookonce".queue q
+               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is not null
+                 and q.topic > after_topic
+                and (q.event_id, q.attempts + 1) not in (
+                    select r.event_id, r.attempt
+                      from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt))
+               order by q.topic, q.run_at, q.event_id
+               limit 1)
+              union all
+             select next.*
+               from head
+              cross join lateral 
+             (select q.topic, q.event_id, q.run_at
+                from "hookonce".queue q
+               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is not null
+                 and q.topic > head.topic
                 and (q.event_id, q.attempts + 1) not in (
                     select r.event_id, r.attempt
                       from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt))
@@ -737,6 +891,8 @@ begin
        due as (
          (select 'fresh' as kind, f.* from fresh f limit most)
           union all
+         (select 'head', h.* from head h limit most)
+          union all
          (select 'again', a.* from again a limit most)
           union all
          (select 'leasable', l.* from leasable l limit most)
@@ -791,12 +947,342 @@ begin
 end
 $announce$;
 
+create or replace function "hookonce".lock_lanes(wanted uuid[])
+returns void language plpgsql set lock_timeout = '10s' set enable_seqscan = off set jit = off as $lock_lanes$
+begin
+  perform 1
+     from "hookonce".lanes l
+    where l.lane = any(wanted)
+    order by l.mode = 'after', l.lane
+      for update;
+end
+$lock_lanes$;
+
+create or replace function "hookonce".mend_lanes(wanted uuid[])
+returns void language plpgsql set lock_timeout = '10s' set enable_seqscan = off set jit = off as $mend_lanes$
+#variable_conflict use_column
+begin
+  perform "hookonce".lock_lanes(wanted);
+
+  delete from "hookonce".lane_blocks b
+   where b.lane = any(wanted) and not 
+         (exists (select from "hookonce".outcomes o
+                   where o.event_id = b.event_id and o.run = b.run and o.state = 'dead')
+          or exists (select from "hookonce".queue u
+                      where u.event_id = b.event_id and u.run = b.run and u.lane is null));
+
+  -- latest: one that failed, and is not due yet, lets those that are due go first.
+  with late as materialized (
+         select a.event_id, a.run
+           from "hookonce".lanes l
+           join "hookonce".queue a on a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting'
+          where l.lane = any(wanted) and l.mode = 'latest'
+            and a.parked is null and a.lease_token is null and a.run_at > clock_timestamp()
+            and exists (select from "hookonce".queue w
+                         where w.lane = l.lane and w.parked = 'waiting' and w.run_at <= clock_timestamp())
+            for update of a skip locked)
+  update "hookonce".queue q
+     set parked = 'waiting'
+    from late
+   where q.event_id = late.event_id and q.run = late.run;
+
+  with free as materialized (
+         select l.lane, l.mode, l.next
+           from "hookonce".lanes l
+          where l.lane = any(wanted) and l.paused_at is null and l.mode <> 'after'
+            and 
+            not exists (select from "hookonce".queue a
+                         where a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting')),
+       chosen as materialized (
+         select first.event_id, first.run
+           from free
+          cross join lateral (select q.event_id, q.run
+                                from "hookonce".queue q
+                               where q.lane = free.lane and q.parked = 'waiting'
+                               order by q.event_id, q.run
+                               limit 1) first
+          where free.mode = 'fifo'
+            and not exists (select from "hookonce".lane_blocks b
+                             where b.lane = free.lane and (b.event_id, b.run) < (first.event_id, first.run))
+          union all
+         select lowest.event_id, lowest.run
+           from free
+          cross join lateral (select q.event_id, q.run
+                                from "hookonce".queue q
+                               where q.lane = free.lane and q.parked = 'waiting' and q.number is not null
+                                 and q.number <= free.next
+                               order by q.number, q.event_id
+                               limit 1) lowest
+          where free.mode = 'sequence'
+          union all
+         select coalesce(newest.event_id, soonest.event_id), coalesce(newest.run, soonest.run)
+           from free
+          cross join lateral (select q.event_id, q.run
+                                from "hookonce".queue q
+                               where q.lane = free.lane and q.parked = 'waiting'
+                               order by q.run_at, q.event_id
+                               limit 1) soonest
+           left join lateral (select q.event_id, q.run
+                                from "hookonce".queue q
+                               where q.lane = free.lane and q.parked = 'waiting' and q.place is not null
+                                 and q.run_at <= clock_timestamp()
+                               order by q.place desc, q.event_id desc
+                               limit 1) newest on true
+          where free.mode = 'latest')
+  update "hookonce".queue q
+     set parked = null, parked_reason = null, wait_until = null,
+         run_at = case when q.attempts = 0 then clock_timestamp()
+                       else greatest(q.run_at, clock_timestamp()) end
+    from chosen
+   where q.event_id = chosen.event_id and q.run = chosen.run;
+
+  -- after: each for itself.
+  update "hookonce".queue q
+     set parked = null, parked_reason = null, wait_until = null,
+         run_at = case when q.attempts = 0 then clock_timestamp()
+                       else greatest(q.run_at, clock_timestamp()) end
+    from "hookonce".lanes l
+    join "hookonce".lane_facts f on f.lane = l.lane
+   where l.lane = any(wanted) and l.mode = 'after' and l.paused_at is null
+     and q.lane = l.lane and q.parked = 'waiting' and q.place = f.type;
+
+  -- From here on they wait for what is missing, and for so long.
+  with missing as materialized (
+         select lowest.event_id, lowest.run
+           from "hookonce".lanes l
+          cross join lateral (select q.event_id, q.run, q.wait_until
+                                from "hookonce".queue q
+                               where q.lane = l.lane and q.parked = 'waiting' and q.number is not null
+                               order by q.number, q.event_id
+                               limit 1) lowest
+          where l.lane = any(wanted) and l.mode = 'sequence' and l.paused_at is null
+            and lowest.wait_until is null and 
+            not exists (select from "hookonce".queue a
+                         where a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting')
+          union all
+         select q.event_id, q.run
+           from "hookonce".lanes l
+           join "hookonce".queue q on q.lane = l.lane and q.parked = 'waiting'
+          where l.lane = any(wanted) and l.mode = 'after' and q.wait_until is null)
+  update "hookonce".queue q
+     set wait_until = clock_timestamp() + q.wait_ms * interval '1 millisecond'
+    from missing
+   where q.event_id = missing.event_id and q.run = missing.run;
+end
+$mend_lanes$;
+
+-- Events have come to rest: what that means for their lanes.
+create or replace function "hookonce".leave_lanes(
+  events uuid[], runs integer[], states text[], left_lanes uuid[], numbers bigint[], places text[], policies text[])
+returns void language plpgsql set lock_timeout = '10s' set enable_seqscan = off set jit = off as $leave_lanes$
+#variable_conflict use_column
+declare
+  guarded uuid[] := array(select l.lane from "hookonce".lanes l where l.lane = any(left_lanes) and l.mode <> 'after');
+begin
+  if cardinality(guarded) = 0 then return; end if;
+  perform "hookonce".lock_lanes(guarded);
+
+  -- A number is taken when it was applied, or needed nothing. A dead one is missing.
+  update "hookonce".lanes l
+     set next = greatest(l.next, s.following)
+    from (select s.lane, max(s.number) + 1 as following
+            from unnest(states, left_lanes, numbers) as s (state, lane, number)
+           where s.state in ('done', 'skipped') and s.number is not null
+           group by s.lane) s
+   where l.lane = s.lane and l.mode = 'sequence';
+
+  update "hookonce".lanes l
+     set applied = s.version
+    from (select s.lane, max(s.place collate "C") as version
+            from unnest(states, left_lanes, places) as s (state, lane, place)
+           where s.state = 'done' and s.place is not null
+           group by s.lane) s
+   where l.lane = s.lane and l.mode = 'latest'
+     and (l.applied is null or left(l.applied, 1) <> left(s.version, 1) or l.applied < s.version);
+
+  insert into "hookonce".lane_blocks (lane, event_id, run)
+  select s.lane, s.event_id, s.run
+    from unnest(events, runs, states, left_lanes, policies) as s (event_id, run, state, lane, policy)
+   where s.state = 'dead' and s.policy = 'block'
+      on conflict do nothing;
+
+  perform "hookonce".mend_lanes(guarded);
+end
+$leave_lanes$;
+
+-- An event of a type was done that others may wait for.
+create or replace function "hookonce".free_lanes(
+  freed uuid[], sources text[], keys text[], types text[], events uuid[])
+returns void language plpgsql set lock_timeout = '10s' set enable_seqscan = off set jit = off as $free_lanes$
+begin
+  insert into "hookonce".lanes (lane, source, key, mode)
+  select distinct on (s.lane) s.lane, s.source, s.key, 'after'
+    from unnest(freed, sources, keys) as s (lane, source, key)
+   order by s.lane
+      on conflict do nothing;
+  perform "hookonce".lock_lanes(freed);
+  insert into "hookonce".lane_facts (lane, type, event_id, done_at)
+  select s.lane, s.type, s.event_id, clock_timestamp()
+    from unnest(freed, types, events) as s (lane, type, event_id)
+      on conflict do nothing;
+  perform "hookonce".mend_lanes(freed);
+end
+$free_lanes$;
+
+create or replace function "hookonce".unsorted_topics(of_source text)
+returns table (topic bigint, type text)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $unsorted_topics$
+#variable_conflict use_column
+begin
+  return query
+  with recursive found as (
+             (select q.topic, q.event_id
+                from "hookonce".queue q
+               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null
+                 and q.topic > -1
+               order by q.topic, q.run_at, q.event_id
+               limit 1)
+         union all
+        select next.* from found cross join lateral 
+             (select q.topic, q.event_id
+                from "hookonce".queue q
+               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null
+                 and q.topic > found.topic
+               order by q.topic, q.run_at, q.event_id
+               limit 1) next)
+  select found.topic, e.type
+    from found
+    join lateral (select * from "hookonce".events where id = found.event_id limit 1) e on true
+   where e.source = of_source;
+end
+$unsorted_topics$;
+
+create or replace function "hookonce".unsorted_events(topics bigint[], most integer, also uuid[])
+returns table (event_id uuid, run integer)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $unsorted_events$
+#variable_conflict use_column
+begin
+  return query
+  with due as (
+         select picked.*
+           from unnest(topics) as wanted (topic)
+          cross join lateral (select q.event_id, q.run, q.run_at, q.bytes
+                                from "hookonce".queue q
+                               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null
+                                 and q.topic = wanted.topic
+                               order by q.run_at, q.event_id
+                               limit most) picked
+          order by picked.run_at, picked.event_id
+          limit most),
+       counted as materialized (
+         select due.event_id, due.run, sum(due.bytes) over so_far as total, row_number() over so_far as place
+           from due
+         window so_far as (order by due.run_at, due.event_id rows unbounded preceding)),
+       chosen as materialized (
+         select counted.event_id, counted.run
+           from counted
+          where counted.total <= 16777216 or counted.place = 1
+          union
+         select q.event_id, q.run
+           from "hookonce".queue q
+          where q.event_id = any(also) and q.lease_token is null)
+  select q.event_id, q.run
+    from chosen
+    join "hookonce".queue q on q.event_id = chosen.event_id and q.run = chosen.run
+   where q.lane is null and q.parked is null
+   order by q.event_id, q.run
+     for update of q;
+end
+$unsorted_events$;
+
+create or replace function "hookonce".sort_events(
+  events uuid[], runs integer[], chosen uuid[], sources text[], keys text[], modes text[], numbers bigint[],
+  firsts bigint[], places text[], waits_ms integer[], policies text[])
+returns void language plpgsql set enable_seqscan = off set jit = off as $sort_events$
+#variable_conflict use_column
+begin
+  insert into "hookonce".lanes (lane, source, key, mode, next)
+  select distinct on (s.mode = 'after', s.lane) s.lane, s.source, s.key, s.mode, s.first
+    from unnest(chosen, sources, keys, modes, firsts) as s (lane, source, key, mode, first)
+   order by s.mode = 'after', s.lane, s.first
+      on conflict do nothing;
+  update "hookonce".queue q
+     set lane = s.lane, number = s.number, place = s.place, wait_ms = s.wait_ms, policy = s.policy,
+         parked = 'waiting'
+    from unnest(events, runs, chosen, numbers, places, waits_ms, policies)
+      as s (event_id, run, lane, number, place, wait_ms, policy)
+   where q.event_id = any(events) and q.event_id = s.event_id and q.run = s.run;
+  perform "hookonce".mend_lanes(chosen);
+end
+$sort_events$;
+
+-- Decides about events whose time to wait is over. Of a sequence it is the lowest that waits for a number; one behind
+-- it waits from the time on when it is the lowest.
+create or replace function "hookonce".pass_deadlines(most integer)
+returns table (event_id uuid, attempts smallint, becomes text, reason text)
+language plpgsql set enable_seqscan = off set jit = off as $pass_deadlines$
+#variable_conflict use_column
+declare
+  expired uuid[];
+  late    record;
+begin
+  perform "hookonce".require_settings();
+  expired := array(
+    select distinct found.lane
+      from (select q.lane
+              from "hookonce".queue q
+             where q.parked = 'waiting' and q.wait_until is not null and q.wait_until <= clock_timestamp()
+             order by q.wait_until
+             limit most) found);
+  if cardinality(expired) = 0 then return; end if;
+  perform "hookonce".lock_lanes(expired);
+
+  for late in
+    select q.event_id, q.run, q.attempts, q.number, q.place, q.policy, q.lane, l.mode, l.next,
+           l.mode = 'after'
+           or (not exists (select from "hookonce".queue a
+                            where a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting')
+               and not exists (select from "hookonce".queue lower
+                                where lower.lane = l.lane and lower.parked = 'waiting' and lower.number is not null
+                                  and (lower.number, lower.event_id) < (q.number, q.event_id))) as is_first
+      from "hookonce".lanes l
+      join "hookonce".queue q on q.lane = l.lane and q.parked = 'waiting' and q.wait_until <= clock_timestamp()
+     where l.lane = any(expired) and l.paused_at is null
+  loop
+    if not late.is_first then
+      update "hookonce".queue q set wait_until = null where q.event_id = late.event_id and q.run = late.run;
+      continue;
+    end if;
+    event_id := late.event_id;
+    attempts := late.attempts;
+    becomes := case late.policy when 'run' then 'ready' else 'dead' end;
+    reason := case when late.mode = 'after' then format('no %s was done in its lane in time', late.place)
+                   when late.next = late.number - 1 then format('number %s of its lane did not come in time', late.next)
+                   else format('numbers %s to %s of its lane did not come in time', late.next, late.number - 1) end;
+    if becomes = 'ready' then
+      update "hookonce".lanes l set next = late.number where l.lane = late.lane and l.mode = 'sequence';
+      update "hookonce".queue q
+         set parked = null, parked_reason = null, wait_until = null, run_at = clock_timestamp()
+       where q.event_id = late.event_id and q.run = late.run;
+    else
+      delete from "hookonce".queue q where q.event_id = late.event_id and q.run = late.run;
+      insert into "hookonce".outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at)
+      values (late.event_id, late.run, 'dead', late.attempts, 0, reason, clock_timestamp());
+      insert into "hookonce".attempts (event_id, run, attempt, reason, message, duration_ms, failed_at)
+      values (late.event_id, late.run, late.attempts, 'order', reason, 0, clock_timestamp());
+    end if;
+    return next;
+  end loop;
+  perform "hookonce".mend_lanes(expired);
+end
+$pass_deadlines$;
+
 create or replace function "hookonce".settle_resting(
   events uuid[], runs integer[], states text[], attempt_counts integer[], started_ago_ms float8[],
   durations_ms integer[], reasons text[], results text[])
 returns bigint language plpgsql set enable_seqscan = off set jit = off as $settle_resting$
 declare
-  found_all bigint;
+  rested record;
 begin
   with s as materialized (
          select *
@@ -807,15 +1293,23 @@ begin
           using s
           where q.event_id = any(events)
             and q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts - 1
-         returning s.*),
+         returning s.*, q.lane, q.number, q.place, q.policy),
        written as (
          insert into "hookonce".outcomes
                 (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at)
          select event_id, run, state, attempts, clock_timestamp() - ago_ms * interval '1 millisecond', duration_ms,
                 reason, result, clock_timestamp()
            from gone)
-  select count(*) into found_all from gone;
-  return found_all;
+  select count(*) as found, count(lane) as in_lanes, array_agg(event_id) as events, array_agg(run) as runs,
+         array_agg(state) as states, array_agg(lane) as lanes, array_agg(number) as numbers,
+         array_agg(place) as places, array_agg(policy) as policies
+    into rested
+    from gone;
+  if rested.in_lanes > 0 then
+    perform "hookonce".leave_lanes(rested.events, rested.runs, rested.states, rested.lanes, rested.numbers,
+                                 rested.places, rested.policies);
+  end if;
+  return rested.found;
 end
 $settle_resting$;
 
@@ -1061,13 +1555,22 @@ create or replace function "hookonce".settle_leased(
   events uuid[], runs integer[], tokens bigint[], states text[], attempt_counts integer[],
   started_ago_ms float8[], durations_ms integer[], reasons text[], results text[], retries_ms float8[],
   failure_reasons text[], failure_messages text[], failure_durations_ms integer[], failed_ago_ms float8[],
-  handlers text[], stacks text[], causes text[])
+  handlers text[], stacks text[], causes text[], freed uuid[], freed_sources text[], freed_keys text[],
+  freed_types text[], freed_by uuid[], freed_ords bigint[])
 returns table (ord bigint)
 language plpgsql as $settle_leased$
 #variable_conflict use_column
+declare
+  settled record;
+  guarded uuid[];
 begin
   perform "hookonce".require_settings();
-  return query
+  -- All of them at once, in their order, before the first is changed.
+  guarded := array(select l.lane
+                     from "hookonce".queue q
+                     join "hookonce".lanes l on l.lane = q.lane
+                    where q.event_id = any(events) and l.mode <> 'after');
+  if cardinality(guarded) > 0 then perform "hookonce".lock_lanes(guarded); end if;
   with s as materialized (
          select *, clock_timestamp() - s.ago_ms * interval '1 millisecond' as started_at
            from unnest(events, runs, tokens, states, attempt_counts, started_ago_ms, durations_ms, reasons, results,
@@ -1077,13 +1580,13 @@ begin
                                  failure_reason, failure_message, failure_ms, failure_ago_ms, handler, stack, cause,
                                  ord)),
        locked as materialized (
-         select q.event_id, q.run, q.lease_token
+         select q.event_id, q.run, q.lease_token, q.lane, q.number, q.place, q.policy
            from "hookonce".queue q
           where q.event_id = any(events) and q.lease_token = any(tokens)
           order by q.event_id
             for update),
        held as materialized (
-         select s.*
+         select s.*, locked.lane, locked.number, locked.place, locked.policy
            from s
            join locked on locked.event_id = s.event_id and locked.run = s.run and locked.lease_token = s.token),
        gone as (
@@ -1115,7 +1618,27 @@ begin
                 started_at, clock_timestamp() - failure_ago_ms * interval '1 millisecond'
            from held
           where failure_reason is not null)
-  select ord from held;
+  select array_agg(ord) as ords,
+         array_agg(event_id) filter (where is_left) as events, array_agg(run) filter (where is_left) as runs,
+         array_agg(state) filter (where is_left) as states, array_agg(lane) filter (where is_left) as lanes,
+         array_agg(number) filter (where is_left) as numbers, array_agg(place) filter (where is_left) as places,
+         array_agg(policy) filter (where is_left) as policies
+    into settled
+    from (select *, lane is not null and state in ('done', 'skipped', 'dead') as is_left from held) held;
+  if settled.lanes is not null then
+    perform "hookonce".leave_lanes(settled.events, settled.runs, settled.states, settled.lanes, settled.numbers,
+                                 settled.places, settled.policies);
+  end if;
+  if cardinality(guarded) > 0 then perform "hookonce".mend_lanes(guarded); end if;
+  if cardinality(freed) > 0 then
+    perform "hookonce".free_lanes(
+      array_agg(f.lane), array_agg(f.source), array_agg(f.key), array_agg(f.type), array_agg(f.event_id))
+       from unnest(freed, freed_sources, freed_keys, freed_types, freed_by, freed_ords)
+         as f (lane, source, key, type, event_id, ord)
+      where f.ord = any(settled.ords)
+     having count(*) > 0;
+  end if;
+  return query select unnest(settled.ords);
 end
 $settle_leased$;
 
@@ -1634,7 +2157,7 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 edd6ed92eb0298d105919b1fb64eb051fbb0ba820aa5c0cb3b6113b70f217d0a')
+insert into "hookonce".meta (name, value) values ('functions', '1 4d57560cfcf291191f374fada63fd798fce3715be09c62937618764a14cf6053')
     on conflict (name) do update set value = excluded.value;
 
 commit;

@@ -52,6 +52,7 @@ create table hookonce_requests (
   body blob not null
 ) strict;
 
+-- lane to wait_until: where an event stands that has an order, once a worker has sorted it (lane-tables.ts).
 create table hookonce_queue (
   event_id text not null primary key,
   topic integer not null,
@@ -63,11 +64,19 @@ create table hookonce_queue (
   lease_token integer,
   lease_until integer,
   lease_worker text,
-  parked text check (parked in ('unhandled', 'conflict', 'quarantined')),
-  parked_reason text
+  parked text check (parked in ('waiting', 'unhandled', 'conflict', 'quarantined')),
+  parked_reason text,
+  lane text,
+  number integer,
+  place text,
+  policy text check (policy in ('block', 'pass', 'run', 'dead')),
+  wait_ms integer,
+  wait_until integer
 ) strict, without rowid;
 create index hookonce_queue_fresh on hookonce_queue (topic, run_at, event_id)
- where parked is null and attempts = 0 and crashes = 0 and leasable = 0;
+ where parked is null and attempts = 0 and crashes = 0 and leasable = 0 and lane is null;
+create index hookonce_queue_head on hookonce_queue (topic, run_at, event_id)
+ where parked is null and attempts = 0 and crashes = 0 and leasable = 0 and lane is not null;
 create index hookonce_queue_again on hookonce_queue (topic, run_at, event_id)
  where parked is null and attempts > 0 and crashes = 0 and leasable = 0;
 create index hookonce_queue_suspect on hookonce_queue (run_at, event_id)
@@ -151,6 +160,45 @@ create table hookonce_steps (
   result text,
   primary key (event_id, run, handler, position)
 ) strict, without rowid;
+
+-- next: the number that comes next in a sequence.  applied: the latest version that was applied.
+create table hookonce_lanes (
+  lane text not null primary key,
+  source text not null,
+  key text not null,
+  mode text not null check (mode in ('fifo', 'sequence', 'latest', 'after')),
+  next integer,
+  applied text,
+  paused_at integer
+) strict, without rowid;
+create index hookonce_lanes_by_key on hookonce_lanes (source, key);
+
+create table hookonce_lane_facts (
+  lane text not null,
+  type text not null,
+  event_id text not null,
+  done_at integer not null,
+  primary key (lane, type)
+) strict, without rowid;
+
+create table hookonce_lane_blocks (
+  lane text not null,
+  event_id text not null,
+  run integer not null,
+  primary key (lane, event_id, run)
+) strict, without rowid;
+
+-- What is not parked in a lane. A clause of a claim or a mend says the same, word for word.
+create index hookonce_queue_active on hookonce_queue (lane)
+ where lane is not null and parked is not 'waiting';
+create index hookonce_queue_waiting on hookonce_queue (lane, event_id)
+ where parked = 'waiting';
+create index hookonce_queue_numbers on hookonce_queue (lane, number, event_id)
+ where parked = 'waiting' and number is not null;
+create index hookonce_queue_places on hookonce_queue (lane, place, event_id)
+ where parked = 'waiting' and place is not null;
+create index hookonce_queue_deadlines on hookonce_queue (wait_until)
+ where parked = 'waiting' and wait_until is not null;
 
 insert into hookonce_meta (name, value) values ('message_lease_token', '0');
 

@@ -3,6 +3,8 @@ import type { EventId } from '../../model/event.ts'
 import type { OrderText } from '../../model/order-text.ts'
 import type { StoredBody } from '../../model/stored-body.ts'
 import type { Topic } from '../../model/topic.ts'
+import type { LaneId } from '../../ordering/lane-id.ts'
+import type { OrderMode } from '../../ordering/order.ts'
 
 /** An event as a worker gets it. */
 export interface ClaimedEvent {
@@ -32,6 +34,19 @@ export interface ClaimedEvent {
   readonly verifiedBy: string
   /** Whether an operator has replaced the body, for this run. */
   readonly isModified: boolean
+  /** The lane that it was sorted into; `undefined` for one that has no order, or was not sorted yet. */
+  readonly lane?: ClaimedLane | undefined
+}
+
+/** The lane of an event, as it is while no other event of the lane runs. */
+export interface ClaimedLane {
+  readonly id: LaneId
+  readonly mode: OrderMode
+  /** What its handler's `order.lane` returned. */
+  readonly key: string
+  /** For `latest`: the event's version, and the one that was applied last. */
+  readonly version: OrderText | undefined
+  readonly applied: OrderText | undefined
 }
 
 /** How many events of a topic are asked for. */

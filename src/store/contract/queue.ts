@@ -56,7 +56,8 @@ export interface QueueStore<Tx> {
 export interface ClaimRequest {
   readonly slot: WorkerSlot
   /**
-   * - `fresh`: events that have never been tried, oldest first.
+   * - `fresh`: events that have never been tried and have no lane, oldest first.
+   * - `head`: the same of those that are next in their lane.
    * - `again`: one event that has failed before.
    * - `suspect`: one event that was running when its worker died; at most one in the whole fleet.
    */
@@ -82,7 +83,7 @@ export interface ClaimRequest {
 }
 
 /** As in `ClaimRequest`; `leasable`: events of step handlers. */
-export type DueKind = 'fresh' | 'again' | 'suspect' | 'leasable'
+export type DueKind = 'fresh' | 'head' | 'again' | 'suspect' | 'leasable'
 
 export interface LookRequest {
   /** The topic after which to begin; -1 for the first. */

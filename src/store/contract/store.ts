@@ -19,6 +19,7 @@
 import type { BulkStore } from './bulks.ts'
 import type { EventSearchStore } from './event-search.ts'
 import type { EventStore } from './events.ts'
+import type { LaneStore } from './lanes.ts'
 import type { MessageStore } from './messages.ts'
 import type { OperatorStore } from './operators.ts'
 import type { PauseStore } from './pauses.ts'
@@ -40,6 +41,8 @@ export interface Store<Tx> {
   readonly events: EventStore
   /** Hands out events to be worked on. */
   readonly queue: QueueStore<Tx>
+  /** Keeps events in their order. */
+  readonly lanes: LaneStore
   /** Knows which workers live. */
   readonly workers: WorkerStore
   /** Keeps leases, and what step handlers have done. */

@@ -12,7 +12,7 @@ import type { Connection } from './connection.ts'
 import type { Connections } from './connections.ts'
 import { isEventId } from './is-event-id.ts'
 import { findByToken, TokenTaken, writeAudit } from './sql/audit.ts'
-import { discardEvent } from './sql/discard-event.ts'
+import { discardEvent, lockLanesOf } from './sql/discard-event.ts'
 import { lockEvent, readStanding } from './sql/event-standing.ts'
 import { forgetEvent } from './sql/forget-event.ts'
 import { releaseEvent } from './sql/release-event.ts'
@@ -24,14 +24,14 @@ const LOCK_TIMEOUT = '55P03'
 
 export async function actOnEvent(connections: Connections, request: ActionRequest): Promise<Acted> {
   if (!isEventId(request.eventId)) return { status: 'refused', code: 'EVENT_UNKNOWN' }
-  return atMostOnce(() => connections.transact((connection) => actWithin(connection, request))).catch(
-    (error: unknown) => {
-      // A worker holds the event, and will for as long as its handler runs.
-      if (findStateBehind(error) === LOCK_TIMEOUT)
-        return { status: 'refused', code: 'EVENT_RUNNING' } as const
-      throw error
-    },
-  )
+  return atMostOnce(() =>
+    connections.transact((connection) => actWithin(connection, request)),
+  ).catch((error: unknown) => {
+    // A worker holds the event, and will for as long as its handler runs.
+    if (findStateBehind(error) === LOCK_TIMEOUT)
+      return { status: 'refused', code: 'EVENT_RUNNING' } as const
+    throw error
+  })
 }
 
 /** Where another call was faster with the same token, the second try finds what that one did. */
@@ -55,6 +55,7 @@ export async function actWithin(connection: Connection, request: ActionRequest):
     request.token,
   )
   if (before !== undefined) return before
+  if (action === 'discard') await lockLanesOf(connection, eventId)
   const standing = event && (await readStanding(connection, eventId, event))
   const decision = decideAction(request, standing)
   if (decision.becomes === undefined || standing === undefined)

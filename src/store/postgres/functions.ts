@@ -40,12 +40,24 @@ import {
   CREATE_PRUNE_PAYLOADS,
 } from './sql/prune-payloads.ts'
 import { CREATE_PRUNE_SURVEY } from './sql/survey-prune.ts'
+import {
+  CREATE_FREE_LANES,
+  CREATE_LEAVE_LANES,
+  CREATE_LOCK_LANES,
+  CREATE_MEND_LANES,
+} from './sql/mend-lanes.ts'
+import { CREATE_PASS_DEADLINES } from './sql/pass-deadlines.ts'
 import { CREATE_RECORD_NEW } from './sql/record-new.ts'
 import { CREATE_REQUIRE_SETTINGS } from './sql/require-settings.ts'
 import { CREATE_SESSION_STATE } from './sql/session-state.ts'
 import { CREATE_SETTLE_LEASED } from './sql/settle-leased.ts'
 import { CREATE_SETTLE_MESSAGES } from './sql/settle-messages.ts'
 import { CREATE_SETTLE_RESTING } from './sql/settle.ts'
+import {
+  CREATE_SORT_EVENTS,
+  CREATE_UNSORTED_EVENTS,
+  CREATE_UNSORTED_TOPICS,
+} from './sql/sort-events.ts'
 import { CREATE_FINISH_STEPS, CREATE_OPEN_STEPS } from './sql/step-functions.ts'
 import { CREATE_WRITE_CALLS } from './sql/write-calls.ts'
 
@@ -63,6 +75,14 @@ export const FUNCTIONS: readonly string[] = [
   CREATE_LOOK,
   CREATE_OPEN_FENCE,
   CREATE_ANNOUNCE,
+  CREATE_LOCK_LANES,
+  CREATE_MEND_LANES,
+  CREATE_LEAVE_LANES,
+  CREATE_FREE_LANES,
+  CREATE_UNSORTED_TOPICS,
+  CREATE_UNSORTED_EVENTS,
+  CREATE_SORT_EVENTS,
+  CREATE_PASS_DEADLINES,
   CREATE_SETTLE_RESTING,
   CREATE_SESSION_STATE,
   CREATE_LEASE_DUE,

@@ -13,6 +13,7 @@ import type { GroupLeaseRequest, LeasedEvent } from '../contract/steps.ts'
 import type { PostgresTx } from './tx.ts'
 import type { HeldTransaction } from './held-transaction.ts'
 import { leaseClaimed } from './sql/lease-events.ts'
+import { lockLanes } from './sql/mend-lanes.ts'
 import { settle } from './sql/settle.ts'
 import { milliseconds } from './transaction.ts'
 
@@ -67,7 +68,13 @@ export class PostgresGroup implements Group<PostgresTx> {
   }
 
   async settle(settlements: readonly Settlement[]): Promise<ReadonlySet<EventId>> {
-    await this.#transaction.use((connection, xid) => settle(connection, xid, settlements))
+    const lanes = this.events.flatMap(({ lane }) =>
+      lane === undefined || lane.mode === 'after' ? [] : [lane.id],
+    )
+    await this.#transaction.use(async (connection, xid) => {
+      await lockLanes(connection, lanes)
+      await settle(connection, xid, settlements)
+    })
     // The transaction has held them since they were claimed.
     return new Set()
   }

@@ -69,6 +69,7 @@ create table {schema}.requests (
 create table {schema}.requests_default partition of {schema}.requests default;
 
 -- bytes: how large the body is, so that a claim can stop before it reads more than it can hold.
+-- lane to wait_until: where an event stands that has an order, once a worker has sorted it (lane-tables.ts).
 create table {schema}.queue (
   event_id      uuid        not null,
   topic         bigint      not null,
@@ -82,8 +83,15 @@ create table {schema}.queue (
   lease_until   timestamptz,
   lease_worker  text,
   parked        text
-                check (parked in ('unhandled', 'conflict', 'quarantined')),
+                check (parked in ('waiting', 'unhandled', 'conflict', 'quarantined')),
   parked_reason text,
+  lane          uuid,
+  number        bigint,
+  place         text        collate "C",
+  policy        text
+                check (policy in ('block', 'pass', 'run', 'dead')),
+  wait_ms       integer,
+  wait_until    timestamptz,
   primary key (event_id, run)
 ) with (
   fillfactor = 70,
@@ -92,7 +100,9 @@ create table {schema}.queue (
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000
 );
 create index queue_fresh on {schema}.queue (topic, run_at, event_id)
- where parked is null and attempts = 0 and crashes = 0 and not leasable;
+ where parked is null and attempts = 0 and crashes = 0 and not leasable and lane is null;
+create index queue_head on {schema}.queue (topic, run_at, event_id)
+ where parked is null and attempts = 0 and crashes = 0 and not leasable and lane is not null;
 create index queue_again on {schema}.queue (topic, run_at, event_id)
  where parked is null and attempts > 0 and crashes = 0 and not leasable;
 create index queue_suspect on {schema}.queue (run_at, event_id)

@@ -8,6 +8,7 @@
 import { BULK_TABLES } from './bulk-tables.ts'
 import { INBOX_TABLES } from './inbox-tables.ts'
 import { OPERATOR_TABLES } from './operator-tables.ts'
+import { LANE_TABLES } from './lane-tables.ts'
 import { OUTBOX_TABLES } from './outbox-tables.ts'
 
 export interface Migration {
@@ -16,7 +17,10 @@ export interface Migration {
 }
 
 export const MIGRATIONS: readonly Migration[] = [
-  { version: 1, sql: `${INBOX_TABLES}\n${OUTBOX_TABLES}\n${OPERATOR_TABLES}\n${BULK_TABLES}` },
+  {
+    version: 1,
+    sql: `${INBOX_TABLES}\n${LANE_TABLES}\n${OUTBOX_TABLES}\n${OPERATOR_TABLES}\n${BULK_TABLES}`,
+  },
 ]
 
 /** The version this code was written for. */

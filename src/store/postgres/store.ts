@@ -3,6 +3,7 @@ import type { EventSearchStore } from '../contract/event-search.ts'
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
 import type { PauseStore } from '../contract/pauses.ts'
+import type { LaneStore } from '../contract/lanes.ts'
 import type { QueueStore } from '../contract/queue.ts'
 import type { StatsStore } from '../contract/stats.ts'
 import type { RetentionStore } from '../contract/retention.ts'
@@ -24,6 +25,7 @@ import { migrate } from './migrate.ts'
 import { createOperators } from './operators.ts'
 import type { ResolvedPostgresStoreOptions } from './options.ts'
 import { createPauses } from './pauses.ts'
+import { createLanes } from './lanes.ts'
 import { createQueue } from './queue.ts'
 import { createStats } from './stats.ts'
 import { createRetention } from './retention.ts'
@@ -40,6 +42,7 @@ export class PostgresStore implements Store<PostgresTx> {
   readonly engine = 'postgres'
   readonly events: PostgresEvents
   readonly queue: QueueStore<PostgresTx>
+  readonly lanes: LaneStore
   readonly workers: WorkerStore
   readonly steps: StepStore<PostgresTx>
   readonly messages: MessageStore<PostgresTx>
@@ -65,6 +68,7 @@ export class PostgresStore implements Store<PostgresTx> {
     this.#listeners = new Listeners(schema, () => connections.checkOut())
     this.events = new PostgresEvents(connections)
     this.queue = createQueue({ options, connections, held, listeners: this.#listeners })
+    this.lanes = createLanes(connections, options.schema)
     this.workers = createWorkers(connections)
     this.steps = createSteps(schema, connections, held)
     this.messages = createMessages(schema, connections)

@@ -9,6 +9,7 @@ export function prunedRecord(eventId: EventId, outcome: Outcome): EventRecord {
     source: '',
     key: undefined,
     type: '',
+    lane: undefined,
     state: outcome.state,
     reason: outcome.reason,
     attempts: outcome.attempts,

@@ -7,7 +7,7 @@ export interface FoundTopic extends DueTopic {
 }
 
 /** The kinds that are found topic by topic, a page at a time. */
-const PAGED: readonly DueKind[] = ['fresh', 'again', 'leasable']
+const PAGED: readonly DueKind[] = ['fresh', 'head', 'again', 'leasable']
 
 /** From what a store found to what it answers: the same for every engine. */
 export function summarizeLook(

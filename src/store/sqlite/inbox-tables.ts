@@ -54,6 +54,7 @@ create table {prefix}requests (
   body blob not null
 ) strict;
 
+-- lane to wait_until: where an event stands that has an order, once a worker has sorted it (lane-tables.ts).
 create table {prefix}queue (
   event_id text not null primary key,
   topic integer not null,
@@ -65,11 +66,19 @@ create table {prefix}queue (
   lease_token integer,
   lease_until integer,
   lease_worker text,
-  parked text check (parked in ('unhandled', 'conflict', 'quarantined')),
-  parked_reason text
+  parked text check (parked in ('waiting', 'unhandled', 'conflict', 'quarantined')),
+  parked_reason text,
+  lane text,
+  number integer,
+  place text,
+  policy text check (policy in ('block', 'pass', 'run', 'dead')),
+  wait_ms integer,
+  wait_until integer
 ) strict, without rowid;
 create index {prefix}queue_fresh on {prefix}queue (topic, run_at, event_id)
- where parked is null and attempts = 0 and crashes = 0 and leasable = 0;
+ where parked is null and attempts = 0 and crashes = 0 and leasable = 0 and lane is null;
+create index {prefix}queue_head on {prefix}queue (topic, run_at, event_id)
+ where parked is null and attempts = 0 and crashes = 0 and leasable = 0 and lane is not null;
 create index {prefix}queue_again on {prefix}queue (topic, run_at, event_id)
  where parked is null and attempts > 0 and crashes = 0 and leasable = 0;
 create index {prefix}queue_suspect on {prefix}queue (run_at, event_id)

@@ -3,6 +3,7 @@ import type { EventSearchStore } from '../contract/event-search.ts'
 import type { MessageStore } from '../contract/messages.ts'
 import type { OperatorStore } from '../contract/operators.ts'
 import type { PauseStore } from '../contract/pauses.ts'
+import type { LaneStore } from '../contract/lanes.ts'
 import type { QueueStore } from '../contract/queue.ts'
 import type { StatsStore } from '../contract/stats.ts'
 import type { RetentionStore } from '../contract/retention.ts'
@@ -20,6 +21,7 @@ import { createOperators } from './operators.ts'
 import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
 import type { SqliteStoreOptions } from './options.ts'
 import { createPauses } from './pauses.ts'
+import { createLanes } from './lanes.ts'
 import { createQueue } from './queue.ts'
 import { createStats } from './stats.ts'
 import { createRetention } from './retention.ts'
@@ -31,6 +33,7 @@ export class SqliteStore implements Store<SqliteTx> {
   readonly engine = 'sqlite'
   readonly events: SqliteEvents
   readonly queue: QueueStore<SqliteTx>
+  readonly lanes: LaneStore
   readonly workers: WorkerStore
   readonly steps: StepStore<SqliteTx>
   readonly messages: MessageStore<SqliteTx>
@@ -52,6 +55,7 @@ export class SqliteStore implements Store<SqliteTx> {
     this.#held = held
     this.events = new SqliteEvents(connections, held)
     this.queue = createQueue(connections, held)
+    this.lanes = createLanes(connections)
     this.workers = createWorkers(connections, held)
     this.steps = createSteps(connections, held)
     this.messages = createMessages(resolved.prefix, connections)

@@ -10,6 +10,7 @@
 import { asError, HookonceError } from '../../errors.ts'
 import type { ErrorCode } from '../../errors.ts'
 import type { FailureReason } from '../../model/outcome.ts'
+import { describeStale, isStale } from '../../ordering/is-stale.ts'
 import type { ClaimedEvent } from '../../store/contract/claimed-event.ts'
 import type { Store } from '../../store/contract/store.ts'
 import type { StoreTrouble } from '../../store/contract/store-trouble.ts'
@@ -90,7 +91,21 @@ export async function runEvent<Tx>(
   eventRun: EventRun<Tx>,
 ): Promise<RunResult> {
   const startedMs = performance.now()
+  const stale = findStale(eventRun.event, eventRun.unit)
+  if (stale !== undefined) return { ...stale, startedMs }
   return { ...(await runHandlers(context, eventRun)), startedMs }
+}
+
+/**
+ * Whether a later version was applied. What was is known from the claim, and stays so: no other event of the lane
+ * runs meanwhile, and this one writes its version when it is settled.
+ */
+export function findStale({ lane }: ClaimedEvent, { order }: HandlerUnit): RunSkipped | undefined {
+  if (order?.mode !== 'latest' || lane?.version === undefined) return undefined
+  const { version, applied } = lane
+  if (!isStale(version, applied)) return undefined
+  const reason = describeStale(version, applied)
+  return { status: 'skipped', reason, durationMs: 0, hasSent: false }
 }
 
 async function runHandlers<Tx>(

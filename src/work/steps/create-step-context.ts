@@ -10,7 +10,10 @@ import { runTxStep } from './step-tx.ts'
 type CallWork<Result> = (context: StepCallContext) => Promise<Result> | Result
 
 /** What a step handler gets as its second argument. */
-export function createStepContext<Tx>(scope: StepScope<Tx>, logger: Logger): StepContext<Tx> {
+export function createStepContext<Tx>(
+  scope: StepScope<Tx>,
+  logger: Logger,
+): StepContext<Tx, unknown> {
   const { leased, handler, life, settings } = scope
   const { outbox } = scope.context
   const parts = { logger, outbox, event: leased, handler, lent: undefined, abortion: life }
@@ -22,6 +25,7 @@ export function createStepContext<Tx>(scope: StepScope<Tx>, logger: Logger): Ste
     crashes: context.crashes,
     isReplay: context.isReplay,
     run: context.run,
+    fetched: scope.fetched,
     log: context.log,
     idempotencyKey: (name) => context.idempotencyKey(name),
     token: leased.lease.token,

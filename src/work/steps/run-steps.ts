@@ -17,6 +17,7 @@
  */
 
 import { asError } from '../../errors.ts'
+import type { WebhookEvent } from '../../model/event.ts'
 import type { StepRecord } from '../../model/step.ts'
 import type { LeasedEvent, LeasedSettlement } from '../../store/contract/steps.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -24,7 +25,7 @@ import { createEnvelope } from '../../model/envelope.ts'
 import type { Handler, HandlerUnit } from '../handlers.ts'
 import { InterruptedError } from '../../flow/interruption.ts'
 import type { Interruption } from '../../flow/interruption.ts'
-import { combineResults, HandlerTimeoutError } from '../group/run-event.ts'
+import { combineResults, findStale, HandlerTimeoutError } from '../group/run-event.ts'
 import { RunningContext } from '../running-context.ts'
 import type { RunResult } from '../group/run-event.ts'
 import { settlementOf } from '../settlement.ts'
@@ -64,10 +65,14 @@ export async function runSteps<Tx>(
     }
   // The code was changed since the event was recorded as one for steps.
   if (!unit.isSteps) return { settlement: { state: 'regrouped' }, error: undefined }
+  // Its handler had no order when it was leased first: a group sorts it.
+  if (unit.order !== undefined && leased.lane === undefined)
+    return { settlement: { state: 'regrouped' }, error: undefined }
   if (leased.attempt > unit.attemptsMax) return crashedInTheEnd(leased)
   try {
     const startedMs = performance.now()
-    const result = { ...(await runHandlers(context, leased, unit)), startedMs }
+    const stale = findStale(leased, unit)
+    const result = { ...(stale ?? (await runHandlers(context, leased, unit))), startedMs }
     const error = result.status === 'failed' ? result.error : undefined
     return { settlement: settlementOf(leased, unit, result), error }
   } catch (error) {
@@ -150,13 +155,15 @@ async function runInside<Tx>(
   life: StepLife,
 ): Promise<unknown> {
   const envelope = await createEnvelope(leased, handler.schema)
+  const own = records.filter((record) => record.handler === handler.name)
   const scope: StepScope<Tx> = {
     context,
     leased,
     handler,
     settings: handler.steps ?? { txTimeoutMs: handler.timeoutMs, reconcile: undefined },
     envelope,
-    history: new StepHistory(records.filter((record) => record.handler === handler.name)),
+    fetched: await fetchCurrent(handler, { envelope, own, life }),
+    history: new StepHistory(own),
     life,
   }
   try {
@@ -174,13 +181,26 @@ async function runInside<Tx>(
   }
 }
 
+/** Outside any transaction. Not for a handler that is one step, and has taken it: nothing of it would be used. */
+async function fetchCurrent(
+  { fetch, steps, timeoutMs }: Handler,
+  { envelope, own, life }: { envelope: WebhookEvent; own: readonly StepRecord[]; life: StepLife },
+): Promise<unknown> {
+  if (fetch === undefined) return undefined
+  if (steps === undefined && own.some(({ state }) => state === 'done')) return undefined
+  const { signal } = life
+  const running = (async () => fetch(envelope, { signal }))()
+  return life.withTimeout(running, timeoutMs, 'fetch')
+}
+
 /** For a handler made with `on`: its transaction is one step, or one call where it may happen twice. */
 async function runAsStep<Tx>(scope: StepScope<Tx>, logger: Logger): Promise<unknown> {
   const { handler, leased, envelope, life } = scope
   const name = 'handler'
   const run = async (lent: { readonly tx: Tx } | undefined, onSent?: () => void) => {
     const { outbox } = scope.context
-    const parts = { logger, outbox, event: leased, handler, lent, abortion: life }
+    const { fetched } = scope
+    const parts = { logger, outbox, event: leased, handler, lent, abortion: life, fetched }
     const running = new RunningContext<Tx>(parts)
     try {
       const value = heed(await handler.run(envelope, running))

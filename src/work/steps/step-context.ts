@@ -9,7 +9,10 @@ import type { SendOptions } from '../../model/message.ts'
 import type { HandlerContext } from '../handler-context.ts'
 
 /** What a step handler gets beside the event: the steps it can take, and what other handlers get as well. */
-export interface StepContext<Tx> extends Omit<HandlerContext<Tx>, 'tx' | 'send'> {
+export interface StepContext<Tx, Fetched = undefined> extends Omit<
+  HandlerContext<Tx, Fetched>,
+  'tx' | 'send'
+> {
   /**
    * Writes in a transaction that also keeps the step's result: exactly once, whatever crashes.
    *

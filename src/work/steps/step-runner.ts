@@ -40,6 +40,8 @@ export interface StepRunnerContext<Tx> extends SettlementListener {
   readonly health: TopicHealth
   /** There is room for more. */
   readonly onRoom: () => void
+  /** An event is settled: another one may be next in its lane. */
+  readonly onLeft: (event: LeasedEvent) => void
 }
 
 /** How many of the places that are kept free one topic may have. */
@@ -124,9 +126,10 @@ export class StepRunner<Tx> {
     this.#context.health.ran(leased.topic, { durationMs, failed })
     if (end === undefined) return this.#reportLost(leased)
     try {
-      if (await this.#settle({ lease: leased.lease, settlement: end.settlement }))
+      if (await this.#settle({ lease: leased.lease, settlement: end.settlement })) {
         this.#report(leased, end)
-      else this.#reportLost(leased)
+        this.#context.onLeft(leased)
+      } else this.#reportLost(leased)
     } catch (error) {
       // Its lease is no longer known here: if it is not settled, it is given back when the database is back.
       this.#context.happenings.emit('worker.error', {

@@ -27,6 +27,8 @@ export interface StepScope<Tx> {
   readonly handler: Handler
   readonly settings: StepSettings
   readonly envelope: WebhookEvent
+  /** What the handler's `fetch` returned. */
+  readonly fetched: unknown
   readonly history: StepHistory
   readonly life: StepLife
 }

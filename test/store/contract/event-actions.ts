@@ -22,6 +22,7 @@ import {
   unhandled,
 } from '../../support/store-steps.ts'
 import { eitherWay } from '../../support/step-handlers.ts'
+import { recordKeys, sort } from '../../support/lane-steps.ts'
 import { openStore } from '../../support/store-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../../support/store-under-test.ts'
 
@@ -383,4 +384,9 @@ const REACH: Readonly<
   },
   quarantined: async (store) =>
     (await recordOne(store, anEventDraft({ quarantine: 'outside the time window' }))).eventId,
+  waiting: async (store) => {
+    const [, second = ''] = await recordKeys(store, ['K1', 'K2'])
+    await sort(store)
+    return second
+  },
 }

@@ -6,6 +6,7 @@ import { crashSweepContract } from './crash-sweep.ts'
 import { actionRacesContract } from './action-races.ts'
 import { eventActionsContract } from './event-actions.ts'
 import { eraseContract } from './erase.ts'
+import { lanesContract } from './lanes.ts'
 import { leasesContract } from './leases.ts'
 import { messageTransitionsContract } from './message-transitions.ts'
 import { migrateContract } from './migrate.ts'
@@ -30,6 +31,7 @@ export function everyContract(store: StoreUnderTest): void {
   settleContract(store)
   attemptTimesContract(store)
   crashSweepContract(store)
+  lanesContract(store)
   leasesContract(store)
   settleLeasedContract(store)
   clocksContract(store)

@@ -10,6 +10,9 @@ import { EVENT_STATES, TRANSITIONS } from '../../../src/model/event-state.ts'
 import type { EventState } from '../../../src/model/event-state.ts'
 import type { EventDraft, EventId } from '../../../src/model/event.ts'
 import type { Settlement } from '../../../src/model/outcome.ts'
+import { laneIdOf } from '../../../src/ordering/lane-id.ts'
+import type { OrderMode } from '../../../src/ordering/order.ts'
+import type { Placement } from '../../../src/ordering/place-event.ts'
 import { topicOf } from '../../../src/model/topic.ts'
 import type { ClaimedEvent } from '../../../src/store/contract/claimed-event.ts'
 import type { Group } from '../../../src/store/contract/group.ts'
@@ -120,7 +123,7 @@ class Walk {
   /** As a worker does: claims it if it is due, and says so. */
   async claim(): Promise<Group<QueryTx> | undefined> {
     if (this.group !== undefined) return this.group
-    for (const kind of ['fresh', 'again', 'suspect'] as const) {
+    for (const kind of ['fresh', 'head', 'again', 'suspect'] as const) {
       const { source, type } = this.draft
       this.group ??= await this.store.queue.claim(
         aClaim({ slot: this.slot, kind, of: [[source, type]], opensLate: 'always' }),
@@ -139,6 +142,40 @@ class Walk {
     const leased = await group?.lease(request)
     if (group !== undefined) await this.announce([])
     this.leased = leased?.[0]
+  }
+
+  /** Into a lane of its own, unless a worker has it. */
+  async sort(place: Omit<Placement, 'lane'>, mode: OrderMode): Promise<void> {
+    if (this.group !== undefined) return
+    const { source, type } = this.draft
+    const lane = { id: laneIdOf(source, mode, type), source, mode, key: type }
+    await this.store.lanes.sort({
+      source,
+      isOrdered: (each) => each === type,
+      place: () => ({ lane, ...place }),
+      limit: 10,
+      also: [],
+    })
+  }
+
+  /** Another event of its type, which the walk does not follow. */
+  async recordAnother(): Promise<void> {
+    const { key, type } = this.draft
+    await recordOne(this.store, anEventDraft({ key: `${key} too`, type }))
+  }
+
+  /** An event of another type is done, for which this one waits. */
+  async finishRequired(): Promise<void> {
+    const type = `required by ${this.draft.type}`
+    const { source } = this.draft
+    await recordOne(this.store, anEventDraft({ key: `for ${this.eventId}`, type }))
+    const group = await this.store.queue.claim(aClaim({ of: [[source, type]] }))
+    const [event] = group?.events ?? []
+    assert(group && event)
+    const id = laneIdOf(source, 'after', this.draft.type)
+    const frees = [{ id, source, key: this.draft.type, type: 'required' }]
+    await group.settle([{ ...done(event), frees } as Settlement])
+    assert.deepEqual(await group.commit(), { status: 'committed' })
   }
 
   async announce(events: readonly ClaimedEvent[]): Promise<void> {
@@ -197,6 +234,9 @@ class Walk {
   }
 }
 
+const BEHIND_A_GAP = { number: 5, first: 1, waitMs: 0, policy: 'dead' } as const
+const REQUIRING = { place: 'required', waitMs: 3_600_000, policy: 'run' } as const
+
 /** How an event gets into a state; the name begins with the state. */
 const WAYS: Readonly<Record<string, (walk: Walk) => Promise<void>>> = {
   ready: (walk) => walk.record(),
@@ -239,6 +279,21 @@ const WAYS: Readonly<Record<string, (walk: Walk) => Promise<void>>> = {
     await walk.settle(done)
     await walk.record(withBody(walk.draft, '{"other":1}'))
   },
+  'waiting behind a gap': async (walk) => {
+    await walk.record()
+    await walk.sort(BEHIND_A_GAP, 'sequence')
+  },
+  'waiting for another type': async (walk) => {
+    await walk.record()
+    await walk.sort(REQUIRING, 'after')
+  },
+  'running, with an older one behind it': async (walk) => {
+    await walk.record()
+    await walk.sort({ place: 'n012' }, 'latest')
+    await walk.recordAnother()
+    await walk.sort({ place: 'n011' }, 'latest')
+    await walk.claim()
+  },
   quarantined: async (walk) => {
     await walk.record(anEventDraft({ ...walk.draft, quarantine: 'outside the time window' }))
   },
@@ -265,12 +320,18 @@ const OPERATIONS: Readonly<Record<string, (walk: Walk) => Promise<unknown>>> = {
   'it has no step handlers any more': (walk) => walk.settleLeased(() => ({ state: 'regrouped' })),
   'the worker has forgotten its lease': (walk) =>
     walk.store.steps.giveBackForgotten(walk.workerId, []),
+  'a handler threw, and it runs again in an hour': (walk) => walk.settle(retryIn(3_600_000)),
+  'a worker sorts it': (walk) => walk.sort(BEHIND_A_GAP, 'sequence'),
+  'it has waited for as long as it may': ({ store }) => store.lanes.passDeadlines(1_000),
+  'what it requires is done': async (walk) => {
+    if (walk.group === undefined) await walk.finishRequired()
+  },
   'its transaction was lost, and it is tried again': (walk) => loseTo(walk, retryIn(0)),
   'its transaction was lost for the last time': (walk) => loseTo(walk, dead),
   'its worker crashed': (walk) => walk.crash(3),
   'its worker crashed for the last time': (walk) => walk.crash(1),
   'no worker has a handler for it': async ({ store, topic }) => {
-    for (const kind of ['fresh', 'again', 'suspect', 'leasable'] as const)
+    for (const kind of ['fresh', 'head', 'again', 'suspect', 'leasable'] as const)
       await store.queue.parkUnhandled({ kind, topics: [topic], limit: 10 })
   },
   'a handler appears': ({ store, topic }) => store.queue.wakeUnhandled([topic], 10),

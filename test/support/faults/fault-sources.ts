@@ -50,6 +50,7 @@ export function createFaultSources() {
 export interface ScriptedEvent extends Script {
   readonly key: string
   readonly type?: string
+  readonly lane?: string
 }
 
 /** A delivery of `partner`, and of `watched`. Equal events make equal bytes. */

@@ -32,6 +32,8 @@ export const APART_FROM_EVENTS = new RegExp(
     'found from \\S*queue where lease_worker|q.lease_worker, w.hostname',
     // Events that wait for a handler, what others are told, and the partitions.
     'parked = .unhandled|distinct e.source|pg_notify|deliveries|to_regclass',
+    // Lanes whose time to wait is over, or whose dead event is dead no longer.
+    'wait_until is not null|lane_blocks b',
     // When the next one is due.
     'with (?:suspect|running) as',
   ].join('|'),

@@ -27,6 +27,8 @@ export interface SubjectConfig {
   /** For a worker process. */
   readonly worker?: WorkerOptions
   readonly handler?: Omit<HandlerOptions, 'schema'>
+  /** Whether the events of `partner` have lanes, which they name in their payload, in the order of storing. */
+  readonly hasLanes?: boolean
   /** Given, there is one scripted handler for each of these instead of one for all that `partner` sends. */
   readonly handlers?: readonly {
     readonly source: 'partner' | 'rival'

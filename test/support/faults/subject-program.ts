@@ -9,6 +9,7 @@ import pg from 'pg'
 import { createInbox } from '../../../src/inbox/inbox.ts'
 import type { Inbox } from '../../../src/inbox/inbox.ts'
 import { httpDestination } from '../../../src/outbox/http-destination.ts'
+import type { WebhookEvent } from '../../../src/model/event.ts'
 import type { Store } from '../../../src/store/contract/store.ts'
 import { postgresStore } from '../../../src/store/postgres/index.ts'
 import { toSqlValue } from '../../../src/store/sqlite/driver.ts'
@@ -107,10 +108,11 @@ function createSubjectInbox(
 
 function addHandler(
   inbox: FaultInbox,
-  { handler = {}, handlers, steps, store }: SubjectConfig,
+  { handler: given = {}, handlers, steps, store, hasLanes = false }: SubjectConfig,
   reach: (point: string) => Promise<void>,
 ): void {
   const host = { reach, queryOutside: queryOutside(store) }
+  const handler = hasLanes ? { ...given, order: IN_LANES } : given
   for (const { source, types, options } of handlers ?? [])
     inbox.on(source, types, options, createScriptedHandler(host))
   if (steps === undefined) {
@@ -120,6 +122,12 @@ function addHandler(
   const { sink, options = {}, types = '*' } = steps
   inbox.steps('partner', types, options, createScriptedSteps(host, sink))
 }
+
+/** What a function is cannot be said from process to process. */
+export const IN_LANES = {
+  mode: 'fifo',
+  lane: (event: WebhookEvent) => (event.payload as { lane: string }).lane,
+} as const
 
 function queryOutside(
   config: StoreConfig,

@@ -6,6 +6,8 @@ const unit = (name: string): HandlerUnit => ({
   name,
   handlers: [],
   isSteps: false,
+  order: undefined,
+  awaitedBy: [],
   guarantee: 'exactly-once',
   attemptsMax: 1,
   timeoutMs: 1_000,

@@ -16,7 +16,7 @@
  * @module
  */
 
-import type { ClaimedEvent } from '../../contract/claimed-event.ts'
+import type { ClaimedEvent, ClaimedLane } from '../../contract/claimed-event.ts'
 import type { ClaimRequest } from '../../contract/queue.ts'
 import type { WorkerSlot } from '../../contract/workers.ts'
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
@@ -27,7 +27,9 @@ import type { Statement } from '../statement-batch.ts'
 
 // Each of them is the predicate of a partial index, word for word.
 export const DUE = {
-  fresh: 'q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable',
+  fresh:
+    'q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null',
+  head: 'q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is not null',
   again: 'q.parked is null and q.attempts > 0 and q.crashes = 0 and not q.leasable',
   suspect: 'q.parked is null and q.crashes > 0 and not q.leasable',
   leasable: 'q.parked is null and q.leasable and q.lease_token is null',
@@ -60,11 +62,15 @@ export const joinReplay = (queued: string): string => `
                         where ${queued}.run > 0 and r.event_id = ${queued}.event_id and r.run = ${queued}.run) replay
       on true`
 
+// For a queue row `q` and its lane `l`.
+export const LANE_COLUMNS = `
+         l.lane, l.mode as lane_mode, l.key as lane_key, l.applied as lane_applied`
+
 // The sizes are in the queue, so that bodies beyond the budget are never read. The order is that of the window:
 // what is joined to it row by row changes nothing about it.
-const claimTopic = (due: string, topic: string, most: string, lowWater: string): string => `
+const claimTopic = ({ due, topic, most, lowWater, lane }: TopicClaim): string => `
   with c as materialized (
-         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes
+         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane, q.place
            from {schema}.queue q
           where ${due}
             and q.topic = ${topic}
@@ -78,24 +84,42 @@ const claimTopic = (due: string, topic: string, most: string, lowWater: string):
           limit ${most}
             for update skip locked),
        counted as (
-         select c.*, sum(c.bytes) over so_far as total, row_number() over so_far as place
+         select c.*, sum(c.bytes) over so_far as total, row_number() over so_far as ordinal
            from c
          window so_far as (order by c.run_at, c.event_id rows unbounded preceding))
   select c.event_id, c.topic, c.run, c.attempts, c.crashes,
          (date_part('epoch', c.run_at) * 1000000)::bigint as run_at,
-         ${CLAIMED_COLUMNS}
+         ${CLAIMED_COLUMNS},
+         c.place,${lane.columns}
     from counted c
-   cross join lateral (select * from {schema}.events where id = c.event_id limit 1) e${joinReplay('c')}
-   where c.total <= ${CLAIM_BYTES_MAX} or c.place = 1`
+   cross join lateral (select * from {schema}.events where id = c.event_id limit 1) e${joinReplay('c')}${lane.join}
+   where c.total <= ${CLAIM_BYTES_MAX} or c.ordinal = 1`
+
+interface TopicClaim {
+  readonly due: string
+  readonly topic: string
+  readonly most: string
+  readonly lowWater: string
+  readonly lane: { readonly columns: string; readonly join: string }
+}
+
+/** What is fresh has no lane, and pays nothing for the look. */
+const NO_LANE = { columns: ' null::uuid, null::text, null::text, null::text', join: '' }
+const WITH_LANE = {
+  columns: LANE_COLUMNS,
+  join: `
+    left join {schema}.lanes l on l.lane = c.lane`,
+}
 
 const CLAIMED = `
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
-  occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean`
+  occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean,
+  place text, lane uuid, lane_mode text, lane_key text, lane_applied text`
 
 // From the topics in their order, each up to its own limit, until there are enough.
-const createClaim = (name: string, due: string): string => `
-create or replace function {schema}.${name}(
+const createClaim = (kind: ClaimRequest['kind']): string => `
+create or replace function {schema}.claim_${kind}(
   worker text, which integer, topics bigint[], limits integer[], low_waters timestamptz[], enough integer)
 returns table (${CLAIMED})
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
@@ -105,7 +129,13 @@ declare
   added integer;
 begin
   for i in 1 .. cardinality(topics) loop
-    return query${claimTopic(due, 'topics[i]', 'limits[i]', 'low_waters[i]')};
+    return query${claimTopic({
+      due: DUE[kind],
+      topic: 'topics[i]',
+      most: 'limits[i]',
+      lowWater: 'low_waters[i]',
+      lane: kind === 'fresh' ? NO_LANE : WITH_LANE,
+    })};
     get diagnostics added = row_count;
     taken := taken + added;
     exit when taken >= enough;
@@ -113,14 +143,13 @@ begin
 end
 $claim$;`
 
-export const CREATE_CLAIMS = (['fresh', 'again', 'suspect'] as const).map((kind) =>
-  createClaim(`claim_${kind}`, DUE[kind]),
-)
+export const CREATE_CLAIMS = (['fresh', 'head', 'again', 'suspect'] as const).map(createClaim)
 
 // $1 worker  $2 slot  $3 topics  $4 limits  $5 low-water positions  $6 how many are enough
 const claim = (kind: string): string => `
   select event_id, topic, run, attempts, crashes, run_at, source, event_key, key_hash, type, body, is_text,
-         headers, received_at, occurred_at, version, sequence, verified_by, has_fresh_keys, is_modified
+         headers, received_at, occurred_at, version, sequence, verified_by, has_fresh_keys, is_modified, place, lane,
+         lane_mode, lane_key, lane_applied
     from {schema}.claim_${kind}($1, $2, $3, $4, $5, $6)`
 
 // $7 lock number
@@ -131,7 +160,12 @@ const CLAIM_SUSPECT = `
   select claimed.* from locked cross join lateral (${claim('suspect')}) claimed
    where locked.is_mine`
 
-const CLAIM = { fresh: claim('fresh'), again: claim('again'), suspect: CLAIM_SUSPECT }
+const CLAIM = {
+  fresh: claim('fresh'),
+  head: claim('head'),
+  again: claim('again'),
+  suspect: CLAIM_SUSPECT,
+}
 
 // Any guard row of this worker that no transaction holds will do, and a new one is made when none is free:
 // one that a lost connection still holds in the database must not stop the slot. An insert that
@@ -185,12 +219,16 @@ export function claimDue(
     slot.slot,
     plainArray(topics.map(({ topic }) => topic)),
     // What failed or crashed before runs alone, so that it can take nothing else down.
-    plainArray(topics.map(({ limit }) => (kind === 'fresh' ? limit : 1))),
+    plainArray(topics.map(({ limit }) => (isGrouped(kind) ? limit : 1))),
     plainArray(lowWaters.map((at) => (at === undefined ? '-infinity' : timestampOf(at)))),
-    kind === 'fresh' ? enough : 1,
+    isGrouped(kind) ? enough : 1,
     ...(kind === 'suspect' ? [suspectLock] : []),
   ]
   return { text: CLAIM[kind], values }
+}
+
+function isGrouped(kind: ClaimRequest['kind']): boolean {
+  return kind === 'fresh' || kind === 'head'
 }
 
 /** What `claimDue` was answered. */
@@ -249,5 +287,18 @@ export function asClaimedEvent(row: TextRow): ClaimedEvent {
     sequence: row['sequence'] ?? undefined,
     verifiedBy: row['verified_by'] ?? '',
     isModified: row['is_modified'] === 't',
+    lane: findLane(row),
+  }
+}
+
+function findLane(row: TextRow): ClaimedLane | undefined {
+  if (row['lane'] == null) return undefined
+  const mode = row['lane_mode'] as ClaimedLane['mode']
+  return {
+    id: row['lane'],
+    mode,
+    key: row['lane_key'] ?? '',
+    version: mode === 'latest' ? (row['place'] ?? undefined) : undefined,
+    applied: row['lane_applied'] ?? undefined,
   }
 }

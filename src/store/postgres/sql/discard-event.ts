@@ -1,16 +1,21 @@
 import type { EventId } from '../../../model/event.ts'
 import { withoutNul } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
+import { lockLanes, mendLanes } from './mend-lanes.ts'
 
 // $1 event  $2 run  $3 reason
 const SETTLE_QUEUED = `
   with gone as (
          delete from {schema}.queue
           where event_id = $1 and run = $2
-         returning event_id, run, attempts)
-  insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at)
-  select event_id, run, 'discarded', attempts, 0, $3, clock_timestamp()
-    from gone`
+         returning event_id, run, attempts, lane),
+       settled as (
+         insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at)
+         select event_id, run, 'discarded', attempts, 0, $3, clock_timestamp()
+           from gone)
+  select lane
+    from gone
+   where lane is not null`
 
 // $1 event  $2 run  $3 reason
 const SETTLE_DEAD = `
@@ -18,16 +23,36 @@ const SETTLE_DEAD = `
      set state = 'discarded', reason = $3, settled_at = clock_timestamp()
    where event_id = $1 and run = $2`
 
-/** Settles an event that is queued or dead as discarded; its failures stay on record. Under the event's locks. */
+/**
+ * Settles an event that is queued or dead as discarded; its failures stay on record. Under the event's locks, and that
+ * of its lane, which goes on without it.
+ */
 export async function discardEvent(
   connection: Connection,
   eventId: EventId,
   { state, run }: { readonly state: string; readonly run: number },
   reason: string | undefined,
 ): Promise<void> {
-  await connection.query(state === 'dead' ? SETTLE_DEAD : SETTLE_QUEUED, [
-    eventId,
-    run,
-    reason === undefined ? null : withoutNul(reason),
-  ])
+  const values = [eventId, run, reason === undefined ? null : withoutNul(reason)]
+  if (state === 'dead') {
+    await connection.query(SETTLE_DEAD, values)
+    return
+  }
+  const { rows } = await connection.query<'lane'>(SETTLE_QUEUED, values)
+  const lane = rows[0]?.lane
+  if (lane != null) await mendLanes(connection, [lane])
+}
+
+// $1 event
+const FIND_LANES = `
+  select distinct lane from {schema}.queue where event_id = $1 and lane is not null`
+
+/**
+ * Before the queue row of the event is locked: what ends an event of the lane locks the lane, and then the rows of
+ * those behind it.
+ */
+export async function lockLanesOf(connection: Connection, eventId: EventId): Promise<void> {
+  const { rows } = await connection.query<'lane'>(FIND_LANES, [eventId])
+  const lanes = rows.flatMap(({ lane }) => lane ?? [])
+  if (lanes.length > 0) await lockLanes(connection, lanes)
 }

@@ -29,6 +29,7 @@ export const SELECT_RECORDS = `
          e.erased_at is not null as is_erased,
          q.event_id is not null as is_queued, q.parked, q.parked_reason, q.crashes,
          q.attempts - (q.lease_token is not null)::integer as attempts,
+         (select l.key from {schema}.lanes l where l.lane = q.lane) as lane_key,
          (extract(epoch from q.run_at) * 1000)::bigint as run_at,
          q.lease_token is not null or exists (
            select
@@ -63,6 +64,7 @@ export function asEventRecord(row: TextRow): EventRecord {
     crashes: Number(row['crashes'] ?? 0),
     nextRunAt: isQueued && parked == null ? new Date(Number(row['run_at'])) : undefined,
     payload: row['is_erased'] === 't' ? 'erased' : 'kept',
+    lane: row['lane_key'] ?? undefined,
     body: Buffer.from(row['body'] ?? '', 'hex'),
     headers: JSON.parse(row['headers'] ?? '{}') as DeliveryHeaders,
     receivedAt: new Date(Number(row['received_at'])),

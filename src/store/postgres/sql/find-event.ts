@@ -3,6 +3,7 @@ import type { EventRecord } from '../../../model/outcome.ts'
 import { prunedRecord } from '../../shared/pruned-record.ts'
 import type { Connection } from '../connection.ts'
 import { findOutcome } from './find-outcome.ts'
+import { findBlocker } from './find-blocker.ts'
 import { SELECT_RECORDS, asEventRecord } from './event-record.ts'
 
 // $1 event
@@ -14,7 +15,10 @@ export async function findEvent(
   eventId: EventId,
 ): Promise<EventRecord | undefined> {
   const { rows } = await connection.query(FIND, [eventId])
-  return rows[0] === undefined ? findPruned(connection, eventId) : asEventRecord(rows[0])
+  if (rows[0] === undefined) return findPruned(connection, eventId)
+  const event = asEventRecord(rows[0])
+  if (event.state !== 'waiting') return event
+  return { ...event, blockedBy: await findBlocker(connection, eventId) }
 }
 
 /** How an event ended is kept for longer than its payload. */

@@ -9,24 +9,30 @@ import type { GroupLeaseRequest, LeasedEvent, LeaseRequest } from '../../contrac
 import type { Connection } from '../connection.ts'
 import type { Connections } from '../connections.ts'
 import { plainArray } from '../binary-array.ts'
-import { asClaimedEvent, CLAIM_BYTES_MAX, CLAIMED_COLUMNS, joinReplay } from './claim-group.ts'
+import {
+  asClaimedEvent,
+  CLAIM_BYTES_MAX,
+  CLAIMED_COLUMNS,
+  joinReplay,
+  LANE_COLUMNS,
+} from './claim-group.ts'
 
 // $1 events  $2 runs  $3 attempts  $4 worker  $5 limit  $6 lease in ms
 //
 // One that has crashed before is not leased here, since it may have to run alone.
 const LEASE_CLAIMED = `
   with s as materialized (
-         select *, row_number() over (order by ord) as place
+         select *, row_number() over (order by ord) as ordinal
            from unnest($1::uuid[], $2::integer[], $3::integer[])
              with ordinality as s (event_id, run, attempts, ord)),
        changed as (
          update {schema}.queue q
             set leasable = true,
-                attempts = q.attempts + (place <= $5::integer and q.crashes = 0)::integer,
-                lease_token = case when place <= $5::integer and q.crashes = 0
+                attempts = q.attempts + (ordinal <= $5::integer and q.crashes = 0)::integer,
+                lease_token = case when ordinal <= $5::integer and q.crashes = 0
                                    then nextval('{schema}.lease_tokens') end,
-                lease_worker = case when place <= $5::integer and q.crashes = 0 then $4 end,
-                lease_until = case when place <= $5::integer and q.crashes = 0
+                lease_worker = case when ordinal <= $5::integer and q.crashes = 0 then $4 end,
+                lease_until = case when ordinal <= $5::integer and q.crashes = 0
                                    then clock_timestamp() + $6::float8 * interval '1 millisecond' end
            from s
           where q.event_id = any($1::uuid[])
@@ -138,10 +144,11 @@ const LEASE_DUE = `
 // $1 events
 const EVENTS = `
   select e.id as event_id, q.topic, q.run, q.attempts - 1 as attempts, q.crashes, q.lease_token,
-         ${CLAIMED_COLUMNS},
+         ${CLAIMED_COLUMNS}, q.place,${LANE_COLUMNS},
          exists (select from {schema}.steps s where s.event_id = q.event_id and s.run = q.run) as has_steps
     from {schema}.queue q
    cross join lateral (select * from {schema}.events where id = q.event_id limit 1) e${joinReplay('q')}
+    left join {schema}.lanes l on l.lane = q.lane
    where q.event_id = any($1::uuid[])
    order by q.run_at, q.event_id`
 

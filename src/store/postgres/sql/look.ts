@@ -40,7 +40,7 @@ language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = 
 #variable_conflict use_column
 begin
   return query
-  with recursive ${topicsOf('fresh')},${topicsOf('again')},${topicsOf('leasable')},
+  with recursive ${topicsOf('fresh')},${topicsOf('head')},${topicsOf('again')},${topicsOf('leasable')},
        suspect as materialized (
          select distinct on (q.topic) q.topic, q.event_id, q.run_at
            from {schema}.queue q
@@ -60,6 +60,8 @@ begin
                                and objsubid = 1)),
        due as (
          (select 'fresh' as kind, f.* from fresh f limit most)
+          union all
+         (select 'head', h.* from head h limit most)
           union all
          (select 'again', a.* from again a limit most)
           union all

@@ -25,6 +25,7 @@ const park = (due: string): string => `
 
 const PARK: Readonly<Record<DueKind, string>> = {
   fresh: park(DUE.fresh),
+  head: park(DUE.head),
   again: park(DUE.again),
   suspect: park(DUE.suspect),
   leasable: park(DUE.leasable),

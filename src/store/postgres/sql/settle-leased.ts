@@ -4,6 +4,7 @@ import type { Connections } from '../connections.ts'
 import { plainArray, textArray } from '../binary-array.ts'
 import { agoMs } from '../../shared/ago-ms.ts'
 import { wholeMs } from '../../shared/whole-ms.ts'
+import { freedBy } from './settle.ts'
 
 export const CREATE_SETTLE_LEASED = `
 -- Writes what became of leased events. Returns those whose lease held.
@@ -11,13 +12,22 @@ create or replace function {schema}.settle_leased(
   events uuid[], runs integer[], tokens bigint[], states text[], attempt_counts integer[],
   started_ago_ms float8[], durations_ms integer[], reasons text[], results text[], retries_ms float8[],
   failure_reasons text[], failure_messages text[], failure_durations_ms integer[], failed_ago_ms float8[],
-  handlers text[], stacks text[], causes text[])
+  handlers text[], stacks text[], causes text[], freed uuid[], freed_sources text[], freed_keys text[],
+  freed_types text[], freed_by uuid[], freed_ords bigint[])
 returns table (ord bigint)
 language plpgsql as $settle_leased$
 #variable_conflict use_column
+declare
+  settled record;
+  guarded uuid[];
 begin
   perform {schema}.require_settings();
-  return query
+  -- All of them at once, in their order, before the first is changed.
+  guarded := array(select l.lane
+                     from {schema}.queue q
+                     join {schema}.lanes l on l.lane = q.lane
+                    where q.event_id = any(events) and l.mode <> 'after');
+  if cardinality(guarded) > 0 then perform {schema}.lock_lanes(guarded); end if;
   with s as materialized (
          select *, clock_timestamp() - s.ago_ms * interval '1 millisecond' as started_at
            from unnest(events, runs, tokens, states, attempt_counts, started_ago_ms, durations_ms, reasons, results,
@@ -27,13 +37,13 @@ begin
                                  failure_reason, failure_message, failure_ms, failure_ago_ms, handler, stack, cause,
                                  ord)),
        locked as materialized (
-         select q.event_id, q.run, q.lease_token
+         select q.event_id, q.run, q.lease_token, q.lane, q.number, q.place, q.policy
            from {schema}.queue q
           where q.event_id = any(events) and q.lease_token = any(tokens)
           order by q.event_id
             for update),
        held as materialized (
-         select s.*
+         select s.*, locked.lane, locked.number, locked.place, locked.policy
            from s
            join locked on locked.event_id = s.event_id and locked.run = s.run and locked.lease_token = s.token),
        gone as (
@@ -65,17 +75,39 @@ begin
                 started_at, clock_timestamp() - failure_ago_ms * interval '1 millisecond'
            from held
           where failure_reason is not null)
-  select ord from held;
+  select array_agg(ord) as ords,
+         array_agg(event_id) filter (where is_left) as events, array_agg(run) filter (where is_left) as runs,
+         array_agg(state) filter (where is_left) as states, array_agg(lane) filter (where is_left) as lanes,
+         array_agg(number) filter (where is_left) as numbers, array_agg(place) filter (where is_left) as places,
+         array_agg(policy) filter (where is_left) as policies
+    into settled
+    from (select *, lane is not null and state in ('done', 'skipped', 'dead') as is_left from held) held;
+  if settled.lanes is not null then
+    perform {schema}.leave_lanes(settled.events, settled.runs, settled.states, settled.lanes, settled.numbers,
+                                 settled.places, settled.policies);
+  end if;
+  if cardinality(guarded) > 0 then perform {schema}.mend_lanes(guarded); end if;
+  if cardinality(freed) > 0 then
+    perform {schema}.free_lanes(
+      array_agg(f.lane), array_agg(f.source), array_agg(f.key), array_agg(f.type), array_agg(f.event_id))
+       from unnest(freed, freed_sources, freed_keys, freed_types, freed_by, freed_ords)
+         as f (lane, source, key, type, event_id, ord)
+      where f.ord = any(settled.ords)
+     having count(*) > 0;
+  end if;
+  return query select unnest(settled.ords);
 end
 $settle_leased$;`
 
 // $1 events  $2 runs  $3 tokens  $4 states  $5 attempts  $6 started ago in ms  $7 durations  $8 reasons  $9 results
 // $10 retry in ms  $11 failure reasons  $12 failure messages  $13 failure durations  $14 failed ago in ms
-// $15 handlers  $16 stacks  $17 causes
+// $15 handlers  $16 stacks  $17 causes  $18 freed lanes  $19 their sources  $20 keys  $21 types  $22 freed by events
+// $23 places of those among the settlements
 const SETTLE = `
   select ord
     from {schema}.settle_leased(
-         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
+         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+         $21, $22, $23)`
 
 /** A transaction of its own, in one round trip. */
 export async function settleLeased(
@@ -84,6 +116,7 @@ export async function settleLeased(
 ): Promise<readonly boolean[]> {
   const rows = settlements.map(({ settlement }) => settlement)
   const failures = rows.map((row) => ('failure' in row ? row.failure : undefined))
+  const freed = rows.flatMap((row, at) => freedBy(row).map((lane) => ({ ...lane, ord: at + 1 })))
   const written = await connections.commitQuery<'ord'>(SETTLE, [
     plainArray(settlements.map(({ lease }) => lease.eventId)),
     plainArray(settlements.map(({ lease }) => lease.run)),
@@ -102,6 +135,12 @@ export async function settleLeased(
     textArray(failures.map((failure) => failure?.handler ?? null)),
     textArray(failures.map((failure) => failure?.stack ?? null)),
     textArray(failures.map((failure) => failure?.cause ?? null)),
+    plainArray(freed.map(({ id }) => id)),
+    textArray(freed.map(({ source }) => source)),
+    textArray(freed.map(({ key }) => key)),
+    textArray(freed.map(({ type }) => type)),
+    plainArray(freed.map(({ eventId }) => eventId)),
+    plainArray(freed.map(({ ord }) => ord)),
   ])
   const found = new Set(written.map((row) => Number(row.ord)))
   return settlements.map((_, at) => found.has(at + 1))

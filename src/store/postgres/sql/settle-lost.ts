@@ -14,6 +14,7 @@ import { withoutNul } from '../binary-array.ts'
 import type { TransactionSettings } from '../transaction.ts'
 import { agoMs } from '../../shared/ago-ms.ts'
 import { wholeMs } from '../../shared/whole-ms.ts'
+import { leaveLanes, mendLanes } from './mend-lanes.ts'
 import { addAttempts } from './settle.ts'
 
 /** For the caller's transaction: how long to wait for the transaction that holds the event. */
@@ -21,7 +22,7 @@ export const SETTLE_LOST: TransactionSettings = { statementTimeoutMs: 10_000, lo
 
 // $1 event  $2 run  $3 attempts so far
 const LOCK = `
-  select 1
+  select event_id, run, lane, number, place, policy
     from {schema}.queue
    where event_id = $1 and run = $2 and attempts = $3 and parked is null
      for update`
@@ -46,16 +47,19 @@ export async function settleLost(
 ): Promise<boolean> {
   const { eventId, run, attempt } = settlement
   const { rows } = await connection.query(LOCK, [eventId, run, attempt - 1])
-  if (rows.length === 0) return false
+  const [row] = rows
+  if (row === undefined) return false
 
   await addAttempts(connection, [settlement])
   if (settlement.state === 'ready') {
     await connection.query(RUN_AGAIN, [eventId, run, attempt, settlement.retryInMs])
+    if (row['lane'] != null) await mendLanes(connection, [row['lane']])
   } else {
     const { durationMs, reason, failure } = settlement
     const startedAgoMs = agoMs(failure.ran?.startedMs) ?? null
     const values = [wholeMs(durationMs), withoutNul(reason), startedAgoMs]
     await connection.query(DIE, [eventId, run, attempt, ...values])
+    await leaveLanes(connection, [{ state: 'dead', row }])
   }
   return true
 }

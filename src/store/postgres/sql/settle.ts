@@ -13,11 +13,12 @@
 
 import { HookonceError } from '../../../errors.ts'
 import { ranOf } from '../../../model/outcome.ts'
-import type { FailedAttempt, Settlement } from '../../../model/outcome.ts'
+import type { FailedAttempt, FreedLane, Settlement } from '../../../model/outcome.ts'
 import type { Connection } from '../connection.ts'
 import { plainArray, textArray } from '../binary-array.ts'
 import { agoMs } from '../../shared/ago-ms.ts'
 import { wholeMs } from '../../shared/whole-ms.ts'
+import { freeLanes, mendLanes } from './mend-lanes.ts'
 
 export const CREATE_SETTLE_RESTING = `
 create or replace function {schema}.settle_resting(
@@ -25,7 +26,7 @@ create or replace function {schema}.settle_resting(
   durations_ms integer[], reasons text[], results text[])
 returns bigint language plpgsql set enable_seqscan = off set jit = off as $settle_resting$
 declare
-  found_all bigint;
+  rested record;
 begin
   with s as materialized (
          select *
@@ -36,15 +37,23 @@ begin
           using s
           where q.event_id = any(events)
             and q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts - 1
-         returning s.*),
+         returning s.*, q.lane, q.number, q.place, q.policy),
        written as (
          insert into {schema}.outcomes
                 (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at)
          select event_id, run, state, attempts, clock_timestamp() - ago_ms * interval '1 millisecond', duration_ms,
                 reason, result, clock_timestamp()
            from gone)
-  select count(*) into found_all from gone;
-  return found_all;
+  select count(*) as found, count(lane) as in_lanes, array_agg(event_id) as events, array_agg(run) as runs,
+         array_agg(state) as states, array_agg(lane) as lanes, array_agg(number) as numbers,
+         array_agg(place) as places, array_agg(policy) as policies
+    into rested
+    from gone;
+  if rested.in_lanes > 0 then
+    perform {schema}.leave_lanes(rested.events, rested.runs, rested.states, rested.lanes, rested.numbers,
+                                 rested.places, rested.policies);
+  end if;
+  return rested.found;
 end
 $settle_resting$;`
 
@@ -65,8 +74,9 @@ const RUN_AGAIN = `
            from s
           where q.event_id = any($1::uuid[])
             and q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts - 1
-         returning 1)
-  select (select count(*) from changed) as found, pg_current_xact_id() as xid`
+         returning q.lane)
+  select (select count(*) from changed) as found, (select array_agg(lane) from changed where lane is not null) as lanes,
+         pg_current_xact_id() as xid`
 
 // $1 events  $2 runs
 const PARK_UNHANDLED = `
@@ -96,10 +106,14 @@ const ADD_ATTEMPTS = `
 
 type Settled<State> = Extract<Settlement, { state: State }>
 
-/** @throws HookonceError TRANSACTION_ENDED when this is not the transaction that holds the events */
+/**
+ * Without an `xid` it is not checked, since no handler has had the transaction.
+ *
+ * @throws HookonceError TRANSACTION_ENDED when this is not the transaction that holds the events
+ */
 export async function settle(
   connection: Connection,
-  xid: string,
+  xid: string | undefined,
   settlements: readonly Settlement[],
 ): Promise<void> {
   const resting = settlements.filter(
@@ -110,10 +124,22 @@ export async function settle(
   const failed = settlements.filter((s) => s.state === 'dead' || s.state === 'ready')
 
   if (resting.length > 0) await expectAll(connection, xid, resting, REST, restValues(resting))
-  if (again.length > 0) await expectAll(connection, xid, again, RUN_AGAIN, againValues(again))
+  if (again.length > 0) {
+    const { lanes } = await expectAll(connection, xid, again, RUN_AGAIN, againValues(again))
+    // Where the latest goes first, one that failed lets others go before it.
+    if (lanes != null) await mendLanes(connection, lanes.slice(1, -1).split(','))
+  }
   if (unhandled.length > 0)
     await expectAll(connection, xid, unhandled, PARK_UNHANDLED, idsOf(unhandled))
   if (failed.length > 0) await addAttempts(connection, failed)
+  await freeLanes(connection, settlements.flatMap(freedBy))
+}
+
+export function freedBy(
+  settlement: Settlement | { readonly state: string },
+): readonly (FreedLane & { readonly eventId: string })[] {
+  if (!('frees' in settlement) || settlement.frees === undefined) return []
+  return settlement.frees.map((lane) => ({ ...lane, eventId: settlement.eventId }))
 }
 
 export async function addAttempts(
@@ -136,14 +162,15 @@ export async function addAttempts(
 
 async function expectAll(
   connection: Connection,
-  xid: string,
+  xid: string | undefined,
   settlements: readonly Settlement[],
   sql: string,
   values: unknown[],
-): Promise<void> {
-  const { rows } = await connection.query<'found' | 'xid'>(sql, values)
-  const isOurs = rows[0]?.xid === xid
-  if (isOurs && Number(rows[0]?.found) === settlements.length) return
+): Promise<{ readonly lanes?: string | null }> {
+  const { rows } = await connection.query<'found' | 'xid' | 'lanes'>(sql, values)
+  const [row] = rows
+  const isOurs = xid === undefined || row?.xid === xid
+  if (isOurs && row !== undefined && Number(row.found) === settlements.length) return row
   throw new HookonceError(
     'TRANSACTION_ENDED',
     isOurs

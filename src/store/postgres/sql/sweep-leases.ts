@@ -13,12 +13,14 @@
 import type { SweptEvent } from '../../contract/workers.ts'
 import { textArray } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
-import { asSweptEvent } from './sweep-workers.ts'
+import { leaveLanes } from './mend-lanes.ts'
+import { asSweptEvent, leftByDeath } from './sweep-workers.ts'
 
 // $1 dead workers  $2 crashes max
 const SWEEP = `
   with held as materialized (
-         select q.event_id, q.run, q.attempts, q.crashes + 1 as crashes, q.lease_worker
+         select q.event_id, q.run, q.attempts, q.crashes + 1 as crashes, q.lease_worker, q.lane, q.number,
+                q.place, q.policy
            from {schema}.queue q
           where q.lease_token is not null and q.lease_worker = any($1)
           order by q.event_id
@@ -45,7 +47,7 @@ const SWEEP = `
          select event_id, run, attempts, 'crashed', 'The worker died, or stood still, while it had the lease', 0,
                 clock_timestamp()
            from held)
-  select held.event_id, held.attempts as attempt, held.crashes, held.crashes >= $2::integer as is_dead,
+  select held.event_id, held.run, held.lane, held.number, held.place, held.policy, held.attempts as attempt, held.crashes, held.crashes >= $2::integer as is_dead,
          held.lease_worker as worker_id, e.source, e.type, encode(e.event_key, 'hex') as event_key
     from held
     left join {schema}.events e on e.id = held.event_id`
@@ -56,5 +58,6 @@ export async function sweepLeases(
   { dead, crashesMax }: { dead: readonly string[]; crashesMax: number },
 ): Promise<readonly SweptEvent[]> {
   const { rows } = await connection.query(SWEEP, [textArray(dead), crashesMax])
+  await leaveLanes(connection, rows.flatMap(leftByDeath))
   return rows.map(asSweptEvent)
 }

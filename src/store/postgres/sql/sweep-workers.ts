@@ -14,6 +14,8 @@
 import type { SweptEvent } from '../../contract/workers.ts'
 import { textArray } from '../binary-array.ts'
 import type { Connection, TextRow } from '../connection.ts'
+import { leaveLanes } from './mend-lanes.ts'
+import type { LeftLane } from './mend-lanes.ts'
 
 // $1 dead workers  $2 crashes max
 const SWEEP = `
@@ -27,7 +29,8 @@ const SWEEP = `
           cross join lateral unnest(stale.running, stale.running_attempts) as r (event_id, attempt)
           order by r.event_id, r.attempt desc),
        held as materialized (
-         select q.event_id, q.run, q.crashes + 1 as crashes, listed.attempt, listed.worker_id
+         select q.event_id, q.run, q.crashes + 1 as crashes, listed.attempt, listed.worker_id, q.lane, q.number, q.place,
+                q.policy
            from listed
            join {schema}.queue q on q.event_id = listed.event_id and q.attempts = listed.attempt - 1
           where q.parked is null
@@ -73,8 +76,8 @@ const SWEEP = `
             and not exists (select
                               from remaining
                              where remaining.worker_id = stale.worker_id and remaining.slot = stale.slot))
-  select held.event_id, held.attempt, held.crashes, held.crashes >= $2::integer as is_dead,
-         held.worker_id, e.source, e.type, encode(e.event_key, 'hex') as event_key
+  select held.event_id, held.run, held.attempt, held.crashes, held.crashes >= $2::integer as is_dead,
+         held.lane, held.number, held.place, held.policy, held.worker_id, e.source, e.type, encode(e.event_key, 'hex') as event_key
     from held
     left join {schema}.events e on e.id = held.event_id`
 
@@ -96,7 +99,13 @@ export async function sweepWorkers(
 ): Promise<readonly SweptEvent[]> {
   const { rows } = await connection.query(SWEEP, [textArray(dead), crashesMax])
   await connection.query(REMOVE_GUARDS)
+  await leaveLanes(connection, rows.flatMap(leftByDeath))
   return rows.map(asSweptEvent)
+}
+
+/** Those that died have left their lanes. */
+export function leftByDeath(row: TextRow): readonly LeftLane[] {
+  return row['is_dead'] === 't' ? [{ state: 'dead', row }] : []
 }
 
 export function asSweptEvent(row: TextRow): SweptEvent {

@@ -16,7 +16,7 @@
  * @module
  */
 
-import type { ClaimedEvent } from '../../contract/claimed-event.ts'
+import type { ClaimedEvent, ClaimedLane } from '../../contract/claimed-event.ts'
 import type { ClaimRequest, DueKind } from '../../contract/queue.ts'
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import { freshKeyHash } from '../../../model/digest.ts'
@@ -24,7 +24,9 @@ import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
 
 export const DUE: Readonly<Record<DueKind, string>> = {
-  fresh: 'q.parked is null and q.attempts = 0 and q.crashes = 0 and q.leasable = 0',
+  fresh:
+    'q.parked is null and q.attempts = 0 and q.crashes = 0 and q.leasable = 0 and q.lane is null',
+  head: 'q.parked is null and q.attempts = 0 and q.crashes = 0 and q.leasable = 0 and q.lane is not null',
   again: 'q.parked is null and q.attempts > 0 and q.crashes = 0 and q.leasable = 0',
   suspect: 'q.parked is null and q.crashes > 0 and q.leasable = 0',
   leasable: 'q.parked is null and q.leasable = 1 and q.lease_token is null',
@@ -33,7 +35,7 @@ export const DUE: Readonly<Record<DueKind, string>> = {
 export const CLAIMED_COLUMNS = `q.event_id, q.topic, q.run, q.attempts, q.crashes,
          e.source, e.event_key, e.key_hash, cast(e.type as blob) as type,
          coalesce(r.body, e.body) as body, e.headers, e.received_at, e.occurred_at, e.version, e.sequence,
-         e.verified_by, coalesce(r.fresh_keys, 0) as fresh_keys, r.body is not null as is_modified`
+         e.verified_by, coalesce(r.fresh_keys, 0) as fresh_keys, r.body is not null as is_modified, q.lane, q.place`
 
 /** What an operator changed about the run of a replay. Nothing is looked up for a first run. */
 export const REPLAY = `
@@ -52,6 +54,7 @@ const NO_SUSPECT_RUNS = `
 // 1 worker id  2 slot  3 limit  4 topic
 const LIST: Readonly<Record<ClaimRequest['kind'], string>> = {
   fresh: selectDue(DUE.fresh),
+  head: selectDue(DUE.head),
   again: selectDue(DUE.again),
   suspect: selectDue(`${DUE.suspect}${NO_SUSPECT_RUNS}`),
 }
@@ -91,12 +94,37 @@ export function listCandidates(
   const candidates: ClaimedEvent[] = []
   for (const { topic, limit } of topics) {
     // What failed or crashed before runs alone, so that it can take nothing else down.
-    const most = kind === 'fresh' ? limit : 1
+    const most = isGrouped(kind) ? limit : 1
     const rows = connection.all<ClaimedRow>(LIST[kind], [slot.workerId, slot.slot, most, topic])
-    candidates.push(...rows.map(asClaimedEvent))
-    if (candidates.length >= (kind === 'fresh' ? enough : 1)) break
+    candidates.push(...rows.map((row) => withLane(connection, asClaimedEvent(row), row)))
+    if (candidates.length >= (isGrouped(kind) ? enough : 1)) break
   }
   return candidates
+}
+
+function isGrouped(kind: ClaimRequest['kind']): boolean {
+  return kind === 'fresh' || kind === 'head'
+}
+
+// 1 lane
+const FIND_LANE = `
+  select mode, key, applied
+    from {prefix}lanes
+   where lane = ?`
+
+/** With the lane that the event was sorted into, as it is now. */
+export function withLane<Event extends ClaimedEvent>(
+  connection: Connection,
+  event: Event,
+  { lane: id, place }: Pick<ClaimedRow, 'lane' | 'place'>,
+): Event {
+  if (id === null) return event
+  type LaneRow = { mode: ClaimedLane['mode']; key: string; applied: string | null }
+  const [row] = connection.all<LaneRow>(FIND_LANE, [id])
+  if (row === undefined) return event
+  const { mode, key } = row
+  const version = mode === 'latest' ? (place ?? undefined) : undefined
+  return { ...event, lane: { id, mode, key, version, applied: row.applied ?? undefined } }
 }
 
 /** Whether a claim would find anything, asked without the write lock. */
@@ -133,6 +161,8 @@ export type ClaimedRow = {
   verified_by: string
   fresh_keys: number
   is_modified: number
+  lane: string | null
+  place: string | null
 }
 
 export function asClaimedEvent(row: ClaimedRow): ClaimedEvent {

@@ -1,6 +1,7 @@
 import type { EventId } from '../../../model/event.ts'
 import type { Connection } from '../connection.ts'
 import { withoutNul } from './audit.ts'
+import { mendLanes } from './mend-lanes.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
 
@@ -9,7 +10,7 @@ const DEQUEUE = `
   delete from {prefix}queue
    where event_id = ?
      and run = ?
-  returning attempts`
+  returning attempts, lane`
 
 // 1 event id  2 run  3 attempts  4 reason
 const INSERT_OUTCOME = `
@@ -37,6 +38,11 @@ export function discardEvent(
     connection.run(SETTLE_DEAD, [why, eventId, run])
     return
   }
-  const [queued] = connection.all<{ attempts: number }>(DEQUEUE, [eventId, run])
+  const [queued] = connection.all<{ attempts: number; lane: string | null }>(DEQUEUE, [
+    eventId,
+    run,
+  ])
   connection.run(INSERT_OUTCOME, [eventId, run, queued?.attempts ?? 0, why])
+  // Its lane goes on without it.
+  if (queued?.lane != null) mendLanes(connection, [queued.lane])
 }

@@ -5,11 +5,14 @@
  */
 
 import type { Connection } from '../connection.ts'
+import { leaveLane, PLACE_COLUMNS } from './mend-lanes.ts'
+import type { LeftLane } from './mend-lanes.ts'
 
 // 1 event id
 const DEQUEUE = `
   delete from {prefix}queue
-   where event_id = ?`
+   where event_id = ?
+  returning ${PLACE_COLUMNS}`
 
 // 1 event id  2 run  3 attempts
 const INSERT_DEAD = `
@@ -22,6 +25,7 @@ export function endCrashed(
   connection: Connection,
   { eventId, run, attempts }: { eventId: string; run: number; attempts: number },
 ): void {
-  connection.run(DEQUEUE, [eventId])
+  const [gone] = connection.all<LeftLane>(DEQUEUE, [eventId])
   connection.run(INSERT_DEAD, [eventId, run, attempts])
+  if (gone !== undefined) leaveLane(connection, { eventId, run, state: 'dead' }, gone)
 }

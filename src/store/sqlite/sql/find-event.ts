@@ -5,6 +5,7 @@ import type { EventRecord, Outcome, RecordedFailure } from '../../../model/outco
 import type { Connection } from '../connection.ts'
 import { prunedRecord } from '../../shared/pruned-record.ts'
 import { decodeText } from '../decode-text.ts'
+import { findBlocker } from './find-blocker.ts'
 import { findLatestOutcome } from './find-outcome.ts'
 
 // 1 event id
@@ -12,6 +13,7 @@ const FIND = `
   select e.id, e.source, e.event_key, cast(e.type as blob) as type, e.body, e.headers,
          e.received_at, e.occurred_at, e.version, e.sequence, e.verified_by, e.erased_at,
          q.attempts - (q.lease_token is not null) as attempts, q.crashes, q.run_at, q.parked, q.parked_reason,
+         (select l.key from {prefix}lanes l where l.lane = q.lane) as lane_key,
          (select coalesce(sum(d.count), 0) + (coalesce(max(d.outcome <> 'duplicate'), 0) = 0)
             from {prefix}deliveries d
            where d.event_id = e.id) as deliveries,
@@ -47,6 +49,8 @@ export function findEvent(connection: Connection, eventId: EventId): EventRecord
     crashes: row.crashes ?? 0,
     nextRunAt: row.run_at === null || row.parked !== null ? undefined : new Date(row.run_at),
     payload: row.erased_at === null ? 'kept' : 'erased',
+    lane: row.lane_key ?? undefined,
+    ...(row.parked === 'waiting' && { blockedBy: findBlocker(connection, eventId) }),
     body: row.body,
     headers: JSON.parse(row.headers) as EventRecord['headers'],
     receivedAt: new Date(row.received_at),
@@ -84,6 +88,7 @@ type EventRow = {
   run_at: number | null
   parked: EventState | null
   parked_reason: string | null
+  lane_key: string | null
   deliveries: number
   running: number
 }

@@ -8,7 +8,7 @@
 import type { ClaimedEvent, TopicShare } from '../../contract/claimed-event.ts'
 import type { GroupLeaseRequest, LeasedEvent, LeaseRequest } from '../../contract/steps.ts'
 import type { Connection } from '../connection.ts'
-import { CLAIMED_COLUMNS, DUE, REPLAY, asClaimedEvent } from './claim-group.ts'
+import { CLAIMED_COLUMNS, DUE, REPLAY, asClaimedEvent, withLane } from './claim-group.ts'
 import type { ClaimedRow } from './claim-group.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
@@ -122,7 +122,7 @@ export function leaseDue(
   // A worker without a record, or whose heart has stopped, would lose the lease at once.
   if (connection.all(HEART_BEATS, [workerId, leaseMs]).length === 0) return []
   return listDue(connection, topics, aloneFrom).map((row) =>
-    lease(connection, asClaimedEvent(row), workerId, leaseMs),
+    lease(connection, withLane(connection, asClaimedEvent(row), row), workerId, leaseMs),
   )
 }
 

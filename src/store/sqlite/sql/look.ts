@@ -28,6 +28,7 @@ const first = (kind: DueKind): string => `
 
 const FIRST: Readonly<Record<DueKind, string>> = {
   fresh: first('fresh'),
+  head: first('head'),
   again: first('again'),
   suspect: first('suspect'),
   leasable: first('leasable'),
@@ -43,7 +44,7 @@ const LATER = `
 
 export function look(connection: Connection, { after, limit }: LookRequest): Look {
   const [times] = connection.all<{ later_in_ms: number | null; now: number }>(LATER)
-  const found = (['fresh', 'again', 'leasable', 'suspect'] as const).flatMap((kind) =>
+  const found = (['fresh', 'head', 'again', 'leasable', 'suspect'] as const).flatMap((kind) =>
     listTopics(connection, kind, { after, limit }).map((row) => ({
       kind,
       topic: row.topic,

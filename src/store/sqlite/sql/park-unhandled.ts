@@ -15,6 +15,7 @@ const list = (due: string): string => `
 
 const LIST: Readonly<Record<DueKind, string>> = {
   fresh: list(DUE.fresh),
+  head: list(DUE.head),
   again: list(DUE.again),
   suspect: list(DUE.suspect),
   leasable: list(DUE.leasable),

@@ -1,6 +1,8 @@
 import type { LeasedSettlement } from '../../contract/steps.ts'
 import type { LoopBreaks } from '../../../flow/loop-breaks.ts'
 import type { Connection } from '../connection.ts'
+import { freeLanes, leaveLane, mendLanes, PLACE_COLUMNS } from './mend-lanes.ts'
+import type { LeftLane } from './mend-lanes.ts'
 import { insertFailure, insertOutcome } from './settle.ts'
 import { holdsLease } from './write-calls.ts'
 
@@ -10,7 +12,8 @@ const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
 const DEQUEUE = `
   delete from {prefix}queue
    where event_id = ?
-     and run = ?`
+     and run = ?
+  returning ${PLACE_COLUMNS}`
 
 // 1 attempts to take back  2 leasable  3 delay in ms  4 parked  5 reason  6 event id  7 run
 const KEEP = `
@@ -24,7 +27,14 @@ const KEEP = `
          parked = ?,
          parked_reason = ?
    where event_id = ?
-     and run = ?`
+     and run = ?
+  returning lane`
+
+/** Where the latest goes first, one that failed lets others go before it. */
+function keep(connection: Connection, params: readonly unknown[]): void {
+  const [kept] = connection.all<{ lane: string | null }>(KEEP, params)
+  if (kept !== undefined && kept.lane !== null) mendLanes(connection, [kept.lane])
+}
 
 /** Whether each was written, in their order. Inside a write transaction. */
 export async function settleLeased(
@@ -38,21 +48,24 @@ export async function settleLeased(
     switch (settlement.state) {
       case 'done':
       case 'skipped':
-      case 'dead':
-        connection.run(DEQUEUE, [eventId, run])
+      case 'dead': {
+        const [gone] = connection.all<LeftLane>(DEQUEUE, [eventId, run])
         insertOutcome(connection, settlement)
+        if (gone !== undefined) leaveLane(connection, settlement, gone)
+        if (settlement.state === 'done') freeLanes(connection, eventId, settlement.frees)
         break
+      }
       case 'ready':
-        connection.run(KEEP, [0, 1, Math.ceil(settlement.retryInMs), null, null, eventId, run])
+        keep(connection, [0, 1, Math.ceil(settlement.retryInMs), null, null, eventId, run])
         break
       case 'given-back':
-        connection.run(KEEP, [1, 1, 0, null, null, eventId, run])
+        keep(connection, [1, 1, 0, null, null, eventId, run])
         break
       case 'regrouped':
-        connection.run(KEEP, [1, 0, 0, null, null, eventId, run])
+        keep(connection, [1, 0, 0, null, null, eventId, run])
         break
       case 'unhandled':
-        connection.run(KEEP, [1, 0, 0, 'unhandled', 'no handler for its type', eventId, run])
+        keep(connection, [1, 0, 0, 'unhandled', 'no handler for its type', eventId, run])
         break
     }
     if ('failure' in settlement) insertFailure(connection, lease, settlement.failure)

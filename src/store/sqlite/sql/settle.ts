@@ -13,6 +13,8 @@ import type { FailedAttempt, Settlement } from '../../../model/outcome.ts'
 import { agoMs } from '../../shared/ago-ms.ts'
 import { wholeMs } from '../../shared/whole-ms.ts'
 import type { Connection } from '../connection.ts'
+import { freeLanes, leaveLane, mendLanes, PLACE_COLUMNS } from './mend-lanes.ts'
+import type { LeftLane } from './mend-lanes.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
 
@@ -21,7 +23,8 @@ const DEQUEUE = `
   delete from {prefix}queue
    where event_id = ?
      and run = ?
-     and attempts = ?`
+     and attempts = ?
+  returning ${PLACE_COLUMNS}`
 
 // 1 attempts  2 delay in ms  3 event id  4 run  5 attempts before
 const REQUEUE = `
@@ -30,7 +33,8 @@ const REQUEUE = `
          run_at = ${NOW} + ?
    where event_id = ?
      and run = ?
-     and attempts = ?`
+     and attempts = ?
+  returning lane`
 
 // 1 event id  2 run
 const PARK = `
@@ -69,13 +73,19 @@ export function trySettle(connection: Connection, settlement: Settlement): boole
   const before = settlement.attempt - 1
   if (settlement.state === 'ready') {
     const params = [settlement.attempt, Math.ceil(settlement.retryInMs), eventId, run, before]
-    if (connection.run(REQUEUE, params) !== 1) return false
+    const [kept] = connection.all<{ lane: string | null }>(REQUEUE, params)
+    if (kept === undefined) return false
     insertFailure(connection, settlement, settlement.failure)
+    // Where the latest goes first, one that failed lets others go before it.
+    if (kept.lane !== null) mendLanes(connection, [kept.lane])
     return true
   }
-  if (connection.run(DEQUEUE, [eventId, run, before]) !== 1) return false
+  const [gone] = connection.all<LeftLane>(DEQUEUE, [eventId, run, before])
+  if (gone === undefined) return false
   if (settlement.state === 'dead') insertFailure(connection, settlement, settlement.failure)
   insertOutcome(connection, settlement)
+  leaveLane(connection, settlement, gone)
+  if (settlement.state === 'done') freeLanes(connection, eventId, settlement.frees)
   return true
 }
 

@@ -1,0 +1,52 @@
+/**
+ * The tables of lanes, part of migration 1.
+ *
+ * - A row of `lanes` is also the lane's lock: whatever changes which event of a lane is next has locked it
+ *   (`sql/mend-lanes.ts`).
+ * - `lane_facts` says which type of event was done in a lane, for those that wait for it.
+ * - `lane_blocks` names the dead events that hold up a fifo lane. The event itself is dead like any other: its row
+ *   here counts only as long as it is.
+ *
+ * @module
+ */
+
+export const LANE_TABLES = `
+-- next: the number that comes next in a sequence.  applied: the latest version that was applied.
+create table {schema}.lanes (
+  lane      uuid        primary key,
+  source    text        not null,
+  key       text        not null,
+  mode      text        not null
+            check (mode in ('fifo', 'sequence', 'latest', 'after')),
+  next      bigint,
+  applied   text        collate "C",
+  paused_at timestamptz
+) with (fillfactor = 70);
+create index lanes_by_key on {schema}.lanes (source, md5(key));
+
+create table {schema}.lane_facts (
+  lane     uuid        not null,
+  type     text        not null,
+  event_id uuid        not null,
+  done_at  timestamptz not null,
+  primary key (lane, type)
+);
+
+create table {schema}.lane_blocks (
+  lane     uuid    not null,
+  event_id uuid    not null,
+  run      integer not null,
+  primary key (lane, event_id, run)
+);
+
+-- What is not parked in a lane. A clause of a claim or a mend says the same, word for word.
+create index queue_active on {schema}.queue (lane)
+ where lane is not null and parked is distinct from 'waiting';
+create index queue_waiting on {schema}.queue (lane, event_id, run)
+ where parked = 'waiting';
+create index queue_numbers on {schema}.queue (lane, number, event_id)
+ where parked = 'waiting' and number is not null;
+create index queue_places on {schema}.queue (lane, place, event_id)
+ where parked = 'waiting' and place is not null;
+create index queue_deadlines on {schema}.queue (wait_until)
+ where parked = 'waiting' and wait_until is not null;`

@@ -1,0 +1,27 @@
+import type { LaneStore } from '../contract/lanes.ts'
+import type { Connections } from './connections.ts'
+import { isEventId } from './is-event-id.ts'
+import { lockNumber } from './lock-number.ts'
+import { findBlocker } from './sql/find-blocker.ts'
+import { mendBlocked } from './sql/mend-blocked.ts'
+import { passDeadlines } from './sql/pass-deadlines.ts'
+import { pauseLane, resumeLane } from './sql/pause-lane.ts'
+import { sortEvents } from './sql/sort-events.ts'
+
+/** The part of the store that keeps events in their order. */
+export function createLanes(connections: Connections, schema: string): LaneStore {
+  return {
+    sort: (request) =>
+      connections.transact((connection) =>
+        sortEvents(connection, request, lockNumber(schema, `sort ${request.source}`)),
+      ),
+    passDeadlines: (limit) => passDeadlines(connections, limit),
+    mendBlocked: (limit) => connections.transact((connection) => mendBlocked(connection, limit)),
+    findBlocker: async (id) =>
+      isEventId(id) ? connections.use((connection) => findBlocker(connection, id)) : undefined,
+    pauseLane: (source, key) =>
+      connections.transact((connection) => pauseLane(connection, source, key)),
+    resumeLane: (source, key) =>
+      connections.transact((connection) => resumeLane(connection, source, key)),
+  }
+}

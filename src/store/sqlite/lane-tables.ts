@@ -1,0 +1,45 @@
+/**
+ * The tables of lanes, part of migration 1. What they are for is said in the file of the same name for PostgreSQL.
+ *
+ * @module
+ */
+
+export const LANE_TABLES = `
+-- next: the number that comes next in a sequence.  applied: the latest version that was applied.
+create table {prefix}lanes (
+  lane text not null primary key,
+  source text not null,
+  key text not null,
+  mode text not null check (mode in ('fifo', 'sequence', 'latest', 'after')),
+  next integer,
+  applied text,
+  paused_at integer
+) strict, without rowid;
+create index {prefix}lanes_by_key on {prefix}lanes (source, key);
+
+create table {prefix}lane_facts (
+  lane text not null,
+  type text not null,
+  event_id text not null,
+  done_at integer not null,
+  primary key (lane, type)
+) strict, without rowid;
+
+create table {prefix}lane_blocks (
+  lane text not null,
+  event_id text not null,
+  run integer not null,
+  primary key (lane, event_id, run)
+) strict, without rowid;
+
+-- What is not parked in a lane. A clause of a claim or a mend says the same, word for word.
+create index {prefix}queue_active on {prefix}queue (lane)
+ where lane is not null and parked is not 'waiting';
+create index {prefix}queue_waiting on {prefix}queue (lane, event_id)
+ where parked = 'waiting';
+create index {prefix}queue_numbers on {prefix}queue (lane, number, event_id)
+ where parked = 'waiting' and number is not null;
+create index {prefix}queue_places on {prefix}queue (lane, place, event_id)
+ where parked = 'waiting' and place is not null;
+create index {prefix}queue_deadlines on {prefix}queue (wait_until)
+ where parked = 'waiting' and wait_until is not null;`

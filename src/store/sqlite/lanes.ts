@@ -1,0 +1,31 @@
+import type { LaneStore } from '../contract/lanes.ts'
+import type { Connections } from './connections.ts'
+import { findBlocker } from './sql/find-blocker.ts'
+import { listUnblocked, mendBlocked } from './sql/mend-blocked.ts'
+import { hasDeadlines, passDeadlines } from './sql/pass-deadlines.ts'
+import { pauseLane, resumeLane } from './sql/pause-lane.ts'
+import { hasUnsorted, sortEvents } from './sql/sort-events.ts'
+
+/** The part of the store that keeps events in their order. */
+export function createLanes(connections: Connections): LaneStore {
+  return {
+    sort: async (request) => {
+      if (!(await connections.read((reader) => hasUnsorted(reader, request)))) return []
+      return connections.write('durably', (connection) => sortEvents(connection, request))
+    },
+    passDeadlines: async (limit) => {
+      if (!(await connections.read(hasDeadlines))) return []
+      return connections.write('durably', (connection) => passDeadlines(connection, limit))
+    },
+    mendBlocked: async (limit) => {
+      const found = await connections.read((reader) => listUnblocked(reader, 1))
+      if (found.length === 0) return 0
+      return connections.write('durably', (connection) => mendBlocked(connection, limit))
+    },
+    findBlocker: (id) => connections.read((reader) => findBlocker(reader, id)),
+    pauseLane: (source, key) =>
+      connections.write('durably', (connection) => pauseLane(connection, source, key)),
+    resumeLane: (source, key) =>
+      connections.write('durably', (connection) => resumeLane(connection, source, key)),
+  }
+}

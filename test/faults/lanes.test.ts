@@ -1,0 +1,136 @@
+/**
+ * Workers that stand still or die in the middle of a lane.
+ */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { WebhookEvent } from '../../src/model/event.ts'
+import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
+import type { FaultDatabase } from '../support/faults/fault-database.ts'
+import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
+import { fromPartner } from '../support/faults/fault-sources.ts'
+import { expectDeathsAt } from '../support/faults/deaths.ts'
+import { killAtEveryBoundary } from '../support/faults/kill-at-every-boundary.ts'
+import { createScriptedHandler } from '../support/faults/scripted-handler.ts'
+import { startSubject } from '../support/faults/start-subjects.ts'
+import { SubjectPool } from '../support/faults/subject.ts'
+import { until } from '../support/faults/until.ts'
+
+const LIMIT_MS = 600_000
+const order = {
+  mode: 'fifo',
+  lane: (event: WebhookEvent) => (event.payload as { lane: string }).lane,
+} as const
+
+/** What is decided where: the place in the lane, and the end of the first, which makes the second ready. */
+const DECISIVE = {
+  postgres: [/sort_events/, /settle_resting/],
+  sqlite: [/insert into \S*lanes/, /commit of .*outcomes/],
+} as const
+
+/** The other statements of a worker have tests of their own: `kill-everywhere.test.ts`. */
+const OF_OTHERS =
+  /^(?!.*(?:sort_events|unsorted|lock_lanes|settle_resting|_lanes|_queue set lane|outcomes \())/
+
+describe('a lane whose worker stands still', () => {
+  test('O04: is taken over, and what comes back late changes nothing of it', async () => {
+    const database = await createFaultDatabase('postgres')
+    const frozen = await startSubject('worker', {
+      store: database.store,
+      worker: { concurrency: 1, deadAfterMs: 60_000 },
+      handler: { timeoutMs: 2_000, retry: { firstMs: 1 } },
+      hasLanes: true,
+    })
+    const other = createFaultInbox(database, { worker: { concurrency: 2, deadAfterMs: 500 } })
+    const steps = [
+      ['write', 'frozen'],
+      ['freeze', 'inside'],
+      ['write', 'thawed'],
+    ] as const
+    await accept(other, fromPartner({ key: 'evt_1', lane: 'K', steps }))
+    await frozen.untilReached('inside evt_1')
+    await accept(other, fromPartner({ key: 'evt_2', lane: 'K' }))
+
+    other.inbox.on('partner', '*', { order }, async (event, { tx }) => {
+      await tx.query(
+        `insert into effects (event_key, note) select $1, 'other after ' || count(*) from effects`,
+        [event.key],
+      )
+    })
+    await other.inbox.start()
+    await other.untilHappened('event.done', 'evt_2')
+    frozen.signal('SIGCONT')
+    await Promise.race([
+      frozen.untilHappened('event.failed', 'evt_1'),
+      frozen.untilHappened('group.given-back'),
+    ])
+
+    expect(await database.query('select event_key, note from effects order by 1')).toEqual([
+      { event_key: 'evt_1', note: 'other after 0' },
+      { event_key: 'evt_2', note: 'other after 1' },
+    ])
+  })
+})
+
+describe.each(ENGINES)('lanes on %s', (engine) => {
+  let workers: SubjectPool
+  beforeAll(() => {
+    workers = new SubjectPool('worker', 2)
+  })
+  afterAll(() => workers.close())
+
+  test(
+    'O01: killed at every boundary of sorting and settling: each event of a lane once, after the one before it',
+    { timeout: LIMIT_MS },
+    async () => {
+      const database = await createFaultDatabase(engine)
+      const receiver = createFaultInbox(database)
+      await receiver.inbox.admin.countEvents()
+      const lanes: string[] = []
+      const { deaths } = await killAtEveryBoundary({
+        pool: workers,
+        except: OF_OTHERS,
+        config: {
+          store: database.store,
+          worker: { concurrency: 1, deadAfterMs: 600_000, crashesMax: 100, pollMs: 20 },
+          hasLanes: true,
+        },
+        prepare: async (n) => {
+          const lane = `lane_${n}`
+          lanes.push(lane)
+          // The same text for every victim, since a boundary is known by its text.
+          await accept(receiver, fromPartner({ key: `${lane}_1`, lane }))
+          await accept(receiver, fromPartner({ key: `${lane}_2`, lane }))
+        },
+        untilThrough: (victim, n) => victim.untilHappened('event.done', `lane_${n}_2`),
+        ...(engine === 'sqlite' && { afterDeath: () => finishAll(database) }),
+      })
+      await finishAll(database)
+
+      const keys = lanes.flatMap((lane) => [`${lane}_1`, `${lane}_2`])
+      expect(await database.listWrongEffects(keys)).toEqual([])
+      for (const lane of lanes) {
+        const first = await receiver.getEvent(`${lane}_1`)
+        const second = await receiver.getEvent(`${lane}_2`)
+        expect(Number(first.outcome?.settledAt)).toBeLessThanOrEqual(
+          Number(second.outcome?.settledAt),
+        )
+      }
+      expect(await database.count('outcomes', `state = 'done'`)).toBe(2 * lanes.length)
+      expectDeathsAt(deaths, engine, DECISIVE[engine])
+    },
+  )
+})
+
+/** Another worker does what is left. */
+async function finishAll(database: FaultDatabase): Promise<void> {
+  const { inbox } = createFaultInbox(database, {
+    worker: { concurrency: 4, deadAfterMs: 500, crashesMax: 100 },
+  })
+  const host = { reach: () => Promise.resolve() }
+  inbox.on('partner', '*', { order }, createScriptedHandler(host))
+  await inbox.start()
+  await until('nothing is left to do', async () => (await database.count('queue')) === 0, {
+    limitMs: LIMIT_MS,
+  })
+  await inbox.stop()
+}

@@ -1,0 +1,268 @@
+import { describe, expect, test } from 'vitest'
+import { permanent } from '../../src/model/handler-results.ts'
+import { apply, AT_ONCE, laneOf, openOrdered } from '../support/ordered-inbox.ts'
+import type { StoreUnderTest } from '../support/store-under-test.ts'
+
+const FIFO = { order: { mode: 'fifo', lane: laneOf }, retry: AT_ONCE } as const
+const PATIENT = { timeout: 30_000, interval: 20 }
+
+/** What a fifo lane promises, on every store. */
+export function fifoContract(store: StoreUnderTest): void {
+  describe(`${store.name}: fifo`, () => {
+    test('O01: what failed twice is applied before what came after it', async () => {
+      const { newInbox, deliver, applied } = await openOrdered(store)
+      const [e1] = await deliver(
+        { id: 'e1', lane: 'K' },
+        { id: 'e2', lane: 'K' },
+        { id: 'e3', lane: 'K' },
+      )
+      const inbox = newInbox()
+      inbox.on('partner', '*', FIFO, async (event, { tx, attempt }) => {
+        if (event.id === e1 && attempt < 3) throw new Error('not yet')
+        await apply(tx, event)
+      })
+
+      await inbox.start()
+
+      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1', 'e2', 'e3'])
+    })
+
+    test('O01: a lane may span types, and is in the order in which they were stored', async () => {
+      const { newInbox, deliver, applied } = await openOrdered(store)
+      const types = ['a', 'b', 'c', 'd']
+      const sent = Array.from({ length: 40 }, (_, at) => ({
+        id: `e${at}`,
+        lane: 'K',
+        type: `item.${types[(at * 7) % 4]}`,
+      }))
+      await deliver(...sent)
+      const inbox = newInbox()
+      inbox.on('partner', 'item.*', FIFO, (event, { tx }) => apply(tx, event))
+
+      await inbox.start()
+
+      await expect.poll(() => applied('K'), PATIENT).toEqual(sent.map(({ id }) => id))
+    })
+
+    test('O02: behind a dead event its lane waits, and other lanes do not', async () => {
+      const { newInbox, deliver, applied, find } = await openOrdered(store)
+      const inbox = newInbox()
+      inbox.on('partner', '*', FIFO, async (event, { tx }) => {
+        if (event.payload.id === 'e1') throw permanent('broken')
+        await apply(tx, event)
+      })
+      const [e1, e2] = await deliver(
+        { id: 'e1', lane: 'K' },
+        { id: 'e2', lane: 'K' },
+        { id: 'x1', lane: 'L' },
+        { id: 'x2', lane: 'L' },
+      )
+
+      await inbox.start()
+
+      await expect.poll(() => applied('L'), PATIENT).toEqual(['x1', 'x2'])
+      await expect.poll(async () => (await find(e1 ?? '')).state, PATIENT).toBe('dead')
+      expect(await applied('K')).toEqual([])
+      expect(await find(e2 ?? '')).toMatchObject({
+        state: 'waiting',
+        lane: 'K',
+        blockedBy: { eventId: e1, state: 'dead', until: undefined },
+      })
+    })
+
+    test('O02: a retried dead event keeps its place', async () => {
+      const { newInbox, deliver, applied, find } = await openOrdered(store)
+      let isBroken = true
+      const inbox = newInbox()
+      inbox.on('partner', '*', FIFO, async (event, { tx }) => {
+        if (event.payload.id === 'e1' && isBroken) throw permanent('broken')
+        await apply(tx, event)
+      })
+      await inbox.start()
+      const [e1 = ''] = await deliver({ id: 'e1', lane: 'K' }, { id: 'e2', lane: 'K' })
+      await expect.poll(async () => (await find(e1)).state, PATIENT).toBe('dead')
+      isBroken = false
+
+      await inbox.admin.retry(e1)
+      await deliver({ id: 'e3', lane: 'K' })
+
+      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1', 'e2', 'e3'])
+    })
+
+    test('O02: with onDead pass the next one runs', async () => {
+      const { newInbox, deliver, applied, find } = await openOrdered(store)
+      const inbox = newInbox()
+      const order = { ...FIFO.order, onDead: 'pass' } as const
+      inbox.on('partner', '*', { order }, async (event, { tx }) => {
+        if (event.payload.id === 'e1') throw permanent('broken')
+        await apply(tx, event)
+      })
+      const [e1 = ''] = await deliver({ id: 'e1', lane: 'K' }, { id: 'e2', lane: 'K' })
+
+      await inbox.start()
+
+      await expect.poll(() => applied('K'), PATIENT).toEqual(['e2'])
+      expect((await find(e1)).state).toBe('dead')
+    })
+
+    test('O02: a dead event that is dead no longer blocks nothing', async () => {
+      const { database, newInbox, deliver, applied, find } = await openOrdered(store)
+      const inbox = newInbox()
+      inbox.on('partner', '*', FIFO, async (event, { tx }) => {
+        if (event.payload.id === 'e1') throw permanent('broken')
+        await apply(tx, event)
+      })
+      await inbox.start()
+      const [e1 = ''] = await deliver({ id: 'e1', lane: 'K' }, { id: 'e2', lane: 'K' })
+      await expect.poll(async () => (await find(e1)).state, PATIENT).toBe('dead')
+
+      await database.query(`update ${outcomes(store)} set state = 'skipped' where event_id = $1`, [
+        e1,
+      ])
+
+      await expect.poll(() => applied('K'), PATIENT).toEqual(['e2'])
+    })
+
+    test('O06: while a long lane waits for its head, all others go on', async () => {
+      const { newInbox, deliver, applied, find } = await openOrdered(store)
+      const inbox = newInbox({ concurrency: 2 })
+      const retry = { firstMs: 3_600_000 }
+      inbox.on('partner', '*', { ...FIFO, retry }, async (event, { tx }) => {
+        if (event.payload.id === 'hot0') throw new Error('not yet')
+        await apply(tx, event)
+      })
+      const hot = Array.from({ length: 150 }, (_, at) => ({ id: `hot${at}`, lane: 'hot' }))
+      const others = Array.from({ length: 50 }, (_, at) => ({ id: `x${at}`, lane: `lane${at}` }))
+      const ids = await deliver(...hot, ...others)
+
+      await inbox.start()
+
+      for (const { id, lane } of others)
+        await expect.poll(() => applied(lane), PATIENT).toEqual([id])
+      expect(await applied('hot')).toEqual([])
+      expect((await find(ids[149] ?? '')).blockedBy?.eventId).toBe(ids[0])
+    })
+
+    test('O07: an event behind a retry names it, and until when', async () => {
+      const { newInbox, deliver, find } = await openOrdered(store)
+      const inbox = newInbox()
+      const retry = { firstMs: 3_600_000 }
+      inbox.on('partner', '*', { ...FIFO, retry }, () => {
+        throw new Error('in an hour, please')
+      })
+      const [e1 = '', e2 = ''] = await deliver({ id: 'e1', lane: 'K' }, { id: 'e2', lane: 'K' })
+
+      await inbox.start()
+
+      await expect.poll(async () => (await find(e1)).attempts, PATIENT).toBe(1)
+      const until = (await find(e1)).nextRunAt
+      await expect
+        .poll(async () => (await find(e2)).blockedBy, PATIENT)
+        .toEqual({
+          eventId: e1,
+          state: 'ready',
+          until,
+          reason: `waiting for ${e1}, which is ready until ${until?.toISOString()}`,
+        })
+    })
+
+    test('an event whose lane cannot be told is dead at once, and holds up none', async () => {
+      const { newInbox, deliver, applied, find } = await openOrdered(store)
+      const inbox = newInbox()
+      const lane = (event: { payload: { id: string; lane: string } }) => {
+        if (event.payload.id === 'e1') throw new Error('no idea')
+        return event.payload.id === 'e2' ? '' : event.payload.lane
+      }
+      inbox.on('partner', '*', { order: { mode: 'fifo', lane } }, (event, { tx }) =>
+        apply(tx, event),
+      )
+      const [e1 = '', e2 = ''] = await deliver(
+        { id: 'e1', lane: 'K' },
+        { id: 'e2', lane: 'K' },
+        { id: 'e3', lane: 'K' },
+      )
+
+      await inbox.start()
+
+      await expect.poll(() => applied('K'), PATIENT).toEqual(['e3'])
+      const failures = [await find(e1), await find(e2)].map(({ state, failures: [first] }) => ({
+        state,
+        reason: first?.reason,
+        message: first?.message,
+      }))
+      expect(failures).toEqual([
+        { state: 'dead', reason: 'order', message: expect.stringContaining('order.lane threw') },
+        { state: 'dead', reason: 'order', message: expect.stringContaining('a text of 0 char') },
+      ])
+    })
+
+    test('step handlers have lanes as well', async () => {
+      const { newInbox, deliver, applied } = await openOrdered(store)
+      const inbox = newInbox()
+      let failures = 0
+      inbox.steps('partner', '*', FIFO, async (event, step) => {
+        await step.call('ask', () => 'yes')
+        if (event.payload.id === 'e1' && failures < 2) {
+          failures += 1
+          throw new Error('not yet')
+        }
+        await step.tx('apply', (tx) => apply(tx, event))
+      })
+      const ids = Array.from({ length: 12 }, (_, at) => `e${at + 1}`)
+      await deliver(...ids.map((id) => ({ id, lane: 'K' })))
+
+      await inbox.start()
+
+      await expect.poll(() => applied('K'), PATIENT).toEqual(ids)
+    })
+
+    test('several workers keep one order', async () => {
+      const { newInbox, deliver, applied } = await openOrdered(store)
+      const lanes = ['K', 'L', 'M']
+      const sent = Array.from({ length: 60 }, (_, at) => ({
+        id: `e${at}`,
+        lane: lanes[at % 3] as string,
+      }))
+      const inboxes = [newInbox({ concurrency: 4 }), newInbox({ concurrency: 4 })]
+      for (const inbox of inboxes) {
+        inbox.on('partner', '*', FIFO, async (event, { tx, attempt }) => {
+          if (attempt === 1 && event.payload.id.endsWith('7')) throw new Error('not yet')
+          await apply(tx, event)
+        })
+        await inbox.start()
+      }
+
+      await deliver(...sent)
+
+      for (const lane of lanes) {
+        const expected = sent.filter((each) => each.lane === lane).map(({ id }) => id)
+        await expect.poll(() => applied(lane), PATIENT).toEqual(expected)
+      }
+    })
+
+    test('a lane that is paused goes on when it is resumed', async () => {
+      const { store: own, newInbox, deliver, applied, find } = await openOrdered(store)
+      const inbox = newInbox()
+      inbox.on('partner', '*', FIFO, (event, { tx }) => apply(tx, event))
+      await inbox.start()
+      await deliver({ id: 'e1', lane: 'K' })
+      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1'])
+
+      expect(await own.lanes.pauseLane('partner', 'K')).toBe(true)
+      expect(await own.lanes.pauseLane('partner', 'unknown')).toBe(false)
+      const [e2 = ''] = await deliver({ id: 'e2', lane: 'K' }, { id: 'x1', lane: 'L' })
+
+      await expect.poll(() => applied('L'), PATIENT).toEqual(['x1'])
+      await expect
+        .poll(async () => (await find(e2)).blockedBy?.reason, PATIENT)
+        .toBe('its lane is paused')
+      expect(await own.lanes.resumeLane('partner', 'K')).toBe(true)
+      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1', 'e2'])
+      expect(await own.lanes.resumeLane('partner', 'K')).toBe(false)
+    })
+  })
+}
+
+function outcomes({ name }: StoreUnderTest): string {
+  return name.startsWith('PostgreSQL') ? 'hookonce.outcomes' : 'hookonce_outcomes'
+}

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import { lockNumber } from '../../../src/store/postgres/lock-number.ts'
+import { aClaim } from '../../support/builders.ts'
+import { aLane, recordKeys, sort, statesOf } from '../../support/lane-steps.ts'
+import { hasNoPostgres, newPool, openPostgres } from '../../support/postgres/open-postgres.ts'
+import { claim, done } from '../../support/store-steps.ts'
+
+const HEAD = { kind: 'head' } as const
+
+describe.skipIf(hasNoPostgres)('lanes on PostgreSQL', () => {
+  test('O03: one sorter of a source at a time', async () => {
+    const { store, config } = await openPostgres()
+    await recordKeys(store, ['K1'])
+    const other = newPool({ ...config, max: 1 })
+    const lock = [lockNumber('hookonce', 'sort stripe')]
+    await other.query('select pg_advisory_lock($1)', lock)
+
+    expect(await sort(store)).toBeUndefined()
+
+    await other.query('select pg_advisory_unlock($1)', lock)
+    expect(await sort(store)).toEqual(['K1'])
+  })
+
+  test('O03: an event that is committed later than a younger one is not lost', async () => {
+    const { store, query } = await openPostgres()
+    const [late = ''] = await recordKeys(store, ['K1'])
+    // As if its insert were still on its way.
+    const rows = await query('delete from hookonce.queue where event_id = $1 returning *', [late])
+    await recordKeys(store, ['K2'])
+    await sort(store)
+    const first = await claim(store, HEAD)
+    expect(first.events.map(({ key }) => key)).toEqual(['K2'])
+    await first.settle(first.events.map(done))
+    await first.commit()
+
+    const { topic, bytes } = rows[0] as { topic: string; bytes: number }
+    await query(
+      'insert into hookonce.queue (event_id, topic, run_at, bytes) values ($1, $2, now(), $3)',
+      [late, topic, bytes],
+    )
+
+    expect(await sort(store)).toEqual(['K1'])
+    expect(await statesOf(store, [late])).toEqual(['ready'])
+  })
+
+  test('an event that is parked while the one before it ends is not forgotten', async () => {
+    const { store, config } = await openPostgres()
+    await recordKeys(store, ['K1'])
+    await sort(store)
+    const [next = ''] = await recordKeys(store, ['K2'])
+    const group = await claim(store, HEAD)
+    // As a sorter that has the lane, and has not committed yet.
+    const sorter = newPool({ ...config, max: 1 })
+    await sorter.query('begin')
+    await sorter.query('select hookonce.lock_lanes($1)', [[aLane('K').id]])
+    await sorter.query(
+      `update hookonce.queue set lane = $1, policy = 'block', parked = 'waiting' where event_id = $2`,
+      [aLane('K').id, next],
+    )
+
+    const settled = group.settle(group.events.map(done)).then(() => group.commit())
+    await expect.poll(() => countWaiting(sorter), { timeout: 30_000 }).toBeGreaterThan(0)
+    await sorter.query('commit')
+
+    expect(await settled).toEqual({ status: 'committed' })
+    expect(await statesOf(store, [next])).toEqual(['ready'])
+  })
+
+  test('O06: what a claim reads does not grow with what waits in lanes', async () => {
+    const { store, query } = await openPostgres()
+    await recordKeys(store, ['K1'])
+    await sort(store)
+    const before = await blocksOfClaim(query)
+
+    await query(`
+      insert into hookonce.queue (event_id, topic, run_at, bytes, parked, lane, policy)
+      select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, q.topic, now() - interval '1 hour', 1,
+             'waiting', md5((n % 1000)::text)::uuid, 'block'
+        from hookonce.queue q, generate_series(1, 20000) n`)
+    const after = await blocksOfClaim(query)
+
+    expect(after).toBeLessThanOrEqual(2 * before + 20)
+    const group = await store.queue.claim(aClaim(HEAD))
+    expect(group?.events.map(({ key }) => key)).toEqual(['K1'])
+    await group?.abandon()
+  })
+})
+
+type Query = Awaited<ReturnType<typeof openPostgres>>['query']
+
+/** How many blocks of eight kilobytes a claim of heads has looked at. */
+async function blocksOfClaim(query: Query): Promise<number> {
+  const { topics } = aClaim(HEAD)
+  const sql = `explain (analyze, buffers, format json)
+    select * from hookonce.claim_head('w', 0, array[${topics[0]?.topic}]::bigint[], array[10], array['-infinity']::timestamptz[], 10)`
+  const rows = await query(sql)
+  const [plan] = rows[0]?.['QUERY PLAN'] as [{ Plan: Record<string, number> }]
+  return (plan.Plan['Shared Hit Blocks'] ?? 0) + (plan.Plan['Shared Read Blocks'] ?? 0)
+}
+
+async function countWaiting(client: {
+  query(sql: string): Promise<{ rows: unknown[] }>
+}): Promise<number> {
+  const { rows } = await client.query(
+    'select 1 from pg_locks l where not l.granted and pg_backend_pid() = any(pg_blocking_pids(l.pid))',
+  )
+  return rows.length
+}
