@@ -24,14 +24,14 @@ const LOCK_TIMEOUT = '55P03'
 
 export async function actOnEvent(connections: Connections, request: ActionRequest): Promise<Acted> {
   if (!isEventId(request.eventId)) return { status: 'refused', code: 'EVENT_UNKNOWN' }
-  return atMostOnce(() => connections.transact((connection) => actWithin(connection, request))).catch(
-    (error: unknown) => {
-      // A worker holds the event, and will for as long as its handler runs.
-      if (findStateBehind(error) === LOCK_TIMEOUT)
-        return { status: 'refused', code: 'EVENT_RUNNING' } as const
-      throw error
-    },
-  )
+  return atMostOnce(() =>
+    connections.transact((connection) => actWithin(connection, request)),
+  ).catch((error: unknown) => {
+    // A worker holds the event, and will for as long as its handler runs.
+    if (findStateBehind(error) === LOCK_TIMEOUT)
+      return { status: 'refused', code: 'EVENT_RUNNING' } as const
+    throw error
+  })
 }
 
 /** Where another call was faster with the same token, the second try finds what that one did. */
