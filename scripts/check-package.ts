@@ -19,11 +19,11 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
  * What the package may weigh. The packed size is what every user downloads, the unpacked one what
  * every user keeps. Raise it in the change that needs it, with the reason in that change.
  *
- * Measured: 788,105 bytes packed, 2,766,634 unpacked. Most of it is 76 providers with their fixtures; a fifth of
- * it is the documentation. An eighth more is the room for what comes.
+ * Measured: 971,873 bytes packed, 3,465,082 unpacked. Most of it is 76 providers with their fixtures; a fifth of
+ * it is the documentation. A little more is the room for what comes.
  */
-const PACKED_BYTES_MAX = 890_000
-const UNPACKED_BYTES_MAX = 3_110_000
+const PACKED_BYTES_MAX = 1_010_000
+const UNPACKED_BYTES_MAX = 3_600_000
 
 /** npm runs these on a user's machine when the package is installed, or on ours before it is published. */
 const LIFECYCLE_SCRIPTS = [

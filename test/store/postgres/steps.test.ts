@@ -135,10 +135,13 @@ describe.skipIf(hasNoPostgres)('a lease on PostgreSQL', () => {
       aloneFrom,
     ])
 
-    const deciding = store.steps.resolve({
-      ...{ eventId, handler: undefined, name: 'charge' },
-      decision: { happened: true, result: '1' },
-    }, NO_ORDER)
+    const deciding = store.steps.resolve(
+      {
+        ...{ eventId, handler: undefined, name: 'charge' },
+        decision: { happened: true, result: '1' },
+      },
+      NO_ORDER,
+    )
     await untilWaiting(query)
     await worker.query('commit')
 
