@@ -17,7 +17,7 @@ import type { Placement } from '../../../ordering/place-event.ts'
 import type { Topic } from '../../../model/topic.ts'
 import { plainArray, textArray } from '../binary-array.ts'
 import type { Connection, TextRow } from '../connection.ts'
-import { asClaimedEvent, CLAIM_BYTES_MAX, CLAIMED_COLUMNS, DUE } from './claim-group.ts'
+import { asClaimedEvent, CLAIM_BYTES_MAX, CLAIMED_COLUMNS, DUE, joinReplay } from './claim-group.ts'
 import { settle } from './settle.ts'
 
 const first = (after: string): string => `
@@ -123,7 +123,7 @@ const CHOOSE = `
 const EVENTS = `
   select q.event_id, q.topic, q.run, q.attempts, q.crashes,${CLAIMED_COLUMNS}
     from {schema}.queue q
-   cross join lateral (select * from {schema}.events where id = q.event_id limit 1) e
+   cross join lateral (select * from {schema}.events where id = q.event_id limit 1) e${joinReplay('q')}
    where q.event_id = any($1::uuid[]) and q.lane is null
    order by q.event_id, q.run`
 

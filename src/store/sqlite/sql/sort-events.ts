@@ -10,7 +10,7 @@ import type { ClaimedEvent } from '../../contract/claimed-event.ts'
 import type { Placement } from '../../../ordering/place-event.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
-import { asClaimedEvent, CLAIMED_COLUMNS, DUE } from './claim-group.ts'
+import { asClaimedEvent, CLAIMED_COLUMNS, DUE, REPLAY } from './claim-group.ts'
 import type { ClaimedRow } from './claim-group.ts'
 import { mendLanes } from './mend-lanes.ts'
 import { settle } from './settle.ts'
@@ -28,7 +28,7 @@ const NEXT_TOPIC = `
 const EVENTS = `
   select ${CLAIMED_COLUMNS}, q.run_at
     from {prefix}queue q
-    join {prefix}events e on e.id = q.event_id`
+    join {prefix}events e on e.id = q.event_id${REPLAY}`
 
 // 1 topic  2 limit
 const LIST_FRESH = `${EVENTS}
