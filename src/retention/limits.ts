@@ -16,6 +16,7 @@ export function limitsAt(policy: RetentionPolicy, nowMs: number): PruneLimits {
     steps: before(policy.stepsDays),
     deliveries: before(policy.deliveriesDays),
     messages: before(policy.messagesDays),
+    audit: before(policy.auditDays),
     keys: before(policy.keysDays),
   }
 }

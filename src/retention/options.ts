@@ -70,6 +70,12 @@ export interface RetentionOptions {
    */
   readonly messagesDays?: RetentionDays
   /**
+   * What operators did, from that moment on. A token is known for as long.
+   *
+   * @defaultValue 365
+   */
+  readonly auditDays?: RetentionDays
+  /**
    * Whether this process prunes by itself, once a day for all processes together.
    *
    * @defaultValue true
@@ -94,6 +100,7 @@ export const RETENTION_DEFAULTS: RetentionPolicy = Object.freeze({
   stepsDays: 30,
   deliveriesDays: 30,
   messagesDays: 30,
+  auditDays: 365,
   daily: true,
 })
 

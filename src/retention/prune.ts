@@ -64,6 +64,8 @@ export const NOTHING_REMOVED: PruneCounts = Object.freeze({
   steps: 0,
   deliveries: 0,
   messages: 0,
+  runs: 0,
+  audit: 0,
   keys: 0,
   outcomes: 0,
   discarded: 0,

@@ -412,7 +412,9 @@ begin
                    ('prune_attempts', '"hookonce".prune_attempts(jsonb, uuid, integer)'),
                    ('prune_steps', '"hookonce".prune_steps(jsonb, uuid, integer)'),
                    ('prune_deliveries', '"hookonce".prune_deliveries(jsonb, uuid, integer)'),
+                   ('prune_runs', '"hookonce".prune_runs(jsonb, uuid, integer)'),
                    ('prune_messages', '"hookonce".prune_messages(jsonb, uuid, integer)'),
+                   ('prune_audit', '"hookonce".prune_audit(jsonb, uuid, integer)'),
                    ('prune_keys', '"hookonce".prune_keys(jsonb, uuid, integer)'),
                    ('is_prune_excessive', '"hookonce".is_prune_excessive(jsonb, float8, jsonb, float8)'),
                    ('prune', '"hookonce".prune()')) as wanted (name, signature)
@@ -1988,6 +1990,33 @@ begin
 end
 $prune_deliveries$;
 
+create or replace function "hookonce".prune_runs(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_runs$
+declare
+  page uuid[];
+  removed integer;
+begin
+  perform "hookonce".prune_begin();
+  page := array(select distinct b.event_id
+                  from "hookonce".runs b
+                 where b.event_id > after_id
+                 order by b.event_id
+                 limit most);
+  delete from "hookonce".runs b
+   where b.event_id = any(page)
+     and not exists (select from "hookonce".queue q where q.event_id = b.event_id)
+     and (not exists (select from "hookonce".events e where e.id = b.event_id)
+          or exists (select
+                       from "hookonce".outcomes o
+                      where o.event_id = b.event_id and o.state <> 'dead'
+                        and o.settled_at < to_timestamp((limits ->> 'runs')::float8 / 1000)
+                        and o.run = (select max(l.run) from "hookonce".outcomes l where l.event_id = o.event_id)));
+  get diagnostics removed = row_count;
+  return jsonb_build_object('removed', jsonb_build_object('runs', removed), 'next', page[most]);
+end
+$prune_runs$;
+
 create or replace function "hookonce".prune_messages(limits jsonb, after_id uuid, most integer)
 returns jsonb
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_messages$
@@ -2020,6 +2049,28 @@ begin
   return jsonb_build_object('removed', jsonb_build_object('messages', cardinality(gone)), 'next', page[most]);
 end
 $prune_messages$;
+
+create or replace function "hookonce".prune_audit(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_audit$
+declare
+  removed integer;
+begin
+  perform "hookonce".prune_begin();
+  with old as materialized (
+         select a.id, a.at
+           from "hookonce".audit a
+          order by a.id
+          limit most
+            for update skip locked)
+  delete from "hookonce".audit a
+   using old
+   where a.id = old.id and old.at < to_timestamp((limits ->> 'audit')::float8 / 1000);
+  get diagnostics removed = row_count;
+  return jsonb_build_object('removed', jsonb_build_object('audit', removed),
+                            'next', case when removed = most then after_id end);
+end
+$prune_audit$;
 
 create or replace function "hookonce".prune_keys(limits jsonb, after_id uuid, most integer)
 returns jsonb
@@ -2118,7 +2169,8 @@ begin
     into limits
     from (values ('done', 'doneDays'), ('skipped', 'skippedDays'), ('discarded', 'discardedDays'),
                  ('dead', 'deadDays'), ('attempts', 'attemptsDays'), ('steps', 'stepsDays'),
-                 ('deliveries', 'deliveriesDays'), ('messages', 'messagesDays'), ('keys', 'keysDays'))
+                 ('deliveries', 'deliveriesDays'), ('messages', 'messagesDays'), ('audit', 'auditDays'),
+                 ('keys', 'keysDays'))
          as days (part, option);
   survey := "hookonce".prune_survey(limits);
   if "hookonce".is_prune_excessive(survey -> 'events', greatest((limits ->> 'done')::float8,
@@ -2131,7 +2183,7 @@ begin
       'instead', 'Check the clock and the retention options. If it is meant, call admin.prune({ force: true, reason })');
   end if;
 
-  foreach part in array array['dead', 'payloads', 'attempts', 'steps', 'deliveries', 'messages', 'keys'] loop
+  foreach part in array array['dead', 'payloads', 'attempts', 'steps', 'deliveries', 'runs', 'messages', 'audit', 'keys'] loop
     after_id := '00000000-0000-0000-0000-000000000000';
     for turn in 1..10 loop
       execute 'select "hookonce".prune_' || part || '($1, $2, $3)' into step using limits, after_id, 1000;
@@ -2157,7 +2209,7 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 4d57560cfcf291191f374fada63fd798fce3715be09c62937618764a14cf6053')
+insert into "hookonce".meta (name, value) values ('functions', '1 b1caa1ff7bbbc2df233b342e2c0051627213c77afda0f784297035bcf19dcfc4')
     on conflict (name) do update set value = excluded.value;
 
 commit;

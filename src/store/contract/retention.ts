@@ -58,7 +58,9 @@ export interface RetentionStore {
  * - `dead`: events that have been dead for long are discarded.
  * - `payloads`: bodies and headers, with the requests they came in.
  * - `attempts`, `steps`, `deliveries`: what is kept beside an event.
+ * - `runs`: what operators asked for, of events whose payload is gone.
  * - `messages`: those that were sent or discarded.
+ * - `audit`: what operators did.
  * - `keys`: keys, and how their events ended.
  */
 export const PRUNE_PARTS = [
@@ -67,7 +69,9 @@ export const PRUNE_PARTS = [
   'attempts',
   'steps',
   'deliveries',
+  'runs',
   'messages',
+  'audit',
   'keys',
 ] as const
 export type PrunePart = (typeof PRUNE_PARTS)[number]
@@ -82,6 +86,7 @@ export interface PruneLimits {
   readonly steps: number | null
   readonly deliveries: number | null
   readonly messages: number | null
+  readonly audit: number | null
   readonly keys: number | null
 }
 
@@ -117,6 +122,8 @@ export interface PruneCounts {
   readonly steps: number
   readonly deliveries: number
   readonly messages: number
+  readonly runs: number
+  readonly audit: number
   readonly keys: number
   readonly outcomes: number
   /** Dead events that were discarded. */

@@ -30,6 +30,7 @@ import { CREATE_ENQUEUE_MESSAGES } from './sql/enqueue-messages.ts'
 import { CREATE_LEASE_DUE } from './sql/lease-events.ts'
 import { CREATE_LOOK } from './sql/look.ts'
 import { CREATE_IS_PRUNE_EXCESSIVE, CREATE_PRUNE } from './sql/prune.ts'
+import { CREATE_PRUNE_AUDIT } from './sql/prune-audit.ts'
 import { CREATE_PRUNE_BESIDE } from './sql/prune-beside.ts'
 import { CREATE_PRUNE_DEAD } from './sql/prune-dead.ts'
 import { CREATE_PRUNE_KEYS } from './sql/prune-keys.ts'
@@ -100,6 +101,7 @@ export const FUNCTIONS: readonly string[] = [
   CREATE_PRUNE_PAYLOADS,
   ...CREATE_PRUNE_BESIDE,
   CREATE_PRUNE_MESSAGES,
+  CREATE_PRUNE_AUDIT,
   CREATE_PRUNE_KEYS,
   CREATE_IS_PRUNE_EXCESSIVE,
   CREATE_PRUNE,

@@ -9,6 +9,7 @@ import { eraseEvent } from './sql/erase-event.ts'
 import { findPolicy, keepPolicy } from './sql/keep-policy.ts'
 import { listBodies } from './sql/list-bodies.ts'
 import { noteRun } from './sql/note-run.ts'
+import { PRUNE_AUDIT } from './sql/prune-audit.ts'
 import { PRUNE_BESIDE } from './sql/prune-beside.ts'
 import { PRUNE_DEAD } from './sql/prune-dead.ts'
 import { PRUNE_KEYS } from './sql/prune-keys.ts'
@@ -28,6 +29,7 @@ const STEPS: Readonly<Record<PrunePart, string>> = {
   payloads: PRUNE_PAYLOADS,
   ...PRUNE_BESIDE,
   messages: PRUNE_MESSAGES,
+  audit: PRUNE_AUDIT,
   keys: PRUNE_KEYS,
 }
 

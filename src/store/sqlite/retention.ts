@@ -4,6 +4,7 @@ import { eraseEvent } from './sql/erase-event.ts'
 import { findPolicy, keepPolicy } from './sql/keep-policy.ts'
 import { listBodies } from './sql/list-bodies.ts'
 import { noteRun } from './sql/note-run.ts'
+import { pruneAudit } from './sql/prune-audit.ts'
 import { pruneBeside } from './sql/prune-beside.ts'
 import { pruneDead } from './sql/prune-dead.ts'
 import { pruneKeys } from './sql/prune-keys.ts'
@@ -51,6 +52,8 @@ function pruneStep(
       return pruneDead(connection, request)
     case 'payloads':
       return prunePayloads(connection, request)
+    case 'audit':
+      return pruneAudit(connection, request)
     case 'messages':
       return pruneMessages(connection, request)
     case 'keys':

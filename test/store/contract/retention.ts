@@ -193,6 +193,22 @@ export function retentionContract(underTest: StoreUnderTest): void {
       expect(await pruneRows(store, limitsIn(31, { deadDays: 14 }))).toMatchObject({ events: 1 })
     })
 
+    test('what operators did goes after its own time, and the runs they asked for with the payload', async () => {
+      const { store } = await openStore(underTest)
+      const { eventId } = await recordOne(store, anEventDraft())
+      await runOne(store, done)
+      await act(store, 'replay', eventId)
+      await runOne(store, done)
+
+      expect(await pruneRows(store, limitsIn(29))).toMatchObject({ runs: 0, audit: 0 })
+      expect(await pruneRows(store, limitsIn(40))).toMatchObject({ events: 1, runs: 1, audit: 0 })
+      expect(await pruneRows(store, limitsIn(400, { auditDays: 'forever' }))).toMatchObject({
+        audit: 0,
+      })
+      expect(await pruneRows(store, limitsIn(366))).toMatchObject({ audit: 1 })
+      expect(await store.operators.listAudit({ limit: 10 })).toEqual([])
+    })
+
     test('a request goes with the last of its events', async () => {
       const { store } = await openStore(underTest)
       const request = Buffer.from('[{"n":1},{"n":2}]')

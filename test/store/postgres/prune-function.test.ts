@@ -31,6 +31,8 @@ describe.skipIf(hasNoPostgres)('select hookonce.prune()', () => {
             steps: 0,
             deliveries: 0,
             messages: 0,
+            runs: 0,
+            audit: 0,
             keys: 1,
             outcomes: 1,
             discarded: 0,

@@ -1,11 +1,12 @@
 /**
- * Removes what is kept beside an event: failed attempts, results of steps, counts of deliveries. They may be kept for
+ * Removes what is kept beside an event: failed attempts, results of steps, counts of deliveries, runs. They may be kept for
  * a shorter time than its payload, and go with it at the latest.
  *
  * @module
  */
 
-export type BesidePart = 'attempts' | 'steps' | 'deliveries'
+/** Runs have no time of their own: they go with the payload. */
+export type BesidePart = 'attempts' | 'steps' | 'deliveries' | 'runs'
 
 const createOf = (part: BesidePart): string => `
 create or replace function {schema}.prune_${part}(limits jsonb, after_id uuid, most integer)
@@ -39,6 +40,7 @@ export const CREATE_PRUNE_BESIDE: readonly string[] = [
   createOf('attempts'),
   createOf('steps'),
   createOf('deliveries'),
+  createOf('runs'),
 ]
 
 // $1 limits  $2 after event  $3 how many events are looked at
@@ -49,4 +51,5 @@ export const PRUNE_BESIDE: Readonly<Record<BesidePart, string>> = {
   attempts: callOf('attempts'),
   steps: callOf('steps'),
   deliveries: callOf('deliveries'),
+  runs: callOf('runs'),
 }

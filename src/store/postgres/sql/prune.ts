@@ -65,7 +65,8 @@ begin
     into limits
     from (values ('done', 'doneDays'), ('skipped', 'skippedDays'), ('discarded', 'discardedDays'),
                  ('dead', 'deadDays'), ('attempts', 'attemptsDays'), ('steps', 'stepsDays'),
-                 ('deliveries', 'deliveriesDays'), ('messages', 'messagesDays'), ('keys', 'keysDays'))
+                 ('deliveries', 'deliveriesDays'), ('messages', 'messagesDays'), ('audit', 'auditDays'),
+                 ('keys', 'keysDays'))
          as days (part, option);
   survey := {schema}.prune_survey(limits);
   if {schema}.is_prune_excessive(survey -> 'events', greatest((limits ->> 'done')::float8,
@@ -78,7 +79,7 @@ begin
       'instead', 'Check the clock and the retention options. If it is meant, call admin.prune({ force: true, reason })');
   end if;
 
-  foreach part in array array['dead', 'payloads', 'attempts', 'steps', 'deliveries', 'messages', 'keys'] loop
+  foreach part in array array['dead', 'payloads', 'attempts', 'steps', 'deliveries', 'runs', 'messages', 'audit', 'keys'] loop
     after_id := '00000000-0000-0000-0000-000000000000';
     for turn in 1..${STEPS} loop
       execute 'select {schema}.prune_' || part || '($1, $2, $3)' into step using limits, after_id, ${STEP_ROWS};

@@ -1,5 +1,5 @@
 /**
- * Removes what is kept beside an event: failed attempts, results of steps, counts of deliveries. They may be kept for
+ * Removes what is kept beside an event: failed attempts, results of steps, counts of deliveries, runs. They may be kept for
  * a shorter time than its payload, and go with it at the latest.
  *
  * @module
@@ -10,7 +10,8 @@ import { lowestId } from '../../../model/id-range.ts'
 import type { Connection } from '../connection.ts'
 import type { PruneRequest } from './prune-payloads.ts'
 
-export type BesidePart = 'attempts' | 'steps' | 'deliveries'
+/** Runs have no time of their own: they go with the payload. */
+export type BesidePart = 'attempts' | 'steps' | 'deliveries' | 'runs'
 
 // 1 after event  2 limit  3 ended before
 const pageOf = (part: BesidePart): string => `
@@ -39,6 +40,7 @@ const TEXTS = {
   attempts: { page: pageOf('attempts'), remove: deleteOf('attempts') },
   steps: { page: pageOf('steps'), remove: deleteOf('steps') },
   deliveries: { page: pageOf('deliveries'), remove: deleteOf('deliveries') },
+  runs: { page: pageOf('runs'), remove: deleteOf('runs') },
 }
 
 /** Inside a write transaction. */
@@ -51,7 +53,7 @@ export function pruneBeside(
   const page = connection.all<{ event_id: string; goes: number }>(text, [
     after ?? lowestId,
     most,
-    limits[part],
+    part === 'runs' ? null : limits[part],
   ])
   const ids = page.filter(({ goes }) => goes === 1).map(({ event_id }) => event_id)
   return {
