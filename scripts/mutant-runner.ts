@@ -115,6 +115,7 @@ export class MutantRunner {
     const { status, stdout, stderr, error } = spawnSync(vitest, args, {
       cwd: this.#copy,
       encoding: 'utf8',
+      env: { ...process.env, HOOKONCE_TESTS: 'all' },
       timeout: Math.ceil(limitMs),
       killSignal: 'SIGKILL',
       maxBuffer: 64 * 1024 ** 2,
