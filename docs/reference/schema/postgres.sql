@@ -1869,17 +1869,17 @@ begin
                  where e.id > after_id and e.id < before_id
                  order by e.id
                  limit most);
-  held := array(select o.event_id
-                  from "hookonce".outcomes o
-                 where o.event_id = any(page)
-                   and 
-         o.state <> 'dead'
-     and o.settled_at < to_timestamp((limits ->> o.state)::float8 / 1000)
-     and o.run = (select max(l.run) from "hookonce".outcomes l where l.event_id = o.event_id)
+  held := array(select e.id
+                  from "hookonce".events e
+                 where e.id = any(page)
                    for update skip locked);
   with removed as (
          delete from "hookonce".events e
           where e.id = any(held)
+            and exists (select from "hookonce".outcomes o where o.event_id = e.id and 
+         o.state <> 'dead'
+     and o.settled_at < to_timestamp((limits ->> o.state)::float8 / 1000)
+     and o.run = (select max(l.run) from "hookonce".outcomes l where l.event_id = o.event_id))
             and 
          not exists (select from "hookonce".queue q where q.event_id = e.id)
      and not exists (select
@@ -2209,7 +2209,7 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 b1caa1ff7bbbc2df233b342e2c0051627213c77afda0f784297035bcf19dcfc4')
+insert into "hookonce".meta (name, value) values ('functions', '1 44848a4caa57cd4457efe292950021c322e5764f19fcf4847ef41d5de737e5b0')
     on conflict (name) do update set value = excluded.value;
 
 commit;

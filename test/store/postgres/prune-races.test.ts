@@ -4,7 +4,7 @@ import type { Recorded } from '../../../src/model/event.ts'
 import { anEventDraft } from '../../support/builders.ts'
 import { hasNoPostgres, openPostgres } from '../../support/postgres/open-postgres.ts'
 import { limitsIn } from '../../support/retention-steps.ts'
-import { dead, done, recordOne, runOne } from '../../support/store-steps.ts'
+import { act, dead, done, recordOne, runOne } from '../../support/store-steps.ts'
 
 const LOWEST = '00000000-0000-0000-0000-000000000000'
 
@@ -19,6 +19,24 @@ async function openPruner(config: pg.ClientConfig, part: string, days: number) {
     LOWEST,
   ])
   return client
+}
+
+/** From now on a replay waits, with all that it has locked and written, until the gate is opened. */
+async function closeGate(config: pg.ClientConfig): Promise<pg.Client> {
+  const gate = new pg.Client(config)
+  await gate.connect()
+  onTestFinished(() => gate.end())
+  await gate.query('select pg_advisory_lock(1)')
+  await gate.query(`
+    create function wait_at_the_gate() returns trigger language plpgsql set lock_timeout = 0 as $gate$
+    begin
+      perform pg_advisory_xact_lock(1);
+      return null;
+    end
+    $gate$;
+    create trigger wait_at_the_gate after insert on hookonce.runs
+      for each row execute function wait_at_the_gate()`)
+  return gate
 }
 
 describe.skipIf(hasNoPostgres)('beside a pruner that has not committed', () => {
@@ -61,6 +79,31 @@ describe.skipIf(hasNoPostgres)('beside a pruner that has not committed', () => {
     expect(await redelivery).toEqual({ status: 'duplicate', eventId })
     expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'discarded' })
   })
+
+  test.each([
+    ['payloads', 60, 'events'],
+    ['keys', 60, 'keys'],
+  ] as const)(
+    'P01: an event that an operator is about to replay keeps its %s',
+    async (part, days, table) => {
+      const { store, config, query } = await openPostgres()
+      const { eventId } = await recordOne(store, anEventDraft())
+      await runOne(store, done)
+      const gate = await closeGate(config)
+
+      const replaying = act(store, 'replay', eventId)
+      await expect.poll(() => countWaiting(query)).toBe(1)
+      const pruning = store.retention.prune(part, limitsIn(days), undefined)
+      // It leaves the event alone, or waits for the operator and then takes it.
+      await Promise.race([pruning, expect.poll(() => countWaiting(query)).toBe(2)])
+      await gate.query('select pg_advisory_unlock(1)')
+
+      expect(await replaying).toMatchObject({ status: 'done', run: 1 })
+      await pruning
+      expect(await query(`select 1 from hookonce.${table}`)).toHaveLength(1)
+      expect(await runOne(store, done)).toBe(eventId)
+    },
+  )
 
   test('P06: new events are stored, and others are duplicates, without waiting', async () => {
     const { store, config } = await openPostgres()

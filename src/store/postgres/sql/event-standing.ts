@@ -3,7 +3,8 @@
  *
  * - The event's own row is locked first, by operators and by a redelivery that revives a dead event: all that puts an
  *   event back into the queue. So these come one after the other, and what is not queued when it is looked at stays
- *   so. Workers never lock it, and never wait for an operator.
+ *   so. Workers never lock it, and never wait for an operator. A pruner of payloads leaves it alone.
+ * - How its runs ended is locked next: a pruner of keys leaves these alone, and the event keeps its key.
  * - The queue row is what a claim holds for as long as its handler runs. Waiting for that would be waiting for the
  *   handler: after a second the event is running. Less would take a row for running that is only being nudged.
  * - The outcomes are read last: a queue row that was waited for and is gone has become one.
@@ -23,6 +24,14 @@ const LOCK_EVENT = `
     from {schema}.events
    where id = $1
      for no key update`
+
+// $1 event
+const LOCK_OUTCOMES = `
+  select run
+    from {schema}.outcomes
+   where event_id = $1
+   order by run
+     for update`
 
 // $1 events
 const LOCK_EVENTS = `
@@ -69,6 +78,7 @@ export async function lockEvent(
   eventId: EventId,
 ): Promise<{ readonly isErased: boolean } | undefined> {
   const { rows } = await connection.query<'is_erased'>(LOCK_EVENT, [eventId])
+  await connection.query(LOCK_OUTCOMES, [eventId])
   return rows[0] && { isErased: rows[0].is_erased === 't' }
 }
 

@@ -45,8 +45,8 @@ language sql immutable as $lowest_id_at$
   select rpad(lpad(to_hex(greatest(coalesce(ms, 0), 0)::bigint), 12, '0'), 32, '0')::uuid
 $lowest_id_at$;`
 
-// The rows that say how events ended are locked first, and looked at again in a statement of its own: an operator
-// that runs such an event again has the same lock, and its queue row is seen once that lock is ours.
+// The events are locked first, and how they ended is looked at in a statement of its own: an operator that runs such an
+// event again has the same lock (`event-standing.ts`), and its queue row is seen once that lock is ours.
 export const CREATE_PRUNE_PAYLOADS = `
 create or replace function {schema}.prune_payloads(limits jsonb, after_id uuid, most integer)
 returns jsonb
@@ -69,14 +69,14 @@ begin
                  where e.id > after_id and e.id < before_id
                  order by e.id
                  limit most);
-  held := array(select o.event_id
-                  from {schema}.outcomes o
-                 where o.event_id = any(page)
-                   and ${HAS_ENDED}
+  held := array(select e.id
+                  from {schema}.events e
+                 where e.id = any(page)
                    for update skip locked);
   with removed as (
          delete from {schema}.events e
           where e.id = any(held)
+            and exists (select from {schema}.outcomes o where o.event_id = e.id and ${HAS_ENDED})
             and ${hasNothingOpen('e.id')}
          returning e.id, e.request_id)
   select coalesce(array_agg(removed.id), '{}'), array_agg(removed.request_id)
