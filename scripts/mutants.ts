@@ -4,9 +4,13 @@
  * Each entry of `scripts/mutants.json` is a small change to one file and the tests that must fail
  * under it. The change is made in a copy of the repository, never here.
  *
- *     npm run mutants
+ *     npm run mutants                                 all of them
+ *     npm run mutants -- --missing                    those without a kept result: takes up a run again
+ *     npm run mutants -- --missing --part 1/2         half of them, beside a second process with the other half
  *     npm run mutants -- --only accept-any-signature
- *     npm run mutants -- --from 80                    (takes up a run again; a name will do as well)
+ *
+ * What became of an entry is kept in `scripts/mutants-results.json` at once, with a hash of the entry: one that was
+ * changed since has no result. `--only` keeps nothing.
  *
  * What can become of an entry:
  *
@@ -22,21 +26,32 @@
  * @module
  */
 
+import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { KeptResults } from './kept-results.ts'
 import { MutantRunner } from './mutant-runner.ts'
 import type { Mutant, MutantResult } from './mutant-runner.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const FAILURES: readonly MutantResult['status'][] = ['survived', 'stale', 'broken']
+const USAGE = 'Usage: mutants [--only NAME | --missing] [--part 1/2]'
 
 function main(): void {
   const all = JSON.parse(
     fs.readFileSync(path.join(ROOT, 'scripts/mutants.json'), 'utf8'),
   ) as Mutant[]
-  const chosen = chooseMutants(all, process.argv.slice(2))
+  const kept = new KeptResults(path.join(ROOT, 'scripts/mutants-results.json'), all)
+  const { only, missing, part } = readArguments()
+  const chosen = all
+    .filter(({ name }) => only === undefined || name === only)
+    .filter((mutant) => !missing || !kept.has(mutant))
+    .filter(isInPart(part))
+  if (only !== undefined && chosen.length === 0)
+    throw new Error(`There is no ${only}. Known:\n${all.map(({ name }) => name).join('\n')}`)
   const copy = copyRepository()
   const results = new Map<Mutant, MutantResult>()
   try {
@@ -44,7 +59,8 @@ function main(): void {
     for (const mutant of chosen) {
       const result = runner.run(mutant)
       results.set(mutant, result)
-      console.log(`${all.indexOf(mutant) + 1}/${all.length} ${describe(mutant, result)}`)
+      if (only === undefined) kept.keep(mutant, result)
+      console.log(`${results.size}/${chosen.length} ${describe(mutant, result)}`)
     }
   } finally {
     fs.rmSync(copy, { recursive: true, force: true })
@@ -52,19 +68,30 @@ function main(): void {
   summarise(results)
 }
 
-function chooseMutants(all: readonly Mutant[], args: readonly string[]): readonly Mutant[] {
-  if (args.length === 0) return all
-  const [flag, value = '', ...rest] = args
-  const byName = all.findIndex(({ name }) => name === value)
-  const at = byName === -1 && flag === '--from' ? Number(value) - 1 : byName
-  if (rest.length === 0 && all[at] !== undefined) {
-    if (flag === '--only') return all.slice(at, at + 1)
-    if (flag === '--from') return all.slice(at)
+function readArguments(): { only: string | undefined; missing: boolean; part: Part } {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string' },
+      missing: { type: 'boolean', default: false },
+      part: { type: 'string', default: '1/1' },
+    },
+  })
+  const [, of, parts] = (/^([1-9])\/([1-9])$/.exec(values.part) ?? []).map(Number)
+  if (of === undefined || parts === undefined || of > parts) throw new Error(USAGE)
+  return { ...values, only: values.only, part: { of, parts } }
+}
+
+interface Part {
+  readonly of: number
+  readonly parts: number
+}
+
+/** Entries with the same tests stay together: these run once without a change for all of them. */
+function isInPart({ of, parts }: Part): (mutant: Mutant) => boolean {
+  return ({ tests }) => {
+    const hash = createHash('sha256').update(tests.join(' ')).digest()
+    return hash.readUInt32BE() % parts === of - 1
   }
-  const names = all.map(({ name }, index) => `${String(index + 1).padStart(4)} ${name}`)
-  throw new Error(
-    `Usage: mutants [--only NAME | --from NAME_OR_NUMBER], where these are:\n${names.join('\n')}`,
-  )
 }
 
 /** Everything but what is big or made: tests read the documentation and the scripts as well. */
