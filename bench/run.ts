@@ -26,6 +26,9 @@ import { drainStored } from './workloads/w2-drain.ts'
 import { drainSharedRows } from './workloads/w2b-shared-rows.ts'
 import { onSqlite } from './workloads/w8-sqlite.ts'
 import { memory } from './workloads/memory.ts'
+import { sustained } from './workloads/w3-sustained.ts'
+import { growth } from './workloads/w5-growth.ts'
+import { besideOpenTransaction } from './workloads/w6-open-transaction.ts'
 import { stormOfDuplicates } from './workloads/w4-storm.ts'
 import { latencyAtHalfRate } from './workloads/w7-latency.ts'
 import { duplicateWhileRunning } from './workloads/w9-duplicate-while-running.ts'
@@ -37,7 +40,10 @@ const WORKLOADS = [
   receiveOverHttp,
   drainStored,
   drainSharedRows,
+  sustained,
   stormOfDuplicates,
+  growth,
+  besideOpenTransaction,
   latencyAtHalfRate,
   onSqlite,
   duplicateWhileRunning,

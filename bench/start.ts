@@ -15,7 +15,7 @@ import { findNewerNode } from '../test/support/newer-node.ts'
 import { NEWER_NODE } from './harness/child.ts'
 
 const BENCH = import.meta.dirname
-const PEERS = ['pg-boss', 'bullmq', '@dbos-inc/dbos-sdk']
+const PEERS = ['pg-boss', 'bullmq', '@dbos-inc/dbos-sdk', '@restatedev/restate-sdk']
 const COMPILED = join(BENCH, 'node_modules', '.compiled')
 
 if (PEERS.some((peer) => !existsSync(join(BENCH, 'node_modules', peer)))) {

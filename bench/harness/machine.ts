@@ -34,6 +34,7 @@ export async function describeMachine(postgres: Pool): Promise<Machine> {
       'graphile-worker': readVersion('graphile-worker'),
       '@dbos-inc/dbos-sdk': readVersion('@dbos-inc/dbos-sdk'),
       bullmq: readVersion('bullmq'),
+      '@restatedev/restate-sdk': readVersion('@restatedev/restate-sdk'),
       libsql: readRootVersion('libsql'),
       wrk: findWrkVersion() ?? 'not here: a generator of our own on Node',
     },

@@ -5,6 +5,7 @@ import { CONNECTIONS, generateLoad } from '../load/generate.ts'
 import type { LoadReport } from '../load/generate.ts'
 import { writeSignedRequests } from '../load/signed-requests.ts'
 import type { SignedRequests } from '../load/signed-requests.ts'
+import type { ReceiveConfig } from '../subjects/receive-config.ts'
 import { Subject } from './child.ts'
 import type { Runtime, Usage } from './child.ts'
 import type { BenchContext } from './context.ts'
@@ -23,6 +24,8 @@ export interface ReceiveEntry {
   readonly settings: readonly Setting[]
   readonly isSqlite?: boolean
   readonly runtime?: Runtime
+  /** What is in its database before it starts. */
+  readonly prepare?: (config: ReceiveConfig) => Promise<void>
   /** Where its compiled code is, if that is not what is in this tree. */
   readonly build?: string
 }
@@ -58,8 +61,9 @@ export class ReceiveBench {
   }
 
   async #measurePostgres(entry: ReceiveEntry, setting: Setting): Promise<Measurement> {
-    return this.#context.withDatabase(async (postgres, pool) =>
-      this.#measure({
+    return this.#context.withDatabase(async (postgres, pool) => {
+      await entry.prepare?.({ postgres, poolMax: 5 })
+      return this.#measure({
         start: () => start(entry, { ...setting, postgres }),
         watch:
           entry.script === 'receive-null'
@@ -67,12 +71,13 @@ export class ReceiveBench {
             : new PostgresWatch(this.#context.meter, postgres.database),
         settle: () => this.#context.settle(pool),
         count: () => countStored(entry.script, pool),
-      }),
-    )
+      })
+    })
   }
 
   async #measureSqlite(entry: ReceiveEntry, setting: Setting): Promise<Measurement> {
     const sqlite = this.#context.createFile('receive.db')
+    await entry.prepare?.({ sqlite, poolMax: 0 })
     return this.#measure({
       start: () => start(entry, { ...setting, sqlite }),
       watch: NO_DATABASE,

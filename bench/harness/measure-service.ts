@@ -10,8 +10,10 @@ import { openDriver } from '../../src/store/sqlite/open-driver.ts'
 import { generatePacedLoad } from '../load/generate.ts'
 import type { LoadReport } from '../load/generate.ts'
 import { CREATE_EFFECT, createEffectTables } from '../subjects/drain-config.ts'
+import type { ConnectionConfig } from '../../test/support/postgres/start-postgres.ts'
+import type { RunConfig } from '../subjects/receive-config.ts'
 import { Subject } from './child.ts'
-import type { Usage } from './child.ts'
+import type { Runtime, Usage } from './child.ts'
 import type { BenchContext } from './context.ts'
 import { costsPerEvent } from './costs-per-event.ts'
 import type { Contestant, Measurement, Setting } from './measurement.ts'
@@ -20,14 +22,23 @@ import { judgeMemory } from './judge-memory.ts'
 import { verifyEffects, verifySqliteEffects } from './verify-effects.ts'
 import type { Effects } from './verify-effects.ts'
 
-export type ServiceScript = 'run-hookonce' | 'receive-null' | 'receive-insert' | 'receive-textbook'
+export type ServiceScript =
+  | 'run-hookonce'
+  | 'run-pg-boss'
+  | 'run-restate'
+  | 'receive-null'
+  | 'receive-insert'
+  | 'receive-textbook'
 
 export interface ServiceEntry {
   readonly name: string
   readonly script: ServiceScript
   readonly settings: readonly Setting[]
   readonly isSqlite?: boolean
+  readonly runtime?: Runtime
   readonly timedFrom?: number
+  /** What is in its database before it starts. */
+  readonly prepare?: (config: RunConfig) => Promise<void>
   readonly measure: (service: Service) => Promise<Measurement>
 }
 
@@ -35,47 +46,51 @@ export interface ServiceEntry {
 export interface Service {
   readonly subject: Subject
   readonly port: number
+  /** Its database, unless that is a file. */
+  readonly postgres: ConnectionConfig | undefined
   /** Lost and doubled of so many answered requests. */
   verify(answered: number): Promise<Effects>
 }
 
 export function serviceContestant(context: BenchContext, entry: ServiceEntry): Contestant {
-  const { name, script, settings, isSqlite = false, timedFrom } = entry
+  const { name, script, settings, isSqlite = false, runtime = 'ours', timedFrom, prepare } = entry
   return {
     name,
-    runtime: 'ours',
+    runtime,
     isOurs: script === 'run-hookonce',
     settings,
     measure: async (setting) => {
       if (!isSqlite)
         return context.withDatabase(async (postgres, pool) => {
           // The server of the textbook makes its own.
-          if (script === 'run-hookonce') await createEffectTables(pool)
-          const subject = new Subject(script, { timedFrom, ...setting, postgres }, 'ours')
-          return serve(entry, subject, (events) => verifyPostgres(script, pool, events))
+          if (script.startsWith('run-')) await createEffectTables(pool)
+          await prepare?.({ postgres, poolMax: 5 })
+          const subject = new Subject(script, { timedFrom, ...setting, postgres }, runtime)
+          const verify = (events: number) => verifyPostgres(script, pool, events)
+          return serve(entry, { subject, postgres, verify })
         })
       const sqlite = context.createFile('service.db')
       const handle = (await openDriver('auto')).open(sqlite)
       handle.execute(CREATE_EFFECT)
       handle.close()
-      const subject = new Subject(script, { timedFrom, ...setting, sqlite }, 'ours')
-      return serve(entry, subject, (events) =>
-        verifySqliteEffects(sqlite, { shape: 'row', events }),
-      )
+      await prepare?.({ sqlite, poolMax: 0 })
+      const subject = new Subject(script, { timedFrom, ...setting, sqlite }, runtime)
+      const verify = (events: number) => verifySqliteEffects(sqlite, { shape: 'row', events })
+      return serve(entry, { subject, postgres: undefined, verify })
     },
   }
 }
 
 async function serve(
   { measure }: ServiceEntry,
-  subject: Subject,
-  verify: (answered: number) => Promise<Effects>,
+  { subject, postgres, verify }: Omit<Service, 'port'>,
 ): Promise<Measurement> {
   try {
     const { port } = await subject.next('listening')
     return await measure({
       subject,
       port,
+      postgres,
       verify: async (answered) => {
         await subject.stop()
         return verify(answered)
@@ -148,6 +163,59 @@ export async function measureMemory(
   }
 }
 
+/**
+ * As many requests as are answered for a while, and what becomes of them meanwhile. The rate is that of events that are
+ * done; requests that are answered faster than events are done wait in line, and their number is noted.
+ */
+export async function measureSustained(
+  { subject, port, verify }: Service,
+  { seconds, windowSeconds }: { seconds: number; windowSeconds: number },
+): Promise<Measurement> {
+  const startedAt = performance.now()
+  const before = await subject.usage()
+  const samples: { readonly atMs: number; readonly done: number }[] = []
+  let isLoading = true
+  const sampling = (async () => {
+    while (isLoading) {
+      const { counts } = await subject.usage()
+      samples.push({ atMs: performance.now() - startedAt, done: counts['done'] ?? 0 })
+      await pause(SAMPLE_EVERY_MS)
+    }
+  })()
+  const load = await generatePacedLoad({ port, from: 0, count: Infinity, rate: undefined, seconds })
+  isLoading = false
+  await sampling
+  const { atMs: loadedMs, done: doneMeanwhile } = samples.at(-1)!
+  const answered = answeredOf([load])
+  const done = await untilDone(subject, answered)
+  const rateBetween = (fromMs: number, toMs: number): number => {
+    const inside = samples.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs)
+    const [first, last] = [inside[0], inside.at(-1)]
+    return first === undefined || last === undefined
+      ? 0
+      : (last.done - first.done) / ((last.atMs - first.atMs) / 1_000)
+  }
+  const windowMs = windowSeconds * 1_000
+  const early = rateBetween(WARM_MS, WARM_MS + windowMs)
+  return {
+    rate: doneMeanwhile / (loadedMs / 1_000),
+    notes: {
+      ...noteTrouble([load]),
+      'waiting at the end': answered - doneMeanwhile,
+      ...(done.counts['pruned'] !== undefined && { pruned: done.counts['pruned'] }),
+    },
+    ...(await verify(answered)),
+    figures: {
+      'answers/s': load.requests / (load.durationUs / 1e6),
+      'answer p99 ms': load.p99Us / 1_000,
+      'rate late/early': rateBetween(loadedMs - windowMs, loadedMs) / early,
+      ...costsPerEvent({ events: answered, ownCpuUs: done.cpuUs - before.cpuUs }),
+    },
+  }
+}
+
+/** Until code is compiled and statements are planned. */
+const WARM_MS = 3_000
 const SAMPLE_EVERY_MS = 250
 const GIVE_UP_MS = 600_000
 

@@ -27,6 +27,8 @@ export type FigureName =
   | 'statements/100 requests'
   | 'answer p50 ms'
   | 'answer p99 ms'
+  | 'answers/s'
+  | 'rate late/early'
   | 'done p50 ms'
   | 'done p99 ms'
   | 'memory MB'

@@ -69,6 +69,8 @@ Beside the rate there are figures, each the median of the rounds; \`–\` is one
 | flushes/event | syncs of the write-ahead log, from \`pg_stat_io\`; of W1 and W4 with those of the warm-up, among its events too |
 | statements/100 requests | what the server sent to PostgreSQL |
 | answer p50, p99 ms | until a request was answered; in W7 from when it was due |
+| answers/s | of requests, where the rate is that of events that are done |
+| rate late/early | events done a second at the end of the run against its beginning |
 | done p50, p99 ms | from stored to done, both as the process saw them |
 | memory MB | the most that the process held (RSS) |
 | memory late/early | the last fifth of the run against the second |

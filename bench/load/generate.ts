@@ -65,12 +65,15 @@ export interface PacedLoad {
   readonly count: number
   /** Requests a second; `undefined` for as many as the server answers. */
   readonly rate: number | undefined
+  /** After which no more are sent. Without it all are. */
+  readonly seconds?: number
 }
 
 /** Sends so many requests over 64 connections, whatever wrk can do. */
-export function generatePacedLoad({ port, from, count, rate }: PacedLoad): Promise<LoadReport> {
+export function generatePacedLoad(load: PacedLoad): Promise<LoadReport> {
+  const { port, from, count, rate = 0, seconds = Infinity } = load
   const script = join(COMPILED_DIR, 'bench', 'load', 'paced-load.js')
-  return run(process.execPath, [script, ...[port, from, count, rate ?? 0].map(String)])
+  return run(process.execPath, [script, ...[port, from, count, rate, seconds].map(String)])
 }
 
 async function run(command: string, args: readonly string[]): Promise<LoadReport> {

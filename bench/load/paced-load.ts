@@ -1,6 +1,6 @@
 /**
- * Sends a number of requests, so many a second, whether or not the server keeps up. Without a rate, as fast as the
- * connections allow.
+ * Sends a number of requests, or for so many seconds, so many a second, whether or not the server keeps up. Without a
+ * rate, as fast as the connections allow.
  *
  * A request that has to wait for a free connection waits because the server is behind, so its time counts from when it
  * was due. Timers are a millisecond late by themselves, which is not the server's doing: it counts from the tick in
@@ -14,7 +14,8 @@ import { LoadConnection } from './load-connection.ts'
 import { LoadCounts } from './load-counts.ts'
 import { signRequest } from './signed-requests.ts'
 
-const [port, first, count, rate] = process.argv.slice(2).map(Number) as [
+const [port, first, count, rate, seconds] = process.argv.slice(2).map(Number) as [
+  number,
   number,
   number,
   number,
@@ -22,6 +23,7 @@ const [port, first, count, rate] = process.argv.slice(2).map(Number) as [
 ]
 const counts = new LoadCounts()
 const startedAt = performance.now()
+const endsAt = startedAt + seconds * 1_000
 /** When each that waits for a connection became due. */
 const due: number[] = []
 let released = 0
@@ -29,14 +31,14 @@ let taken = 0
 let wake = (): void => undefined
 let waking = new Promise<void>((resolve) => (wake = resolve))
 
-void release()
+if (rate > 0) void release()
 await Promise.all(Array.from({ length: CONNECTIONS }, () => keepSending()))
 counts.print()
 
 async function release(): Promise<void> {
-  while (released < count) {
+  while (released < count && performance.now() < endsAt) {
     const now = performance.now()
-    const target = rate === 0 ? count : Math.min(count, ((now - startedAt) / 1_000) * rate)
+    const target = Math.min(count, ((now - startedAt) / 1_000) * rate)
     for (; released < target; released += 1) due.push(now)
     wake()
     waking = new Promise<void>((resolve) => (wake = resolve))
@@ -47,16 +49,15 @@ async function release(): Promise<void> {
 
 async function keepSending(): Promise<void> {
   const connection = new LoadConnection(port)
-  while (taken < count) {
-    const dueAt = due[taken]
+  while (taken < count && performance.now() < endsAt) {
+    const dueAt = rate === 0 ? performance.now() : due[taken]
     if (dueAt === undefined) {
       await waking
       continue
     }
     const request = signRequest(first + taken)
     taken += 1
-    const countsFrom = rate === 0 ? performance.now() : dueAt
-    counts.answered(await connection.send(request), countsFrom)
+    counts.answered(await connection.send(request), dueAt)
   }
   connection.close()
 }

@@ -11,4 +11,6 @@ export type ReceiveConfig = {
 export type RunConfig = ReceiveConfig & {
   /** From which event on it keeps how long each took from stored to done. Without it, it keeps none. */
   readonly timedFrom?: number
+  /** Removes what is older than is kept, beside everything else. */
+  readonly prunes?: boolean
 }

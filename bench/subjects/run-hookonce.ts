@@ -18,12 +18,19 @@ runSubject<RunConfig>(async (config) => {
   const times = new EventTimes(config.timedFrom)
   let done = 0
   let failed = 0
+  let pruned = 0
+  const prune = async () => {
+    const { removed } = await inbox.admin.prune({ force: true, reason: 'to be measured' })
+    pruned = removed.events
+  }
   inbox.events.on('event.done', ({ key }) => {
     done += 1
+    // One that is still at it when the inbox stops has removed less, and nothing else.
+    if (done === 1 && config.prunes) prune().catch(() => {})
     times.done(key)
   })
   inbox.events.on('event.failed', () => (failed += 1))
   inbox.events.on('delivery.accepted', ({ key = '' }) => times.stored(key))
-  await serveInbox(inbox, () => ({ done, failed, ...times.summarise() }))
+  await serveInbox(inbox, () => ({ done, failed, pruned, ...times.summarise() }))
   await close()
 })

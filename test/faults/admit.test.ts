@@ -138,6 +138,10 @@ describe('the door itself', () => {
     expect(
       passed.some(({ isInTransaction, text }) => isInTransaction === true && /insert/i.test(text)),
     ).toBe(true)
+    // Nor by a function that is called in one.
+    const functions = `select proname from pg_proc where pronamespace = 'hookonce'::regnamespace`
+    expect((await database.query(functions)).length).toBeGreaterThan(0)
+    expect(await database.query(`${functions} and prosrc ~* 'notify'`)).toEqual([])
   })
 })
 
