@@ -7,6 +7,7 @@
 export { createInbox } from './inbox/inbox.ts'
 export type { Inbox } from './inbox/inbox.ts'
 export type { InboxOptions } from './inbox/options.ts'
+export type { DueRun, RunDueOptions } from './inbox/run-due.ts'
 export type { HandlerFunction, StepHandlerFunction } from './inbox/handler-types.ts'
 export type { SourceMap } from './model/event-types.ts'
 export type { ActionOptions, ReasonedActionOptions, ReplayOptions } from './admin/action-options.ts'

@@ -43,6 +43,8 @@ import { atMost, GOODBYE_MS, LET_GO_MS } from '../flow/at-most.ts'
 import { HandlerRegistry } from '../work/handlers.ts'
 import { DailyPrune } from '../retention/daily-prune.ts'
 import { createNotifier } from './notifier.ts'
+import { DUE_WITHIN_MS, DueRuns } from './run-due.ts'
+import type { DueRun, DueWork, RunDueOptions } from './run-due.ts'
 import type { ResolvedWorkerOptions } from '../work/options.ts'
 import { requireSource } from '../model/require-source.ts'
 import { Worker } from '../work/worker.ts'
@@ -86,6 +88,7 @@ export class Inbox<Sources extends SourceMap, Tx>
   readonly #context: ReceiveContext
   readonly #notifier: ReturnType<typeof createNotifier>
   readonly #dailyPrune: DailyPrune
+  readonly #dueRuns: DueRuns
   readonly #stopLogging: () => void
   #opening: Promise<void> | undefined
   #starting: Promise<void> | undefined
@@ -93,6 +96,7 @@ export class Inbox<Sources extends SourceMap, Tx>
   #worker: Worker<Tx> | undefined
   #stopListening = async (): Promise<void> => {}
   #state: 'made' | 'started' | 'stopping' | 'stopped' = 'made'
+  #runsDue = false
   #receiving = 0
   #onAllReceived: (() => void) | undefined
 
@@ -156,8 +160,9 @@ export class Inbox<Sources extends SourceMap, Tx>
       retention,
       happenings,
     })
-    if (resolved.worker !== undefined)
-      reportNotStarted(happenings, () => this.#state === 'made' && !handlers.isEmpty)
+    this.#dueRuns = new DueRuns({ happenings, startWork: (terms) => this.#startDueWork(terms) })
+    const isIdle = (): boolean => this.#state === 'made' && !this.#runsDue && !handlers.isEmpty
+    if (resolved.worker !== undefined) reportNotStarted(happenings, isIdle)
     takeStore('createInbox', store)
   }
 
@@ -265,15 +270,15 @@ export class Inbox<Sources extends SourceMap, Tx>
 
   async #startParts(): Promise<void> {
     try {
-      const groups = this.#workerOptions?.concurrency ?? (this.#outbox.hasRelay ? 0 : undefined)
-      if (groups !== undefined) this.#store.queue.requireCapacity(groups)
+      this.#requireCapacity()
       await this.#open()
       for (const warning of this.#store.warnings ?? [])
         this.#happenings.emit('store.warning', { warning })
       await this.#watch.start()
       if (this.#workerOptions !== undefined || this.#outbox.hasRelay)
         this.#stopListening = await this.#store.queue.listen(() => this.#wakeOwn())
-      if (this.#workerOptions !== undefined) await this.#startWorker(this.#workerOptions)
+      if (this.#workerOptions !== undefined)
+        await this.#startWorker(this.#workerOptions, { isBrief: false })
       this.#outbox.start()
       this.#dailyPrune.start()
     } catch (error) {
@@ -294,6 +299,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     if (this.#receiving > 0) await inTime(new Promise<void>((end) => (this.#onAllReceived = end)))
     await inTime(this.#context.batcher.drain())
     await inTime(this.#bulkRunner.stop())
+    await inTime(this.#dueRuns.end())
     // In this order: until its last handler has returned, a worker may give the relay something to send.
     if (this.#worker !== undefined) await inTime(this.#worker.stop())
     await inTime(this.#outbox.stop())
@@ -324,8 +330,66 @@ export class Inbox<Sources extends SourceMap, Tx>
     return this.#opening
   }
 
-  async #startWorker(options: ResolvedWorkerOptions): Promise<void> {
+  /**
+   * For processes that live only while they are called, such as a function of a cloud: runs what is due and sends what
+   * waits, until there is nothing more or the time is over, and says what it did. Instead of `start()`, and as often as
+   * you like. A call while another one is at work gets that one's result.
+   *
+   * @throws HookonceError with the code INBOX_STARTED when `start()` was called: then events run by themselves
+   * @throws HookonceError with the code INBOX_STOPPED; OptionInvalidError; StoreUnavailableError
+   */
+  async runDue(options: RunDueOptions): Promise<DueRun> {
+    if (this.#state === 'started')
+      throw new HookonceError(
+        'INBOX_STARTED',
+        'This inbox was started and runs events by itself: runDue() is for one that is not',
+      )
+    if (this.#state !== 'made')
+      throw new HookonceError('INBOX_STOPPED', `This inbox is ${this.#state}: make a new one`)
+    this.#runsDue = true
+    return this.#dueRuns.run(options)
+  }
+
+  async #startDueWork(terms: { readonly stopGraceMs: number }): Promise<DueWork> {
+    const options = this.#workerOptions
+    this.#requireCapacity()
+    await this.#open()
+    await this.#watch.start()
+    try {
+      if (options !== undefined)
+        await this.#startWorker({ ...options, ...terms }, { isBrief: true })
+      this.#outbox.start(terms)
+    } catch (error) {
+      await this.#watch.stop()
+      throw error
+    }
+    return {
+      untilIdle: async () => {
+        const eventInMs = await this.#worker?.untilIdle()
+        const messageInMs = await this.#outbox.untilIdle(DUE_WITHIN_MS)
+        const nextInMs = Math.min(eventInMs ?? Infinity, messageInMs ?? Infinity)
+        return nextInMs === Infinity ? undefined : nextInMs
+      },
+      stop: async () => {
+        const ends = [this.#worker?.stop(), this.#outbox.stop(), this.#watch.stop()]
+        await Promise.all([...ends, this.#context.counter.flush()])
+        this.#worker = undefined
+      },
+    }
+  }
+
+  /** @throws OptionInvalidError when the pool is too small for what this process is to do */
+  #requireCapacity(): void {
+    const groups = this.#workerOptions?.concurrency ?? (this.#outbox.hasRelay ? 0 : undefined)
+    if (groups !== undefined) this.#store.queue.requireCapacity(groups)
+  }
+
+  async #startWorker(
+    options: ResolvedWorkerOptions,
+    { isBrief }: { readonly isBrief: boolean },
+  ): Promise<void> {
     const worker = new Worker<Tx>({
+      isBrief,
       store: this.#store,
       handlers: this.#handlers,
       options,

@@ -139,4 +139,4 @@ export function reportNotStarted(happenings: HappeningEmitter, isMissing: () => 
 }
 
 const NOT_STARTED =
-  'This process has handlers and was not started, so that they do not run: call inbox.start(), or give createInbox worker: false where another process runs them'
+  'This process has handlers and was not started, so that they do not run: call inbox.start(), or inbox.runDue() in a function of a cloud, or give createInbox worker: false where another process runs them'

@@ -72,6 +72,11 @@ export class DestinationQueue {
     return this.#context.destination.name
   }
 
+  /** Whether it holds nothing: nothing waits, is on its way, or is being settled. */
+  get isEmpty(): boolean {
+    return this.#held === 0
+  }
+
   /**
    * How many messages to claim now.
    *

@@ -84,15 +84,22 @@ export class Outbox<Tx> {
   }
 
   /** Starts the relay, if this process is to have one. */
-  start(): void {
+  start(terms: { readonly stopGraceMs?: number } = {}): void {
     if (this.#relayOptions === undefined || !this.hasRelay) return
     this.#relay = new Relay({
       store: this.#store,
       destinations: this.#destinations,
-      options: this.#relayOptions,
+      options: { ...this.#relayOptions, ...terms },
       happenings: this.#happenings,
     })
     this.#relay.start()
+  }
+
+  /** Resolves when nothing is due that its relay could send, with the time until something is. */
+  async untilIdle(withinMs: number): Promise<number | undefined> {
+    if (!this.hasRelay) return undefined
+    await this.#relay?.untilIdle()
+    return this.#store.nextDueInMs([...this.#names], withinMs)
   }
 
   /** Nothing more is sent to any destination, by any relay, until a person resumes it. */

@@ -44,6 +44,9 @@ export class Relay {
   readonly #wakeUp = new WakeUp()
   readonly #interruption = new AbortController()
   #running: Promise<void> | undefined
+  /** Whether the last claim began before it was asked when there is nothing more to send. */
+  #mustClaim = false
+  #onIdle: (() => void) | undefined
   #isStopping = false
 
   constructor(context: RelayContext) {
@@ -67,6 +70,14 @@ export class Relay {
   /** There may be something to send. */
   wake(): void {
     this.#wakeUp.call()
+  }
+
+  /** Resolves when nothing is due that it could send, and the ends of what it sent are written. */
+  async untilIdle(): Promise<void> {
+    const idle = new Promise<void>((resolve) => (this.#onIdle = resolve))
+    this.#mustClaim = true
+    this.wake()
+    await idle
   }
 
   /** Claims nothing more, gives back what has not begun, waits for the rest, and after the grace period gives it up. */
@@ -98,7 +109,7 @@ export class Relay {
       try {
         const hasMore = await this.#claim()
         troubles = 0
-        if (!hasMore) await this.#wakeUp.wait(async () => this.#idleMs())
+        if (!hasMore) await this.#rest()
       } catch (error) {
         troubles += 1
         this.#report('claim messages', error)
@@ -108,9 +119,16 @@ export class Relay {
     }
   }
 
+  async #rest(): Promise<void> {
+    const isEmpty = [...this.#queues.values()].every((queue) => queue.isEmpty)
+    if (isEmpty && !this.#mustClaim) this.#onIdle?.()
+    await this.#wakeUp.wait(async () => this.#idleMs())
+  }
+
   /** Says whether it is worth asking again at once. */
   async #claim(): Promise<boolean> {
     if (this.#settler.isFailing) return false
+    this.#mustClaim = false
     const { store, options } = this.#context
     const claimedAt = performance.now()
     const wanted = [...this.#queues.values()]

@@ -10,6 +10,11 @@
  *   that stood still itself, has not watched for longer.
  * - A look that fails ends the watch, and the next one begins it anew.
  *
+ * One who watches only for moments, in a function that is called now and then, would never see a heart stand still for
+ * as long. It believes what the database says of the time before its first look, all but a millisecond, and so needs to
+ * see two looks without a beat, each after a beat of its own. Should it be wrong, because the database was away until
+ * now or its clock was set, an event runs again that another worker runs: what that one writes is refused.
+ *
  * So a worker that dies is found after some looks of a watcher that reaches the database, whatever the
  * clocks say, and an outage kills no worker.
  *
@@ -20,20 +25,39 @@ import type { Heart } from '../store/contract/workers.ts'
 
 /** How often hearts are looked at while one of them stands still for as long as a worker that is dead. */
 const LOOKS = 5
+/** A worker that lives has beaten in that time: it beats once a second, or more often. */
+const BRIEF_LOOK_MS = 1_500
+
+export interface WatchTerms {
+  readonly deadAfterMs: number
+  /** Whether it watches only for moments. */
+  readonly isBrief: boolean
+}
 
 export class HeartWatch {
   /** How long to wait between two looks. */
   readonly lookMs: number
   readonly #me: string
   readonly #deadAfterMs: number
+  readonly #isBrief: boolean
   #watched = new Map<string, { readonly beat: string; readonly stillMs: number }>()
   #mine: string | undefined
   #countedAt: number | undefined
 
-  constructor(me: string, deadAfterMs: number) {
+  constructor(me: string, { deadAfterMs, isBrief }: WatchTerms) {
     this.#me = me
     this.#deadAfterMs = deadAfterMs
-    this.lookMs = Math.floor(deadAfterMs / LOOKS)
+    this.#isBrief = isBrief
+    const lookMs = Math.floor(deadAfterMs / LOOKS)
+    this.lookMs = isBrief ? Math.min(lookMs, BRIEF_LOOK_MS) : lookMs
+  }
+
+  /** Whether one more look may find a worker dead that has not been found yet. */
+  get hasSuspect(): boolean {
+    const suspiciousMs = this.#deadAfterMs - 1
+    return (
+      this.#isBrief && [...this.#watched.values()].some(({ stillMs }) => stillMs === suspiciousMs)
+    )
   }
 
   /** Those that are dead, of all hearts as they stand now. */
@@ -42,13 +66,18 @@ export class HeartWatch {
     const others = hearts.filter(({ workerId }) => workerId !== this.#me)
     const before = this.#watched
     this.#watched = new Map(
-      others.map(({ workerId, beat }) => {
+      others.map((heart) => {
+        const { workerId, beat } = heart
         const known = before.get(workerId)
-        const stillMs = known?.beat === beat ? known.stillMs + countedMs : 0
+        const stillMs = known?.beat === beat ? known.stillMs + countedMs : this.#believe(heart)
         return [workerId, { beat, stillMs }]
       }),
     )
     return others.filter(({ workerId, isGone }) => isGone || this.#isStill(workerId))
+  }
+
+  #believe({ stillMs }: Heart): number {
+    return this.#isBrief ? Math.min(Math.max(0, stillMs), this.#deadAfterMs - 1) : 0
   }
 
   /** A look failed: what was seen before it is worth nothing. */

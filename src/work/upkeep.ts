@@ -20,6 +20,8 @@ export interface UpkeepContext extends SettlementListener {
   readonly options: ResolvedWorkerOptions
   readonly workerId: string
   readonly onWoken: () => void
+  /** Whether this worker lives only for moments: what others do in their hours, it does at once. */
+  readonly isBrief: boolean
   /** What is paused. */
   readonly paused: PausedWork
   /** Topics with something due that this worker has no handler for. */
@@ -38,6 +40,7 @@ const LANES_MAX = 200
 const MAINTAIN_MS = 3_600_000
 const WAKE_BATCH = 1_000
 const PARK_BATCH = 500
+const SUSPECT_MS = 50
 
 /**
  * What a worker does beside running events: it shows that it lives, counts the crashes of those that do
@@ -56,7 +59,8 @@ export class Upkeep {
 
   constructor(context: UpkeepContext) {
     this.#context = context
-    this.#hearts = new HeartWatch(context.workerId, context.options.deadAfterMs)
+    const { workerId, options, isBrief } = context
+    this.#hearts = new HeartWatch(workerId, { deadAfterMs: options.deadAfterMs, isBrief })
   }
 
   /** The first heartbeat must succeed: without a record no crash of this worker could be counted. */
@@ -80,7 +84,17 @@ export class Upkeep {
     this.#repeat('keep the tables in shape', MAINTAIN_MS, () => store.maintain())
     this.#run('look for dead workers', () => this.#sweep())
     this.#run('wake unhandled events', () => this.#wakeUnhandled())
+    this.#run('pass the deadlines of lanes', () => this.#passDeadlines())
+    this.#run('let lanes go on', () => this.#mendBlocked())
     this.#run('keep the tables in shape', () => store.maintain())
+  }
+
+  /** Resolves when what was due at the start is done, and no worker is suspected of being dead. */
+  async caughtUp(): Promise<void> {
+    while (!this.#isStopped && (this.#running.size > 0 || this.#hearts.hasSuspect)) {
+      await Promise.all(this.#running)
+      if (this.#hearts.hasSuspect) await pause(SUSPECT_MS)
+    }
   }
 
   /** There are other handlers: events may have one that had none, and the other workers are told. */

@@ -46,6 +46,8 @@ export interface WorkerContext<Tx> extends SettlementListener {
   readonly logger: Logger
   readonly keepsResult: (source: string) => boolean
   readonly outbox: HandlerOutbox<Tx>
+  /** Whether it lives only until there is nothing left to do, or its time is over. */
+  readonly isBrief: boolean
 }
 
 /**
@@ -80,6 +82,9 @@ export class Worker<Tx> {
   /** The slots whose record lists events. */
   readonly #announced = new Set<number>()
   #slots: Promise<void>[] = []
+  /** How many of them have nothing to do. */
+  #idleSlots = 0
+  #onRest: (() => void) | undefined
   #watchdog: Watchdog | undefined
   #isStopping = false
 
@@ -159,6 +164,30 @@ export class Worker<Tx> {
   /** Something was paused or resumed in this process. */
   pausesChanged(): void {
     this.#upkeep.pausesChanged()
+  }
+
+  /**
+   * Resolves when nothing is due that it could run, with the time until something is. What comes later may be due by
+   * then.
+   */
+  async untilIdle(): Promise<number | undefined> {
+    await this.#upkeep.caughtUp()
+    while (!this.#isStopping) {
+      if (!this.#isAtRest) await new Promise<void>((resolve) => (this.#onRest = resolve))
+      // A look that is under way may have begun before the last event was done.
+      await this.#agenda.idle()
+      const dueInMs = await this.#agenda.lookAround()
+      if (dueInMs !== 0 && this.#isAtRest) return dueInMs
+      this.#wakeUp.call()
+      // What is due and could not be claimed is in other hands.
+      await this.#pause(LOOK_AGAIN_MS)
+    }
+    return undefined
+  }
+
+  get #isAtRest(): boolean {
+    const { concurrency } = this.#context.options
+    return this.#idleSlots === concurrency && this.#steps.tokens.length === 0
   }
 
   /**
@@ -351,16 +380,25 @@ export class Worker<Tx> {
   async #idle(slot: WorkerSlot): Promise<void> {
     if (this.#announced.has(slot.slot)) await this.#context.store.workers.announce(slot, [])
     this.#announced.delete(slot.slot)
-    await this.#wakeUp.wait(async () => {
-      const { pollMs } = this.#context.options
-      // Without a handler there is nothing that it could do.
-      if (this.#context.handlers.isEmpty) return pollMs
-      const dueInMs = await this.#agenda.lookAround()
-      // What is due and could not be claimed a moment ago is in other hands.
-      const isVain = performance.now() - this.#agenda.emptyAt < LOOK_AGAIN_MS
-      if (dueInMs === 0 && !isVain) return 0
-      return Math.min(Math.max(dueInMs ?? Infinity, LOOK_AGAIN_MS), pollMs)
-    })
+    this.#idleSlots += 1
+    if (this.#isAtRest) this.#onRest?.()
+    try {
+      await this.#wakeUp.wait(() => this.#findWaitMs())
+    } finally {
+      this.#idleSlots -= 1
+    }
+  }
+
+  /** How long a slot that has nothing to do waits before it looks again by itself. */
+  async #findWaitMs(): Promise<number> {
+    const { pollMs } = this.#context.options
+    // Without a handler there is nothing that it could do.
+    if (this.#context.handlers.isEmpty) return pollMs
+    const dueInMs = await this.#agenda.lookAround()
+    // What is due and could not be claimed a moment ago is in other hands.
+    const isVain = performance.now() - this.#agenda.emptyAt < LOOK_AGAIN_MS
+    if (dueInMs === 0 && !isVain) return 0
+    return Math.min(Math.max(dueInMs ?? Infinity, LOOK_AGAIN_MS), pollMs)
   }
 
   /** After trouble; ends at once when the worker is stopped. */

@@ -12,6 +12,7 @@ import { pausesContract } from './pauses.ts'
 import { receiveContract } from './receive.ts'
 import { replayContract } from './replay.ts'
 import { retentionContract } from './retention.ts'
+import { runDueContract } from './run-due.ts'
 import { savepointsContract } from './savepoints.ts'
 import { stepRulesContract } from './step-rules.ts'
 import { stepsContract } from './steps.ts'
@@ -25,6 +26,7 @@ export function everyContract(store: StoreUnderTest): void {
   backfillContract(store)
   orderValuesContract(store)
   workContract(store)
+  runDueContract(store)
   fairnessContract(store)
   eventCopiesContract(store)
   oddEndsContract(store)

@@ -71,14 +71,14 @@ describe('watching hearts', () => {
   })
 
   test('C24: without a record of its own it takes no worker for dead', () => {
-    const watch = new HeartWatch(ME, DEAD_AFTER_MS)
+    const watch = new HeartWatch(ME, { deadAfterMs: DEAD_AFTER_MS, isBrief: false })
 
     for (let i = 0; i < 50; i += 1)
       expect(watch.look([heart(OTHER, 'same')], i * LOOK_MS)).toEqual([])
   })
 
   test('a worker that is known to be gone is found at the first look, and the watcher itself never', () => {
-    const watch = new HeartWatch(ME, DEAD_AFTER_MS)
+    const watch = new HeartWatch(ME, { deadAfterMs: DEAD_AFTER_MS, isBrief: false })
 
     const found = watch.look([
       { ...heart(ME, 'any'), isGone: true },
@@ -98,13 +98,51 @@ describe('watching hearts', () => {
   })
 })
 
+describe('watching hearts for moments', () => {
+  const brief = () => new HeartWatch(ME, { deadAfterMs: DEAD_AFTER_MS, isBrief: true })
+  const still = (beat: string, stillMs: number) => ({ ...heart(OTHER, beat), stillMs })
+
+  test('C24: a heart that has stood still for long is suspected at the first look, and dead at the second', () => {
+    const watch = brief()
+
+    expect(watch.look([heart(ME, '1'), still('same', 60_000)], 0)).toEqual([])
+    expect(watch.hasSuspect).toBe(true)
+    const found = watch.look([heart(ME, '2'), still('same', 61_000)], 1_000)
+    expect(found.map(({ workerId }) => workerId)).toEqual([OTHER])
+    expect(watch.hasSuspect).toBe(false)
+  })
+
+  test('C24: one that beats between the looks lives', () => {
+    const watch = brief()
+
+    watch.look([heart(ME, '1'), still('before the outage', 60_000)], 0)
+    expect(watch.look([heart(ME, '2'), still('after it', 10)], 1_000)).toEqual([])
+    expect(watch.hasSuspect).toBe(false)
+  })
+
+  test('C24: while the watcher itself cannot beat, no worker dies', () => {
+    const watch = brief()
+
+    watch.look([heart(ME, 'stuck'), still('same', 60_000)], 0)
+    expect(watch.look([heart(ME, 'stuck'), still('same', 70_000)], 10_000)).toEqual([])
+  })
+
+  test('C24: a clock that was set back makes no worker older', () => {
+    const watch = brief()
+
+    watch.look([heart(ME, '1'), still('same', -60_000)], 0)
+    expect(watch.hasSuspect).toBe(false)
+    expect(watch.look([heart(ME, '2'), still('same', -59_000)], 1_000)).toEqual([])
+  })
+})
+
 function heart(workerId: string, beat: string): Heart {
-  return { workerId, beat, isGone: false }
+  return { workerId, beat, stillMs: 0, isGone: false }
 }
 
 /** One whose own heart beats, unless told otherwise. */
 function createWatch() {
-  const watch = new HeartWatch(ME, DEAD_AFTER_MS)
+  const watch = new HeartWatch(ME, { deadAfterMs: DEAD_AFTER_MS, isBrief: false })
   return {
     lookAt: (now: number, { mine = `at ${now}`, other }: { mine?: string; other?: string }) => {
       const hearts = [heart(ME, mine), ...(other === undefined ? [] : [heart(OTHER, other)])]

@@ -6,21 +6,27 @@ import type { Connection } from '../connection.ts'
 // lock all of them has not seen all of them.
 const LIST = `
   select worker_id,
-         (extract(epoch from max(beat_at)) * 1000000)::bigint || '/' || count(*) as beat
+         (extract(epoch from max(beat_at)) * 1000000)::bigint || '/' || count(*) as beat,
+         (extract(epoch from clock_timestamp() - max(beat_at)) * 1000)::bigint as still_ms
     from {schema}.workers
    group by worker_id
    union all
-  select distinct q.lease_worker, ''
+  select distinct q.lease_worker, '', 0
     from {schema}.queue q
    where q.lease_token is not null
      and not exists (select from {schema}.workers w where w.worker_id = q.lease_worker)`
 
 /** The hearts of all workers that have a record or a lease. A worker is recorded before it can have a lease. */
 export async function listHearts(connection: Connection): Promise<readonly Heart[]> {
-  const { rows } = await connection.query<'worker_id' | 'beat'>(LIST)
+  const { rows } = await connection.query<'worker_id' | 'beat' | 'still_ms'>(LIST)
   return rows.map((row) => {
     const beat = row.beat ?? ''
-    return { workerId: row.worker_id ?? '', beat, isGone: beat === '' }
+    return {
+      workerId: row.worker_id ?? '',
+      beat,
+      stillMs: Number(row.still_ms),
+      isGone: beat === '',
+    }
   })
 }
 

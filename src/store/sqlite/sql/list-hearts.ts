@@ -2,8 +2,10 @@ import type { Heart } from '../../contract/workers.ts'
 import type { Connection } from '../connection.ts'
 import { isGone } from '../process-identity.ts'
 
+const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
+
 const LIST_RECORDED = `
-  select worker_id, hostname, pid, max(beat_at) as beat
+  select worker_id, hostname, pid, max(beat_at) as beat, ${NOW} - max(beat_at) as still_ms
     from {prefix}workers
    group by worker_id`
 
@@ -18,12 +20,18 @@ export function listHearts(connection: Connection): Heart[] {
   const recorded = connection.all<RecordedRow>(LIST_RECORDED)
   const unrecorded = connection.all<{ worker_id: string }>(LIST_UNRECORDED)
   return [
-    ...recorded.map(({ worker_id, hostname, pid, beat }) => ({
+    ...recorded.map(({ worker_id, hostname, pid, beat, still_ms }) => ({
       workerId: worker_id,
       beat: String(beat),
+      stillMs: still_ms,
       isGone: isGone({ hostname, pid }),
     })),
-    ...unrecorded.map(({ worker_id }) => ({ workerId: worker_id, beat: '', isGone: true })),
+    ...unrecorded.map(({ worker_id }) => ({
+      workerId: worker_id,
+      beat: '',
+      stillMs: 0,
+      isGone: true,
+    })),
   ]
 }
 
@@ -40,4 +48,5 @@ type RecordedRow = {
   hostname: string
   pid: number
   beat: number
+  still_ms: number
 }

@@ -1,0 +1,48 @@
+/**
+ * Processes that live for one call: what one of them accepted another one runs, and one that is killed is found dead by
+ * the next, which has only moments to look.
+ */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
+import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
+import { fromPartner } from '../support/faults/fault-sources.ts'
+import { SubjectPool } from '../support/faults/subject.ts'
+
+const LIMIT_MS = 300_000
+const WORKER = { deadAfterMs: 500, crashesMax: 100 } as const
+const KEYS = ['evt_1', 'evt_2', 'evt_3']
+
+describe.each(ENGINES)('a call of runDue on %s', (engine) => {
+  let invocations: SubjectPool
+  beforeAll(() => {
+    invocations = new SubjectPool('invocation', 2)
+  })
+  afterAll(() => invocations.close())
+
+  test.each([
+    ['before the first write of a handler', { matches: 'insert into effects', phase: 'before' }],
+    ['before its COMMIT', { from: 'insert into effects', matches: 'commit', phase: 'before' }],
+    ['after its COMMIT', { from: 'insert into effects', matches: 'commit', phase: 'after' }],
+  ] as const)(
+    'H01: that is killed %s: each event takes effect once, by the next call',
+    { timeout: LIMIT_MS },
+    async (_, trap) => {
+      const database = await createFaultDatabase(engine)
+      const receiver = createFaultInbox(database)
+      for (const key of KEYS) await accept(receiver, fromPartner({ key }))
+      const config = { store: database.store, worker: WORKER }
+
+      const victim = invocations.take()
+      await victim.arm({ ...trap, at: 1, then: 'kill' })
+      await victim.begin(config)
+      expect(await victim.gone).toMatchObject({ signal: 'SIGKILL' })
+      const survivor = invocations.take()
+      await survivor.start(config)
+      await survivor.kill()
+
+      expect(await database.listWrongEffects(KEYS)).toEqual([])
+      expect(await database.count('queue')).toBe(0)
+    },
+  )
+})
