@@ -982,21 +982,23 @@ begin
                       where u.event_id = b.event_id and u.run = b.run and u.lane is null));
 
   -- paused: every event waits but one that a worker has in hand: leased, or among what the worker says it runs.
-  with held as materialized (
-         select a.event_id, a.run
-           from "hookonce".lanes l
-           join "hookonce".queue a on a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting'
-          where l.lane = any(wanted) and l.paused_at is not null
-            and a.parked is null and a.lease_token is null
-            and not exists (
-                select
-                  from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
-                 where r.event_id = a.event_id and r.attempt = a.attempts + 1)
-            for update of a skip locked)
-  update "hookonce".queue q
-     set parked = 'waiting'
-    from held
-   where q.event_id = held.event_id and q.run = held.run;
+  if exists (select from "hookonce".lanes l where l.lane = any(wanted) and l.paused_at is not null) then
+    with held as materialized (
+           select a.event_id, a.run
+             from "hookonce".lanes l
+             join "hookonce".queue a on a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting'
+            where l.lane = any(wanted) and l.paused_at is not null
+              and a.parked is null and a.lease_token is null
+              and not exists (
+                  select
+                    from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
+                   where r.event_id = a.event_id and r.attempt = a.attempts + 1)
+              for update of a skip locked)
+    update "hookonce".queue q
+       set parked = 'waiting'
+      from held
+     where q.event_id = held.event_id and q.run = held.run;
+  end if;
 
   -- latest: one that failed, and is not due yet, lets those that are due go first.
   with late as materialized (
@@ -2279,7 +2281,7 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 96c88043ce6d50ca4b77ad26496637a03ff0cf2153abc5a3a90b369e39cb010e')
+insert into "hookonce".meta (name, value) values ('functions', '1 ed0a6f6f5e2d16e2c21a2301ce034a6e94261ff85cfe7d5d5c1ed8e9e54cbfc8')
     on conflict (name) do update set value = excluded.value;
 
 commit;

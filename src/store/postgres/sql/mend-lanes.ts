@@ -61,21 +61,23 @@ begin
    where b.lane = any(wanted) and not ${STILL_BLOCKS};
 
   -- paused: every event waits but one that a worker has in hand: leased, or among what the worker says it runs.
-  with held as materialized (
-         select a.event_id, a.run
-           from {schema}.lanes l
-           join {schema}.queue a on a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting'
-          where l.lane = any(wanted) and l.paused_at is not null
-            and a.parked is null and a.lease_token is null
-            and not exists (
-                select
-                  from {schema}.workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
-                 where r.event_id = a.event_id and r.attempt = a.attempts + 1)
-            for update of a skip locked)
-  update {schema}.queue q
-     set parked = 'waiting'
-    from held
-   where q.event_id = held.event_id and q.run = held.run;
+  if exists (select from {schema}.lanes l where l.lane = any(wanted) and l.paused_at is not null) then
+    with held as materialized (
+           select a.event_id, a.run
+             from {schema}.lanes l
+             join {schema}.queue a on a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting'
+            where l.lane = any(wanted) and l.paused_at is not null
+              and a.parked is null and a.lease_token is null
+              and not exists (
+                  select
+                    from {schema}.workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
+                   where r.event_id = a.event_id and r.attempt = a.attempts + 1)
+              for update of a skip locked)
+    update {schema}.queue q
+       set parked = 'waiting'
+      from held
+     where q.event_id = held.event_id and q.run = held.run;
+  end if;
 
   -- latest: one that failed, and is not due yet, lets those that are due go first.
   with late as materialized (
