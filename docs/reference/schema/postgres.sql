@@ -223,6 +223,7 @@ create table "hookonce".lanes (
   paused_by     text
 ) with (fillfactor = 70);
 create index lanes_by_key on "hookonce".lanes (source, md5(key));
+-- Every worker reads what is paused once a second.
 create index lanes_paused on "hookonce".lanes (lane)
  where paused_at is not null;
 

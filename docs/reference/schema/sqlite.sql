@@ -175,7 +175,8 @@ create table hookonce_lanes (
   paused_by text
 ) strict, without rowid;
 create index hookonce_lanes_by_key on hookonce_lanes (source, key);
-create index hookonce_lanes_paused on hookonce_lanes (lane)
+-- Every worker reads what is paused once a second. In this order the other index would be read to its end for it.
+create index hookonce_lanes_paused on hookonce_lanes (source, key)
  where paused_at is not null;
 
 create table hookonce_lane_facts (

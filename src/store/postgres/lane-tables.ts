@@ -26,6 +26,7 @@ create table {schema}.lanes (
   paused_by     text
 ) with (fillfactor = 70);
 create index lanes_by_key on {schema}.lanes (source, md5(key));
+-- Every worker reads what is paused once a second.
 create index lanes_paused on {schema}.lanes (lane)
  where paused_at is not null;
 

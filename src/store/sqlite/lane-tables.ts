@@ -19,7 +19,8 @@ create table {prefix}lanes (
   paused_by text
 ) strict, without rowid;
 create index {prefix}lanes_by_key on {prefix}lanes (source, key);
-create index {prefix}lanes_paused on {prefix}lanes (lane)
+-- Every worker reads what is paused once a second. In this order the other index would be read to its end for it.
+create index {prefix}lanes_paused on {prefix}lanes (source, key)
  where paused_at is not null;
 
 create table {prefix}lane_facts (
