@@ -108,7 +108,7 @@ async function fill({ store, database }: Filled, events: number): Promise<void> 
 async function measureAll(store: Store<QueryTx>): Promise<void> {
   const ask = <Result>(question: (store: Store<unknown>) => Promise<Result>) => question(store)
   const finder = createEventFinder(ask)
-  const bulk = createBulkOperator(ask, new BulkRunner())
+  const bulk = createBulkOperator(ask, new BulkRunner(), () => undefined)
   const [newest] = (await finder.list({ limit: 1 })).events
   for (const [name, question] of Object.entries(questions(finder, newest?.id ?? ''))) {
     const times: number[] = []

@@ -24,12 +24,10 @@ export type {
 } from './backfill/backfill-client.ts'
 export type { BackfillOptions } from './backfill/backfill-options.ts'
 export type { Operator, StepDecision } from './admin/operator.ts'
-export type { PauseTarget } from './admin/pause-target.ts'
+export type { LaneName, PauseTarget } from './admin/pause-target.ts'
 export type {
-  BulkAborted,
   BulkOperator,
   BulkPlan,
-  BulkRefused,
   BulkRun,
   BulkRunOptions,
   PlannedBulk,
@@ -42,11 +40,10 @@ export type { ErrorGroup, ErrorGroups, GroupQuery } from './admin/group-errors.t
 export type { EventPage } from './admin/list-events.ts'
 export type { ShownEvent, ShownRun } from './admin/show-event.ts'
 export type { EraseWhere, EraseWhereResult } from './admin/erase-where.ts'
-export type { EraseRefusalCode, EraseResult } from './admin/erase-result.ts'
 export type {
-  EraseOptions,
   EraseWhereOptions,
-  PruneActionResult,
+  PruneOptions,
+  PruneResult,
   RetentionOperator,
 } from './admin/retention-operator.ts'
 export {
@@ -65,7 +62,7 @@ export type { Acknowledgement, AcknowledgementOutcome } from './model/acknowledg
 export type { Delivery, DeliveryHeaders } from './model/delivery.ts'
 export { ACTION_RULES, EVENT_ACTIONS, REFUSAL_CODES } from './model/event-action.ts'
 export type { EventAction, RefusalCode } from './model/event-action.ts'
-export type { BulkAction, BulkId, BulkRecord, BulkState } from './model/bulk.ts'
+export type { BulkAction, BulkId, BulkRecord, BulkState, BulkTerms } from './model/bulk.ts'
 export { EVENT_STATES, PARKED_STATES, SETTLED_STATES, TRANSITIONS } from './model/event-state.ts'
 export type { EventState, ParkedState, SettledState } from './model/event-state.ts'
 export type {
@@ -155,7 +152,6 @@ export type {
 export type { StepKind, StepRecord, StepState } from './model/step.ts'
 export type { ReceiveOptions } from './receive/options.ts'
 export type { RetentionDays, RetentionOptions } from './retention/options.ts'
-export type { PruneOptions, PruneResult } from './retention/prune.ts'
 export type { PruneCounts } from './store/contract/retention.ts'
 export type { Store } from './store/contract/store.ts'
 export type { MessageStore } from './store/contract/messages.ts'

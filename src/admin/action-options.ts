@@ -57,7 +57,7 @@ export function requireOrder(action: string, options: ActionOptions): Ordered {
 }
 
 /** @throws OptionInvalidError when there is none */
-export function requireReason(action: string, options: ReasonedActionOptions): void {
+export function requireReason(action: string, options: { readonly reason?: unknown }): void {
   if (typeof options === 'object' && options?.reason !== undefined) return
   throw new OptionInvalidError(`admin.${action}.reason`, 'a text that says why', undefined)
 }

@@ -5,13 +5,9 @@
  * @module
  */
 
-import type { EventId } from '../model/event.ts'
 import type { MessageId } from '../model/message.ts'
 import type { MessageAction } from '../store/contract/messages.ts'
 import type { Store } from '../store/contract/store.ts'
-import type { RetentionPolicy } from '../retention/options.ts'
-import type { HappeningEmitter } from '../telemetry/emitter.ts'
-import type { Happenings } from '../telemetry/happenings.ts'
 import type { Act } from './act.ts'
 import { requireOrder } from './action-options.ts'
 import type { ActionOptions } from './action-options.ts'
@@ -21,8 +17,10 @@ import type { BulkRunner } from './bulk-runner.ts'
 import { createEventActions } from './event-actions.ts'
 import { createEventFinder } from './event-finder.ts'
 import type { Operator } from './operator.ts'
-import { createRetentionOperator } from './retention-operator.ts'
 import { createPauses } from './pauses.ts'
+import type { PauseContext } from './pauses.ts'
+import { createRetentionOperator } from './retention-operator.ts'
+import type { RetentionOperatorContext } from './retention-operator.ts'
 import { refuse } from './refusals.ts'
 import {
   LIST_LIMIT,
@@ -32,27 +30,17 @@ import {
   requireText,
 } from './require-arguments.ts'
 
-export interface OperatorContext {
+export interface OperatorContext extends Omit<RetentionOperatorContext & PauseContext, 'act'> {
   readonly store: Store<unknown>
   readonly open: () => Promise<void>
-  readonly onForgotten: (eventId: EventId) => void
-  /** An event may run now. */
-  readonly onDue: () => void
   /** There may be something to send. */
   readonly onSendable: () => void
-  /** Something was paused or resumed. */
-  readonly onPausesChanged: () => void
-  /** Something was changed. */
-  readonly onActed: (acted: Happenings['operator.acted']) => void
-  /** How long things are kept. Left out, what the inbox that ran last has written down. */
-  readonly retention?: RetentionPolicy
-  readonly happenings?: HappeningEmitter
   /** Runs bulks for as long as the process has the store. */
   readonly bulkRunner: BulkRunner
 }
 
 export function bindOperator(context: OperatorContext): Operator {
-  const { store, open, bulkRunner, retention, happenings } = context
+  const { store, open, bulkRunner } = context
   const act: Act = async (action) => {
     await open()
     return action(store)
@@ -61,8 +49,8 @@ export function bindOperator(context: OperatorContext): Operator {
   return {
     ...createEventQueries(act),
     ...createEventFinder(act),
-    bulk: createBulkOperator(act, bulkRunner),
-    ...createRetentionOperator(act, { retention, happenings }),
+    bulk: createBulkOperator(act, bulkRunner, context.onActed),
+    ...createRetentionOperator(parts),
     ...createEventActions(parts),
     ...createMessageOperator(parts),
     ...createPauses(parts),

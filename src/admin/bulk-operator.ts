@@ -8,8 +8,9 @@
  */
 
 import { OptionInvalidError } from '../errors.ts'
-import { BULK_ACTIONS } from '../model/bulk.ts'
-import type { BulkAction, BulkId, BulkRecord } from '../model/bulk.ts'
+import { BULK_ACTIONS, refusalOfBulk } from '../model/bulk.ts'
+import type { BulkAction, BulkId, BulkRecord, BulkTerms } from '../model/bulk.ts'
+import { ACTION_RULES } from '../model/event-action.ts'
 import type { EventState } from '../model/event-state.ts'
 import type { EventSummary } from '../model/event-summary.ts'
 import { createUuidV7Generator } from '../model/uuid-v7.ts'
@@ -18,11 +19,16 @@ import { requireInteger } from '../options/require-integer.ts'
 import { requireOneOf } from '../options/require-one-of.ts'
 import type { BulkDraft } from '../store/contract/bulks.ts'
 import type { Store } from '../store/contract/store.ts'
+import type { Happenings } from '../telemetry/happenings.ts'
+import type { Act } from './act.ts'
+import { requireOrder, requireReason } from './action-options.ts'
+import type { ActionOptions } from './action-options.ts'
+import type { ActionRefused, ActionResult } from './action-result.ts'
 import type { BulkEnd, BulkRunner } from './bulk-runner.ts'
-import type { Ask } from './event-finder.ts'
 import { resolveEventFilter } from './event-query.ts'
 import type { EventFilter, ResolvedEventQuery } from './event-query.ts'
 import { listEvents } from './list-events.ts'
+import { refuse } from './refusals.ts'
 import { requireText } from './require-arguments.ts'
 
 /** Actions on many events: `inbox.admin.bulk`. */
@@ -36,23 +42,39 @@ export interface BulkOperator {
    * Acts on the events of a bulk, one after the other, in the background of this process. Each is acted on once,
    * however often this is called, in however many processes, and wherever one of them dies.
    */
-  run(id: BulkId, options?: BulkRunOptions): Promise<BulkRun | BulkRefused>
+  run(id: BulkId, options?: BulkRunOptions): Promise<BulkRun | ActionRefused>
   /** How far it has come. `undefined` when there is no such bulk. */
   find(id: BulkId): Promise<BulkRecord | undefined>
   /** Nothing more is done, in any process. What was done stays. */
-  abort(id: BulkId): Promise<BulkAborted | BulkRefused>
+  abort(id: BulkId, options?: ActionOptions): Promise<ActionResult>
 }
 
 /** What is to be done, and to which events. */
 export interface BulkPlan {
   /** What is done to each event. */
   readonly action: BulkAction
-  /** Which events. Without a state in it: those that the action is for. */
+  /**
+   * Which events. Without a state in it: `retry` is for those that are dead; `release` for conflicts and quarantined
+   * ones; `discard` for those and for the dead and the unhandled; `replay` for those that have come to their end.
+   */
   readonly filter: EventFilter
-  /** Why, for those who ask later. Left out: it is not said. */
+  /** Why. Needed for everything but `retry`. Left out, the audit says nothing of it. */
   readonly reason?: string
-  /** Who wants it. Left out: it is not said. */
+  /** Who: a name, or an address. Left out, the audit says nothing of it. */
   readonly actor?: string
+  /**
+   * For `replay`: whether each run has idempotency keys of its own, so that outside calls are made and messages are
+   * sent once more.
+   *
+   * @defaultValue false
+   */
+  readonly freshKeys?: boolean
+  /**
+   * For `replay`: whether an event of which a run has ended as done is refused. Then no event that is done is chosen.
+   *
+   * @defaultValue true
+   */
+  readonly onlyIfNotApplied?: boolean
 }
 
 /** What was planned. */
@@ -83,55 +105,46 @@ export interface BulkRun {
   readonly ended: Promise<BulkEnd>
 }
 
-/** It is aborted. */
-export interface BulkAborted {
-  readonly status: 'done'
-}
-
-/** Nothing was changed. */
-export interface BulkRefused {
-  readonly status: 'refused'
-  /** Stable: match on it, never on the texts. */
-  readonly code: 'BULK_UNKNOWN' | 'BULK_UNPLANNED' | 'BULK_ABORTED'
-  /** Why. */
-  readonly reason: string
-  /** What to do instead. */
-  readonly instead: string
-}
-
 /** So many events are chosen at most: a plan is a list that a person answers for. */
 const EVENTS_MAX = 100_000
 const PAGE = 1_000
 const SAMPLE_MAX = 10
 const RATE_PER_SECOND = 50
 
-export function createBulkOperator(ask: Ask, runner: BulkRunner): BulkOperator {
+export function createBulkOperator(
+  act: Act,
+  runner: BulkRunner,
+  onActed: (acted: Happenings['operator.acted']) => void,
+): BulkOperator {
   const newId = createUuidV7Generator(Date.now)
   return {
     plan: async (plan) => {
       const { draft, filter } = resolvePlan(newId(), plan)
-      return ask((store) => planBulk(store, draft, filter))
+      return act((store) => planBulk(store, draft, filter))
     },
     run: async (id, options = {}) => {
       requireText('bulk.run.id', id, 'the id of a bulk')
       rejectUnknownKeys('admin.bulk.run', options, ['ratePerSecond'])
       const { ratePerSecond = RATE_PER_SECOND } = options
       requireInteger('admin.bulk.run.ratePerSecond', ratePerSecond, { min: 1, max: 10_000 })
-      return ask(async (store) => {
-        const bulk = await store.bulks.find(id)
-        if (bulk?.state !== 'planned') return refuse(bulk)
+      return act(async (store) => {
+        const state = (await store.bulks.find(id))?.state
+        if (state !== 'planned') return refuse('bulk', refusalOfBulk(state))
         return { status: 'done', ended: runner.run(store, id, ratePerSecond) }
       })
     },
     find: async (id) => {
       requireText('bulk.find.id', id, 'the id of a bulk')
-      return ask(({ bulks }) => bulks.find(id))
+      return act(({ bulks }) => bulks.find(id))
     },
-    abort: async (id) => {
+    abort: async (id, options = {}) => {
       requireText('bulk.abort.id', id, 'the id of a bulk')
-      return ask(async ({ bulks }) =>
-        (await bulks.abort(id)) ? { status: 'done' } : refuse(await bulks.find(id)),
-      )
+      const order = requireOrder('bulk.abort', options)
+      const aborted = await act(({ bulks }) => bulks.abort(id, order))
+      if (aborted.status === 'refused') return refuse('bulk', aborted.code)
+      const { actor, reason } = order
+      onActed({ action: 'bulk.abort', subject: { kind: 'bulk', id }, actor, reason })
+      return aborted
     },
   }
 }
@@ -142,21 +155,71 @@ function resolvePlan(
   id: BulkId,
   plan: BulkPlan,
 ): { readonly draft: BulkDraft; readonly filter: ChosenEvents } {
-  rejectUnknownKeys('admin.bulk.plan', plan, ['action', 'filter', 'reason', 'actor'])
+  const path = 'admin.bulk.plan'
+  rejectUnknownKeys(path, plan, [...PLAN_NAMES, ...TERM_NAMES])
   const { action, filter, reason, actor } = plan
-  requireOneOf('admin.bulk.plan.action', action, Object.keys(BULK_ACTIONS))
-  for (const [name, value] of Object.entries({ reason, actor }))
-    if (value !== undefined) requireText(`bulk.plan.${name}`, value, 'a text, or left out')
+  requireOneOf(`${path}.action`, action, Object.keys(BULK_ACTIONS))
+  if (action !== 'retry') requireReason('bulk.plan', plan)
+  const order = requireOrder('bulk.plan', {
+    ...(reason !== undefined && { reason }),
+    ...(actor !== undefined && { actor }),
+  })
+  const terms = requireTerms(path, plan)
   const resolved = resolveEventFilter('bulk.plan.filter', filter)
-  const allowed: readonly EventState[] = BULK_ACTIONS[action]
-  const states = resolved.states ?? new Set(allowed)
-  const other = [...states].find((state) => !allowed.includes(state))
-  if (other !== undefined) {
-    const expected = `what ${action} is for: ${allowed.join(', ')}`
-    throw new OptionInvalidError('admin.bulk.plan.filter.state', expected, other)
+  const states = resolved.states ?? new Set(statesFor(action, terms))
+  for (const state of states) requireStateFor(`${path}.filter.state`, state, action, terms)
+  const draft = {
+    id,
+    action,
+    filter: JSON.stringify(filter),
+    reason: order.reason,
+    actor: order.actor,
+    terms,
   }
-  const draft = { id, action, filter: JSON.stringify(filter), reason, actor }
   return { draft, filter: { ...resolved, states } }
+}
+
+const PLAN_NAMES = ['action', 'filter', 'reason', 'actor'] as const
+const TERM_NAMES = ['freshKeys', 'onlyIfNotApplied'] as const
+
+function requireTerms(path: string, plan: BulkPlan): BulkTerms | undefined {
+  const given = TERM_NAMES.find((name) => plan[name] !== undefined)
+  if (plan.action !== 'replay') {
+    if (given === undefined) return undefined
+    throw new OptionInvalidError(`${path}.${given}`, 'left out: it is for replay', plan[given])
+  }
+  // For a selection it is the safe one: nothing that has had its effect has it again because a filter was wide.
+  const { freshKeys = false, onlyIfNotApplied = true } = plan
+  for (const [name, flag] of Object.entries({ freshKeys, onlyIfNotApplied }))
+    if (typeof flag !== 'boolean')
+      throw new OptionInvalidError(`${path}.${name}`, 'true or false', flag)
+  return { freshKeys, onlyIfNotApplied }
+}
+
+/** What is counted is what is acted on: one that is done would be counted, and refused. */
+function isApplied(state: EventState, terms: BulkTerms | undefined): boolean {
+  return terms?.onlyIfNotApplied === true && state === 'done'
+}
+
+function statesFor(action: BulkAction, terms: BulkTerms | undefined): readonly EventState[] {
+  const states: readonly EventState[] = BULK_ACTIONS[action]
+  return states.filter((state) => !isApplied(state, terms))
+}
+
+function requireStateFor(
+  option: string,
+  state: EventState,
+  action: BulkAction,
+  terms: BulkTerms | undefined,
+): void {
+  if (ACTION_RULES[action][state] === undefined) {
+    const expected = `what ${action} is for: ${Object.keys(ACTION_RULES[action]).join(', ')}`
+    throw new OptionInvalidError(option, expected, state)
+  }
+  if (isApplied(state, terms)) {
+    const expected = 'not done, unless onlyIfNotApplied is false: what is done was applied'
+    throw new OptionInvalidError(option, expected, state)
+  }
 }
 
 async function planBulk(
@@ -184,28 +247,4 @@ async function planBulk(
   await bulks.endPlanning(id)
   const sample = await search.summarize(await bulks.listEvents(id, SAMPLE_MAX))
   return { id, count, isComplete, sample }
-}
-
-function refuse(bulk: BulkRecord | undefined): BulkRefused {
-  if (bulk === undefined) {
-    return {
-      status: 'refused',
-      code: 'BULK_UNKNOWN',
-      reason: 'There is no such bulk',
-      instead: 'Plan one with admin.bulk.plan, and use the id that it returns',
-    }
-  }
-  return bulk.state === 'aborted'
-    ? {
-        status: 'refused',
-        code: 'BULK_ABORTED',
-        reason: 'The bulk was aborted',
-        instead: 'Plan another one for the events that are left',
-      }
-    : {
-        status: 'refused',
-        code: 'BULK_UNPLANNED',
-        reason: 'Its events are still being chosen, or the process that chose them has died',
-        instead: 'Wait for admin.bulk.plan to return, or plan another one',
-      }
 }

@@ -9,6 +9,7 @@ import type { EventId } from '../model/event.ts'
 import type { IdempotencyKeyUses } from '../model/event-story.ts'
 import type { EventSummary } from '../model/event-summary.ts'
 import type { Store } from '../store/contract/store.ts'
+import type { Act } from './act.ts'
 import { collectStats, resolveStatsQuery } from './collect-stats.ts'
 import type { CollectedStats, StatsQuery } from './collect-stats.ts'
 import { resolveEventQuery } from './event-query.ts'
@@ -51,35 +52,32 @@ export interface EventFinder {
   findByIdempotencyKey(key: string, cursor?: string): Promise<IdempotencyKeyUses>
 }
 
-/** How a question reaches the store. */
-export type Ask = <Result>(question: (store: Store<unknown>) => Promise<Result>) => Promise<Result>
-
-export function createEventFinder(ask: Ask): EventFinder {
+export function createEventFinder(act: Act): EventFinder {
   return {
     list: async (query = {}) => {
       const resolved = resolveEventQuery('list', query)
-      return ask((store) => listEvents(store.search, resolved))
+      return act((store) => listEvents(store.search, resolved))
     },
     failures: async (query = {}) => {
       const resolved = resolveEventQuery('failures', query)
       const states = resolved.states ?? new Set(WITHOUT_SUCCESS)
-      return ask((store) => listEvents(store.search, { ...resolved, states }))
+      return act((store) => listEvents(store.search, { ...resolved, states }))
     },
     find: async (idOrKey) => {
       requireText('find.idOrKey', idOrKey, 'the id of an event, or the key of its sender')
-      return ask((store) => findByIdOrKey(store, idOrKey))
+      return act((store) => findByIdOrKey(store, idOrKey))
     },
     show: async (eventId) => {
       requireText('show.eventId', eventId, 'the id of an event')
-      return ask((store) => showEvent(store, eventId))
+      return act((store) => showEvent(store, eventId))
     },
     groups: async (query = {}) => {
       const resolved = resolveGroupQuery(query)
-      return ask(({ search }) => groupErrors(search, resolved))
+      return act(({ search }) => groupErrors(search, resolved))
     },
     stats: async (query = {}) => {
       const resolved = resolveStatsQuery(query)
-      return ask((store) => collectStats(store, resolved))
+      return act((store) => collectStats(store, resolved))
     },
     findByIdempotencyKey: async (key, cursor) => {
       requireText('findByIdempotencyKey.key', key, 'an idempotency key')
@@ -87,7 +85,7 @@ export function createEventFinder(ask: Ask): EventFinder {
         cursor === undefined
           ? undefined
           : requireStepCursor('admin.findByIdempotencyKey.cursor', cursor)
-      return ask(({ search }) => findIdempotencyKey(search, key, start))
+      return act(({ search }) => findIdempotencyKey(search, key, start))
     },
   }
 }

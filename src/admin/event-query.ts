@@ -14,6 +14,8 @@ import { highestId, isUuid, lowestIdAt, lowestId } from '../model/id-range.ts'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import { requireInteger } from '../options/require-integer.ts'
 import { requireOneOf } from '../options/require-one-of.ts'
+import { requireLane } from './pause-target.ts'
+import type { LaneName } from './pause-target.ts'
 import { LIST_LIMIT, requireText } from './require-arguments.ts'
 
 /** Which events are meant. All of what is given must hold; without any of it, every event is. */
@@ -33,6 +35,11 @@ export interface EventFilter {
   readonly text?: string
   /** At least so many attempts in its latest run. Left out: any number. */
   readonly attempts?: number
+  /**
+   * In this lane: events that have not come to rest, and the dead ones that hold it up. An event that has come to rest
+   * otherwise has left its lane. Not together with `key`. Left out: in any, or in none.
+   */
+  readonly lane?: LaneName
   /** A value in its payload. Left out: any payload. */
   readonly where?: PayloadCondition
   /** Stored before this time, by the database's clock. Left out: up to now. */
@@ -69,6 +76,7 @@ export interface ResolvedEventQuery {
   readonly key: string | undefined
   readonly text: string | undefined
   readonly attempts: number
+  readonly lane: LaneName | undefined
   readonly where:
     { readonly path: JsonPath; readonly equals: PayloadCondition['equals'] } | undefined
   /** Ids below this one, and from the other one on. */
@@ -84,6 +92,7 @@ const FILTER_KEYS = [
   'key',
   'text',
   'attempts',
+  'lane',
   'where',
   'before',
   'after',
@@ -106,10 +115,12 @@ export function resolveEventFilter(
   filter: EventFilter,
 ): Omit<ResolvedEventQuery, 'limit'> {
   rejectUnknownKeys(`admin.${path}`, filter, FILTER_KEYS)
-  const { state, source, type, key, text, attempts = 0, where, before, after } = filter
+  const { state, source, type, key, text, attempts = 0, lane, where, before, after } = filter
   for (const [name, value] of Object.entries({ source, type, key, text }))
     if (value !== undefined) requireText(`${path}.${name}`, value, 'a text, or left out')
   requireInteger(`admin.${path}.attempts`, attempts, { min: 0 })
+  if (lane !== undefined && key !== undefined)
+    throw new OptionInvalidError(`admin.${path}.lane`, 'left out beside key', lane)
   return {
     states: state === undefined ? undefined : requireStates(`admin.${path}.state`, state),
     source,
@@ -118,6 +129,7 @@ export function resolveEventFilter(
     // Everything has an empty text somewhere.
     text: text === '' ? undefined : text,
     attempts,
+    lane: lane && requireLane(`admin.${path}.lane`, lane),
     where: where && requireCondition(`admin.${path}.where`, where),
     below: before === undefined ? highestId : lowestIdAt(requireDate(path, 'before', before)),
     from: after === undefined ? lowestId : lowestIdAt(requireDate(path, 'after', after)),

@@ -60,10 +60,8 @@ async function* walkCandidates(
   query: ResolvedEventQuery,
 ): AsyncGenerator<Candidate, void> {
   const { key, limit } = query
-  const walk =
-    key === undefined
-      ? walkPlaces(search, listPlaces(query.states), query, limit)
-      : walkPlaces(search, { key }, query, limit)
+  const where = key === undefined ? listPlaces(query) : { key }
+  const walk = walkPlaces(search, where, query, limit)
   for await (const looked of walk) {
     const candidates = looked.map((event) => ({ id: event.id, summary: findFitting(event, query) }))
     if (query.where === undefined) yield* candidates

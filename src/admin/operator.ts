@@ -92,9 +92,9 @@ export interface Operator extends EventFinder, RetentionOperator {
   discardMessage(id: MessageId, options?: ActionOptions): Promise<ActionResult>
 
   /**
-   * Keeps a source, a handler or a destination still, in every process. Deliveries are received and stored as ever, and
-   * what is running ends; nothing else of it runs, or is sent. A destination: at once. A source and a handler: at once
-   * in this process, and within two seconds in others.
+   * Keeps a source, a handler, a destination or a lane still, in every process. Deliveries are received and stored as
+   * ever, and what is running ends; nothing else of it runs, or is sent. A destination and a lane: at once. A source
+   * and a handler: at once in this process, and within two seconds in others.
    */
   pause(target: PauseTarget, options?: ActionOptions): Promise<ActionResult>
   /** Lets it go on. */

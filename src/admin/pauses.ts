@@ -1,3 +1,4 @@
+import { subjectOfPause } from '../store/contract/pauses.ts'
 import type { Happenings } from '../telemetry/happenings.ts'
 import type { Act } from './act.ts'
 import { requireOrder } from './action-options.ts'
@@ -36,7 +37,6 @@ async function change(
   const acted = await act((store) => store.pauses[action](subject, order))
   if (acted.status === 'refused') return refuse(action, acted.code)
   onPausesChanged()
-  const { kind, name: id } = subject
-  onActed({ action, subject: { kind, id }, actor: order.actor, reason: order.reason })
+  onActed({ action, subject: subjectOfPause(subject), actor: order.actor, reason: order.reason })
   return acted
 }

@@ -10,7 +10,8 @@ import type { MessageAction } from '../store/contract/messages.ts'
 import type { ActionRefused } from './action-result.ts'
 
 /** What was asked for, as far as the advice depends on it. */
-export type Asked = EventAction | MessageAction | 'resolveStep' | 'pause' | 'resume'
+export type Asked =
+  EventAction | MessageAction | 'resolveStep' | 'pause' | 'resume' | 'bulk' | 'prune'
 
 export function refuse(asked: Asked, code: RefusalCode): ActionRefused {
   const instead = INSTEAD_OF[asked]?.[code] ?? INSTEAD[code]
@@ -37,11 +38,21 @@ const REASONS: Readonly<Record<RefusalCode, string>> = {
     'The event is a whole request with more events than `receive.eventsMax`, and it was not split.',
   KEY_UNKNOWN: 'The event has no key any more: it was forgotten before, or its time was over.',
   MESSAGE_STATE: 'There is no such message, or it is not in a state that this is for.',
+  MESSAGE_UNSENT: 'A message of the event is not sent yet, or it is not known whether it was.',
   PAYLOAD_ERASED: 'The body of the event was erased.',
   STEP_CERTAIN: 'There is no call of that name whose outcome is unknown.',
   TOKEN_USED: 'The token stands for another action.',
   PAUSED: 'It is paused already.',
   NOT_PAUSED: 'It is not paused.',
+  LANE_UNKNOWN: 'No event has been in this lane.',
+  BULK_UNKNOWN: 'There is no such bulk.',
+  BULK_UNPLANNED:
+    'The events of the bulk are still being chosen, or the process that chose them has died.',
+  BULK_ABORTED: 'The bulk was aborted.',
+  PRUNE_UNUSUAL: 'It would remove far more than usual.',
+  PRUNE_BUSY: 'Another pruner is at work, or a transaction holds what would be removed.',
+  RETENTION_UNKNOWN:
+    'No inbox has run on this database, so it is not known how long things are kept.',
 }
 
 const INSTEAD: Readonly<Record<RefusalCode, string>> = {
@@ -63,11 +74,23 @@ const INSTEAD: Readonly<Record<RefusalCode, string>> = {
     'Raise `receive.eventsMax` and have the sender deliver the request again; then discard this one.',
   KEY_UNKNOWN: 'Nothing is left to do: the next delivery of it is a new event.',
   MESSAGE_STATE: 'Look at its state: findMessage(id).',
+  MESSAGE_UNSENT: 'Let it be sent, or discard it: show(id) names it.',
   PAYLOAD_ERASED: 'Have the sender deliver it again, or replay it with a body of your own.',
   STEP_CERTAIN: 'Look at its steps: listSteps(eventId).',
   TOKEN_USED: 'Make a new token for each action.',
   PAUSED: 'Nothing is left to do. listPauses() says since when, and why.',
   NOT_PAUSED: 'Nothing is left to do. listPauses() says what is paused.',
+  LANE_UNKNOWN:
+    "Look at the lane of one of its events: show(id) has it as its handler's order gave it.",
+  BULK_UNKNOWN: 'Plan one with bulk.plan, and use the id that it returns.',
+  BULK_UNPLANNED: 'Wait for bulk.plan to return, or plan another one.',
+  BULK_ABORTED: 'Plan another one for the events that are left.',
+  PRUNE_UNUSUAL:
+    "Check the database's clock and the retention options. If it is meant, call prune({ force: true, reason }).",
+  PRUNE_BUSY:
+    'Nothing is left to do: the other one goes on, and the next run takes up what is left.',
+  RETENTION_UNKNOWN:
+    'Call inbox.admin.prune() of an inbox with its retention, or leave it to the daily run.',
 }
 
 /** Where the advice depends on what was asked for. */
@@ -88,6 +111,15 @@ const INSTEAD_OF: Readonly<Partial<Record<Asked, Readonly<Partial<Record<Refusal
         'Register a handler for its type: it then runs by itself. Or discard it first, and then forget it.',
       EVENT_CONFLICT: 'Release it or discard it first.',
       EVENT_QUARANTINED: 'Release it or discard it first.',
+    },
+    erase: {
+      EVENT_UNKNOWN: 'If its payload was pruned there is nothing left to erase.',
+      EVENT_READY: 'Wait for it to run; or discard it first, and then erase it.',
+      EVENT_WAITING: 'Wait for it to run; or discard it first, and then erase it.',
+      EVENT_RUNNING: 'Wait for it to end, then erase it.',
+      EVENT_UNHANDLED: 'Discard it first, and then erase it.',
+      EVENT_CONFLICT: 'Discard it first, and then erase it.',
+      EVENT_QUARANTINED: 'Discard it first, and then erase it.',
     },
     release: {
       EVENT_READY: 'Nothing holds it back: wait for it to run.',

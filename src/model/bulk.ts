@@ -1,13 +1,29 @@
+import type { EventAction, RefusalCode } from './event-action.ts'
 import type { EventState } from './event-state.ts'
 import type { EventId } from './event.ts'
 
-/** What can be done to many events, and in which states they are for it to be done. */
+/**
+ * What can be done to many events, and the states of those that are chosen where the filter names none. Others that
+ * `ACTION_RULES` has for the action are chosen when they are named: what would still run by itself is not discarded
+ * because a filter was wide.
+ */
 export const BULK_ACTIONS = {
   retry: ['dead'],
-} as const satisfies Readonly<Record<string, readonly EventState[]>>
+  replay: ['done', 'skipped', 'discarded'],
+  release: ['conflict', 'quarantined'],
+  discard: ['dead', 'unhandled', 'conflict', 'quarantined'],
+} as const satisfies Readonly<Partial<Record<EventAction, readonly EventState[]>>>
 
 /** What is done to each event of a bulk. */
 export type BulkAction = keyof typeof BULK_ACTIONS
+
+/** How the events of a bulk are replayed. */
+export interface BulkTerms {
+  /** Whether each run has idempotency keys of its own. */
+  readonly freshKeys: boolean
+  /** Whether an event of which a run has ended as done is refused. */
+  readonly onlyIfNotApplied: boolean
+}
 
 /**
  * - `planning`: its events are being chosen. One whose process died meanwhile stays so, and is never run.
@@ -23,6 +39,8 @@ export interface BulkRecord {
   readonly state: BulkState
   readonly reason: string | undefined
   readonly actor: string | undefined
+  /** How they are replayed; `undefined` for any other action. */
+  readonly terms: BulkTerms | undefined
   /** What the events were chosen by, as JSON. */
   readonly filter: string
   readonly createdAt: Date
@@ -45,3 +63,9 @@ export type BulkActed =
   | { readonly status: 'refused'; readonly eventId: EventId; readonly code: string }
   /** There is nothing to do: no event is left, or those that are left are in the hands of others. */
   | { readonly status: 'none' }
+
+/** Why a bulk in this state is neither run nor aborted; `undefined` for one that is not here. */
+export function refusalOfBulk(state: BulkState | undefined): RefusalCode {
+  if (state === undefined) return 'BULK_UNKNOWN'
+  return state === 'aborted' ? 'BULK_ABORTED' : 'BULK_UNPLANNED'
+}

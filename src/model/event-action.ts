@@ -11,7 +11,7 @@
 import type { EventState } from './event-state.ts'
 
 /** Everything an operator can do with an event. */
-export const EVENT_ACTIONS = ['retry', 'replay', 'release', 'discard', 'forget'] as const
+export const EVENT_ACTIONS = ['retry', 'replay', 'release', 'discard', 'forget', 'erase'] as const
 
 /** What an operator does with an event. */
 export type EventAction = (typeof EVENT_ACTIONS)[number]
@@ -33,6 +33,8 @@ export const ACTION_RULES: Readonly<
   },
   // A dead event could be retried beside its own redelivery, so that forgetting it ends it for good.
   forget: { done: 'done', skipped: 'skipped', discarded: 'discarded', dead: 'discarded' },
+  // A dead event could not run without its bytes.
+  erase: { done: 'done', skipped: 'skipped', discarded: 'discarded', dead: 'discarded' },
 }
 
 /**
@@ -56,11 +58,19 @@ export const REFUSAL_CODES = [
   'EVENT_NOT_SPLIT',
   'KEY_UNKNOWN',
   'MESSAGE_STATE',
+  'MESSAGE_UNSENT',
   'PAYLOAD_ERASED',
   'STEP_CERTAIN',
   'TOKEN_USED',
   'PAUSED',
   'NOT_PAUSED',
+  'LANE_UNKNOWN',
+  'BULK_UNKNOWN',
+  'BULK_UNPLANNED',
+  'BULK_ABORTED',
+  'PRUNE_UNUSUAL',
+  'PRUNE_BUSY',
+  'RETENTION_UNKNOWN',
 ] as const
 
 /** Why an action was refused. */

@@ -42,7 +42,7 @@ export const TRANSITIONS: Readonly<
   ready: {
     running: 'a worker claims it',
     unhandled: 'no handler matches its type',
-    waiting: 'a worker sorts it into its lane, and it is not next',
+    waiting: 'a worker sorts it into its lane, and it is not next; or its lane is paused',
     dead: 'its last attempt failed with its transaction gone: that is written afterwards; or it has no place in a lane',
     discarded: 'an operator discards it',
   },
@@ -52,7 +52,8 @@ export const TRANSITIONS: Readonly<
     ready: 'a handler threw, its worker crashed or let go of it: it runs again later',
     dead: 'a handler threw permanent(reason), the last attempt failed, or it crashed its worker too often',
     unhandled: 'no handler matches its type',
-    waiting: 'it failed, and another event of its lane goes first (order latest)',
+    waiting:
+      'it failed, and another event of its lane goes first (order latest), or its lane is paused',
   },
   done: { ready: 'an operator replays it' },
   skipped: { ready: 'an operator replays it' },

@@ -64,6 +64,9 @@ export interface WorkerStats {
 /** An event that a worker has in hand. */
 export interface RunningStats {
   readonly eventId: EventId
+  readonly source: string
+  /** Cut at 1,024 characters, as in a list. */
+  readonly type: string
   readonly attempt: number
   /** Since when, for events that are not run by step handlers. */
   readonly since: Date | undefined

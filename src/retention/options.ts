@@ -70,7 +70,8 @@ export interface RetentionOptions {
    */
   readonly messagesDays?: RetentionDays
   /**
-   * What operators did, from that moment on. A token is known for as long.
+   * What operators did, from that moment on. A token is known for as long, and a bulk from when something was last done
+   * for it.
    *
    * @defaultValue 365
    */

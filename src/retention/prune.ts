@@ -16,6 +16,8 @@ import type {
   RetentionStore,
 } from '../store/contract/retention.ts'
 import { PRUNE_PARTS } from '../store/contract/retention.ts'
+import type { Ordered } from '../store/contract/operators.ts'
+import type { RefusalCode } from '../model/event-action.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import { findExcess, nextUsual } from './excess.ts'
 import { limitsAt } from './limits.ts'
@@ -28,28 +30,27 @@ export interface PruneContext {
 }
 
 /** What a run is asked to do beside its policy. */
-export interface PruneOptions {
-  /**
-   * Whether to remove what is far more than usual.
-   *
-   * @defaultValue false
-   */
+export interface PruneRequest {
+  /** Whether to remove what is far more than usual. */
   readonly force?: boolean
-  /** Why. Needed with `force`, and told with what was done. Left out, nothing is told. */
-  readonly reason?: string
-  /** Ends the run after the step that it is at. Left out, it goes on to its end. */
+  /** Of a run that a person wants: it is written to the audit. */
+  readonly order?: Ordered
+  /** Ends the run after the step that it is at. */
   readonly signal?: AbortSignal
 }
 
 /** What became of a run. */
-export type PruneResult =
+export type Pruned =
   | { readonly status: 'done'; readonly removed: PruneCounts }
   | {
       readonly status: 'refused'
-      /** `PRUNE_UNUSUAL`: it would remove far more than usual. `PRUNE_BUSY`: another pruner is at work. */
-      readonly code: 'PRUNE_UNUSUAL' | 'PRUNE_BUSY'
-      readonly reason: string
-      readonly instead: string
+      /**
+       * `PRUNE_UNUSUAL`: it would remove far more than usual. `PRUNE_BUSY`: another pruner is at work. `TOKEN_USED`: its
+       * token stands for something else.
+       */
+      readonly code: RefusalCode
+      /** What is unusual, in words. */
+      readonly excess?: string
       /** What was removed before it was refused. */
       readonly removed: PruneCounts
     }
@@ -66,6 +67,7 @@ export const NOTHING_REMOVED: PruneCounts = Object.freeze({
   messages: 0,
   runs: 0,
   audit: 0,
+  bulks: 0,
   keys: 0,
   outcomes: 0,
   discarded: 0,
@@ -74,22 +76,30 @@ export const NOTHING_REMOVED: PruneCounts = Object.freeze({
 
 export async function prune(
   { store, policy, happenings }: PruneContext,
-  { force = false, reason, signal }: PruneOptions = {},
-): Promise<PruneResult> {
+  { force = false, order, signal }: PruneRequest = {},
+): Promise<Pruned> {
   const { retention } = store
   const survey = await retention.survey((nowMs) => limitsAt(policy, nowMs))
   const excess = force ? undefined : findExcess(survey)
   if (excess !== undefined) {
     happenings?.emit('retention.stopped', { reason: excess })
-    return refuseExcess(excess)
+    return { status: 'refused', code: 'PRUNE_UNUSUAL', excess, removed: NOTHING_REMOVED }
   }
+  const begun = order && (await retention.beginOrdered(order))
+  if (begun?.status === 'done') return begun
+  if (begun?.status === 'refused') return { ...begun, removed: NOTHING_REMOVED }
   const run = new Run(retention, survey, signal)
   await run.go()
   const { removed, isBusy }: { removed: PruneCounts; isBusy: boolean } = run
-  if (!isBusy) await retention.noteRun(nextUsual(survey, removed))
+  if (!isBusy)
+    await retention.noteRun(
+      nextUsual(survey, removed),
+      begun && { auditId: begun.auditId, removed },
+    )
+  const reason = order?.reason
   if (!isBusy || Object.values(removed).some((count) => count > 0))
     happenings?.emit('retention.pruned', { ...removed, ...(reason !== undefined && { reason }) })
-  return isBusy ? refuseBusy(removed) : { status: 'done', removed }
+  return isBusy ? { status: 'refused', code: 'PRUNE_BUSY', removed } : { status: 'done', removed }
 }
 
 class Run {
@@ -144,26 +154,5 @@ class Run {
         Number(count) + (removed[name as keyof PruneCounts] ?? 0),
       ]),
     ) as unknown as PruneCounts
-  }
-}
-
-function refuseExcess(excess: string): PruneResult {
-  return {
-    status: 'refused',
-    code: 'PRUNE_UNUSUAL',
-    reason: `${excess}, which is far more than usual`,
-    instead:
-      "Check the database's clock and the retention options. If it is meant, call prune({ force: true, reason })",
-    removed: NOTHING_REMOVED,
-  }
-}
-
-function refuseBusy(removed: PruneCounts): PruneResult {
-  return {
-    status: 'refused',
-    code: 'PRUNE_BUSY',
-    reason: 'Another pruner is at work, or a transaction holds what would be removed',
-    instead: 'Nothing: the other one goes on, and the next run takes up what is left',
-    removed,
   }
 }

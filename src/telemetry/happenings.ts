@@ -74,12 +74,6 @@ export interface Happenings {
     readonly error: Error | undefined
   }
   'event.unhandled': AboutEvent
-  /** A person has taken its bytes out of every table. */
-  'event.erased': {
-    readonly eventId: EventId
-    readonly reason: string
-    readonly actor: string | undefined
-  }
   /** It was running when its worker died. */
   'event.crashed': {
     readonly eventId: EventId
@@ -153,7 +147,8 @@ export interface Happenings {
     /** The name of the method, such as `retry` or `pause`. */
     readonly action: string
     readonly subject: {
-      readonly kind: 'event' | 'message' | 'source' | 'handler' | 'destination'
+      readonly kind:
+        'event' | 'message' | 'bulk' | 'retention' | 'source' | 'handler' | 'destination' | 'lane'
       readonly id: string
     }
     readonly actor: string | undefined
@@ -175,7 +170,7 @@ export interface Happenings {
     readonly deadAfterMs: number
   }
 
-  /** A run of the pruner has ended, or met another: how much it removed, by table, and why where a person has forced it. */
+  /** A run of the pruner has ended, or met another: how much it removed, by table, and why where a person has said so. */
   'retention.pruned': {
     readonly events: number
     readonly requests: number
@@ -183,6 +178,9 @@ export interface Happenings {
     readonly steps: number
     readonly deliveries: number
     readonly messages: number
+    readonly runs: number
+    readonly audit: number
+    readonly bulks: number
     readonly keys: number
     readonly outcomes: number
     readonly discarded: number

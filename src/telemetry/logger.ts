@@ -47,7 +47,6 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'event.failed': 'warn',
   'event.dead': 'error',
   'event.unhandled': 'warn',
-  'event.erased': 'info',
   'event.crashed': 'error',
   'step.uncertain': 'warn',
   'lease.lost': 'warn',

@@ -1,4 +1,3 @@
-import type { ActionRequest } from '../../src/store/contract/operators.ts'
 import assert from 'node:assert/strict'
 import { describe, expect, test } from 'vitest'
 import { createBulkOperator } from '../../src/admin/bulk-operator.ts'
@@ -6,20 +5,17 @@ import type { BulkOperator, BulkPlan } from '../../src/admin/bulk-operator.ts'
 import { BulkRunner } from '../../src/admin/bulk-runner.ts'
 import type { BulkEnd } from '../../src/admin/bulk-runner.ts'
 import type { Store } from '../../src/store/contract/store.ts'
-import { anEventDraft } from '../support/builders.ts'
+import { aClaim, anEventDraft } from '../support/builders.ts'
 import { copyEvent } from '../support/copy-event.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
-import { dead, done, recordOne, runOne } from '../support/store-steps.ts'
+import { recordKeys, sort, statesOf } from '../support/lane-steps.ts'
+import { act, dead, done, recordOne, runOne, skipped } from '../support/store-steps.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000'
 /** As fast as it goes. */
 const FAST = { ratePerSecond: 10_000 }
-
-function retryOf(eventId: string): ActionRequest {
-  return { action: 'retry', eventId, reason: undefined, actor: undefined, token: undefined }
-}
 
 /** What `admin.bulk` does, on every store. Run by `test/inbox/finding-<store>.test.ts`. */
 export function bulkActionsContract(underTest: StoreUnderTest): void {
@@ -63,9 +59,9 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
       const { bulk, store } = await open(underTest)
       const [first = '', second = ''] = await recordDead(store, 3)
       const { id } = await bulk.plan({ action: 'retry', filter: {} })
-      await store.operators.act(retryOf(first))
+      await act(store, 'retry', first)
       await runOne(store, done)
-      await store.operators.act(retryOf(second))
+      await act(store, 'retry', second)
 
       await runToEnd(bulk, id)
 
@@ -124,21 +120,174 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
       expect(await bulk.find(id)).toMatchObject({ state: 'aborted', left })
     })
 
+    test('an abort is in the audit with who and why, and a second click is the same abort', async () => {
+      const { bulk, store } = await open(underTest)
+      await recordDead(store, 1)
+      const { id } = await bulk.plan({ action: 'retry', filter: {} })
+      const order = { actor: 'ada', reason: 'too many', token: 'click-1' }
+
+      expect(await bulk.abort(id, order)).toEqual({ status: 'done' })
+      expect(await bulk.abort(id, order)).toEqual({ status: 'done' })
+
+      expect(await store.operators.listAudit({ limit: 10 })).toMatchObject([
+        { action: 'bulk.abort', subject: { kind: 'bulk', id }, ...order },
+      ])
+    })
+
+    test('many events are discarded: those that stopped, and others only by name', async () => {
+      const { bulk, store } = await open(underTest)
+      const gone = await recordDead(store, 3)
+      const { eventId: parked } = await recordOne(
+        store,
+        anEventDraft({ key: 'parked', quarantine: 'no key', body: '1' }),
+      )
+      const { eventId: ready } = await recordOne(store, anEventDraft({ key: 'ready' }))
+      const plan: BulkPlan = { action: 'discard', filter: {}, reason: 'a test run', actor: 'ada' }
+
+      const { id, count } = await bulk.plan(plan)
+      await runToEnd(bulk, id)
+
+      expect(count).toBe(4)
+      expect(await bulk.find(id)).toMatchObject({ action: 'discard', done: 4, left: 0 })
+      for (const eventId of [...gone, parked])
+        expect(await store.operators.findEvent(eventId)).toMatchObject({
+          state: 'discarded',
+          reason: 'a test run',
+        })
+      expect(await store.operators.findEvent(ready)).toMatchObject({ state: 'ready' })
+      const subject = { kind: 'event', id: parked } as const
+      expect(await store.operators.listAudit({ subject, limit: 10 })).toMatchObject([
+        { action: 'discard', actor: 'ada', reason: 'a test run' },
+      ])
+      const named = await bulk.plan({ ...plan, filter: { state: 'ready' } })
+      expect(named).toMatchObject({ count: 1, sample: [{ id: ready }] })
+    })
+
+    test('many conflicts and quarantined events are released, each to run once', async () => {
+      const { bulk, store } = await open(underTest)
+      await recordOne(store, anEventDraft({ key: 'first' }))
+      await runOne(store, done)
+      await recordOne(store, anEventDraft({ key: 'first', body: '{"other":1}' }))
+      await recordOne(store, anEventDraft({ key: '', quarantine: 'no key', body: '{"none":1}' }))
+
+      const { id, count } = await bulk.plan({ action: 'release', filter: {}, reason: 'ours' })
+      await runToEnd(bulk, id)
+      await runToEnd(bulk, id)
+
+      expect(count).toBe(2)
+      expect(await bulk.find(id)).toMatchObject({ done: 2, refused: {}, left: 0 })
+      await runOne(store, done)
+      await runOne(store, done)
+      expect(await store.queue.claim(aClaim())).toBeUndefined()
+    })
+
+    test('many events are replayed that were not applied, and no other unless it is asked for', async () => {
+      const { bulk, store } = await open(underTest)
+      await recordOne(store, anEventDraft({ key: 'done' }))
+      const applied = await runOne(store, done)
+      await recordOne(store, anEventDraft({ key: 'skipped' }))
+      const without = await runOne(store, skipped)
+      const plan: BulkPlan = { action: 'replay', filter: {}, reason: 'rows were lost', actor: 'bo' }
+
+      const safe = await bulk.plan(plan)
+      expect(safe).toMatchObject({ count: 1, sample: [{ id: without }] })
+      await runToEnd(bulk, safe.id)
+
+      expect(await bulk.find(safe.id)).toMatchObject({
+        terms: { freshKeys: false, onlyIfNotApplied: true },
+        done: 1,
+      })
+      expect(await store.operators.listRuns(without)).toMatchObject([
+        { run: 1, freshKeys: false, reason: 'rows were lost', actor: 'bo' },
+      ])
+      expect(await store.operators.listRuns(applied)).toEqual([])
+      await runOne(store, done)
+
+      const filter = { state: 'done', source: 'stripe' } as const
+      const all = { ...plan, filter, onlyIfNotApplied: false, freshKeys: true }
+      const { id, count } = await bulk.plan(all)
+      await runToEnd(bulk, id)
+      await runToEnd(bulk, id)
+
+      expect(count).toBe(2)
+      expect(await bulk.find(id)).toMatchObject({ terms: { freshKeys: true }, done: 2, left: 0 })
+      expect(await store.operators.listRuns(applied)).toMatchObject([{ run: 1, freshKeys: true }])
+      expect(await store.operators.listRuns(without)).toMatchObject([
+        { run: 1 },
+        { run: 2, freshKeys: true },
+      ])
+    })
+
+    test('what was applied since the plan is refused, and says why', async () => {
+      const { bulk, store } = await open(underTest)
+      await recordOne(store, anEventDraft())
+      const eventId = await runOne(store, skipped)
+      const { id } = await bulk.plan({ action: 'replay', filter: {}, reason: 'rows were lost' })
+      await act(store, 'replay', eventId)
+      await runOne(store, done)
+
+      await runToEnd(bulk, id)
+
+      expect(await bulk.find(id)).toMatchObject({ done: 0, refused: { EVENT_APPLIED: 1 } })
+      expect(await store.operators.listRuns(eventId)).toHaveLength(1)
+    })
+
+    test.each(['discard', 'replay'] as const)(
+      'Y04: several runners at once do %s to each event once',
+      async (action) => {
+        const { bulk, store, another } = await open(underTest)
+        const ids = await recordDead(store, 20)
+        if (action === 'replay') for (const eventId of ids) await act(store, 'discard', eventId)
+        const { id, count } = await bulk.plan({ action, filter: {}, reason: 'why' })
+        expect(count).toBe(20)
+        const before = (await store.operators.listAudit({ limit: 100 })).length
+
+        const runners = [bulk, await another(), await another()]
+        await Promise.all(runners.map((runner) => runToEnd(runner, id)))
+        await runToEnd(bulk, id)
+
+        expect(await bulk.find(id)).toMatchObject({ done: 20, refused: {}, left: 0 })
+        expect(await store.operators.listAudit({ limit: 100 })).toHaveLength(before + 20)
+        for (const eventId of ids)
+          expect(await store.operators.listRuns(eventId)).toHaveLength(action === 'replay' ? 1 : 0)
+      },
+    )
+
+    test('the events of a lane are chosen by it, with the dead one that holds it up', async () => {
+      const { bulk, store } = await open(underTest)
+      const [first = '', second = ''] = await recordKeys(store, ['K1', 'K2', 'L1'])
+      await sort(store)
+      await runOne(store, dead, { kind: 'head' })
+      const lane = { source: 'stripe', key: 'K' }
+
+      const retried = await bulk.plan({ action: 'retry', filter: { lane } })
+      const waiting = await bulk.plan({
+        action: 'discard',
+        filter: { lane, state: ['dead', 'waiting'] },
+        reason: 'the customer is gone',
+      })
+
+      expect(retried).toMatchObject({ count: 1, sample: [{ id: first }] })
+      expect(waiting).toMatchObject({ count: 2, sample: [{ id: second }, { id: first }] })
+      await runToEnd(bulk, waiting.id)
+      expect(await statesOf(store, [first, second])).toEqual(['discarded', 'discarded'])
+    })
+
     test('a bulk that is not here, or not planned to the end, is refused with what to do', async () => {
       const { bulk, store } = await open(underTest)
       const draft = { action: 'retry', filter: '{}', reason: undefined, actor: undefined } as const
-      await store.bulks.create({ ...draft, id: UNKNOWN })
+      await store.bulks.create({ ...draft, id: UNKNOWN, terms: undefined })
       const other = UNKNOWN.replace(/0$/, '1')
 
-      for (const act of [bulk.run, bulk.abort]) {
-        expect(await act(UNKNOWN)).toMatchObject({ status: 'refused', code: 'BULK_UNPLANNED' })
-        expect(await act(other)).toEqual({
+      for (const ask of [bulk.run, bulk.abort]) {
+        expect(await ask(UNKNOWN)).toMatchObject({ status: 'refused', code: 'BULK_UNPLANNED' })
+        expect(await ask(other)).toEqual({
           status: 'refused',
           code: 'BULK_UNKNOWN',
           reason: expect.any(String) as string,
           instead: expect.any(String) as string,
         })
-        expect(await act("'; drop table bulks --\u0000")).toMatchObject({ code: 'BULK_UNKNOWN' })
+        expect(await ask("'; drop table bulks --\u0000")).toMatchObject({ code: 'BULK_UNKNOWN' })
       }
       expect(await bulk.find('\u0000')).toBeUndefined()
       expect(await store.bulks.actOnNext(UNKNOWN)).toEqual({ status: 'none' })
@@ -150,6 +299,21 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
       ['plan', [{ action: 'retry', filter: { state: 'done' } }], '.filter.state'],
       ['plan', [{ action: 'retry', filter: { limit: 10 } }], '.filter.limit'],
       ['plan', [{ action: 'retry', filter: {}, reason: 7 }], '.reason'],
+      ['plan', [{ action: 'retry', filter: {}, freshKeys: true }], '.freshKeys'],
+      ['plan', [{ action: 'discard', filter: {} }], '.reason'],
+      ['plan', [{ action: 'discard', filter: { state: 'done' }, reason: 'why' }], '.filter.state'],
+      ['plan', [{ action: 'release', filter: {} }], '.reason'],
+      ['plan', [{ action: 'release', filter: { state: 'dead' }, reason: 'why' }], '.filter.state'],
+      ['plan', [{ action: 'replay', filter: {} }], '.reason'],
+      ['plan', [{ action: 'replay', filter: { state: 'done' }, reason: 'why' }], '.filter.state'],
+      ['plan', [{ action: 'replay', filter: {}, reason: 'why', body: 'x' }], '.body'],
+      [
+        'plan',
+        [{ action: 'replay', filter: {}, reason: 'why', onlyIfNotApplied: 'no' }],
+        '.onlyIfNotApplied',
+      ],
+      ['plan', [{ action: 'retry', filter: { lane: { source: 'stripe' } } }], '.filter.lane.key'],
+      ['abort', [UNKNOWN, { because: 'why' }], '.because'],
       ['run', [7], '.id'],
       ['run', [UNKNOWN, { ratePerSecond: 0 }], '.ratePerSecond'],
       ['run', [UNKNOWN, { rate: 1 }], '.rate'],
@@ -157,9 +321,9 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
       ['abort', [null], '.id'],
     ] as const)('%s refuses %j by name', async (name, args, option) => {
       const { bulk } = await open(underTest)
-      const act = bulk[name] as (...given: unknown[]) => Promise<unknown>
+      const ask = bulk[name] as (...given: unknown[]) => Promise<unknown>
 
-      await expect(act(...args)).rejects.toMatchObject({
+      await expect(ask(...args)).rejects.toMatchObject({
         code: 'OPTION_INVALID',
         option: `admin.bulk.${name}${option}`,
       })
@@ -206,7 +370,11 @@ async function open(underTest: StoreUnderTest) {
 
 function bulkOf(store: Store<QueryTx>): BulkOperator {
   const runner = new BulkRunner()
-  return createBulkOperator((ask) => ask(store), runner)
+  return createBulkOperator(
+    (act) => act(store),
+    runner,
+    () => undefined,
+  )
 }
 
 async function runToEnd(bulk: BulkOperator, id: string): Promise<BulkEnd> {

@@ -97,8 +97,20 @@ export function collectingStatsContract(underTest: StoreUnderTest): void {
           workerId: 'worker-1',
           beatAt: expect.any(Date) as Date,
           running: [
-            { eventId, attempt: 1, since: expect.any(Date) as Date },
-            { eventId: leased.eventId, attempt: 1, since: undefined },
+            {
+              eventId,
+              source: 'stripe',
+              type: 'invoice.paid',
+              attempt: 1,
+              since: expect.any(Date) as Date,
+            },
+            {
+              eventId: leased.eventId,
+              source: 'stripe',
+              type: 'invoice.paid',
+              attempt: 1,
+              since: undefined,
+            },
           ],
         },
       ])

@@ -241,24 +241,40 @@ export function fifoContract(store: StoreUnderTest): void {
     })
 
     test('a lane that is paused goes on when it is resumed', async () => {
-      const { store: own, newInbox, deliver, applied, find } = await openOrdered(store)
+      const { newInbox, deliver, applied, find } = await openOrdered(store)
       const inbox = newInbox()
       inbox.on('partner', '*', FIFO, (event, { tx }) => apply(tx, event))
       await inbox.start()
       await deliver({ id: 'e1', lane: 'K' })
       await expect.poll(() => applied('K'), PATIENT).toEqual(['e1'])
 
-      expect(await own.lanes.pauseLane('partner', 'K')).toBe(true)
-      expect(await own.lanes.pauseLane('partner', 'unknown')).toBe(false)
+      const lane = { source: 'partner', key: 'K' }
+      const who = { reason: 'the customer is being merged', actor: 'ada' }
+      expect(await inbox.admin.pause({ lane }, who)).toEqual({ status: 'done' })
+      expect(await inbox.admin.pause({ lane: { ...lane, key: 'unknown' } })).toMatchObject({
+        code: 'LANE_UNKNOWN',
+      })
+      expect(await inbox.admin.listPauses()).toMatchObject([
+        { kind: 'lane', source: 'partner', name: 'K', ...who },
+      ])
       const [e2 = ''] = await deliver({ id: 'e2', lane: 'K' }, { id: 'x1', lane: 'L' })
 
       await expect.poll(() => applied('L'), PATIENT).toEqual(['x1'])
       await expect
         .poll(async () => (await find(e2)).blockedBy?.reason, PATIENT)
         .toBe('its lane is paused')
-      expect(await own.lanes.resumeLane('partner', 'K')).toBe(true)
+      expect(await inbox.admin.show(e2)).toMatchObject({
+        event: { state: 'waiting', lane: 'K', blockedBy: { reason: 'its lane is paused' } },
+      })
+      expect((await inbox.admin.list({ lane })).events).toMatchObject([{ id: e2 }])
+      expect(await inbox.admin.resume({ lane }, { actor: 'bo' })).toEqual({ status: 'done' })
       await expect.poll(() => applied('K'), PATIENT).toEqual(['e1', 'e2'])
-      expect(await own.lanes.resumeLane('partner', 'K')).toBe(false)
+      expect(await inbox.admin.resume({ lane })).toMatchObject({ code: 'NOT_PAUSED' })
+      expect(await inbox.admin.listPauses()).toEqual([])
+      expect(await inbox.admin.listAudit()).toMatchObject([
+        { action: 'resume', subject: { kind: 'lane', id: 'partner/K' }, actor: 'bo' },
+        { action: 'pause', subject: { kind: 'lane', id: 'partner/K' }, ...who },
+      ])
     })
   })
 }

@@ -6,6 +6,7 @@ import type { EventState } from '../../src/model/event-state.ts'
 import type { Store } from '../../src/store/contract/store.ts'
 import { anEventDraft } from '../support/builders.ts'
 import type { EventDraftInput } from '../support/builders.ts'
+import { recordKeys, sort } from '../support/lane-steps.ts'
 import {
   claim,
   dead,
@@ -168,6 +169,26 @@ export function findingEventsContract(underTest: StoreUnderTest): void {
       expect(await keysOf(finder, { text: '(É)', state: 'dead' })).toEqual(['fails'])
       expect(await keysOf(finder, { text: '%' })).toEqual([])
       expect(await keysOf(finder, { text: 'GAVE UP' })).toEqual(['fails'])
+    })
+
+    test('events are listed by their lane, with the dead ones that hold it up', async () => {
+      const { store, finder } = await open(underTest)
+      const keys = Array.from({ length: 60 }, (_, n) => `K${String(n).padStart(2, '0')}`)
+      await recordKeys(store, [...keys, 'L1'])
+      await sort(store)
+      await runOne(store, dead, { kind: 'head' })
+      const lane = { source: 'stripe', key: 'K' }
+
+      const first = await finder.list({ lane, limit: 50 })
+      const second = await finder.list({ lane, limit: 50, cursor: first.cursor ?? '' })
+
+      const found = [...first.events, ...second.events]
+      expect(found.map(({ key }) => key)).toEqual(keys.toReversed())
+      expect(await keysOf(finder, { lane, state: 'dead' })).toEqual(['K00'])
+      expect(await keysOf(finder, { lane: { source: 'stripe', key: 'L' } })).toEqual(['L1'])
+      expect(await keysOf(finder, { lane: { source: 'github', key: 'K' } })).toEqual([])
+      expect(await keysOf(finder, { lane, source: 'github' })).toEqual([])
+      expect(await keysOf(finder, { lane: { source: 'stripe', key: "'\0" } })).toEqual([])
     })
 
     test('events are listed by when the database stored them', async () => {

@@ -6,6 +6,7 @@ import { deriveIdempotencyKey } from '../../src/model/idempotency-key.ts'
 import type { Store } from '../../src/store/contract/store.ts'
 import { aMessageDraft, anEventDraft } from '../support/builders.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
+import { limitsIn, pruneRows } from '../support/retention-steps.ts'
 import { claim, dead, done, recordOne, retryIn, runOne } from '../support/store-steps.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
@@ -62,6 +63,22 @@ export function showingEventsContract(underTest: StoreUnderTest): void {
         { run: 1, outcome: { state: 'done' }, failures: [] },
       ])
       expect(story?.event.state).toBe('done')
+    })
+
+    test('an event whose payload was pruned still says how it ended', async () => {
+      const { store, finder } = await open(underTest)
+      const { eventId } = await recordOne(store, anEventDraft())
+      await runOne(store, done)
+      await pruneRows(store, limitsIn(40))
+
+      const story = await finder.show(eventId)
+
+      expect(story).toMatchObject({
+        event: { id: eventId, state: 'done', payload: 'pruned' },
+        runs: [{ run: 0, outcome: { state: 'done' }, failures: [], steps: [] }],
+        beside: [],
+        difference: undefined,
+      })
     })
 
     test('a conflict names the event it is in conflict with, and each shows the other', async () => {

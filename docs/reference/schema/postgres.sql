@@ -209,17 +209,23 @@ create constraint trigger fence_step
  for each row when (new.state = 'open') execute function "hookonce".fence_commit();
 
 -- next: the number that comes next in a sequence.  applied: the latest version that was applied.
+-- paused_at: since when an operator holds it; paused_reason and paused_by: why, and who.
 create table "hookonce".lanes (
-  lane      uuid        primary key,
-  source    text        not null,
-  key       text        not null,
-  mode      text        not null
-            check (mode in ('fifo', 'sequence', 'latest', 'after')),
-  next      bigint,
-  applied   text        collate "C",
-  paused_at timestamptz
+  lane          uuid        primary key,
+  source        text        not null,
+  key           text        not null,
+  mode          text        not null
+                check (mode in ('fifo', 'sequence', 'latest', 'after')),
+  next          bigint,
+  applied       text        collate "C",
+  paused_at     timestamptz,
+  paused_reason text,
+  paused_by     text
 ) with (fillfactor = 70);
 create index lanes_by_key on "hookonce".lanes (source, md5(key));
+-- Every worker reads what is paused once a second.
+create index lanes_paused on "hookonce".lanes (lane)
+ where paused_at is not null;
 
 create table "hookonce".lane_facts (
   lane     uuid        not null,
@@ -343,7 +349,8 @@ create table "hookonce".audit (
   token        text        unique,
   outcome      text        not null
 );
-create index audit_subject on "hookonce".audit (subject_kind, subject_id, id);
+-- A lane may be longer than an index entry, so the index has its hash.
+create index audit_subject on "hookonce".audit (subject_kind, md5(subject_id), id);
 
 create table "hookonce".bulks (
   id         uuid        primary key,
@@ -351,8 +358,9 @@ create table "hookonce".bulks (
   filter     text        not null,
   reason     text,
   actor      text,
+  terms      text,
   state      text        not null
-             check (state in ('planning', 'planned', 'aborted')),
+             check (state in ('planning', 'planned', 'aborted', 'pruned')),
   created_at timestamptz not null
 );
 
@@ -415,6 +423,7 @@ begin
                    ('prune_runs', '"hookonce".prune_runs(jsonb, uuid, integer)'),
                    ('prune_messages', '"hookonce".prune_messages(jsonb, uuid, integer)'),
                    ('prune_audit', '"hookonce".prune_audit(jsonb, uuid, integer)'),
+                   ('prune_bulks', '"hookonce".prune_bulks(jsonb, uuid, integer)'),
                    ('prune_keys', '"hookonce".prune_keys(jsonb, uuid, integer)'),
                    ('is_prune_excessive', '"hookonce".is_prune_excessive(jsonb, float8, jsonb, float8)'),
                    ('prune', '"hookonce".prune()')) as wanted (name, signature)
@@ -973,12 +982,31 @@ begin
           or exists (select from "hookonce".queue u
                       where u.event_id = b.event_id and u.run = b.run and u.lane is null));
 
+  -- paused: every event waits but one that a worker has in hand: leased, or among what the worker says it runs.
+  if exists (select from "hookonce".lanes l where l.lane = any(wanted) and l.paused_at is not null) then
+    with held as materialized (
+           select a.event_id, a.run
+             from "hookonce".lanes l
+             join "hookonce".queue a on a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting'
+            where l.lane = any(wanted) and l.paused_at is not null
+              and a.parked is null and a.lease_token is null
+              and not exists (
+                  select
+                    from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
+                   where r.event_id = a.event_id and r.attempt = a.attempts + 1)
+              for update of a skip locked)
+    update "hookonce".queue q
+       set parked = 'waiting'
+      from held
+     where q.event_id = held.event_id and q.run = held.run;
+  end if;
+
   -- latest: one that failed, and is not due yet, lets those that are due go first.
   with late as materialized (
          select a.event_id, a.run
            from "hookonce".lanes l
            join "hookonce".queue a on a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting'
-          where l.lane = any(wanted) and l.mode = 'latest'
+          where l.lane = any(wanted) and l.mode = 'latest' and l.paused_at is null
             and a.parked is null and a.lease_token is null and a.run_at > clock_timestamp()
             and exists (select from "hookonce".queue w
                          where w.lane = l.lane and w.parked = 'waiting' and w.run_at <= clock_timestamp())
@@ -1065,7 +1093,7 @@ begin
          select q.event_id, q.run
            from "hookonce".lanes l
            join "hookonce".queue q on q.lane = l.lane and q.parked = 'waiting'
-          where l.lane = any(wanted) and l.mode = 'after' and q.wait_until is null)
+          where l.lane = any(wanted) and l.mode = 'after' and l.paused_at is null and q.wait_until is null)
   update "hookonce".queue q
      set wait_until = clock_timestamp() + q.wait_ms * interval '1 millisecond'
     from missing
@@ -1117,9 +1145,10 @@ create or replace function "hookonce".free_lanes(
   freed uuid[], sources text[], keys text[], types text[], events uuid[])
 returns void language plpgsql set lock_timeout = '10s' set enable_seqscan = off set jit = off as $free_lanes$
 begin
-  insert into "hookonce".lanes (lane, source, key, mode)
-  select distinct on (s.lane) s.lane, s.source, s.key, 'after'
+  insert into "hookonce".lanes (lane, source, key, mode, paused_at, paused_reason, paused_by)
+  select distinct on (s.lane) s.lane, s.source, s.key, 'after', p.paused_at, p.paused_reason, p.paused_by
     from unnest(freed, sources, keys) as s (lane, source, key)
+    left join "hookonce".lanes p on p.paused_at is not null and p.source = s.source and p.key = s.key
    order by s.lane
       on conflict do nothing;
   perform "hookonce".lock_lanes(freed);
@@ -1203,9 +1232,12 @@ create or replace function "hookonce".sort_events(
 returns void language plpgsql set enable_seqscan = off set jit = off as $sort_events$
 #variable_conflict use_column
 begin
-  insert into "hookonce".lanes (lane, source, key, mode, next)
-  select distinct on (s.mode = 'after', s.lane) s.lane, s.source, s.key, s.mode, s.first
+  -- A pause is of all lanes with a text: one that is new among them is paused as well.
+  insert into "hookonce".lanes (lane, source, key, mode, next, paused_at, paused_reason, paused_by)
+  select distinct on (s.mode = 'after', s.lane) s.lane, s.source, s.key, s.mode, s.first, p.paused_at,
+         p.paused_reason, p.paused_by
     from unnest(chosen, sources, keys, modes, firsts) as s (lane, source, key, mode, first)
+    left join "hookonce".lanes p on p.paused_at is not null and p.source = s.source and p.key = s.key
    order by s.mode = 'after', s.lane, s.first
       on conflict do nothing;
   update "hookonce".queue q
@@ -1565,13 +1597,16 @@ language plpgsql as $settle_leased$
 declare
   settled record;
   guarded uuid[];
+  paused uuid[];
 begin
   perform "hookonce".require_settings();
   -- All of them at once, in their order, before the first is changed.
-  guarded := array(select l.lane
-                     from "hookonce".queue q
-                     join "hookonce".lanes l on l.lane = q.lane
-                    where q.event_id = any(events) and l.mode <> 'after');
+  select coalesce(array_agg(l.lane) filter (where l.mode <> 'after'), '{}'),
+         coalesce(array_agg(l.lane) filter (where l.mode = 'after' and l.paused_at is not null), '{}')
+    into guarded, paused
+    from "hookonce".queue q
+    join "hookonce".lanes l on l.lane = q.lane
+   where q.event_id = any(events);
   if cardinality(guarded) > 0 then perform "hookonce".lock_lanes(guarded); end if;
   with s as materialized (
          select *, clock_timestamp() - s.ago_ms * interval '1 millisecond' as started_at
@@ -1632,6 +1667,7 @@ begin
                                  settled.places, settled.policies);
   end if;
   if cardinality(guarded) > 0 then perform "hookonce".mend_lanes(guarded); end if;
+  if cardinality(paused) > 0 then perform "hookonce".mend_lanes(paused); end if;
   if cardinality(freed) > 0 then
     perform "hookonce".free_lanes(
       array_agg(f.lane), array_agg(f.source), array_agg(f.key), array_agg(f.type), array_agg(f.event_id))
@@ -2072,6 +2108,42 @@ begin
 end
 $prune_audit$;
 
+create or replace function "hookonce".prune_bulks(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_bulks$
+declare
+  before_at timestamptz := to_timestamp((limits ->> 'audit')::float8 / 1000);
+  old uuid;
+  removed integer;
+begin
+  perform "hookonce".prune_begin();
+  select b.id into old
+    from "hookonce".bulks b
+   where b.state = 'pruned'
+      or (b.created_at < before_at
+          and not exists (select from "hookonce".bulk_events e where e.bulk_id = b.id and e.acted_at >= before_at))
+   order by b.id
+   limit 1
+     for update skip locked;
+  if old is null then
+    return jsonb_build_object('removed', jsonb_build_object('bulks', 0), 'next', null);
+  end if;
+  update "hookonce".bulks b set state = 'pruned' where b.id = old and b.state <> 'pruned';
+  delete from "hookonce".bulk_events e
+   where e.bulk_id = old
+     and e.event_id = any(array(select l.event_id
+                                  from "hookonce".bulk_events l
+                                 where l.bulk_id = old
+                                 order by l.event_id
+                                 limit most));
+  get diagnostics removed = row_count;
+  if removed < most then
+    delete from "hookonce".bulks b where b.id = old;
+  end if;
+  return jsonb_build_object('removed', jsonb_build_object('bulks', (removed < most)::integer), 'next', after_id);
+end
+$prune_bulks$;
+
 create or replace function "hookonce".prune_keys(limits jsonb, after_id uuid, most integer)
 returns jsonb
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_keys$
@@ -2183,7 +2255,8 @@ begin
       'instead', 'Check the clock and the retention options. If it is meant, call admin.prune({ force: true, reason })');
   end if;
 
-  foreach part in array array['dead', 'payloads', 'attempts', 'steps', 'deliveries', 'runs', 'messages', 'audit', 'keys'] loop
+  foreach part in array array['dead', 'payloads', 'attempts', 'steps', 'deliveries', 'runs', 'messages', 'audit',
+                             'bulks', 'keys'] loop
     after_id := '00000000-0000-0000-0000-000000000000';
     for turn in 1..10 loop
       execute 'select "hookonce".prune_' || part || '($1, $2, $3)' into step using limits, after_id, 1000;
@@ -2209,7 +2282,7 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 44848a4caa57cd4457efe292950021c322e5764f19fcf4847ef41d5de737e5b0')
+insert into "hookonce".meta (name, value) values ('functions', '1 edffa9a001a592840419ddf6592db8ed7f86fd69e760f87e13c04a9a5d1817b1')
     on conflict (name) do update set value = excluded.value;
 
 commit;

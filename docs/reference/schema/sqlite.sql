@@ -162,6 +162,7 @@ create table hookonce_steps (
 ) strict, without rowid;
 
 -- next: the number that comes next in a sequence.  applied: the latest version that was applied.
+-- paused_at: since when an operator holds it; paused_reason and paused_by: why, and who.
 create table hookonce_lanes (
   lane text not null primary key,
   source text not null,
@@ -169,9 +170,14 @@ create table hookonce_lanes (
   mode text not null check (mode in ('fifo', 'sequence', 'latest', 'after')),
   next integer,
   applied text,
-  paused_at integer
+  paused_at integer,
+  paused_reason text,
+  paused_by text
 ) strict, without rowid;
 create index hookonce_lanes_by_key on hookonce_lanes (source, key);
+-- Every worker reads what is paused once a second. In this order the other index would be read to its end for it.
+create index hookonce_lanes_paused on hookonce_lanes (source, key)
+ where paused_at is not null;
 
 create table hookonce_lane_facts (
   lane text not null,
@@ -299,7 +305,8 @@ create table hookonce_bulks (
   filter text not null,
   reason text,
   actor text,
-  state text not null check (state in ('planning', 'planned', 'aborted')),
+  terms text,
+  state text not null check (state in ('planning', 'planned', 'aborted', 'pruned')),
   created_at integer not null
 ) strict, without rowid;
 

@@ -11,8 +11,9 @@
  * @module
  */
 
-import type { BulkActed, BulkAction, BulkId, BulkRecord } from '../../model/bulk.ts'
+import type { BulkActed, BulkAction, BulkId, BulkRecord, BulkTerms } from '../../model/bulk.ts'
 import type { EventId } from '../../model/event.ts'
+import type { Acted, Ordered } from './operators.ts'
 
 /** The part of a store that keeps actions on many events. */
 export interface BulkStore {
@@ -27,8 +28,8 @@ export interface BulkStore {
   listEvents(id: BulkId, limit: number): Promise<readonly EventId[]>
   /** Acts on the newest event that is left and that no other transaction has in hand. `none` unless it is planned. */
   actOnNext(id: BulkId): Promise<BulkActed>
-  /** Nothing more is done from here on; what is being done is waited for. `false` when it is not planned. */
-  abort(id: BulkId): Promise<boolean>
+  /** Nothing more is done from here on; what is being done is waited for. Refused when it is not planned. */
+  abort(id: BulkId, order: Ordered): Promise<BulkAbort>
 }
 
 export interface BulkDraft {
@@ -38,7 +39,12 @@ export interface BulkDraft {
   readonly filter: string
   readonly reason: string | undefined
   readonly actor: string | undefined
+  /** Of a replay. */
+  readonly terms: BulkTerms | undefined
 }
+
+/** What became of an abort. */
+export type BulkAbort = { readonly status: 'done' } | Extract<Acted, { readonly status: 'refused' }>
 
 /** What is to be done to one event, inside the bulk's transaction. */
 export interface BulkOrder {
@@ -46,6 +52,7 @@ export interface BulkOrder {
   readonly eventId: EventId
   readonly reason: string | undefined
   readonly actor: string | undefined
+  readonly terms: BulkTerms | undefined
 }
 
 /** What became of it. */

@@ -47,6 +47,7 @@ export interface EventSearchStore {
  * - `queue`: those that are not at rest.
  * - `running`: those that a worker has in hand.
  * - a parked state, or a state of rest other than `done`: those and no other.
+ * - a lane: those that are in it and have not come to rest, and the dead ones that hold it up.
  */
 export type WalkPlace =
   | 'events'
@@ -54,6 +55,7 @@ export type WalkPlace =
   | 'running'
   | { readonly parked: ParkedState }
   | { readonly settled: Exclude<SettledState, 'done'> }
+  | { readonly lane: { readonly source: string; readonly key: string } }
 
 export interface WalkRequest {
   readonly place: WalkPlace

@@ -8,6 +8,7 @@
  * - Of a lane at most one event is not parked; the others are `waiting`. So a claim sees the heads of lanes, and what
  *   it costs does not grow with what waits behind them. `after` is the exception: its events do not wait for each
  *   other.
+ * - Of a lane that is paused every event waits but one that a worker has in hand.
  * - Whatever changes a lane (sorting, settling, a crash, a deadline, an operator) makes the next event ready in the
  *   same transaction, under the lane's lock.
  *
@@ -38,11 +39,6 @@ export interface LaneStore {
 
   /** What an event waits for; `undefined` when it does not wait. */
   findBlocker(eventId: EventId): Promise<Blocker | undefined>
-
-  /** From now on no further event of the lanes with this text becomes ready. `false` when there is no such lane. */
-  pauseLane(source: string, key: string): Promise<boolean>
-  /** Lets them go on. `false` when none of them was paused. */
-  resumeLane(source: string, key: string): Promise<boolean>
 }
 
 export interface SortRequest {

@@ -8,7 +8,7 @@
  *   both change decides: the second one sees what the first has made of the event.
  * - A token stands for one action. The second call with it changes nothing, and is told what became of the first.
  *
- * Held by `test/store/contract/event-actions.ts` and `test/store/contract/action-races.ts`.
+ * Held by `test/store/contract/event-actions.ts`, `action-races.ts` and `erase.ts`.
  *
  * @module
  */
@@ -85,10 +85,10 @@ export interface AuditQuery {
 }
 
 /** What something was done to. */
-export type SubjectKind = 'event' | 'message' | PauseKind
+export type SubjectKind = 'event' | 'message' | 'bulk' | 'retention' | PauseKind
 
 /** What can be paused. */
-export type PauseKind = 'source' | 'handler' | 'destination'
+export type PauseKind = 'source' | 'handler' | 'destination' | 'lane'
 
 /** What an operator did. */
 export interface AuditRecord {

@@ -1,5 +1,5 @@
 /**
- * What a store must do to forget: remove what is older than its retention, and erase what a person asks for.
+ * What a store must do to forget: remove what is older than its retention. To erase an event is an operator's action.
  *
  * Rules for every store:
  *
@@ -12,8 +12,7 @@
  * @module
  */
 
-import type { DeliveryHeaders } from '../../model/delivery.ts'
-import type { EventId } from '../../model/event.ts'
+import type { Acted, Ordered } from './operators.ts'
 
 export interface RetentionStore {
   /** The database's time, what the last run did, and how much is older than the limits. */
@@ -38,18 +37,30 @@ export interface RetentionStore {
   keepPolicy(policy: string): Promise<void>
   findPolicy(): Promise<string | undefined>
 
-  /** Writes down that a run has ended, for the next one to compare itself with. */
-  noteRun(run: PruneRun): Promise<void>
+  /**
+   * Writes to the audit that a person wants a run, before it removes anything. Under the token of a run that has not
+   * ended it is that run, and goes on.
+   */
+  beginOrdered(order: Ordered): Promise<OrderedRunBegun>
 
-  /** Takes the bytes of an event out of every table. Its keys and how it ended stay. */
-  erase(eventId: EventId): Promise<EraseOutcome>
+  /**
+   * Writes down that a run has ended, for the next one to compare itself with; and what it removed, in the audit of
+   * one that a person wanted.
+   */
+  noteRun(run: PruneRun, ordered?: OrderedRun): Promise<void>
+}
 
-  /** A page of the events of a source that still have a body, in the order of their ids. */
-  listBodies(page: {
-    readonly source: string
-    readonly after: EventId | undefined
-    readonly limit: number
-  }): Promise<readonly EventBody[]>
+/** What became of the wish for a run. */
+export type OrderedRunBegun =
+  | { readonly status: 'begun'; readonly auditId: string }
+  /** The token stands for a run that has ended. */
+  | { readonly status: 'done'; readonly removed: PruneCounts }
+  | Extract<Acted, { readonly status: 'refused' }>
+
+/** A run that a person wanted, and what it has removed. */
+export interface OrderedRun {
+  readonly auditId: string
+  readonly removed: PruneCounts
 }
 
 /**
@@ -61,6 +72,7 @@ export interface RetentionStore {
  * - `runs`: what operators asked for, of events whose payload is gone.
  * - `messages`: those that were sent or discarded.
  * - `audit`: what operators did.
+ * - `bulks`: what they planned for many events, when nothing was done for it since.
  * - `keys`: keys, and how their events ended.
  */
 export const PRUNE_PARTS = [
@@ -72,6 +84,7 @@ export const PRUNE_PARTS = [
   'runs',
   'messages',
   'audit',
+  'bulks',
   'keys',
 ] as const
 export type PrunePart = (typeof PRUNE_PARTS)[number]
@@ -124,6 +137,7 @@ export interface PruneCounts {
   readonly messages: number
   readonly runs: number
   readonly audit: number
+  readonly bulks: number
   readonly keys: number
   readonly outcomes: number
   /** Dead events that were discarded. */
@@ -137,19 +151,4 @@ export interface PruneStep {
   readonly next: string | undefined
   /** Another pruner is at work: nothing was done. */
   readonly isBusy: boolean
-}
-
-export type EraseOutcome =
-  | { readonly status: 'erased' }
-  /** It is not here, or was pruned. */
-  | { readonly status: 'missing' }
-  /** It can still run: it is in this state. */
-  | { readonly status: 'unfinished'; readonly state: string }
-  /** A message of it is not sent yet, or may have been. */
-  | { readonly status: 'unsent'; readonly messageId: string }
-
-export interface EventBody {
-  readonly eventId: EventId
-  readonly body: Uint8Array
-  readonly headers: DeliveryHeaders
 }

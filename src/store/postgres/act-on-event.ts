@@ -13,6 +13,7 @@ import type { Connections } from './connections.ts'
 import { isEventId } from './is-event-id.ts'
 import { findByToken, TokenTaken, writeAudit } from './sql/audit.ts'
 import { discardEvent, lockLanesOf } from './sql/discard-event.ts'
+import { eraseEvent } from './sql/erase-event.ts'
 import { lockEvent, readStanding } from './sql/event-standing.ts'
 import { forgetEvent } from './sql/forget-event.ts'
 import { releaseEvent } from './sql/release-event.ts'
@@ -96,5 +97,7 @@ async function change(
       // In this transaction: a dead event that could still be retried would run beside its redelivery.
       if (state === 'dead') await discardEvent(connection, eventId, standing, reason ?? 'forgotten')
       return undefined
+    case 'erase':
+      return (await eraseEvent(connection, eventId)) ? undefined : 'MESSAGE_UNSENT'
   }
 }

@@ -2,7 +2,9 @@
  * The tables of actions on many events, part of migration 1.
  *
  * `bulk_events` has the events that were chosen, so that what is counted is what is acted on. `outcome` is null as long
- * as nothing was done; then it is `done`, or the code of the refusal.
+ * as nothing was done; then it is `done`, or the code of the refusal. `terms` is JSON: how events are replayed.
+ *
+ * A bulk that is `pruned` is gone for all but the pruner, which is at its events.
  *
  * @module
  */
@@ -14,8 +16,9 @@ create table {schema}.bulks (
   filter     text        not null,
   reason     text,
   actor      text,
+  terms      text,
   state      text        not null
-             check (state in ('planning', 'planned', 'aborted')),
+             check (state in ('planning', 'planned', 'aborted', 'pruned')),
   created_at timestamptz not null
 );
 

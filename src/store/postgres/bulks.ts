@@ -1,7 +1,7 @@
 import type { BulkActed, BulkId } from '../../model/bulk.ts'
 import type { EventId } from '../../model/event.ts'
 import type { BulkOrder, BulkOrderResult, BulkStore } from '../contract/bulks.ts'
-import { actWithin } from './act-on-event.ts'
+import { actWithin, atMostOnce } from './act-on-event.ts'
 import type { Connection } from './connection.ts'
 import type { Connections } from './connections.ts'
 import { isEventId } from './is-event-id.ts'
@@ -13,6 +13,7 @@ import {
   listBulkEvents,
 } from './sql/plan-bulk.ts'
 import { abortBulk, actOnNextInBulk, noteInBulk } from './sql/run-bulk.ts'
+import { requestOf } from '../shared/bulk-request.ts'
 import { findStateBehind } from './store-error.ts'
 
 const LOCK_TIMEOUT = '55P03'
@@ -29,8 +30,10 @@ export function createBulks(connections: Connections): BulkStore {
     listEvents: (id, limit) =>
       connections.use((connection) => listBulkEvents(connection, id, limit)),
     actOnNext: async (id) => (isEventId(id) ? actOnNext(connections, id) : { status: 'none' }),
-    abort: async (id) =>
-      isEventId(id) && connections.transact((connection) => abortBulk(connection, id)),
+    abort: async (id, order) =>
+      isEventId(id)
+        ? atMostOnce(() => connections.transact((connection) => abortBulk(connection, id, order)))
+        : { status: 'refused', code: 'BULK_UNKNOWN' },
   }
 }
 
@@ -51,5 +54,5 @@ async function actOnNext(connections: Connections, id: BulkId): Promise<BulkActe
 }
 
 async function act(connection: Connection, order: BulkOrder): Promise<BulkOrderResult> {
-  return actWithin(connection, { ...order, token: undefined })
+  return actWithin(connection, requestOf(order))
 }

@@ -32,6 +32,7 @@ import { CREATE_LOOK } from './sql/look.ts'
 import { CREATE_IS_PRUNE_EXCESSIVE, CREATE_PRUNE } from './sql/prune.ts'
 import { CREATE_PRUNE_AUDIT } from './sql/prune-audit.ts'
 import { CREATE_PRUNE_BESIDE } from './sql/prune-beside.ts'
+import { CREATE_PRUNE_BULKS } from './sql/prune-bulks.ts'
 import { CREATE_PRUNE_DEAD } from './sql/prune-dead.ts'
 import { CREATE_PRUNE_KEYS } from './sql/prune-keys.ts'
 import { CREATE_PRUNE_MESSAGES } from './sql/prune-messages.ts'
@@ -102,6 +103,7 @@ export const FUNCTIONS: readonly string[] = [
   ...CREATE_PRUNE_BESIDE,
   CREATE_PRUNE_MESSAGES,
   CREATE_PRUNE_AUDIT,
+  CREATE_PRUNE_BULKS,
   CREATE_PRUNE_KEYS,
   CREATE_IS_PRUNE_EXCESSIVE,
   CREATE_PRUNE,

@@ -12,17 +12,23 @@
 
 export const LANE_TABLES = `
 -- next: the number that comes next in a sequence.  applied: the latest version that was applied.
+-- paused_at: since when an operator holds it; paused_reason and paused_by: why, and who.
 create table {schema}.lanes (
-  lane      uuid        primary key,
-  source    text        not null,
-  key       text        not null,
-  mode      text        not null
-            check (mode in ('fifo', 'sequence', 'latest', 'after')),
-  next      bigint,
-  applied   text        collate "C",
-  paused_at timestamptz
+  lane          uuid        primary key,
+  source        text        not null,
+  key           text        not null,
+  mode          text        not null
+                check (mode in ('fifo', 'sequence', 'latest', 'after')),
+  next          bigint,
+  applied       text        collate "C",
+  paused_at     timestamptz,
+  paused_reason text,
+  paused_by     text
 ) with (fillfactor = 70);
 create index lanes_by_key on {schema}.lanes (source, md5(key));
+-- Every worker reads what is paused once a second.
+create index lanes_paused on {schema}.lanes (lane)
+ where paused_at is not null;
 
 create table {schema}.lane_facts (
   lane     uuid        not null,

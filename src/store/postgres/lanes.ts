@@ -5,7 +5,6 @@ import { lockNumber } from './lock-number.ts'
 import { findBlocker } from './sql/find-blocker.ts'
 import { mendBlocked } from './sql/mend-blocked.ts'
 import { passDeadlines } from './sql/pass-deadlines.ts'
-import { pauseLane, resumeLane } from './sql/pause-lane.ts'
 import { sortEvents } from './sql/sort-events.ts'
 
 /** The part of the store that keeps events in their order. */
@@ -19,9 +18,5 @@ export function createLanes(connections: Connections, schema: string): LaneStore
     mendBlocked: (limit) => connections.transact((connection) => mendBlocked(connection, limit)),
     findBlocker: async (id) =>
       isEventId(id) ? connections.use((connection) => findBlocker(connection, id)) : undefined,
-    pauseLane: (source, key) =>
-      connections.transact((connection) => pauseLane(connection, source, key)),
-    resumeLane: (source, key) =>
-      connections.transact((connection) => resumeLane(connection, source, key)),
   }
 }

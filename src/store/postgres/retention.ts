@@ -1,16 +1,15 @@
 import type { PruneLimits, PrunePart, PruneStep, RetentionStore } from '../contract/retention.ts'
 import { lowestId } from '../../model/id-range.ts'
 import type { Connections } from './connections.ts'
-import { isEventId } from './is-event-id.ts'
 import { findStateBehind } from './store-error.ts'
+import { atMostOnce } from './act-on-event.ts'
 import { dropPartitions } from './sql/drop-partitions.ts'
 import { weekBefore } from './sql/ensure-partitions.ts'
-import { eraseEvent } from './sql/erase-event.ts'
 import { findPolicy, keepPolicy } from './sql/keep-policy.ts'
-import { listBodies } from './sql/list-bodies.ts'
-import { noteRun } from './sql/note-run.ts'
+import { beginOrdered, noteRun } from './sql/note-run.ts'
 import { PRUNE_AUDIT } from './sql/prune-audit.ts'
 import { PRUNE_BESIDE } from './sql/prune-beside.ts'
+import { PRUNE_BULKS } from './sql/prune-bulks.ts'
 import { PRUNE_DEAD } from './sql/prune-dead.ts'
 import { PRUNE_KEYS } from './sql/prune-keys.ts'
 import { PRUNE_MESSAGES } from './sql/prune-messages.ts'
@@ -30,6 +29,7 @@ const STEPS: Readonly<Record<PrunePart, string>> = {
   ...PRUNE_BESIDE,
   messages: PRUNE_MESSAGES,
   audit: PRUNE_AUDIT,
+  bulks: PRUNE_BULKS,
   keys: PRUNE_KEYS,
 }
 
@@ -49,12 +49,10 @@ export function createRetention(connections: Connections): RetentionStore {
     },
     keepPolicy: (policy) => connections.transact((connection) => keepPolicy(connection, policy)),
     findPolicy: () => connections.use(findPolicy),
-    noteRun: (run) => connections.transact((connection) => noteRun(connection, run)),
-    erase: async (eventId) =>
-      isEventId(eventId)
-        ? connections.transact((connection) => eraseEvent(connection, eventId))
-        : { status: 'missing' },
-    listBodies: (page) => connections.use((connection) => listBodies(connection, page)),
+    beginOrdered: (order) =>
+      atMostOnce(() => connections.transact((connection) => beginOrdered(connection, order))),
+    noteRun: (run, ordered) =>
+      connections.transact((connection) => noteRun(connection, run, ordered)),
   }
 }
 

@@ -11,6 +11,7 @@ import type { Standing } from '../shared/decide-action.ts'
 import type { Connection } from './connection.ts'
 import { findByToken, writeAudit } from './sql/audit.ts'
 import { discardEvent } from './sql/discard-event.ts'
+import { eraseEvent } from './sql/erase-event.ts'
 import { readStanding } from './sql/event-standing.ts'
 import { forgetEvent } from './sql/forget-event.ts'
 import { releaseEvent } from './sql/release-event.ts'
@@ -57,5 +58,7 @@ function change(
       // In this transaction: a dead event that could still be retried would run beside its redelivery.
       if (state === 'dead') discardEvent(connection, eventId, standing, reason ?? 'forgotten')
       return undefined
+    case 'erase':
+      return eraseEvent(connection, eventId) ? undefined : 'MESSAGE_UNSENT'
   }
 }

@@ -12,7 +12,8 @@ create table {prefix}bulks (
   filter text not null,
   reason text,
   actor text,
-  state text not null check (state in ('planning', 'planned', 'aborted')),
+  terms text,
+  state text not null check (state in ('planning', 'planned', 'aborted', 'pruned')),
   created_at integer not null
 ) strict, without rowid;
 

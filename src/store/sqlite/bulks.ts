@@ -10,6 +10,7 @@ import {
   listBulkEvents,
 } from './sql/plan-bulk.ts'
 import { abortBulk, actOnNextInBulk } from './sql/run-bulk.ts'
+import { requestOf } from '../shared/bulk-request.ts'
 
 /** The part of the store that keeps actions on many events. */
 export function createBulks(connections: Connections): BulkStore {
@@ -23,10 +24,11 @@ export function createBulks(connections: Connections): BulkStore {
     listEvents: (id, limit) => connections.read((reader) => listBulkEvents(reader, id, limit)),
     actOnNext: (id) =>
       connections.write('durably', (connection) => actOnNextInBulk(connection, id, act)),
-    abort: (id) => connections.write('durably', (connection) => abortBulk(connection, id)),
+    abort: (id, order) =>
+      connections.write('durably', (connection) => abortBulk(connection, id, order)),
   }
 }
 
 function act(connection: Connection, order: BulkOrder): BulkOrderResult {
-  return actOnEvent(connection, { ...order, token: undefined })
+  return actOnEvent(connection, requestOf(order))
 }

@@ -6,6 +6,7 @@
 
 export const LANE_TABLES = `
 -- next: the number that comes next in a sequence.  applied: the latest version that was applied.
+-- paused_at: since when an operator holds it; paused_reason and paused_by: why, and who.
 create table {prefix}lanes (
   lane text not null primary key,
   source text not null,
@@ -13,9 +14,14 @@ create table {prefix}lanes (
   mode text not null check (mode in ('fifo', 'sequence', 'latest', 'after')),
   next integer,
   applied text,
-  paused_at integer
+  paused_at integer,
+  paused_reason text,
+  paused_by text
 ) strict, without rowid;
 create index {prefix}lanes_by_key on {prefix}lanes (source, key);
+-- Every worker reads what is paused once a second. In this order the other index would be read to its end for it.
+create index {prefix}lanes_paused on {prefix}lanes (source, key)
+ where paused_at is not null;
 
 create table {prefix}lane_facts (
   lane text not null,

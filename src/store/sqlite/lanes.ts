@@ -3,7 +3,6 @@ import type { Connections } from './connections.ts'
 import { findBlocker } from './sql/find-blocker.ts'
 import { listUnblocked, mendBlocked } from './sql/mend-blocked.ts'
 import { hasDeadlines, passDeadlines } from './sql/pass-deadlines.ts'
-import { pauseLane, resumeLane } from './sql/pause-lane.ts'
 import { hasUnsorted, sortEvents } from './sql/sort-events.ts'
 
 /** The part of the store that keeps events in their order. */
@@ -23,9 +22,5 @@ export function createLanes(connections: Connections): LaneStore {
       return connections.write('durably', (connection) => mendBlocked(connection, limit))
     },
     findBlocker: (id) => connections.read((reader) => findBlocker(reader, id)),
-    pauseLane: (source, key) =>
-      connections.write('durably', (connection) => pauseLane(connection, source, key)),
-    resumeLane: (source, key) =>
-      connections.write('durably', (connection) => resumeLane(connection, source, key)),
   }
 }

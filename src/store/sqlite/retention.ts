@@ -1,11 +1,10 @@
 import type { PruneLimits, PrunePart, PruneStep, RetentionStore } from '../contract/retention.ts'
 import type { Connections } from './connections.ts'
-import { eraseEvent } from './sql/erase-event.ts'
 import { findPolicy, keepPolicy } from './sql/keep-policy.ts'
-import { listBodies } from './sql/list-bodies.ts'
-import { noteRun } from './sql/note-run.ts'
+import { beginOrdered, noteRun } from './sql/note-run.ts'
 import { pruneAudit } from './sql/prune-audit.ts'
 import { pruneBeside } from './sql/prune-beside.ts'
+import { pruneBulks } from './sql/prune-bulks.ts'
 import { pruneDead } from './sql/prune-dead.ts'
 import { pruneKeys } from './sql/prune-keys.ts'
 import { pruneMessages } from './sql/prune-messages.ts'
@@ -34,10 +33,10 @@ export function createRetention(connections: Connections): RetentionStore {
       await connections.write('lazily', (connection) => keepPolicy(connection, policy))
     },
     findPolicy: () => connections.read(findPolicy),
-    noteRun: (run) => connections.write('lazily', (connection) => noteRun(connection, run)),
-    erase: (eventId) =>
-      connections.write('durably', (connection) => eraseEvent(connection, eventId)),
-    listBodies: (page) => connections.read((reader) => listBodies(reader, page)),
+    beginOrdered: (order) =>
+      connections.write('durably', (connection) => beginOrdered(connection, order)),
+    noteRun: (run, ordered) =>
+      connections.write('lazily', (connection) => noteRun(connection, run, ordered)),
   }
 }
 
@@ -54,6 +53,8 @@ function pruneStep(
       return prunePayloads(connection, request)
     case 'audit':
       return pruneAudit(connection, request)
+    case 'bulks':
+      return pruneBulks(connection, request)
     case 'messages':
       return pruneMessages(connection, request)
     case 'keys':

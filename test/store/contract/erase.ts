@@ -17,6 +17,7 @@ import { openStore } from '../../support/store-under-test.ts'
 import type { DatabaseUnderTest, QueryTx, StoreUnderTest } from '../../support/store-under-test.ts'
 import {
   NO_ORDER,
+  act,
   claim,
   dead,
   done,
@@ -53,7 +54,7 @@ export function eraseContract(underTest: StoreUnderTest): void {
         ),
       )
 
-      expect(await store.retention.erase(eventId)).toEqual({ status: 'erased' })
+      expect(await act(store, 'erase', eventId)).toEqual({ status: 'done', run: 0, state: 'done' })
 
       expect(await listMarked(database, store)).toEqual([])
       expect(await recordOne(store, draft)).toEqual({ status: 'duplicate', eventId })
@@ -79,7 +80,7 @@ export function eraseContract(underTest: StoreUnderTest): void {
       assert(first && second)
       for (let n = 0; n < 2; n += 1) await runOne(store, done)
 
-      await store.retention.erase(first.eventId)
+      await act(store, 'erase', first.eventId)
 
       const other = await store.operators.findEvent(second.eventId)
       expect(Buffer.from(other?.body ?? []).toString()).toBe('{"name":"another"}')
@@ -92,7 +93,7 @@ export function eraseContract(underTest: StoreUnderTest): void {
       const { eventId } = await recordOne(store, anEventDraft())
       await runOne(store, dead)
 
-      expect(await store.retention.erase(eventId)).toEqual({ status: 'erased' })
+      expect(await act(store, 'erase', eventId)).toMatchObject({ state: 'discarded' })
 
       expect(await store.operators.findEvent(eventId)).toMatchObject({
         state: 'discarded',
@@ -110,10 +111,13 @@ export function eraseContract(underTest: StoreUnderTest): void {
       const running = await recordOne(store, anEventDraft({ key: 'running' }))
       await leaseOne(store)
 
-      const refused = async (eventId: EventId) => store.retention.erase(eventId)
-      expect(await refused(waiting.eventId)).toEqual({ status: 'unfinished', state: 'ready' })
-      expect(await refused(parked.eventId)).toEqual({ status: 'unfinished', state: 'unhandled' })
-      expect(await refused(running.eventId)).toEqual({ status: 'unfinished', state: 'running' })
+      const codes = [
+        [waiting.eventId, 'EVENT_READY'],
+        [parked.eventId, 'EVENT_UNHANDLED'],
+        [running.eventId, 'EVENT_RUNNING'],
+      ] as const
+      for (const [eventId, code] of codes)
+        expect(await act(store, 'erase', eventId)).toEqual({ status: 'refused', code })
       expect(await store.operators.findEvent(waiting.eventId)).toMatchObject({ payload: 'kept' })
     })
 
@@ -124,22 +128,31 @@ export function eraseContract(underTest: StoreUnderTest): void {
       await store.messages.enqueue(group.lend().tx, [aMessageDraft({ eventId })])
       await group.settle(group.events.map(done))
       await group.commit()
-      const unsent = { status: 'unsent', messageId: expect.any(String) as string }
+      const unsent = { status: 'refused', code: 'MESSAGE_UNSENT' }
 
-      expect(await store.retention.erase(eventId)).toEqual(unsent)
+      expect(await act(store, 'erase', eventId)).toEqual(unsent)
       const [message] = await claimMessages(store)
       assert(message)
       await store.messages.settle([unknownMessage(message)])
-      expect(await store.retention.erase(eventId)).toEqual(unsent)
+      expect(await act(store, 'erase', eventId)).toEqual(unsent)
       await store.messages.decide('discardMessage', message.id, NO_ORDER)
-      expect(await store.retention.erase(eventId)).toEqual({ status: 'erased' })
+      expect(await act(store, 'erase', eventId)).toMatchObject({ status: 'done' })
     })
 
-    test('finds nothing to do for an event that is not here', async () => {
+    test('P09: two clicks with one token erase once, and the audit has it once', async () => {
       const { store } = await openStore(underTest)
+      const { eventId } = await recordOne(store, anEventDraft())
+      await runOne(store, done)
+      const order = { actor: 'kim', reason: 'asked by mail', token: 'click-1' }
 
-      for (const id of ['00000000-0000-7000-8000-000000000000', 'nonsense'])
-        expect(await store.retention.erase(id)).toEqual({ status: 'missing' })
+      const clicks = Array.from({ length: 5 }, () => act(store, 'erase', eventId, order))
+      const acted = await Promise.all(clicks)
+
+      expect(new Set(acted.map((each) => JSON.stringify(each))).size).toBe(1)
+      const subject = { kind: 'event', id: eventId } as const
+      expect(await store.operators.listAudit({ subject, limit: 10 })).toMatchObject([
+        { action: 'erase', ...order, outcome: { status: 'done', state: 'done' } },
+      ])
     })
   })
 }

@@ -6,6 +6,7 @@ import { crashSweepContract } from './crash-sweep.ts'
 import { actionRacesContract } from './action-races.ts'
 import { eventActionsContract } from './event-actions.ts'
 import { eraseContract } from './erase.ts'
+import { lanePausesContract } from './lane-pauses.ts'
 import { lanesContract } from './lanes.ts'
 import { leasesContract } from './leases.ts'
 import { messageTransitionsContract } from './message-transitions.ts'
@@ -32,6 +33,7 @@ export function everyContract(store: StoreUnderTest): void {
   attemptTimesContract(store)
   crashSweepContract(store)
   lanesContract(store)
+  lanePausesContract(store)
   leasesContract(store)
   settleLeasedContract(store)
   clocksContract(store)

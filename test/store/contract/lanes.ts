@@ -2,11 +2,21 @@ import { describe, expect, test } from 'vitest'
 import { aClaim } from '../../support/builders.ts'
 import { aLane, recordKeys, sort, statesOf } from '../../support/lane-steps.ts'
 import { LEASE_MS } from '../../support/lease-steps.ts'
-import { act, claim, dead, done, retryIn, runOne, sweepOthers } from '../../support/store-steps.ts'
+import {
+  act,
+  claim,
+  dead,
+  done,
+  NO_ORDER,
+  retryIn,
+  runOne,
+  sweepOthers,
+} from '../../support/store-steps.ts'
 import { openStore } from '../../support/store-under-test.ts'
 import type { StoreUnderTest } from '../../support/store-under-test.ts'
 
 const HEAD = { kind: 'head' } as const
+const LANE_K = { kind: 'lane', source: 'stripe', name: 'K' } as const
 
 /** What every store must do with lanes. */
 export function lanesContract(underTest: StoreUnderTest): void {
@@ -194,10 +204,10 @@ export function lanesContract(underTest: StoreUnderTest): void {
         place: () => ({ lane, number: 5, first: 1, waitMs: 0, policy: 'run' }),
       })
 
-      await store.lanes.pauseLane('stripe', 'K')
+      await store.pauses.pause(LANE_K, NO_ORDER)
 
       expect(await store.lanes.passDeadlines(10)).toEqual([])
-      await store.lanes.resumeLane('stripe', 'K')
+      await store.pauses.resume(LANE_K, NO_ORDER)
       await expect.poll(() => store.lanes.passDeadlines(10)).toMatchObject([{ becomes: 'ready' }])
       expect(await statesOf(store, [id])).toEqual(['ready'])
     })

@@ -14,6 +14,7 @@ import {
   claim,
   dead,
   done,
+  NO_ORDER,
   recordOne,
   retryIn,
   runOne,
@@ -209,6 +210,62 @@ export function retentionContract(underTest: StoreUnderTest): void {
       expect(await store.operators.listAudit({ limit: 10 })).toEqual([])
     })
 
+    test('a bulk goes when nothing was done for it for so long, with its events', async () => {
+      const { store, database } = await openStore(underTest)
+      const prefix = store.engine === 'postgres' ? 'hookonce.' : 'hookonce_'
+      const plan = async (number: number, eventIds: readonly string[]) => {
+        const id = bulkId(number)
+        await store.bulks.create({ ...BULK, id })
+        await store.bulks.addEvents(id, eventIds)
+        await store.bulks.endPlanning(id)
+        return id
+      }
+      const many = Array.from({ length: 1_100 }, (_, n) => bulkId(10_000 + n))
+      const [ended, left, busy] = [
+        await plan(1, many),
+        await plan(2, [bulkId(4)]),
+        await plan(3, many),
+      ]
+      await store.bulks.actOnNext(ended)
+      // Long ago by all that is known of it; and one that was taken up again since.
+      await ageBulks(database.query, store.engine)
+      await store.bulks.actOnNext(busy)
+
+      expect(await pruneRows(store, limitsIn(364))).toMatchObject({ bulks: 2 })
+
+      for (const id of [ended, left]) {
+        expect(await store.bulks.find(id)).toBeUndefined()
+        expect(await store.bulks.actOnNext(id)).toEqual({ status: 'none' })
+      }
+      expect(await store.bulks.find(busy)).toMatchObject({ planned: 1_100, left: 1_099 })
+      expect(await pruneRows(store, limitsIn(400, { auditDays: 'forever' }))).toMatchObject({
+        bulks: 0,
+      })
+      expect(await pruneRows(store, limitsIn(366))).toMatchObject({ bulks: 1 })
+      for (const table of ['bulks', 'bulk_events'])
+        expect(await database.query(`select 1 from ${prefix}${table}`)).toEqual([])
+    })
+
+    test('a bulk that is being removed is neither found nor run', async () => {
+      const { store } = await openStore(underTest)
+      const id = bulkId(1)
+      await store.bulks.create({ ...BULK, id })
+      await store.bulks.addEvents(
+        id,
+        Array.from({ length: 600 }, (_, n) => bulkId(10_000 + n)),
+      )
+      await store.bulks.endPlanning(id)
+
+      expect(await store.retention.prune('bulks', limitsIn(366), undefined)).toMatchObject({
+        removed: { bulks: 0 },
+        next: expect.any(String) as string,
+      })
+
+      expect(await store.bulks.find(id)).toBeUndefined()
+      expect(await store.bulks.actOnNext(id)).toEqual({ status: 'none' })
+      expect(await store.bulks.abort(id, NO_ORDER)).toMatchObject({ code: 'BULK_UNKNOWN' })
+    })
+
     test('a request goes with the last of its events', async () => {
       const { store } = await openStore(underTest)
       const request = Buffer.from('[{"n":1},{"n":2}]')
@@ -337,4 +394,27 @@ async function makeDead(
 ) {
   const table = store.engine === 'postgres' ? 'hookonce.outcomes' : 'hookonce_outcomes'
   await query(`update ${table} set state = 'dead' where event_id = $1`, [eventId])
+}
+
+const BULK = {
+  action: 'retry',
+  filter: '{}',
+  reason: undefined,
+  actor: undefined,
+  terms: undefined,
+} as const
+
+function bulkId(number: number): string {
+  return `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`
+}
+
+/** Two days. */
+async function ageBulks(
+  query: (sql: string) => Promise<unknown>,
+  engine: 'postgres' | 'sqlite',
+): Promise<void> {
+  const [prefix, days] =
+    engine === 'postgres' ? ['hookonce.', "interval '2 days'"] : ['hookonce_', '2 * 86400000']
+  await query(`update ${prefix}bulks set created_at = created_at - ${days}`)
+  await query(`update ${prefix}bulk_events set acted_at = acted_at - ${days}`)
 }

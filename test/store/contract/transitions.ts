@@ -27,6 +27,7 @@ import {
   act,
   dead,
   done,
+  NO_ORDER,
   recordOne,
   retryIn,
   skipped,
@@ -346,7 +347,13 @@ const OPERATIONS: Readonly<Record<string, (walk: Walk) => Promise<unknown>>> = {
     ]),
   ),
   'its days have passed': (walk) => outlive(walk),
-  'its bytes are erased': ({ store, eventId }) => store.retention.erase(eventId),
+  'its lane is paused': ({ store, draft }) => store.pauses.pause(laneOf(draft), NO_ORDER),
+  'its lane is resumed': ({ store, draft }) => store.pauses.resume(laneOf(draft), NO_ORDER),
+}
+
+/** As `Walk.sort` has it. */
+function laneOf({ source, type }: EventDraft) {
+  return { kind: 'lane', source, name: type } as const
 }
 
 /** A run of the pruner after so many days that no event should be dead any more. */

@@ -33,6 +33,7 @@ describe.skipIf(hasNoPostgres)('select hookonce.prune()', () => {
             messages: 0,
             runs: 0,
             audit: 0,
+            bulks: 0,
             keys: 1,
             outcomes: 1,
             discarded: 0,

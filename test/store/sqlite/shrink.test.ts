@@ -29,7 +29,7 @@ describe('a file whose events were pruned', () => {
     const other = await second()
     await recordOne(other, anEventDraft({ key: 'beside' }))
 
-    const result = await prune({ store, policy: policyIn(31) }, { force: true, reason: 'a test' })
+    const result = await prune({ store, policy: policyIn(31) }, { force: true })
 
     expect(result).toMatchObject({ removed: { events: 300 } })
     expect(before).toBeGreaterThan(6_000_000)

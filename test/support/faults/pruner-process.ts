@@ -8,8 +8,8 @@ runSubject({
   worker: false,
   start: async (_inbox, { retention = RETENTION_DEFAULTS }, store) => {
     await store.open()
-    const result = await prune({ store, policy: retention }, { force: true, reason: 'a test' })
-    if (result.status !== 'done') throw new Error(result.reason)
+    const result = await prune({ store, policy: retention }, { force: true })
+    if (result.status !== 'done') throw new Error(result.code)
     return undefined
   },
   stop: (inbox) => inbox.stop(),

@@ -10,31 +10,16 @@
  */
 
 import type { EventId } from '../../../model/event.ts'
-import type { EraseOutcome } from '../../contract/retention.ts'
 import type { Connection } from '../connection.ts'
-
-// $1 event, in each of them
-//
-// Locked as an operator's action locks it, and as a redelivery that runs it again does; looked at in the next statement.
-const LOCKS: readonly string[] = [
-  `select id from {schema}.events where id = $1 for update`,
-  `select run from {schema}.outcomes where event_id = $1 for update`,
-]
 
 // $1 event
 const FIND = `
   select e.request_id,
-         (select coalesce(q.parked, case when q.lease_token is null then 'ready' else 'running' end)
-            from {schema}.queue q
-           where q.event_id = e.id
-           order by q.run desc
-           limit 1) as queued,
-         (select m.id
-            from {schema}.messages m
-            left join {schema}.message_outcomes x on x.message_id = m.id
-           where m.event_id = e.id
-             and coalesce(x.state, 'queued') not in ('sent', 'discarded')
-           limit 1) as unsent
+         exists (select
+                   from {schema}.messages m
+                   left join {schema}.message_outcomes x on x.message_id = m.id
+                  where m.event_id = e.id
+                    and coalesce(x.state, 'queued') not in ('sent', 'discarded')) as has_unsent
     from {schema}.events e
    where e.id = $1`
 
@@ -65,15 +50,12 @@ const ERASE_REQUEST = `
   delete from {schema}.requests
    where id = $1`
 
-/** Inside a transaction of the caller. */
-export async function eraseEvent(connection: Connection, eventId: EventId): Promise<EraseOutcome> {
-  for (const text of LOCKS) await connection.query(text, [eventId])
-  const { rows } = await connection.query<'request_id' | 'queued' | 'unsent'>(FIND, [eventId])
-  const found = rows[0]
-  if (found === undefined) return { status: 'missing' }
-  if (found.queued !== null) return { status: 'unfinished', state: found.queued }
-  if (found.unsent !== null) return { status: 'unsent', messageId: found.unsent }
+/** `false` while a message of it is not sent, or may have been: nothing was changed. Under the event's locks. */
+export async function eraseEvent(connection: Connection, eventId: EventId): Promise<boolean> {
+  const { rows } = await connection.query<'request_id' | 'has_unsent'>(FIND, [eventId])
+  const [found] = rows
+  if (found?.has_unsent === 't') return false
   for (const text of ERASE) await connection.query(text, [eventId])
-  if (found.request_id !== null) await connection.query(ERASE_REQUEST, [found.request_id])
-  return { status: 'erased' }
+  if (found?.request_id != null) await connection.query(ERASE_REQUEST, [found.request_id])
+  return true
 }

@@ -18,11 +18,14 @@ import { listMessagesOfEvent } from './message-record.ts'
 import { OUTCOME_COLUMNS, findOutcomeIn } from './outcome-row.ts'
 
 // $1 event
+//
+// Of one whose payload was pruned there is still how it ended, and what it sent.
 const FIND = `
   select encode(e.key_hash, 'hex') as key_hash, nullif(k.event_id, e.id) as first_id
-    from {schema}.events e
+    from (values ($1::uuid)) as asked (id)
+    left join {schema}.events e on e.id = asked.id
     left join {schema}.keys k on k.hash = e.key_hash
-   where e.id = $1`
+   where e.id is not null or exists (select from {schema}.outcomes o where o.event_id = asked.id)`
 
 export async function findStory(
   connection: Connection,

@@ -60,12 +60,31 @@ begin
   delete from {schema}.lane_blocks b
    where b.lane = any(wanted) and not ${STILL_BLOCKS};
 
+  -- paused: every event waits but one that a worker has in hand: leased, or among what the worker says it runs.
+  if exists (select from {schema}.lanes l where l.lane = any(wanted) and l.paused_at is not null) then
+    with held as materialized (
+           select a.event_id, a.run
+             from {schema}.lanes l
+             join {schema}.queue a on a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting'
+            where l.lane = any(wanted) and l.paused_at is not null
+              and a.parked is null and a.lease_token is null
+              and not exists (
+                  select
+                    from {schema}.workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
+                   where r.event_id = a.event_id and r.attempt = a.attempts + 1)
+              for update of a skip locked)
+    update {schema}.queue q
+       set parked = 'waiting'
+      from held
+     where q.event_id = held.event_id and q.run = held.run;
+  end if;
+
   -- latest: one that failed, and is not due yet, lets those that are due go first.
   with late as materialized (
          select a.event_id, a.run
            from {schema}.lanes l
            join {schema}.queue a on a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting'
-          where l.lane = any(wanted) and l.mode = 'latest'
+          where l.lane = any(wanted) and l.mode = 'latest' and l.paused_at is null
             and a.parked is null and a.lease_token is null and a.run_at > clock_timestamp()
             and exists (select from {schema}.queue w
                          where w.lane = l.lane and w.parked = 'waiting' and w.run_at <= clock_timestamp())
@@ -144,7 +163,7 @@ begin
          select q.event_id, q.run
            from {schema}.lanes l
            join {schema}.queue q on q.lane = l.lane and q.parked = 'waiting'
-          where l.lane = any(wanted) and l.mode = 'after' and q.wait_until is null)
+          where l.lane = any(wanted) and l.mode = 'after' and l.paused_at is null and q.wait_until is null)
   update {schema}.queue q
      set wait_until = clock_timestamp() + q.wait_ms * interval '1 millisecond'
     from missing
@@ -198,9 +217,10 @@ create or replace function {schema}.free_lanes(
   freed uuid[], sources text[], keys text[], types text[], events uuid[])
 returns void language plpgsql ${LOCK_TIMEOUT} set enable_seqscan = off set jit = off as $free_lanes$
 begin
-  insert into {schema}.lanes (lane, source, key, mode)
-  select distinct on (s.lane) s.lane, s.source, s.key, 'after'
+  insert into {schema}.lanes (lane, source, key, mode, paused_at, paused_reason, paused_by)
+  select distinct on (s.lane) s.lane, s.source, s.key, 'after', p.paused_at, p.paused_reason, p.paused_by
     from unnest(freed, sources, keys) as s (lane, source, key)
+    left join {schema}.lanes p on p.paused_at is not null and p.source = s.source and p.key = s.key
    order by s.lane
       on conflict do nothing;
   perform {schema}.lock_lanes(freed);

@@ -1,5 +1,33 @@
-import type { PruneRun } from '../../contract/retention.ts'
+import type { Ordered } from '../../contract/operators.ts'
+import type {
+  OrderedRun,
+  OrderedRunBegun,
+  PruneCounts,
+  PruneRun,
+} from '../../contract/retention.ts'
 import type { Connection } from '../connection.ts'
+import { addAudit, endAudit, findAudit } from './audit.ts'
+import type { Deed } from './audit.ts'
+
+/** All that is kept, as the audit names it. */
+const DEED: Deed = { action: 'prune', kind: 'retention', id: 'all' }
+
+/** Writes down that a person wants a run, before it removes anything. Inside a transaction of the caller. */
+export async function beginOrdered(
+  connection: Connection,
+  order: Ordered,
+): Promise<OrderedRunBegun> {
+  const found = await findAudit(connection, DEED, order.token)
+  if (found === undefined)
+    return {
+      status: 'begun',
+      auditId: await addAudit(connection, DEED, order, { status: 'begun' }),
+    }
+  if (!('auditId' in found)) return found
+  const { auditId, outcome } = found
+  if (outcome['status'] !== 'done') return { status: 'begun', auditId }
+  return { status: 'done', removed: outcome['removed'] as PruneCounts }
+}
 
 // $1 the run, as JSON
 const NOTE = `
@@ -7,7 +35,14 @@ const NOTE = `
      set value = $1
    where name = 'prune'`
 
-/** Writes down that a run of the pruner has ended. */
-export async function noteRun(connection: Connection, run: PruneRun): Promise<void> {
+/** Writes down that a run of the pruner has ended, and what it did for a person. */
+export async function noteRun(
+  connection: Connection,
+  run: PruneRun,
+  ordered: OrderedRun | undefined,
+): Promise<void> {
   await connection.query(NOTE, [JSON.stringify(run)])
+  if (ordered === undefined) return
+  const { auditId, removed } = ordered
+  await endAudit(connection, auditId, { status: 'done', removed })
 }

@@ -1,5 +1,9 @@
+import type { Ordered } from '../../contract/operators.ts'
+import { subjectOfPause } from '../../contract/pauses.ts'
+import type { PauseActed, PausedLane } from '../../contract/pauses.ts'
+import { plainArray, withoutNul } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
-import { withoutNul } from '../binary-array.ts'
+import { findByToken, writeAudit } from './audit.ts'
 import { lockLanes, mendLanes } from './mend-lanes.ts'
 
 // $1 source  $2 key
@@ -8,10 +12,10 @@ const LIST = `
     from {schema}.lanes
    where source = $1 and md5(key) = md5($2) and key = $2`
 
-// $1 lanes
+// $1 lanes  $2 reason  $3 actor
 const PAUSE = `
   update {schema}.lanes
-     set paused_at = clock_timestamp()
+     set paused_at = clock_timestamp(), paused_reason = $2, paused_by = $3
    where lane = any($1::uuid[]) and paused_at is null`
 
 // $1 lanes
@@ -25,42 +29,58 @@ const STOP_WAITING = `
 // $1 lanes
 const RESUME = `
   update {schema}.lanes
-     set paused_at = null
+     set paused_at = null, paused_reason = null, paused_by = null
    where lane = any($1::uuid[]) and paused_at is not null`
 
-/** `false` when there is no such lane. Inside a transaction of the caller, as all here. */
+/** Inside a transaction of the caller, as all here. */
 export async function pauseLane(
   connection: Connection,
-  source: string,
-  key: string,
-): Promise<boolean> {
-  const lanes = await lock(connection, source, key)
-  if (lanes.length === 0) return false
-  await connection.query(PAUSE, [`{${lanes.join(',')}}`])
-  await connection.query(STOP_WAITING, [`{${lanes.join(',')}}`])
-  return true
+  subject: PausedLane,
+  order: Ordered,
+): Promise<PauseActed> {
+  const deed = { action: 'pause', ...subjectOfPause(subject) }
+  const before = await findByToken<{ status: 'done' }>(connection, deed, order.token)
+  if (before !== undefined) return before
+  const lanes = await lock(connection, subject)
+  if (lanes.length === 0) return { status: 'refused', code: 'LANE_UNKNOWN' }
+  const texts = [order.reason, order.actor].map((text) =>
+    text === undefined ? null : withoutNul(text),
+  )
+  const { rowCount } = await connection.query(PAUSE, [plainArray(lanes), ...texts])
+  if (rowCount === 0) return { status: 'refused', code: 'PAUSED' }
+  // It puts back what no worker has in hand.
+  await mendLanes(connection, lanes)
+  await connection.query(STOP_WAITING, [plainArray(lanes)])
+  return writeAudit(connection, deed, order, { status: 'done' })
 }
 
-/** `false` when none of them was paused. */
 export async function resumeLane(
   connection: Connection,
-  source: string,
-  key: string,
-): Promise<boolean> {
-  const lanes = await lock(connection, source, key)
-  if (lanes.length === 0) return false
-  const { rowCount } = await connection.query(RESUME, [`{${lanes.join(',')}}`])
+  subject: PausedLane,
+  order: Ordered,
+): Promise<PauseActed> {
+  const deed = { action: 'resume', ...subjectOfPause(subject) }
+  const before = await findByToken<{ status: 'done' }>(connection, deed, order.token)
+  if (before !== undefined) return before
+  const lanes = await lock(connection, subject)
+  const { rowCount } = await connection.query(RESUME, [plainArray(lanes)])
+  if (rowCount === 0) return { status: 'refused', code: 'NOT_PAUSED' }
   await mendLanes(connection, lanes)
-  return rowCount !== null && rowCount > 0
+  return writeAudit(connection, deed, order, { status: 'done' })
 }
 
-async function lock(
+async function lock(connection: Connection, subject: PausedLane): Promise<readonly string[]> {
+  const lanes = await listLanes(connection, subject.source, subject.name)
+  await lockLanes(connection, lanes)
+  return lanes
+}
+
+/** The lanes of a source with this text: one of each mode at most. */
+export async function listLanes(
   connection: Connection,
   source: string,
   key: string,
 ): Promise<readonly string[]> {
-  const { rows } = await connection.query<'lane'>(LIST, [source, withoutNul(key)])
-  const lanes = rows.map(({ lane }) => lane ?? '')
-  await lockLanes(connection, lanes)
-  return lanes
+  const { rows } = await connection.query<'lane'>(LIST, [withoutNul(source), withoutNul(key)])
+  return rows.map(({ lane }) => lane ?? '')
 }

@@ -1,7 +1,7 @@
-import type { PauseKind, Ordered } from '../../contract/operators.ts'
-import type { PauseActed, PauseRecord, PauseSubject } from '../../contract/pauses.ts'
+import type { Ordered } from '../../contract/operators.ts'
+import type { PauseActed, PausedByName, PauseRecord, PauseSubject } from '../../contract/pauses.ts'
 import { withoutNul } from '../binary-array.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection, TextRow } from '../connection.ts'
 import { findByToken, writeAudit } from './audit.ts'
 
 // $1 kind  $2 name  $3 reason  $4 actor
@@ -15,15 +15,22 @@ const RESUME = `
   delete from {schema}.pauses
    where kind = $1 and name = $2`
 
+// Lanes with one text are one.
 const LIST = `
-  select kind, name, reason, actor, (extract(epoch from paused_at) * 1000)::bigint as paused_at
+  select kind, name, null as source, reason, actor, (extract(epoch from paused_at) * 1000)::bigint as paused_at
     from {schema}.pauses
-   order by kind, name`
+   union all
+  (select distinct on (source, key) 'lane', key, source, paused_reason, paused_by,
+          (extract(epoch from paused_at) * 1000)::bigint
+     from {schema}.lanes
+    where paused_at is not null
+    order by source, key, paused_at)
+   order by kind, source, name`
 
 /** Inside a transaction of the caller. */
 export async function pause(
   connection: Connection,
-  { kind, name }: PauseSubject,
+  { kind, name }: PausedByName,
   order: Ordered,
 ): Promise<PauseActed> {
   const deed = { action: 'pause', kind, id: name }
@@ -40,7 +47,7 @@ export async function pause(
 /** Inside a transaction of the caller. */
 export async function resume(
   connection: Connection,
-  { kind, name }: PauseSubject,
+  { kind, name }: PausedByName,
   order: Ordered,
 ): Promise<PauseActed> {
   const deed = { action: 'resume', kind, id: name }
@@ -54,10 +61,14 @@ export async function resume(
 export async function listPauses(connection: Connection): Promise<readonly PauseRecord[]> {
   const { rows } = await connection.query(LIST)
   return rows.map((row) => ({
-    kind: row['kind'] as PauseKind,
-    name: row['name'] ?? '',
+    ...asSubject(row),
     reason: row['reason'] ?? undefined,
     actor: row['actor'] ?? undefined,
     pausedAt: new Date(Number(row['paused_at'])),
   }))
+}
+
+function asSubject({ kind, name, source }: TextRow): PauseSubject {
+  if (kind === 'lane') return { kind, name: name ?? '', source: source ?? '' }
+  return { kind: kind as PausedByName['kind'], name: name ?? '' }
 }

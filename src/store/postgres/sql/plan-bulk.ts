@@ -1,20 +1,27 @@
-import type { BulkAction, BulkId, BulkRecord, BulkState } from '../../../model/bulk.ts'
+import type { BulkAction, BulkId, BulkRecord, BulkState, BulkTerms } from '../../../model/bulk.ts'
 import type { EventId } from '../../../model/event.ts'
 import type { BulkDraft } from '../../contract/bulks.ts'
 import { plainArray, withoutNul } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
 
-// $1 id  $2 action  $3 filter  $4 reason  $5 actor
+// $1 id  $2 action  $3 filter  $4 reason  $5 actor  $6 terms
 const CREATE = `
-  insert into {schema}.bulks (id, action, filter, reason, actor, state, created_at)
-  values ($1, $2, $3, $4, $5, 'planning', clock_timestamp())`
+  insert into {schema}.bulks (id, action, filter, reason, actor, terms, state, created_at)
+  values ($1, $2, $3, $4, $5, $6, 'planning', clock_timestamp())`
 
 export async function createBulk(
   connection: Connection,
-  { id, action, filter, reason, actor }: BulkDraft,
+  { id, action, filter, reason, actor, terms }: BulkDraft,
 ): Promise<void> {
   const asText = (text: string | undefined) => (text === undefined ? null : withoutNul(text))
-  await connection.query(CREATE, [id, action, filter, asText(reason), asText(actor)])
+  await connection.query(CREATE, [
+    id,
+    action,
+    filter,
+    asText(reason),
+    asText(actor),
+    terms === undefined ? null : JSON.stringify(terms),
+  ])
 }
 
 // $1 bulk  $2 events
@@ -43,7 +50,7 @@ export async function endBulkPlanning(connection: Connection, id: BulkId): Promi
 
 // $1 bulk
 const FIND = `
-  select b.id, b.action, b.filter, b.reason, b.actor, b.state,
+  select b.id, b.action, b.filter, b.reason, b.actor, b.terms, b.state,
          (extract(epoch from b.created_at) * 1000)::bigint as created_at,
          (select json_object_agg(coalesce(outcome, 'left'), found)
             from (select outcome, count(*) as found
@@ -51,7 +58,7 @@ const FIND = `
                    where bulk_id = b.id
                    group by 1) counted) as outcomes
     from {schema}.bulks b
-   where b.id = $1`
+   where b.id = $1 and b.state <> 'pruned'`
 
 export async function findBulk(
   connection: Connection,
@@ -68,6 +75,7 @@ export async function findBulk(
     state: row['state'] as BulkState,
     reason: row['reason'] ?? undefined,
     actor: row['actor'] ?? undefined,
+    terms: termsOf(row['terms']),
     filter: row['filter'] ?? '',
     createdAt: new Date(Number(row['created_at'])),
     planned: Object.values(counted).reduce((sum, count) => sum + count, 0),
@@ -75,6 +83,11 @@ export async function findBulk(
     refused,
     left,
   }
+}
+
+/** As they were planned. */
+export function termsOf(terms: string | null | undefined): BulkTerms | undefined {
+  return terms == null ? undefined : (JSON.parse(terms) as BulkTerms)
 }
 
 // $1 bulk  $2 limit

@@ -1,13 +1,17 @@
+import { refusalOfBulk } from '../../../model/bulk.ts'
 import type { BulkActed, BulkAction, BulkId } from '../../../model/bulk.ts'
 import type { EventId } from '../../../model/event.ts'
-import type { BulkOrder, BulkOrderResult } from '../../contract/bulks.ts'
+import type { BulkAbort, BulkOrder, BulkOrderResult } from '../../contract/bulks.ts'
+import type { Ordered } from '../../contract/operators.ts'
 import type { Connection } from '../connection.ts'
+import { findByToken, writeAudit } from './audit.ts'
+import { findBulk, termsOf } from './plan-bulk.ts'
 
 // $1 bulk
 //
 // Held until the transaction ends: an abort waits for what is being done, and nothing is done after it.
 const HOLD = `
-  select action, reason, actor
+  select action, reason, actor, terms
     from {schema}.bulks
    where id = $1 and state = 'planned'
      for share`
@@ -30,23 +34,26 @@ export async function actOnNextInBulk(
   id: BulkId,
   { act, onTaken }: { readonly act: ActInBulk; readonly onTaken: (eventId: EventId) => void },
 ): Promise<BulkActed> {
-  const { rows: bulks } = await connection.query<'action' | 'reason' | 'actor'>(HOLD, [id])
+  const { rows: bulks } = await connection.query<BulkColumn>(HOLD, [id])
   const [bulk] = bulks
   if (bulk === undefined) return { status: 'none' }
   const { rows } = await connection.query<'event_id'>(TAKE, [id])
   const eventId = rows[0]?.event_id ?? undefined
   if (eventId === undefined) return { status: 'none' }
   onTaken(eventId)
-  const { action, reason, actor } = bulk
+  const { action, reason, actor, terms } = bulk
   const result = await act(connection, {
     action: action as BulkAction,
     eventId,
     reason: reason ?? undefined,
     actor: actor ?? undefined,
+    terms: termsOf(terms),
   })
   await noteInBulk(connection, id, eventId, result)
   return { eventId, ...result }
 }
+
+type BulkColumn = 'action' | 'reason' | 'actor' | 'terms'
 
 // $1 bulk  $2 event  $3 outcome
 const NOTE = `
@@ -69,7 +76,17 @@ export async function noteInBulk(
 const ABORT = `
   update {schema}.bulks set state = 'aborted' where id = $1 and state = 'planned'`
 
-export async function abortBulk(connection: Connection, id: BulkId): Promise<boolean> {
+/** Inside a transaction of the caller. */
+export async function abortBulk(
+  connection: Connection,
+  id: BulkId,
+  order: Ordered,
+): Promise<BulkAbort> {
+  const deed = { action: 'bulk.abort', kind: 'bulk', id } as const
+  const before = await findByToken<{ status: 'done' }>(connection, deed, order.token)
+  if (before !== undefined) return before
   const { rowCount } = await connection.query(ABORT, [id])
-  return rowCount === 1
+  if (rowCount === 1) return writeAudit(connection, deed, order, { status: 'done' })
+  const { state } = (await findBulk(connection, id)) ?? {}
+  return { status: 'refused', code: refusalOfBulk(state) }
 }

@@ -20,13 +20,16 @@ language plpgsql as $settle_leased$
 declare
   settled record;
   guarded uuid[];
+  paused uuid[];
 begin
   perform {schema}.require_settings();
   -- All of them at once, in their order, before the first is changed.
-  guarded := array(select l.lane
-                     from {schema}.queue q
-                     join {schema}.lanes l on l.lane = q.lane
-                    where q.event_id = any(events) and l.mode <> 'after');
+  select coalesce(array_agg(l.lane) filter (where l.mode <> 'after'), '{}'),
+         coalesce(array_agg(l.lane) filter (where l.mode = 'after' and l.paused_at is not null), '{}')
+    into guarded, paused
+    from {schema}.queue q
+    join {schema}.lanes l on l.lane = q.lane
+   where q.event_id = any(events);
   if cardinality(guarded) > 0 then perform {schema}.lock_lanes(guarded); end if;
   with s as materialized (
          select *, clock_timestamp() - s.ago_ms * interval '1 millisecond' as started_at
@@ -87,6 +90,7 @@ begin
                                  settled.places, settled.policies);
   end if;
   if cardinality(guarded) > 0 then perform {schema}.mend_lanes(guarded); end if;
+  if cardinality(paused) > 0 then perform {schema}.mend_lanes(paused); end if;
   if cardinality(freed) > 0 then
     perform {schema}.free_lanes(
       array_agg(f.lane), array_agg(f.source), array_agg(f.key), array_agg(f.type), array_agg(f.event_id))

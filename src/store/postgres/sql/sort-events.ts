@@ -92,9 +92,12 @@ create or replace function {schema}.sort_events(
 returns void language plpgsql set enable_seqscan = off set jit = off as $sort_events$
 #variable_conflict use_column
 begin
-  insert into {schema}.lanes (lane, source, key, mode, next)
-  select distinct on (s.mode = 'after', s.lane) s.lane, s.source, s.key, s.mode, s.first
+  -- A pause is of all lanes with a text: one that is new among them is paused as well.
+  insert into {schema}.lanes (lane, source, key, mode, next, paused_at, paused_reason, paused_by)
+  select distinct on (s.mode = 'after', s.lane) s.lane, s.source, s.key, s.mode, s.first, p.paused_at,
+         p.paused_reason, p.paused_by
     from unnest(chosen, sources, keys, modes, firsts) as s (lane, source, key, mode, first)
+    left join {schema}.lanes p on p.paused_at is not null and p.source = s.source and p.key = s.key
    order by s.mode = 'after', s.lane, s.first
       on conflict do nothing;
   update {schema}.queue q

@@ -16,6 +16,7 @@ import { lowerAscii } from '../../shared/cut-text.ts'
 import { plainArray, withoutNul } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
 import { SUMMARY_COLUMNS, SUMMARY_TABLES, asEventSummary } from './event-summary.ts'
+import { listLanes } from './pause-lane.ts'
 
 const HAS_TEXT = `
               (strpos(lower(coalesce(q.parked_reason, o.reason, '') collate "C"), $6) > 0
@@ -72,17 +73,43 @@ const WALK = {
            from {schema}.outcomes
           where state = $7 and state <> 'done' and event_id < $1 and event_id >= $2
           order by 1 desc`),
+  lane: walk(`
+         select id
+           from unnest($7::uuid[]) as wanted (lane)
+          cross join lateral (
+                (select event_id as id
+                   from {schema}.queue
+                  where queue.lane = wanted.lane and parked = 'waiting' and event_id < $1 and event_id >= $2
+                  order by event_id desc
+                  limit $3)
+                  union
+                (select event_id
+                   from {schema}.queue
+                  where queue.lane = wanted.lane and queue.lane is not null and parked is distinct from 'waiting'
+                    and event_id < $1 and event_id >= $2)
+                  union
+                (select event_id
+                   from {schema}.lane_blocks
+                  where lane_blocks.lane = wanted.lane and event_id < $1 and event_id >= $2)) found
+          group by id
+          order by 1 desc`),
 } as const
 
 export async function walkEvents(
   connection: Connection,
   { place, ...request }: WalkRequest,
 ): Promise<readonly LookedEvent[]> {
+  if (typeof place === 'object' && 'lane' in place) {
+    const lanes = await listLanes(connection, place.lane.source, place.lane.key)
+    return look(connection, WALK.lane, [...values(request), plainArray(lanes)])
+  }
   const [sql, state] = findWalk(place)
   return look(connection, sql, [...values(request), state])
 }
 
-function findWalk(place: WalkPlace): readonly [sql: string, state: string | null] {
+type StatePlace = Exclude<WalkPlace, { readonly lane: unknown }>
+
+function findWalk(place: StatePlace): readonly [sql: string, state: string | null] {
   if (typeof place === 'string') return [WALK[place], null]
   return 'parked' in place ? [WALK.parked, place.parked] : [WALK.settled, place.settled]
 }

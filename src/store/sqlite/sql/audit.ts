@@ -16,43 +16,94 @@ export interface Deed {
 
 // 1 token
 const FIND = `
-  select action, subject_kind, subject_id, outcome
+  select id, action, subject_kind, subject_id, outcome
     from {prefix}audit
    where token = ?`
 
 /** What became of the action that the token stands for; `undefined` when it stands for none yet. */
 export function findByToken<Done extends { readonly status: 'done' }>(
   connection: Connection,
-  { action, kind, id }: Deed,
+  deed: Deed,
   token: string | undefined,
 ): Done | Extract<Acted, { status: 'refused' }> | undefined {
+  const found = findAudit(connection, deed, token)
+  return found !== undefined && 'auditId' in found ? (found.outcome as Done) : found
+}
+
+/** The same, of an action that may not have ended. */
+export function findAudit(
+  connection: Connection,
+  { action, kind, id }: Deed,
+  token: string | undefined,
+): FoundAudit | Extract<Acted, { status: 'refused' }> | undefined {
   if (token === undefined) return undefined
   const [row] = connection.all<FoundRow>(FIND, [withoutNul(token)])
   if (row === undefined) return undefined
   const isSame = row.action === action && row.subject_kind === kind && row.subject_id === id
   if (!isSame) return { status: 'refused', code: 'TOKEN_USED' }
-  return JSON.parse(row.outcome) as Done
+  const outcome = JSON.parse(row.outcome) as AuditRecord['outcome']
+  return { auditId: String(row.id), outcome }
 }
 
-type FoundRow = { action: string; subject_kind: string; subject_id: string; outcome: string }
+/** A row of the audit, by its token. */
+export interface FoundAudit {
+  readonly auditId: string
+  readonly outcome: AuditRecord['outcome']
+}
+
+type FoundRow = {
+  id: number
+  action: string
+  subject_kind: string
+  subject_id: string
+  outcome: string
+}
 
 // 1 actor  2 action  3 subject kind  4 subject id  5 reason  6 token  7 outcome
 const WRITE = `
   insert into {prefix}audit (at, actor, action, subject_kind, subject_id, reason, token, outcome)
-  values (cast(unixepoch('subsec') * 1000 as integer), ?, ?, ?, ?, ?, ?, ?)`
+  values (cast(unixepoch('subsec') * 1000 as integer), ?, ?, ?, ?, ?, ?, ?)
+  returning id`
 
 /** In the transaction that makes the change. With one writer no other call has come between it and the look. */
 export function writeAudit<Done extends { readonly status: 'done' }>(
   connection: Connection,
-  { action, kind, id }: Deed,
-  { actor, reason, token }: Ordered,
+  deed: Deed,
+  order: Ordered,
   outcome: Done,
 ): Done {
+  addAudit(connection, deed, order, outcome)
+  return outcome
+}
+
+/** The same, for what may not have ended. Returns the id of its row. */
+export function addAudit(
+  connection: Connection,
+  { action, kind, id }: Deed,
+  { actor, reason, token }: Ordered,
+  outcome: AuditRecord['outcome'],
+): string {
   const [who, why, under] = [actor, reason, token].map((text) =>
     text === undefined ? null : withoutNul(text),
   )
-  connection.run(WRITE, [who, action, kind, id, why, under, JSON.stringify(outcome)])
-  return outcome
+  const values = [who, action, kind, id, why, under, JSON.stringify(outcome)]
+  const [row] = connection.all<{ id: number }>(WRITE, values)
+  return String(row?.id)
+}
+
+// 1 outcome  2 row
+const END = `
+  update {prefix}audit
+     set outcome = ?
+   where id = ?`
+
+/** Says what became of an action that had not ended when it was written down. */
+export function endAudit(
+  connection: Connection,
+  auditId: string,
+  outcome: AuditRecord['outcome'],
+): void {
+  connection.run(END, [JSON.stringify(outcome), Number(auditId)])
 }
 
 // 1 subject kind, or null for any  2 subject id  3 limit

@@ -10,21 +10,16 @@
  */
 
 import type { EventId } from '../../../model/event.ts'
-import type { EraseOutcome } from '../../contract/retention.ts'
 import type { Connection } from '../connection.ts'
 
 // 1 event
 const FIND = `
   select e.request_id,
-         (select coalesce(q.parked, case when q.lease_token is null then 'ready' else 'running' end)
-            from {prefix}queue q
-           where q.event_id = e.id) as queued,
-         (select m.id
-            from {prefix}messages m
-            left join {prefix}message_outcomes x on x.message_id = m.id
-           where m.event_id = e.id
-             and coalesce(x.state, 'queued') not in ('sent', 'discarded')
-           limit 1) as unsent
+         exists (select 1
+                   from {prefix}messages m
+                   left join {prefix}message_outcomes x on x.message_id = m.id
+                  where m.event_id = e.id
+                    and coalesce(x.state, 'queued') not in ('sent', 'discarded')) as has_unsent
     from {prefix}events e
    where e.id = ?`
 
@@ -55,17 +50,12 @@ const ERASE_REQUEST = `
   delete from {prefix}requests
    where id = ?`
 
-/** Inside a write transaction. */
-export function eraseEvent(connection: Connection, eventId: EventId): EraseOutcome {
-  const [found] = connection.all<{
-    request_id: string | null
-    queued: string | null
-    unsent: string | null
-  }>(FIND, [eventId])
-  if (found === undefined) return { status: 'missing' }
-  if (found.queued !== null) return { status: 'unfinished', state: found.queued }
-  if (found.unsent !== null) return { status: 'unsent', messageId: found.unsent }
+/** `false` while a message of it is not sent, or may have been: nothing was changed. Inside a write transaction. */
+export function eraseEvent(connection: Connection, eventId: EventId): boolean {
+  type Row = { request_id: string | null; has_unsent: number }
+  const [found] = connection.all<Row>(FIND, [eventId])
+  if (found?.has_unsent === 1) return false
   for (const text of ERASE) connection.run(text, [eventId])
-  if (found.request_id !== null) connection.run(ERASE_REQUEST, [found.request_id])
-  return { status: 'erased' }
+  if (found?.request_id != null) connection.run(ERASE_REQUEST, [found.request_id])
+  return true
 }

@@ -21,12 +21,15 @@ import { STEP_COLUMNS, asStepRecord } from './list-steps.ts'
 import type { StepRow } from './list-steps.ts'
 import { listMessagesOfEvent } from './message-record.ts'
 
+// Of one whose payload was pruned there is still how it ended, and what it sent.
+//
 // 1 event id
 const FIND = `
   select lower(hex(e.key_hash)) as key_hash, nullif(k.event_id, e.id) as first_id
-    from {prefix}events e
+    from (select ?1 as id) asked
+    left join {prefix}events e on e.id = asked.id
     left join {prefix}keys k on k.hash = e.key_hash
-   where e.id = ?`
+   where e.id is not null or exists (select 1 from {prefix}outcomes o where o.event_id = asked.id)`
 
 export function findStory(connection: Connection, eventId: EventId): StoredStory | undefined {
   type FoundRow = { key_hash: string; first_id: string | null }

@@ -52,6 +52,22 @@ const LET_OTHERS_GO = `
    where event_id = ?
      and parked is null`
 
+// One that a worker has in hand is leased, or is among what the worker says it runs.
+//
+// 1 lane
+const HOLD = `
+  update {prefix}queue
+     set parked = 'waiting'
+   where lane = ?
+     and lane is not null
+     and parked is not 'waiting'
+     and parked is null
+     and lease_token is null
+     and not exists (select 1
+                       from {prefix}workers w, json_each(w.running) r
+                      where r.value ->> 'eventId' = {prefix}queue.event_id
+                        and r.value ->> 'attempt' = {prefix}queue.attempts + 1)`
+
 // 1 lane
 const NEXT_STORED = `
   select event_id, run
@@ -148,7 +164,10 @@ function mendLane(connection: Connection, lane: string): void {
   const [row] = connection.all<LaneRow>(FIND_LANE, [lane])
   if (row === undefined) return
   connection.run(DROP_BLOCKS, [lane])
-  if (row.paused_at !== null) return
+  if (row.paused_at !== null) {
+    connection.run(HOLD, [lane])
+    return
+  }
   if (row.mode === 'after') {
     for (const { event_id } of connection.all<IdRow>(WITH_FACTS, [lane]))
       connection.run(MAKE_READY, [event_id])
@@ -246,8 +265,12 @@ export function leaveLane(
 
 // 1 lane  2 source  3 key
 const INSERT_LANE = `
-  insert into {prefix}lanes (lane, source, key, mode)
-  values (?, ?, ?, 'after')
+  insert into {prefix}lanes (lane, source, key, mode, paused_at, paused_reason, paused_by)
+  select ?1, ?2, ?3, 'after', p.paused_at, p.paused_reason, p.paused_by
+    from (select 1)
+    left join {prefix}lanes p on p.paused_at is not null and p.source = ?2 and p.key = ?3
+   where true
+   limit 1
       on conflict do nothing`
 
 // 1 lane  2 type  3 event id

@@ -1,4 +1,8 @@
+import type { Ordered } from '../../contract/operators.ts'
+import { subjectOfPause } from '../../contract/pauses.ts'
+import type { PauseActed, PausedLane } from '../../contract/pauses.ts'
 import type { Connection } from '../connection.ts'
+import { findByToken, withoutNul, writeAudit } from './audit.ts'
 import { mendLanes } from './mend-lanes.ts'
 
 // 1 source  2 key
@@ -8,10 +12,12 @@ const LIST = `
    where source = ?
      and key = ?`
 
-// 1 lane
+// 1 reason  2 actor  3 lane
 const PAUSE = `
   update {prefix}lanes
-     set paused_at = cast(unixepoch('subsec') * 1000 as integer)
+     set paused_at = cast(unixepoch('subsec') * 1000 as integer),
+         paused_reason = ?,
+         paused_by = ?
    where lane = ?
      and paused_at is null`
 
@@ -28,29 +34,46 @@ const STOP_WAITING = `
 // 1 lane
 const RESUME = `
   update {prefix}lanes
-     set paused_at = null
+     set paused_at = null,
+         paused_reason = null,
+         paused_by = null
    where lane = ?
      and paused_at is not null`
 
-/** `false` when there is no such lane. Inside a write transaction, as all here. */
-export function pauseLane(connection: Connection, source: string, key: string): boolean {
-  const lanes = listLanes(connection, source, key)
-  for (const lane of lanes) {
-    connection.run(PAUSE, [lane])
-    connection.run(STOP_WAITING, [lane])
-  }
-  return lanes.length > 0
+/** Inside a write transaction, as all here. */
+export function pauseLane(connection: Connection, subject: PausedLane, order: Ordered): PauseActed {
+  const deed = { action: 'pause', ...subjectOfPause(subject) }
+  const before = findByToken<{ status: 'done' }>(connection, deed, order.token)
+  if (before !== undefined) return before
+  const lanes = listLanes(connection, subject.source, subject.name)
+  if (lanes.length === 0) return { status: 'refused', code: 'LANE_UNKNOWN' }
+  const texts = [order.reason, order.actor].map((text) =>
+    text === undefined ? null : withoutNul(text),
+  )
+  const paused = lanes.filter((lane) => connection.run(PAUSE, [...texts, lane]) > 0)
+  if (paused.length === 0) return { status: 'refused', code: 'PAUSED' }
+  // It puts back what no worker has in hand.
+  mendLanes(connection, paused)
+  for (const lane of paused) connection.run(STOP_WAITING, [lane])
+  return writeAudit(connection, deed, order, { status: 'done' })
 }
 
-/** `false` when none of them was paused. */
-export function resumeLane(connection: Connection, source: string, key: string): boolean {
-  const lanes = listLanes(connection, source, key)
+export function resumeLane(
+  connection: Connection,
+  subject: PausedLane,
+  order: Ordered,
+): PauseActed {
+  const deed = { action: 'resume', ...subjectOfPause(subject) }
+  const before = findByToken<{ status: 'done' }>(connection, deed, order.token)
+  if (before !== undefined) return before
+  const lanes = listLanes(connection, subject.source, subject.name)
   const resumed = lanes.filter((lane) => connection.run(RESUME, [lane]) > 0)
+  if (resumed.length === 0) return { status: 'refused', code: 'NOT_PAUSED' }
   mendLanes(connection, resumed)
-  return resumed.length > 0
+  return writeAudit(connection, deed, order, { status: 'done' })
 }
 
-function listLanes(connection: Connection, source: string, key: string): readonly string[] {
-  const values = [source, key.replaceAll('\0', '\ufffd')]
-  return connection.all<{ lane: string }>(LIST, values).map(({ lane }) => lane)
+/** The lanes of a source with this text: one of each mode at most. */
+export function listLanes(connection: Connection, source: string, key: string): readonly string[] {
+  return connection.all<{ lane: string }>(LIST, [source, withoutNul(key)]).map(({ lane }) => lane)
 }

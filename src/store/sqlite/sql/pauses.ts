@@ -1,5 +1,5 @@
-import type { Ordered, PauseKind } from '../../contract/operators.ts'
-import type { PauseActed, PauseRecord, PauseSubject } from '../../contract/pauses.ts'
+import type { Ordered } from '../../contract/operators.ts'
+import type { PauseActed, PausedByName, PauseRecord, PauseSubject } from '../../contract/pauses.ts'
 import type { Connection } from '../connection.ts'
 import { findByToken, withoutNul, writeAudit } from './audit.ts'
 
@@ -15,15 +15,21 @@ const RESUME = `
    where kind = ?
      and name = ?`
 
+// Lanes with one text are one.
 const LIST = `
-  select kind, name, reason, actor, paused_at
+  select kind, name, null as source, reason, actor, paused_at
     from {prefix}pauses
-   order by kind, name`
+   union all
+  select 'lane', key, source, paused_reason, paused_by, min(paused_at)
+    from {prefix}lanes
+   where paused_at is not null
+   group by source, key
+   order by kind, source, name`
 
 /** Inside a write transaction. */
 export function pause(
   connection: Connection,
-  { kind, name }: PauseSubject,
+  { kind, name }: PausedByName,
   order: Ordered,
 ): PauseActed {
   const deed = { action: 'pause', kind, id: name }
@@ -40,7 +46,7 @@ export function pause(
 /** Inside a write transaction. */
 export function resume(
   connection: Connection,
-  { kind, name }: PauseSubject,
+  { kind, name }: PausedByName,
   order: Ordered,
 ): PauseActed {
   const deed = { action: 'resume', kind, id: name }
@@ -51,18 +57,22 @@ export function resume(
 }
 
 export function listPauses(connection: Connection): readonly PauseRecord[] {
-  return connection.all<PauseRow>(LIST).map(({ kind, name, reason, actor, paused_at }) => ({
-    kind,
-    name,
-    reason: reason ?? undefined,
-    actor: actor ?? undefined,
-    pausedAt: new Date(paused_at),
+  return connection.all<PauseRow>(LIST).map((row) => ({
+    ...asSubject(row),
+    reason: row.reason ?? undefined,
+    actor: row.actor ?? undefined,
+    pausedAt: new Date(row.paused_at),
   }))
 }
 
+function asSubject({ kind, name, source }: PauseRow): PauseSubject {
+  return kind === 'lane' ? { kind, name, source: source ?? '' } : { kind, name }
+}
+
 type PauseRow = {
-  kind: PauseKind
+  kind: PauseSubject['kind']
   name: string
+  source: string | null
   reason: string | null
   actor: string | null
   paused_at: number

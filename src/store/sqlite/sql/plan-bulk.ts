@@ -1,20 +1,21 @@
-import type { BulkAction, BulkId, BulkRecord, BulkState } from '../../../model/bulk.ts'
+import type { BulkAction, BulkId, BulkRecord, BulkState, BulkTerms } from '../../../model/bulk.ts'
 import type { EventId } from '../../../model/event.ts'
 import type { BulkDraft } from '../../contract/bulks.ts'
 import type { Connection } from '../connection.ts'
 
-// 1 id  2 action  3 filter  4 reason  5 actor
+// 1 id  2 action  3 filter  4 reason  5 actor  6 terms
 const CREATE = `
-  insert into {prefix}bulks (id, action, filter, reason, actor, state, created_at)
-  values (?, ?, ?, ?, ?, 'planning', cast(unixepoch('subsec') * 1000 as integer))`
+  insert into {prefix}bulks (id, action, filter, reason, actor, terms, state, created_at)
+  values (?, ?, ?, ?, ?, ?, 'planning', cast(unixepoch('subsec') * 1000 as integer))`
 
 export function createBulk(
   connection: Connection,
-  { id, action, filter, reason, actor }: BulkDraft,
+  { id, action, filter, reason, actor, terms }: BulkDraft,
 ): void {
   // libsql cuts a text at a NUL when it reads one.
   const asText = (text: string | undefined) => text?.replaceAll('\0', '\ufffd') ?? null
-  connection.run(CREATE, [id, action, filter, asText(reason), asText(actor)])
+  const how = terms === undefined ? null : JSON.stringify(terms)
+  connection.run(CREATE, [id, action, filter, asText(reason), asText(actor), how])
 }
 
 // 1 events as JSON  2 bulk
@@ -43,9 +44,9 @@ export function endBulkPlanning(connection: Connection, id: BulkId): void {
 
 // 1 bulk
 const FIND = `
-  select id, action, filter, reason, actor, state, created_at
+  select id, action, filter, reason, actor, terms, state, created_at
     from {prefix}bulks
-   where id = ?`
+   where id = ? and state <> 'pruned'`
 
 // 1 bulk
 const COUNT = `
@@ -66,6 +67,7 @@ export function findBulk(connection: Connection, bulkId: BulkId): BulkRecord | u
     state: row.state,
     reason: row.reason ?? undefined,
     actor: row.actor ?? undefined,
+    terms: termsOf(row.terms),
     filter: row.filter,
     createdAt: new Date(row.created_at),
     planned: counts.reduce((sum, { found }) => sum + found, 0),
@@ -81,8 +83,14 @@ type BulkRow = {
   filter: string
   reason: string | null
   actor: string | null
+  terms: string | null
   state: BulkState
   created_at: number
+}
+
+/** As they were planned. */
+export function termsOf(terms: string | null): BulkTerms | undefined {
+  return terms === null ? undefined : (JSON.parse(terms) as BulkTerms)
 }
 
 // 1 bulk  2 limit

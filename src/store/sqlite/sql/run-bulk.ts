@@ -1,11 +1,15 @@
+import { refusalOfBulk } from '../../../model/bulk.ts'
 import type { BulkActed, BulkAction, BulkId } from '../../../model/bulk.ts'
 import type { EventId } from '../../../model/event.ts'
-import type { BulkOrder, BulkOrderResult } from '../../contract/bulks.ts'
+import type { BulkAbort, BulkOrder, BulkOrderResult } from '../../contract/bulks.ts'
+import type { Ordered } from '../../contract/operators.ts'
 import type { Connection } from '../connection.ts'
+import { findByToken, writeAudit } from './audit.ts'
+import { findBulk, termsOf } from './plan-bulk.ts'
 
 // 1 bulk
 const FIND_PLANNED = `
-  select action, reason, actor
+  select action, reason, actor, terms
     from {prefix}bulks
    where id = ? and state = 'planned'`
 
@@ -22,16 +26,27 @@ export type ActInBulk = (connection: Connection, order: BulkOrder) => BulkOrderR
 
 /** Inside a write transaction: nothing comes between these statements. */
 export function actOnNextInBulk(connection: Connection, id: BulkId, act: ActInBulk): BulkActed {
-  type PlannedRow = { action: BulkAction; reason: string | null; actor: string | null }
   const [bulk] = connection.all<PlannedRow>(FIND_PLANNED, [id])
   if (bulk === undefined) return { status: 'none' }
   const eventId = connection.all<{ event_id: EventId }>(TAKE, [id])[0]?.event_id
   if (eventId === undefined) return { status: 'none' }
-  const { action, reason, actor } = bulk
-  const order = { action, eventId, reason: reason ?? undefined, actor: actor ?? undefined }
-  const result = act(connection, order)
+  const { action, reason, actor, terms } = bulk
+  const result = act(connection, {
+    action,
+    eventId,
+    reason: reason ?? undefined,
+    actor: actor ?? undefined,
+    terms: termsOf(terms),
+  })
   noteInBulk(connection, id, eventId, result)
   return { eventId, ...result }
+}
+
+type PlannedRow = {
+  action: BulkAction
+  reason: string | null
+  actor: string | null
+  terms: string | null
 }
 
 // 1 outcome  2 bulk  3 event id
@@ -53,6 +68,12 @@ function noteInBulk(
 const ABORT = `
   update {prefix}bulks set state = 'aborted' where id = ? and state = 'planned'`
 
-export function abortBulk(connection: Connection, id: BulkId): boolean {
-  return connection.run(ABORT, [id]) === 1
+/** Inside a write transaction. */
+export function abortBulk(connection: Connection, id: BulkId, order: Ordered): BulkAbort {
+  const deed = { action: 'bulk.abort', kind: 'bulk', id } as const
+  const before = findByToken<{ status: 'done' }>(connection, deed, order.token)
+  if (before !== undefined) return before
+  if (connection.run(ABORT, [id]) === 1)
+    return writeAudit(connection, deed, order, { status: 'done' })
+  return { status: 'refused', code: refusalOfBulk(findBulk(connection, id)?.state) }
 }

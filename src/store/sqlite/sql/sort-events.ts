@@ -44,10 +44,16 @@ const LIST_OTHERS = `${EVENTS}
      and q.parked is null
      and q.lease_token is null`
 
+// A pause is of all lanes with a text: one that is new among them is paused as well.
+//
 // 1 lane  2 source  3 key  4 mode  5 the number it begins with
 const INSERT_LANE = `
-  insert into {prefix}lanes (lane, source, key, mode, next)
-  values (?, ?, ?, ?, ?)
+  insert into {prefix}lanes (lane, source, key, mode, next, paused_at, paused_reason, paused_by)
+  select ?1, ?2, ?3, ?4, ?5, p.paused_at, p.paused_reason, p.paused_by
+    from (select 1)
+    left join {prefix}lanes p on p.paused_at is not null and p.source = ?2 and p.key = ?3
+   where true
+   limit 1
       on conflict do nothing`
 
 // 1 lane  2 number  3 place  4 policy  5 wait in ms  6 event id  7 run

@@ -16,6 +16,7 @@ import { lowerAscii } from '../../shared/cut-text.ts'
 import type { Connection } from '../connection.ts'
 import { SUMMARY_COLUMNS, SUMMARY_JOINS, asEventSummary } from './event-summary.ts'
 import type { SummaryRow } from './event-summary.ts'
+import { listLanes } from './pause-lane.ts'
 
 const HAS_TEXT = `
               (instr(lower(coalesce(q.parked_reason, o.reason, '')), ?6) > 0
@@ -75,11 +76,14 @@ export function walkEvents(
   connection: Connection,
   { place, ...request }: WalkRequest,
 ): readonly LookedEvent[] {
+  if (typeof place === 'object' && 'lane' in place) return walkLane(connection, place.lane, request)
   const [sql, state] = findWalk(place)
   return look(connection, sql, [...values(request), state])
 }
 
-function findWalk(place: WalkPlace): readonly [sql: string, state: string | null] {
+type StatePlace = Exclude<WalkPlace, { readonly lane: unknown }>
+
+function findWalk(place: StatePlace): readonly [sql: string, state: string | null] {
   if (typeof place === 'string') return [WALK[place], null]
   return 'parked' in place ? [WALK.parked, place.parked] : [WALK.settled, place.settled]
 }
@@ -96,6 +100,54 @@ export function walkKey(
   request: Omit<WalkRequest, 'place'>,
 ): readonly LookedEvent[] {
   return look(connection, WALK_KEY, [...values(request), Buffer.from(key)])
+}
+
+// 1 lane  2 below  3 from  4 limit
+//
+// Lane by lane: for several at once SQLite would sort all that waits in them.
+const LIST_WAITING = `
+  select event_id as id
+    from {prefix}queue
+   where lane = ?
+     and parked = 'waiting'
+     and event_id < ?
+     and event_id >= ?
+   order by event_id desc
+   limit ?`
+
+// 1 lane
+const LIST_ACTIVE = `
+  select event_id as id
+    from {prefix}queue
+   where lane = ?
+     and lane is not null
+     and parked is not 'waiting'`
+
+// 1 lane
+const LIST_BLOCKS = `
+  select event_id as id
+    from {prefix}lane_blocks
+   where lane = ?`
+
+// 7 ids
+const WALK_LANE = walk(`
+         select value as id
+           from json_each(?7)
+          where value < ?1 and value >= ?2`)
+
+function walkLane(
+  connection: Connection,
+  { source, key }: Extract<WalkPlace, { readonly lane: unknown }>['lane'],
+  request: Omit<WalkRequest, 'place'>,
+): readonly LookedEvent[] {
+  const { below, from, limit } = request
+  const found = listLanes(connection, source, key).flatMap((lane) => [
+    ...connection.all<{ id: EventId }>(LIST_WAITING, [lane, below, from, limit]),
+    ...connection.all<{ id: EventId }>(LIST_ACTIVE, [lane]),
+    ...connection.all<{ id: EventId }>(LIST_BLOCKS, [lane]),
+  ])
+  const ids = new Set(found.map(({ id }) => id))
+  return look(connection, WALK_LANE, [...values(request), JSON.stringify([...ids])])
 }
 
 // 7 ids
