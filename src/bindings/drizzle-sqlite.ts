@@ -10,6 +10,7 @@
 import type { ExtractTablesWithRelations, Logger } from 'drizzle-orm'
 import type { SQLiteTransaction } from 'drizzle-orm/sqlite-core'
 import type { AsyncRemoteCallback, SqliteRemoteResult } from 'drizzle-orm/sqlite-proxy'
+import type * as ormModule from 'drizzle-orm'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import type { TxBinding } from '../store/contract/tx-binding.ts'
 import type { SqliteTx } from '../store/sqlite/tx.ts'
@@ -96,7 +97,7 @@ function answerThrough(sql: SqliteTx): AsyncRemoteCallback {
   }
 }
 
-function readSchema(orm: typeof import('drizzle-orm'), fullSchema: Record<string, unknown>) {
+function readSchema(orm: typeof ormModule, fullSchema: Record<string, unknown>) {
   const { tables, tableNamesMap } = orm.extractTablesRelationalConfig(
     fullSchema,
     orm.createTableRelationsHelpers,

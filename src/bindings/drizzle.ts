@@ -11,6 +11,7 @@
 import type { ExtractTablesWithRelations, Logger } from 'drizzle-orm'
 import type { NodePgQueryResultHKT } from 'drizzle-orm/node-postgres'
 import type { PgTransaction } from 'drizzle-orm/pg-core'
+import type * as ormModule from 'drizzle-orm'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import type { TxBinding } from '../store/contract/tx-binding.ts'
 import { asPgClient } from '../store/postgres/lent-client.ts'
@@ -82,7 +83,7 @@ async function prepare<Schema extends Record<string, unknown>>({
   }
 }
 
-function readSchema(orm: typeof import('drizzle-orm'), fullSchema: Record<string, unknown>) {
+function readSchema(orm: typeof ormModule, fullSchema: Record<string, unknown>) {
   const { tables, tableNamesMap } = orm.extractTablesRelationalConfig(
     fullSchema,
     orm.createTableRelationsHelpers,

@@ -35,8 +35,7 @@ export function knexTx(
     load: async (engine: Engine) => {
       if (!prepared.has(engine)) prepared.set(engine, await prepare(options, engine))
     },
-    bind: (sql: PostgresTx | SqliteTx, engine: Engine) =>
-      requireLoaded(prepared.get(engine))(sql),
+    bind: (sql: PostgresTx | SqliteTx, engine: Engine) => requireLoaded(prepared.get(engine))(sql),
   })
 }
 
@@ -97,7 +96,7 @@ function lentClass(dialect: KnexClientClass): KnexClientClass {
      */
     override transaction(...given: unknown[]): unknown {
       const outside = Object.create(this, { transacting: { value: false } }) as LentClient
-      return Reflect.apply(super.transaction, outside, given)
+      return super.transaction.apply(outside, given)
     }
   }
 }

@@ -19,6 +19,7 @@ import type {
   QueryResult,
   Transaction,
 } from 'kysely'
+import type * as kyselyModule from 'kysely'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import type { Engine, TxBinding } from '../store/contract/tx-binding.ts'
 import { asPgClient } from '../store/postgres/lent-client.ts'
@@ -27,7 +28,7 @@ import { quoteName } from '../store/shared/quote-name.ts'
 import type { SqliteTx } from '../store/sqlite/tx.ts'
 import { loadLibrary, requireLoaded } from './load-library.ts'
 
-type Library = typeof import('kysely')
+type Library = typeof kyselyModule
 
 /**
  * What Kysely gives to the function of `db.transaction().execute(…)`. Unlike that one it can open transactions, which
@@ -73,7 +74,7 @@ export function kyselyTx<Database>(
 function postgresDialect({ PostgresDialect }: Library, sql: PostgresTx): Dialect {
   const client = asPgClient<PostgresPoolClient>(sql)
   const pool = { connect: async () => client, end: async () => undefined }
-  return new PostgresDialect({ pool } as ConstructorParameters<typeof PostgresDialect>[0])
+  return new PostgresDialect({ pool })
 }
 
 function sqliteDialect(kysely: Library, sql: SqliteTx): Dialect {

@@ -73,6 +73,42 @@ export function bindingContract<Tx, Sql extends LentSql>(subject: BindingUnderTe
       expect(await query('select event_key from effects')).toHaveLength(11)
     })
 
+    test('may do what its neighbours would meet: the event then runs alone', async () => {
+      const { inbox, deliver, untilAll, notes } = await subject.open({ concurrency: 1 })
+      for (let at = 0; at < 4; at += 1) await deliver(`evt_${at}`)
+      const failures: unknown[] = []
+      inbox.events.on('event.failed', (happening) => failures.push(happening))
+      inbox.on('pings', '*', async ({ key }, { tx }) => {
+        await run(tx, 'create temporary table scratch (a text)')
+        await insert(tx, key, 'alone')
+        await run(tx, 'drop table scratch')
+      })
+      const done = untilAll('event.done', 4)
+      await inbox.start()
+      await done
+
+      expect(failures).toEqual([])
+      expect(await notes()).toEqual(['alone', 'alone', 'alone', 'alone'])
+    })
+
+    test('hears of its neighbours also where the handler has caught what it was refused', async () => {
+      const { inbox, deliver, untilAll, notes } = await subject.open({ concurrency: 1 })
+      for (let at = 0; at < 4; at += 1) await deliver(`evt_${at}`)
+      inbox.on('pings', '*', async ({ key }, { tx }) => {
+        const made = await run(tx, 'create temporary table scratch (a text)').then(
+          () => 'made',
+          () => 'refused',
+        )
+        await insert(tx, key, made)
+        if (made === 'made') await run(tx, 'drop table scratch')
+      })
+      const done = untilAll('event.done', 4)
+      await inbox.start()
+      await done
+
+      expect(await notes()).toEqual(['made', 'made', 'made', 'made'])
+    })
+
     test('nests transactions: what is rolled back inside leaves the rest', async () => {
       const { inbox, deliver, untilAll, notes } = await subject.open()
       inbox.on('pings', '*', { retry: { attemptsMax: 1 } }, async ({ key }, { tx }) => {
@@ -84,12 +120,17 @@ export function bindingContract<Tx, Sql extends LentSql>(subject: BindingUnderTe
         await expect(undone).rejects.toThrow('inside')
         await nest(tx, async (inner) => {
           await insert(inner, key, 'kept')
-          if (!subject.nestsDeeper) return void (await insert(inner, key, 'kept too'))
+          if (!subject.nestsDeeper) {
+            await insert(inner, key, 'kept too')
+            return
+          }
           await nest(inner, async (innermost) => {
             await insert(innermost, key, 'undone too')
             throw new Error('further inside')
           }).catch(() => undefined)
-          await nest(inner, async (innermost) => void (await insert(innermost, key, 'kept too')))
+          await nest(inner, async (innermost) => {
+            await insert(innermost, key, 'kept too')
+          })
         })
         await insert(tx, key, 'after')
       })
@@ -189,7 +230,9 @@ export function bindingContract<Tx, Sql extends LentSql>(subject: BindingUnderTe
         })
         if (step.attempt === 1) throw new Error('between the steps')
         await step.tx('second', async (tx) => {
-          await nest(tx, async (inner) => void (await insert(inner, key, 'second')))
+          await nest(tx, async (inner) => {
+            await insert(inner, key, 'second')
+          })
         })
       })
       const done = untilAll('event.done', 1)
@@ -237,32 +280,12 @@ export function postgresBindingContract<Tx, Sql extends LentSql>(
       expect(await notes()).toEqual(['run 2'])
     })
 
-    test('may set what ends with the transaction: the event then runs alone', async () => {
-      const { inbox, deliver, untilAll, notes } = await subject.open({ concurrency: 1 })
-      for (let at = 0; at < 4; at += 1) await deliver(`evt_${at}`)
-      const failures: unknown[] = []
-      inbox.events.on('event.failed', (happening) => failures.push(happening))
-      inbox.on('pings', '*', async ({ key }, { tx }) => {
-        await run(tx, `set local application_name = 'tenant'`)
-        await insert(tx, key, 'set')
-      })
-      const done = untilAll('event.done', 4)
-      await inbox.start()
-      await done
-
-      expect(failures).toEqual([])
-      expect(await notes()).toEqual(['set', 'set', 'set', 'set'])
-    })
-
     test('counts right where two groups fight for a row', async () => {
       const { inbox, deliver, untilAll, query } = await subject.open({ concurrency: 2 })
       await query("insert into effects values ('shared', '0')")
       for (let at = 0; at < 40; at += 1) await deliver(`evt_${at}`)
       inbox.on('pings', '*', async (_event, { tx }) => {
-        await run(
-          tx,
-          `update effects set note = (note::int + 1)::text where event_key = 'shared'`,
-        )
+        await run(tx, `update effects set note = (note::int + 1)::text where event_key = 'shared'`)
       })
       const done = untilAll('event.done', 40)
       await inbox.start()

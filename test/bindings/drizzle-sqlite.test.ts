@@ -1,5 +1,4 @@
 import { eq, relations, sql } from 'drizzle-orm'
-import { drizzle } from 'drizzle-orm/sqlite-proxy'
 import type { SqliteRemoteDatabase } from 'drizzle-orm/sqlite-proxy'
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { describe, expect, expectTypeOf, test } from 'vitest'
@@ -59,8 +58,7 @@ describe('hookonce/drizzle/sqlite', () => {
   }
 
   test("is typed as what the proxy driver's db.transaction gives", async () => {
-    const db = drizzle(async () => ({ rows: [] }), { schema })
-    type Own = Parameters<Parameters<typeof db.transaction>[0]>[0]
+    type Own = Parameters<Parameters<SqliteRemoteDatabase<typeof schema>['transaction']>[0]>[0]
     const { inbox } = await openBoundSqlite(drizzleTx({ schema }))
     inbox.on('pings', '*', async (_event, { tx, sql: raw }) => {
       expectTypeOf(tx).toEqualTypeOf<Own>()

@@ -1,5 +1,4 @@
 import { eq, inArray, relations, sql } from 'drizzle-orm'
-import { drizzle } from 'drizzle-orm/node-postgres'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import { bigint, integer, jsonb, pgTable, text, timestamp } from 'drizzle-orm/pg-core'
 import { describe, expect, expectTypeOf, test } from 'vitest'
@@ -63,8 +62,7 @@ describe.skipIf(hasNoPostgres)('hookonce/drizzle', () => {
   }
 
   test('is typed as what db.transaction gives, and goes where a database goes', async () => {
-    const db = drizzle.mock({ schema })
-    type Own = Parameters<Parameters<typeof db.transaction>[0]>[0]
+    type Own = Parameters<Parameters<NodePgDatabase<typeof schema>['transaction']>[0]>[0]
     const { inbox } = await openBoundPostgres(drizzleTx({ schema }))
     inbox.on('pings', '*', async (_event, { tx, sql: raw }) => {
       expectTypeOf(tx).toEqualTypeOf<Own>()
@@ -88,7 +86,10 @@ describe.skipIf(hasNoPostgres)('hookonce/drizzle', () => {
     const rows = await inHandler(async (tx) => {
       await tx.execute(sql`set local time zone 'America/Lima'`).catch(() => undefined)
       await tx.insert(invoices).values(row)
-      return tx.select().from(invoices).where(inArray(invoices.id, [1, 2, 3]))
+      return tx
+        .select()
+        .from(invoices)
+        .where(inArray(invoices.id, [1, 2, 3]))
     })
 
     expect(rows).toEqual([row])

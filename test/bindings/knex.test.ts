@@ -22,7 +22,7 @@ function underTest<Sql>(
     insert: async (tx, key, note) => tx('effects').insert({ event_key: key, note }),
     nestsDeeper: true,
     nest: async (tx, work) => tx.transaction((inner) => work(inner)),
-    run: async (tx, text) => tx.raw(text),
+    run: async (tx, text) => tx.raw<unknown>(text),
   }
 }
 
@@ -86,7 +86,9 @@ function knexContract<Sql>(
       await bound.query(`create table invoices (id ${elsewhere.serial}, paid int)`)
 
       const found = await inHandler(bound, async (tx) => ({
-        inserted: await tx('invoices').insert([{ paid: 0 }, { paid: 0 }]).returning('id'),
+        inserted: await tx('invoices')
+          .insert([{ paid: 0 }, { paid: 0 }])
+          .returning('id'),
         updated: await tx('invoices').update({ paid: 1 }),
         deleted: await tx('invoices').where({ id: 1 }).del(),
         upserted: await tx('invoices')
@@ -178,6 +180,8 @@ describe('hookonce/knex on SQLite', () => {
       expectTypeOf(tx).toEqualTypeOf<Knex.Transaction>()
       expectTypeOf(sql).toEqualTypeOf<SqliteTx>()
     })
-    expect(() => knexTx({ connection: {} } as object)).toThrow('knexTx: unknown option "connection"')
+    expect(() => knexTx({ connection: {} } as object)).toThrow(
+      'knexTx: unknown option "connection"',
+    )
   })
 })

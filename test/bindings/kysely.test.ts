@@ -134,9 +134,9 @@ function kyselyContract<Sql>(subject: BindingUnderTest<Tx, Sql>, serial: string)
 
       await inHandler(bound, async (tx) => {
         const trx = await tx.startTransaction().execute()
-        await subject.insert(trx as unknown as Tx, 'a', 'kept')
+        await subject.insert(trx, 'a', 'kept')
         const behind = await trx.savepoint('one').execute()
-        await subject.insert(behind as unknown as Tx, 'a', 'undone')
+        await subject.insert(behind, 'a', 'undone')
         await behind.rollbackToSavepoint('one').execute()
         await trx.commit().execute()
       })
@@ -175,7 +175,7 @@ describe('hookonce/kysely on SQLite', () => {
 
     await inHandler(bound, async (tx) => {
       await tx.transaction().execute(async (inner) => {
-        await onSqlite.insert(inner as unknown as Tx, 'a', 'inner')
+        await onSqlite.insert(inner, 'a', 'inner')
         await onSqlite.insert(tx, 'a', 'outer')
       })
     })

@@ -37,5 +37,5 @@ export function requireTxBinding(option: string, engine: Engine, binding: unknow
   const { bind, engine: own } = binding as { readonly bind: unknown; readonly engine?: unknown }
   if (typeof bind !== 'function') throw new OptionInvalidError(`${option}.bind`, 'a function', bind)
   if (own === undefined || own === engine) return
-  throw new OptionInvalidError(option, `a binding for ${engine}`, `one for ${String(own)}`)
+  throw new OptionInvalidError(option, `a binding for ${engine}`, own)
 }

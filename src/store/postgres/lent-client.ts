@@ -5,7 +5,7 @@
  * other, and are refused once the handler has ended. Its own transactions are savepoints (`tx.asNested()`). There is
  * no connection to open or to give back, so that `connect`, `release` and `end` do nothing.
  *
- * Only PostgreSQL: on SQLite there is no one driver whose shape libraries expect.
+ * Only PostgreSQL: on SQLite libraries expect the shapes of several drivers.
  *
  * @module
  */
@@ -38,10 +38,9 @@ type Callback = (error: unknown, result?: PgResult) => void
  *
  * @throws OptionInvalidError for what is no transaction of a handler
  */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the caller knows what its library calls a client, and we import no library
 export function asPgClient<Client = LentPgClient>(tx: PostgresTx): Client {
   if (typeof (tx as { asNested?: unknown } | undefined)?.asNested !== 'function') {
-    throw new OptionInvalidError('asPgClient', "given the transaction of a handler, ctx.sql", tx)
+    throw new OptionInvalidError('asPgClient', 'given the transaction of a handler, ctx.sql', tx)
   }
   const nested = tx.asNested()
   const client: LentPgClient = Object.assign(new EventEmitter(), {

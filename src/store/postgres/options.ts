@@ -51,7 +51,6 @@ export const POSTGRES_STORE_DEFAULTS = Object.freeze({
   schema: 'hookonce',
   migrate: 'auto',
   allowUnsafe: false,
-  tx: undefined,
 } as const)
 
 export function resolvePostgresStoreOptions<Tx = PostgresTx>(
@@ -61,7 +60,7 @@ export function resolvePostgresStoreOptions<Tx = PostgresTx>(
     throw new OptionInvalidError('postgresStore', 'given an object such as { pool }', options)
   }
   rejectUnknownKeys('postgresStore', options, ['pool', 'schema', 'migrate', 'allowUnsafe', 'tx'])
-  const resolved = Object.freeze({ ...POSTGRES_STORE_DEFAULTS, ...options })
+  const resolved = Object.freeze({ ...POSTGRES_STORE_DEFAULTS, tx: undefined, ...options })
   const { pool, schema, migrate, allowUnsafe, tx } = resolved
   requirePool(pool)
   requireSchema(schema)

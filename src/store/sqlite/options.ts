@@ -52,14 +52,13 @@ export const SQLITE_STORE_DEFAULTS = Object.freeze({
   prefix: 'hookonce_',
   driver: 'auto',
   writeWaitMs: 5_000,
-  tx: undefined,
 } as const)
 
 export function resolveSqliteStoreOptions<Tx = SqliteTx>(
   options: SqliteStoreOptions<Tx>,
 ): ResolvedSqliteStoreOptions<Tx> {
-  rejectUnknownKeys('sqliteStore', options, Object.keys(SQLITE_STORE_DEFAULTS))
-  const resolved = Object.freeze({ ...SQLITE_STORE_DEFAULTS, ...options })
+  rejectUnknownKeys('sqliteStore', options, [...Object.keys(SQLITE_STORE_DEFAULTS), 'tx'])
+  const resolved = Object.freeze({ ...SQLITE_STORE_DEFAULTS, tx: undefined, ...options })
   requireOneOf('sqliteStore.migrate', resolved.migrate, ['auto', 'check'])
   requireOneOf('sqliteStore.driver', resolved.driver, ['auto', 'node:sqlite', 'libsql'])
   requireInteger('sqliteStore.writeWaitMs', resolved.writeWaitMs, { min: 1, max: HOUR_MS })

@@ -18,7 +18,9 @@ async function openClient() {
 }
 
 /** The rows that a query called back with. */
-function calledBack(ask: (callback: (error: Error | null, result: pg.QueryResult) => void) => void) {
+function calledBack(
+  ask: (callback: (error: Error | null, result: pg.QueryResult) => void) => void,
+) {
   return new Promise((resolve, reject) => {
     ask((error, result) => (error === null ? resolve(result.rows) : reject(error)))
   })
@@ -128,6 +130,6 @@ class TextBehindGetter {
   }
 
   get text(): string {
-    return 'select 1 as a'
+    return ['select', '1 as a'].join(' ')
   }
 }
