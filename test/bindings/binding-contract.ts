@@ -3,6 +3,9 @@ import type { WorkerOptions } from '../../src/work/options.ts'
 import { codeBehind } from './bound-inbox.ts'
 import type { BoundInbox } from './bound-inbox.ts'
 
+/** However slow the machine is, the events after the first share a transaction. */
+const GROUPS = { concurrency: 1, groupBudgetMs: 60_000 }
+
 /** A library on a store, by the few things that the contract does with it. */
 export interface BindingUnderTest<Tx, Sql> {
   readonly name: string
@@ -54,7 +57,7 @@ export function bindingContract<Tx, Sql extends LentSql>(subject: BindingUnderTe
     })
 
     test('is shared by a group, in which one event fails alone', async () => {
-      const { inbox, deliver, untilAll, query } = await subject.open({ concurrency: 1 })
+      const { inbox, deliver, untilAll, query } = await subject.open(GROUPS)
       for (let at = 0; at < 12; at += 1) await deliver(`evt_${at}`)
       inbox.on('pings', '*', { retry: { attemptsMax: 1 } }, async ({ key }, { tx }) => {
         await insert(tx, key, 'written')
@@ -74,7 +77,7 @@ export function bindingContract<Tx, Sql extends LentSql>(subject: BindingUnderTe
     })
 
     test('may do what its neighbours would meet: the event then runs alone', async () => {
-      const { inbox, deliver, untilAll, notes } = await subject.open({ concurrency: 1 })
+      const { inbox, deliver, untilAll, notes } = await subject.open(GROUPS)
       for (let at = 0; at < 4; at += 1) await deliver(`evt_${at}`)
       const failures: unknown[] = []
       inbox.events.on('event.failed', (happening) => failures.push(happening))
@@ -92,7 +95,7 @@ export function bindingContract<Tx, Sql extends LentSql>(subject: BindingUnderTe
     })
 
     test('hears of its neighbours also where the handler has caught what it was refused', async () => {
-      const { inbox, deliver, untilAll, notes } = await subject.open({ concurrency: 1 })
+      const { inbox, deliver, untilAll, notes } = await subject.open(GROUPS)
       for (let at = 0; at < 4; at += 1) await deliver(`evt_${at}`)
       inbox.on('pings', '*', async ({ key }, { tx }) => {
         const made = await run(tx, 'create temporary table scratch (a text)').then(

@@ -4,6 +4,7 @@ import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import type { SqliteTx } from '../../src/store/sqlite/index.ts'
+import type { WorkerOptions } from '../../src/work/options.ts'
 import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
 import { bindingContract } from './binding-contract.ts'
 import { codeBehind, openBoundPostgres, openBoundSqlite } from './bound-inbox.ts'
@@ -32,13 +33,16 @@ const library: TxBinding<PostgresTx | SqliteTx, Library> = { bind: (sql) => new 
 
 interface Engine<Lent> {
   readonly name: 'postgres' | 'sqlite'
-  open<Tx>(tx: TxBinding<PostgresTx | SqliteTx, Tx>): Promise<BoundInbox<Tx, Lent>>
+  open<Tx>(
+    tx: TxBinding<PostgresTx | SqliteTx, Tx>,
+    worker?: WorkerOptions,
+  ): Promise<BoundInbox<Tx, Lent>>
 }
 
 function ownBindingContract<Lent extends PostgresTx | SqliteTx>({ name, open }: Engine<Lent>) {
   bindingContract({
     name: `A library of one's own on ${name}`,
-    open: () => open(library) as Promise<BoundInbox<Library, Lent & SqliteTx>>,
+    open: (worker) => open(library, worker) as Promise<BoundInbox<Library, Lent & SqliteTx>>,
     insert: (tx, key, note) => tx.run('insert into effects values ($1, $2)', [key, note]),
     nestsDeeper: true,
     nest: (tx, work) => tx.nest(work),
@@ -143,10 +147,10 @@ function ownBindingContract<Lent extends PostgresTx | SqliteTx>({ name, open }: 
 }
 
 describe.skipIf(hasNoPostgres)('PostgreSQL', () => {
-  ownBindingContract<PostgresTx>({ name: 'postgres', open: (tx) => openBoundPostgres(tx) })
+  ownBindingContract<PostgresTx>({ name: 'postgres', open: openBoundPostgres })
 })
 
-ownBindingContract<SqliteTx>({ name: 'sqlite', open: (tx) => openBoundSqlite(tx) })
+ownBindingContract<SqliteTx>({ name: 'sqlite', open: openBoundSqlite })
 
 describe('the option tx', () => {
   const pool = { query: () => undefined, connect: () => undefined }
