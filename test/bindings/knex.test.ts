@@ -22,7 +22,9 @@ function underTest<Sql>(
     insert: async (tx, key, note) => tx('effects').insert({ event_key: key, note }),
     nestsDeeper: true,
     nest: async (tx, work) => tx.transaction((inner) => work(inner)),
-    run: async (tx, text) => tx.raw<unknown>(text),
+    run: async (tx, text) => {
+      await tx.raw(text)
+    },
   }
 }
 
