@@ -34,7 +34,7 @@ export interface RunningParts<Sql> {
 
 export class RunningContext<Sql> implements HandlerContext<unknown, unknown, Sql> {
   readonly #parts: RunningParts<Sql>
-  #tx: { readonly bound: unknown } | undefined
+  #tx: unknown
   #outgoing: Outgoing<Sql> | undefined
   #isClosed = false
 
@@ -44,8 +44,8 @@ export class RunningContext<Sql> implements HandlerContext<unknown, unknown, Sql
 
   /** Made when it is asked for: a library's object costs more than the rest of the context. */
   get tx(): unknown {
-    this.#tx ??= { bound: this.#parts.store.bindTx(this.sql) }
-    return this.#tx.bound
+    this.#tx ??= this.#parts.store.bindTx(this.sql)
+    return this.#tx
   }
 
   get sql(): Sql {
