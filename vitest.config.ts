@@ -22,7 +22,7 @@ const OTHER_ENGINES = RUNS_ALL ? [] : ['test/store/contract/{postgres-15,node-sq
 const PROJECTS = {
   /** Real databases, and nothing that goes wrong: the stores, and inboxes on them. */
   store: {
-    include: ['test/store/**/*.test.ts', 'test/inbox/**/*.test.ts'],
+    include: ['test/{store,inbox,bindings}/**/*.test.ts'],
     exclude: ['test/store/shared/**', ...OTHER_ENGINES],
     globalSetup: [POSTGRES],
   },
@@ -83,7 +83,7 @@ export default defineConfig({
           exclude: [
             ...ELSEWHERE,
             ...EXHAUSTIVE,
-            'test/{faults,guard,inbox,docs,types,package,structure}/**',
+            'test/{bindings,faults,guard,inbox,docs,types,package,structure}/**',
             'test/store/{contract,postgres,sqlite}/**',
           ],
         },

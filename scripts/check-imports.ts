@@ -93,10 +93,10 @@ function judgeOutside(
   specifier: string,
   form: Import['form'],
 ): Violation | undefined {
-  const outside = OUTSIDE_RULES.find((rule) => rule.packages.includes(specifier))
-  if (outside === undefined && specifier.startsWith('node:') && isBuiltin(specifier))
+  const rules = OUTSIDE_RULES.filter((rule) => rule.packages.includes(specifier))
+  if (rules.length === 0 && specifier.startsWith('node:') && isBuiltin(specifier)) return undefined
+  if (rules.some((rule) => rule.files.test(file) && form === (rule.form ?? 'dynamic')))
     return undefined
-  if (outside?.files.test(file) === true && form === (outside.form ?? 'dynamic')) return undefined
   return { kind: 'outside', file, target: specifier, because: OUTSIDE_BECAUSE }
 }
 

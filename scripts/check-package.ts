@@ -19,7 +19,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
  * What the package may weigh. The packed size is what every user downloads, the unpacked one what
  * every user keeps. Raise it in the change that needs it, with the reason in that change.
  *
- * Measured: 1,016,792 bytes packed, 3,658,573 unpacked. Most of it is 76 providers with their fixtures; a fifth of
+ * Measured: 1,033,163 bytes packed, 3,717,253 unpacked. Most of it is 76 providers with their fixtures; a fifth of
  * it is the documentation. A little more is the room for what comes.
  */
 const PACKED_BYTES_MAX = 1_100_000

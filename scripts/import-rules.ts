@@ -110,6 +110,13 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     because: STORE_BECAUSE,
   },
   {
+    part: 'bindings',
+    path: 'bindings/',
+    mayImport: ['postgres', 'sqlite', 'contract', 'shared', ...LEAVES],
+    because:
+      'A library is the choice of the user, so only its own entry knows it; it speaks through what a store lends.',
+  },
+  {
     part: 'receive',
     path: 'receive/',
     mayImport: ['contract', 'telemetry', 'flow', ...LEAVES],
@@ -229,6 +236,14 @@ export interface OutsideRule {
   readonly form?: 'dynamic' | 'type'
 }
 
+/** An entry for a library: it has the library's types, and loads it when a store opens. */
+function bound(files: RegExp, packages: readonly string[]): readonly OutsideRule[] {
+  return [
+    { files, packages },
+    { files, packages, form: 'type' },
+  ]
+}
+
 /**
  * Everything from outside that is not built into Node. By dynamic import only: a static one would
  * make every user install what only some need. Types may be imported by entries of their own, which
@@ -241,7 +256,15 @@ export const OUTSIDE_RULES: readonly OutsideRule[] = [
   },
   { files: /^types\/stripe\.ts$/, packages: ['stripe'], form: 'type' },
   { files: /^types\/github\.ts$/, packages: ['@octokit/openapi-webhooks-types'], form: 'type' },
+  ...bound(/^bindings\/drizzle(-sqlite)?\.ts$/, ['drizzle-orm']),
+  ...bound(/^bindings\/drizzle\.ts$/, ['drizzle-orm/node-postgres', 'drizzle-orm/pg-core']),
+  ...bound(/^bindings\/drizzle-sqlite\.ts$/, [
+    'drizzle-orm/sqlite-proxy',
+    'drizzle-orm/sqlite-core',
+  ]),
+  ...bound(/^bindings\/kysely\.ts$/, ['kysely']),
+  ...bound(/^bindings\/knex\.ts$/, ['knex']),
 ]
 
 export const OUTSIDE_BECAUSE =
-  'The package has no run-time dependency: a user who installs it gets our code and Node, and an optional driver is loaded by import() in store/sqlite/open-driver.ts when it is used. The types of another package may only be in an entry of their own under types/.'
+  'The package has no run-time dependency: a user who installs it gets our code and Node, and an optional driver is loaded by import() in store/sqlite/open-driver.ts when it is used. The types of another package may only be in an entry of their own, under types/ or bindings/.'

@@ -14,9 +14,9 @@ import type { StepContext } from '../work/steps/step-context.ts'
  * Return: the event is done. `return skip(reason)`: nothing to do. Throw: it is tried again later.
  * `throw permanent(reason)`: it is dead now. `throw retryAfter(ms)`: it is tried again, not before.
  */
-export type HandlerFunction<Payload, Tx, Fetched = undefined> = (
+export type HandlerFunction<Payload, Tx, Fetched = undefined, Sql = Tx> = (
   event: WebhookEvent<Payload>,
-  context: HandlerContext<Tx, Fetched>,
+  context: HandlerContext<Tx, Fetched, Sql>,
 ) => unknown
 
 /**
@@ -26,9 +26,9 @@ export type HandlerFunction<Payload, Tx, Fetched = undefined> = (
  * failure or a crash, and finished steps return what they returned before; so between its steps it may only
  * do what it may do twice, and it must take the same steps in the same order.
  */
-export type StepHandlerFunction<Payload, Tx, Fetched = undefined> = (
+export type StepHandlerFunction<Payload, Tx, Fetched = undefined, Sql = Tx> = (
   event: WebhookEvent<Payload>,
-  step: StepContext<Tx, Fetched>,
+  step: StepContext<Tx, Fetched, Sql>,
 ) => unknown
 
 /** The transaction of a handler: none where it may run twice. */

@@ -15,7 +15,7 @@ import type {
 } from '../work/handlers.ts'
 
 /** The part of an inbox that handlers are registered with. */
-export abstract class InboxHandlers<Sources extends SourceMap, Tx> {
+export abstract class InboxHandlers<Sources extends SourceMap, Tx, Sql = Tx> {
   readonly #registry: HandlerRegistry
 
   constructor(registry: HandlerRegistry) {
@@ -37,7 +37,12 @@ export abstract class InboxHandlers<Sources extends SourceMap, Tx> {
   on<Name extends keyof Sources & string, const Types extends Patterns<Sources, Name>>(
     source: Name,
     types: Types,
-    handler: HandlerFunction<PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>, Tx>,
+    handler: HandlerFunction<
+      PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>,
+      Tx,
+      undefined,
+      Sql
+    >,
   ): this
   on<
     Name extends keyof Sources & string,
@@ -53,7 +58,8 @@ export abstract class InboxHandlers<Sources extends SourceMap, Tx> {
     handler: HandlerFunction<
       PayloadWith<PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>, Options>,
       TxFor<Tx, Options>,
-      FetchedBy<Options>
+      FetchedBy<Options>,
+      TxFor<Sql, Options>
     >,
   ): this
   on(source: string, types: string | readonly string[], ...rest: Rest<HandlerOptions>): this {
@@ -73,7 +79,12 @@ export abstract class InboxHandlers<Sources extends SourceMap, Tx> {
   steps<Name extends keyof Sources & string, const Types extends Patterns<Sources, Name>>(
     source: Name,
     types: Types,
-    handler: StepHandlerFunction<PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>, Tx>,
+    handler: StepHandlerFunction<
+      PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>,
+      Tx,
+      undefined,
+      Sql
+    >,
   ): this
   steps<
     Name extends keyof Sources & string,
@@ -89,7 +100,8 @@ export abstract class InboxHandlers<Sources extends SourceMap, Tx> {
     handler: StepHandlerFunction<
       PayloadWith<PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>, Options>,
       Tx,
-      FetchedBy<Options>
+      FetchedBy<Options>,
+      Sql
     >,
   ): this
   steps(

@@ -54,15 +54,15 @@ import { Worker } from '../work/worker.ts'
  *
  * @throws OptionInvalidError for an option that is unknown or cannot be used
  */
-export function createInbox<const Sources extends SourceMap, Tx>(
-  options: InboxOptions<Sources, Tx>,
-): Inbox<Sources, Tx> {
+export function createInbox<const Sources extends SourceMap, Tx, Sql = Tx>(
+  options: InboxOptions<Sources, Tx, Sql>,
+): Inbox<Sources, Tx, Sql> {
   return new Inbox(options)
 }
 
 /** Receives deliveries, keeps events, runs handlers. Made by `createInbox`. */
-export class Inbox<Sources extends SourceMap, Tx>
-  extends InboxHandlers<Sources, Tx>
+export class Inbox<Sources extends SourceMap, Tx, Sql = Tx>
+  extends InboxHandlers<Sources, Tx, Sql>
   implements ReceivingInbox
 {
   /** Everything that happens, to listen to. */
@@ -70,12 +70,12 @@ export class Inbox<Sources extends SourceMap, Tx>
   /** What an operator can do. */
   readonly admin: Operator
   /** Messages of your own transactions. A handler has `ctx.send`. */
-  readonly outbox: Pick<Outbox<Tx>, 'send' | 'wake'>
+  readonly outbox: Pick<Outbox<Sql>, 'send' | 'wake'>
   /** The options of `receive` with their defaults, for HTTP adapters. */
   readonly receiveOptions: ResolvedReceiveOptions
   /** What the bodies of all deliveries on their way take together, for HTTP adapters. */
   readonly inFlight: ByteBudget
-  readonly #store: Store<Tx>
+  readonly #store: Store<Sql, Tx>
   readonly #sources: ReadonlyMap<string, Source>
   readonly #workerOptions: ResolvedWorkerOptions | undefined
   readonly #happenings = new HappeningEmitter()
@@ -84,7 +84,7 @@ export class Inbox<Sources extends SourceMap, Tx>
   readonly #committedKeys: CommittedKeys
   readonly #watch: StoreWatch
   readonly #bulkRunner = new BulkRunner()
-  readonly #outbox: Outbox<Tx>
+  readonly #outbox: Outbox<Sql>
   readonly #context: ReceiveContext
   readonly #notifier: ReturnType<typeof createNotifier>
   readonly #dailyPrune: DailyPrune
@@ -93,14 +93,14 @@ export class Inbox<Sources extends SourceMap, Tx>
   #opening: Promise<void> | undefined
   #starting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
-  #worker: Worker<Tx> | undefined
+  #worker: Worker<Sql> | undefined
   #stopListening = async (): Promise<void> => {}
   #state: 'made' | 'started' | 'stopping' | 'stopped' = 'made'
   #runsDue = false
   #receiving = 0
   #onAllReceived: (() => void) | undefined
 
-  constructor(options: InboxOptions<Sources, Tx>) {
+  constructor(options: InboxOptions<Sources, Tx, Sql>) {
     const resolved = resolveInboxOptions(options)
     const { store, sources, destinations, relay, retention, logger } = resolved
     const handlers = new HandlerRegistry(new Set(sources.keys()))
@@ -117,7 +117,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.events = happenings
     this.#committedKeys = new CommittedKeys(this.receiveOptions.rememberMax)
     this.#notifier = createNotifier(store)
-    this.#outbox = new Outbox<Tx>({ store: store.messages, destinations, relay, happenings })
+    this.#outbox = new Outbox<Sql>({ store: store.messages, destinations, relay, happenings })
     this.outbox = this.#outbox
     this.#dailyPrune = new DailyPrune({ store, policy: retention, happenings })
     const committedKeys = this.#committedKeys
@@ -388,7 +388,7 @@ export class Inbox<Sources extends SourceMap, Tx>
     options: ResolvedWorkerOptions,
     { isBrief }: { readonly isBrief: boolean },
   ): Promise<void> {
-    const worker = new Worker<Tx>({
+    const worker = new Worker<Sql>({
       isBrief,
       store: this.#store,
       handlers: this.#handlers,

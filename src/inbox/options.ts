@@ -17,9 +17,9 @@ import { resolveWorkerOptions } from '../work/options.ts'
 import type { ResolvedWorkerOptions, WorkerOptions } from '../work/options.ts'
 
 /** What an inbox is made of. Only `store` and `sources` are needed. */
-export interface InboxOptions<Sources extends SourceMap, Tx> {
+export interface InboxOptions<Sources extends SourceMap, Tx, Sql = Tx> {
   /** Where events are kept: `sqliteStore(file)` or `postgresStore({ pool })`. One for each inbox, which closes it. */
-  readonly store: Store<Tx>
+  readonly store: Store<Sql, Tx>
   /** The senders, by the name their deliveries are routed with. */
   readonly sources: Sources
   /** What is admitted, and how long a delivery waits. Left out, the defaults of `ReceiveOptions`. */
@@ -37,8 +37,8 @@ export interface InboxOptions<Sources extends SourceMap, Tx> {
 }
 
 /** The options of destinations and relay are resolved by the outbox, where they are known together. */
-export interface ResolvedInboxOptions<Tx> {
-  readonly store: Store<Tx>
+export interface ResolvedInboxOptions<Tx, Sql> {
+  readonly store: Store<Sql, Tx>
   readonly sources: ReadonlyMap<string, Source>
   readonly receive: ResolvedReceiveOptions
   /** `undefined` in a process that only receives. */
@@ -61,9 +61,9 @@ const OPTION_NAMES = [
 ]
 
 /** @throws OptionInvalidError for an option that is unknown or cannot be used */
-export function resolveInboxOptions<Sources extends SourceMap, Tx>(
-  options: InboxOptions<Sources, Tx>,
-): ResolvedInboxOptions<Tx> {
+export function resolveInboxOptions<Sources extends SourceMap, Tx, Sql>(
+  options: InboxOptions<Sources, Tx, Sql>,
+): ResolvedInboxOptions<Tx, Sql> {
   if (typeof options !== 'object' || options === null) {
     throw new OptionInvalidError('createInbox', 'given an object with store and sources', options)
   }
@@ -84,7 +84,7 @@ export function resolveInboxOptions<Sources extends SourceMap, Tx>(
   }
 }
 
-function requireStore<Tx>(store: Store<Tx>): Store<Tx> {
+function requireStore<Tx, Sql>(store: Store<Sql, Tx>): Store<Sql, Tx> {
   if (typeof store?.events?.record === 'function') return store
   throw new OptionInvalidError(
     'createInbox.store',

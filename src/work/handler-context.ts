@@ -2,12 +2,15 @@ import type { SendOptions } from '../model/message.ts'
 import type { LogFields, LogLevel } from '../telemetry/logger.ts'
 
 /** What a handler gets beside the event. */
-export interface HandlerContext<Tx, Fetched = undefined> {
+export interface HandlerContext<Tx, Fetched = undefined, Sql = Tx> {
   /**
    * The transaction. What is written through it becomes visible together with the fact that the event
-   * is done, or not at all. Of no use after the handler has returned.
+   * is done, or not at all. Of no use after the handler has returned. Where the store was given a library (`tx`), it
+   * is the library's own object.
    */
   readonly tx: Tx
+  /** The same transaction as the store lends it, for plain SQL, `write` and `savepoint`. */
+  readonly sql: Sql
   /**
    * Writes a message to the outbox in the handler's transaction: it is sent if that commits, and not
    * otherwise. The payload is written as JSON; bytes are sent as they are. Returns the message's

@@ -11,6 +11,7 @@
 import { HookonceError } from '../errors.ts'
 import type { SendOptions } from '../model/message.ts'
 import type { ClaimedEvent } from '../store/contract/claimed-event.ts'
+import type { Store } from '../store/contract/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { HandlerContext } from './handler-context.ts'
 import type { Handler } from './handlers.ts'
@@ -18,28 +19,36 @@ import { deriveIdempotencyKey } from '../model/idempotency-key.ts'
 import { Outgoing } from './outgoing.ts'
 import type { HandlerOutbox } from './outgoing.ts'
 
-export interface RunningParts<Tx> {
+export interface RunningParts<Sql> {
   readonly logger: Logger
-  readonly outbox: HandlerOutbox<Tx>
+  readonly store: Pick<Store<Sql, unknown>, 'bindTx'>
+  readonly outbox: HandlerOutbox<Sql>
   readonly event: ClaimedEvent
   readonly handler: Handler
   /** `undefined` for a handler that has no transaction. */
-  readonly lent: { readonly tx: Tx } | undefined
+  readonly lent: { readonly tx: Sql } | undefined
   readonly abortion: { readonly signal: AbortSignal }
   /** What the handler's `fetch` returned. */
   readonly fetched?: unknown
 }
 
-export class RunningContext<Tx> implements HandlerContext<Tx, unknown> {
-  readonly #parts: RunningParts<Tx>
-  #outgoing: Outgoing<Tx> | undefined
+export class RunningContext<Sql> implements HandlerContext<unknown, unknown, Sql> {
+  readonly #parts: RunningParts<Sql>
+  #tx: unknown
+  #outgoing: Outgoing<Sql> | undefined
   #isClosed = false
 
-  constructor(parts: RunningParts<Tx>) {
+  constructor(parts: RunningParts<Sql>) {
     this.#parts = parts
   }
 
-  get tx(): Tx {
+  /** Made when it is asked for: a library's object costs more than the rest of the context. */
+  get tx(): unknown {
+    this.#tx ??= this.#parts.store.bindTx(this.sql)
+    return this.#tx
+  }
+
+  get sql(): Sql {
     const { lent, handler } = this.#parts
     if (lent !== undefined) return lent.tx
     throw transactionExpected(handler, 'no tx')
@@ -47,11 +56,11 @@ export class RunningContext<Tx> implements HandlerContext<Tx, unknown> {
 
   // The functions are values that a handler may take out of the context, so that they cannot be methods.
 
-  get send(): HandlerContext<Tx>['send'] {
+  get send(): HandlerContext<Sql>['send'] {
     return (destination, payload, options) => this.#send(destination, payload, options)
   }
 
-  get idempotencyKey(): HandlerContext<Tx>['idempotencyKey'] {
+  get idempotencyKey(): HandlerContext<Sql>['idempotencyKey'] {
     const { event, handler } = this.#parts
     return (name = '') =>
       deriveIdempotencyKey({ keyHash: event.keyHash, handler: handler.name, name })
@@ -81,7 +90,7 @@ export class RunningContext<Tx> implements HandlerContext<Tx, unknown> {
     return this.#parts.abortion.signal
   }
 
-  get log(): HandlerContext<Tx>['log'] {
+  get log(): HandlerContext<Sql>['log'] {
     const { logger, event, handler } = this.#parts
     const { eventId, source, type } = event
     const about = { eventId, source, type, handler: handler.name }

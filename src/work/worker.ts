@@ -40,7 +40,7 @@ import { startWatchdog } from './watchdog.ts'
 import type { Watchdog } from './watchdog.ts'
 
 export interface WorkerContext<Tx> extends SettlementListener {
-  readonly store: Store<Tx>
+  readonly store: Store<Tx, unknown>
   readonly handlers: HandlerRegistry
   readonly options: ResolvedWorkerOptions
   readonly logger: Logger

@@ -6,12 +6,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ROOT } from '../docs/markdown.ts'
 
 /** The types of these are in entries of their own. */
-const PEERS = ['stripe', '@octokit/openapi-webhooks-types']
+const PEERS = ['stripe', '@octokit/openapi-webhooks-types', 'kysely']
 
 /** What a user without any of them writes. */
 const WITHOUT_PEERS = `
 import { createInbox } from 'hookonce'
 import type { EventsByType } from 'hookonce'
+import { asPgClient, postgresStore } from 'hookonce/postgres'
 import { github, hmac, stripe } from 'hookonce/providers'
 import { sqliteStore } from 'hookonce/sqlite'
 import { sign } from 'hookonce/testing'
@@ -26,21 +27,22 @@ inbox.on('stripe', 'invoice.paid', (event) => void (event.payload.data.object['a
 inbox.on('mine', 'a', (event) => void (event.payload.n satisfies number))
 // @ts-expect-error there is no such member in events of the type b
 inbox.on('mine', 'b', (event) => void event.payload.n)
-export const used = [hmac, sign]
+export const used = [hmac, sign, asPgClient, postgresStore]
 `
 
-/** What a user with both of them writes. */
+/** What a user with all of them writes. */
 const WITH_PEERS = `
 import type Stripe from 'stripe'
 import { createInbox } from 'hookonce'
 import { github, stripe } from 'hookonce/providers'
+import { kyselyTx } from 'hookonce/kysely'
 import { sqliteStore } from 'hookonce/sqlite'
 import type { GithubEventMap } from 'hookonce/types/github'
 import type { StripeEventMap } from 'hookonce/types/stripe'
 
 const secrets = ['a-secret-of-more-than-16-bytes']
 const inbox = createInbox({
-  store: sqliteStore('never-opened.db'),
+  store: sqliteStore('never-opened.db', { tx: kyselyTx<{ pushes: { ref: string } }>() }),
   sources: {
     stripe: stripe<StripeEventMap>({ secrets }),
     github: github<GithubEventMap>({ secrets }),
@@ -60,7 +62,12 @@ inbox.on('github', 'pull_request', ({ payload }) => {
   // @ts-expect-error a pull request is not eaten
   if (payload.action === 'eaten') return
 })
-inbox.on('github', 'push', ({ payload }) => void (payload.ref satisfies string))
+inbox.on('github', 'push', async ({ payload }, { tx, sql }) => {
+  await tx.insertInto('pushes').values({ ref: payload.ref satisfies string }).execute()
+  // @ts-expect-error there is no such column
+  await tx.insertInto('pushes').values({ branch: payload.ref }).execute()
+  sql.write('select 1')
+})
 // @ts-expect-error there is no such event
 inbox.on('github', 'pull-request', () => undefined)
 `
@@ -102,9 +109,10 @@ describe('a project without the optional packages', { timeout: COMPILING_MS }, (
   test('is told what is missing by the entry that needs it, and by no other', () => {
     fs.writeFileSync(path.join(folder, 'typed.ts'), WITH_PEERS)
 
-    expect(compile('typed.ts', { skipLibCheck: false }).join('\n')).toContain(
-      "types/stripe.d.ts: Cannot find module 'stripe'",
-    )
+    const said = compile('typed.ts', { skipLibCheck: false }).join('\n')
+
+    expect(said).toContain("types/stripe.d.ts: Cannot find module 'stripe'")
+    expect(said).toContain("bindings/kysely.d.ts: Cannot find module 'kysely'")
   })
 })
 

@@ -28,27 +28,29 @@ import type { StatsStore } from './stats.ts'
 import type { RetentionStore } from './retention.ts'
 import type { StoreTrouble } from './store-trouble.ts'
 import type { StepStore } from './steps.ts'
+import type { Engine } from './tx-binding.ts'
 import type { WorkerStore } from './workers.ts'
 
 /**
  * Where events, steps and messages are kept. Made by `sqliteStore` or `postgresStore`, and handed to
- * `createInbox`; what it does is the business of the inbox.
+ * `createInbox`; what it does is the business of the inbox. `Sql` is the transaction that it lends, `Tx` what handlers
+ * get as `tx`: the same, or an object of a library of the user's on it.
  */
-export interface Store<Tx> {
+export interface Store<Sql, Tx = Sql> {
   /** Which engine is behind it. */
-  readonly engine: 'postgres' | 'sqlite'
+  readonly engine: Engine
   /** Receives events. */
   readonly events: EventStore
   /** Hands out events to be worked on. */
-  readonly queue: QueueStore<Tx>
+  readonly queue: QueueStore<Sql>
   /** Keeps events in their order. */
   readonly lanes: LaneStore
   /** Knows which workers live. */
   readonly workers: WorkerStore
   /** Keeps leases, and what step handlers have done. */
-  readonly steps: StepStore<Tx>
+  readonly steps: StepStore<Sql>
   /** Keeps what handlers send. */
-  readonly messages: MessageStore<Tx>
+  readonly messages: MessageStore<Sql>
   /** Answers and obeys those who look after events. */
   readonly operators: OperatorStore
   /** Keeps sources, handlers and destinations still. */
@@ -71,6 +73,9 @@ export interface Store<Tx> {
   readonly warnings?: readonly string[]
   /** Lets go of every connection and listener of its own, also when it could not be opened. The user's pool stays open. */
   close(): Promise<void>
+
+  /** What a handler gets as `tx` for a transaction that it was lent: that one itself, or the user's library on it. */
+  bindTx(sql: Sql): Tx
 
   /**
    * What an error means that a statement or a COMMIT has failed with, also where a library has wrapped it.

@@ -30,6 +30,11 @@ export interface LentTx<Tx> {
   readonly tx: Tx
   /** Throws when a savepoint is open that the handler has not waited for: it may still have to be undone. */
   requireClosed(): void
+  /**
+   * What the handler was refused because it shares the transaction with other events. It is what is wrong, whatever
+   * the handler throws: a library wraps the errors that it gets.
+   */
+  findImposed(): Error | undefined
   /** Waits for statements the handler did not wait for, then refuses every further one. Never throws. */
   revoke(): Promise<void>
   /** Sends what was written without waiting for it; throws if any of it failed. */

@@ -9,7 +9,10 @@ import { resolvePostgresStoreOptions, requireSchema } from './options.ts'
 import type { PostgresStoreOptions } from './options.ts'
 import { printMigrations as printMigrationsOf } from './migrate.ts'
 import { PostgresStore } from './store.ts'
+import type { PostgresTx } from './tx.ts'
 
+export { asPgClient } from './lent-client.ts'
+export type { TxBinding } from '../contract/tx-binding.ts'
 export type { PgPool, PgPoolClient, PgResult } from './driver.ts'
 export type { PostgresTx, PostgresTxQuery } from './tx.ts'
 export type { PostgresStoreOptions } from './options.ts'
@@ -23,7 +26,9 @@ export type { PostgresStore } from './store.ts'
  *
  * @throws OptionInvalidError for an option that is unknown or cannot be used
  */
-export function postgresStore(options: PostgresStoreOptions): PostgresStore {
+export function postgresStore<Tx = PostgresTx>(
+  options: PostgresStoreOptions<Tx>,
+): PostgresStore<Tx> {
   return new PostgresStore(resolvePostgresStoreOptions(options))
 }
 

@@ -103,6 +103,10 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     )
   }
 
+  findImposed(): Error | undefined {
+    return this.#imposed
+  }
+
   requireClosed(): void {
     if (this.#imposed !== undefined) throw this.#imposed
     this.#madeSavepoints?.requireClosed()

@@ -1,10 +1,13 @@
 import { OptionInvalidError } from '../../errors.ts'
 import { rejectUnknownKeys } from '../../options/reject-unknown-keys.ts'
 import { requireOneOf } from '../../options/require-one-of.ts'
+import { requireTxBinding } from '../contract/tx-binding.ts'
+import type { TxBinding } from '../contract/tx-binding.ts'
 import type { PgPool } from './driver.ts'
+import type { PostgresTx } from './tx.ts'
 
 /** Which database, and how its tables are kept. */
-export interface PostgresStoreOptions {
+export interface PostgresStoreOptions<Tx = PostgresTx> {
   /**
    * A `pg.Pool` of yours. The store never ends it.
    *
@@ -31,9 +34,18 @@ export interface PostgresStoreOptions {
    * @defaultValue false
    */
   readonly allowUnsafe?: boolean
+  /**
+   * What handlers get as `tx`: a library of yours on the transaction, such as `drizzleTx({ schema })` or `kyselyTx()`.
+   * Left out, it is a `PostgresTx`, which handlers have as `sql` either way.
+   */
+  readonly tx?: TxBinding<PostgresTx, Tx>
 }
 
-export type ResolvedPostgresStoreOptions = Readonly<Required<PostgresStoreOptions>>
+export interface ResolvedPostgresStoreOptions<Tx = unknown> extends Readonly<
+  Required<Omit<PostgresStoreOptions, 'tx'>>
+> {
+  readonly tx: TxBinding<PostgresTx, Tx> | undefined
+}
 
 export const POSTGRES_STORE_DEFAULTS = Object.freeze({
   schema: 'hookonce',
@@ -41,19 +53,20 @@ export const POSTGRES_STORE_DEFAULTS = Object.freeze({
   allowUnsafe: false,
 } as const)
 
-export function resolvePostgresStoreOptions(
-  options: PostgresStoreOptions,
-): ResolvedPostgresStoreOptions {
+export function resolvePostgresStoreOptions<Tx = PostgresTx>(
+  options: PostgresStoreOptions<Tx>,
+): ResolvedPostgresStoreOptions<Tx> {
   if (typeof options !== 'object' || options === null) {
     throw new OptionInvalidError('postgresStore', 'given an object such as { pool }', options)
   }
-  rejectUnknownKeys('postgresStore', options, ['pool', 'schema', 'migrate', 'allowUnsafe'])
-  const resolved = Object.freeze({ ...POSTGRES_STORE_DEFAULTS, ...options })
-  const { pool, schema, migrate, allowUnsafe } = resolved
+  rejectUnknownKeys('postgresStore', options, ['pool', 'schema', 'migrate', 'allowUnsafe', 'tx'])
+  const resolved = Object.freeze({ ...POSTGRES_STORE_DEFAULTS, tx: undefined, ...options })
+  const { pool, schema, migrate, allowUnsafe, tx } = resolved
   requirePool(pool)
   requireSchema(schema)
   requireOneOf('postgresStore.migrate', migrate, ['auto', 'check'])
   requireOneOf('postgresStore.allowUnsafe', allowUnsafe, [true, false])
+  requireTxBinding('postgresStore.tx', 'postgres', tx)
   return resolved
 }
 

@@ -38,7 +38,7 @@ import { createWorkers } from './workers.ts'
 const MIGRATE_TIMEOUT_MS = 120_000
 
 /** The store on a PostgreSQL database. Made by `postgresStore`. */
-export class PostgresStore implements Store<PostgresTx> {
+export class PostgresStore<Tx = PostgresTx> implements Store<PostgresTx, Tx> {
   readonly engine = 'postgres'
   readonly events: PostgresEvents
   readonly queue: QueueStore<PostgresTx>
@@ -53,12 +53,12 @@ export class PostgresStore implements Store<PostgresTx> {
   readonly bulks: BulkStore
   readonly retention: RetentionStore
   warnings: readonly string[] = []
-  readonly #options: ResolvedPostgresStoreOptions
+  readonly #options: ResolvedPostgresStoreOptions<Tx>
   readonly #connections: Connections
   readonly #held: HeldTransactions
   readonly #listeners: Listeners
 
-  constructor(options: ResolvedPostgresStoreOptions) {
+  constructor(options: ResolvedPostgresStoreOptions<Tx>) {
     const { pool, schema } = options
     const connections = new Connections(pool, schema)
     const held = new HeldTransactions(connections)
@@ -81,7 +81,8 @@ export class PostgresStore implements Store<PostgresTx> {
   }
 
   async open(): Promise<void> {
-    const { schema, migrate: mode, allowUnsafe } = this.#options
+    const { schema, migrate: mode, allowUnsafe, tx } = this.#options
+    await tx?.load?.('postgres')
     await this.#connections.reach(async (connection) => {
       const { traits, warnings } = await checkServer(connection, { allowUnsafe })
       this.#connections.noteServer(traits)
@@ -102,6 +103,11 @@ export class PostgresStore implements Store<PostgresTx> {
     await this.#listeners.close()
     await this.#held.abandonAll()
     await this.#connections.close()
+  }
+
+  bindTx(sql: PostgresTx): Tx {
+    const { tx } = this.#options
+    return tx === undefined ? (sql as Tx) : tx.bind(sql, 'postgres')
   }
 
   findTrouble(error: unknown): StoreTrouble | undefined {

@@ -34,13 +34,17 @@ export class Connection {
   }
 
   /** Runs a handler's statement, untouched. */
-  query(sql: string, params: readonly unknown[]): { rows: SqlRow[]; rowCount: number } {
+  query(
+    sql: string,
+    params: readonly unknown[],
+    isArray = false,
+  ): { rows: SqlRow[]; rowCount: number } {
     const values = params.map(toSqlValue)
     const statement = this.#lent.get(sql) ?? this.#handle.prepare(sql)
     // Taken out while it runs and put back at the end: the oldest is then the first to go, and one
     // that failed, which libsql leaves without a reset, is not used again.
     this.#lent.delete(sql)
-    const result = statement.query(values)
+    const result = statement.query(values, isArray)
     this.#lent.set(sql, statement)
     if (this.#lent.size > LENT_STATEMENTS_MAX)
       this.#lent.delete(this.#lent.keys().next().value ?? '')

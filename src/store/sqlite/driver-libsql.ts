@@ -20,6 +20,8 @@ interface LibsqlDatabase {
 interface LibsqlStatement {
   readonly reader: boolean
   safeIntegers(enabled: boolean): LibsqlStatement
+  /** Rows as lists. */
+  raw(enabled: boolean): LibsqlStatement
   run(params: readonly SqlValue[]): { changes: number }
   all(params: readonly SqlValue[]): Record<string, unknown>[]
 }
@@ -52,9 +54,9 @@ function prepare(database: LibsqlDatabase, sql: string): SqliteStatement {
   return {
     all: (params) => statement.all(params).map(convertRow),
     run: (params) => statement.run(params).changes,
-    query: (params) => {
+    query: (params, isArray = false) => {
       if (!statement.reader) return { rows: [], rowCount: statement.run(params).changes }
-      const rows = statement.safeIntegers(true).all(params).map(convertRow)
+      const rows = statement.safeIntegers(true).raw(isArray).all(params).map(convertRow)
       return { rows, rowCount: rows.length }
     },
   }
@@ -62,9 +64,16 @@ function prepare(database: LibsqlDatabase, sql: string): SqliteStatement {
 
 /** Blobs come as ArrayBuffer, and a row may carry `_metadata` about how long it took. */
 function convertRow(row: Record<string, unknown>): SqlRow {
+  if (Array.isArray(row)) return row.map(fromListed) as unknown as SqlRow
   const converted: SqlRow = {}
   for (const name of Object.keys(row)) {
     if (name !== '_metadata') converted[name] = fromSqlValue(row[name])
   }
   return converted
+}
+
+/** In a row that is a list, blobs come as Buffer. */
+function fromListed(value: unknown): SqlValue {
+  if (!(value instanceof Uint8Array)) return fromSqlValue(value)
+  return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { HookonceError } from '../../errors.ts'
 import { fromSqlValue } from './driver.ts'
 import type { SqliteDriver, SqliteHandle, SqliteStatement, SqlRow, SqlValue } from './driver.ts'
 
@@ -22,6 +23,8 @@ interface NodeDatabase {
 
 interface NodeStatement {
   setReadBigInts(enabled: boolean): void
+  /** Since 22.16. */
+  setReturnArrays?(enabled: boolean): void
   run(...params: unknown[]): { changes: number | bigint }
   all(...params: unknown[]): Record<string, unknown>[]
 }
@@ -65,7 +68,8 @@ function prepare(
   return {
     all: (params) => statement.all(...bindable(sql, params)).map(convertRow),
     run: (params) => Number(statement.run(...bindable(sql, params)).changes),
-    query: (params) => {
+    query: (params, isArray = false) => {
+      returnArrays(statement, isArray)
       const before = totalChanges.all()[0]
       statement.setReadBigInts(true)
       const rows = statement.all(...bindable(sql, params)).map(convertRow)
@@ -80,6 +84,15 @@ function prepare(
   }
 }
 
+function returnArrays(statement: NodeStatement, isArray: boolean): void {
+  if (statement.setReturnArrays !== undefined) statement.setReturnArrays(isArray)
+  else if (isArray)
+    throw new HookonceError(
+      'DRIVER_MISSING',
+      'Rows as lists need Node 22.16 or later, or libsql: run `npm install libsql`, and give sqliteStore driver: "libsql"',
+    )
+}
+
 /**
  * Numbered parameters go by name: before Node learned better, `?1` counted as a named parameter,
  * and a list skipped it.
@@ -91,6 +104,7 @@ function bindable(sql: string, params: readonly SqlValue[]): readonly unknown[] 
 
 /** A fresh object, since rows come without a prototype. */
 function convertRow(row: Record<string, unknown>): SqlRow {
+  if (Array.isArray(row)) return row.map(fromSqlValue) as unknown as SqlRow
   const converted: SqlRow = {}
   for (const name of Object.keys(row)) converted[name] = fromSqlValue(row[name])
   return converted

@@ -27,8 +27,11 @@ export interface SqliteStatement {
   all(params: readonly SqlValue[]): SqlRow[]
   /** Runs a statement that gives no rows; returns how many it changed. */
   run(params: readonly SqlValue[]): number
-  /** For statements we did not write: rows if it has any, and whole numbers past 2^53 as `bigint`. */
-  query(params: readonly SqlValue[]): { rows: SqlRow[]; rowCount: number }
+  /**
+   * For statements we did not write: rows if it has any, and whole numbers past 2^53 as `bigint`. A row is a list of
+   * values in place of an object where `isArray` says so.
+   */
+  query(params: readonly SqlValue[], isArray?: boolean): { rows: SqlRow[]; rowCount: number }
 }
 
 export type SqlValue = null | number | bigint | string | Uint8Array

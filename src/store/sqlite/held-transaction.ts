@@ -111,8 +111,8 @@ export class HeldTransaction implements Lender {
     await this.#opening
   }
 
-  query(sql: string, params: readonly unknown[]): ReturnType<Lender['query']> {
-    return this.use((connection) => connection.query(sql, params))
+  query(...statement: Parameters<Lender['query']>): ReturnType<Lender['query']> {
+    return this.use((connection) => connection.query(...statement))
   }
 
   execute(sql: string): void {

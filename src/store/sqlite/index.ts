@@ -6,6 +6,7 @@
 
 import { SqliteStore } from './store.ts'
 import type { SqliteStoreOptions } from './options.ts'
+import type { SqliteTx } from './tx.ts'
 
 /**
  * A store on a SQLite file, which is made if it is not there. Your own tables may live in the same
@@ -15,11 +16,15 @@ import type { SqliteStoreOptions } from './options.ts'
  *
  * @throws OptionInvalidError for a file that is no path of one, and an option that is unknown or cannot be used
  */
-export function sqliteStore(file: string, options: SqliteStoreOptions = {}): SqliteStore {
+export function sqliteStore<Tx = SqliteTx>(
+  file: string,
+  options: SqliteStoreOptions<Tx> = {},
+): SqliteStore<Tx> {
   return new SqliteStore(file, options)
 }
 
+export type { TxBinding } from '../contract/tx-binding.ts'
 export { printMigrations } from './migrate.ts'
 export type { SqliteStore } from './store.ts'
-export type { SqliteTx } from './tx.ts'
+export type { SqliteTx, SqliteTxQueryOptions } from './tx.ts'
 export type { SqliteStoreOptions } from './options.ts'

@@ -1,4 +1,5 @@
 import { HookonceError, SettingRefusedError } from '../../errors.ts'
+import { requireOneOf } from '../../options/require-one-of.ts'
 import { findGroupHazard } from '../shared/group-hazard.ts'
 import { findTransactionControl, listStatementKeywords } from '../shared/transaction-control.ts'
 import type { HandlerClock, LentTx } from '../contract/transaction.ts'
@@ -10,7 +11,7 @@ import { allowUnawaited } from '../shared/unawaited.ts'
 import { toSqlValue } from './driver.ts'
 import type { SqlRow, SqlValue } from './driver.ts'
 import { numberPlaceholders } from './placeholders.ts'
-import type { SqliteTx } from './tx.ts'
+import type { SqliteTx, SqliteTxQueryOptions } from './tx.ts'
 
 /** PRAGMA is among them since some pragmas commit, and ATTACH would move writes out of our transaction's file. */
 const REFUSED: ReadonlySet<string> = new Set([
@@ -32,7 +33,11 @@ export interface Lender {
   openNow(): boolean
   /** Opens it as soon as the writer is free. */
   open(): Promise<void>
-  query(sql: string, params: readonly unknown[]): { rows: SqlRow[]; rowCount: number }
+  query(
+    sql: string,
+    params: readonly unknown[],
+    isArray: boolean,
+  ): { rows: SqlRow[]; rowCount: number }
   execute(sql: string): void
 }
 
@@ -44,10 +49,15 @@ interface LentOptions {
 
 type Result = ReturnType<Lender['query']>
 
+/** What `tx.query` is called with. */
+type Given = Parameters<SqliteTx['query']>
+
 interface Statement {
   readonly sql: string
   readonly values: readonly SqlValue[]
   readonly hasSeveral: boolean
+  /** Whether its rows are lists. */
+  readonly isArray: boolean
 }
 
 /** A statement that was called before the transaction was open. */
@@ -73,6 +83,8 @@ export class LentSqliteTx implements LentTx<SqliteTx> {
   /** What the first write that had to wait, and failed, was told. */
   #failure: { readonly error: unknown } | undefined
   #madeSavepoints: Savepoints | undefined
+  /** An error that the handler had because it shares the transaction with other events. It may have caught it. */
+  #imposed: Error | undefined
 
   constructor(lender: Lender, { isAlone, clock }: LentOptions) {
     this.#lender = lender
@@ -80,7 +92,12 @@ export class LentSqliteTx implements LentTx<SqliteTx> {
     this.#clock = clock
   }
 
+  findImposed(): Error | undefined {
+    return this.#imposed
+  }
+
   requireClosed(): void {
+    if (this.#imposed !== undefined) throw this.#imposed
     this.#madeSavepoints?.requireClosed()
   }
 
@@ -101,8 +118,8 @@ export class LentSqliteTx implements LentTx<SqliteTx> {
 
   #makeTx({ isNested }: { readonly isNested: boolean }): SqliteTx {
     const tx: SqliteTx = Object.freeze({
-      query: <Row>(sql: string, params?: readonly unknown[]) => {
-        const answer = isNested ? this.#queryNested(sql, params) : this.#query(sql, params)
+      query: <Row>(...given: Given) => {
+        const answer = isNested ? this.#queryNested(...given) : this.#query(...given)
         return allowUnawaited(answer) as Promise<{ rows: Row[]; rowCount: number }>
       },
       write: (sql: string, params?: readonly unknown[]) => this.#write(sql, params),
@@ -114,18 +131,20 @@ export class LentSqliteTx implements LentTx<SqliteTx> {
   }
 
   /** The promise is there for the same shape as PostgreSQL's. */
-  #query(sql: string, params?: readonly unknown[]): Promise<Result> {
+  #query(...[sql, params, options]: Given): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      const statement = this.#prepare(requireWrite(sql, params, 'tx.query'))
+      const isArray = readRowMode(options)
+      const statement = this.#prepare(requireWrite(sql, params, 'tx.query'), isArray)
       if (this.#isOpen()) resolve(this.#run(statement))
       else this.#wait({ statement, resolve, reject })
     })
   }
 
-  async #queryNested(sql: string, params?: readonly unknown[]): Promise<Result> {
+  async #queryNested(...given: Given): Promise<Result> {
+    const [sql, params] = given
     const { text } = requireWrite(sql, params, 'tx.query')
     const control = readNestedControl(text, 'sqlite')
-    if (control === undefined) return this.#query(sql, params)
+    if (control === undefined) return this.#query(...given)
     await this.#savepoints.control(control)
     return { rows: [], rowCount: 0 }
   }
@@ -152,7 +171,7 @@ export class LentSqliteTx implements LentTx<SqliteTx> {
   #runOwn(sql: string): Promise<void> {
     return new Promise<void>((resolve, reject) => {
       if (this.#isRevoked) throw revoked()
-      const statement = { sql, values: [], hasSeveral: true }
+      const statement = { sql, values: [], hasSeveral: true, isArray: false }
       if (!this.#isOpen()) return this.#wait({ statement, resolve: () => resolve(), reject })
       this.#run(statement)
       resolve()
@@ -167,20 +186,28 @@ export class LentSqliteTx implements LentTx<SqliteTx> {
   }
 
   /** Throws what is wrong with the call itself. */
-  #prepare({ text, values }: Write): Statement {
+  #prepare({ text, values }: Write, isArray = false): Statement {
     if (this.#isRevoked) throw revoked()
     refuseControl(text)
-    if (!this.#isAlone) refuseTemporary(text)
+    if (!this.#isAlone) this.#refuseTemporary(text)
     // A binding prepares the first statement of a text and drops the others without a word.
     const hasSeveral = listStatementKeywords(text, 'sqlite').length > 1
     if (hasSeveral && values.length > 0)
       throw new TypeError('A text of several statements cannot have parameters')
     const sql = hasSeveral ? text : numberPlaceholders(text)
-    return { sql, values: values.map(toSqlValue), hasSeveral }
+    return { sql, values: values.map(toSqlValue), hasSeveral, isArray }
   }
 
-  #run({ sql, values, hasSeveral }: Statement): Result {
-    if (!hasSeveral) return this.#lender.query(sql, values)
+  /** Other events of the group would meet it. */
+  #refuseTemporary(text: string): void {
+    const hazard = findGroupHazard(text, 'sqlite')
+    if (hazard === undefined) return
+    this.#imposed ??= new SettingRefusedError(hazard)
+    throw this.#imposed
+  }
+
+  #run({ sql, values, hasSeveral, isArray }: Statement): Result {
+    if (!hasSeveral) return this.#lender.query(sql, values, isArray)
     this.#lender.execute(sql)
     return { rows: [], rowCount: 0 }
   }
@@ -218,6 +245,12 @@ export class LentSqliteTx implements LentTx<SqliteTx> {
   }
 }
 
+function readRowMode(options: SqliteTxQueryOptions | undefined): boolean {
+  const rowMode = options?.rowMode
+  if (rowMode !== undefined) requireOneOf('tx.query rowMode', rowMode, ['array'])
+  return rowMode === 'array'
+}
+
 function copyOf(value: SqlValue): SqlValue {
   return value instanceof Uint8Array ? value.slice() : value
 }
@@ -229,12 +262,6 @@ function refuseControl(sql: string): void {
     'TRANSACTION_CONTROL',
     `${keyword} is not for a handler: its transaction is ours to end`,
   )
-}
-
-/** Other events of the group would meet it. */
-function refuseTemporary(sql: string): void {
-  const hazard = findGroupHazard(sql, 'sqlite')
-  if (hazard !== undefined) throw new SettingRefusedError(hazard)
 }
 
 function revoked(): HookonceError {

@@ -2,10 +2,13 @@ import { OptionInvalidError } from '../../errors.ts'
 import { rejectUnknownKeys } from '../../options/reject-unknown-keys.ts'
 import { HOUR_MS, requireInteger } from '../../options/require-integer.ts'
 import { requireOneOf } from '../../options/require-one-of.ts'
+import { requireTxBinding } from '../contract/tx-binding.ts'
+import type { TxBinding } from '../contract/tx-binding.ts'
 import type { SqliteDriverName } from './open-driver.ts'
+import type { SqliteTx } from './tx.ts'
 
 /** How the file is opened, and how its tables are kept. */
-export interface SqliteStoreOptions {
+export interface SqliteStoreOptions<Tx = SqliteTx> {
   /**
    * Whether `open` brings the schema up to date, or only checks that it is and refuses to start otherwise.
    *
@@ -31,24 +34,36 @@ export interface SqliteStoreOptions {
    * @defaultValue 5_000
    */
   readonly writeWaitMs?: number
+  /**
+   * What handlers get as `tx`: a library of yours on the transaction, such as `drizzleTx({ schema })` or `kyselyTx()`.
+   * Left out, it is a `SqliteTx`, which handlers have as `sql` either way.
+   */
+  readonly tx?: TxBinding<SqliteTx, Tx>
 }
 
-export type ResolvedSqliteStoreOptions = Readonly<Required<SqliteStoreOptions>>
+export interface ResolvedSqliteStoreOptions<Tx = unknown> extends Readonly<
+  Required<Omit<SqliteStoreOptions, 'tx'>>
+> {
+  readonly tx: TxBinding<SqliteTx, Tx> | undefined
+}
 
-export const SQLITE_STORE_DEFAULTS: ResolvedSqliteStoreOptions = Object.freeze({
+export const SQLITE_STORE_DEFAULTS = Object.freeze({
   migrate: 'auto',
   prefix: 'hookonce_',
   driver: 'auto',
   writeWaitMs: 5_000,
-})
+} as const)
 
-export function resolveSqliteStoreOptions(options: SqliteStoreOptions): ResolvedSqliteStoreOptions {
-  rejectUnknownKeys('sqliteStore', options, Object.keys(SQLITE_STORE_DEFAULTS))
-  const resolved = Object.freeze({ ...SQLITE_STORE_DEFAULTS, ...options })
+export function resolveSqliteStoreOptions<Tx = SqliteTx>(
+  options: SqliteStoreOptions<Tx>,
+): ResolvedSqliteStoreOptions<Tx> {
+  rejectUnknownKeys('sqliteStore', options, [...Object.keys(SQLITE_STORE_DEFAULTS), 'tx'])
+  const resolved = Object.freeze({ ...SQLITE_STORE_DEFAULTS, tx: undefined, ...options })
   requireOneOf('sqliteStore.migrate', resolved.migrate, ['auto', 'check'])
   requireOneOf('sqliteStore.driver', resolved.driver, ['auto', 'node:sqlite', 'libsql'])
   requireInteger('sqliteStore.writeWaitMs', resolved.writeWaitMs, { min: 1, max: HOUR_MS })
   requirePrefix(resolved.prefix)
+  requireTxBinding('sqliteStore.tx', 'sqlite', resolved.tx)
   return resolved
 }
 

@@ -19,7 +19,7 @@ import type { SqliteTx } from './tx.ts'
 import { createMessages } from './messages.ts'
 import { createOperators } from './operators.ts'
 import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
-import type { SqliteStoreOptions } from './options.ts'
+import type { ResolvedSqliteStoreOptions, SqliteStoreOptions } from './options.ts'
 import { createPauses } from './pauses.ts'
 import { createLanes } from './lanes.ts'
 import { createQueue } from './queue.ts'
@@ -29,7 +29,7 @@ import { createSteps } from './steps.ts'
 import { createWorkers } from './workers.ts'
 
 /** The store on one SQLite file. Made by `sqliteStore`. */
-export class SqliteStore implements Store<SqliteTx> {
+export class SqliteStore<Tx = SqliteTx> implements Store<SqliteTx, Tx> {
   readonly engine = 'sqlite'
   readonly events: SqliteEvents
   readonly queue: QueueStore<SqliteTx>
@@ -43,12 +43,14 @@ export class SqliteStore implements Store<SqliteTx> {
   readonly stats: StatsStore
   readonly bulks: BulkStore
   readonly retention: RetentionStore
+  readonly #tx: ResolvedSqliteStoreOptions<Tx>['tx']
   readonly #connections: Connections
   readonly #held: HeldTransactions
 
-  constructor(file: string, options: SqliteStoreOptions = {}) {
+  constructor(file: string, options: SqliteStoreOptions<Tx> = {}) {
     requireDatabaseFile(file)
     const resolved = resolveSqliteStoreOptions(options)
+    this.#tx = resolved.tx
     const connections = new Connections(file, resolved)
     const held = new HeldTransactions()
     this.#connections = connections
@@ -68,12 +70,17 @@ export class SqliteStore implements Store<SqliteTx> {
   }
 
   async open(): Promise<void> {
+    await this.#tx?.load?.('sqlite')
     await this.#connections.open()
   }
 
   /** Transactions that are still lent are rolled back, which frees their events. */
   async close(): Promise<void> {
     await this.#connections.close(() => this.#held.abandonAll())
+  }
+
+  bindTx(sql: SqliteTx): Tx {
+    return this.#tx === undefined ? (sql as Tx) : this.#tx.bind(sql, 'sqlite')
   }
 
   /** With one writer nothing is in the way of a statement, and a file that takes no writes fails at `settle` too. */

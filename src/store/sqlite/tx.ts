@@ -11,6 +11,7 @@ export interface SqliteTx {
   query<Row = SqlRow>(
     sql: string,
     params?: readonly unknown[],
+    options?: SqliteTxQueryOptions,
   ): Promise<{ rows: Row[]; rowCount: number }>
   /**
    * Runs a statement whose answer the handler does not need. Here it has run when the call returns, and throws
@@ -29,4 +30,13 @@ export interface SqliteTx {
    * alone in a text, become those of a savepoint. In `tx` itself they are refused.
    */
   asNested(): SqliteTx
+}
+
+/** How a statement is asked. */
+export interface SqliteTxQueryOptions {
+  /**
+   * With `'array'` each row is a list, in which two columns of one name are two values. Left out, a row is an object.
+   * The binding that is built into Node can do it from Node 22.16 on.
+   */
+  readonly rowMode?: 'array' | undefined
 }

@@ -63,7 +63,7 @@ export interface RunFailed extends RunTimes {
 }
 
 export interface RunEventContext {
-  readonly store: Pick<Store<unknown>, 'queue' | 'findTrouble'>
+  readonly store: Pick<Store<unknown>, 'queue' | 'findTrouble' | 'bindTx'>
   readonly logger: Logger
   readonly outbox: HandlerOutbox<unknown>
   /** Whether the outcome of this source's events is answered to the sender, so that results are kept. */
@@ -192,8 +192,8 @@ async function runHandler<Tx>(
   abortion: Abortion,
 ): Promise<unknown> {
   const { event, handler } = call
-  const { logger, outbox } = context
-  const running = new RunningContext({ logger, outbox, event, handler, lent, abortion })
+  const { logger, store, outbox } = context
+  const running = new RunningContext({ logger, store, outbox, event, handler, lent, abortion })
   try {
     const envelope = await createEnvelope(event, handler.schema)
     const value = heed(await handler.run(envelope, running))
@@ -201,6 +201,9 @@ async function runHandler<Tx>(
     if (await running.writeMessages()) call.onSent()
     if (!call.defersWrites) await lent?.flush()
     return value
+  } catch (error) {
+    // A library may have wrapped it, and what it is decides how the event goes on.
+    throw lent?.findImposed() ?? error
   } finally {
     running.close()
     await lent?.revoke()

@@ -13,6 +13,7 @@ import type { TopicHealth } from '../topic-health.ts'
 import type { ContentionQueue } from './contention-queue.ts'
 
 export interface RunInGroupContext extends RunEventContext, AbandonContext {
+  readonly store: RunEventContext['store']
   readonly sizes: GroupSizes
   readonly health: TopicHealth
   readonly contention: ContentionQueue

@@ -10,14 +10,14 @@ import { runTxStep } from './step-tx.ts'
 type CallWork<Result> = (context: StepCallContext) => Promise<Result> | Result
 
 /** What a step handler gets as its second argument. */
-export function createStepContext<Tx>(
-  scope: StepScope<Tx>,
+export function createStepContext<Sql>(
+  scope: StepScope<Sql>,
   logger: Logger,
-): StepContext<Tx, unknown> {
+): StepContext<unknown, unknown, Sql> {
   const { leased, handler, life, settings } = scope
-  const { outbox } = scope.context
-  const parts = { logger, outbox, event: leased, handler, lent: undefined, abortion: life }
-  const context = new RunningContext<Tx>(parts)
+  const { store, outbox } = scope.context
+  const parts = { logger, store, outbox, event: leased, handler, lent: undefined, abortion: life }
+  const context = new RunningContext<Sql>(parts)
   const labels = new SendLabels()
   const timeoutMs = settings.txTimeoutMs
   return {
@@ -32,14 +32,15 @@ export function createStepContext<Tx>(
     get signal() {
       return life.signal
     },
-    tx: <Result>(name: string, work: Parameters<StepContext<Tx>['tx']>[1]) => {
+    tx: <Result>(name: string, work: Parameters<StepContext<unknown, unknown, Sql>['tx']>[1]) => {
       const sends = new SendLabels()
-      const run: TxStep<Tx>['work'] = (tx, onSent) =>
-        work(tx, {
+      const run: TxStep<Sql>['work'] = (sql, onSent) =>
+        work(store.bindTx(sql), {
+          sql,
           signal: life.signal,
           send: async (destination, payload, options = {}) => {
             const label = `${name}: ${sends.next(destination, options)}`
-            await enqueue(scope, tx, { label, destination, payload, options })
+            await enqueue(scope, sql, { label, destination, payload, options })
             onSent()
           },
         })
@@ -53,8 +54,8 @@ export function createStepContext<Tx>(
     },
     send: (destination, payload, options = {}) => {
       const label = labels.next(destination, options)
-      const work: TxStep<Tx>['work'] = async (tx, onSent) => {
-        await enqueue(scope, tx, { label, destination, payload, options })
+      const work: TxStep<Sql>['work'] = async (sql, onSent) => {
+        await enqueue(scope, sql, { label, destination, payload, options })
         onSent()
       }
       const name = `send ${label}`
@@ -75,9 +76,9 @@ class SendLabels {
   }
 }
 
-async function enqueue<Tx>(
-  scope: StepScope<Tx>,
-  tx: Tx,
+async function enqueue<Sql>(
+  scope: StepScope<Sql>,
+  sql: Sql,
   message: {
     readonly label: string
     readonly destination: string
@@ -90,5 +91,5 @@ async function enqueue<Tx>(
   const defaultKey = (): string => keyOfStep(scope, `send ${label}`)
   const { eventId } = scope.leased
   const draft = outbox.draft({ destination, payload, options, defaultKey, eventId })
-  await outbox.enqueue(tx, [draft])
+  await outbox.enqueue(sql, [draft])
 }

@@ -198,9 +198,9 @@ async function runAsStep<Tx>(scope: StepScope<Tx>, logger: Logger): Promise<unkn
   const { handler, leased, envelope, life } = scope
   const name = 'handler'
   const run = async (lent: { readonly tx: Tx } | undefined, onSent?: () => void) => {
-    const { outbox } = scope.context
+    const { store, outbox } = scope.context
     const { fetched } = scope
-    const parts = { logger, outbox, event: leased, handler, lent, abortion: life, fetched }
+    const parts = { logger, store, outbox, event: leased, handler, lent, abortion: life, fetched }
     const running = new RunningContext<Tx>(parts)
     try {
       const value = heed(await handler.run(envelope, running))

@@ -9,9 +9,9 @@ import type { SendOptions } from '../../model/message.ts'
 import type { HandlerContext } from '../handler-context.ts'
 
 /** What a step handler gets beside the event: the steps it can take, and what other handlers get as well. */
-export interface StepContext<Tx, Fetched = undefined> extends Omit<
-  HandlerContext<Tx, Fetched>,
-  'tx' | 'send'
+export interface StepContext<Tx, Fetched = undefined, Sql = Tx> extends Omit<
+  HandlerContext<Tx, Fetched, Sql>,
+  'tx' | 'sql' | 'send'
 > {
   /**
    * Writes in a transaction that also keeps the step's result: exactly once, whatever crashes.
@@ -20,7 +20,7 @@ export interface StepContext<Tx, Fetched = undefined> extends Omit<
    */
   tx<Result>(
     name: string,
-    work: (tx: Tx, context: StepTxContext) => Promise<Result> | Result,
+    work: (tx: Tx, context: StepTxContext<Sql>) => Promise<Result> | Result,
   ): Promise<Result>
 
   /**
@@ -47,7 +47,9 @@ export interface StepContext<Tx, Fetched = undefined> extends Omit<
 }
 
 /** What the function of a `step.tx` gets beside the transaction. */
-export interface StepTxContext {
+export interface StepTxContext<Sql = unknown> {
+  /** The same transaction as the store lends it, for plain SQL, `write` and `savepoint`. */
+  readonly sql: Sql
   /** Puts a message into the outbox, in the step's transaction. */
   send(destination: string, payload: unknown, options?: SendOptions): Promise<void>
   /** Aborts when the step's time is up. */

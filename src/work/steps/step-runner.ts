@@ -28,7 +28,7 @@ import { StepTransactions } from './step-transactions.ts'
 import type { TopicHealth } from '../topic-health.ts'
 
 export interface StepRunnerContext<Tx> extends SettlementListener {
-  readonly store: Store<Tx>
+  readonly store: Store<Tx, unknown>
   readonly outbox: HandlerOutbox<Tx>
   readonly logger: Logger
   readonly interruption: Interruption

@@ -29,7 +29,7 @@ export const TOGETHER_BUDGET_MS = 100
 const TOGETHER_LOCK_TIMEOUT_MS = 50
 
 /** What the transaction of a step needs of the store. */
-export type SteppingStore<Tx> = Pick<Store<Tx>, 'steps' | 'findTrouble'>
+export type SteppingStore<Tx> = Pick<Store<Tx, unknown>, 'steps' | 'findTrouble'>
 
 export async function runTxStep<Tx>(scope: StepScope<Tx>, step: TxStep<Tx>): Promise<unknown> {
   scope.life.requireLive()
@@ -164,6 +164,8 @@ async function runLent<Tx>(
       lent.requireClosed()
       await lent.flush()
       return value
+    } catch (error) {
+      throw lent.findImposed() ?? error
     } finally {
       await lent.revoke()
     }

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type pg from 'pg'
 import { FUNCTIONS, ownFunctions, signatureOf } from '../../../src/store/postgres/functions.ts'
 import { postgresStore, printMigrations } from '../../../src/store/postgres/index.ts'
-import type { PostgresStore } from '../../../src/store/postgres/index.ts'
+import type { PostgresStore, PostgresStoreOptions } from '../../../src/store/postgres/index.ts'
 import { anEventDraft } from '../../support/builders.ts'
 import {
   createEmptyPostgresDatabase,
@@ -161,7 +161,7 @@ describe.skipIf(hasNoPostgres)('functions', () => {
   })
 })
 
-type Options = Partial<Parameters<typeof postgresStore>[0]>
+type Options = Partial<PostgresStoreOptions>
 
 async function openDatabase() {
   const pool = newPool({ ...(await createEmptyPostgresDatabase()), max: 12 })

@@ -45,6 +45,25 @@ describe('sqlite: the lent transaction', () => {
     expect([...(values[9] as Uint8Array)]).toEqual([])
   })
 
+  test('gives rows as lists where it is asked to, also beside objects of the same text', async () => {
+    const { tx } = await openGroup()
+    const text = 'select 1 as a, $1 as a, $2 as b'
+    const values = [2n ** 60n, new Uint8Array([7])]
+
+    for (let round = 0; round < 2; round += 1) {
+      const { rows, rowCount } = await tx.query(text, values, { rowMode: 'array' })
+      expect(rows).toEqual([[1, 2n ** 60n, new Uint8Array([7])]])
+      expect(rowCount).toBe(1)
+      const { rows: objects } = await tx.query(text, values)
+      expect(objects).toEqual([{ a: 2n ** 60n, b: new Uint8Array([7]) }])
+    }
+    const insert = await tx.query("insert into effects values ('a', 'b')", [], { rowMode: 'array' })
+    expect(insert).toEqual({ rows: [], rowCount: 1 })
+    await expect(tx.query(text, values, { rowMode: 'list' as 'array' })).rejects.toThrow(
+      'tx.query rowMode',
+    )
+  })
+
   test('keeps a whole number whole', async () => {
     const { tx } = await openGroup()
 

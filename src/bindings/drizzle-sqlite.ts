@@ -1,0 +1,106 @@
+/**
+ * `hookonce/drizzle/sqlite`: a handler's `tx` is that of Drizzle's `db.transaction`, on SQLite.
+ *
+ * Drizzle speaks through its proxy driver, which asks a function for every statement. An entry of its own, since that
+ * for PostgreSQL needs `pg` and its types.
+ *
+ * @module
+ */
+
+import type { ExtractTablesWithRelations, Logger } from 'drizzle-orm'
+import type { SQLiteTransaction } from 'drizzle-orm/sqlite-core'
+import type { AsyncRemoteCallback, SqliteRemoteResult } from 'drizzle-orm/sqlite-proxy'
+import type * as ormModule from 'drizzle-orm'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
+import type { TxBinding } from '../store/contract/tx-binding.ts'
+import type { SqliteTx } from '../store/sqlite/tx.ts'
+import { loadLibrary, requireLoaded } from './load-library.ts'
+
+/** What Drizzle's proxy driver gives to the function of `db.transaction`. */
+export type DrizzleTx<Schema extends Record<string, unknown>> = SQLiteTransaction<
+  'async',
+  SqliteRemoteResult,
+  Schema,
+  ExtractTablesWithRelations<Schema>
+>
+
+/** As for Drizzle's own `drizzle()`. */
+export interface DrizzleTxOptions<Schema extends Record<string, unknown>> {
+  /** Your tables and relations, for `tx.query`. Left out, `tx.query` has no tables. */
+  readonly schema?: Schema
+  /** How names of columns are made from keys. Left out, they are the same. */
+  readonly casing?: 'snake_case' | 'camelCase'
+  /**
+   * Gets every statement with its values; `true` prints them.
+   *
+   * @defaultValue false
+   */
+  readonly logger?: boolean | Logger
+}
+
+/**
+ * Drizzle on the transaction of a handler: `sqliteStore(file, { tx: drizzleTx({ schema }) })`.
+ *
+ * @throws OptionInvalidError for an option that is unknown
+ */
+export function drizzleTx<Schema extends Record<string, unknown> = Record<string, never>>(
+  options: DrizzleTxOptions<Schema> = {},
+): TxBinding<SqliteTx, DrizzleTx<Schema>> {
+  rejectUnknownKeys('drizzleTx', options, ['schema', 'casing', 'logger'])
+  let bind: ((sql: SqliteTx) => DrizzleTx<Schema>) | undefined
+  return Object.freeze({
+    engine: 'sqlite' as const,
+    load: async () => {
+      bind ??= await prepare(options)
+    },
+    bind: (sql: SqliteTx) => requireLoaded(bind)(sql),
+  })
+}
+
+async function prepare<Schema extends Record<string, unknown>>({
+  schema,
+  casing,
+  logger,
+}: DrizzleTxOptions<Schema>): Promise<(sql: SqliteTx) => DrizzleTx<Schema>> {
+  const { orm, core, driver } = await loadLibrary('drizzle-orm', async () => ({
+    orm: await import('drizzle-orm'),
+    core: await import('drizzle-orm/sqlite-core'),
+    driver: await import('drizzle-orm/sqlite-proxy'),
+  }))
+  const dialect = new core.SQLiteAsyncDialect(casing === undefined ? {} : { casing })
+  const log = logger === true ? new orm.DefaultLogger() : logger === false ? undefined : logger
+  const relational = schema === undefined ? undefined : readSchema(orm, schema)
+  return (sql) => {
+    const sessionOptions = log === undefined ? {} : { logger: log }
+    const session = new driver.SQLiteRemoteSession(
+      answerThrough(sql),
+      dialect,
+      relational,
+      undefined,
+      sessionOptions,
+    )
+    const tx = new driver.SQLiteProxyTransaction('async', dialect, session, relational)
+    // Drizzle's own leaves its savepoint open when it is rolled back, which looks like an await that is missing.
+    // A transaction of the session is ended either way.
+    tx.transaction = session.transaction.bind(session)
+    return tx as unknown as DrizzleTx<Schema>
+  }
+}
+
+/** Drizzle reads rows by position: of two columns with one name an object would have one. */
+function answerThrough(sql: SqliteTx): AsyncRemoteCallback {
+  const nested = sql.asNested()
+  return async (text, params, method) => {
+    const { rows } = await nested.query<unknown[]>(text, params, { rowMode: 'array' })
+    // Where one row is asked for, it is no list of rows, and none is `undefined`.
+    return { rows: method === 'get' ? (rows[0] as unknown[]) : rows }
+  }
+}
+
+function readSchema(orm: typeof ormModule, fullSchema: Record<string, unknown>) {
+  const { tables, tableNamesMap } = orm.extractTablesRelationalConfig(
+    fullSchema,
+    orm.createTableRelationsHelpers,
+  )
+  return { fullSchema, schema: tables, tableNamesMap }
+}

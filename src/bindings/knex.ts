@@ -1,0 +1,152 @@
+/**
+ * `hookonce/knex`: a handler's `tx` is a transaction of Knex's, on either store.
+ *
+ * A client of Knex's that has one connection, which is the lent transaction, and no pool. On PostgreSQL that is a
+ * client of `pg` (`asPgClient`) and the rest is Knex's own; on SQLite statements are run by ours.
+ *
+ * @module
+ */
+
+import type { Knex } from 'knex'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
+import type { Engine, TxBinding } from '../store/contract/tx-binding.ts'
+import { asPgClient } from '../store/postgres/lent-client.ts'
+import type { PostgresTx } from '../store/postgres/tx.ts'
+import type { SqliteTx } from '../store/sqlite/tx.ts'
+import { loadLibrary, requireLoaded } from './load-library.ts'
+
+/** As for Knex itself, as far as it is about statements and not about connections. */
+export type KnexTxOptions = Pick<
+  Knex.Config,
+  'wrapIdentifier' | 'postProcessResponse' | 'useNullAsDefault' | 'log' | 'debug'
+>
+
+/**
+ * Knex on the transaction of a handler: `postgresStore({ pool, tx: knexTx() })`, and the same for `sqliteStore`.
+ *
+ * @throws OptionInvalidError for an option that is unknown
+ */
+export function knexTx(
+  options: KnexTxOptions = {},
+): TxBinding<PostgresTx | SqliteTx, Knex.Transaction> {
+  rejectUnknownKeys('knexTx', options, OPTION_NAMES)
+  const prepared = new Map<Engine, (sql: PostgresTx | SqliteTx) => Knex.Transaction>()
+  return Object.freeze({
+    load: async (engine: Engine) => {
+      if (!prepared.has(engine)) prepared.set(engine, await prepare(options, engine))
+    },
+    bind: (sql: PostgresTx | SqliteTx, engine: Engine) => requireLoaded(prepared.get(engine))(sql),
+  })
+}
+
+const OPTION_NAMES = ['wrapIdentifier', 'postProcessResponse', 'useNullAsDefault', 'log', 'debug']
+
+/** A client of Knex's, as far as it is made or used here. */
+interface KnexClient {
+  readonly config: { readonly [LENT]: Lent }
+  transacting?: boolean
+  transaction(...given: unknown[]): unknown
+}
+
+type KnexClientClass = new (config: unknown) => KnexClient
+
+/** What Knex calls a connection. Knex writes notes of its own on it. */
+interface Lent {
+  readonly tx: SqliteTx
+}
+
+/** Where a client's configuration has its connection: what Knex makes from a client has the configuration as well. */
+const LENT = Symbol('hookonce.lent')
+
+async function prepare(
+  options: KnexTxOptions,
+  engine: Engine,
+): Promise<(sql: PostgresTx | SqliteTx) => Knex.Transaction> {
+  const { knex } = await loadLibrary('knex', async () => (await import('knex')).default)
+  // Without a connection Knex loads no driver.
+  const settings =
+    engine === 'postgres'
+      ? { ...options, client: 'pg' }
+      : // SQLite has no DEFAULT among values; Knex warns unless it is told.
+        { useNullAsDefault: true, ...options, client: 'better-sqlite3' }
+  const client = knex(settings).client as object
+  const dialect = client.constructor as KnexClientClass
+  const lentClient = engine === 'postgres' ? lentClass(dialect) : lentSqliteClass(dialect)
+  return (sql) => {
+    const connection =
+      engine === 'postgres' ? asPgClient(sql as PostgresTx) : { tx: (sql as SqliteTx).asNested() }
+    const config = { ...settings, client: lentClient, [LENT]: connection }
+    return asTransaction(knex(config as unknown as Knex.Config), sql)
+  }
+}
+
+function lentClass(dialect: KnexClientClass): KnexClientClass {
+  return class LentClient extends dialect {
+    acquireConnection(): Promise<Lent> {
+      return Promise.resolve(this.config[LENT])
+    }
+
+    releaseConnection(): Promise<void> {
+      return Promise.resolve()
+    }
+
+    /**
+     * By BEGIN, COMMIT and ROLLBACK, however deep: Knex leaves its own savepoints open when it goes back to one, which
+     * looks like an await that is missing.
+     */
+    override transaction(...given: unknown[]): unknown {
+      const outside = Object.create(this, { transacting: { value: false } }) as LentClient
+      return super.transaction.apply(outside, given)
+    }
+  }
+}
+
+/** What Knex asks a client to run. */
+interface KnexQuery {
+  readonly sql: string
+  readonly bindings?: readonly unknown[]
+  readonly method?: string
+  response?: unknown
+  context?: { readonly lastID: unknown; readonly changes: number }
+}
+
+function lentSqliteClass(dialect: KnexClientClass): KnexClientClass {
+  return class LentSqliteClient extends lentClass(dialect) {
+    async _query({ tx }: Lent, query: KnexQuery): Promise<KnexQuery> {
+      if (query.sql === '') throw new Error('The query is empty')
+      const answer = tx.query(query.sql, (query.bindings ?? []).map(fromDate))
+      // Called before the other has been waited for, so that no statement comes between the two.
+      const asked = query.method === 'insert' ? tx.query(LAST_ID) : undefined
+      const { rows, rowCount } = await answer
+      query.response = rows
+      query.context = { lastID: (await asked)?.rows[0]?.['id'], changes: rowCount }
+      return query
+    }
+  }
+}
+
+const LAST_ID = 'select last_insert_rowid() as id'
+
+/** As Knex's own clients for SQLite write a time. */
+function fromDate(value: unknown): unknown {
+  return value instanceof Date ? value.valueOf() : value
+}
+
+/** What Knex calls a transaction, and cannot be ended: its end is that of the handler. */
+function asTransaction(knex: Knex, sql: PostgresTx | SqliteTx): Knex.Transaction {
+  // Asked by `query.transacting(tx)`, which would go on outside of the transaction without it.
+  const client = knex.client as KnexClient
+  client.transacting = true
+  const nested: { query(text: string): unknown } = sql.asNested()
+  const members = {
+    isTransaction: true,
+    isCompleted: () => false,
+    executionPromise: new Promise(() => undefined),
+    savepoint: (work: (trx: Knex.Transaction) => unknown) =>
+      knex.transaction(async (trx) => work(trx)),
+    // Both are refused there, by the name of what is wrong.
+    commit: () => nested.query('commit'),
+    rollback: () => nested.query('rollback'),
+  }
+  return Object.assign(knex, members) as unknown as Knex.Transaction
+}
