@@ -29,6 +29,7 @@ import {
   requireAuditQuery,
   requireLimit,
   requireMessageQuery,
+  requireSecretsQuery,
   requireText,
 } from './require-arguments.ts'
 
@@ -47,6 +48,8 @@ export interface OperatorContext {
   /** How long things are kept. Left out, what the inbox that ran last has written down. */
   readonly retention?: RetentionPolicy
   readonly happenings?: HappeningEmitter
+  /** Writes what this process has counted and not written yet. Left out where it receives nothing. */
+  readonly writeSecretUses?: () => Promise<void>
   /** Runs bulks for as long as the process has the store. */
   readonly bulkRunner: BulkRunner
 }
@@ -66,6 +69,12 @@ export function bindOperator(context: OperatorContext): Operator {
     ...createEventActions(parts),
     ...createMessageOperator(parts),
     ...createPauses(parts),
+    listSecrets: async (query = {}) => {
+      const source = requireSecretsQuery(query)
+      await open()
+      await context.writeSecretUses?.()
+      return act(({ operators }) => operators.listSecretUses(source))
+    },
   }
 }
 
