@@ -118,7 +118,13 @@ export class Inbox<Sources extends SourceMap, Tx>
     this.events = happenings
     this.#committedKeys = new CommittedKeys(this.receiveOptions.rememberMax)
     this.#notifier = createNotifier(store)
-    this.#outbox = new Outbox<Tx>({ store: store.messages, destinations, relay, happenings })
+    this.#outbox = new Outbox<Tx>({
+      store: store.messages,
+      destinations,
+      relay,
+      happenings,
+      isHistoryKnown: () => this.#watch.isHistoryKnown,
+    })
     this.outbox = this.#outbox
     this.#dailyPrune = new DailyPrune({ store, policy: retention, happenings })
     const committedKeys = this.#committedKeys

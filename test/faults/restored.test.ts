@@ -21,6 +21,8 @@ import { startPostgres } from '../support/postgres/start-postgres.ts'
 import type { PostgresServer } from '../support/postgres/start-postgres.ts'
 
 const LIMIT_MS = 180_000
+/** How long the server is away for. A relay goes by what it has seen less than three seconds ago. */
+const OUTAGE_MS = 3_500
 const SOON = { retry: { firstMs: 1_000, factor: 1, attemptsMax: 1_000 } }
 
 describe.skipIf(hasNoBinaries)('a PostgreSQL that was restored', () => {
@@ -147,6 +149,7 @@ async function backUp(server: PostgresServer): Promise<() => Promise<void>> {
   await startAgain(server)
   return async () => {
     await server.killAll()
+    await new Promise((resolve) => setTimeout(resolve, OUTAGE_MS))
     rmSync(data, { recursive: true })
     execFileSync('cp', ['-a', copy, data])
     rmSync(join(data, 'postmaster.pid'), { force: true })
