@@ -235,7 +235,8 @@ export class Inbox<Sources extends SourceMap, Tx>
     requireReconcileOptions(options)
     if (options.source !== undefined) requireSource(this.#sources, options.source)
     await this.#open()
-    return reconcile({ store: this.#store, replay: this.admin.replay }, options)
+    const replay: Operator['replay'] = (id, terms) => this.admin.replay(id, terms)
+    return reconcile({ store: this.#store, replay }, options)
   }
 
   /** What a source takes, for HTTP adapters; `undefined` when no such source is configured. */

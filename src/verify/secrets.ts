@@ -128,7 +128,7 @@ function requireLabel(option: string, label: unknown, value: string): void {
     typeof label === 'string' &&
     label !== '' &&
     label.length <= LABEL_LENGTH_MAX &&
-    // eslint-disable-next-line no-control-regex -- what is printed to a terminal must not steer it
+    // What is printed to a terminal must not steer it.
     !/[\u0000-\u001f\u007f]/.test(label)
   if (!isName) {
     const expected = `a string of 1 to ${LABEL_LENGTH_MAX} characters, none of them a control character`

@@ -6,7 +6,7 @@ import { sign } from '../../src/testing/index.ts'
 import { openInbox, SECRET, untilDone } from '../support/inbox-under-test.ts'
 import { WRITE } from '../support/step-handlers.ts'
 import { openStore } from '../support/store-under-test.ts'
-import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
+import type { StoreUnderTest } from '../support/store-under-test.ts'
 
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
@@ -96,7 +96,7 @@ async function openGithub(underTest: StoreUnderTest) {
     worker: { pollMs: 50 },
   })
   onTestFinished(() => inbox.stop())
-  inbox.on('github', '*', (event, { tx }) => (tx as QueryTx).query(WRITE, [event.key, 'ran']))
+  inbox.on('github', '*', (event, { tx }) => tx.query(WRITE, [event.key, 'ran']))
   await inbox.start()
   return { inbox, countEffects }
 }

@@ -2,13 +2,11 @@ import { describe, expect, test } from 'vitest'
 import type { SecretUse } from '../../src/model/secret-use.ts'
 import type { Source } from '../../src/model/source.ts'
 import { SecretCounter } from '../../src/receive/secret-counter.ts'
-import { stripe } from '../../src/providers/vendors/stripe.ts'
+import { hmac } from '../../src/providers/hmac.ts'
 
-const SOURCES = new Map<string, Source>([
-  [
-    'stripe',
-    stripe({ secrets: [{ value: 'whsec_some_secret_of_length', label: 'new' }] }) as Source,
-  ],
+const SIGNED = { header: 'x-signature', algorithm: 'sha256', encoding: 'hex', key: 'body' } as const
+const SOURCES: ReadonlyMap<string, Source> = new Map([
+  ['stripe', hmac({ ...SIGNED, secrets: [{ value: 'a secret of some length', label: 'new' }] })],
 ])
 const AN_HOUR = 3_600_000
 
