@@ -65,6 +65,39 @@ export function reconcileContract(store: StoreUnderTest): void {
       ])
     })
 
+    test('that has looked before another one has replayed does not replay what has run since', async () => {
+      const opened = await openInbox(store)
+      const { inbox, database, countEffects } = opened
+      const [eventId = ''] = await runAll(opened, ['a'])
+      await database.query('delete from effects')
+      const other = opened.another({ worker: false })
+      let hasLooked = (): void => undefined
+      let openGate = (): void => undefined
+      const looked = new Promise<void>((resolve) => (hasLooked = resolve))
+      const gate = new Promise<void>((resolve) => (openGate = resolve))
+
+      const slow = other.reconcile({
+        since: EVER,
+        rerun: WHY,
+        exists: async (event, tx) => {
+          const found = await isWritten(event, tx)
+          hasLooked()
+          await gate
+          return found
+        },
+      })
+      await looked
+      const done = untilDone(inbox, 1)
+      await inbox.reconcile({ since: EVER, rerun: WHY, exists: isWritten })
+      await done
+      openGate()
+
+      expect(await slow).toMatchObject({ missing: 1, replayed: 1 })
+      expect(await inbox.admin.listRuns(eventId)).toHaveLength(1)
+      expect(await inbox.admin.findEvent(eventId)).toMatchObject({ state: 'done' })
+      expect(await countEffects('a')).toBe(1)
+    })
+
     test('before the inbox is started replays what runs when it is', async () => {
       const opened = await openInbox(store)
       const [eventId] = await runAll(opened, ['a'])
