@@ -99,11 +99,16 @@ const FIND = `
            'numbered', (select count(*) from numbered),
            'gaps', (select count(*) from gaps)) as found`
 
-/** What earlier processes have left, or what does not go on by itself. */
+/** A join by hash or by order would read all of the queue to look at a few rows of it. */
+const BY_LOOPS = `
+  select pg_catalog.set_config('enable_hashjoin', 'off', true), pg_catalog.set_config('enable_mergejoin', 'off', true)`
+
+/** What earlier processes have left, or what does not go on by itself. Inside a transaction. */
 export async function findUnfinished(
   connection: Connection,
   { most, silentMs }: UnfinishedQuery,
 ): Promise<UnfinishedFound> {
+  await connection.query(BY_LOOPS)
   const { rows } = await connection.query<'found'>(FIND, [most, silentMs])
   const found = JSON.parse(rows[0]?.found ?? '') as Found
   const countOf = (count: number, lookedAt: number): Count => ({
