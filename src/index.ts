@@ -37,6 +37,8 @@ export type { CollectedStats, StatsQuery } from './admin/collect-stats.ts'
 export type { EventFinder } from './admin/event-finder.ts'
 export type { EventFilter, EventQuery, PayloadCondition } from './admin/event-query.ts'
 export type { ErrorGroup, ErrorGroups, GroupQuery } from './admin/group-errors.ts'
+export type { FailedLook, MissingEffect, ReconcileReport } from './admin/reconcile.ts'
+export type { ReconcileOptions, ReconcileRerun } from './admin/reconcile-options.ts'
 export type { EventPage } from './admin/list-events.ts'
 export type { ShownEvent, ShownRun } from './admin/show-event.ts'
 export type { EraseWhere, EraseWhereResult } from './admin/erase-where.ts'
@@ -76,6 +78,13 @@ export type {
 } from './model/event-story.ts'
 export type { EventSummary } from './model/event-summary.ts'
 export type { EventId, WebhookEvent } from './model/event.ts'
+export type {
+  LeftRunning,
+  UncertainMessages,
+  Unfinished,
+  UnfinishedLanes,
+  WentBack,
+} from './model/unfinished.ts'
 export { MESSAGE_STATES, MESSAGE_TRANSITIONS } from './model/message-state.ts'
 export type { MessageOutcomeState, MessageState } from './model/message-state.ts'
 export type {
@@ -97,6 +106,7 @@ export type {
   PayloadState,
   RecordedFailure,
 } from './model/outcome.ts'
+export type { SecretLabel, SecretUse } from './model/secret-use.ts'
 export type { QuarantineReason } from './model/quarantine-reason.ts'
 export type {
   AcknowledgePolicy,

@@ -27,6 +27,7 @@ import {
   requireAuditQuery,
   requireLimit,
   requireMessageQuery,
+  requireSecretsQuery,
   requireText,
 } from './require-arguments.ts'
 
@@ -35,6 +36,8 @@ export interface OperatorContext extends Omit<RetentionOperatorContext & PauseCo
   readonly open: () => Promise<void>
   /** There may be something to send. */
   readonly onSendable: () => void
+  /** Writes what this process has counted and not written yet. Left out where it receives nothing. */
+  readonly writeSecretUses?: () => Promise<void>
   /** Runs bulks for as long as the process has the store. */
   readonly bulkRunner: BulkRunner
 }
@@ -54,6 +57,12 @@ export function bindOperator(context: OperatorContext): Operator {
     ...createEventActions(parts),
     ...createMessageOperator(parts),
     ...createPauses(parts),
+    listSecrets: async (query = {}) => {
+      const source = requireSecretsQuery(query)
+      await open()
+      await context.writeSecretUses?.()
+      return act(({ operators }) => operators.listSecretUses(source))
+    },
   }
 }
 

@@ -8,10 +8,12 @@ import { highestId, isUuid, lowestId } from '../model/id-range.ts'
 import type { EventId } from '../model/event.ts'
 import type { IdempotencyKeyUses } from '../model/event-story.ts'
 import type { EventSummary } from '../model/event-summary.ts'
+import type { Unfinished } from '../model/unfinished.ts'
 import type { Store } from '../store/contract/store.ts'
 import type { Act } from './act.ts'
 import { collectStats, resolveStatsQuery } from './collect-stats.ts'
 import type { CollectedStats, StatsQuery } from './collect-stats.ts'
+import { collectUnfinished } from './collect-unfinished.ts'
 import { resolveEventQuery } from './event-query.ts'
 import type { EventQuery } from './event-query.ts'
 import { findIdempotencyKey, requireStepCursor } from './find-idempotency-key.ts'
@@ -44,6 +46,12 @@ export interface EventFinder {
   groups(query?: GroupQuery): Promise<ErrorGroups>
   /** How things stand: events by state and source, what is due, rates, messages, workers and what they run. */
   stats(query?: StatsQuery): Promise<CollectedStats>
+  /**
+   * What earlier processes have left, or what does not go on by itself: events of workers that give no sign of life,
+   * messages that may have arrived, lanes that stand still, and whether the database went back in time. The same is
+   * looked at when an inbox starts (`inbox.found-at-start`).
+   */
+  findUnfinished(): Promise<Unfinished>
   /**
    * From an idempotency key that another service has seen, to the messages and the steps that carried it. Steps are
    * looked at newest first, 10,000 at most; `cursor` looks on. A key that a handler asked for under a name of its own
@@ -79,6 +87,7 @@ export function createEventFinder(act: Act): EventFinder {
       const resolved = resolveStatsQuery(query)
       return act((store) => collectStats(store, resolved))
     },
+    findUnfinished: async () => act(collectUnfinished),
     findByIdempotencyKey: async (key, cursor) => {
       requireText('findByIdempotencyKey.key', key, 'an idempotency key')
       const start =

@@ -10,6 +10,7 @@ import type { EventFinder } from './event-finder.ts'
 import type { EventId } from '../model/event.ts'
 import type { MessageId, MessageRecord } from '../model/message.ts'
 import type { EventRecord } from '../model/outcome.ts'
+import type { SecretUse } from '../model/secret-use.ts'
 import type { StepRecord } from '../model/step.ts'
 import type { MessageQuery } from '../store/contract/messages.ts'
 import type { AuditRecord, RunRecord } from '../store/contract/operators.ts'
@@ -101,6 +102,11 @@ export interface Operator extends EventFinder, RetentionOperator {
   resume(target: PauseTarget, options?: ActionOptions): Promise<ActionResult>
   /** What is paused, with who did it, why and since when. */
   listPauses(): Promise<readonly PauseRecord[]>
+  /**
+   * How much the secrets of a source, or of all sources, are used: before an old one is removed, its `lastUsedAt` must
+   * lie well before the change. Secrets themselves are not kept, so they cannot be listed.
+   */
+  listSecrets(query?: { readonly source?: string }): Promise<readonly SecretUse[]>
   /** What operators did, latest first; 100 unless `limit` says otherwise. */
   listAudit(query?: {
     readonly eventId?: EventId

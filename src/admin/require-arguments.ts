@@ -43,6 +43,15 @@ export function requireAuditQuery(query: {
   return { subject: eventId === undefined ? undefined : { kind: 'event', id: eventId }, limit }
 }
 
+/** Of one source, or of all. */
+export function requireSecretsQuery(query: { readonly source?: string }): string | undefined {
+  rejectUnknownKeys('admin.listSecrets', query, ['source'])
+  const { source } = query
+  if (source !== undefined)
+    requireText('listSecrets.source', source, 'the name of a source, or left out')
+  return source
+}
+
 export function requireMessageQuery(
   query: Omit<MessageQuery, 'limit'> & { readonly limit?: number },
 ): MessageQuery {

@@ -13,13 +13,16 @@ import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { WebhookEvent } from '../model/event.ts'
 import { requireSource } from '../model/require-source.ts'
+import type { SecretUse } from '../model/secret-use.ts'
 import type { Source } from '../model/source.ts'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import { ByteBudget } from '../receive/byte-budget.ts'
 import { reportUnread } from '../receive/admit.ts'
 import { resolveSourceLimits } from '../receive/limits.ts'
 import type { SourceLimits } from '../receive/limits.ts'
 import { requireRoom } from '../receive/options.ts'
 import type { ResolvedReceiveOptions } from '../receive/options.ts'
+import { SecretTally } from '../receive/secret-tally.ts'
 import { HappeningEmitter } from '../telemetry/emitter.ts'
 import { logHappenings, resolveLogger } from '../telemetry/logger.ts'
 import { Entries } from './entries.ts'
@@ -69,6 +72,7 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
   readonly #happenings = new HappeningEmitter()
   readonly #names: ReadonlySet<string>
   readonly #verifying: ReadonlyMap<string, Source>
+  readonly #secrets: SecretTally
   readonly #context: ReceiveGuardedContext
   readonly #answers = new Map<string, Answer>()
   readonly #deliveries: GuardedDeliveries = new WeakMap()
@@ -91,8 +95,11 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
       allowUnsafe: this.#options.allowUnsafe,
       happenings: this.#happenings,
     })
+    this.#secrets = new SecretTally(this.#verifying)
+    this.#secrets.addConfigured()
     this.#context = {
       entries: this.#entries,
+      secrets: this.#secrets,
       memory: this.#memory,
       options: this.#options,
       happenings: this.#happenings,
@@ -184,6 +191,18 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
     requireSource(this.#names, source)
     requireKey('guard.forget', key)
     return this.#entries.forget(entryOf(this.#options.prefix, source, key).redisKey)
+  }
+
+  /**
+   * How much the secrets of a source, or of all sources, were used in this process since the guard was made. A guard
+   * has no database to keep the counts of several processes in.
+   */
+  listSecrets(query: { readonly source?: string } = {}): readonly SecretUse[] {
+    rejectUnknownKeys('guard.listSecrets', query, ['source'])
+    if (query.source !== undefined) requireSource(this.#names, query.source)
+    return this.#secrets
+      .list()
+      .filter(({ source }) => query.source === undefined || source === query.source)
   }
 
   // ── what an HTTP adapter needs ───────────────────────────────────────────────────────────────

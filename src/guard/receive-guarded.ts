@@ -22,6 +22,7 @@ import type { Source, SuccessAnswer } from '../model/source.ts'
 import { failed, processed, stored, unavailable } from '../receive/acknowledge.ts'
 import { admit, reportUnavailable } from '../receive/admit.ts'
 import type { AdmitContext, Admitted } from '../receive/admit.ts'
+import type { SecretTally } from '../receive/secret-tally.ts'
 import { createEnvelope } from '../model/envelope.ts'
 import type { ContentOwner } from './entries.ts'
 import { redisKeyOf } from './entry.ts'
@@ -31,6 +32,7 @@ import type { OnceContext, OnceOutcome, RunOnceContext } from './run-once.ts'
 
 export interface ReceiveGuardedContext extends RunOnceContext {
   readonly admit: AdmitContext
+  readonly secrets: SecretTally
 }
 
 /** One event of a delivery, with its entry. */
@@ -55,6 +57,7 @@ export async function receiveGuarded(
   try {
     const admission = await admit(context.admit, sourceName, delivery)
     if ('answer' in admission) return admission.answer
+    context.secrets.count(sourceName, admission.secret, delivery.receivedAt)
 
     const arrived = await openAll(context, admission)
     if ('status' in arrived) return arrived

@@ -10,8 +10,12 @@ import type { BackfillReport } from '../backfill/backfill.ts'
 import type { BackfillOptions } from '../backfill/backfill-options.ts'
 import type { Operator } from '../admin/operator.ts'
 import { BulkRunner } from '../admin/bulk-runner.ts'
+import { reconcile } from '../admin/reconcile.ts'
+import type { ReconcileReport } from '../admin/reconcile.ts'
+import { requireReconcileOptions } from '../admin/reconcile-options.ts'
+import type { ReconcileOptions } from '../admin/reconcile-options.ts'
 import { HookonceError } from '../errors.ts'
-import type { SourceMap } from '../model/event-types.ts'
+import type { EventsOf, PayloadFor, SourceMap } from '../model/event-types.ts'
 import { fetchHandler } from '../http/fetch.ts'
 import { nodeHandler } from '../http/node.ts'
 import type { ReceivingInbox, UnreadReason } from '../http/receiving-inbox.ts'
@@ -34,6 +38,7 @@ import { receive } from '../receive/receive.ts'
 import type { ReceiveContext } from '../receive/receive.ts'
 import { StoreWatch } from '../receive/store-watch.ts'
 import { createReceiveContext } from './receive-context.ts'
+import { reportUnfinished } from './report-unfinished.ts'
 import type { Store } from '../store/contract/store.ts'
 import { takeStore } from '../store/contract/take-store.ts'
 import { HappeningEmitter } from '../telemetry/emitter.ts'
@@ -117,7 +122,13 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx>
     this.events = happenings
     this.#committedKeys = new CommittedKeys(this.receiveOptions.rememberMax)
     this.#notifier = createNotifier(store)
-    this.#outbox = new Outbox<Sql>({ store: store.messages, destinations, relay, happenings })
+    this.#outbox = new Outbox<Sql>({
+      store: store.messages,
+      destinations,
+      relay,
+      happenings,
+      isHistoryKnown: () => this.#watch.isHistoryKnown,
+    })
     this.outbox = this.#outbox
     this.#dailyPrune = new DailyPrune({ store, policy: retention, happenings })
     const committedKeys = this.#committedKeys
@@ -159,6 +170,10 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx>
       bulkRunner: this.#bulkRunner,
       retention,
       happenings,
+      writeSecretUses: () => {
+        this.#context.secrets.announce()
+        return this.#context.secrets.flush()
+      },
     })
     this.#dueRuns = new DueRuns({ happenings, startWork: (terms) => this.#startDueWork(terms) })
     const isIdle = (): boolean => this.#state === 'made' && !this.#runsDue && !handlers.isEmpty
@@ -210,6 +225,23 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx>
   ): Promise<BackfillReport> {
     const parts = { context: this.#context, store: this.#store, open: () => this.#open() }
     return backfill(parts, sourceName, options)
+  }
+
+  /**
+   * Compares done events with your own tables, and lists those whose effect is missing, or replays them: after a table
+   * was restored, or a handler had a bug. Safe at any time, before `start()` as well: what is replayed then runs when
+   * the inbox starts.
+   *
+   * @throws HookonceError with the code SOURCE_UNKNOWN; OptionInvalidError; StoreUnavailableError
+   */
+  async reconcile<Name extends keyof Sources & string = keyof Sources & string>(
+    options: ReconcileOptions<Tx, PayloadFor<EventsOf<Sources[Name]>, '*'>, Name>,
+  ): Promise<ReconcileReport> {
+    requireReconcileOptions(options)
+    if (options.source !== undefined) requireSource(this.#sources, options.source)
+    await this.#open()
+    const replay: Operator['replay'] = (id, terms) => this.admin.replay(id, terms)
+    return reconcile({ store: this.#store, replay }, options)
   }
 
   /** What a source takes, for HTTP adapters; `undefined` when no such source is configured. */
@@ -275,8 +307,12 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx>
       for (const warning of this.#store.warnings ?? [])
         this.#happenings.emit('store.warning', { warning })
       await this.#watch.start()
+      this.#context.secrets.announce()
       if (this.#workerOptions !== undefined || this.#outbox.hasRelay)
         this.#stopListening = await this.#store.queue.listen(() => this.#wakeOwn())
+      // Before this process has anything in hand itself.
+      if (this.#workerOptions !== undefined || this.#outbox.hasRelay)
+        await reportUnfinished(this.#store, this.#happenings)
       if (this.#workerOptions !== undefined)
         await this.#startWorker(this.#workerOptions, { isBrief: false })
       this.#outbox.start()
@@ -309,6 +345,7 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx>
       this.#notifier.stop(),
       this.#stopListening(),
       this.#context.counter.flush(),
+      this.#context.secrets.stop(),
     ]
     await atMost(GOODBYE_MS, Promise.allSettled(goodbyes))
     await atMost(GOODBYE_MS, this.#store.close())
@@ -372,7 +409,8 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx>
       },
       stop: async () => {
         const ends = [this.#worker?.stop(), this.#outbox.stop(), this.#watch.stop()]
-        await Promise.all([...ends, this.#context.counter.flush()])
+        const { counter, secrets } = this.#context
+        await Promise.all([...ends, counter.flush(), secrets.flush()])
         this.#worker = undefined
       },
     }

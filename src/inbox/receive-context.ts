@@ -7,6 +7,7 @@ import type { CommittedKeys } from '../receive/committed-keys.ts'
 import { DeliveryCounter } from '../receive/delivery-counter.ts'
 import type { ResolvedReceiveOptions } from '../receive/options.ts'
 import type { ReceiveContext } from '../receive/receive.ts'
+import { SecretCounter } from '../receive/secret-counter.ts'
 import type { WriteCheck } from '../receive/write-check.ts'
 import type { EventStore } from '../store/contract/events.ts'
 import type { Store } from '../store/contract/store.ts'
@@ -38,6 +39,7 @@ export function createReceiveContext(parts: ReceivingParts): ReceiveContext {
     batcher: new Batcher(createRecordingStore(store.events, open, writes), options),
     committedKeys,
     counter: new DeliveryCounter(store),
+    secrets: new SecretCounter(sources, (uses) => store.events.countSecretUses(uses)),
     outcomes: new OutcomeWaiter({
       store,
       deadlineMs: options.processedTimeoutMs,

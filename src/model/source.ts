@@ -7,6 +7,7 @@
 
 import type { Delivery } from './delivery.ts'
 import type { QuarantineReason } from './quarantine-reason.ts'
+import type { SecretLabel } from './secret-use.ts'
 
 /** Why a delivery was not believed. The sender is never told which; the log is. */
 export type VerdictReason =
@@ -157,6 +158,8 @@ export interface Source<Events extends EventMap = AnyEvents> {
   readonly securityHeaders: readonly string[]
   /** Headers that show a secret as it is. What is stored has `[withheld]` there. */
   readonly secretHeaders?: readonly string[]
+  /** What its secrets are called, and until when each verifies, so that the use of each can be listed. */
+  readonly secretLabels?: readonly SecretLabel[]
   readonly acknowledge: AcknowledgePolicy
   readonly redelivery: RedeliveryPolicy
   readonly sameBytes: SameBytesPolicy

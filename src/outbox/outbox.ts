@@ -23,6 +23,8 @@ export interface OutboxContext<Tx> {
   /** `false` for a process that only writes messages. */
   readonly relay: RelayOptions | false
   readonly happenings: HappeningEmitter
+  /** Whether the database is known to be the one it was. Nothing is sent while it is not. */
+  readonly isHistoryKnown: () => boolean
 }
 
 export class Outbox<Tx> {
@@ -31,9 +33,11 @@ export class Outbox<Tx> {
   readonly #names: ReadonlySet<string>
   readonly #relayOptions: ResolvedRelayOptions | undefined
   readonly #happenings: HappeningEmitter
+  readonly #isHistoryKnown: () => boolean
   #relay: Relay | undefined
 
-  constructor({ store, destinations, relay, happenings }: OutboxContext<Tx>) {
+  constructor({ store, destinations, relay, happenings, isHistoryKnown }: OutboxContext<Tx>) {
+    this.#isHistoryKnown = isHistoryKnown
     this.#store = store
     this.#destinations = requireDestinations(destinations)
     this.#names = new Set(destinations.map(({ name }) => name))
@@ -91,6 +95,7 @@ export class Outbox<Tx> {
       destinations: this.#destinations,
       options: { ...this.#relayOptions, ...terms },
       happenings: this.#happenings,
+      isHistoryKnown: this.#isHistoryKnown,
     })
     this.#relay.start()
   }

@@ -29,6 +29,8 @@ export interface RelayContext {
   readonly destinations: readonly Destination[]
   readonly options: ResolvedRelayOptions
   readonly happenings: HappeningEmitter
+  /** Whether the database is known to be the one it was: a moment ago. What may have been sent in a lost history waits. */
+  readonly isHistoryKnown: () => boolean
 }
 
 /** What is due and could not be claimed a moment ago is held by another relay. */
@@ -127,7 +129,7 @@ export class Relay {
 
   /** Says whether it is worth asking again at once. */
   async #claim(): Promise<boolean> {
-    if (this.#settler.isFailing) return false
+    if (this.#settler.isFailing || !this.#context.isHistoryKnown()) return false
     this.#mustClaim = false
     const { store, options } = this.#context
     const claimedAt = performance.now()
@@ -147,7 +149,8 @@ export class Relay {
   }
 
   async #idleMs(): Promise<number> {
-    if (this.#settler.isFailing) return this.#context.options.pollMs
+    if (this.#settler.isFailing || !this.#context.isHistoryKnown())
+      return this.#context.options.pollMs
     const now = performance.now()
     const queues = [...this.#queues.values()]
     const withRoom = queues.filter((queue) => queue.room(now) > 0).map(({ name }) => name)

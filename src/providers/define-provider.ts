@@ -170,6 +170,7 @@ function makeSource(
         ...listToleranceWarnings(definition, options),
         ...(definition.warnings?.(options) ?? []),
       ],
+      secrets: built.secrets,
       verify: (delivery) => confirm(delivery.body, built.verify(delivery)),
       identify: (delivery, verdict, limits) =>
         identification.identify(delivery, options, verdict, limits),

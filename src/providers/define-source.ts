@@ -18,7 +18,8 @@ import type {
   SuccessAnswer,
   Verdict,
 } from '../model/source.ts'
-import type { Secret } from '../verify/secrets.ts'
+import { listSecretLabels } from '../verify/secrets.ts'
+import type { ResolvedSecret, Secret } from '../verify/secrets.ts'
 
 /** What is known of a provider, whatever its configuration. */
 export interface ProviderFacts {
@@ -37,6 +38,8 @@ export interface ProviderFacts {
 /** What a provider does. */
 export interface ProviderParts {
   readonly warnings: readonly string[]
+  /** Of which the labels are shown. Left out where nothing is signed. */
+  readonly secrets?: readonly ResolvedSecret[]
   readonly verify: (delivery: Delivery) => Verdict | Promise<Verdict>
   readonly identify: Source['identify']
 }
@@ -65,7 +68,7 @@ export const SOURCE_OPTION_KEYS = [
 export function defineSource<Events extends EventMap>(
   facts: ProviderFacts,
   options: SourceOptions,
-  { warnings, verify, identify }: ProviderParts,
+  { warnings, secrets = [], verify, identify }: ProviderParts,
 ): Source<Events> {
   const {
     acknowledge = 'stored',
@@ -94,6 +97,7 @@ export function defineSource<Events extends EventMap>(
       manualRedeliveryHours: facts.manualRedeliveryHours,
     }),
     warnings: Object.freeze([...warnings]),
+    secretLabels: Object.freeze(listSecretLabels(secrets)),
     verify,
     identify,
   })

@@ -144,6 +144,7 @@ export function hmac<Events extends EventMap = AnyEvents>(options: HmacOptions):
   }
   return defineSource<Events>(facts, options, {
     warnings: template.isAmbiguous === true ? [...warnings, AMBIGUOUS] : warnings,
+    secrets,
     verify: (delivery) => verifyDelivery(scheme, findSigner, delivery),
     identify: (delivery) => identification.identify(delivery),
   })

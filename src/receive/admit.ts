@@ -37,6 +37,8 @@ export interface AdmitContext {
 export interface Admitted {
   readonly source: Source
   readonly drafts: readonly EventDraft[]
+  /** The label of the secret that verified it. */
+  readonly secret: string
 }
 
 /** What is admitted, or what its sender is told instead. */
@@ -65,7 +67,8 @@ export async function admit(
   if (signedGreeting !== undefined) return greet(context, sourceName, source, signedGreeting)
 
   const events = keepWithin(context.options, source.identify(delivery, verdict, context.options))
-  return { source, drafts: draftEvents({ sourceName, source, delivery, verdict }, events) }
+  const drafts = draftEvents({ sourceName, source, delivery, verdict }, events)
+  return { source, drafts, secret: verdict.secret }
 }
 
 function greet(

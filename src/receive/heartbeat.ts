@@ -29,6 +29,7 @@ export class Heartbeat {
   readonly #health: StoreHealth
   readonly #history: HistoryWatch
   #since: Date | undefined
+  #confirmedAt = -Infinity
   #skewReportedAt = -Infinity
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
@@ -44,6 +45,11 @@ export class Heartbeat {
   /** Whether a beat was ever answered. */
   get hasBeaten(): boolean {
     return this.#since !== undefined
+  }
+
+  /** Whether a beat was answered a moment ago, and its history looked at. */
+  get isConfirmed(): boolean {
+    return performance.now() - this.#confirmedAt < VALID_MS
   }
 
   /** Beats once, then once a second until stopped. Rejects if the first beat fails. */
@@ -73,6 +79,7 @@ export class Heartbeat {
     // Before the memory of keys is dropped with the old epoch.
     await this.#history.check(beat, this.#latest(beat.epoch))
     this.#since = beat.now
+    this.#confirmedAt = askedAt
     this.#committedKeys.confirm(beat, { askedAt, validMs: VALID_MS })
     this.#health.works('read')
     this.#noticeSkew(beat.skewMs)

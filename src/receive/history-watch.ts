@@ -4,7 +4,7 @@ import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 
 export interface HistoryWatchContext {
-  readonly store: Pick<Store<unknown>, 'operators'>
+  readonly store: Pick<Store<unknown>, 'events' | 'operators'>
   readonly happenings: HappeningEmitter
   /** Keeps messages from being sent that may have been sent in the history that is lost. */
   readonly pauseSending: (reason: string) => Promise<void>
@@ -21,7 +21,8 @@ interface Seen {
  * not known to have been sent.
  *
  * A promotion loses nothing when every COMMIT waited for a standby. Otherwise it may have, and it is certain when
- * events are missing that this process has stored.
+ * events are missing that this process has stored. A process that is started later has stored none, and asks the
+ * database which history it was in when the time was last written down.
  */
 export class HistoryWatch {
   readonly #context: HistoryWatchContext
@@ -37,14 +38,35 @@ export class HistoryWatch {
    */
   async check({ history, now }: Beat, latest: readonly EventId[]): Promise<void> {
     if (history === undefined) return
-    const before = this.#seen
-    if (before !== undefined && before.history.id !== history.id) {
-      const missing = await this.#countMissing(latest)
-      // Not by the position in the log: what was written there and not committed may be lost without harm.
-      if (missing > 0 || !before.history.isReplicated)
-        await this.#report(before.at, now, { missing, checked: latest.length })
-    }
+    if (this.#seen === undefined) await this.#checkKept(history, now)
+    else if (isOther(this.#seen.history, history))
+      await this.#checkSeen(this.#seen, history, { now, latest })
+    else if (this.#seen.history.isReplicated !== history.isReplicated) await this.#keep(history)
     this.#seen = { at: now, history }
+  }
+
+  /** The first look of this process. */
+  async #checkKept(history: HistoryPoint, now: Date): Promise<void> {
+    const { kept } = history
+    const isKnown = kept?.id === history.id && kept.isReplicated === history.isReplicated
+    if (isKnown) return
+    const mayLack = kept !== undefined && kept.id !== history.id && !kept.isReplicated
+    if (!mayLack) return this.#keep(history)
+    const span = { since: kept.lastAt ?? new Date(0), until: now }
+    await this.#report(history, span, { missing: 0, checked: 0 })
+  }
+
+  async #checkSeen(
+    before: Seen,
+    history: HistoryPoint,
+    { now, latest }: { readonly now: Date; readonly latest: readonly EventId[] },
+  ): Promise<void> {
+    const missing = await this.#countMissing(latest)
+    const span = { since: before.at, until: now }
+    // Not by what was in the log: what was written there and not committed may be lost without harm.
+    if (missing > 0 || !before.history.isReplicated)
+      await this.#report(history, span, { missing, checked: latest.length })
+    else await this.#keep(history)
   }
 
   async #countMissing(latest: readonly EventId[]): Promise<number> {
@@ -55,14 +77,29 @@ export class HistoryWatch {
   }
 
   async #report(
-    since: Date,
-    until: Date,
+    history: HistoryPoint,
+    span: { readonly since: Date; readonly until: Date },
     counts: { readonly missing: number; readonly checked: number },
   ): Promise<void> {
-    const span = `${since.toISOString()} and ${until.toISOString()}`
+    const since = span.since.toISOString()
     await this.#context.pauseSending(
-      `The database was replaced by an older state of itself between ${span}: messages of that time may have been sent`,
+      `The database was replaced by an older state of itself between ${since} and ${span.until.toISOString()}: messages of that time may have been sent`,
     )
-    this.#context.happenings.emit('store.went-back', { since, until, ...counts })
+    await this.#keep(history, span)
+    this.#context.happenings.emit('store.went-back', {
+      ...span,
+      ...counts,
+      hint: `Call inbox.backfill(source, { from, since: new Date('${since}') }) for each source whose sender can be asked, inbox.reconcile for what your own tables lack, and then admin.resume for each destination`,
+    })
   }
+
+  /** A database that takes no writes is told of elsewhere. Then the next process that is started finds the same. */
+  async #keep({ id, isReplicated, kept }: HistoryPoint, span = kept?.wentBack): Promise<void> {
+    const history = { id, isReplicated, ...(span !== undefined && { wentBack: span }) }
+    await this.#context.store.events.keepHistory?.(history).catch(() => undefined)
+  }
+}
+
+function isOther(before: HistoryPoint, history: HistoryPoint): boolean {
+  return before.id !== history.id || before.rewinds !== history.rewinds
 }

@@ -32,12 +32,14 @@ import { admit, reportUnavailable } from './admit.ts'
 import type { AdmitContext } from './admit.ts'
 import type { ResolvedReceiveOptions } from './options.ts'
 import { quarantineStale } from './quarantine-stale.ts'
+import type { SecretCounter } from './secret-counter.ts'
 
 export interface ReceiveContext extends AdmitContext {
   readonly options: ResolvedReceiveOptions
   readonly batcher: Batcher
   readonly committedKeys: CommittedKeys
   readonly counter: DeliveryCounter
+  readonly secrets: SecretCounter
   readonly outcomes: OutcomeWaiter
   /** Told after new events were committed, so that a worker can start at once. */
   readonly onStored: (drafts: readonly EventDraft[]) => void
@@ -52,7 +54,8 @@ export async function receive(
   try {
     const admission = await admit(context, sourceName, delivery)
     if ('answer' in admission) return admission.answer
-    const { source } = admission
+    const { source, secret } = admission
+    context.secrets.count(sourceName, secret, delivery.receivedAt)
     const { committedKeys } = context
     const drafts = admission.drafts.map((draft) => quarantineStale(committedKeys, draft))
 

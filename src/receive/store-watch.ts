@@ -35,6 +35,11 @@ export class StoreWatch {
     return this.#heartbeat.hasBeaten && this.#health.isUp
   }
 
+  /** Whether the database was the one it was when it was last looked at, a moment ago. */
+  get isHistoryKnown(): boolean {
+    return this.#heartbeat.isConfirmed
+  }
+
   /** Rejects if the store does not answer. That it cannot write is told, and no reason not to start. */
   async start(): Promise<void> {
     await this.#heartbeat.start()

@@ -114,6 +114,22 @@ export interface Happenings {
    * unless another process does.
    */
   'worker.not-started': { readonly source: string; readonly hint: string }
+  /**
+   * What earlier processes have left, looked at once when the inbox starts, and told where there is any of it. Counted up
+   * to 1,000. `admin.findUnfinished()` has more of it.
+   */
+  'inbox.found-at-start': {
+    /** Events in the hands of workers that give no sign of life. */
+    readonly leftRunning: number
+    /** Messages that may have arrived, and are sent again under their keys or checked. */
+    readonly uncertainMessages: number
+    /** Messages that may have arrived, and wait for a person. */
+    readonly unknownMessages: number
+    /** Lanes that a dead event holds up. */
+    readonly blockedLanes: number
+    /** Lanes in which a number is missing. */
+    readonly gaps: number
+  }
   'worker.started': { readonly workerId: string; readonly concurrency: number }
   'worker.stopped': { readonly workerId: string }
   /** Claiming, beating or sweeping failed; it is tried again. */
@@ -206,6 +222,8 @@ export interface Happenings {
     readonly until: Date
     readonly missing: number
     readonly checked: number
+    /** What to do. */
+    readonly hint: string
   }
   /** Something about the database, said at start. */
   'store.warning': { readonly warning: string }

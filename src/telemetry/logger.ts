@@ -55,6 +55,7 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'group.commit-unknown': 'warn',
   'group.given-back': 'warn',
   'worker.not-started': 'warn',
+  'inbox.found-at-start': 'warn',
   'worker.started': 'info',
   'worker.stopped': 'info',
   'worker.error': 'error',

@@ -13,6 +13,7 @@
 import { createSecretKey } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { HookonceError, OptionInvalidError } from '../errors.ts'
+import type { SecretLabel } from '../model/secret-use.ts'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import { decodeBase64, decodeHex } from './decode.ts'
 
@@ -24,7 +25,8 @@ export interface LabelledSecret {
   /** The secret, as the provider shows it. */
   readonly value: string
   /**
-   * What is kept as evidence of which secret verified an event.
+   * What is kept as evidence of which secret verified an event, and what its uses are counted under. A name such as
+   * `2026-11`, of at most 100 characters; one that contains the secret is refused.
    *
    * @defaultValue its place in the list: '1', '2', …
    */
@@ -87,6 +89,13 @@ export function resolveSecrets(
   return { secrets: Object.freeze(resolved), warnings }
 }
 
+/** What may be shown of them. */
+export function listSecretLabels(secrets: readonly ResolvedSecret[]): readonly SecretLabel[] {
+  return secrets.map(({ label, untilMs }) =>
+    Object.freeze({ label, ...(untilMs !== Infinity && { until: new Date(untilMs) }) }),
+  )
+}
+
 /** Whether a secret still verifies at this moment. A moment that is not a number is never live. */
 export function isLive(secret: ResolvedSecret, nowMs: number): boolean {
   return nowMs <= secret.untilMs
@@ -104,13 +113,31 @@ function requireSecret(provider: string, option: string, secret: Secret): Labell
   const { value, label, until } = secret
   if (value === undefined || value === null || value === '') throw missing(provider)
   if (typeof value !== 'string') throw new OptionInvalidError(`${option}.value`, 'a string', value)
-  if (label !== undefined && (typeof label !== 'string' || label === '')) {
-    throw new OptionInvalidError(`${option}.label`, 'a string that is not empty', label)
-  }
+  if (label !== undefined) requireLabel(`${option}.label`, label, value)
   if (until !== undefined && !(until instanceof Date && Number.isFinite(until.getTime()))) {
     throw new OptionInvalidError(`${option}.until`, 'a valid Date', until)
   }
   return secret
+}
+
+const LABEL_LENGTH_MAX = 100
+
+/** It is stored, listed and logged, so it must not be the secret. */
+function requireLabel(option: string, label: unknown, value: string): void {
+  const isName =
+    typeof label === 'string' &&
+    label !== '' &&
+    label.length <= LABEL_LENGTH_MAX &&
+    // What is printed to a terminal must not steer it.
+    !/[\u0000-\u001f\u007f]/.test(label)
+  if (!isName) {
+    const expected = `a string of 1 to ${LABEL_LENGTH_MAX} characters, none of them a control character`
+    throw new OptionInvalidError(option, expected, label)
+  }
+  if (!label.includes(value)) return
+  throw new OptionInvalidError(option, {
+    message: `${option} contains the secret; a label is stored and shown, so give it another name`,
+  })
 }
 
 function decodeSecret(

@@ -4,7 +4,9 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createReceiver } from '../../src/http/node.ts'
@@ -12,9 +14,10 @@ import { createFaultDatabase } from '../support/faults/fault-database.ts'
 import type { FaultDatabase } from '../support/faults/fault-database.ts'
 import { createFaultInbox } from '../support/faults/fault-inbox.ts'
 import type { FaultInbox } from '../support/faults/fault-inbox.ts'
-import { fromPartner } from '../support/faults/fault-sources.ts'
+import { fromPartner, fromPartnerBytes } from '../support/faults/fault-sources.ts'
 import { addLedger } from '../support/faults/make-database.ts'
-import { usePostgres } from '../support/postgres/postgres-database.ts'
+import { startAgain } from '../support/faults/start-again.ts'
+import { createPostgres, usePostgres } from '../support/postgres/postgres-database.ts'
 import { createSqlite } from '../support/sqlite-database.ts'
 import { until } from '../support/faults/until.ts'
 import { WireProxy } from '../support/postgres/wire-proxy.ts'
@@ -55,6 +58,58 @@ describe.skipIf(hasNoSmallDisk || hasNoBinaries)('PostgreSQL on a disk that is f
     })
     expect(await database.count('events')).toBe(3)
   }, 120_000)
+})
+
+describe.skipIf(hasNoSmallDisk || hasNoBinaries)('PostgreSQL whose log has no room', () => {
+  test('R10: deliveries in flight are 503, and after the recovery all that was acknowledged is there', async () => {
+    const server = await startPostgres()
+    onTestFinished(() => server.dispose())
+    const disk = mountSmallDisk(160 * 1024 * 1024, UNPRIVILEGED_ID)
+    await server.stop('fast')
+    const log = join(server.socketDir, 'data', 'pg_wal')
+    execFileSync('cp', ['-a', `${log}/.`, disk.dir])
+    rmSync(log, { recursive: true })
+    symlinkSync(disk.dir, log)
+    await server.start()
+    const { database } = await addLedger(await createPostgres(server.config))
+    const receiver = createFaultInbox(database)
+    await receiver.inbox.start()
+    const acknowledged: string[] = []
+    let refused = 0
+    let isOver = false
+    const send = async (key: string) => {
+      const body = JSON.stringify({ id: key, type: 'large', text: LARGE })
+      const { status } = await receiver.inbox.receive('partner', fromPartnerBytes(body))
+      if (status === 200) acknowledged.push(key)
+      else refused += 1
+    }
+    const sending = Promise.all(
+      Array.from({ length: 4 }, async (_, sender) => {
+        for (let nth = 0; !isOver; nth += 1) await send(`evt_${sender}_${nth}`)
+      }),
+    )
+    await until('some are acknowledged', () => acknowledged.length >= 20, LIMIT)
+
+    disk.fill()
+    await until('deliveries are refused', () => refused >= 20, LIMIT)
+    const before = acknowledged.length
+    isOver = true
+    await sending
+    disk.free()
+    await server.stop('immediate').catch(() => undefined)
+    await startAgain(server)
+    await until('it is served again', async () => {
+      const { status } = await receiver.inbox.receive('partner', fromPartner({ key: 'after' }))
+      return status === 200
+    })
+
+    const rows = await database.query(
+      `select convert_from(event_key, 'UTF8') as key from hookonce.events`,
+    )
+    const stored = new Set(rows.map(({ key }) => String(key)))
+    expect(before).toBeGreaterThan(0)
+    expect(acknowledged.filter((key) => !stored.has(key))).toEqual([])
+  }, 180_000)
 })
 
 describe.skipIf(hasNoSmallDisk)('SQLite on a disk that is full', () => {

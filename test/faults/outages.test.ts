@@ -56,6 +56,34 @@ describe('PostgreSQL away for longer than deadAfterMs', () => {
     180_000,
   )
 
+  test('C19: a worker that is cut off alone loses its lease, and what it writes when it is back is refused', async () => {
+    const database = await createFaultDatabase('postgres')
+    const brief = { ...WORKER, deadAfterMs: 1_000 }
+    const gate = createGate()
+    const cutOff = await startBehindProxy(database, gate, 'steps', brief)
+    const receiver = createFaultInbox(database)
+    await accept(receiver, forSteps({ key: 'evt_1' }))
+    await until('it has the event', () => gate.waiting === 1, LIMIT)
+    const open = createGate()
+    open.open()
+    const living = await startBehindProxy(database, open, 'steps', brief)
+
+    cutOff.proxy.freeze()
+    await living.untilHappened('event.crashed')
+    await untilDone([living], 'evt_1')
+    expect(await database.countEffects('evt_1')).toBe(1)
+    cutOff.proxy.restore()
+    gate.open()
+    await cutOff.untilHappened('lease.lost')
+
+    expect(await database.listWrongEffects(['evt_1'])).toEqual([])
+    expect(cutOff.count('event.done')).toBe(0)
+    // It is a worker as before.
+    await accept(receiver, forSteps({ key: 'evt_2' }))
+    await untilDone([cutOff, living], 'evt_2')
+    expect(await database.listWrongEffects(['evt_1', 'evt_2'])).toEqual([])
+  }, 180_000)
+
   test('C24: groups that an outage has ended run again, and no crash is counted', async () => {
     const database = await createFaultDatabase('postgres')
     const gate = createGate()

@@ -95,6 +95,68 @@ describe.skipIf(hasNoBinaries)('a PostgreSQL server that goes away', () => {
     },
   )
 
+  // The one whose COMMIT is acknowledged wrote nothing of its own, and the disk has nothing of the other's yet.
+  test.each(['partner', 'watched'] as const)(
+    'R12: a duplicate of %s is durable when it is answered, though a foreign session stored the event asynchronously',
+    async (source) => {
+      const { database, connection } = await createOn(server)
+      const first = createFaultInbox(database)
+      const delivery = fromPartner({ key: 'evt_1' })
+      await first.inbox.receive(source, delivery)
+      for (const table of ['events', 'keys', 'queue']) {
+        await database.query(`create table saved_${table} as select * from hookonce.${table}`)
+        await database.query(`delete from hookonce.${table}`)
+      }
+      await database.query('checkpoint')
+      const second = createFaultInbox(database)
+      await second.inbox.admin.countEvents()
+      const foreign = new pg.Client(connection)
+      foreign.on('error', () => undefined)
+      await foreign.connect()
+      onTestFinished(() => foreign.end().catch(() => undefined))
+      await foreign.query('set synchronous_commit = off; begin')
+      for (const table of ['events', 'keys', 'queue'])
+        await foreign.query(`insert into hookonce.${table} select * from saved_${table}`)
+      await foreign.query('commit')
+
+      const { status, outcome } = await second.inbox.receive(source, delivery)
+      await server.killAll()
+      await startAgain(server)
+
+      expect([status, outcome]).toEqual([200, 'duplicate'])
+      expect(await database.count('events')).toBe(1)
+    },
+  )
+
+  test.each(['partner', 'watched'] as const)(
+    'R13: a COMMIT of %s that stops waiting for its standby is 503 and no success',
+    async (source) => {
+      const { database } = await createOn(server)
+      const receiver = createFaultInbox(database)
+      await receiver.inbox.start()
+      await receiver.inbox.receive(source, fromPartner({ key: 'evt_0' }))
+      await setStandby(database, 'ghost')
+      onTestFinished(() => setStandby(database, ''))
+
+      const answering = receiver.inbox.receive(source, fromPartner({ key: 'evt_1' }))
+      await until('it waits for the standby', async () => {
+        const rows = await database.query(
+          `select pg_cancel_backend(pid) from pg_stat_activity
+            where datname = current_database() and wait_event = 'SyncRep'`,
+        )
+        return rows.length > 0
+      })
+
+      expect(await answering).toMatchObject({ status: 503 })
+      await until('it is told', () => receiver.count('store.commit-unknown') > 0)
+      await setStandby(database, '')
+      expect(await receiver.inbox.receive(source, fromPartner({ key: 'evt_1' }))).toMatchObject({
+        status: 200,
+        outcome: 'duplicate',
+      })
+    },
+  )
+
   test('C18: a restart in the middle of claims ends no process and doubles no effect', async () => {
     const { database } = await createOn(server)
     const keys = Array.from({ length: 100 }, (_, i) => `evt_${i}`)
@@ -194,4 +256,15 @@ async function promote(server: PostgresServer, signal: string): Promise<void> {
   await client.query('select pg_promote(true, 30)')
   await client.end()
   expect(existsSync(signal)).toBe(false)
+}
+
+/** Whom COMMIT waits for; none where it is empty. */
+async function setStandby(database: FaultDatabase, name: string): Promise<void> {
+  await database.query('set synchronous_commit = local')
+  await database.query(`alter system set synchronous_standby_names = '${name}'`)
+  await database.query('select pg_reload_conf()')
+  await until('the setting is there', async () => {
+    const rows = await database.query(`select current_setting('synchronous_standby_names') as name`)
+    return rows[0]?.['name'] === name
+  })
 }

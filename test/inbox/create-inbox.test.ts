@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createInbox } from '../../src/inbox/inbox.ts'
 import { github } from '../../src/providers/vendors/github.ts'
+import { unsigned } from '../../src/providers/unsigned.ts'
 import { stripe } from '../../src/providers/vendors/stripe.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 
@@ -132,6 +133,32 @@ describe('an inbox', () => {
     await inbox.start()
 
     await expect(inbox.start()).rejects.toMatchObject({ code: 'INBOX_STOPPED' })
+  })
+
+  test('R32: names the source whose secret is short, and one that verifies nothing, at every start', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'hookonce-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    await using inbox = createInbox({
+      store: sqliteStore(join(folder, 'inbox.db')),
+      sources: {
+        short: stripe({ secrets: ['12345'] }),
+        open: unsigned({ verify: 'none', key: 'json:$.id' }),
+      },
+      logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+      worker: false,
+    })
+    const warned: string[] = []
+    inbox.events.on('source.warning', ({ source: name, warning }) =>
+      warned.push(`${name}: ${warning}`),
+    )
+
+    await inbox.start()
+
+    expect(warned).toEqual([
+      expect.stringMatching(/^short: Secret 1 of stripe has fewer than 16 bytes/),
+      expect.stringMatching(/^open: .*verify: 'none'/),
+    ])
+    expect(warned.join()).not.toContain('12345')
   })
 
   test('has a store of its own: a second one would lose it when the first stops', () => {

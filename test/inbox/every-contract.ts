@@ -10,13 +10,17 @@ import { orderValuesContract } from './order-values.ts'
 import { outboxContract } from './outbox.ts'
 import { pausesContract } from './pauses.ts'
 import { receiveContract } from './receive.ts'
+import { reconcileContract } from './reconcile.ts'
+import { redeliveredContract } from './redelivered.ts'
 import { replayContract } from './replay.ts'
 import { retentionContract } from './retention.ts'
 import { runDueContract } from './run-due.ts'
 import { savepointsContract } from './savepoints.ts'
+import { secretsContract } from './secrets.ts'
 import { stepRulesContract } from './step-rules.ts'
 import { stepsContract } from './steps.ts'
 import { trappingObjectsContract } from './trapping-objects.ts'
+import { unfinishedContract } from './unfinished.ts'
 import { workContract } from './work.ts'
 import { writesContract } from './writes.ts'
 
@@ -24,6 +28,10 @@ import { writesContract } from './writes.ts'
 export function everyContract(store: StoreUnderTest): void {
   receiveContract(store)
   backfillContract(store)
+  redeliveredContract(store)
+  secretsContract(store)
+  reconcileContract(store)
+  unfinishedContract(store)
   orderValuesContract(store)
   workContract(store)
   runDueContract(store)

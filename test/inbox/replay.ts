@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { destination } from '../../src/outbox/destination.ts'
 import { permanent } from '../../src/model/handler-results.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
+import { limitsIn, pruneRows } from '../support/retention-steps.ts'
 import { WRITE } from '../support/step-handlers.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 
@@ -129,6 +130,51 @@ export function replayContract(store: StoreUnderTest): void {
         code: 'EVENT_DEAD',
         instead: expect.stringContaining('Retry'),
       })
+    })
+  })
+
+  describe(`${store.name}: a replay that is refused`, () => {
+    test('Y06: is one of an event whose bytes were erased, or whose payload is past its time', async () => {
+      const { inbox, deliverUntil, countEffects, store: own } = await openInbox(store)
+      inbox.on('stripe', 'invoice.paid', (event, { tx }) => tx.query(WRITE, [event.key, 'ran']))
+      await inbox.start()
+      const erased = await deliverUntil('evt_1', 'event.done')
+      await inbox.admin.erase(erased.eventId, { reason: 'asked for' })
+      expect(await inbox.admin.replay(erased.eventId, WHY)).toMatchObject({
+        status: 'refused',
+        code: 'PAYLOAD_ERASED',
+      })
+      const pruned = await deliverUntil('evt_2', 'event.done')
+      await pruneRows(own, limitsIn(31))
+      expect(await inbox.admin.findEvent(pruned.eventId)).toMatchObject({ payload: 'pruned' })
+
+      expect(await inbox.admin.replay(pruned.eventId, WHY)).toMatchObject({
+        status: 'refused',
+        code: 'PAYLOAD_PRUNED',
+      })
+      expect(await countEffects()).toBe(2)
+    })
+
+    test('Y07: is one of a conflict or of what is quarantined, which are released, with a row in the audit', async () => {
+      const { inbox, deliver, deliverUntil, next } = await openInbox(store)
+      inbox.on('stripe', 'invoice.paid', () => undefined)
+      await inbox.start()
+      await deliverUntil('evt_1', 'event.done')
+      const conflict = await deliver('evt_1', { amount: 2 })
+      const eventId = conflict.eventId ?? ''
+
+      expect(await inbox.admin.replay(eventId, WHY)).toMatchObject({
+        status: 'refused',
+        code: 'EVENT_CONFLICT',
+        instead: expect.stringMatching(/release/i),
+      })
+      expect(await inbox.admin.listAudit({ eventId })).toEqual([])
+      const done = next('event.done')
+      await inbox.admin.release(eventId, WHY)
+      await done
+      expect(await inbox.admin.listAudit({ eventId })).toMatchObject([
+        { action: 'release', ...WHY },
+      ])
     })
   })
 

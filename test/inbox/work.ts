@@ -162,7 +162,7 @@ export function workContract(store: StoreUnderTest): void {
       expect(Number(event?.nextRunAt)).toBeGreaterThan(Date.now() + 1_800_000)
     })
 
-    test('several handlers of one event are one unit: all of their writes, or none', async () => {
+    test('H20: several handlers of one event are one unit: all of their writes, or none', async () => {
       const { inbox, deliverUntil, countEffects } = await openInbox(store)
       inbox.on('stripe', 'invoice.*', { retry: { firstMs: 0 } }, note)
       inbox.on('stripe', 'invoice.paid', { retry: { firstMs: 0 } }, async (event, context) => {

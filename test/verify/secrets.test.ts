@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { Secret, SecretEncoding } from '../../src/verify/secrets.ts'
-import { isLive, resolveSecrets } from '../../src/verify/secrets.ts'
+import { isLive, listSecretLabels, resolveSecrets } from '../../src/verify/secrets.ts'
 
 const LONG = 'a-secret-of-more-than-16-bytes'
 
@@ -31,7 +31,7 @@ describe('secrets', () => {
     ['an unset variable', [undefined]],
     ['an empty value', [{ value: '' }]],
     ['one good and one empty secret', [LONG, '']],
-  ])('with %s are missing, and the provider is named', (_, secrets) => {
+  ])('R32: with %s are missing, and the provider is named', (_, secrets) => {
     expect(() => resolveSecrets('stripe', secrets as readonly Secret[], 'utf8')).toThrow(
       expect.objectContaining({
         code: 'SECRET_MISSING',
@@ -63,6 +63,11 @@ describe('secrets', () => {
     ['utf8', [42]],
     ['utf8', [{ value: 42 }]],
     ['utf8', [{ value: LONG, label: '' }]],
+    ['utf8', [{ value: LONG, label: 'x'.repeat(101) }]],
+    ['utf8', [{ value: LONG, label: 'red\u001b[31m' }]],
+    ['utf8', [{ value: LONG, label: 'nul\0' }]],
+    ['utf8', [{ value: LONG, label: LONG }]],
+    ['utf8', [{ value: LONG, label: `old ${LONG}` }]],
     ['utf8', [{ value: LONG, until: 'tomorrow' }]],
     ['utf8', [{ value: LONG, until: new Date(Number.NaN) }]],
     ['utf8', [{ value: LONG, lable: 'misspelt' }]],
@@ -73,7 +78,20 @@ describe('secrets', () => {
     )
   })
 
-  test('under 16 bytes are warned about without being shown', () => {
+  test('in a label are refused, and the error does not show them', () => {
+    const secrets = [{ value: LONG, label: LONG }]
+    expect(() => resolveSecrets('std', secrets, 'utf8')).toThrow(/label contains the secret/)
+    expect(() => resolveSecrets('std', secrets, 'utf8')).not.toThrow(LONG)
+  })
+
+  test('are shown by their labels and ends, and by nothing else', () => {
+    const until = new Date(1_760_000_000_000)
+    const { secrets } = resolveSecrets('std', [LONG, { value: LONG, label: 'old', until }], 'utf8')
+
+    expect(listSecretLabels(secrets)).toEqual([{ label: '1' }, { label: 'old', until }])
+  })
+
+  test('R32: under 16 bytes are warned about without being shown', () => {
     const { warnings } = resolveSecrets('github', ['gh-secret-1', LONG], 'utf8')
 
     expect(warnings).toHaveLength(1)

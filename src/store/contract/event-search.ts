@@ -17,7 +17,7 @@ import type { ParkedState, SettledState } from '../../model/event-state.ts'
 import type { EventStory } from '../../model/event-story.ts'
 import type { EventSummary } from '../../model/event-summary.ts'
 import type { MessageRecord } from '../../model/message.ts'
-import type { Outcome, RecordedFailure } from '../../model/outcome.ts'
+import type { Outcome, PayloadState, RecordedFailure } from '../../model/outcome.ts'
 import type { StepRecord } from '../../model/step.ts'
 
 /** The part of a store that finds events. */
@@ -36,6 +36,8 @@ export interface EventSearchStore {
   walkSteps(after: StepPosition, limit: number): Promise<readonly WalkedStep[]>
   /** The last failures of events that are dead, or wait for their next attempt: so many, latest first. */
   walkFailures(request: FailureWalk): Promise<readonly WalkedFailure[]>
+  /** Looks at so many events that have come to rest, oldest first, and says which of them are done. */
+  walkSettled(request: SettledWalk): Promise<readonly SettledEvent[]>
   /** The bodies of the first of these events that fit into so many bytes together; of the first one always. */
   readBodies(ids: readonly EventId[], bytesMax: number): Promise<readonly SearchedBody[]>
 }
@@ -75,6 +77,28 @@ export interface WalkRequest {
 export interface LookedEvent {
   readonly id: EventId
   readonly summary: EventSummary | undefined
+}
+
+export interface SettledWalk {
+  /** Ids above this one. */
+  readonly after: EventId
+  /** Ids below this one. */
+  readonly below: EventId
+  /** How many to look at. Fewer come back only where there are no more. */
+  readonly limit: number
+}
+
+/** An event of which a run has come to rest. */
+export interface SettledEvent {
+  readonly id: EventId
+  /** Its latest run that has come to rest. */
+  readonly run: number
+  /** Whether that run was done and none has been asked for since. */
+  readonly isDone: boolean
+  readonly payload: PayloadState
+  /** Empty where the payload was pruned. */
+  readonly source: string
+  readonly type: string
 }
 
 export interface FailureWalk {

@@ -6,6 +6,7 @@
 
 import type { EventDraft, EventId, Recorded } from '../../model/event.ts'
 import type { Outcome } from '../../model/outcome.ts'
+import type { SecretUse } from '../../model/secret-use.ts'
 
 export interface EventStore {
   /** How many batches `record` can usefully have in flight at once. */
@@ -53,8 +54,14 @@ export interface EventStore {
    */
   keepClock(options: { always: boolean }): Promise<ClockKept>
 
+  /** Keeps which history was seen, for a process that is started later. Goes with `Beat.history`. */
+  keepHistory?(history: KeptHistory): Promise<void>
+
   /** Adds to the delivery counts. Best effort: called after the answers have left. */
   countDeliveries(counts: readonly DeliveryCount[]): Promise<void>
+
+  /** Adds to how much secrets are used. Those with no deliveries are listed from then on, and nothing is added. */
+  countSecretUses(uses: readonly SecretUse[]): Promise<void>
 
   /** How an event has ended, or where it is; `undefined` when there is no such event. */
   findOutcome(eventId: EventId): Promise<OutcomeView | undefined>
@@ -81,10 +88,25 @@ export interface Beat {
 
 /** Where the history of a database stands. */
 export interface HistoryPoint {
-  /** Changes when a standby is promoted or a backup restored. */
+  /** Changes when a standby is promoted, or a backup restored to a point in time. */
   readonly id: string
   /** Whether COMMIT waits for a standby, which can then be promoted without a loss. */
   readonly isReplicated: boolean
+  /**
+   * How often this process has seen the end of what is on the disk go back: a copy of the files was put in the place
+   * of the database, which has the same `id`.
+   */
+  readonly rewinds: number
+  /** What was kept of it, and the time that was written down last before. */
+  readonly kept: (KeptHistory & { readonly lastAt: Date | undefined }) | undefined
+}
+
+/** What is kept of a history in the database itself. */
+export interface KeptHistory {
+  readonly id: string
+  readonly isReplicated: boolean
+  /** When it was last noticed that the database had gone back, and between when events may be missing. */
+  readonly wentBack?: { readonly since: Date; readonly until: Date }
 }
 
 export interface ClockKept {

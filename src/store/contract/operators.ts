@@ -17,6 +17,7 @@ import type { EventAction, RefusalCode } from '../../model/event-action.ts'
 import type { EventState } from '../../model/event-state.ts'
 import type { EventId } from '../../model/event.ts'
 import type { EventRecord } from '../../model/outcome.ts'
+import type { SecretUse } from '../../model/secret-use.ts'
 
 export interface OperatorStore {
   /** The event with all that is known of it. */
@@ -34,6 +35,8 @@ export interface OperatorStore {
   act(request: ActionRequest): Promise<Acted>
   /** The runs of an event that operators asked for, in their order. The first run of an event is not among them. */
   listRuns(eventId: EventId): Promise<readonly RunRecord[]>
+  /** How much the secrets of a source, or of all, are used; by source and label. */
+  listSecretUses(source?: string): Promise<readonly SecretUse[]>
   /** What operators did, latest first. */
   listAudit(query: AuditQuery): Promise<readonly AuditRecord[]>
 }

@@ -8,6 +8,7 @@
 import type { EventState, ParkedState, SettledState } from '../../model/event-state.ts'
 import type { EventId } from '../../model/event.ts'
 import type { MessageStats, WorkerStats } from '../../model/stats.ts'
+import type { Unfinished, WentBack } from '../../model/unfinished.ts'
 
 /** The part of a store that counts. */
 export interface StatsStore {
@@ -25,6 +26,18 @@ export interface StatsStore {
   countMessages(most: number): Promise<readonly MessageStats[]>
   /** Those that have a record, and what they run. */
   listWorkers(): Promise<readonly WorkerStats[]>
+  /** What earlier processes have left, or what does not go on by itself. Of each thing so many are looked at. */
+  findUnfinished(query: UnfinishedQuery): Promise<UnfinishedFound>
+}
+
+export interface UnfinishedQuery {
+  readonly most: number
+  /** How long a worker that lives may be silent. */
+  readonly silentMs: number
+}
+
+export interface UnfinishedFound extends Omit<Unfinished, 'wentBack'> {
+  readonly wentBack: Pick<WentBack, 'since' | 'until'> | undefined
 }
 
 /** `done` is counted among all outcomes; `ready` are those that no worker has in hand. */

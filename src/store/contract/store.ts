@@ -24,6 +24,7 @@ import type { MessageStore } from './messages.ts'
 import type { OperatorStore } from './operators.ts'
 import type { PauseStore } from './pauses.ts'
 import type { QueueStore } from './queue.ts'
+import type { ReadingStore } from './readings.ts'
 import type { StatsStore } from './stats.ts'
 import type { RetentionStore } from './retention.ts'
 import type { StoreTrouble } from './store-trouble.ts'
@@ -55,6 +56,8 @@ export interface Store<Sql, Tx = Sql> {
   readonly operators: OperatorStore
   /** Keeps sources, handlers and destinations still. */
   readonly pauses: PauseStore
+  /** Lends transactions in which nothing can be written. */
+  readonly readings: ReadingStore<Sql>
   /** Finds events for those who look after them. */
   readonly search: EventSearchStore
   /** Counts, with a limit to every count. */

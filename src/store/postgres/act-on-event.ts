@@ -14,7 +14,7 @@ import { isEventId } from './is-event-id.ts'
 import { findByToken, TokenTaken, writeAudit } from './sql/audit.ts'
 import { discardEvent, lockLanesOf } from './sql/discard-event.ts'
 import { eraseEvent } from './sql/erase-event.ts'
-import { lockEvent, readStanding } from './sql/event-standing.ts'
+import { lockEvent, readStanding, wasPruned } from './sql/event-standing.ts'
 import { forgetEvent } from './sql/forget-event.ts'
 import { releaseEvent } from './sql/release-event.ts'
 import { replayEvent } from './sql/replay-event.ts'
@@ -56,6 +56,8 @@ export async function actWithin(connection: Connection, request: ActionRequest):
     request.token,
   )
   if (before !== undefined) return before
+  if (event === undefined && (await wasPruned(connection, eventId)))
+    return { status: 'refused', code: 'PAYLOAD_PRUNED' }
   if (action === 'discard') await lockLanesOf(connection, eventId)
   const standing = event && (await readStanding(connection, eventId, event))
   const decision = decideAction(request, standing)

@@ -8,6 +8,7 @@ import { listMessagesByKey } from './sql/message-record.ts'
 import { readBodies } from './sql/read-bodies.ts'
 import { summarize, walkEvents, walkKey } from './sql/walk-events.ts'
 import { walkFailures } from './sql/walk-failures.ts'
+import { walkSettled } from './sql/walk-settled.ts'
 import { walkSteps } from './sql/walk-steps.ts'
 
 /** The part of the store for those who look for events. */
@@ -31,6 +32,7 @@ export function createEventSearch(connections: Connections): EventSearchStore {
       look((connection) => listMessagesByKey(connection, key, STORY_MAX.messages)),
     walkSteps: (after, limit) => look((connection) => walkSteps(connection, after, limit)),
     walkFailures: (request) => look((connection) => walkFailures(connection, request)),
+    walkSettled: (request) => look((connection) => walkSettled(connection, request)),
     readBodies: (ids, bytesMax) => look((connection) => readBodies(connection, ids, bytesMax)),
   }
 }

@@ -1,15 +1,25 @@
 import type { EventDraft, EventId, Recorded } from '../../model/event.ts'
+import type { SecretUse } from '../../model/secret-use.ts'
 import { Topics } from '../../model/topic.ts'
 import { createUuidV7Generator } from '../../model/uuid-v7.ts'
-import type { Beat, ClockKept, DeliveryCount, EventStore, OutcomeView } from '../contract/events.ts'
+import type {
+  Beat,
+  ClockKept,
+  DeliveryCount,
+  EventStore,
+  KeptHistory,
+  OutcomeView,
+} from '../contract/events.ts'
 import { numberDrafts } from '../shared/numbered-draft.ts'
 import type { Connections } from './connections.ts'
 import { isEventId } from './is-event-id.ts'
 import { BatchRecorder } from './record-batch.ts'
 import { beat, CAN_READ_CONTROL } from './sql/beat.ts'
 import { countDeliveries } from './sql/count-deliveries.ts'
+import { countSecretUses } from './sql/count-secret-uses.ts'
 import { findOutcome } from './sql/find-outcome.ts'
 import { keepClock } from './sql/keep-clock.ts'
+import { keepHistory } from './sql/keep-history.ts'
 import { nudgeEvent } from './sql/nudge-event.ts'
 
 /** The part of the store that receives events. */
@@ -22,6 +32,8 @@ export class PostgresEvents implements EventStore {
   readonly #newId = createUuidV7Generator(() => Date.now() - this.#skewMs)
   readonly #topics = new Topics()
   #canReadControl = false
+  #flushed = 0n
+  #rewinds = 0
 
   constructor(connections: Connections) {
     this.#connections = connections
@@ -49,12 +61,19 @@ export class PostgresEvents implements EventStore {
   async beat(since: Date | undefined): Promise<Beat> {
     return this.#connections.use(async (connection) => {
       const askedAt = Date.now()
-      const { nowMs, ...found } = await beat(connection, {
+      const { nowMs, flushed, ...found } = await beat(connection, {
         since,
         canReadControl: this.#canReadControl,
       })
       this.#skewMs = (askedAt + Date.now()) / 2 - nowMs
-      return { ...found, skewMs: Math.round(this.#skewMs) }
+      if (flushed < this.#flushed) this.#rewinds += 1
+      this.#flushed = flushed
+      return {
+        ...found,
+        epoch: `${found.epoch}/${this.#rewinds}`,
+        history: { ...found.history, rewinds: this.#rewinds },
+        skewMs: Math.round(this.#skewMs),
+      }
     })
   }
 
@@ -62,9 +81,18 @@ export class PostgresEvents implements EventStore {
     return keepClock(this.#connections, options)
   }
 
+  async keepHistory(history: KeptHistory): Promise<void> {
+    await this.#connections.transact(async (connection) => keepHistory(connection, history))
+  }
+
   async countDeliveries(counts: readonly DeliveryCount[]): Promise<void> {
     if (counts.length === 0) return
     await this.#connections.use(async (connection) => countDeliveries(connection, counts))
+  }
+
+  async countSecretUses(uses: readonly SecretUse[]): Promise<void> {
+    if (uses.length === 0) return
+    await this.#connections.use(async (connection) => countSecretUses(connection, uses))
   }
 
   async findOutcome(eventId: EventId): Promise<OutcomeView | undefined> {

@@ -164,6 +164,16 @@ create table {schema}.deliveries (
   primary key (event_id, minute, outcome)
 ) with (fillfactor = 80);
 
+-- Which secret has verified how many deliveries, by its label. The secret itself is never here.
+create table {schema}.secret_uses (
+  source       text        not null,
+  label        text        not null,
+  deliveries   bigint      not null,
+  last_used_at timestamptz,
+  until        timestamptz,
+  primary key (source, label)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
 create table {schema}.workers (
   worker_id        text        not null,
   slot             integer     not null,

@@ -8,6 +8,7 @@ import { findEvent } from './sql/find-event.ts'
 import { findRequest } from './sql/find-request.ts'
 import { listDead } from './sql/list-dead.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
+import { listSecretUses } from './sql/list-secret-uses.ts'
 import { listRuns } from './sql/replay-event.ts'
 
 /** The part of the store for those who look after events. */
@@ -24,6 +25,7 @@ export function createOperators(connections: Connections): OperatorStore {
     act: (request) => actOnEvent(connections, request),
     listRuns: async (id) =>
       isEventId(id) ? connections.use((connection) => listRuns(connection, id)) : [],
+    listSecretUses: (source) => connections.use((connection) => listSecretUses(connection, source)),
     listAudit: (query) => connections.use((connection) => listAudit(connection, query)),
   }
 }

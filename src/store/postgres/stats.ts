@@ -5,6 +5,7 @@ import { countDue } from './sql/count-due.ts'
 import { countEventsIn, countReceived } from './sql/count-events-in.ts'
 import { countMessages } from './sql/count-messages.ts'
 import { countSettled } from './sql/count-settled.ts'
+import { findUnfinished } from './sql/find-unfinished.ts'
 import { listWorkers } from './sql/list-workers.ts'
 
 /** The part of the store that counts. */
@@ -24,6 +25,7 @@ export function createStats(connections: Connections): StatsStore {
     countSettled: (request) => look((connection) => countSettled(connection, request)),
     countMessages: (most) => look((connection) => countMessages(connection, most)),
     listWorkers: () => look(listWorkers),
+    findUnfinished: (query) => look((connection) => findUnfinished(connection, query)),
   }
 }
 

@@ -5,6 +5,7 @@ import type { OperatorStore } from '../contract/operators.ts'
 import type { PauseStore } from '../contract/pauses.ts'
 import type { LaneStore } from '../contract/lanes.ts'
 import type { QueueStore } from '../contract/queue.ts'
+import type { ReadingStore } from '../contract/readings.ts'
 import type { StatsStore } from '../contract/stats.ts'
 import type { RetentionStore } from '../contract/retention.ts'
 import type { StepStore } from '../contract/steps.ts'
@@ -27,6 +28,7 @@ import type { ResolvedPostgresStoreOptions } from './options.ts'
 import { createPauses } from './pauses.ts'
 import { createLanes } from './lanes.ts'
 import { createQueue } from './queue.ts'
+import { createReadings } from './readings.ts'
 import { createStats } from './stats.ts'
 import { createRetention } from './retention.ts'
 import { createSteps } from './steps.ts'
@@ -48,6 +50,7 @@ export class PostgresStore<Tx = PostgresTx> implements Store<PostgresTx, Tx> {
   readonly messages: MessageStore<PostgresTx>
   readonly operators: OperatorStore
   readonly pauses: PauseStore
+  readonly readings: ReadingStore<PostgresTx>
   readonly search: EventSearchStore
   readonly stats: StatsStore
   readonly bulks: BulkStore
@@ -74,6 +77,7 @@ export class PostgresStore<Tx = PostgresTx> implements Store<PostgresTx, Tx> {
     this.messages = createMessages(schema, connections)
     this.operators = createOperators(connections)
     this.pauses = createPauses(connections)
+    this.readings = createReadings(held)
     this.search = createEventSearch(connections)
     this.stats = createStats(connections)
     this.bulks = createBulks(connections)

@@ -12,7 +12,7 @@ import type { Connection } from './connection.ts'
 import { findByToken, writeAudit } from './sql/audit.ts'
 import { discardEvent } from './sql/discard-event.ts'
 import { eraseEvent } from './sql/erase-event.ts'
-import { readStanding } from './sql/event-standing.ts'
+import { readStanding, wasPruned } from './sql/event-standing.ts'
 import { forgetEvent } from './sql/forget-event.ts'
 import { releaseEvent } from './sql/release-event.ts'
 import { replayEvent } from './sql/replay-event.ts'
@@ -24,6 +24,8 @@ export function actOnEvent(connection: Connection, request: ActionRequest): Acte
   const before = findByToken<Extract<Acted, { status: 'done' }>>(connection, deed, request.token)
   if (before !== undefined) return before
   const standing = readStanding(connection, eventId)
+  if (standing === undefined && wasPruned(connection, eventId))
+    return { status: 'refused', code: 'PAYLOAD_PRUNED' }
   const decision = decideAction(request, standing)
   if (decision.becomes === undefined || standing === undefined)
     return { status: 'refused', code: 'code' in decision ? decision.code : 'EVENT_UNKNOWN' }

@@ -36,6 +36,7 @@ export class Connections {
   readonly #file: string
   readonly #options: ResolvedSqliteStoreOptions
   #opened: OpenFile | undefined
+  #driver: SqliteDriver | undefined
   /** There is none before the schema is there. */
   #files: FileWatch | undefined
   #isRescuing = false
@@ -49,6 +50,7 @@ export class Connections {
   async open(): Promise<void> {
     if (this.#opened !== undefined) return
     const driver = await openDriver(this.#options.driver)
+    this.#driver = driver
     try {
       await this.#openWith(driver)
     } catch (error) {
@@ -141,6 +143,22 @@ export class Connections {
         if (reader.inTransaction()) reader.execute('commit')
       }
     })
+  }
+
+  /** A connection of its own, in a transaction in which nothing can be written. The caller closes it. */
+  async openReading(): Promise<Connection> {
+    this.getOpen()
+    const file = { file: this.#file, prefix: this.#options.prefix }
+    // The log was set up when the store was opened. To ask for it again would be to wait for the writer.
+    const connection = openConnection(this.#driver as SqliteDriver, file)
+    try {
+      connection.execute('pragma query_only = on')
+      connection.execute('begin')
+      return connection
+    } catch (error) {
+      connection.close()
+      throw asStoreError(error)
+    }
   }
 
   /** What cannot be opened is said with its name: "file is not a database" alone says nothing. */

@@ -6,6 +6,7 @@ import { listMessagesByKey } from './sql/message-record.ts'
 import { readBodies } from './sql/read-bodies.ts'
 import { summarize, walkEvents, walkKey } from './sql/walk-events.ts'
 import { walkFailures } from './sql/walk-failures.ts'
+import { walkSettled } from './sql/walk-settled.ts'
 import { walkSteps } from './sql/walk-steps.ts'
 
 /** The part of the store for those who look for events. */
@@ -19,6 +20,7 @@ export function createEventSearch(connections: Connections): EventSearchStore {
       connections.read((reader) => listMessagesByKey(reader, key, STORY_MAX.messages)),
     walkSteps: (after, limit) => connections.read((reader) => walkSteps(reader, after, limit)),
     walkFailures: (request) => connections.read((reader) => walkFailures(reader, request)),
+    walkSettled: (request) => connections.read((reader) => walkSettled(reader, request)),
     readBodies: (ids, bytesMax) => connections.read((reader) => readBodies(reader, ids, bytesMax)),
   }
 }

@@ -1,4 +1,5 @@
 import type { EventDraft, EventId, Recorded } from '../../model/event.ts'
+import type { SecretUse } from '../../model/secret-use.ts'
 import { Topics } from '../../model/topic.ts'
 import { createUuidV7Generator } from '../../model/uuid-v7.ts'
 import type { Beat, ClockKept, DeliveryCount, EventStore, OutcomeView } from '../contract/events.ts'
@@ -7,6 +8,7 @@ import type { Connections } from './connections.ts'
 import type { HeldTransactions } from './held-transactions.ts'
 import { beat } from './sql/beat.ts'
 import { countDeliveries } from './sql/count-deliveries.ts'
+import { countSecretUses } from './sql/count-secret-uses.ts'
 import { findOutcome } from './sql/find-outcome.ts'
 import { keepClock } from './sql/keep-clock.ts'
 import { isWaiting, nudgeEvent } from './sql/nudge-event.ts'
@@ -73,6 +75,11 @@ export class SqliteEvents implements EventStore {
     await this.#connections.write('lazily', (connection, breaks) =>
       countDeliveries(connection, breaks, counts),
     )
+  }
+
+  async countSecretUses(uses: readonly SecretUse[]): Promise<void> {
+    if (uses.length === 0) return
+    await this.#connections.write('lazily', (connection) => countSecretUses(connection, uses))
   }
 
   findOutcome(eventId: EventId): Promise<OutcomeView | undefined> {

@@ -137,6 +137,16 @@ create table {prefix}deliveries (
   primary key (event_id, minute, outcome)
 ) strict, without rowid;
 
+-- Which secret has verified how many deliveries, by its label. The secret itself is never here.
+create table {prefix}secret_uses (
+  source text not null,
+  label text not null,
+  deliveries integer not null,
+  last_used_at integer,
+  until integer,
+  primary key (source, label)
+) strict, without rowid;
+
 create table {prefix}workers (
   worker_id text not null,
   slot integer not null,

@@ -7,6 +7,7 @@ import { findEvent } from './sql/find-event.ts'
 import { findRequest } from './sql/find-request.ts'
 import { listDead } from './sql/list-dead.ts'
 import { listEventsByKey } from './sql/list-events-by-key.ts'
+import { listSecretUses } from './sql/list-secret-uses.ts'
 import { listRuns } from './sql/replay-event.ts'
 
 /** The part of the store for those who look after events. */
@@ -20,6 +21,7 @@ export function createOperators(connections: Connections): OperatorStore {
     listDead: (limit) => connections.read((reader) => listDead(reader, limit)),
     act: (request) => connections.write('durably', (connection) => actOnEvent(connection, request)),
     listRuns: (id) => connections.read((reader) => listRuns(reader, id)),
+    listSecretUses: (source) => connections.read((reader) => listSecretUses(reader, source)),
     listAudit: (query) => connections.read((reader) => listAudit(reader, query)),
   }
 }

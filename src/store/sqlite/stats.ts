@@ -5,6 +5,7 @@ import { countDue } from './sql/count-due.ts'
 import { countEventsIn, countReceived } from './sql/count-events-in.ts'
 import { countMessages } from './sql/count-messages.ts'
 import { countSettled } from './sql/count-settled.ts'
+import { findUnfinished } from './sql/find-unfinished.ts'
 import { listWorkers } from './sql/list-workers.ts'
 
 /** The part of the store that counts. */
@@ -18,6 +19,7 @@ export function createStats(connections: Connections): StatsStore {
     countSettled: (request) => connections.read((reader) => countSettled(reader, request)),
     countMessages: (most) => connections.read((reader) => countMessages(reader, most)),
     listWorkers: () => connections.read(listWorkers),
+    findUnfinished: (query) => connections.read((reader) => findUnfinished(reader, query)),
   }
 }
 

@@ -5,6 +5,7 @@ import type { OperatorStore } from '../contract/operators.ts'
 import type { PauseStore } from '../contract/pauses.ts'
 import type { LaneStore } from '../contract/lanes.ts'
 import type { QueueStore } from '../contract/queue.ts'
+import type { ReadingStore } from '../contract/readings.ts'
 import type { StatsStore } from '../contract/stats.ts'
 import type { RetentionStore } from '../contract/retention.ts'
 import type { StepStore } from '../contract/steps.ts'
@@ -23,6 +24,7 @@ import type { ResolvedSqliteStoreOptions, SqliteStoreOptions } from './options.t
 import { createPauses } from './pauses.ts'
 import { createLanes } from './lanes.ts'
 import { createQueue } from './queue.ts'
+import { createReadings } from './readings.ts'
 import { createStats } from './stats.ts'
 import { createRetention } from './retention.ts'
 import { createSteps } from './steps.ts'
@@ -39,6 +41,7 @@ export class SqliteStore<Tx = SqliteTx> implements Store<SqliteTx, Tx> {
   readonly messages: MessageStore<SqliteTx>
   readonly operators: OperatorStore
   readonly pauses: PauseStore
+  readonly readings: ReadingStore<SqliteTx>
   readonly search: EventSearchStore
   readonly stats: StatsStore
   readonly bulks: BulkStore
@@ -63,6 +66,7 @@ export class SqliteStore<Tx = SqliteTx> implements Store<SqliteTx, Tx> {
     this.messages = createMessages(resolved.prefix, connections)
     this.operators = createOperators(connections)
     this.pauses = createPauses(connections)
+    this.readings = createReadings(connections)
     this.search = createEventSearch(connections)
     this.stats = createStats(connections)
     this.bulks = createBulks(connections)

@@ -15,9 +15,11 @@ import { operatorsContract } from './operators.ts'
 import { outboxClaimContract } from './outbox-claim.ts'
 import { outboxEnqueueContract } from './outbox-enqueue.ts'
 import { outboxOperatorsContract } from './outbox-operators.ts'
+import { readingsContract } from './readings.ts'
 import { recordContract } from './record.ts'
 import { recordOrderContract } from './record-order.ts'
 import { retentionContract } from './retention.ts'
+import { secretUsesContract } from './secret-uses.ts'
 import { settleContract } from './settle.ts'
 import { settleLeasedContract } from './settle-leased.ts'
 import { stepsContract } from './steps.ts'
@@ -41,6 +43,8 @@ export function everyContract(store: StoreUnderTest): void {
   unhandledContract(store)
   transitionsContract(store)
   operatorsContract(store)
+  secretUsesContract(store)
+  readingsContract(store)
   eventActionsContract(store)
   actionRacesContract(store)
   outboxEnqueueContract(store)

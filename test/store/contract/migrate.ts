@@ -30,7 +30,7 @@ export function migrateContract(underTest: StoreUnderTest): void {
       expect(await recordOne(after, anEventDraft())).toEqual({ status: 'duplicate', eventId })
     })
 
-    test('a schema from a later version is refused, also when only checking', async () => {
+    test('H19: a schema from a later version is refused, also when only checking', async () => {
       const database = await createEmptyDatabase(underTest)
       await database.newStore().open()
       await database.migrateBeyond()

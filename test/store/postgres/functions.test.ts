@@ -61,7 +61,7 @@ describe.skipIf(hasNoPostgres)('functions', () => {
     expect((await pool.query('select hookonce.mine()')).rowCount).toBe(1)
   })
 
-  test('of a later release are used as they are, with a warning, however often the two start in turns', async () => {
+  test('H19: of a later release are used as they are, with a warning, however often the two start in turns', async () => {
     const { pool, open } = await openDatabase()
     await spoil(pool)
     const revision = ownFunctions().revision + 1
@@ -78,7 +78,7 @@ describe.skipIf(hasNoPostgres)('functions', () => {
     expect(await describeFunctions(pool)).toEqual(later)
   })
 
-  test('of a later release that this one cannot call are refused, and left as they are', async () => {
+  test('H19: of a later release that this one cannot call are refused, and left as they are', async () => {
     const { pool, open } = await openDatabase()
     await pool.query(`
       drop function hookonce.announce;

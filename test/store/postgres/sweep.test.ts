@@ -63,7 +63,7 @@ describe.skipIf(hasNoPostgres)('sweeping on PostgreSQL', () => {
     ])
   })
 
-  test('another process is heard, also after the listening connection was lost', async () => {
+  test('C15: another process is heard, also after the listening connection was lost', async () => {
     const { config, store, query } = await openPostgres()
     let heard = (): void => undefined
     const next = async (): Promise<void> => new Promise((resolve) => (heard = resolve))

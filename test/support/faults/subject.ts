@@ -13,7 +13,8 @@ import { bundleProgram } from './bundle-program.ts'
 import { TRAP } from './subject-messages.ts'
 import type { FromSubject, SubjectConfig, ToSubject, Trap } from './subject-messages.ts'
 
-export type SubjectKind = 'receiver' | 'worker' | 'invocation' | 'relay' | 'bulk' | 'pruner'
+export type SubjectKind =
+  'receiver' | 'worker' | 'invocation' | 'relay' | 'bulk' | 'pruner' | 'reconciler'
 
 export interface SpawnOptions {
   /** Options of Node itself, such as `--max-old-space-size=64`. */

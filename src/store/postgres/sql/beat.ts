@@ -9,8 +9,9 @@
  */
 
 import { StoreUnavailableError } from '../../../errors.ts'
-import type { Beat } from '../../contract/events.ts'
-import type { Connection } from '../connection.ts'
+import type { Beat, HistoryPoint } from '../../contract/events.ts'
+import type { Connection, TextRow } from '../connection.ts'
+import { readHistory } from './keep-history.ts'
 
 const DIED_MAX = 1_000
 
@@ -25,6 +26,11 @@ const beatSql = (canReadControl: boolean): string => `
          (select value from {schema}.meta where name = 'forgotten_before') as forgotten,
          case when not pg_is_in_recovery()
               then substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as timeline,
+         -- What is flushed is never lost in a crash, so that it goes back only with the disk.
+         case when not pg_is_in_recovery()
+              then pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0') end as flushed,
+         (select value from {schema}.meta where name = 'history') as kept,
+         (select value from {schema}.meta where name = 'clock') as clock,
          current_setting('synchronous_standby_names') <> '' as is_replicated,
          ${clusterSql(canReadControl)} as cluster,
          (select oid from pg_database where datname = current_database()) as database,
@@ -41,8 +47,11 @@ const BEAT_WITH_CLUSTER = beatSql(true)
 export const CAN_READ_CONTROL = `
   select has_function_privilege('pg_control_system()', 'execute') as is_allowed`
 
-export interface BeatFound extends Omit<Beat, 'skewMs'> {
+export interface BeatFound extends Omit<Beat, 'skewMs' | 'history'> {
   readonly nowMs: number
+  readonly history: Omit<HistoryPoint, 'rewinds'>
+  /** How far the log is on the disk. */
+  readonly flushed: bigint
 }
 
 export async function beat(
@@ -69,9 +78,17 @@ export async function beat(
     nowMs,
     died: died.slice(0, DIED_MAX),
     forgottenBefore: row['forgotten'] == null ? undefined : new Date(Number(row['forgotten'])),
+    flushed: BigInt(row['flushed'] ?? 0),
     history: {
       id: history.join('/'),
       isReplicated: row['is_replicated'] === 't',
+      kept: findKept(row),
     },
   }
+}
+
+function findKept(row: TextRow): HistoryPoint['kept'] {
+  const kept = readHistory(row['kept'])
+  if (kept === undefined) return undefined
+  return { ...kept, lastAt: row['clock'] == null ? undefined : new Date(Number(row['clock'])) }
 }

@@ -82,6 +82,11 @@ export async function lockEvent(
   return rows[0] && { isErased: rows[0].is_erased === 't' }
 }
 
+/** Whether an event that is not here came to rest before its payload was pruned. */
+export async function wasPruned(connection: Connection, eventId: EventId): Promise<boolean> {
+  return (await connection.query(LIST_OUTCOMES, [eventId])).rows.length > 0
+}
+
 /** After `lockEvent`. Fails with a lock timeout while a worker holds the event. */
 export async function readStanding(
   connection: Connection,

@@ -36,6 +36,11 @@ const LIST_OUTCOMES = `
    where event_id = ?
    order by run desc`
 
+/** Whether an event that is not here came to rest before its payload was pruned. */
+export function wasPruned(connection: Connection, eventId: EventId): boolean {
+  return connection.all(LIST_OUTCOMES, [eventId]).length > 0
+}
+
 export function readStanding(connection: Connection, eventId: EventId): Standing | undefined {
   const [event] = connection.all<{ is_erased: number }>(FIND_EVENT, [eventId])
   if (event === undefined) return undefined
