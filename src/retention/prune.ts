@@ -67,6 +67,7 @@ export const NOTHING_REMOVED: PruneCounts = Object.freeze({
   runs: 0,
   audit: 0,
   keys: 0,
+  lanes: 0,
   outcomes: 0,
   discarded: 0,
   partitions: 0,

@@ -49,6 +49,8 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'event.unhandled': 'warn',
   'event.erased': 'info',
   'event.crashed': 'error',
+  'lane.blocked': 'error',
+  'lane.freed': 'info',
   'step.uncertain': 'warn',
   'lease.lost': 'warn',
   'lease.given-back': 'warn',

@@ -77,6 +77,8 @@ export class Worker<Tx> {
   readonly #permits: Permits
   readonly #steps: StepRunner<Tx>
   readonly #runsAlone = new Set<string>()
+  /** The sources whose events are being sorted here. */
+  readonly #sorting = new Set<string>()
   /** The slots whose record lists events. */
   readonly #announced = new Set<number>()
   #slots: Promise<void>[] = []
@@ -255,7 +257,12 @@ export class Worker<Tx> {
     source: string,
     also: readonly EventId[] = [],
   ): Promise<readonly ClaimedEvent[] | undefined> {
-    const sorted = await sortLanes(this.#context, source, also)
+    // Two of one process would read the same events, and ask for their places twice.
+    if (this.#sorting.has(source)) return undefined
+    this.#sorting.add(source)
+    const sorted = await sortLanes(this.#context, source, also).finally(() =>
+      this.#sorting.delete(source),
+    )
     for (const { topic, type } of sorted ?? [])
       this.#agenda.add({ kind: 'head', topic, source, type })
     if (sorted !== undefined && sorted.length > 0) this.#wakeUp.call()

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { permanent } from '../../src/model/handler-results.ts'
 import { apply, AT_ONCE, laneOf, openOrdered } from '../support/ordered-inbox.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
@@ -68,6 +68,30 @@ export function fifoContract(store: StoreUnderTest): void {
         lane: 'K',
         blockedBy: { eventId: e1, state: 'dead', until: undefined },
       })
+    })
+
+    test('O02: that a lane is blocked is told, and that it is free again', async () => {
+      const { newInbox, deliver, applied } = await openOrdered(store)
+      const inbox = newInbox()
+      const told: unknown[] = []
+      inbox.events.on('lane.blocked', (about) => told.push(['blocked', about]))
+      inbox.events.on('lane.freed', (about) => told.push(['freed', about]))
+      inbox.on('partner', '*', FIFO, async (event, { tx }) => {
+        if (event.payload.id === 'e1') throw permanent('broken')
+        await apply(tx, event)
+      })
+      await inbox.start()
+
+      const [e1 = ''] = await deliver({ id: 'e1', lane: 'K' }, { id: 'e2', lane: 'K' })
+      const about = { source: 'partner', lane: 'K', mode: 'fifo', eventId: e1 }
+      await expect.poll(() => told, PATIENT).toEqual([['blocked', about]])
+      await inbox.admin.discard(e1, { reason: 'it is broken' })
+
+      await expect.poll(() => applied('K'), PATIENT).toEqual(['e2'])
+      await expect.poll(() => told, PATIENT).toEqual([
+        ['blocked', about],
+        ['freed', about],
+      ])
     })
 
     test('O02: a retried dead event keeps its place', async () => {
@@ -194,6 +218,34 @@ export function fifoContract(store: StoreUnderTest): void {
         { state: 'dead', reason: 'order', message: expect.stringContaining('order.lane threw') },
         { state: 'dead', reason: 'order', message: expect.stringContaining('a text of 0 char') },
       ])
+    })
+
+    test('while the lanes of many events are asked for, others of the process go on', async () => {
+      const { newInbox, deliver, applied } = await openOrdered(store)
+      const inbox = newInbox({ concurrency: 2 })
+      const sent = Array.from({ length: 20 }, (_, at) => ({ id: `e${at}`, lane: 'K' }))
+      await deliver(...sent)
+      let asked = 0
+      let rounds = 0
+      const ticking = setInterval(() => (rounds += 1), 1)
+      onTestFinished(() => clearInterval(ticking))
+      const roundsAtEach: number[] = []
+      const lane = (event: { payload: { lane: string } }) => {
+        asked += 1
+        roundsAtEach.push(rounds)
+        const until = performance.now() + 50
+        while (performance.now() < until);
+        return event.payload.lane
+      }
+      inbox.on('partner', '*', { order: { mode: 'fifo', lane } }, (event, { tx }) =>
+        apply(tx, event),
+      )
+
+      await inbox.start()
+
+      await expect.poll(() => applied('K'), PATIENT).toEqual(sent.map(({ id }) => id))
+      expect(asked).toBe(sent.length)
+      expect(new Set(roundsAtEach).size).toBeGreaterThan(sent.length / 4)
     })
 
     test('step handlers have lanes as well', async () => {

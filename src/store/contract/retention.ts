@@ -62,6 +62,7 @@ export interface RetentionStore {
  * - `messages`: those that were sent or discarded.
  * - `audit`: what operators did.
  * - `keys`: keys, and how their events ended.
+ * - `lanes`: what is known of lanes in which nothing has happened for as long as keys are kept.
  */
 export const PRUNE_PARTS = [
   'dead',
@@ -73,6 +74,7 @@ export const PRUNE_PARTS = [
   'messages',
   'audit',
   'keys',
+  'lanes',
 ] as const
 export type PrunePart = (typeof PRUNE_PARTS)[number]
 
@@ -125,6 +127,7 @@ export interface PruneCounts {
   readonly runs: number
   readonly audit: number
   readonly keys: number
+  readonly lanes: number
   readonly outcomes: number
   /** Dead events that were discarded. */
   readonly discarded: number

@@ -6,6 +6,7 @@
 
 export const LANE_TABLES = `
 -- next: the number that comes next in a sequence.  applied: the latest version that was applied.
+-- used_at: when something last changed in it, give or take an hour.
 create table {prefix}lanes (
   lane text not null primary key,
   source text not null,
@@ -13,7 +14,8 @@ create table {prefix}lanes (
   mode text not null check (mode in ('fifo', 'sequence', 'latest', 'after')),
   next integer,
   applied text,
-  paused_at integer
+  paused_at integer,
+  used_at integer not null
 ) strict, without rowid;
 create index {prefix}lanes_by_key on {prefix}lanes (source, key);
 
@@ -31,6 +33,13 @@ create table {prefix}lane_blocks (
   run integer not null,
   primary key (lane, event_id, run)
 ) strict, without rowid;
+
+create table {prefix}lane_news (
+  id integer primary key,
+  lane text not null,
+  event_id text not null,
+  is_blocked integer not null
+) strict;
 
 -- What is not parked in a lane. A clause of a claim or a mend says the same, word for word.
 create index {prefix}queue_active on {prefix}queue (lane)

@@ -8,6 +8,7 @@ import { pruneAudit } from './sql/prune-audit.ts'
 import { pruneBeside } from './sql/prune-beside.ts'
 import { pruneDead } from './sql/prune-dead.ts'
 import { pruneKeys } from './sql/prune-keys.ts'
+import { pruneLanes } from './sql/prune-lanes.ts'
 import { pruneMessages } from './sql/prune-messages.ts'
 import { prunePayloads } from './sql/prune-payloads.ts'
 import { shrinkFile } from './sql/shrink-file.ts'
@@ -58,6 +59,8 @@ function pruneStep(
       return pruneMessages(connection, request)
     case 'keys':
       return pruneKeys(connection, request)
+    case 'lanes':
+      return pruneLanes(connection, request)
     default:
       return pruneBeside(connection, part, request)
   }

@@ -34,6 +34,7 @@ describe.skipIf(hasNoPostgres)('select hookonce.prune()', () => {
             runs: 0,
             audit: 0,
             keys: 1,
+            lanes: 0,
             outcomes: 1,
             discarded: 0,
           },

@@ -79,7 +79,8 @@ begin
       'instead', 'Check the clock and the retention options. If it is meant, call admin.prune({ force: true, reason })');
   end if;
 
-  foreach part in array array['dead', 'payloads', 'attempts', 'steps', 'deliveries', 'runs', 'messages', 'audit', 'keys'] loop
+  foreach part in array array['dead', 'payloads', 'attempts', 'steps', 'deliveries', 'runs', 'messages', 'audit', 'keys',
+                              'lanes'] loop
     after_id := '00000000-0000-0000-0000-000000000000';
     for turn in 1..${STEPS} loop
       execute 'select {schema}.prune_' || part || '($1, $2, $3)' into step using limits, after_id, ${STEP_ROWS};
