@@ -313,6 +313,7 @@ export class Worker<Tx> {
       kind,
       topics: topics.map(({ topic, limit }) => ({ topic, limit })),
       enough: ENOUGH,
+      fillsLanes: runsInOrder(topics[0]?.due.unit),
       lockTimeoutMs: GROUP_LOCK_TIMEOUT_MS,
       idleTimeoutMs: Math.max(1, ...timeouts) + IDLE_MARGIN_MS,
       opensLate: opensLate(topics[0]?.due.unit),
@@ -400,4 +401,9 @@ export class Worker<Tx> {
 function opensLate(unit: HandlerUnit | undefined): ClaimRequest['opensLate'] {
   if (unit === undefined || unit.isSteps) return 'never'
   return unit.guarantee === 'at-least-once' ? 'always' : 'alone'
+}
+
+/** Whether the events of a group run one after the other. */
+function runsInOrder(unit: HandlerUnit | undefined): boolean {
+  return unit !== undefined && !unit.isSteps && unit.guarantee === 'exactly-once'
 }

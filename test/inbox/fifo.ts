@@ -44,6 +44,44 @@ export function fifoContract(store: StoreUnderTest): void {
       await expect.poll(() => applied('K'), PATIENT).toEqual(sent.map(({ id }) => id))
     })
 
+    test('O01: in a lane that is full, a group ends where one fails', async () => {
+      const { newInbox, deliver, applied } = await openOrdered(store)
+      const sent = Array.from({ length: 40 }, (_, at) => ({ id: `e${at}`, lane: 'K' }))
+      await deliver(...sent)
+      const inbox = newInbox()
+      const reruns: number[] = []
+      inbox.events.on('group.rerun', ({ size }) => reruns.push(size))
+      inbox.on('partner', '*', FIFO, async (event, { tx, attempt }) => {
+        if (event.payload.id === 'e20' && attempt < 3) throw new Error('not yet')
+        await apply(tx, event)
+      })
+
+      await inbox.start()
+
+      await expect.poll(() => applied('K'), PATIENT).toEqual(sent.map(({ id }) => id))
+      expect(Math.max(...reruns)).toBeGreaterThan(1)
+    })
+
+    test('O02: in a lane that is full, nothing behind a dead event runs', async () => {
+      const { newInbox, deliver, applied, find } = await openOrdered(store)
+      const sent = Array.from({ length: 20 }, (_, at) => ({ id: `e${at}`, lane: 'K' }))
+      const ids = await deliver(...sent)
+      const inbox = newInbox()
+      const ran: string[] = []
+      inbox.on('partner', '*', FIFO, async (event, { tx }) => {
+        ran.push(event.payload.id)
+        if (event.payload.id === 'e10') throw permanent('broken')
+        await apply(tx, event)
+      })
+
+      await inbox.start()
+
+      await expect.poll(async () => (await find(ids[10] ?? '')).state, PATIENT).toBe('dead')
+      expect(await applied('K')).toEqual(sent.slice(0, 10).map(({ id }) => id))
+      expect((await find(ids[11] ?? '')).blockedBy?.eventId).toBe(ids[10])
+      expect(ran).not.toContain('e11')
+    })
+
     test('O02: behind a dead event its lane waits, and other lanes do not', async () => {
       const { newInbox, deliver, applied, find } = await openOrdered(store)
       const inbox = newInbox()
@@ -88,10 +126,12 @@ export function fifoContract(store: StoreUnderTest): void {
       await inbox.admin.discard(e1, { reason: 'it is broken' })
 
       await expect.poll(() => applied('K'), PATIENT).toEqual(['e2'])
-      await expect.poll(() => told, PATIENT).toEqual([
-        ['blocked', about],
-        ['freed', about],
-      ])
+      await expect
+        .poll(() => told, PATIENT)
+        .toEqual([
+          ['blocked', about],
+          ['freed', about],
+        ])
     })
 
     test('O02: a retried dead event keeps its place', async () => {

@@ -162,6 +162,7 @@ create table hookonce_steps (
 ) strict, without rowid;
 
 -- next: the number that comes next in a sequence.  applied: the latest version that was applied.
+-- used_at: when something last changed in it, give or take an hour.
 create table hookonce_lanes (
   lane text not null primary key,
   source text not null,
@@ -169,7 +170,8 @@ create table hookonce_lanes (
   mode text not null check (mode in ('fifo', 'sequence', 'latest', 'after')),
   next integer,
   applied text,
-  paused_at integer
+  paused_at integer,
+  used_at integer not null
 ) strict, without rowid;
 create index hookonce_lanes_by_key on hookonce_lanes (source, key);
 
@@ -187,6 +189,13 @@ create table hookonce_lane_blocks (
   run integer not null,
   primary key (lane, event_id, run)
 ) strict, without rowid;
+
+create table hookonce_lane_news (
+  id integer primary key,
+  lane text not null,
+  event_id text not null,
+  is_blocked integer not null
+) strict;
 
 -- What is not parked in a lane. A clause of a claim or a mend says the same, word for word.
 create index hookonce_queue_active on hookonce_queue (lane)

@@ -24,6 +24,7 @@
 
 import { createHash } from 'node:crypto'
 import { CREATE_ANNOUNCE } from './sql/announce.ts'
+import { CREATE_CLAIM_BEHIND } from './sql/claim-behind.ts'
 import { CREATE_CLAIMS, CREATE_OPEN_FENCE } from './sql/claim-group.ts'
 import { CREATE_CLAIM_MESSAGES } from './sql/claim-messages.ts'
 import { CREATE_ENQUEUE_MESSAGES } from './sql/enqueue-messages.ts'
@@ -75,6 +76,7 @@ export const FUNCTIONS: readonly string[] = [
   CREATE_REQUIRE_SETTINGS,
   CREATE_RECORD_NEW,
   ...CREATE_CLAIMS,
+  CREATE_CLAIM_BEHIND,
   CREATE_LOOK,
   CREATE_OPEN_FENCE,
   CREATE_ANNOUNCE,

@@ -13,8 +13,7 @@ import { takeLaneNews } from './sql/take-lane-news.ts'
 /** The part of the store that keeps events in their order. */
 export function createLanes(connections: Connections, schema: string): LaneStore {
   return {
-    listUnsorted: (source) =>
-      connections.use((connection) => listUnsorted(connection, source)),
+    listUnsorted: (source) => connections.use((connection) => listUnsorted(connection, source)),
     readUnsorted: (request) => connections.use((connection) => readUnsorted(connection, request)),
     sort: (request) =>
       connections.transact((connection) =>

@@ -101,8 +101,7 @@ export function clocksContract(underTest: StoreUnderTest): void {
         const lane = aLane('K', mode)
         const [id = ''] = await recordKeys(store, ['K5'])
         await sort(store, { place: () => ({ lane, ...place, waitMs: 10 * MINUTE_MS, policy }) })
-        const waitsFor = async () =>
-          Number((await store.lanes.findBlocker(id))?.until) - Date.now()
+        const waitsFor = async () => Number((await store.lanes.findBlocker(id))?.until) - Date.now()
         await store.events.keepClock(ALWAYS)
         await setBack(database)
         expect(await waitsFor()).toBeGreaterThan(HOUR_MS)

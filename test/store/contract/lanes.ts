@@ -1,7 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import type { Settlement } from '../../../src/model/outcome.ts'
+import type { Placement } from '../../../src/ordering/place-event.ts'
+import type { ClaimedEvent } from '../../../src/store/contract/claimed-event.ts'
+import type { Group } from '../../../src/store/contract/group.ts'
 import { aClaim } from '../../support/builders.ts'
-import { aLane, decide, recordKeys, sort, statesOf, write } from '../../support/lane-steps.ts'
+import {
+  aLane,
+  decide,
+  inFifo,
+  recordKeys,
+  sort,
+  statesOf,
+  write,
+} from '../../support/lane-steps.ts'
 import { LEASE_MS } from '../../support/lease-steps.ts'
 import {
   act,
@@ -15,9 +26,10 @@ import {
 } from '../../support/store-steps.ts'
 import { limitsIn, pruneRows } from '../../support/retention-steps.ts'
 import { openStore } from '../../support/store-under-test.ts'
-import type { DatabaseUnderTest, StoreUnderTest } from '../../support/store-under-test.ts'
+import type { DatabaseUnderTest, QueryTx, StoreUnderTest } from '../../support/store-under-test.ts'
 
 const HEAD = { kind: 'head' } as const
+const FULL = { ...HEAD, fillsLanes: true } as const
 
 /** What every store must do with lanes. */
 export function lanesContract(underTest: StoreUnderTest): void {
@@ -79,7 +91,10 @@ export function lanesContract(underTest: StoreUnderTest): void {
       const { store } = await openStore(underTest)
       await recordKeys(store, ['K1', 'K2', 'K3'])
       const decided = await decide(store)
-      const seen = { ...decided, decided: decided.decided.filter(({ event }) => event.key !== 'K2') }
+      const seen = {
+        ...decided,
+        decided: decided.decided.filter(({ event }) => event.key !== 'K2'),
+      }
 
       expect(await write(store, seen)).toEqual(['K1'])
       expect(await sort(store)).toEqual(['K2', 'K3'])
@@ -283,6 +298,99 @@ export function lanesContract(underTest: StoreUnderTest): void {
       expect(await statesOf(store, [id])).toEqual(['ready'])
     })
 
+    test('what is next behind the heads of fifo lanes comes with them, in its order', async () => {
+      const { store } = await openStore(underTest)
+      const ids = await recordKeys(store, ['K1', 'K2', 'K3', 'L1', 'L2'])
+      await sort(store)
+
+      const group = await claim(store, FULL)
+
+      expect(keysOf(group, 'K')).toEqual(['K1', 'K2 behind', 'K3 behind'])
+      expect(keysOf(group, 'L')).toEqual(['L1', 'L2 behind'])
+      await group.settle(group.events.filter(({ key }) => key < 'K3').map(done))
+      expect(await group.commit()).toEqual({ status: 'committed' })
+      expect(await statesOf(store, ids)).toEqual(['done', 'done', 'ready', 'ready', 'waiting'])
+    })
+
+    test('heads come first: what is behind them has the room that they leave', async () => {
+      const { store } = await openStore(underTest)
+      await recordKeys(store, ['K1', 'K2', 'K3', 'L1'])
+      await sort(store)
+
+      const two = await claim(store, { ...FULL, limit: 2 })
+      expect(two.events.map(({ key }) => key)).toEqual(['K1', 'L1'])
+      await two.abandon()
+      const three = await claim(store, { ...FULL, limit: 3 })
+      expect(three.events.map(({ key }) => key)).toEqual(['K1', 'L1', 'K2'])
+      await three.abandon()
+    })
+
+    test.each([
+      ['of another type', 'other', inFifo],
+      ['of another mode', undefined, inLatest],
+    ] as const)('what is behind a head and %s waits', async (_, type, place) => {
+      const { store } = await openStore(underTest)
+      await recordKeys(store, ['K1'])
+      await recordKeys(store, ['K2'], type)
+      await recordKeys(store, ['K3'])
+      await sort(store, { place })
+
+      const group = await claim(store, FULL)
+
+      expect(group.events).toHaveLength(1)
+      await group.abandon()
+    })
+
+    test('in a lane that is paused nothing comes with the head', async () => {
+      const { store } = await openStore(underTest)
+      await recordKeys(store, ['K1', 'K2'])
+      await sort(store)
+      await store.lanes.pauseLane('stripe', 'K')
+
+      const group = await claim(store, FULL)
+
+      expect(keysOf(group, 'K')).toEqual(['K1'])
+      await group.abandon()
+    })
+
+    test('O02: what is behind a dead event does not come with a head that is before it', async () => {
+      const { store, database } = await openStore(underTest)
+      const [late = ''] = await recordKeys(store, ['K1'])
+      await hide(database, late)
+      await recordKeys(store, ['K2', 'K3'])
+      await sort(store)
+      await runOne(store, dead, HEAD)
+      await show(database, late)
+      await sort(store)
+
+      const group = await claim(store, FULL)
+
+      expect(keysOf(group, 'K')).toEqual(['K1'])
+      await group.abandon()
+    })
+
+    test.each([
+      ['is to be retried', retryIn(3_600_000), ['done', 'ready', 'waiting']],
+      ['is dead', dead, ['done', 'dead', 'waiting']],
+    ] as const)(
+      'O01: behind one that %s the lane waits, also within a group',
+      async (_, becomes, expected) => {
+        const { store } = await openStore(underTest)
+        const ids = await recordKeys(store, ['K1', 'K2', 'K3'])
+        await sort(store)
+        const group = await claim(store, FULL)
+        const [first, second] = group.events
+
+        await group.settle(
+          [first && done(first), second && becomes(second)].flatMap((s) => s ?? []),
+        )
+        expect(await group.commit()).toEqual({ status: 'committed' })
+
+        expect(await statesOf(store, ids)).toEqual(expected)
+        expect((await store.lanes.findBlocker(ids[2] ?? ''))?.eventId).toBe(ids[1])
+      },
+    )
+
     test('O02: that a dead event blocks its lane is told once, and that it does so no longer', async () => {
       const { store, second } = await openStore(underTest)
       const other = await second()
@@ -327,7 +435,7 @@ export function lanesContract(underTest: StoreUnderTest): void {
       expect(await store.lanes.takeNews(10)).toEqual([{ ...about, isBlocked: false }])
     })
 
-    test('P03: a lane is forgotten when nothing has happened in it for as long as keys are kept', async () => {
+    test('a lane is forgotten when nothing has happened in it for as long as keys are kept', async () => {
       const { store, database } = await openStore(underTest)
       await recordKeys(store, ['K1'])
       const freed = { id: aLane('A', 'after').id, source: 'stripe', key: 'A', type: 'created' }
@@ -344,7 +452,7 @@ export function lanesContract(underTest: StoreUnderTest): void {
       expect(await countRows(database, 'lane_facts')).toBe(0)
     })
 
-    test('P04: a lane with an event that can still run, one that is blocked and one that is paused stay', async () => {
+    test('a lane with an event that can still run, one that is blocked and one that is paused stay', async () => {
       const { store, database } = await openStore(underTest)
       await recordKeys(store, ['B1', 'P1'])
       await sort(store)
@@ -359,7 +467,7 @@ export function lanesContract(underTest: StoreUnderTest): void {
       expect(await countRows(database, 'lanes')).toBe(4)
     })
 
-    test('P03: how long a lane is kept counts from the last that happened in it', async () => {
+    test('how long a lane is kept counts from the last that happened in it', async () => {
       const { store, database } = await openStore(underTest)
       await recordKeys(store, ['K1', 'L1'])
       await sort(store)
@@ -395,6 +503,28 @@ export function lanesContract(underTest: StoreUnderTest): void {
       expect(await group.commit()).toEqual({ status: 'committed' })
     })
   })
+}
+
+function keysOf(group: Group<QueryTx>, lane: string): readonly string[] {
+  return group.events
+    .filter((event) => event.lane?.key === lane)
+    .map((event) => (event.lane?.isBehind === true ? `${event.key} behind` : event.key))
+}
+
+const inLatest = ({ key }: ClaimedEvent): Placement => ({
+  lane: aLane('K', 'latest'),
+  place: key,
+})
+
+/** As if its insert were still on its way. */
+async function hide({ query }: DatabaseUnderTest, eventId: string): Promise<void> {
+  const sql = (queue: string) => `update ${queue} set parked = 'quarantined' where event_id = $1`
+  await query(sql('hookonce.queue'), [eventId]).catch(() => query(sql('hookonce_queue'), [eventId]))
+}
+
+async function show({ query }: DatabaseUnderTest, eventId: string): Promise<void> {
+  const sql = (queue: string) => `update ${queue} set parked = null where event_id = $1`
+  await query(sql('hookonce.queue'), [eventId]).catch(() => query(sql('hookonce_queue'), [eventId]))
 }
 
 /** As if nothing had happened in any lane for longer than keys are kept. */

@@ -1,5 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { postgresStore } from '../../../src/store/postgres/index.ts'
+import { describe, expect, test } from 'vitest'
 import { lockNumber } from '../../../src/store/postgres/lock-number.ts'
 import { aClaim } from '../../support/builders.ts'
 import { aLane, decide, recordKeys, sort, statesOf } from '../../support/lane-steps.ts'
@@ -9,6 +8,7 @@ import { claim, done, runOne } from '../../support/store-steps.ts'
 
 const PRUNE_LANES = `
   select hookonce.prune_lanes($1, '00000000-0000-0000-0000-000000000000', 10) as step`
+const SORT_EVENTS = 'select hookonce.sort_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)'
 const HEAD = { kind: 'head' } as const
 
 describe.skipIf(hasNoPostgres)('lanes on PostgreSQL', () => {
@@ -70,7 +70,7 @@ describe.skipIf(hasNoPostgres)('lanes on PostgreSQL', () => {
     expect(await statesOf(store, [next])).toEqual(['ready'])
   })
 
-  test('P05: a lane that a pruner removes while an event is sorted into it is made anew', async () => {
+  test('a lane that a pruner removes while an event is sorted into it is made anew', async () => {
     const { store, config } = await openPostgres()
     await recordKeys(store, ['K1'])
     await sort(store)
@@ -89,32 +89,27 @@ describe.skipIf(hasNoPostgres)('lanes on PostgreSQL', () => {
     expect(await statesOf(store, [next])).toEqual(['ready'])
   })
 
-  test('P05: a lane that an event is being sorted into is not removed', async () => {
+  test('a lane that an event is being sorted into is not removed', async () => {
     const { store, config, query } = await openPostgres()
     await recordKeys(store, ['K1'])
     await sort(store)
     await runOne(store, done, HEAD)
     await query(`update hookonce.lanes set used_at = used_at - interval '46 days'`)
     const [next = ''] = await recordKeys(store, ['K2'])
-    const sorter = newPool({ ...config, max: 1 })
-    const own = postgresStore({ pool: sorter })
-    onTestFinished(() => own.close())
-    const request = await decide(store)
-    // Stands still between the insert of its lanes and the rest.
-    await query(`
-      create function hookonce.stand_still() returns trigger language plpgsql as $$
-      begin perform pg_advisory_xact_lock(77); return new; end $$;
-      create trigger stand_still before update of lane on hookonce.queue
-        for each row execute function hookonce.stand_still()`)
+    // A sorter that has its lane, and waits for the row of the event.
     const holder = newPool({ ...config, max: 1 })
-    await holder.query('select pg_advisory_lock(77)')
-    const sorting = own.lanes.sort(request)
+    await holder.query('begin')
+    await holder.query('select 1 from hookonce.queue where event_id = $1 for update', [next])
+    const sorter = newPool({ ...config, max: 1 })
+    const { id, source, key, mode } = aLane('K')
+    const place = [[next], [0], [id], [source], [key], [mode], [null], [null], [null], [null]]
+    const sorting = sorter.query(SORT_EVENTS, [...place, ['block']])
     await expect.poll(() => countWaiting(holder), { timeout: 30_000 }).toBeGreaterThan(0)
 
     expect(await pruneRows(store, limitsIn(1))).toMatchObject({ lanes: 0 })
-    await holder.query('select pg_advisory_unlock(77)')
+    await holder.query('commit')
+    await sorting
 
-    expect(await sorting).toMatchObject({ status: 'sorted' })
     expect(await statesOf(store, [next])).toEqual(['ready'])
   })
 

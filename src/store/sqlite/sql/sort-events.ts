@@ -50,10 +50,7 @@ export function sortEvents(connection: Connection, request: SortRequest): SortRe
   return { status: 'sorted', events }
 }
 
-function hasNewTopic(
-  connection: Connection,
-  { source, topics, unordered }: SortRequest,
-): boolean {
+function hasNewTopic(connection: Connection, { source, topics, unordered }: SortRequest): boolean {
   const known = new Set([...topics, ...unordered])
   return listUnsorted(connection, source).some(({ topic }) => !known.has(topic))
 }
