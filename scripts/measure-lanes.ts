@@ -1,6 +1,7 @@
 /**
  * Measures what an answer, sorting and a claim cost beside lanes that are blocked: each has a dead head, and an event
- * that waits behind it. Medians, and as a ratio to what they cost before there were any.
+ * that waits behind it. Of many rounds the fastest tenth, which is what it costs without what else the machine did; and
+ * as a ratio to what it cost before there were any.
  *
  *     npx tsx scripts/measure-lanes.ts --store postgres --blocked 1000,10000,100000
  *
@@ -55,18 +56,18 @@ async function main(): Promise<void> {
 async function run(store: Store<QueryTx>): Promise<void> {
   await measure(store, 'warm')
   const without = await measure(store, 'without')
-  console.log(JSON.stringify({ store: store.engine, blocked: 0, medianMs: without }))
+  console.log(JSON.stringify({ store: store.engine, blocked: 0, fastestMs: without }))
   let blocked = 0
   for (const wanted of values.blocked.split(',').map(Number)) {
     await blockLanes(store, blocked, wanted)
     blocked = wanted
-    const medianMs = await measure(store, `beside ${blocked}`)
+    const fastestMs = await measure(store, `beside ${blocked}`)
     const ratio = {
-      answer: round(medianMs.answer / without.answer),
-      sort: round(medianMs.sort / without.sort),
-      claim: round(medianMs.claim / without.claim),
+      answer: round(fastestMs.answer / without.answer),
+      sort: round(fastestMs.sort / without.sort),
+      claim: round(fastestMs.claim / without.claim),
     }
-    console.log(JSON.stringify({ store: store.engine, blocked, medianMs, ratio }))
+    console.log(JSON.stringify({ store: store.engine, blocked, fastestMs, ratio }))
   }
 }
 
@@ -90,7 +91,7 @@ async function measure(store: Store<QueryTx>, name: string): Promise<Costs> {
     await time('sort', () => sort(store))
     await time('claim', () => runOne(store, done, { kind: 'head' }))
   }
-  return { answer: median(times.answer), sort: median(times.sort), claim: median(times.claim) }
+  return { answer: fastest(times.answer), sort: fastest(times.sort), claim: fastest(times.claim) }
 }
 
 /** The events `a…` die, and the events `b…` wait behind them. */
@@ -139,9 +140,10 @@ async function bury(store: Store<QueryTx>): Promise<void> {
   }
 }
 
-function median(times: readonly number[]): number {
+/** What a tenth of them stay below. */
+function fastest(times: readonly number[]): number {
   const sorted = times.toSorted((one, other) => one - other)
-  return round(sorted[Math.floor(sorted.length / 2)] ?? 0)
+  return round(sorted[Math.floor(sorted.length / 10)] ?? 0)
 }
 
 function round(value: number): number {

@@ -207,6 +207,24 @@ export function fifoContract(store: StoreUnderTest): void {
       expect((await find(ids[149] ?? '')).blockedBy?.eventId).toBe(ids[0])
     })
 
+    test('O06: a lane that is full takes the place of no other', async () => {
+      const { newInbox, deliver, applied } = await openOrdered(store)
+      const hot = Array.from({ length: 200 }, (_, at) => ({ id: `hot${at}`, lane: 'hot' }))
+      const others = Array.from({ length: 20 }, (_, at) => ({ id: `x${at}`, lane: `lane${at}` }))
+      await deliver(...hot, ...others)
+      const inbox = newInbox({ concurrency: 2 })
+      const ended: string[] = []
+      inbox.events.on('event.done', ({ key }) => ended.push(key))
+      inbox.on('partner', '*', FIFO, (event, { tx }) => apply(tx, event))
+
+      await inbox.start()
+
+      await expect.poll(() => applied('hot'), PATIENT).toEqual(hot.map(({ id }) => id))
+      const last = Math.max(...others.map(({ id }) => ended.indexOf(id)))
+      expect(ended).toEqual(expect.arrayContaining(others.map(({ id }) => id)))
+      expect(last).toBeLessThan(hot.length / 2)
+    })
+
     test('O07: an event behind a retry names it, and until when', async () => {
       const { newInbox, deliver, find } = await openOrdered(store)
       const inbox = newInbox()
