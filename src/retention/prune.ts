@@ -69,6 +69,7 @@ export const NOTHING_REMOVED: PruneCounts = Object.freeze({
   audit: 0,
   bulks: 0,
   keys: 0,
+  lanes: 0,
   outcomes: 0,
   discarded: 0,
   partitions: 0,

@@ -28,6 +28,15 @@ interface AboutEvent {
   readonly attempt: number
 }
 
+interface AboutLane {
+  readonly source: string
+  /** What the handler's `order.lane` returned. */
+  readonly lane: string
+  readonly mode: 'fifo' | 'sequence'
+  /** The event that holds it up, or did. */
+  readonly eventId: EventId
+}
+
 interface AboutGuarded {
   readonly source: string
   readonly key: string
@@ -101,6 +110,14 @@ export interface Happenings {
   'lease.lost': AboutEvent & { readonly token: number }
   /** A leased event was let go without an outcome or a lost attempt. */
   'lease.given-back': { readonly eventId: EventId; readonly cause: string }
+
+  /**
+   * A dead event holds up its lane: what is behind it waits. In a `sequence` it is the event behind a gap that lasted
+   * too long. Told within about a second, by one worker of all that share the database.
+   */
+  'lane.blocked': AboutLane
+  /** The event is dead no longer: it was retried, discarded or forgotten, and the lane goes on. */
+  'lane.freed': AboutLane
 
   /** A group was run again one by one because of one of its events. */
   'group.rerun': { readonly size: number; readonly cause: Error }
@@ -198,6 +215,7 @@ export interface Happenings {
     readonly audit: number
     readonly bulks: number
     readonly keys: number
+    readonly lanes: number
     readonly outcomes: number
     readonly discarded: number
     readonly partitions: number

@@ -48,6 +48,8 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'event.dead': 'error',
   'event.unhandled': 'warn',
   'event.crashed': 'error',
+  'lane.blocked': 'error',
+  'lane.freed': 'info',
   'step.uncertain': 'warn',
   'lease.lost': 'warn',
   'lease.given-back': 'warn',

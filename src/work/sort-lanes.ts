@@ -1,17 +1,19 @@
 /**
  * Puts events of ordered handlers into their lanes, before any of them runs.
  *
- * The lane is a function of the payload, and a receiver may have no handlers: so it is a worker that sorts.
+ * The lane is a function of the payload, and a receiver may have no handlers: so it is a worker that sorts. That
+ * function is the user's, and may take its time or never return: it is asked between reading and writing, when the
+ * store holds nothing for it, and what was found out is written before it has all been asked.
  *
  * @module
  */
 
 import { asError } from '../errors.ts'
+import { LoopBreaks } from '../flow/loop-breaks.ts'
 import type { EventId } from '../model/event.ts'
 import { placeEvent } from '../ordering/place-event.ts'
-import type { Placement } from '../ordering/place-event.ts'
 import type { ClaimedEvent } from '../store/contract/claimed-event.ts'
-import type { DeadSettlement } from '../store/contract/lanes.ts'
+import type { DeadSettlement, DecidedEvent, SortResult } from '../store/contract/lanes.ts'
 import type { Store } from '../store/contract/store.ts'
 import type { HandlerRegistry } from './handlers.ts'
 import { reportSettlement } from './report-settlement.ts'
@@ -25,6 +27,10 @@ export interface SortContext extends SettlementListener {
 
 /** How many events are sorted in one transaction. */
 const SORT_MAX = 500
+/** For how long places are asked for before those that are known are written. */
+const ASK_MS = 500
+/** How often it begins anew because what it has read is no longer so. */
+const TRIES_MAX = 5
 
 /** Says which events of the source were sorted; `undefined` when another worker is at it. */
 export async function sortLanes(
@@ -32,20 +38,59 @@ export async function sortLanes(
   source: string,
   also: readonly EventId[] = [],
 ): Promise<readonly ClaimedEvent[] | undefined> {
-  const { store, handlers } = context
   const errors = new Map<EventId, Error>()
-  const sorted = await store.lanes.sort({
-    source,
-    isOrdered: (type) => handlers.findUnit(source, type)?.order !== undefined,
-    place: (event) => placeOrEnd(handlers, event, errors),
-    limit: SORT_MAX,
-    also,
-  })
-  for (const { event, dead } of sorted ?? []) {
-    if (dead === undefined) continue
-    reportSettlement(context, { event, settlement: dead, error: errors.get(event.eventId) })
+  for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
+    const result = await sortOnce(context, { source, also, errors })
+    if (result.status === 'changed') continue
+    if (result.status === 'busy') return undefined
+    for (const { event, becomes } of result.events) {
+      if (!('state' in becomes)) continue
+      const error = errors.get(event.eventId)
+      reportSettlement(context, { event, settlement: becomes, error })
+    }
+    return result.events.map(({ event }) => event)
   }
-  return sorted?.map(({ event }) => event)
+  return undefined
+}
+
+interface Sorting {
+  readonly source: string
+  readonly also: readonly EventId[]
+  /** Why there is no place for an event. */
+  readonly errors: Map<EventId, Error>
+}
+
+async function sortOnce(
+  { store, handlers }: SortContext,
+  { source, also, errors }: Sorting,
+): Promise<SortResult> {
+  const found = await store.lanes.listUnsorted(source)
+  const isOrdered = (type: string) => handlers.findUnit(source, type)?.order !== undefined
+  const topics = found.filter(({ type }) => isOrdered(type)).map(({ topic }) => topic)
+  const unordered = found.filter(({ type }) => !isOrdered(type)).map(({ topic }) => topic)
+  const request = { source, topics, limit: SORT_MAX, also }
+  const events = await store.lanes.readUnsorted(request)
+  if (events.length === 0) return { status: 'sorted', events: [] }
+  const decided = await decide(events, (event) => placeOrEnd(handlers, event, errors))
+  const result = await store.lanes.sort({ ...request, unordered, decided })
+  const isOvertaken = result.status === 'sorted' && result.events.length === 0
+  return isOvertaken ? { status: 'changed' } : result
+}
+
+/** The first of them at least. */
+async function decide(
+  events: readonly ClaimedEvent[],
+  ask: (event: ClaimedEvent) => DecidedEvent['becomes'],
+): Promise<readonly DecidedEvent[]> {
+  const startedAt = performance.now()
+  const breaks = new LoopBreaks()
+  const decided: DecidedEvent[] = []
+  for (const event of events) {
+    if (breaks.isDue) await breaks.take()
+    if (decided.length > 0 && performance.now() - startedAt > ASK_MS) break
+    decided.push({ event, becomes: ask(event) })
+  }
+  return decided
 }
 
 /** One without a place is dead at once: the same functions find no place for the same event the next time. */
@@ -53,7 +98,7 @@ function placeOrEnd(
   handlers: HandlerRegistry,
   event: ClaimedEvent,
   errors: Map<EventId, Error>,
-): Placement | DeadSettlement {
+): DecidedEvent['becomes'] {
   const unit = handlers.findUnit(event.source, event.type)
   const ordered = unit?.handlers.find(({ order }) => order !== undefined)
   if (unit === undefined || ordered?.order === undefined)

@@ -36,6 +36,7 @@ const PARK_MS = 1_000
 const PAUSES_MS = 1_000
 const DEADLINES_MS = 1_000
 const MEND_MS = 5_000
+const NEWS_MS = 1_000
 const LANES_MAX = 200
 const MAINTAIN_MS = 3_600_000
 const WAKE_BATCH = 1_000
@@ -81,6 +82,7 @@ export class Upkeep {
     this.#repeat('read what is paused', PAUSES_MS, () => this.#readPauses())
     this.#repeat('pass the deadlines of lanes', DEADLINES_MS, () => this.#passDeadlines())
     this.#repeat('let lanes go on', MEND_MS, () => this.#mendBlocked())
+    this.#repeat('tell of blocked lanes', NEWS_MS, () => this.#tellOfLanes())
     this.#repeat('keep the tables in shape', MAINTAIN_MS, () => store.maintain())
     this.#run('look for dead workers', () => this.#sweep())
     this.#run('wake unhandled events', () => this.#wakeUnhandled())
@@ -203,6 +205,17 @@ export class Upkeep {
   async #mendBlocked(): Promise<void> {
     const { store, onWoken } = this.#context
     if ((await store.lanes.mendBlocked(LANES_MAX)) > 0) onWoken()
+  }
+
+  /** Whatever blocked or freed them, and in which process: one worker of all tells it. */
+  async #tellOfLanes(): Promise<void> {
+    const { store, happenings } = this.#context
+    let news
+    do {
+      news = await store.lanes.takeNews(LANES_MAX)
+      for (const { isBlocked, ...about } of news)
+        happenings.emit(isBlocked ? 'lane.blocked' : 'lane.freed', about)
+    } while (news.length === LANES_MAX && !this.#isStopped)
   }
 
   async #giveBackForgotten(): Promise<void> {

@@ -79,6 +79,8 @@ export class Worker<Tx> {
   readonly #permits: Permits
   readonly #steps: StepRunner<Tx>
   readonly #runsAlone = new Set<string>()
+  /** The sources whose events are being sorted here. */
+  readonly #sorting = new Set<string>()
   /** The slots whose record lists events. */
   readonly #announced = new Set<number>()
   #slots: Promise<void>[] = []
@@ -284,7 +286,12 @@ export class Worker<Tx> {
     source: string,
     also: readonly EventId[] = [],
   ): Promise<readonly ClaimedEvent[] | undefined> {
-    const sorted = await sortLanes(this.#context, source, also)
+    // Two of one process would read the same events, and ask for their places twice.
+    if (this.#sorting.has(source)) return undefined
+    this.#sorting.add(source)
+    const sorted = await sortLanes(this.#context, source, also).finally(() =>
+      this.#sorting.delete(source),
+    )
     for (const { topic, type } of sorted ?? [])
       this.#agenda.add({ kind: 'head', topic, source, type })
     if (sorted !== undefined && sorted.length > 0) this.#wakeUp.call()
@@ -335,6 +342,7 @@ export class Worker<Tx> {
       kind,
       topics: topics.map(({ topic, limit }) => ({ topic, limit })),
       enough: ENOUGH,
+      fillsLanes: runsInOrder(topics[0]?.due.unit),
       lockTimeoutMs: GROUP_LOCK_TIMEOUT_MS,
       idleTimeoutMs: Math.max(1, ...timeouts) + IDLE_MARGIN_MS,
       opensLate: opensLate(topics[0]?.due.unit),
@@ -431,4 +439,9 @@ export class Worker<Tx> {
 function opensLate(unit: HandlerUnit | undefined): ClaimRequest['opensLate'] {
   if (unit === undefined || unit.isSteps) return 'never'
   return unit.guarantee === 'at-least-once' ? 'always' : 'alone'
+}
+
+/** Whether the events of a group run one after the other. */
+function runsInOrder(unit: HandlerUnit | undefined): boolean {
+  return unit !== undefined && !unit.isSteps && unit.guarantee === 'exactly-once'
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { permanent } from '../../src/model/handler-results.ts'
 import { apply, AT_ONCE, laneOf, openOrdered } from '../support/ordered-inbox.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
@@ -44,6 +44,44 @@ export function fifoContract(store: StoreUnderTest): void {
       await expect.poll(() => applied('K'), PATIENT).toEqual(sent.map(({ id }) => id))
     })
 
+    test('O01: in a lane that is full, a group ends where one fails', async () => {
+      const { newInbox, deliver, applied } = await openOrdered(store)
+      const sent = Array.from({ length: 40 }, (_, at) => ({ id: `e${at}`, lane: 'K' }))
+      await deliver(...sent)
+      const inbox = newInbox()
+      const reruns: number[] = []
+      inbox.events.on('group.rerun', ({ size }) => reruns.push(size))
+      inbox.on('partner', '*', FIFO, async (event, { tx, attempt }) => {
+        if (event.payload.id === 'e20' && attempt < 3) throw new Error('not yet')
+        await apply(tx, event)
+      })
+
+      await inbox.start()
+
+      await expect.poll(() => applied('K'), PATIENT).toEqual(sent.map(({ id }) => id))
+      expect(Math.max(...reruns)).toBeGreaterThan(1)
+    })
+
+    test('O02: in a lane that is full, nothing behind a dead event runs', async () => {
+      const { newInbox, deliver, applied, find } = await openOrdered(store)
+      const sent = Array.from({ length: 20 }, (_, at) => ({ id: `e${at}`, lane: 'K' }))
+      const ids = await deliver(...sent)
+      const inbox = newInbox()
+      const ran: string[] = []
+      inbox.on('partner', '*', FIFO, async (event, { tx }) => {
+        ran.push(event.payload.id)
+        if (event.payload.id === 'e10') throw permanent('broken')
+        await apply(tx, event)
+      })
+
+      await inbox.start()
+
+      await expect.poll(async () => (await find(ids[10] ?? '')).state, PATIENT).toBe('dead')
+      expect(await applied('K')).toEqual(sent.slice(0, 10).map(({ id }) => id))
+      expect((await find(ids[11] ?? '')).blockedBy?.eventId).toBe(ids[10])
+      expect(ran).not.toContain('e11')
+    })
+
     test('O02: behind a dead event its lane waits, and other lanes do not', async () => {
       const { newInbox, deliver, applied, find } = await openOrdered(store)
       const inbox = newInbox()
@@ -68,6 +106,32 @@ export function fifoContract(store: StoreUnderTest): void {
         lane: 'K',
         blockedBy: { eventId: e1, state: 'dead', until: undefined },
       })
+    })
+
+    test('O02: that a lane is blocked is told, and that it is free again', async () => {
+      const { newInbox, deliver, applied } = await openOrdered(store)
+      const inbox = newInbox()
+      const told: unknown[] = []
+      inbox.events.on('lane.blocked', (about) => told.push(['blocked', about]))
+      inbox.events.on('lane.freed', (about) => told.push(['freed', about]))
+      inbox.on('partner', '*', FIFO, async (event, { tx }) => {
+        if (event.payload.id === 'e1') throw permanent('broken')
+        await apply(tx, event)
+      })
+      await inbox.start()
+
+      const [e1 = ''] = await deliver({ id: 'e1', lane: 'K' }, { id: 'e2', lane: 'K' })
+      const about = { source: 'partner', lane: 'K', mode: 'fifo', eventId: e1 }
+      await expect.poll(() => told, PATIENT).toEqual([['blocked', about]])
+      await inbox.admin.discard(e1, { reason: 'it is broken' })
+
+      await expect.poll(() => applied('K'), PATIENT).toEqual(['e2'])
+      await expect
+        .poll(() => told, PATIENT)
+        .toEqual([
+          ['blocked', about],
+          ['freed', about],
+        ])
     })
 
     test('O02: a retried dead event keeps its place', async () => {
@@ -143,6 +207,24 @@ export function fifoContract(store: StoreUnderTest): void {
       expect((await find(ids[149] ?? '')).blockedBy?.eventId).toBe(ids[0])
     })
 
+    test('O06: a lane that is full takes the place of no other', async () => {
+      const { newInbox, deliver, applied } = await openOrdered(store)
+      const hot = Array.from({ length: 200 }, (_, at) => ({ id: `hot${at}`, lane: 'hot' }))
+      const others = Array.from({ length: 20 }, (_, at) => ({ id: `x${at}`, lane: `lane${at}` }))
+      await deliver(...hot, ...others)
+      const inbox = newInbox({ concurrency: 2 })
+      const ended: string[] = []
+      inbox.events.on('event.done', ({ key }) => ended.push(key))
+      inbox.on('partner', '*', FIFO, (event, { tx }) => apply(tx, event))
+
+      await inbox.start()
+
+      await expect.poll(() => applied('hot'), PATIENT).toEqual(hot.map(({ id }) => id))
+      const last = Math.max(...others.map(({ id }) => ended.indexOf(id)))
+      expect(ended).toEqual(expect.arrayContaining(others.map(({ id }) => id)))
+      expect(last).toBeLessThan(hot.length / 2)
+    })
+
     test('O07: an event behind a retry names it, and until when', async () => {
       const { newInbox, deliver, find } = await openOrdered(store)
       const inbox = newInbox()
@@ -194,6 +276,34 @@ export function fifoContract(store: StoreUnderTest): void {
         { state: 'dead', reason: 'order', message: expect.stringContaining('order.lane threw') },
         { state: 'dead', reason: 'order', message: expect.stringContaining('a text of 0 char') },
       ])
+    })
+
+    test('while the lanes of many events are asked for, others of the process go on', async () => {
+      const { newInbox, deliver, applied } = await openOrdered(store)
+      const inbox = newInbox({ concurrency: 2 })
+      const sent = Array.from({ length: 20 }, (_, at) => ({ id: `e${at}`, lane: 'K' }))
+      await deliver(...sent)
+      let asked = 0
+      let rounds = 0
+      const ticking = setInterval(() => (rounds += 1), 1)
+      onTestFinished(() => clearInterval(ticking))
+      const roundsAtEach: number[] = []
+      const lane = (event: { payload: { lane: string } }) => {
+        asked += 1
+        roundsAtEach.push(rounds)
+        const until = performance.now() + 50
+        while (performance.now() < until);
+        return event.payload.lane
+      }
+      inbox.on('partner', '*', { order: { mode: 'fifo', lane } }, (event, { tx }) =>
+        apply(tx, event),
+      )
+
+      await inbox.start()
+
+      await expect.poll(() => applied('K'), PATIENT).toEqual(sent.map(({ id }) => id))
+      expect(asked).toBe(sent.length)
+      expect(new Set(roundsAtEach).size).toBeGreaterThan(sent.length / 4)
     })
 
     test('step handlers have lanes as well', async () => {

@@ -58,6 +58,7 @@ export function aClaim({ limit = 10, of = [DRAFTED], ...input }: ClaimInput = {}
     kind: 'fresh',
     topics: of.map(([source, type]) => ({ topic: topicOf(source, type), limit })),
     enough: 1_000,
+    fillsLanes: false,
     lockTimeoutMs: 0,
     idleTimeoutMs: 60_000,
     opensLate: 'never',

@@ -8,6 +8,7 @@ import { laneIdOf } from '../../src/ordering/lane-id.ts'
 import type { OrderMode } from '../../src/ordering/order.ts'
 import type { Placement } from '../../src/ordering/place-event.ts'
 import type { ClaimedEvent } from '../../src/store/contract/claimed-event.ts'
+import type { SortRequest } from '../../src/store/contract/lanes.ts'
 import type { Store } from '../../src/store/contract/store.ts'
 import { anEventDraft } from './builders.ts'
 import { recordOne } from './store-steps.ts'
@@ -37,22 +38,39 @@ export async function recordKeys(
   return ids
 }
 
-/** The keys of what was sorted, in that order; `undefined` when another is at it. */
+interface SortSteps {
+  readonly place?: (event: ClaimedEvent) => Placement
+  readonly limit?: number
+  readonly also?: readonly string[]
+}
+
+/** What a worker has found out when it is about to have it written. */
+export async function decide(
+  store: Store<QueryTx>,
+  { place = inFifo, limit = 100, also = [] }: SortSteps = {},
+): Promise<SortRequest> {
+  const found = await store.lanes.listUnsorted('stripe')
+  const request = { source: 'stripe', topics: found.map(({ topic }) => topic), limit, also }
+  const events = await store.lanes.readUnsorted(request)
+  const decided = events.map((event) => ({ event, becomes: place(event) }))
+  return { ...request, unordered: [], decided }
+}
+
+/** The keys of what was sorted, in that order; `undefined` when another is at it, or a topic has appeared. */
+export async function write(
+  store: Store<QueryTx>,
+  request: SortRequest,
+): Promise<readonly string[] | undefined> {
+  const result = await store.lanes.sort(request)
+  return result.status === 'sorted' ? result.events.map(({ event }) => event.key) : undefined
+}
+
+/** The same, with the events as they are now. */
 export async function sort(
   store: Store<QueryTx>,
-  {
-    place = inFifo,
-    limit = 100,
-    also = [],
-  }: {
-    readonly place?: (event: ClaimedEvent) => Placement
-    readonly limit?: number
-    readonly also?: readonly string[]
-  } = {},
+  steps: SortSteps = {},
 ): Promise<readonly string[] | undefined> {
-  const request = { source: 'stripe', isOrdered: () => true, place, limit, also }
-  const sorted = await store.lanes.sort(request)
-  return sorted?.map(({ event }) => event.key)
+  return write(store, await decide(store, steps))
 }
 
 export async function statesOf(

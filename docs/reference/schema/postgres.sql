@@ -220,6 +220,7 @@ create constraint trigger fence_step
 
 -- next: the number that comes next in a sequence.  applied: the latest version that was applied.
 -- paused_at: since when an operator holds it; paused_reason and paused_by: why, and who.
+-- used_at: when something last changed in it, give or take an hour.
 create table "hookonce".lanes (
   lane          uuid        primary key,
   source        text        not null,
@@ -230,7 +231,8 @@ create table "hookonce".lanes (
   applied       text        collate "C",
   paused_at     timestamptz,
   paused_reason text,
-  paused_by     text
+  paused_by     text,
+  used_at       timestamptz not null default clock_timestamp()
 ) with (fillfactor = 70);
 create index lanes_by_key on "hookonce".lanes (source, md5(key));
 -- Every worker reads what is paused once a second.
@@ -250,6 +252,13 @@ create table "hookonce".lane_blocks (
   event_id uuid    not null,
   run      integer not null,
   primary key (lane, event_id, run)
+);
+
+create table "hookonce".lane_news (
+  id         bigint  generated always as identity primary key,
+  lane       uuid    not null,
+  event_id   uuid    not null,
+  is_blocked boolean not null
 );
 
 -- What is not parked in a lane. A clause of a claim or a mend says the same, word for word.
@@ -401,6 +410,7 @@ begin
                    ('claim_head', '"hookonce".claim_head(text, integer, bigint[], integer[], timestamptz[], integer)'),
                    ('claim_again', '"hookonce".claim_again(text, integer, bigint[], integer[], timestamptz[], integer)'),
                    ('claim_suspect', '"hookonce".claim_suspect(text, integer, bigint[], integer[], timestamptz[], integer)'),
+                   ('claim_behind', '"hookonce".claim_behind(text, integer, uuid[], integer)'),
                    ('look', '"hookonce".look(bigint, integer, bigint)'),
                    ('open_fence', '"hookonce".open_fence(text, integer, text, text)'),
                    ('announce', '"hookonce".announce(text, integer, uuid[], integer[])'),
@@ -410,6 +420,7 @@ begin
                    ('free_lanes', '"hookonce".free_lanes(uuid[], text[], text[], text[], uuid[])'),
                    ('unsorted_topics', '"hookonce".unsorted_topics(text)'),
                    ('unsorted_events', '"hookonce".unsorted_events(bigint[], integer, uuid[])'),
+                   ('lock_unsorted', '"hookonce".lock_unsorted(bigint[], integer, uuid[])'),
                    ('sort_events', '"hookonce".sort_events(uuid[], integer[], uuid[], text[], text[], text[], bigint[], bigint[], text[], integer[], text[])'),
                    ('pass_deadlines', '"hookonce".pass_deadlines(integer)'),
                    ('settle_resting', '"hookonce".settle_resting(uuid[], integer[], text[], integer[], float8[], integer[], text[], text[])'),
@@ -435,6 +446,7 @@ begin
                    ('prune_audit', '"hookonce".prune_audit(jsonb, uuid, integer)'),
                    ('prune_bulks', '"hookonce".prune_bulks(jsonb, uuid, integer)'),
                    ('prune_keys', '"hookonce".prune_keys(jsonb, uuid, integer)'),
+                   ('prune_lanes', '"hookonce".prune_lanes(jsonb, uuid, integer)'),
                    ('is_prune_excessive', '"hookonce".is_prune_excessive(jsonb, float8, jsonb, float8)'),
                    ('prune', '"hookonce".prune()')) as wanted (name, signature)
         on wanted.name = p.proname
@@ -796,6 +808,80 @@ begin
 end
 $claim$;
 
+create or replace function "hookonce".claim_behind(worker text, which integer, heads uuid[], most integer)
+returns table (
+  event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
+  event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
+  occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean,
+  place text, lane uuid, lane_mode text, lane_key text, lane_applied text)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim_behind$
+#variable_conflict use_column
+begin
+  return query
+  with full_lanes as materialized (
+         select l.lane, q.topic
+           from "hookonce".queue q
+           join "hookonce".lanes l on l.lane = q.lane
+          where q.event_id = any(heads) and q.parked is null and l.mode = 'fifo' and l.paused_at is null),
+       behind as materialized (
+         select row_of.*
+           from full_lanes f
+          cross join lateral (
+                select n.event_id, n.run, n.bytes, row_number() over so_far as nth,
+                       bool_and(n.topic = f.topic and n.attempts = 0 and n.crashes = 0 and not n.leasable
+                                and not exists (select from "hookonce".lane_blocks b
+                                                 where b.lane = f.lane and (b.event_id, b.run) < (n.event_id, n.run))
+                                and (n.event_id, n.attempts + 1) not in (
+                                    select r.event_id, r.attempt
+                                      from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
+                                     where (w.worker_id, w.slot) <> (worker, which))) over so_far as is_next
+                  from (select q.*
+                          from "hookonce".queue q
+                         where q.lane = f.lane and q.parked = 'waiting'
+                         order by q.event_id, q.run
+                         limit most) n
+                window so_far as (order by n.event_id, n.run rows unbounded preceding)) row_of
+          where row_of.is_next),
+       counted as (
+         select b.*, row_number() over so_far as ordinal,
+                sum(b.bytes) over so_far
+                + (select sum(q.bytes) from "hookonce".queue q where q.event_id = any(heads)) as total
+           from behind b
+         window so_far as (order by b.nth, b.event_id rows unbounded preceding)),
+       held as materialized (
+         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.lane, q.place, counted.nth
+           from counted
+           join "hookonce".queue q on q.event_id = counted.event_id and q.run = counted.run
+          where counted.ordinal <= most and counted.total <= 16777216 and q.parked = 'waiting'
+            for update of q skip locked),
+       c as (
+         select h.*, row_number() over (partition by h.lane order by h.nth) as place_held from held h)
+  select c.event_id, c.topic, c.run, c.attempts, c.crashes,
+         (date_part('epoch', c.run_at) * 1000000)::bigint as run_at,
+         
+         e.source, encode(e.event_key, 'hex') as event_key, encode(e.key_hash, 'hex') as key_hash, e.type,
+         case when replay.body is not null then encode(replay.body, 'hex')
+              when e.is_text and getdatabaseencoding() = 'UTF8' then convert_from(e.body, 'UTF8')
+              else encode(e.body, 'hex') end as body,
+         replay.body is null and e.is_text and getdatabaseencoding() = 'UTF8' as is_text, e.headers,
+         (date_part('epoch', e.received_at) * 1000)::bigint as received_at,
+         (date_part('epoch', e.occurred_at) * 1000)::bigint as occurred_at,
+         e.version, e.sequence, e.verified_by,
+         coalesce(replay.fresh_keys, false) as has_fresh_keys, replay.body is not null as is_modified,
+         c.place,
+         l.lane, l.mode as lane_mode, l.key as lane_key, l.applied as lane_applied
+    from c
+   cross join lateral (select * from "hookonce".events where id = c.event_id limit 1) e
+    left join lateral (select r.fresh_keys, r.body
+                         from "hookonce".runs r
+                        where c.run > 0 and r.event_id = c.event_id and r.run = c.run) replay
+      on true
+    join "hookonce".lanes l on l.lane = c.lane
+   where c.place_held = c.nth
+   order by c.nth, c.event_id;
+end
+$claim_behind$;
+
 create or replace function "hookonce".look(after_topic bigint, most integer, suspect_lock bigint)
 returns table (kind text, topic bigint, source text, type text, due_in_ms float8)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $look$
@@ -985,12 +1071,20 @@ returns void language plpgsql set lock_timeout = '10s' set enable_seqscan = off 
 begin
   perform "hookonce".lock_lanes(wanted);
 
-  delete from "hookonce".lane_blocks b
-   where b.lane = any(wanted) and not 
+  update "hookonce".lanes l
+     set used_at = clock_timestamp()
+   where l.lane = any(wanted) and l.used_at < clock_timestamp() - interval '3600000 milliseconds';
+
+  with freed as (
+         delete from "hookonce".lane_blocks b
+          where b.lane = any(wanted) and not 
          (exists (select from "hookonce".outcomes o
                    where o.event_id = b.event_id and o.run = b.run and o.state = 'dead')
           or exists (select from "hookonce".queue u
-                      where u.event_id = b.event_id and u.run = b.run and u.lane is null));
+                      where u.event_id = b.event_id and u.run = b.run and u.lane is null))
+         returning b.lane, b.event_id)
+  insert into "hookonce".lane_news (lane, event_id, is_blocked)
+  select freed.lane, freed.event_id, false from freed;
 
   -- paused: every event waits but one that a worker has in hand: leased, or among what the worker says it runs.
   if exists (select from "hookonce".lanes l where l.lane = any(wanted) and l.paused_at is not null) then
@@ -1140,11 +1234,15 @@ begin
    where l.lane = s.lane and l.mode = 'latest'
      and (l.applied is null or left(l.applied, 1) <> left(s.version, 1) or l.applied < s.version);
 
-  insert into "hookonce".lane_blocks (lane, event_id, run)
-  select s.lane, s.event_id, s.run
-    from unnest(events, runs, states, left_lanes, policies) as s (event_id, run, state, lane, policy)
-   where s.state = 'dead' and s.policy = 'block'
-      on conflict do nothing;
+  with blocked as (
+         insert into "hookonce".lane_blocks (lane, event_id, run)
+         select s.lane, s.event_id, s.run
+           from unnest(events, runs, states, left_lanes, policies) as s (event_id, run, state, lane, policy)
+          where s.state = 'dead' and s.policy = 'block'
+             on conflict do nothing
+         returning lane, event_id)
+  insert into "hookonce".lane_news (lane, event_id, is_blocked)
+  select blocked.lane, blocked.event_id, true from blocked;
 
   perform "hookonce".mend_lanes(guarded);
 end
@@ -1160,7 +1258,8 @@ begin
     from unnest(freed, sources, keys) as s (lane, source, key)
     left join "hookonce".lanes p on p.paused_at is not null and p.source = s.source and p.key = s.key
    order by s.lane
-      on conflict do nothing;
+      on conflict (lane) do update set used_at = clock_timestamp()
+        where lanes.used_at < clock_timestamp() - interval '3600000 milliseconds';
   perform "hookonce".lock_lanes(freed);
   insert into "hookonce".lane_facts (lane, type, event_id, done_at)
   select s.lane, s.type, s.event_id, clock_timestamp()
@@ -1199,7 +1298,7 @@ end
 $unsorted_topics$;
 
 create or replace function "hookonce".unsorted_events(topics bigint[], most integer, also uuid[])
-returns table (event_id uuid, run integer)
+returns table (event_id uuid, run integer, attempts smallint, place bigint)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $unsorted_events$
 #variable_conflict use_column
 begin
@@ -1220,21 +1319,58 @@ begin
            from due
          window so_far as (order by due.run_at, due.event_id rows unbounded preceding)),
        chosen as materialized (
-         select counted.event_id, counted.run
+         select counted.event_id, counted.run, counted.place
            from counted
           where counted.total <= 16777216 or counted.place = 1
-          union
-         select q.event_id, q.run
+          union all
+         select q.event_id, q.run, null
            from "hookonce".queue q
-          where q.event_id = any(also) and q.lease_token is null)
-  select q.event_id, q.run
+          where q.event_id = any(also) and q.lease_token is null and not (q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null))
+  select q.event_id, q.run, q.attempts, chosen.place
+    from chosen
+    join "hookonce".queue q on q.event_id = chosen.event_id and q.run = chosen.run
+   where q.lane is null and q.parked is null
+   order by q.event_id, q.run;
+end
+$unsorted_events$;
+
+create or replace function "hookonce".lock_unsorted(topics bigint[], most integer, also uuid[])
+returns table (event_id uuid, run integer, attempts smallint, place bigint)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $lock_unsorted$
+#variable_conflict use_column
+begin
+  return query
+  with due as (
+         select picked.*
+           from unnest(topics) as wanted (topic)
+          cross join lateral (select q.event_id, q.run, q.run_at, q.bytes
+                                from "hookonce".queue q
+                               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null
+                                 and q.topic = wanted.topic
+                               order by q.run_at, q.event_id
+                               limit most) picked
+          order by picked.run_at, picked.event_id
+          limit most),
+       counted as materialized (
+         select due.event_id, due.run, sum(due.bytes) over so_far as total, row_number() over so_far as place
+           from due
+         window so_far as (order by due.run_at, due.event_id rows unbounded preceding)),
+       chosen as materialized (
+         select counted.event_id, counted.run, counted.place
+           from counted
+          where counted.total <= 16777216 or counted.place = 1
+          union all
+         select q.event_id, q.run, null
+           from "hookonce".queue q
+          where q.event_id = any(also) and q.lease_token is null and not (q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null))
+  select q.event_id, q.run, q.attempts, chosen.place
     from chosen
     join "hookonce".queue q on q.event_id = chosen.event_id and q.run = chosen.run
    where q.lane is null and q.parked is null
    order by q.event_id, q.run
      for update of q;
 end
-$unsorted_events$;
+$lock_unsorted$;
 
 create or replace function "hookonce".sort_events(
   events uuid[], runs integer[], chosen uuid[], sources text[], keys text[], modes text[], numbers bigint[],
@@ -1249,7 +1385,8 @@ begin
     from unnest(chosen, sources, keys, modes, firsts) as s (lane, source, key, mode, first)
     left join "hookonce".lanes p on p.paused_at is not null and p.source = s.source and p.key = s.key
    order by s.mode = 'after', s.lane, s.first
-      on conflict do nothing;
+      on conflict (lane) do update set used_at = clock_timestamp()
+        where lanes.used_at < clock_timestamp() - interval '3600000 milliseconds';
   update "hookonce".queue q
      set lane = s.lane, number = s.number, place = s.place, wait_ms = s.wait_ms, policy = s.policy,
          parked = 'waiting'
@@ -1314,6 +1451,10 @@ begin
       values (late.event_id, late.run, 'dead', late.attempts, 0, reason, clock_timestamp());
       insert into "hookonce".attempts (event_id, run, attempt, reason, message, duration_ms, failed_at)
       values (late.event_id, late.run, late.attempts, 'order', reason, 0, clock_timestamp());
+      if late.mode = 'sequence' then
+        insert into "hookonce".lane_blocks (lane, event_id, run) values (late.lane, late.event_id, late.run);
+        insert into "hookonce".lane_news (lane, event_id, is_blocked) values (late.lane, late.event_id, true);
+      end if;
     end if;
     return next;
   end loop;
@@ -2205,6 +2346,34 @@ begin
 end
 $prune_keys$;
 
+create or replace function "hookonce".prune_lanes(limits jsonb, after_id uuid, most integer)
+returns jsonb
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $prune_lanes$
+declare
+  page uuid[];
+  held uuid[];
+  ripe uuid[];
+begin
+  perform "hookonce".prune_begin();
+  page := array(select l.lane from "hookonce".lanes l where l.lane > after_id order by l.lane limit most);
+  held := array(select l.lane
+                  from "hookonce".lanes l
+                 where l.lane = any(page) and l.paused_at is null
+                   and l.used_at < to_timestamp(((limits ->> 'keys')::float8 - 3600000) / 1000)
+                   for update skip locked);
+  ripe := array(select h.lane
+                  from unnest(held) as h (lane)
+                 where not exists (select from "hookonce".queue q
+                                    where q.lane = h.lane and q.lane is not null
+                                      and q.parked is distinct from 'waiting')
+                   and not exists (select from "hookonce".queue q where q.lane = h.lane and q.parked = 'waiting')
+                   and not exists (select from "hookonce".lane_blocks b where b.lane = h.lane));
+  delete from "hookonce".lane_facts f where f.lane = any(ripe);
+  delete from "hookonce".lanes l where l.lane = any(ripe);
+  return jsonb_build_object('removed', jsonb_build_object('lanes', cardinality(ripe)), 'next', page[most]);
+end
+$prune_lanes$;
+
 create or replace function "hookonce".is_prune_excessive(share jsonb, limit_ms float8, last jsonb, usual float8)
 returns boolean
 language plpgsql as $is_prune_excessive$
@@ -2266,7 +2435,7 @@ begin
   end if;
 
   foreach part in array array['dead', 'payloads', 'attempts', 'steps', 'deliveries', 'runs', 'messages', 'audit',
-                             'bulks', 'keys'] loop
+                             'bulks', 'keys', 'lanes'] loop
     after_id := '00000000-0000-0000-0000-000000000000';
     for turn in 1..10 loop
       execute 'select "hookonce".prune_' || part || '($1, $2, $3)' into step using limits, after_id, 1000;
@@ -2292,7 +2461,7 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 edffa9a001a592840419ddf6592db8ed7f86fd69e760f87e13c04a9a5d1817b1')
+insert into "hookonce".meta (name, value) values ('functions', '1 33323980aad2769ca4d259c35b9efbe8d666af33636924608f5b5c8acd639bef')
     on conflict (name) do update set value = excluded.value;
 
 commit;

@@ -173,6 +173,7 @@ create table hookonce_steps (
 
 -- next: the number that comes next in a sequence.  applied: the latest version that was applied.
 -- paused_at: since when an operator holds it; paused_reason and paused_by: why, and who.
+-- used_at: when something last changed in it, give or take an hour.
 create table hookonce_lanes (
   lane text not null primary key,
   source text not null,
@@ -182,7 +183,8 @@ create table hookonce_lanes (
   applied text,
   paused_at integer,
   paused_reason text,
-  paused_by text
+  paused_by text,
+  used_at integer not null
 ) strict, without rowid;
 create index hookonce_lanes_by_key on hookonce_lanes (source, key);
 -- Every worker reads what is paused once a second. In this order the other index would be read to its end for it.
@@ -203,6 +205,13 @@ create table hookonce_lane_blocks (
   run integer not null,
   primary key (lane, event_id, run)
 ) strict, without rowid;
+
+create table hookonce_lane_news (
+  id integer primary key,
+  lane text not null,
+  event_id text not null,
+  is_blocked integer not null
+) strict;
 
 -- What is not parked in a lane. A clause of a claim or a mend says the same, word for word.
 create index hookonce_queue_active on hookonce_queue (lane)

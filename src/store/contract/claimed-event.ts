@@ -47,6 +47,8 @@ export interface ClaimedLane {
   /** For `latest`: the event's version, and the one that was applied last. */
   readonly version: OrderText | undefined
   readonly applied: OrderText | undefined
+  /** Whether it was claimed with others of its lane that come before it: it may run when they are done, not else. */
+  readonly isBehind: boolean
 }
 
 /** How many events of a topic are asked for. */

@@ -9,6 +9,7 @@
  *   it costs does not grow with what waits behind them. `after` is the exception: its events do not wait for each
  *   other.
  * - Of a lane that is paused every event waits but one that a worker has in hand.
+ * - No function of a handler is called while anything is held: a caller reads events, decides, and has it written.
  * - Whatever changes a lane (sorting, settling, a crash, a deadline, an operator) makes the next event ready in the
  *   same transaction, under the lane's lock.
  *
@@ -17,16 +18,23 @@
 
 import type { EventId } from '../../model/event.ts'
 import type { Blocker, Settlement } from '../../model/outcome.ts'
+import type { Topic } from '../../model/topic.ts'
 import type { Placement } from '../../ordering/place-event.ts'
 import type { ClaimedEvent } from './claimed-event.ts'
-import type { ParkedEvent } from './queue.ts'
+import type { ParkedEvent, UnhandledTopic } from './queue.ts'
 
 export interface LaneStore {
+  /** The topics of a source that have events without a lane. Asked first, since the caller knows which have an order. */
+  listUnsorted(source: string): Promise<readonly UnhandledTopic[]>
+
+  /** The oldest events of these topics that have no lane, and `also`, as a caller needs them to tell their places. */
+  readUnsorted(request: UnsortedRequest): Promise<readonly ClaimedEvent[]>
+
   /**
-   * Puts events of a source that have no lane yet into theirs, oldest first, in one transaction. One sorter of a
-   * source at a time; `undefined` when another one is at it.
+   * Puts events into their lanes, in one transaction. One sorter of a source writes at a time, and nothing is held
+   * before: what has changed since the events were read is found here.
    */
-  sort(request: SortRequest): Promise<readonly SortedEvent[] | undefined>
+  sort(request: SortRequest): Promise<SortResult>
 
   /** Decides about events that have waited for as long as their order says, at most `limit` of them. */
   passDeadlines(limit: number): Promise<readonly PassedDeadline[]>
@@ -37,35 +45,62 @@ export interface LaneStore {
    */
   mendBlocked(limit: number): Promise<number>
 
+  /** What is to be told of lanes, in the order in which it happened, at most `limit`. Handed out once. */
+  takeNews(limit: number): Promise<readonly LaneNews[]>
+
   /** What an event waits for; `undefined` when it does not wait. */
   findBlocker(eventId: EventId): Promise<Blocker | undefined>
 }
 
-export interface SortRequest {
+export interface UnsortedRequest {
   readonly source: string
-  /** Whether events of this type have an order. */
-  readonly isOrdered: (type: string) => boolean
-  /**
-   * Where an event belongs, or how it ends where that cannot be told. Called inside the transaction: it must not
-   * throw, nor wait.
-   */
-  readonly place: (event: ClaimedEvent) => Placement | DeadSettlement
+  /** The topics whose events have an order. */
+  readonly topics: readonly Topic[]
   readonly limit: number
   /** Events that were tried before they had an order. They are sorted with the others. */
   readonly also: readonly EventId[]
 }
 
-export type DeadSettlement = Extract<Settlement, { state: 'dead' }>
-
-export interface SortedEvent {
-  readonly event: ClaimedEvent
-  /** Where no place was found for it. */
-  readonly dead: DeadSettlement | undefined
+export interface SortRequest extends UnsortedRequest {
+  /** Topics of the source whose events have no order. */
+  readonly unordered: readonly Topic[]
+  /** What the caller has found out about events that it has read. */
+  readonly decided: readonly DecidedEvent[]
 }
+
+/** Where an event belongs, or how it ends where that cannot be told. */
+export interface DecidedEvent {
+  readonly event: ClaimedEvent
+  readonly becomes: Placement | DeadSettlement
+}
+
+export type SortResult =
+  /**
+   * Those that were written: up to the first one that is not decided. One that was stored meanwhile may be older than
+   * others of its lane, and comes before them.
+   */
+  | { readonly status: 'sorted'; readonly events: readonly DecidedEvent[] }
+  /** A topic has appeared that the caller has not seen: nothing was written. */
+  | { readonly status: 'changed' }
+  /** Another sorter of the source is at it: nothing was written. */
+  | { readonly status: 'busy' }
+
+export type DeadSettlement = Extract<Settlement, { state: 'dead' }>
 
 /** An event whose time to wait is over. */
 export interface PassedDeadline extends ParkedEvent {
   readonly becomes: 'ready' | 'dead'
   /** What is missing. */
   readonly reason: string
+}
+
+/** A dead event holds up its lane, or does so no longer. */
+export interface LaneNews {
+  readonly source: string
+  /** What the handler's `lane` returned. */
+  readonly lane: string
+  readonly mode: 'fifo' | 'sequence'
+  /** The event that holds it up, or did. */
+  readonly eventId: EventId
+  readonly isBlocked: boolean
 }

@@ -66,6 +66,11 @@ export interface ClaimRequest {
   readonly topics: readonly TopicShare[]
   /** With so many the claim goes on to no further topic. */
   readonly enough: number
+  /**
+   * Whether events that are next behind the heads of fifo lanes come with them, in their order, as far as the limit of
+   * the first topic leaves room. Only of `head`.
+   */
+  readonly fillsLanes: boolean
   /** How long a handler in a group of several may wait for a row that another transaction holds. */
   readonly lockTimeoutMs: number
   /**

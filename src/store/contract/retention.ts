@@ -74,6 +74,7 @@ export interface OrderedRun {
  * - `audit`: what operators did.
  * - `bulks`: what they planned for many events, when nothing was done for it since.
  * - `keys`: keys, and how their events ended.
+ * - `lanes`: what is known of lanes in which nothing has happened for as long as keys are kept.
  */
 export const PRUNE_PARTS = [
   'dead',
@@ -86,6 +87,7 @@ export const PRUNE_PARTS = [
   'audit',
   'bulks',
   'keys',
+  'lanes',
 ] as const
 export type PrunePart = (typeof PRUNE_PARTS)[number]
 
@@ -139,6 +141,7 @@ export interface PruneCounts {
   readonly audit: number
   readonly bulks: number
   readonly keys: number
+  readonly lanes: number
   readonly outcomes: number
   /** Dead events that were discarded. */
   readonly discarded: number

@@ -3,6 +3,7 @@ import type { ClaimRequest } from '../contract/queue.ts'
 import type { ClaimedEvent } from '../contract/claimed-event.ts'
 import { rollBack } from './connection.ts'
 import type { Connection } from './connection.ts'
+import { claimBehind } from './sql/claim-behind.ts'
 import { claimDue, openFence, readClaimed } from './sql/claim-group.ts'
 import type { Claimed } from './sql/claim-group.ts'
 import { PostgresGroup } from './group.ts'
@@ -42,8 +43,9 @@ export class GroupClaimer {
   async claim(request: ClaimRequest): Promise<PostgresGroup | undefined> {
     const connection = await this.#held.checkOut()
     try {
-      const { events, watch } = await this.#claimEvents(connection, request)
-      if (events.length > 0) {
+      const { events: heads, watch } = await this.#claimEvents(connection, request)
+      if (heads.length > 0) {
+        const events = [...heads, ...(await fillLanes(connection, request, heads))]
         const isAlone = events.length === 1
         const limits = {
           idleTimeoutMs: milliseconds(request.idleTimeoutMs),
@@ -121,6 +123,17 @@ export class GroupClaimer {
     if (this.#positions.size >= POSITIONS_MAX) this.#positions.clear()
     this.#positions.set(name, { low, foundAt: performance.now() })
   }
+}
+
+/** What is next behind the heads, where they leave room. */
+async function fillLanes(
+  connection: Connection,
+  { slot, kind, topics, fillsLanes }: ClaimRequest,
+  heads: readonly ClaimedEvent[],
+): Promise<readonly ClaimedEvent[]> {
+  const room = (topics[0]?.limit ?? 0) - heads.length
+  const isWanted = kind === 'head' && fillsLanes && heads.some(({ lane }) => lane?.mode === 'fifo')
+  return isWanted && room > 0 ? claimBehind(connection, slot, heads, room) : []
 }
 
 function nameOf(kind: ClaimRequest['kind'], topic: Topic): string {

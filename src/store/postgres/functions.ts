@@ -24,10 +24,16 @@
 
 import { createHash } from 'node:crypto'
 import { CREATE_ANNOUNCE } from './sql/announce.ts'
+import { CREATE_CLAIM_BEHIND } from './sql/claim-behind.ts'
 import { CREATE_CLAIMS, CREATE_OPEN_FENCE } from './sql/claim-group.ts'
 import { CREATE_CLAIM_MESSAGES } from './sql/claim-messages.ts'
 import { CREATE_ENQUEUE_MESSAGES } from './sql/enqueue-messages.ts'
 import { CREATE_LEASE_DUE } from './sql/lease-events.ts'
+import {
+  CREATE_LOCK_UNSORTED,
+  CREATE_UNSORTED_EVENTS,
+  CREATE_UNSORTED_TOPICS,
+} from './sql/list-unsorted.ts'
 import { CREATE_LOOK } from './sql/look.ts'
 import { CREATE_IS_PRUNE_EXCESSIVE, CREATE_PRUNE } from './sql/prune.ts'
 import { CREATE_PRUNE_AUDIT } from './sql/prune-audit.ts'
@@ -35,6 +41,7 @@ import { CREATE_PRUNE_BESIDE } from './sql/prune-beside.ts'
 import { CREATE_PRUNE_BULKS } from './sql/prune-bulks.ts'
 import { CREATE_PRUNE_DEAD } from './sql/prune-dead.ts'
 import { CREATE_PRUNE_KEYS } from './sql/prune-keys.ts'
+import { CREATE_PRUNE_LANES } from './sql/prune-lanes.ts'
 import { CREATE_PRUNE_MESSAGES } from './sql/prune-messages.ts'
 import {
   CREATE_LOWEST_ID_AT,
@@ -55,11 +62,7 @@ import { CREATE_SESSION_STATE } from './sql/session-state.ts'
 import { CREATE_SETTLE_LEASED } from './sql/settle-leased.ts'
 import { CREATE_SETTLE_MESSAGES } from './sql/settle-messages.ts'
 import { CREATE_SETTLE_RESTING } from './sql/settle.ts'
-import {
-  CREATE_SORT_EVENTS,
-  CREATE_UNSORTED_EVENTS,
-  CREATE_UNSORTED_TOPICS,
-} from './sql/sort-events.ts'
+import { CREATE_SORT_EVENTS } from './sql/sort-events.ts'
 import { CREATE_FINISH_STEPS, CREATE_OPEN_STEPS } from './sql/step-functions.ts'
 import { CREATE_WRITE_CALLS } from './sql/write-calls.ts'
 
@@ -74,6 +77,7 @@ export const FUNCTIONS: readonly string[] = [
   CREATE_REQUIRE_SETTINGS,
   CREATE_RECORD_NEW,
   ...CREATE_CLAIMS,
+  CREATE_CLAIM_BEHIND,
   CREATE_LOOK,
   CREATE_OPEN_FENCE,
   CREATE_ANNOUNCE,
@@ -83,6 +87,7 @@ export const FUNCTIONS: readonly string[] = [
   CREATE_FREE_LANES,
   CREATE_UNSORTED_TOPICS,
   CREATE_UNSORTED_EVENTS,
+  CREATE_LOCK_UNSORTED,
   CREATE_SORT_EVENTS,
   CREATE_PASS_DEADLINES,
   CREATE_SETTLE_RESTING,
@@ -105,6 +110,7 @@ export const FUNCTIONS: readonly string[] = [
   CREATE_PRUNE_AUDIT,
   CREATE_PRUNE_BULKS,
   CREATE_PRUNE_KEYS,
+  CREATE_PRUNE_LANES,
   CREATE_IS_PRUNE_EXCESSIVE,
   CREATE_PRUNE,
 ]

@@ -4,8 +4,9 @@
  * - A row of `lanes` is also the lane's lock: whatever changes which event of a lane is next has locked it
  *   (`sql/mend-lanes.ts`).
  * - `lane_facts` says which type of event was done in a lane, for those that wait for it.
- * - `lane_blocks` names the dead events that hold up a fifo lane. The event itself is dead like any other: its row
- *   here counts only as long as it is.
+ * - `lane_blocks` names the dead events that hold up a lane. The event itself is dead like any other: its row here
+ *   counts only as long as it is.
+ * - `lane_news` is what is to be told of that: a row goes when a worker takes it to tell it.
  *
  * @module
  */
@@ -13,6 +14,7 @@
 export const LANE_TABLES = `
 -- next: the number that comes next in a sequence.  applied: the latest version that was applied.
 -- paused_at: since when an operator holds it; paused_reason and paused_by: why, and who.
+-- used_at: when something last changed in it, give or take an hour.
 create table {schema}.lanes (
   lane          uuid        primary key,
   source        text        not null,
@@ -23,7 +25,8 @@ create table {schema}.lanes (
   applied       text        collate "C",
   paused_at     timestamptz,
   paused_reason text,
-  paused_by     text
+  paused_by     text,
+  used_at       timestamptz not null default clock_timestamp()
 ) with (fillfactor = 70);
 create index lanes_by_key on {schema}.lanes (source, md5(key));
 -- Every worker reads what is paused once a second.
@@ -43,6 +46,13 @@ create table {schema}.lane_blocks (
   event_id uuid    not null,
   run      integer not null,
   primary key (lane, event_id, run)
+);
+
+create table {schema}.lane_news (
+  id         bigint  generated always as identity primary key,
+  lane       uuid    not null,
+  event_id   uuid    not null,
+  is_blocked boolean not null
 );
 
 -- What is not parked in a lane. A clause of a claim or a mend says the same, word for word.

@@ -12,6 +12,7 @@ import { PRUNE_BESIDE } from './sql/prune-beside.ts'
 import { PRUNE_BULKS } from './sql/prune-bulks.ts'
 import { PRUNE_DEAD } from './sql/prune-dead.ts'
 import { PRUNE_KEYS } from './sql/prune-keys.ts'
+import { PRUNE_LANES } from './sql/prune-lanes.ts'
 import { PRUNE_MESSAGES } from './sql/prune-messages.ts'
 import { PRUNE_PAYLOADS } from './sql/prune-payloads.ts'
 import { findLastRun, surveyPrune } from './sql/survey-prune.ts'
@@ -31,6 +32,7 @@ const STEPS: Readonly<Record<PrunePart, string>> = {
   audit: PRUNE_AUDIT,
   bulks: PRUNE_BULKS,
   keys: PRUNE_KEYS,
+  lanes: PRUNE_LANES,
 }
 
 /** The part of the store that forgets. */

@@ -5,15 +5,18 @@
  */
 
 import { StoreUnavailableError } from '../../errors.ts'
+import { keepInOrder } from '../../ordering/keep-in-order.ts'
 import type { ClaimedEvent } from '../contract/claimed-event.ts'
 import type { ClaimRequest } from '../contract/queue.ts'
 import type { WorkerSlot } from '../contract/workers.ts'
+import type { Connection } from './connection.ts'
 import type { Connections } from './connections.ts'
 import type { SqliteGroup } from './group.ts'
 import type { HeldTransactions } from './held-transactions.ts'
 import { getOwnProcess } from './process-identity.ts'
 import type { RunningLists } from './running-lists.ts'
 import { announce } from './sql/announce.ts'
+import { listBehind } from './sql/claim-behind.ts'
 import { hasCandidates, isStillClaimable, listCandidates } from './sql/claim-group.ts'
 import type { Turn } from './turn.ts'
 
@@ -83,12 +86,23 @@ function listChosen(
 ): Promise<readonly ClaimedEvent[]> {
   const { slot } = request
   return turn.transact({ deadline, durable: false }, (connection) => {
-    const events = listCandidates(connection, request)
+    const heads = listCandidates(connection, request)
+    const events = [...heads, ...fillLanes(connection, request, heads)]
     const running = events.map(({ eventId, attempt }) => ({ eventId, attempt }))
     announce(connection, { slot, running, process: getOwnProcess() })
     lists.written(slot)
     return events
   })
+}
+
+/** What is next behind the heads, where they leave room. */
+function fillLanes(
+  connection: Connection,
+  { slot, kind, topics, fillsLanes }: ClaimRequest,
+  heads: readonly ClaimedEvent[],
+): readonly ClaimedEvent[] {
+  const room = (topics[0]?.limit ?? 0) - heads.length
+  return kind === 'head' && fillsLanes && room > 0 ? listBehind(connection, slot, heads, room) : []
 }
 
 /** The second: leaves the transaction open if, and only if, it returns events. */
@@ -105,7 +119,7 @@ async function openTransaction(
     lists.emptyLater(slot)
     throw error
   }
-  const events = chosen.filter((event) => isStillClaimable(turn.connection, event))
+  const events = keepInOrder(chosen, (event) => isStillClaimable(turn.connection, event))
   if (events.length === 0) {
     // None of them will run, and a list that said so would be taken for a crash one day.
     announce(turn.connection, { slot, running: [], process: getOwnProcess() })

@@ -7,6 +7,7 @@
 export const LANE_TABLES = `
 -- next: the number that comes next in a sequence.  applied: the latest version that was applied.
 -- paused_at: since when an operator holds it; paused_reason and paused_by: why, and who.
+-- used_at: when something last changed in it, give or take an hour.
 create table {prefix}lanes (
   lane text not null primary key,
   source text not null,
@@ -16,7 +17,8 @@ create table {prefix}lanes (
   applied text,
   paused_at integer,
   paused_reason text,
-  paused_by text
+  paused_by text,
+  used_at integer not null
 ) strict, without rowid;
 create index {prefix}lanes_by_key on {prefix}lanes (source, key);
 -- Every worker reads what is paused once a second. In this order the other index would be read to its end for it.
@@ -37,6 +39,13 @@ create table {prefix}lane_blocks (
   run integer not null,
   primary key (lane, event_id, run)
 ) strict, without rowid;
+
+create table {prefix}lane_news (
+  id integer primary key,
+  lane text not null,
+  event_id text not null,
+  is_blocked integer not null
+) strict;
 
 -- What is not parked in a lane. A clause of a claim or a mend says the same, word for word.
 create index {prefix}queue_active on {prefix}queue (lane)

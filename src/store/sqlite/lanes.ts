@@ -1,17 +1,19 @@
 import type { LaneStore } from '../contract/lanes.ts'
 import type { Connections } from './connections.ts'
 import { findBlocker } from './sql/find-blocker.ts'
+import { listUnsorted, readUnsorted } from './sql/list-unsorted.ts'
 import { listUnblocked, mendBlocked } from './sql/mend-blocked.ts'
 import { hasDeadlines, passDeadlines } from './sql/pass-deadlines.ts'
-import { hasUnsorted, sortEvents } from './sql/sort-events.ts'
+import { sortEvents } from './sql/sort-events.ts'
+import { hasLaneNews, takeLaneNews } from './sql/take-lane-news.ts'
 
 /** The part of the store that keeps events in their order. */
 export function createLanes(connections: Connections): LaneStore {
   return {
-    sort: async (request) => {
-      if (!(await connections.read((reader) => hasUnsorted(reader, request)))) return []
-      return connections.write('durably', (connection) => sortEvents(connection, request))
-    },
+    listUnsorted: (source) => connections.read((reader) => listUnsorted(reader, source)),
+    readUnsorted: (request) => connections.read((reader) => readUnsorted(reader, request)),
+    sort: (request) =>
+      connections.write('durably', (connection) => sortEvents(connection, request)),
     passDeadlines: async (limit) => {
       if (!(await connections.read(hasDeadlines))) return []
       return connections.write('durably', (connection) => passDeadlines(connection, limit))
@@ -20,6 +22,10 @@ export function createLanes(connections: Connections): LaneStore {
       const found = await connections.read((reader) => listUnblocked(reader, 1))
       if (found.length === 0) return 0
       return connections.write('durably', (connection) => mendBlocked(connection, limit))
+    },
+    takeNews: async (limit) => {
+      if (!(await connections.read(hasLaneNews))) return []
+      return connections.write('lazily', (connection) => takeLaneNews(connection, limit))
     },
     findBlocker: (id) => connections.read((reader) => findBlocker(reader, id)),
   }

@@ -7,6 +7,7 @@ import { pruneBeside } from './sql/prune-beside.ts'
 import { pruneBulks } from './sql/prune-bulks.ts'
 import { pruneDead } from './sql/prune-dead.ts'
 import { pruneKeys } from './sql/prune-keys.ts'
+import { pruneLanes } from './sql/prune-lanes.ts'
 import { pruneMessages } from './sql/prune-messages.ts'
 import { prunePayloads } from './sql/prune-payloads.ts'
 import { shrinkFile } from './sql/shrink-file.ts'
@@ -59,6 +60,8 @@ function pruneStep(
       return pruneMessages(connection, request)
     case 'keys':
       return pruneKeys(connection, request)
+    case 'lanes':
+      return pruneLanes(connection, request)
     default:
       return pruneBeside(connection, part, request)
   }

@@ -11,7 +11,7 @@
  * - What a handler writes through its `tx` and the outcome of its event commit together.
  * - A failed event's retry or death is written in the transaction that holds its claim, so no worker can
  *   take it before its failure is recorded.
- * - One bad event costs its group one rerun, and nothing else.
+ * - One bad event costs its group one rerun, and nothing else. What is behind it in its lane does not run.
  * - A handler that ends our transaction harms only its own event. COMMIT's tag alone would not show it:
  *   measured, a stray ROLLBACK in event 30 of 50 left 20 effects and 50 "done". So the transaction's
  *   status is checked after every event, and the store proves at `settle` that it is still the one that
@@ -26,6 +26,8 @@
 
 import { SettingRefusedError, TracesLeftError } from '../../errors.ts'
 import type { Topic } from '../../model/topic.ts'
+import { keepInOrder } from '../../ordering/keep-in-order.ts'
+import type { LaneId } from '../../ordering/lane-id.ts'
 import type { ClaimedEvent } from '../../store/contract/claimed-event.ts'
 import type { Group } from '../../store/contract/group.ts'
 import type { RunningEvent } from '../../store/contract/workers.ts'
@@ -82,7 +84,7 @@ function chooseEvents(
 ): readonly ClaimedEvent[] {
   const [first] = events
   if (first !== undefined && runsAlone(first)) return [first]
-  return events.filter((event) => !runsAlone(event))
+  return keepInOrder(events, (event) => !runsAlone(event))
 }
 
 /**
@@ -223,9 +225,12 @@ async function runOneByOne<Tx>(
   events: readonly ClaimedEvent[],
 ): Promise<readonly SettledEvent[]> {
   const settled: SettledEvent[] = []
+  /** Lanes of which one was not done. What is behind it goes back as it was. */
+  const ended = new Set<LaneId>()
   const startedAt = performance.now()
   const breaks = new LoopBreaks()
   for (const event of events) {
+    if (event.lane?.isBehind === true && ended.has(event.lane.id)) continue
     if (breaks.isDue) await breaks.take()
     // Each of them may take all its time and fail, and those behind would wait for all of it.
     const isOverdue = context.sizes.isOver(performance.now() - startedAt, settled.length)
@@ -233,12 +238,14 @@ async function runOneByOne<Tx>(
     const unit = context.findUnit(event)
     if (unit === undefined) {
       settled.push(unhandled(event))
+      if (event.lane !== undefined) ended.add(event.lane.id)
       continue
     }
     const result = await runBehindSavepoint(context, group, event, unit)
     // Another transaction is in its way, or it must run alone. What ran so far is committed, which lets go of
     // its locks; the rest goes back as it was.
     if (result.status === 'failed' && group.events.length > 1 && isForLater(result)) break
+    if (result.status === 'failed' && event.lane !== undefined) ended.add(event.lane.id)
     settled.push(settleRun(event, unit, result))
   }
   return settled

@@ -51,6 +51,7 @@ export async function runTogether<Tx>(
     const unit = context.findUnit(event)
     if (unit === undefined) {
       settled.push(unhandled(event))
+      if (event.lane !== undefined) break
       continue
     }
     const hadWrites = group.hasWrites()

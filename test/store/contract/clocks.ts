@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { anEventDraft } from '../../support/builders.ts'
+import { aLane, recordKeys, sort } from '../../support/lane-steps.ts'
 import { leaseOne } from '../../support/lease-steps.ts'
 import { claimMessages, enqueue } from '../../support/outbox-steps.ts'
 import { openStore } from '../../support/store-under-test.ts'
 import type { DatabaseUnderTest, StoreUnderTest } from '../../support/store-under-test.ts'
-import { nextDueInMs, recordOne, retryIn, runOne } from '../../support/store-steps.ts'
+import { done, nextDueInMs, recordOne, retryIn, runOne } from '../../support/store-steps.ts'
 
 const ME = 'worker-1'
 const HOUR_MS = 3_600_000
@@ -88,6 +89,43 @@ export function clocksContract(underTest: StoreUnderTest): void {
       expect(await nextDueInMs(store)).toBeGreaterThan(MINUTE_MS)
       await store.events.keepClock({ always: false })
       expect(await nextDueInMs(store)).toBe(0)
+    })
+
+    test.each([
+      ['a number', 'sequence', { number: 5, first: 1, policy: 'run' }],
+      ['another type', 'after', { place: 'user.created', policy: 'run' }],
+    ] as const)(
+      'C10: a lane waits for %s as long as it would have',
+      async (_, mode, { policy, ...place }) => {
+        const { store, database } = await openStore(underTest)
+        const lane = aLane('K', mode)
+        const [id = ''] = await recordKeys(store, ['K5'])
+        await sort(store, { place: () => ({ lane, ...place, waitMs: 10 * MINUTE_MS, policy }) })
+        const waitsFor = async () => Number((await store.lanes.findBlocker(id))?.until) - Date.now()
+        await store.events.keepClock(ALWAYS)
+        await setBack(database)
+        expect(await waitsFor()).toBeGreaterThan(HOUR_MS)
+
+        await store.events.keepClock({ always: false })
+
+        expect(await waitsFor()).toBeLessThanOrEqual(10 * MINUTE_MS + 1_000)
+        expect(await waitsFor()).toBeGreaterThan(5 * MINUTE_MS)
+      },
+    )
+
+    test('C10: in a lane of the latest, what failed is next when it would have been', async () => {
+      const { store, database } = await openStore(underTest)
+      const lane = aLane('K', 'latest')
+      await recordKeys(store, ['K1', 'K2'])
+      await sort(store, { place: ({ key }) => ({ lane, place: key }) })
+      await runOne(store, retryIn(10 * MINUTE_MS), { kind: 'head' })
+      await runOne(store, done, { kind: 'head' })
+      await store.events.keepClock(ALWAYS)
+      await setBack(database)
+
+      await store.events.keepClock({ always: false })
+
+      expect(await nextDueInMs(store)).toBeLessThanOrEqual(10 * MINUTE_MS + 1_000)
     })
 
     test('C10: a lease that its worker does not know of is released when it would have been', async () => {
@@ -195,7 +233,7 @@ async function setBack(database: DatabaseUnderTest): Promise<void> {
     database,
     HOUR_MS,
     ['workers', ['beat_at']],
-    ['queue', ['run_at', 'lease_until']],
+    ['queue', ['run_at', 'lease_until', 'wait_until']],
     ['steps', ['started_at']],
     ['messages', ['created_at']],
     ['message_queue', ['send_at', 'claimed_at', 'uncertain_since']],

@@ -150,13 +150,13 @@ class Walk {
     if (this.group !== undefined) return
     const { source, type } = this.draft
     const lane = { id: laneIdOf(source, mode, type), source, mode, key: type }
-    await this.store.lanes.sort({
-      source,
-      isOrdered: (each) => each === type,
-      place: () => ({ lane, ...place }),
-      limit: 10,
-      also: [],
-    })
+    const found = await this.store.lanes.listUnsorted(source)
+    const topicsOf = (isOurs: boolean) =>
+      found.filter((each) => (each.type === type) === isOurs).map(({ topic }) => topic)
+    const request = { source, topics: topicsOf(true), limit: 10, also: [] }
+    const events = await this.store.lanes.readUnsorted(request)
+    const decided = events.map((event) => ({ event, becomes: { lane, ...place } }))
+    await this.store.lanes.sort({ ...request, unordered: topicsOf(false), decided })
   }
 
   /** Another event of its type, which the walk does not follow. */

@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { lockNumber } from '../../../src/store/postgres/lock-number.ts'
 import { aClaim } from '../../support/builders.ts'
-import { aLane, recordKeys, sort, statesOf } from '../../support/lane-steps.ts'
+import { aLane, decide, recordKeys, sort, statesOf } from '../../support/lane-steps.ts'
 import { hasNoPostgres, newPool, openPostgres } from '../../support/postgres/open-postgres.ts'
-import { claim, done } from '../../support/store-steps.ts'
+import { limitsIn, pruneRows } from '../../support/retention-steps.ts'
+import { claim, done, runOne } from '../../support/store-steps.ts'
 
+const PRUNE_LANES = `
+  select hookonce.prune_lanes($1, '00000000-0000-0000-0000-000000000000', 10) as step`
+const SORT_EVENTS = 'select hookonce.sort_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)'
 const HEAD = { kind: 'head' } as const
 
 describe.skipIf(hasNoPostgres)('lanes on PostgreSQL', () => {
@@ -15,7 +19,7 @@ describe.skipIf(hasNoPostgres)('lanes on PostgreSQL', () => {
     const lock = [lockNumber('hookonce', 'sort stripe')]
     await other.query('select pg_advisory_lock($1)', lock)
 
-    expect(await sort(store)).toBeUndefined()
+    expect(await store.lanes.sort(await decide(store))).toEqual({ status: 'busy' })
 
     await other.query('select pg_advisory_unlock($1)', lock)
     expect(await sort(store)).toEqual(['K1'])
@@ -63,6 +67,49 @@ describe.skipIf(hasNoPostgres)('lanes on PostgreSQL', () => {
     await sorter.query('commit')
 
     expect(await settled).toEqual({ status: 'committed' })
+    expect(await statesOf(store, [next])).toEqual(['ready'])
+  })
+
+  test('a lane that a pruner removes while an event is sorted into it is made anew', async () => {
+    const { store, config } = await openPostgres()
+    await recordKeys(store, ['K1'])
+    await sort(store)
+    await runOne(store, done, HEAD)
+    const [next = ''] = await recordKeys(store, ['K2'])
+    const pruner = newPool({ ...config, max: 1 })
+    await pruner.query('begin')
+    const { rows } = await pruner.query(PRUNE_LANES, [JSON.stringify(limitsIn(46))])
+    expect(rows).toMatchObject([{ step: { removed: { lanes: 1 } } }])
+
+    const sorted = sort(store)
+    await expect.poll(() => countWaiting(pruner), { timeout: 30_000 }).toBeGreaterThan(0)
+    await pruner.query('commit')
+
+    expect(await sorted).toEqual(['K2'])
+    expect(await statesOf(store, [next])).toEqual(['ready'])
+  })
+
+  test('a lane that an event is being sorted into is not removed', async () => {
+    const { store, config, query } = await openPostgres()
+    await recordKeys(store, ['K1'])
+    await sort(store)
+    await runOne(store, done, HEAD)
+    await query(`update hookonce.lanes set used_at = used_at - interval '46 days'`)
+    const [next = ''] = await recordKeys(store, ['K2'])
+    // A sorter that has its lane, and waits for the row of the event.
+    const holder = newPool({ ...config, max: 1 })
+    await holder.query('begin')
+    await holder.query('select 1 from hookonce.queue where event_id = $1 for update', [next])
+    const sorter = newPool({ ...config, max: 1 })
+    const { id, source, key, mode } = aLane('K')
+    const place = [[next], [0], [id], [source], [key], [mode], [null], [null], [null], [null]]
+    const sorting = sorter.query(SORT_EVENTS, [...place, ['block']])
+    await expect.poll(() => countWaiting(holder), { timeout: 30_000 }).toBeGreaterThan(0)
+
+    expect(await pruneRows(store, limitsIn(1))).toMatchObject({ lanes: 0 })
+    await holder.query('commit')
+    await sorting
+
     expect(await statesOf(store, [next])).toEqual(['ready'])
   })
 

@@ -35,6 +35,7 @@ describe.skipIf(hasNoPostgres)('select hookonce.prune()', () => {
             audit: 0,
             bulks: 0,
             keys: 1,
+            lanes: 0,
             outcomes: 1,
             discarded: 0,
           },

@@ -51,6 +51,8 @@ export interface ScriptedEvent extends Script {
   readonly key: string
   readonly type?: string
   readonly lane?: string
+  /** Whether a child process stands still when it is asked for the lane, by a SIGSTOP to itself. */
+  readonly freezesLane?: boolean
 }
 
 /** A delivery of `partner`, and of `watched`. Equal events make equal bytes. */

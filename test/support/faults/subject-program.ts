@@ -124,9 +124,16 @@ function addHandler(
 }
 
 /** What a function is cannot be said from process to process. */
-export const IN_LANES = {
+const IN_LANES = {
   mode: 'fifo',
-  lane: (event: WebhookEvent) => (event.payload as { lane: string }).lane,
+  lane: (event: WebhookEvent) => {
+    const { lane, freezesLane } = event.payload as { lane: string; freezesLane?: boolean }
+    if (freezesLane === true) {
+      say({ said: 'reached', point: `lane ${event.key}` })
+      process.kill(process.pid, 'SIGSTOP')
+    }
+    return lane
+  },
 } as const
 
 function queryOutside(

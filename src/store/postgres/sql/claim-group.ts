@@ -111,7 +111,7 @@ const WITH_LANE = {
     left join {schema}.lanes l on l.lane = c.lane`,
 }
 
-const CLAIMED = `
+export const CLAIMED = `
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
   occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean,
@@ -300,5 +300,6 @@ function findLane(row: TextRow): ClaimedLane | undefined {
     key: row['lane_key'] ?? '',
     version: mode === 'latest' ? (row['place'] ?? undefined) : undefined,
     applied: row['lane_applied'] ?? undefined,
+    isBehind: false,
   }
 }

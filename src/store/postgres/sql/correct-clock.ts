@@ -3,8 +3,9 @@
  *
  * The time is written down once a second (`keep-clock.ts`), so that it is known by how much the clock was set
  * back, also to a fleet that was down meanwhile. Everything that waits is moved by that much, and waits as long as
- * it would have: events for their next attempt, leases that their workers do not know of, messages. Since when a
- * call or a message is in doubt is moved as well, or a key would seem to be younger than it is.
+ * it would have: events for their next attempt or for what is missing in their lane, leases that their workers do not
+ * know of, messages. Since when a call or a message is in doubt is moved as well, or a key would seem to be younger
+ * than it is.
  *
  * Once for each time: the row with the time is locked, and has the new time afterwards. An event that is locked is
  * at work or about to be, and is left alone.
@@ -40,14 +41,17 @@ const CORRECT = `
        held as materialized (
          select q.event_id, q.run
            from {schema}.queue q
-          where q.parked is null
-            and (q.run_at > (select now from clock) or q.lease_until > (select now from clock))
+          where (q.parked is null or q.parked = 'waiting')
+            and (q.run_at > (select now from clock) or q.lease_until > (select now from clock)
+                 or q.wait_until > (select now from clock))
             for update skip locked),
        events as (
          update {schema}.queue q
             set run_at = case when q.run_at > clock.now then q.run_at - clock.back else q.run_at end,
                 lease_until = case when q.lease_until > clock.now then q.lease_until - clock.back
-                                   else q.lease_until end
+                                   else q.lease_until end,
+                wait_until = case when q.wait_until > clock.now then q.wait_until - clock.back
+                                  else q.wait_until end
            from held, clock
           where q.event_id = held.event_id and q.run = held.run),
        calls as (

@@ -26,7 +26,7 @@ const FIND = `
           union all
          (select b.event_id, null, 'dead'
             from {schema}.lane_blocks b
-           where b.lane = l.lane and (b.event_id, b.run) < (q.event_id, q.run)
+           where b.lane = l.lane and l.mode = 'fifo' and (b.event_id, b.run) < (q.event_id, q.run)
            order by b.event_id
            limit 1)
           limit 1) holder on true

@@ -34,6 +34,16 @@ begin
 end
 $lock_lanes$;`
 
+/** How often it is written down that a lane is in use: each time would be one more write for each event. */
+export const USED_GRAIN_MS = 3_600_000
+
+/**
+ * What to do about a lane that is there: nothing but to lock it, or a pruner could remove it before something of it is
+ * written.
+ */
+export const HOLD_LANE = `on conflict (lane) do update set used_at = clock_timestamp()
+        where lanes.used_at < clock_timestamp() - interval '${USED_GRAIN_MS} milliseconds'`
+
 // Counts as long as the event is dead, or is queued again and not sorted yet: it comes before those behind it.
 const STILL_BLOCKS = `
          (exists (select from {schema}.outcomes o
@@ -57,8 +67,16 @@ returns void language plpgsql ${LOCK_TIMEOUT} set enable_seqscan = off set jit =
 begin
   perform {schema}.lock_lanes(wanted);
 
-  delete from {schema}.lane_blocks b
-   where b.lane = any(wanted) and not ${STILL_BLOCKS};
+  update {schema}.lanes l
+     set used_at = clock_timestamp()
+   where l.lane = any(wanted) and l.used_at < clock_timestamp() - interval '${USED_GRAIN_MS} milliseconds';
+
+  with freed as (
+         delete from {schema}.lane_blocks b
+          where b.lane = any(wanted) and not ${STILL_BLOCKS}
+         returning b.lane, b.event_id)
+  insert into {schema}.lane_news (lane, event_id, is_blocked)
+  select freed.lane, freed.event_id, false from freed;
 
   -- paused: every event waits but one that a worker has in hand: leased, or among what the worker says it runs.
   if exists (select from {schema}.lanes l where l.lane = any(wanted) and l.paused_at is not null) then
@@ -201,11 +219,15 @@ begin
    where l.lane = s.lane and l.mode = 'latest'
      and (l.applied is null or left(l.applied, 1) <> left(s.version, 1) or l.applied < s.version);
 
-  insert into {schema}.lane_blocks (lane, event_id, run)
-  select s.lane, s.event_id, s.run
-    from unnest(events, runs, states, left_lanes, policies) as s (event_id, run, state, lane, policy)
-   where s.state = 'dead' and s.policy = 'block'
-      on conflict do nothing;
+  with blocked as (
+         insert into {schema}.lane_blocks (lane, event_id, run)
+         select s.lane, s.event_id, s.run
+           from unnest(events, runs, states, left_lanes, policies) as s (event_id, run, state, lane, policy)
+          where s.state = 'dead' and s.policy = 'block'
+             on conflict do nothing
+         returning lane, event_id)
+  insert into {schema}.lane_news (lane, event_id, is_blocked)
+  select blocked.lane, blocked.event_id, true from blocked;
 
   perform {schema}.mend_lanes(guarded);
 end
@@ -222,7 +244,7 @@ begin
     from unnest(freed, sources, keys) as s (lane, source, key)
     left join {schema}.lanes p on p.paused_at is not null and p.source = s.source and p.key = s.key
    order by s.lane
-      on conflict do nothing;
+      ${HOLD_LANE};
   perform {schema}.lock_lanes(freed);
   insert into {schema}.lane_facts (lane, type, event_id, done_at)
   select s.lane, s.type, s.event_id, clock_timestamp()

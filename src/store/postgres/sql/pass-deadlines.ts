@@ -56,6 +56,10 @@ begin
       values (late.event_id, late.run, 'dead', late.attempts, 0, reason, clock_timestamp());
       insert into {schema}.attempts (event_id, run, attempt, reason, message, duration_ms, failed_at)
       values (late.event_id, late.run, late.attempts, 'order', reason, 0, clock_timestamp());
+      if late.mode = 'sequence' then
+        insert into {schema}.lane_blocks (lane, event_id, run) values (late.lane, late.event_id, late.run);
+        insert into {schema}.lane_news (lane, event_id, is_blocked) values (late.lane, late.event_id, true);
+      end if;
     end if;
     return next;
   end loop;

@@ -80,7 +80,7 @@ begin
   end if;
 
   foreach part in array array['dead', 'payloads', 'attempts', 'steps', 'deliveries', 'runs', 'messages', 'audit',
-                             'bulks', 'keys'] loop
+                             'bulks', 'keys', 'lanes'] loop
     after_id := '00000000-0000-0000-0000-000000000000';
     for turn in 1..${STEPS} loop
       execute 'select {schema}.prune_' || part || '($1, $2, $3)' into step using limits, after_id, ${STEP_ROWS};

@@ -75,7 +75,7 @@ function selectDue(kind: string): string {
    limit ?3`
 }
 
-// 1 event id  2 run  3 attempts  4 crashes
+// 1 event id  2 run  3 attempts  4 crashes  5 how it is parked
 const RECHECK = `
   select 1 as found
     from {prefix}queue
@@ -83,7 +83,7 @@ const RECHECK = `
      and run = ?
      and attempts = ?
      and crashes = ?
-     and parked is null
+     and parked is ?
      and leasable = 0`
 
 /** Due events of a kind that no other slot is listed as running, topic by topic as asked, each oldest first. */
@@ -124,7 +124,8 @@ export function withLane<Event extends ClaimedEvent>(
   if (row === undefined) return event
   const { mode, key } = row
   const version = mode === 'latest' ? (place ?? undefined) : undefined
-  return { ...event, lane: { id, mode, key, version, applied: row.applied ?? undefined } }
+  const applied = row.applied ?? undefined
+  return { ...event, lane: { id, mode, key, version, applied, isBehind: false } }
 }
 
 /** Whether a claim would find anything, asked without the write lock. */
@@ -138,8 +139,9 @@ export function hasCandidates(
 
 /** Whether the event is queued as it was when it was chosen. */
 export function isStillClaimable(connection: Connection, event: ClaimedEvent): boolean {
-  const params = [event.eventId, event.run, event.attempt - 1, event.crashes]
-  return connection.all(RECHECK, params).length === 1
+  const { eventId, run, attempt, crashes, lane } = event
+  const parked = lane?.isBehind === true ? 'waiting' : null
+  return connection.all(RECHECK, [eventId, run, attempt - 1, crashes, parked]).length === 1
 }
 
 export type ClaimedRow = {

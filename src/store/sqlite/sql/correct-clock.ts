@@ -21,9 +21,10 @@ const HOW_FAR = `
 const MOVE_EVENTS = `
   update {prefix}queue
      set run_at = case when run_at > ?1 then run_at - ?2 else run_at end,
-         lease_until = case when lease_until > ?1 then lease_until - ?2 else lease_until end
-   where parked is null
-     and (run_at > ?1 or lease_until > ?1)`
+         lease_until = case when lease_until > ?1 then lease_until - ?2 else lease_until end,
+         wait_until = case when wait_until > ?1 then wait_until - ?2 else wait_until end
+   where (parked is null or parked = 'waiting')
+     and (run_at > ?1 or lease_until > ?1 or wait_until > ?1)`
 
 // 1 by how much it went back
 const MOVE_CALLS = `

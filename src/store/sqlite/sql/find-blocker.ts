@@ -44,7 +44,9 @@ export function findBlocker(connection: Connection, eventId: EventId): Blocker |
   if (row === undefined) return undefined
   const [holder] = [
     ...connection.all<HolderRow>(FIND_ACTIVE, [row.lane]),
-    ...connection.all<HolderRow>(FIND_BLOCK, [row.lane, eventId, row.run]),
+    ...(row.mode === 'fifo'
+      ? connection.all<HolderRow>(FIND_BLOCK, [row.lane, eventId, row.run])
+      : []),
   ]
   return describeBlocker({
     mode: row.mode as OrderMode,

@@ -10,10 +10,19 @@ import type { Connection } from '../connection.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
 
+/** How often it is written down that a lane is in use: each time would be one more write for each event. */
+export const USED_GRAIN_MS = 3_600_000
+
 // 1 lane
 const FIND_LANE = `
-  select mode, next, applied, paused_at
+  select mode, next, applied, paused_at, used_at < ${NOW} - ${USED_GRAIN_MS} as is_long_ago
     from {prefix}lanes
+   where lane = ?`
+
+// 1 lane
+const NOTE_USE = `
+  update {prefix}lanes
+     set used_at = ${NOW}
    where lane = ?`
 
 // Counts as long as the event is dead, or is queued again and not sorted yet: it comes before those behind it.
@@ -25,7 +34,13 @@ const DROP_BLOCKS = `
      and not exists (select 1 from {prefix}outcomes o
                       where o.event_id = {prefix}lane_blocks.event_id and o.run = {prefix}lane_blocks.run and o.state = 'dead')
      and not exists (select 1 from {prefix}queue u
-                      where u.event_id = {prefix}lane_blocks.event_id and u.run = {prefix}lane_blocks.run and u.lane is null)`
+                      where u.event_id = {prefix}lane_blocks.event_id and u.run = {prefix}lane_blocks.run and u.lane is null)
+  returning event_id`
+
+// 1 lane  2 event id  3 whether the event blocks the lane from now on
+const TELL = `
+  insert into {prefix}lane_news (lane, event_id, is_blocked)
+  values (?, ?, ?)`
 
 // 1 lane
 const FIND_ACTIVE = `
@@ -163,7 +178,9 @@ export function mendLanes(connection: Connection, lanes: readonly string[]): voi
 function mendLane(connection: Connection, lane: string): void {
   const [row] = connection.all<LaneRow>(FIND_LANE, [lane])
   if (row === undefined) return
-  connection.run(DROP_BLOCKS, [lane])
+  if (row.is_long_ago === 1) connection.run(NOTE_USE, [lane])
+  for (const { event_id } of connection.all<IdRow>(DROP_BLOCKS, [lane]))
+    connection.run(TELL, [lane, event_id, 0])
   if (row.paused_at !== null) {
     connection.run(HOLD, [lane])
     return
@@ -212,6 +229,7 @@ type LaneRow = {
   next: number | null
   applied: string | null
   paused_at: number | null
+  is_long_ago: number
 }
 type IdRow = { event_id: string }
 type ActiveRow = { event_id: string; lease_token: number | null; is_late: number }
@@ -248,6 +266,15 @@ const BLOCK = `
   values (?, ?, ?)
       on conflict do nothing`
 
+/** A dead event holds up its lane. */
+export function blockLane(
+  connection: Connection,
+  lane: string,
+  { eventId, run }: { readonly eventId: string; readonly run: number },
+): void {
+  if (connection.run(BLOCK, [lane, eventId, run]) > 0) connection.run(TELL, [lane, eventId, 1])
+}
+
 /** An event has come to rest: what that means for its lane. */
 export function leaveLane(
   connection: Connection,
@@ -259,14 +286,14 @@ export function leaveLane(
   if (number !== null && (state === 'done' || state === 'skipped'))
     connection.run(TAKE_NUMBER, [number + 1, lane])
   if (place !== null && state === 'done') connection.run(APPLY_VERSION, [place, lane, place, place])
-  if (state === 'dead' && policy === 'block') connection.run(BLOCK, [lane, eventId, run])
+  if (state === 'dead' && policy === 'block') blockLane(connection, lane, { eventId, run })
   mendLane(connection, lane)
 }
 
 // 1 lane  2 source  3 key
 const INSERT_LANE = `
-  insert into {prefix}lanes (lane, source, key, mode, paused_at, paused_reason, paused_by)
-  select ?1, ?2, ?3, 'after', p.paused_at, p.paused_reason, p.paused_by
+  insert into {prefix}lanes (lane, source, key, mode, paused_at, paused_reason, paused_by, used_at)
+  select ?1, ?2, ?3, 'after', p.paused_at, p.paused_reason, p.paused_by, ${NOW}
     from (select 1)
     left join {prefix}lanes p on p.paused_at is not null and p.source = ?2 and p.key = ?3
    where true

@@ -1,6 +1,6 @@
 import type { PassedDeadline } from '../../contract/lanes.ts'
 import type { Connection } from '../connection.ts'
-import { mendLanes } from './mend-lanes.ts'
+import { blockLane, mendLanes } from './mend-lanes.ts'
 import { nameEvent } from './sweep-workers.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
@@ -95,6 +95,7 @@ export function passDeadlines(connection: Connection, limit: number): readonly P
       connection.run(DEQUEUE, [eventId, row.run])
       connection.run(INSERT_DEAD, [eventId, row.run, attempts, reason])
       connection.run(INSERT_ATTEMPT, [eventId, row.run, attempts, reason])
+      if (row.mode === 'sequence') blockLane(connection, row.lane, { eventId, run: row.run })
     }
     return [{ eventId, ...nameEvent(connection, eventId), attempt: attempts, becomes, reason }]
   })
