@@ -10,7 +10,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { asError } from '../errors.ts'
-import type { EventDraft, EventId } from '../model/event.ts'
+import type { EventDraft } from '../model/event.ts'
 import { Topics } from '../model/topic.ts'
 import type { ClaimedEvent } from '../store/contract/claimed-event.ts'
 import type { ClaimRequest } from '../store/contract/queue.ts'
@@ -22,6 +22,7 @@ import type { Plan } from './agenda.ts'
 import { atMost, GOODBYE_MS, LET_GO_MS } from '../flow/at-most.ts'
 import { GroupSizes } from './group/group-sizes.ts'
 import type { HandlerRegistry, HandlerUnit } from './handlers.ts'
+import { LaneWork } from './lane-work.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { Interruption } from '../flow/interruption.ts'
 import type { HandlerOutbox } from './outgoing.ts'
@@ -29,7 +30,6 @@ import { PausedWork } from './paused-work.ts'
 import { Permits } from '../flow/permits.ts'
 import { runGroup } from './group/run-group.ts'
 import type { RunGroupContext } from './group/run-group.ts'
-import { sortLanes } from './sort-lanes.ts'
 import { StepRunner } from './steps/step-runner.ts'
 import type { SettlementListener } from './report-settlement.ts'
 import { TopicHealth } from './topic-health.ts'
@@ -78,9 +78,8 @@ export class Worker<Tx> {
   /** One for each connection that handlers may hold at once. */
   readonly #permits: Permits
   readonly #steps: StepRunner<Tx>
+  readonly #lanes: LaneWork
   readonly #runsAlone = new Set<string>()
-  /** The sources whose events are being sorted here. */
-  readonly #sorting = new Set<string>()
   /** The slots whose record lists events. */
   readonly #announced = new Set<number>()
   #slots: Promise<void>[] = []
@@ -104,7 +103,7 @@ export class Worker<Tx> {
       health: this.#health,
       findUnit: (event) => this.#findUnit(event),
       onRoom: () => this.#wakeUp.call(),
-      onLeft: (event) => this.#laneMoved([event]),
+      onLeft: (event) => this.#lanes.moved([event]),
     })
     this.#upkeep = new Upkeep({
       ...context,
@@ -113,6 +112,12 @@ export class Worker<Tx> {
       paused: this.#paused,
       takeForeign: () => this.#agenda.takeForeign(),
       tokens: () => this.#steps.tokens,
+    })
+    this.#lanes = new LaneWork({
+      ...context,
+      agenda: () => this.#agenda,
+      findUnit: (event) => this.#findUnit(event),
+      onFound: () => this.#wakeUp.call(),
     })
     this.#agenda = new Agenda({
       ...context,
@@ -251,7 +256,7 @@ export class Worker<Tx> {
     try {
       const first = plan.topics[0]?.due
       if (first !== undefined && isSort(first)) {
-        events = (await this.#sort(first.source)) ?? []
+        events = (await this.#lanes.sort(first.source)) ?? []
         return 'settled'
       }
       if (plan.kind === 'leasable') {
@@ -263,15 +268,15 @@ export class Worker<Tx> {
       )
       if (group === undefined) return 'settled'
       events = group.events
-      const unsorted = events.filter((event) => this.#isUnsorted(event))
+      const unsorted = events.filter((event) => this.#lanes.isUnsorted(event))
       if (unsorted.length > 0) {
         await group.abandon()
-        return await this.#sortTried(unsorted)
+        return await this.#lanes.sortTried(unsorted)
       }
       this.#agenda.claimed(plan, events)
       if (first?.unit.isSteps !== true) {
         const end = await runGroup(context, group)
-        this.#laneMoved(events)
+        this.#lanes.moved(events)
         return end
       }
       const limit = plan.topics[0]?.limit ?? 1
@@ -280,46 +285,6 @@ export class Worker<Tx> {
     } finally {
       this.#agenda.ended(plan, { events, ranMs: performance.now() - startedAt })
     }
-  }
-
-  async #sort(
-    source: string,
-    also: readonly EventId[] = [],
-  ): Promise<readonly ClaimedEvent[] | undefined> {
-    // Two of one process would read the same events, and ask for their places twice.
-    if (this.#sorting.has(source)) return undefined
-    this.#sorting.add(source)
-    const sorted = await sortLanes(this.#context, source, also).finally(() =>
-      this.#sorting.delete(source),
-    )
-    for (const { topic, type } of sorted ?? [])
-      this.#agenda.add({ kind: 'head', topic, source, type })
-    if (sorted !== undefined && sorted.length > 0) this.#wakeUp.call()
-    return sorted
-  }
-
-  /** It was tried before its handler had an order. */
-  #isUnsorted(event: ClaimedEvent): boolean {
-    return event.lane === undefined && this.#findUnit(event)?.order !== undefined
-  }
-
-  async #sortTried(events: readonly ClaimedEvent[]): Promise<'settled' | 'abandoned'> {
-    const source = events[0]?.source ?? ''
-    const sorted = await this.#sort(
-      source,
-      events.map(({ eventId }) => eventId),
-    )
-    return sorted === undefined ? 'abandoned' : 'settled'
-  }
-
-  /** The next event of each lane may be ready, and may be of another type. */
-  #laneMoved(events: readonly ClaimedEvent[]): void {
-    const inLanes = events.filter(({ lane }) => lane !== undefined)
-    if (inLanes.length === 0) return
-    for (const { topic, source, type } of inLanes)
-      this.#agenda.add({ kind: 'head', topic, source, type })
-    this.#agenda.lookSoon()
-    this.#wakeUp.call()
   }
 
   async #lease({ topics }: Plan): Promise<readonly ClaimedEvent[]> {
