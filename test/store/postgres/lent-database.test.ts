@@ -2,13 +2,19 @@
 
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createInbox } from '../../../src/inbox/inbox.ts'
+import { hmac } from '../../../src/providers/hmac.ts'
 import { postgresStore } from '../../../src/store/postgres/index.ts'
+import { sign } from '../../../src/testing/index.ts'
 import { anEventDraft } from '../../support/builders.ts'
+import { PING_OPTIONS } from '../../support/inbox-under-test.ts'
 import { findBinaries } from '../../support/postgres/find-binaries.ts'
 import { dropLentDatabases, lendDatabase } from '../../support/postgres/lend-database.ts'
 import { newPool } from '../../support/postgres/open-postgres.ts'
 import { startPostgres } from '../../support/postgres/start-postgres.ts'
 import type { ConnectionConfig, PostgresServer } from '../../support/postgres/start-postgres.ts'
+
+const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 const ADD_FUNCTION = `
   create function refuse() returns trigger language plpgsql as $$ begin return null; end $$`
@@ -56,6 +62,27 @@ describe.skipIf(findBinaries('embedded') === undefined)('a database that is lent
     expect(
       (await pool.query(`select nextval('hookonce.lease_tokens')::integer as n`)).rows,
     ).toEqual([{ n: 1 }])
+  })
+
+  test('is the same after an inbox has run on it: to make one for each test would cost half of a run', async () => {
+    const { isSame } = await lendAgainAfter(async (config) => {
+      const pool = new pg.Pool(config)
+      const inbox = createInbox({
+        store: postgresStore({ pool }),
+        sources: { pings: hmac({ ...PING_OPTIONS, sameBytes: 'run' }) },
+        logger: SILENT,
+      })
+      inbox.on('pings', '*', () => undefined)
+      await inbox.start()
+      const done = new Promise((resolve) => inbox.events.on('event.done', resolve))
+      const ping = { body: '{}', headers: { 'x-id': 'evt_1' } }
+      await inbox.receive('pings', sign('hmac', ping, PING_OPTIONS))
+      await done
+      await inbox.stop()
+      await pool.end()
+    })
+
+    expect(isSame).toBe(true)
   })
 
   test.each([

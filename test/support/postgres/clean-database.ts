@@ -36,7 +36,7 @@ begin
     execute 'truncate ' || filled;
   end if;
   -- The rows of it that are not a migration's.
-  delete from hookonce.meta where name in ('clock', 'retention', 'forgotten_before');
+  delete from hookonce.meta where name in ('clock', 'history', 'retention', 'forgotten_before');
 
   perform setval(seqrelid, seqstart, false) from pg_sequence;
 end
