@@ -41,6 +41,17 @@ describe('the documentation', () => {
     expect(wrong).toEqual([])
   })
 
+  test.each(['ARCHITECTURE.md', 'docs/glossary.md'])(
+    'says each thing of a table once in %s',
+    (name) => {
+      const firsts = readPage(name)
+        .text.split('\n')
+        .flatMap((line) => /^\| ([^|-][^|]*?) *\|/.exec(line)?.[1] ?? [])
+
+      expect(firsts.filter((first, index) => firsts.indexOf(first) !== index)).toEqual([])
+    },
+  )
+
   test('leads a reader from ARCHITECTURE.md into the source', () => {
     const targets = listLinks(readPage('ARCHITECTURE.md')).map(({ target }) => target)
 
