@@ -11,8 +11,17 @@ const EXHAUSTIVE = [
   'test/store/shared/scanning-cost.test.ts',
 ]
 
-/** `npm run test:all`. Without it a run leaves out the contract on a second server and driver, and what costs minutes. */
+/**
+ * `npm run test:all`. Without it a run leaves out the contract on a second server and driver, what costs minutes, and
+ * faults that take their time: outages, clocks that are set, replies that are slow.
+ */
 const RUNS_ALL = process.env['HOOKONCE_TESTS'] === 'all'
+const SLOW_FAULTS = RUNS_ALL
+  ? []
+  : [
+      'test/faults/{clocks,outages,promotion,slow-replies,stop-without-database}.test.ts',
+      'test/faults/terminated-backends.test.ts',
+    ]
 const OTHER_ENGINES = RUNS_ALL ? [] : ['test/store/contract/{postgres-15,node-sqlite}.test.ts']
 
 /**
@@ -29,6 +38,7 @@ const PROJECTS = {
   /** Processes that are killed, connections that are cut, clocks that are wrong. */
   faults: {
     include: ['test/faults/**/*.test.ts'],
+    exclude: SLOW_FAULTS,
     globalSetup: [TOOLS, POSTGRES],
   },
   /** The guard, on Redis. */

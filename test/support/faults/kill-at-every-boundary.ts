@@ -34,6 +34,9 @@ export const APART_FROM_EVENTS = new RegExp(
     'parked = .unhandled|distinct e.source|pg_notify|deliveries|to_regclass',
     // Lanes whose time to wait is over, or whose dead event is dead no longer.
     'wait_until is not null|lane_blocks b',
+    // What was left by those before it, the history of the database, and what is paused.
+    'with (?:leased|queued|waiting) as|.history|enable_hashjoin|(?:as|null as) source, reason, actor',
+    'regexp_matches|has_function_privilege|lane_news|as is_standby',
     // When the next one is due.
     'with (?:suspect|running) as',
   ].join('|'),
