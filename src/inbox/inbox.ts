@@ -302,6 +302,7 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx>
 
   async #startParts(): Promise<void> {
     try {
+      await this.#dueRuns.end()
       this.#requireCapacity()
       await this.#open()
       for (const warning of this.#store.warnings ?? [])

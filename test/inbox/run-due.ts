@@ -165,6 +165,31 @@ export function runDueContract(store: StoreUnderTest): void {
       await expect(inbox.runDue({ budgetMs: 1 })).rejects.toMatchObject({ code: 'INBOX_STOPPED' })
     })
 
+    test('start() ends a call that is at work, and runs what it has let go of', async () => {
+      const { inbox, deliver: accept, countEffects, next } = await openInbox(store)
+      let calls = 0
+      const running = new Promise<void>((resolve) =>
+        inbox.on('stripe', '*', async (event, { tx, signal }) => {
+          await tx.query(WRITE, [event.key, 'done'])
+          calls += 1
+          resolve()
+          if (calls === 1)
+            await new Promise((_, reject) => signal.addEventListener('abort', reject))
+        }),
+      )
+      await accept('a')
+      const done = next('event.done')
+
+      const run = inbox.runDue({ budgetMs: BUDGET_MS, graceMs: 0 })
+      await running
+      await inbox.start()
+
+      expect(await run).toMatchObject({ done: 0, hasMore: true })
+      await done
+      await accept('b')
+      await until('the other is done', async () => (await countEffects()) === 2)
+    })
+
     test('stop() ends a call that is at work', async () => {
       const { inbox, deliver: accept, countEffects } = await openInbox(store)
       const running = new Promise<void>((resolve) =>
