@@ -10,7 +10,7 @@
  *     npm run mutants -- --only accept-any-signature
  *
  * What became of an entry is kept in `scripts/mutants-results.json` at once, with a hash of the entry: one that was
- * changed since has no result. `--only` keeps nothing.
+ * changed since has no result.
  *
  * What can become of an entry:
  *
@@ -59,7 +59,7 @@ function main(): void {
     for (const mutant of chosen) {
       const result = runner.run(mutant)
       results.set(mutant, result)
-      if (only === undefined) kept.keep(mutant, result)
+      kept.keep(mutant, result)
       console.log(`${results.size}/${chosen.length} ${describe(mutant, result)}`)
     }
   } finally {

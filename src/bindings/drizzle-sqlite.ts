@@ -7,14 +7,16 @@
  * @module
  */
 
-import type { ExtractTablesWithRelations, Logger } from 'drizzle-orm'
+import type { ExtractTablesWithRelations } from 'drizzle-orm'
 import type { SQLiteTransaction } from 'drizzle-orm/sqlite-core'
 import type { AsyncRemoteCallback, SqliteRemoteResult } from 'drizzle-orm/sqlite-proxy'
-import type * as ormModule from 'drizzle-orm'
-import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import type { TxBinding } from '../store/contract/tx-binding.ts'
 import type { SqliteTx } from '../store/sqlite/tx.ts'
+import { requireDrizzleOptions, resolveForDrizzle } from './drizzle-options.ts'
+import type { DrizzleTxOptions } from './drizzle-options.ts'
 import { loadLibrary, requireLoaded } from './load-library.ts'
+
+export type { DrizzleTxOptions } from './drizzle-options.ts'
 
 /** What Drizzle's proxy driver gives to the function of `db.transaction`. */
 export type DrizzleTx<Schema extends Record<string, unknown>> = SQLiteTransaction<
@@ -24,20 +26,6 @@ export type DrizzleTx<Schema extends Record<string, unknown>> = SQLiteTransactio
   ExtractTablesWithRelations<Schema>
 >
 
-/** As for Drizzle's own `drizzle()`. */
-export interface DrizzleTxOptions<Schema extends Record<string, unknown>> {
-  /** Your tables and relations, for `tx.query`. Left out, `tx.query` has no tables. */
-  readonly schema?: Schema
-  /** How names of columns are made from keys. Left out, they are the same. */
-  readonly casing?: 'snake_case' | 'camelCase'
-  /**
-   * Gets every statement with its values; `true` prints them.
-   *
-   * @defaultValue false
-   */
-  readonly logger?: boolean | Logger
-}
-
 /**
  * Drizzle on the transaction of a handler: `sqliteStore(file, { tx: drizzleTx({ schema }) })`.
  *
@@ -46,7 +34,7 @@ export interface DrizzleTxOptions<Schema extends Record<string, unknown>> {
 export function drizzleTx<Schema extends Record<string, unknown> = Record<string, never>>(
   options: DrizzleTxOptions<Schema> = {},
 ): TxBinding<SqliteTx, DrizzleTx<Schema>> {
-  rejectUnknownKeys('drizzleTx', options, ['schema', 'casing', 'logger'])
+  requireDrizzleOptions(options)
   let bind: ((sql: SqliteTx) => DrizzleTx<Schema>) | undefined
   return Object.freeze({
     engine: 'sqlite' as const,
@@ -57,21 +45,17 @@ export function drizzleTx<Schema extends Record<string, unknown> = Record<string
   })
 }
 
-async function prepare<Schema extends Record<string, unknown>>({
-  schema,
-  casing,
-  logger,
-}: DrizzleTxOptions<Schema>): Promise<(sql: SqliteTx) => DrizzleTx<Schema>> {
+async function prepare<Schema extends Record<string, unknown>>(
+  options: DrizzleTxOptions<Schema>,
+): Promise<(sql: SqliteTx) => DrizzleTx<Schema>> {
   const { orm, core, driver } = await loadLibrary('drizzle-orm', async () => ({
     orm: await import('drizzle-orm'),
     core: await import('drizzle-orm/sqlite-core'),
     driver: await import('drizzle-orm/sqlite-proxy'),
   }))
-  const dialect = new core.SQLiteAsyncDialect(casing === undefined ? {} : { casing })
-  const log = logger === true ? new orm.DefaultLogger() : logger === false ? undefined : logger
-  const relational = schema === undefined ? undefined : readSchema(orm, schema)
+  const { dialectOptions, sessionOptions, relational } = resolveForDrizzle(orm, options)
+  const dialect = new core.SQLiteAsyncDialect(dialectOptions)
   return (sql) => {
-    const sessionOptions = log === undefined ? {} : { logger: log }
     const session = new driver.SQLiteRemoteSession(
       answerThrough(sql),
       dialect,
@@ -95,12 +79,4 @@ function answerThrough(sql: SqliteTx): AsyncRemoteCallback {
     // Where one row is asked for, it is no list of rows, and none is `undefined`.
     return { rows: method === 'get' ? (rows[0] as unknown[]) : rows }
   }
-}
-
-function readSchema(orm: typeof ormModule, fullSchema: Record<string, unknown>) {
-  const { tables, tableNamesMap } = orm.extractTablesRelationalConfig(
-    fullSchema,
-    orm.createTableRelationsHelpers,
-  )
-  return { fullSchema, schema: tables, tableNamesMap }
 }

@@ -8,15 +8,17 @@
  * @module
  */
 
-import type { ExtractTablesWithRelations, Logger } from 'drizzle-orm'
+import type { ExtractTablesWithRelations } from 'drizzle-orm'
 import type { NodePgQueryResultHKT } from 'drizzle-orm/node-postgres'
 import type { PgTransaction } from 'drizzle-orm/pg-core'
-import type * as ormModule from 'drizzle-orm'
-import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import type { TxBinding } from '../store/contract/tx-binding.ts'
 import { asPgClient } from '../store/postgres/lent-client.ts'
 import type { PostgresTx } from '../store/postgres/tx.ts'
+import { requireDrizzleOptions, resolveForDrizzle } from './drizzle-options.ts'
+import type { DrizzleTxOptions } from './drizzle-options.ts'
 import { loadLibrary, requireLoaded } from './load-library.ts'
+
+export type { DrizzleTxOptions } from './drizzle-options.ts'
 
 /** What Drizzle gives to the function of `db.transaction`. */
 export type DrizzleTx<Schema extends Record<string, unknown>> = PgTransaction<
@@ -24,20 +26,6 @@ export type DrizzleTx<Schema extends Record<string, unknown>> = PgTransaction<
   Schema,
   ExtractTablesWithRelations<Schema>
 >
-
-/** As for Drizzle's own `drizzle()`. */
-export interface DrizzleTxOptions<Schema extends Record<string, unknown>> {
-  /** Your tables and relations, for `tx.query`. Left out, `tx.query` has no tables. */
-  readonly schema?: Schema
-  /** How names of columns are made from keys. Left out, they are the same. */
-  readonly casing?: 'snake_case' | 'camelCase'
-  /**
-   * Gets every statement with its values; `true` prints them.
-   *
-   * @defaultValue false
-   */
-  readonly logger?: boolean | Logger
-}
 
 /**
  * Drizzle on the transaction of a handler: `postgresStore({ pool, tx: drizzleTx({ schema }) })`.
@@ -47,7 +35,7 @@ export interface DrizzleTxOptions<Schema extends Record<string, unknown>> {
 export function drizzleTx<Schema extends Record<string, unknown> = Record<string, never>>(
   options: DrizzleTxOptions<Schema> = {},
 ): TxBinding<PostgresTx, DrizzleTx<Schema>> {
-  rejectUnknownKeys('drizzleTx', options, ['schema', 'casing', 'logger'])
+  requireDrizzleOptions(options)
   let bind: ((sql: PostgresTx) => DrizzleTx<Schema>) | undefined
   return Object.freeze({
     engine: 'postgres' as const,
@@ -58,22 +46,18 @@ export function drizzleTx<Schema extends Record<string, unknown> = Record<string
   })
 }
 
-async function prepare<Schema extends Record<string, unknown>>({
-  schema,
-  casing,
-  logger,
-}: DrizzleTxOptions<Schema>): Promise<(sql: PostgresTx) => DrizzleTx<Schema>> {
+async function prepare<Schema extends Record<string, unknown>>(
+  options: DrizzleTxOptions<Schema>,
+): Promise<(sql: PostgresTx) => DrizzleTx<Schema>> {
   const { orm, core, driver } = await loadLibrary('drizzle-orm', async () => ({
     orm: await import('drizzle-orm'),
     core: await import('drizzle-orm/pg-core'),
     driver: await import('drizzle-orm/node-postgres'),
   }))
-  const dialect = new core.PgDialect(casing === undefined ? {} : { casing })
-  const log = logger === true ? new orm.DefaultLogger() : logger === false ? undefined : logger
-  const relational = schema === undefined ? undefined : readSchema(orm, schema)
+  const { dialectOptions, sessionOptions, relational } = resolveForDrizzle(orm, options)
+  const dialect = new core.PgDialect(dialectOptions)
   return (sql) => {
     const client = asPgClient<ConstructorParameters<typeof driver.NodePgSession>[0]>(sql)
-    const sessionOptions = log === undefined ? {} : { logger: log }
     const session = new driver.NodePgSession(client, dialect, relational, sessionOptions)
     const tx = new driver.NodePgTransaction(dialect, session, relational)
     // Drizzle's own leaves its savepoint open when it is rolled back, which looks like an await that is missing.
@@ -81,12 +65,4 @@ async function prepare<Schema extends Record<string, unknown>>({
     tx.transaction = session.transaction.bind(session)
     return tx as unknown as DrizzleTx<Schema>
   }
-}
-
-function readSchema(orm: typeof ormModule, fullSchema: Record<string, unknown>) {
-  const { tables, tableNamesMap } = orm.extractTablesRelationalConfig(
-    fullSchema,
-    orm.createTableRelationsHelpers,
-  )
-  return { fullSchema, schema: tables, tableNamesMap }
 }

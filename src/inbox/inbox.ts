@@ -176,8 +176,8 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx>
       },
     })
     this.#dueRuns = new DueRuns({ happenings, startWork: (terms) => this.#startDueWork(terms) })
-    const isIdle = (): boolean => this.#state === 'made' && !this.#runsDue && !handlers.isEmpty
-    if (resolved.worker !== undefined) reportNotStarted(happenings, isIdle)
+    const runsNothing = () => this.#state === 'made' && !this.#runsDue && !handlers.isEmpty
+    if (resolved.worker !== undefined) reportNotStarted(happenings, runsNothing)
     takeStore('createInbox', store)
   }
 
@@ -300,6 +300,26 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx>
     return this.#stopping
   }
 
+  /**
+   * For processes that live only while they are called, such as a function of a cloud: runs what is due and sends what
+   * waits, until there is nothing more or the time is over, and says what it did. Instead of `start()`, and as often as
+   * you like. A call while another one is at work gets that one's result.
+   *
+   * @throws HookonceError with the code INBOX_STARTED when `start()` was called: then events run by themselves
+   * @throws HookonceError with the code INBOX_STOPPED; OptionInvalidError; StoreUnavailableError
+   */
+  async runDue(options: RunDueOptions): Promise<DueRun> {
+    if (this.#state === 'started')
+      throw new HookonceError(
+        'INBOX_STARTED',
+        'This inbox was started and runs events by itself: runDue() is for one that is not',
+      )
+    if (this.#state !== 'made')
+      throw new HookonceError('INBOX_STOPPED', `This inbox is ${this.#state}: make a new one`)
+    this.#runsDue = true
+    return this.#dueRuns.run(options)
+  }
+
   async #startParts(): Promise<void> {
     try {
       await this.#dueRuns.end()
@@ -366,26 +386,6 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx>
       throw error
     })
     return this.#opening
-  }
-
-  /**
-   * For processes that live only while they are called, such as a function of a cloud: runs what is due and sends what
-   * waits, until there is nothing more or the time is over, and says what it did. Instead of `start()`, and as often as
-   * you like. A call while another one is at work gets that one's result.
-   *
-   * @throws HookonceError with the code INBOX_STARTED when `start()` was called: then events run by themselves
-   * @throws HookonceError with the code INBOX_STOPPED; OptionInvalidError; StoreUnavailableError
-   */
-  async runDue(options: RunDueOptions): Promise<DueRun> {
-    if (this.#state === 'started')
-      throw new HookonceError(
-        'INBOX_STARTED',
-        'This inbox was started and runs events by itself: runDue() is for one that is not',
-      )
-    if (this.#state !== 'made')
-      throw new HookonceError('INBOX_STOPPED', `This inbox is ${this.#state}: make a new one`)
-    this.#runsDue = true
-    return this.#dueRuns.run(options)
   }
 
   async #startDueWork(terms: { readonly stopGraceMs: number }): Promise<DueWork> {

@@ -44,7 +44,7 @@ export class SecretTally {
   }
 
   #add(use: SecretUse): void {
-    const key = `${use.source} ${use.label}`
+    const key = JSON.stringify([use.source, use.label])
     const known = this.#uses.get(key)
     this.#uses.set(key, known === undefined ? use : addUses(known, use))
   }

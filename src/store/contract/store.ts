@@ -11,7 +11,8 @@
  * - What a handler writes through its `tx` and what `settle` writes become visible together or not
  *   at all.
  * - Times that decide what is due are the database's. Who is dead is decided by those who watch
- *   (`work/heart-watch.ts`): a store tells where a heart stands, and not for how long.
+ *   (`work/heart-watch.ts`): a store tells where a heart stands. For how long it says as well, by a clock that can be
+ *   set, and only those believe it who cannot watch.
  *
  * @module
  */

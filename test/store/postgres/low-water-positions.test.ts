@@ -70,9 +70,9 @@ describe.skipIf(hasNoPostgres)(
         await store.messages.nextDueInMs(['sink'], 1_000)
       }
 
-      // The last hundred at most of the forty looks, and all of them now and then, by the clock; without a low-water
-      // position all of them each time.
-      expect((await countRead()) - before).toBeLessThanOrEqual(20 * MESSAGES)
+      // The last hundred at each of the forty looks are 4,000. Beside two endless loops 4,222 were counted once, and it
+      // is not known why. Without a low-water position each look reads all of them: 80,000.
+      expect((await countRead()) - before).toBeLessThanOrEqual(2 * 40 * 100)
     })
 
     test('find what became visible below the low-water position by a look at the whole queue, for which the relay comes back', async () => {
