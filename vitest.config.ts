@@ -41,6 +41,11 @@ const PROJECTS = {
     exclude: SLOW_FAULTS,
     globalSetup: [TOOLS, POSTGRES],
   },
+  /** The gateway and the command, as processes. */
+  gateway: {
+    include: ['test/{gateway,cli}/**/*.test.ts'],
+    globalSetup: [TOOLS, POSTGRES],
+  },
   /** The guard, on Redis. */
   guard: {
     include: ['test/guard/**/*.test.ts'],
@@ -93,7 +98,7 @@ export default defineConfig({
           exclude: [
             ...ELSEWHERE,
             ...EXHAUSTIVE,
-            'test/{bindings,faults,guard,inbox,docs,types,package,structure}/**',
+            'test/{bindings,cli,faults,gateway,guard,inbox,docs,types,package,structure}/**',
             'test/store/{contract,postgres,sqlite}/**',
           ],
         },

@@ -95,8 +95,9 @@ function judgeOutside(
 ): Violation | undefined {
   const rules = OUTSIDE_RULES.filter((rule) => rule.packages.includes(specifier))
   if (rules.length === 0 && specifier.startsWith('node:') && isBuiltin(specifier)) return undefined
-  if (rules.some((rule) => rule.files.test(file) && form === (rule.form ?? 'dynamic')))
-    return undefined
+  const allows = (rule: (typeof rules)[number]): boolean =>
+    rule.files.test(file) && (rule.form === 'bundled' || form === (rule.form ?? 'dynamic'))
+  if (rules.some(allows)) return undefined
   return { kind: 'outside', file, target: specifier, because: OUTSIDE_BECAUSE }
 }
 

@@ -1,0 +1,69 @@
+/**
+ * The flags that every command has which reads a config.
+ *
+ * @module
+ */
+
+import { InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { loadConfig } from '../gateway/config/load-config.ts'
+import type { LoadConfigOptions, LoadedConfig } from '../gateway/config/load-config.ts'
+
+/** What commander makes of the flags. */
+export interface ConfigFlags {
+  readonly config?: string
+  readonly store?: string
+  readonly role?: readonly string[]
+  readonly host?: string
+  readonly port?: number
+  readonly logLevel?: string
+}
+
+/** Where each flag goes in a config. */
+const PLACES: Readonly<Record<Exclude<keyof ConfigFlags, 'config'>, readonly [string, string]>> = {
+  store: ['store', '--store'],
+  role: ['roles', '--role'],
+  host: ['receive.host', '--host'],
+  port: ['receive.port', '--port'],
+  logLevel: ['log.level', '--log-level'],
+}
+
+/** Adds the flags. */
+export function withConfigFlags(command: Command): Command {
+  return command
+    .option(
+      '-c, --config <file>',
+      'the config file (default: hookonce.config.ts, .js or .json here)',
+    )
+    .option('--store <url>', 'sqlite:<file> or postgres://…')
+    .option('--role <roles>', 'what this process does: receive,work,relay', splitList)
+    .option('--host <address>', 'the address to receive on')
+    .option('--port <number>', 'the port to receive on', readPort)
+    .option('--log-level <level>', 'debug, info, warn or error')
+}
+
+/** @throws HookonceError CONFIG_INVALID */
+export async function loadFromFlags(
+  flags: ConfigFlags,
+  more: LoadConfigOptions['flags'] = new Map(),
+): Promise<LoadedConfig> {
+  const given = Object.entries(PLACES).flatMap(([name, [place, flag]]) => {
+    const value = flags[name as keyof typeof PLACES]
+    return value === undefined ? [] : [[place, { flag, value }] as const]
+  })
+  return loadConfig({
+    folder: process.cwd(),
+    environment: process.env,
+    file: flags.config,
+    flags: new Map([...given, ...more]),
+  })
+}
+
+function splitList(text: string): readonly string[] {
+  return text.split(',').map((part) => part.trim())
+}
+
+function readPort(text: string): number {
+  if (/^\d{1,5}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be a number from 0 to 65535.')
+}

@@ -1,0 +1,78 @@
+/**
+ * An inbox as a config describes it.
+ *
+ * @module
+ */
+
+import { createInbox } from '../index.ts'
+import type { Destination, Inbox, Logger, SourceMap } from '../index.ts'
+import { httpDestination } from '../index.ts'
+import { buildSources } from './build-sources.ts'
+import type { ResolvedConfig, ResolvedDestinationConfig } from './config/schema.ts'
+import { forwardEvents } from './forward.ts'
+import { openStore } from './open-store.ts'
+
+/** An inbox, its store, and how both are stopped. */
+export interface BuiltInbox {
+  readonly inbox: Inbox<SourceMap, unknown>
+  /** Where its store is, without a password. */
+  readonly place: string
+  stop(): Promise<void>
+}
+
+/** What an inbox is built from, beside the config. */
+export interface BuildTerms {
+  /** What relative paths begin at. */
+  readonly folder: string
+  readonly logger: Logger
+}
+
+/**
+ * Nothing is connected to yet.
+ *
+ * @throws HookonceError CONFIG_INVALID; OptionInvalidError; DestinationBlockedError
+ */
+export function buildInbox(config: ResolvedConfig, { folder, logger }: BuildTerms): BuiltInbox {
+  const sources = buildSources(config)
+  const destinations = Object.entries(config.destinations).map(buildDestination)
+  const opened = openStore(config.store, folder)
+  const { roles, stopGraceMs } = config
+  const inbox = createInbox<SourceMap, unknown>({
+    store: opened.store,
+    sources,
+    destinations,
+    receive: { bodyBytesMax: config.receive.bodyBytesMax },
+    worker: roles.includes('work') ? { stopGraceMs } : false,
+    relay: roles.includes('relay') ? { stopGraceMs } : false,
+    retention: withoutUndefined(config.retention),
+    logger,
+  })
+  forwardEvents(inbox, config)
+  return {
+    inbox,
+    place: opened.place,
+    stop: async () => {
+      await inbox.stop()
+      await opened.close()
+    },
+  }
+}
+
+function buildDestination([name, given]: [string, ResolvedDestinationConfig]): Destination {
+  const { allowPrivate, url, retry, ...options } = given
+  return httpDestination(name, {
+    url,
+    ...withoutUndefined(options),
+    ...(retry !== undefined && { retry: withoutUndefined(retry) }),
+    ...(allowPrivate && URL.canParse(url) && { allow: [new URL(url).hostname] }),
+  })
+}
+
+type Defined<T> = { [Key in keyof T]: Exclude<T[Key], undefined> }
+
+/** What is left out and what is `undefined` are the same in a config, and not in options. */
+function withoutUndefined<T extends object>(given: T): Defined<T> {
+  return Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  ) as Defined<T>
+}

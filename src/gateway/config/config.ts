@@ -1,0 +1,132 @@
+/**
+ * What a gateway is told, as a user writes it: in `hookonce.config.ts`, in JSON, or in the environment.
+ *
+ * These types are what a config file is checked against while it is written; `schema.ts` is what it is checked
+ * against when it is read, and a test holds the two together.
+ *
+ * @module
+ */
+
+import type { WebhookEvent } from '../../model/event.ts'
+
+/** What a process of a gateway does. Several processes may share the work. */
+export type GatewayRole = 'receive' | 'work' | 'relay'
+
+/** Everything a gateway can be told. All of it has a default. */
+export interface GatewayConfig {
+  /** `sqlite:<file>` or `postgres://…`. */
+  readonly store?: string
+  /** What this process does. */
+  readonly roles?: readonly GatewayRole[]
+  /** Where deliveries come in, and what is admitted. */
+  readonly receive?: ReceiveConfig
+  /** The senders, by the last part of their URL. */
+  readonly sources?: Readonly<Record<string, SourceConfig>>
+  /** Where events are forwarded to, by name. */
+  readonly destinations?: Readonly<Record<string, DestinationConfig>>
+  /** For how many days things are kept. */
+  readonly retention?: RetentionConfig
+  /** What is logged. */
+  readonly log?: LogConfig
+  /** How long a process that is told to stop takes for what it has begun. */
+  readonly stopGraceMs?: number
+}
+
+/** Where deliveries come in. */
+export interface ReceiveConfig {
+  readonly host?: string
+  readonly port?: number
+  readonly bodyBytesMax?: number
+}
+
+/** One sender. Beside these, every option that its provider has. */
+export interface SourceConfig {
+  /** The name of a provider, such as `stripe` or `hmac`; in a file of code also one of your own. */
+  readonly provider: string | ProviderFunction
+  /** Where its events go. */
+  readonly forward?: readonly (string | ForwardConfig)[]
+  readonly [option: string]: unknown
+}
+
+/** A provider of your own, made by `defineProvider`. */
+export type ProviderFunction = (options: never) => object
+
+/** Which events of a source go to a destination, and what becomes of them on the way. */
+export interface ForwardConfig {
+  /** The name of a destination. */
+  readonly to: string
+  /** Types, or patterns such as `invoice.*`. Left out, all of them. */
+  readonly types?: readonly string[]
+  /** Values that the payload must have. All of them. */
+  readonly where?: readonly PayloadTest[]
+  /** In a file of code: what is sent instead, or `null` for nothing. Called in the transaction: no calls outside. */
+  readonly transform?: (event: WebhookEvent) => Transformed | null
+}
+
+/** A value that a payload must have. */
+export interface PayloadTest {
+  /** Such as `$.data.object.status`. */
+  readonly path: string
+  readonly equals: string | number | boolean | null
+}
+
+/** What a transform makes of an event. */
+export interface Transformed {
+  /** Bytes and text are sent as they are, anything else as JSON. */
+  readonly body: unknown
+  /** More headers, or others. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Where events are forwarded to. */
+export interface DestinationConfig {
+  readonly url: string
+  /** Signs as Standard Webhooks says. Several while one is being replaced. */
+  readonly secrets?: readonly string[]
+  /** Sent with every message. For credentials of the destination. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Lets the URL be plain `http:`, or an address that is not public. */
+  readonly allowPrivate?: boolean
+  readonly concurrency?: number
+  readonly ratePerSecond?: number
+  readonly timeoutMs?: number
+  readonly retry?: RetryConfig
+  readonly breakerFailures?: number
+  readonly breakerMs?: number
+  /** For how long the service behind it remembers a `webhook-id`. */
+  readonly keyLifetimeMs?: number
+}
+
+/** When a message that was not taken is sent again, and how often. */
+export interface RetryConfig {
+  readonly attemptsMax?: number
+  readonly firstMs?: number
+  readonly factor?: number
+  readonly maxMs?: number
+}
+
+type Days = number | 'forever'
+
+/** For how many days things are kept, as `RetentionOptions` of the library has it. */
+export interface RetentionConfig {
+  readonly keysDays?: Days
+  readonly doneDays?: Days
+  readonly skippedDays?: Days
+  readonly discardedDays?: Days
+  readonly deadDays?: Days
+  readonly attemptsDays?: Days
+  readonly stepsDays?: Days
+  readonly deliveriesDays?: Days
+  readonly messagesDays?: Days
+  readonly auditDays?: Days
+}
+
+/** What is logged. */
+export interface LogConfig {
+  readonly level?: 'debug' | 'info' | 'warn' | 'error'
+}
+
+/** Says what a config is, so that an editor knows it: `export default defineConfig({ … })`. Changes nothing. */
+export function defineConfig(config: GatewayConfig): GatewayConfig {
+  return config
+}

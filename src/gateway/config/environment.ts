@@ -1,0 +1,140 @@
+/**
+ * A config from the environment alone, for containers without a file.
+ *
+ *     HOOKONCE_STORE=postgres://…
+ *     HOOKONCE_RECEIVE__PORT=8080                           receive.port
+ *     HOOKONCE_SOURCES__STRIPE__PROVIDER=stripe             sources.stripe.provider
+ *     HOOKONCE_SOURCES__STRIPE__SECRETS=env:STRIPE_SECRET   sources.stripe.secrets
+ *
+ * `__` goes one level down, `_` parts the words of a name: `BODY_BYTES_MAX` is `bodyBytesMax`. The names of sources
+ * and destinations are in lower case. What begins with `[` or `{` is read as JSON; a list can also be written with
+ * commas. An option that only its provider knows is text; where it must be something else, write the source as JSON:
+ * `HOOKONCE_SOURCES__PARTNER={"provider":"hmac",…}`.
+ *
+ * @module
+ */
+
+import { didYouMean } from '../../options/did-you-mean.ts'
+import type { ConfigLayer } from './layers.ts'
+
+const PREFIX = 'HOOKONCE_'
+/** Read elsewhere, and no part of a config. */
+const NOT_CONFIG: ReadonlySet<string> = new Set([
+  'HOOKONCE_CONFIG',
+  'HOOKONCE_TOKEN',
+  'HOOKONCE_URL',
+])
+
+/** The part of a JSON Schema that is looked at here. */
+export interface SchemaNode {
+  readonly type?: string | readonly string[]
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+  readonly additionalProperties?: SchemaNode | boolean
+  readonly anyOf?: readonly SchemaNode[]
+  readonly items?: SchemaNode
+}
+
+/** What the environment says, and what in it cannot be meant. */
+export interface EnvironmentConfig extends ConfigLayer {
+  readonly problems: readonly string[]
+}
+
+/** Reads every variable that begins with `HOOKONCE_`. */
+export function readEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+  schema: SchemaNode,
+): EnvironmentConfig {
+  const value: Record<string, unknown> = {}
+  const origin = new Map<string, string>()
+  const problems: string[] = []
+  for (const [variable, text] of Object.entries(environment)) {
+    if (!variable.startsWith(PREFIX) || NOT_CONFIG.has(variable) || text === undefined) continue
+    const place = findPlace(variable.slice(PREFIX.length).split('__'), schema)
+    if ('problem' in place) {
+      problems.push(`${variable}: ${place.problem}`)
+      continue
+    }
+    const read = readText(text, place.node)
+    if ('problem' in read) {
+      problems.push(`${variable}: ${read.problem}`)
+      continue
+    }
+    put(value, place.path, read.value)
+    origin.set(place.path.join('.'), variable)
+  }
+  return { value, origin, problems }
+}
+
+type Place =
+  { readonly path: readonly string[]; readonly node: SchemaNode } | { readonly problem: string }
+
+function findPlace(words: readonly string[], schema: SchemaNode): Place {
+  const path: string[] = []
+  let node = schema
+  for (const word of words) {
+    const known = node.properties ?? {}
+    const key = Object.keys(known).find((each) => toVariable(each) === word)
+    if (key !== undefined) {
+      path.push(key)
+      node = known[key] as SchemaNode
+    } else if (node.additionalProperties !== undefined && node.additionalProperties !== false) {
+      // A record has names, such as those of sources; an object with options of its provider has keys.
+      const isRecord = node.properties === undefined
+      path.push(isRecord ? word.toLowerCase() : toKey(word))
+      node = typeof node.additionalProperties === 'object' ? node.additionalProperties : {}
+    } else {
+      const names = Object.keys(known).map(toVariable)
+      return { problem: `there is no ${word || 'empty name'}${didYouMean(word, names)}` }
+    }
+  }
+  return { path, node }
+}
+
+/** `bodyBytesMax` is written `BODY_BYTES_MAX`. */
+export function toVariable(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
+}
+
+function toKey(word: string): string {
+  return word
+    .toLowerCase()
+    .replace(/_([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase())
+}
+
+type ReadText = { readonly value: unknown } | { readonly problem: string }
+
+function readText(text: string, node: SchemaNode): ReadText {
+  if (/^\s*[[{]/.test(text)) {
+    try {
+      return { value: JSON.parse(text) as unknown }
+    } catch {
+      return { problem: 'begins like JSON and is none' }
+    }
+  }
+  const types = typesOf(node)
+  if (types.has('array')) return { value: splitList(text) }
+  if (types.has('number') || types.has('integer')) {
+    if (/^-?\d+(\.\d+)?$/.test(text)) return { value: Number(text) }
+    return types.has('string') ? { value: text } : { problem: 'must be a number' }
+  }
+  if (types.has('boolean') && ['true', 'false'].includes(text)) return { value: text === 'true' }
+  return { value: text }
+}
+
+function splitList(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
+function typesOf({ type, anyOf = [] }: SchemaNode): ReadonlySet<string> {
+  const own = type === undefined ? [] : [type].flat()
+  return new Set([...own, ...anyOf.flatMap((each) => [...typesOf(each)])])
+}
+
+function put(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const [key, ...rest] = path as [string, ...string[]]
+  if (rest.length === 0) target[key] = value
+  else put((target[key] ??= {}) as Record<string, unknown>, rest, value)
+}

@@ -1,0 +1,194 @@
+/**
+ * What a config may say, checked when it is read. The descriptions become the JSON Schema that editors use, and the
+ * reference in the docs.
+ *
+ * @module
+ */
+
+import { z } from 'zod'
+import { isDestinationName } from '../../model/destination-name.ts'
+import { isSourceName } from '../../model/source-name.ts'
+import type { ForwardConfig, ProviderFunction } from './config.ts'
+
+const name = (isName: (text: string) => boolean) =>
+  z.string().refine(isName, 'must be written with a-z, 0-9, - and _ only')
+const milliseconds = z.int().min(1)
+const days = z.union([z.int().min(1), z.literal('forever')])
+const port = z.int().min(0).max(65_535)
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+const secret = z.string().min(1)
+
+const receive = z
+  .strictObject({
+    host: z.string().default('127.0.0.1').describe('The address to listen on.'),
+    port: port.default(4400).describe('The port to listen on; 0 lets the system choose.'),
+    bodyBytesMax: z.int().min(1).default(1_048_576).describe('The largest body that is taken.'),
+  })
+  .describe('Where deliveries come in: `POST /in/<source>`, `/healthz` and `/readyz`.')
+
+const payloadTest = z.strictObject({
+  path: z.string().startsWith('$').describe('Where in the payload, such as `$.data.status`.'),
+  equals: z.union([z.string(), z.number(), z.boolean(), z.null()]).describe('What must be there.'),
+})
+
+const forward = z.strictObject({
+  to: z.string().describe('The name of a destination.'),
+  types: z.array(z.string().min(1)).min(1).optional().describe('Types, or patterns: `invoice.*`.'),
+  where: z
+    .array(payloadTest)
+    .min(1)
+    .optional()
+    .describe('Values the payload must have, all of them.'),
+  transform: z
+    .custom<NonNullable<ForwardConfig['transform']>>(isFunction, 'must be a function')
+    .optional()
+    .describe('In a file of code: what is sent instead, or `null` for nothing.'),
+})
+
+const signingSecret = z.union([
+  secret,
+  z.strictObject({
+    value: secret.describe('The secret, as the sender shows it.'),
+    label: z.string().optional().describe('What its uses are counted under.'),
+    until: z.iso
+      .datetime({ offset: true })
+      .optional()
+      .describe('The last moment at which it still verifies, for the old secret of a rotation.'),
+  }),
+])
+
+const source = z
+  .looseObject({
+    provider: z
+      .union([
+        z.string(),
+        z.custom<ProviderFunction>(isFunction, 'must be the name of a provider, or a provider'),
+      ])
+      .describe('The name of a provider, such as `stripe` or `hmac`.'),
+    forward: z
+      .array(z.union([z.string(), forward]))
+      .optional()
+      .describe('Where its events go: names of destinations, or objects with a filter.'),
+    secrets: z
+      .array(signingSecret)
+      .optional()
+      .describe(
+        'The signing secrets, such as `env:STRIPE_WEBHOOK_SECRET`. Several for a rotation.',
+      ),
+    toleranceSeconds: z.int().min(1).optional().describe('How old a signed timestamp may be.'),
+    bodyBytesMax: z.int().min(1).optional().describe('The largest body that is taken.'),
+    status: z
+      .union([z.literal(200), z.literal(202), z.literal(204)])
+      .optional()
+      .describe('What a delivery that was taken is answered.'),
+  })
+  .describe('One sender. Beside these, every option that its provider has.')
+
+const retry = z.strictObject({
+  attemptsMax: z.int().min(1).max(1_000).optional().describe('How often it is tried.'),
+  firstMs: z.int().min(0).optional().describe('The wait after the first failure.'),
+  factor: z.number().min(1).max(100).optional().describe('How much longer each wait is.'),
+  maxMs: z.int().min(0).optional().describe('The longest wait.'),
+})
+
+const destination = z
+  .strictObject({
+    url: z.string().min(1).describe('Where to. `https:` and a public host, unless `allowPrivate`.'),
+    secrets: z
+      .array(secret)
+      .optional()
+      .describe('Signs as Standard Webhooks says. Several while one is being replaced.'),
+    headers: z.record(z.string(), z.string()).optional().describe('Sent with every message.'),
+    allowPrivate: z
+      .boolean()
+      .default(false)
+      .describe('Lets the URL be plain `http:`, or an address that is not public.'),
+    concurrency: z.int().min(1).max(1_000).optional().describe('How many at once, each process.'),
+    ratePerSecond: z
+      .int()
+      .min(0)
+      .optional()
+      .describe('How many a second, each process; 0: no limit.'),
+    timeoutMs: milliseconds.max(600_000).optional().describe('How long one attempt may take.'),
+    retry: retry.optional().describe('When a message that was not taken is sent again.'),
+    breakerFailures: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('How many attempts in a row may get no answer before it is left alone.'),
+    breakerMs: milliseconds.max(3_600_000).optional().describe('How long it is left alone then.'),
+    keyLifetimeMs: z
+      .int()
+      .min(0)
+      .default(30 * 86_400_000)
+      .describe('For how long the service behind it remembers a `webhook-id`.'),
+  })
+  .describe('Where events are forwarded to.')
+
+const retention = z
+  .strictObject({
+    keysDays: days
+      .optional()
+      .describe('Keys: for so long a redelivery is known to be a duplicate.'),
+    doneDays: days.optional().describe('Body and headers of events that are done.'),
+    skippedDays: days.optional().describe('Body and headers of events that were skipped.'),
+    discardedDays: days.optional().describe('Body and headers of events that were discarded.'),
+    deadDays: days.optional().describe('After so many days a dead event is discarded.'),
+    attemptsDays: days.optional().describe('The failed attempts of an event.'),
+    stepsDays: days.optional().describe('The results of its steps.'),
+    deliveriesDays: days.optional().describe('How often it was delivered, and when.'),
+    messagesDays: days.optional().describe('Messages that were sent or discarded.'),
+    auditDays: days.optional().describe('What operators did.'),
+  })
+  .describe('For how many days things are kept.')
+
+/** The whole of it. An empty object has every default. */
+export const configSchema = z.strictObject({
+  store: z
+    .string()
+    .default('sqlite:.hookonce/hookonce.db')
+    .describe('`sqlite:<file>` or `postgres://…`.'),
+  roles: z
+    .array(z.enum(['receive', 'work', 'relay']))
+    .min(1)
+    .default(['receive', 'work', 'relay'])
+    .describe('What this process does.'),
+  receive: receive.prefault({}),
+  sources: z.record(name(isSourceName), source).default({}).describe('The senders, by name.'),
+  destinations: z
+    .record(name(isDestinationName), destination)
+    .default({})
+    .describe('Where events are forwarded to, by name.'),
+  retention: retention.prefault({}),
+  log: z
+    .strictObject({
+      level: z
+        .enum(['debug', 'info', 'warn', 'error'])
+        .default('info')
+        .describe('What matters at least as much is logged.'),
+    })
+    .prefault({})
+    .describe('What is logged.'),
+  stopGraceMs: z
+    .int()
+    .min(0)
+    .max(3_600_000)
+    .default(10_000)
+    .describe('How long a process that is told to stop takes for what it has begun.'),
+})
+
+/** A config with every default. */
+export type ResolvedConfig = z.output<typeof configSchema>
+/** One source of it. */
+export type ResolvedSourceConfig = ResolvedConfig['sources'][string]
+/** One destination of it. */
+export type ResolvedDestinationConfig = ResolvedConfig['destinations'][string]
+
+/** For editors: `$schema` of a JSON file. */
+export function configJsonSchema(): object {
+  return z.toJSONSchema(configSchema, {
+    io: 'input',
+    // A function can only be in a file of code, and has no place in a JSON file.
+    unrepresentable: 'any',
+  })
+}

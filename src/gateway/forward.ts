@@ -1,0 +1,147 @@
+/**
+ * Forwarding: what a source takes in is written to the outbox, once for each destination that wants it.
+ *
+ * One handler for a whole source, so that all its messages and the fact that the event is done commit together. From
+ * then on each destination has its own retries: one that is down keeps its messages, and holds up no other.
+ *
+ * @module
+ */
+
+import { findJsonPath } from '../body/json-path.ts'
+import type { JsonPath } from '../body/json-tokens.ts'
+import { HookonceError } from '../errors.ts'
+import type { DeliveryHeaders } from '../model/delivery.ts'
+import type { WebhookEvent } from '../model/event.ts'
+import { createMatcher } from '../model/type-matcher.ts'
+import type { SendOptions } from '../model/message.ts'
+import type { PayloadTest, Transformed } from './config/config.ts'
+import type { ResolvedConfig, ResolvedSourceConfig } from './config/schema.ts'
+
+type Event = WebhookEvent
+type Send = (destination: string, payload: unknown, options: SendOptions) => Promise<string>
+type Handler = (event: Event, context: { readonly send: Send }) => Promise<void>
+
+/** The part of an inbox that is used here. */
+interface Handling {
+  on(source: string, types: '*', options: { readonly name: string }, handler: Handler): unknown
+}
+
+/** Registers a handler for each source that is forwarded. */
+export function forwardEvents(inbox: Handling, { sources }: Pick<ResolvedConfig, 'sources'>): void {
+  for (const [name, { forward = [] }] of Object.entries(sources)) {
+    const routes = forward.map((entry, index) =>
+      compileRoute(`sources.${name}.forward[${index}]`, entry),
+    )
+    if (routes.length > 0)
+      inbox.on(name, '*', { name: 'forward' }, async (event, { send }) => {
+        for (const route of routes) await route(event, send)
+      })
+  }
+}
+
+type Route = (event: Event, send: Send) => Promise<void>
+
+type RouteConfig = NonNullable<ResolvedSourceConfig['forward']>[number]
+
+function compileRoute(path: string, entry: RouteConfig): Route {
+  const { to, types, where = [], transform } = typeof entry === 'string' ? { to: entry } : entry
+  const isWantedType = types === undefined ? () => true : createMatcher(types)
+  const tests = where.map((test, index) => compileTest(`${path}.where[${index}].path`, test))
+  return async (event, send) => {
+    if (!isWantedType(event.type) || !tests.every((passes) => passes(event.payload))) return
+    if (transform === undefined) {
+      await send(to, event.body, { headers: headersFor(event) })
+      return
+    }
+    const made = transform(event)
+    if (made === null) return
+    const body = typeof made.body === 'string' ? Buffer.from(made.body) : made.body
+    await send(to, body, { headers: headersOfTransformed(event, made) })
+  }
+}
+
+function compileTest(option: string, { path, equals }: PayloadTest): (payload: unknown) => boolean {
+  const steps = findJsonPath(path)
+  if (steps === undefined)
+    throw new HookonceError('CONFIG_INVALID', `${option} must be a path such as $.data.status`)
+  return (payload) => valueAt(payload, steps) === equals
+}
+
+function valueAt(payload: unknown, steps: JsonPath): unknown {
+  let value = payload
+  for (const step of steps) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+    value = (value as Record<string | number, unknown>)[step]
+  }
+  return value
+}
+
+function headersOfTransformed(
+  event: Event,
+  { headers = {}, body }: Transformed,
+): Record<string, string> {
+  // Of the original, what says how its bytes are written is no longer true.
+  const { 'content-type': original, 'content-encoding': _encoding, ...others } = headersFor(event)
+  const keepsType = typeof body === 'string' || body instanceof Uint8Array
+  const given = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  )
+  return {
+    ...others,
+    ...(keepsType && original !== undefined && { 'content-type': original }),
+    ...given,
+  }
+}
+
+/** The sender's own, without what belongs to its connection with us, and what says where the event came from. */
+function headersFor(event: Event): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(event.headers)) {
+    if (isDropped(name, value)) continue
+    headers[SET_BY_US.has(name) ? `original-${name}` : name] =
+      typeof value === 'string' ? value : value.join(', ')
+  }
+  return {
+    ...headers,
+    'hookonce-source': event.source,
+    'hookonce-event-id': event.id,
+    'hookonce-event-type': asHeaderText(event.type),
+  }
+}
+
+function isDropped(name: string, value: DeliveryHeaders[string]): boolean {
+  return HOP_BY_HOP.has(name) || name.startsWith('hookonce-') || value === WITHHELD
+}
+
+/** What stands in a stored event in place of a header that is a secret. */
+const WITHHELD = '[withheld]'
+
+/** About the connection that it came on, and not about the event. */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** What a message of ours says for itself. The sender's own are kept under another name. */
+const SET_BY_US: ReadonlySet<string> = new Set([
+  'idempotency-key',
+  'webhook-id',
+  'webhook-signature',
+  'webhook-timestamp',
+])
+
+/** A type is the sender's text; a header is one line of visible characters. */
+function asHeaderText(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '?').slice(0, 200)
+}

@@ -1,0 +1,158 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { sign } from '../../src/testing/index.ts'
+import { hasNoPostgres, createEmptyPostgresDatabase } from '../support/postgres/open-postgres.ts'
+import { connectRaw } from '../support/postgres/connect-raw.ts'
+import type { ConnectionConfig } from '../support/postgres/start-postgres.ts'
+import { startCli } from '../support/run-cli.ts'
+import type { CliProcess } from '../support/run-cli.ts'
+import { startSink } from '../support/sink.ts'
+
+const SECRET = 'whsec_0123456789abcdef'
+
+describe('hookonce start', () => {
+  test('is ready when it says so, and loses nothing that it has answered when it is told to stop', async () => {
+    const sink = await startSink()
+    const folder = aFolder({ url: sink.url })
+    const first = startCli(['start', '--port', '0'], { folder })
+    const port = await portOf(first)
+    await first.untilLine('gateway.started')
+    expect(await statusOf(port, 'readyz')).toBe(200)
+
+    const sent = Array.from({ length: 50 }, (_, index) => deliver(port, `evt_${index}`))
+    await sent[0]
+    first.kill('SIGTERM')
+    const statuses = await Promise.all(sent)
+    expect(await first.gone).toEqual({ code: 0, signal: null })
+    startCli(['start', '--port', '0'], { folder })
+    const answered = statuses.flatMap((status, index) => (status === 200 ? [`evt_${index}`] : []))
+    await sink.untilRequests(answered.length)
+
+    const ids = sink.list().map(({ body }) => (JSON.parse(body) as { id: string }).id)
+    expect(new Set(ids)).toEqual(new Set([...answered, ...ids]))
+    expect([...sink.countEffects().values()].every((count) => count === 1)).toBe(true)
+  })
+
+  test('ends at once at the second signal', async () => {
+    const sink = await startSink({ answer: () => 'hang' })
+    const cli = startCli(['start', '--port', '0'], { folder: aFolder({ url: sink.url }) })
+    await deliver(await portOf(cli), 'evt_1')
+    await sink.untilRequests(1)
+
+    cli.kill('SIGTERM')
+    await cli.untilLine('gateway.stopping')
+    cli.kill('SIGTERM')
+
+    expect(await cli.gone).toEqual({ code: 1, signal: null })
+  })
+
+  test('reads its config again on SIGHUP, and keeps the one before where that cannot be used', async () => {
+    const [first, second] = [await startSink(), await startSink()]
+    const folder = aFolder({ url: first.url })
+    const cli = startCli(['start', '--port', '0'], { folder })
+    const port = await portOf(cli)
+    await cli.untilLine('gateway.started')
+
+    writeConfig(folder, { url: 'not a url' })
+    cli.kill('SIGHUP')
+    await cli.untilLine('config.refused: the one before it stays')
+    await deliver(port, 'evt_1')
+    await first.untilRequests(1)
+    writeConfig(folder, { url: second.url })
+    cli.kill('SIGHUP')
+    await cli.untilLine('config.reloaded')
+    await deliver(port, 'evt_2')
+
+    await second.untilRequests(1)
+    expect(first.list()).toHaveLength(1)
+  })
+
+  test('refuses a config that cannot be used, with the code for usage', async () => {
+    const folder = aFolder({ url: 'https://example.com/', provider: 'stirpe' })
+
+    const cli = startCli(['start'], { folder })
+
+    expect(await cli.gone).toEqual({ code: 2, signal: null })
+    expect(cli.errors()).toContain('there is no provider "stirpe", did you mean "stripe"?')
+    expect(cli.errors()).not.toContain(SECRET)
+  })
+
+  test.skipIf(hasNoPostgres)(
+    'answers 503 while its database is away, says so, and goes on by itself when it is there',
+    async () => {
+      const config = await createEmptyPostgresDatabase()
+      const folder = aFolder({ url: 'https://example.com/' })
+      const { user, password = '', database } = config as ConnectionConfig & { password?: string }
+      const store = `postgres://${user}:${password}@localhost/${database}?host=${folder}`
+      const cli = startCli(['start', '--port', '0', '--store', store], { folder })
+      const port = await portOf(cli)
+
+      await cli.untilLine('the store cannot be opened: deliveries are answered 503 until it can')
+      expect(await statusOf(port, 'readyz')).toBe(503)
+      expect(await statusOf(port, 'healthz')).toBe(200)
+      expect(await deliver(port, 'evt_1')).toBe(503)
+      await listenFor(folder, config)
+
+      await cli.untilLine('gateway.started')
+      expect(await deliver(port, 'evt_1')).toBe(200)
+    },
+  )
+})
+
+/** Where the gateway looks for its database. */
+async function listenFor(folder: string, config: ConnectionConfig): Promise<void> {
+  const server = createServer((client) => {
+    const upstream = connectRaw(config)
+    for (const socket of [client, upstream]) socket.on('error', () => undefined)
+    client.pipe(upstream).pipe(client)
+  })
+  await new Promise<void>((resolve) => server.listen(join(folder, '.s.PGSQL.5432'), resolve))
+  onTestFinished(() => void server.close())
+}
+
+async function portOf(cli: CliProcess): Promise<number> {
+  const { receive } = await cli.untilLine('gateway.listening')
+  return (receive as { port: number }).port
+}
+
+async function statusOf(port: number, path: string): Promise<number> {
+  return (await fetch(`http://127.0.0.1:${port}/${path}`)).status
+}
+
+async function deliver(port: number, key: string): Promise<number | 'cut'> {
+  const { headers, body } = sign('stripe', { key }, { secret: SECRET })
+  try {
+    const { status } = await fetch(`http://127.0.0.1:${port}/in/stripe`, {
+      method: 'POST',
+      headers: headers as Record<string, string>,
+      body: new Uint8Array(body),
+    })
+    return status
+  } catch {
+    return 'cut'
+  }
+}
+
+interface Given {
+  readonly url: string
+  readonly provider?: string
+}
+
+function aFolder(given: Given): string {
+  const folder = mkdtempSync(join(tmpdir(), 'hookonce-start-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  writeConfig(folder, given)
+  return folder
+}
+
+function writeConfig(folder: string, { url, provider = 'stripe' }: Given): void {
+  const config = {
+    stopGraceMs: 2_000,
+    sources: { stripe: { provider, secrets: [SECRET], forward: ['app'] } },
+    destinations: { app: { url, allowPrivate: true, retry: { firstMs: 100 } } },
+  }
+  writeFileSync(join(folder, 'hookonce.config.json'), JSON.stringify(config))
+}

@@ -1,0 +1,67 @@
+/**
+ * The command, as a process.
+ *
+ * @module
+ */
+
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import { until } from './faults/until.ts'
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const LOADER = import.meta.resolve('tsx')
+
+export interface CliProcess {
+  readonly pid: number
+  /** What it has written so far. */
+  output(): string
+  errors(): string
+  /** The lines of its log, each an object. */
+  lines(): readonly Record<string, unknown>[]
+  /** The first line of its log with this message. */
+  untilLine(message: string): Promise<Record<string, unknown>>
+  kill(signal: NodeJS.Signals): void
+  /** How it ended. */
+  readonly gone: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
+}
+
+/** Starts it, and kills it at the end of the test. */
+export function startCli(
+  args: readonly string[],
+  { folder, env = {} }: { readonly folder: string; readonly env?: Record<string, string> },
+): CliProcess {
+  const child = spawn(process.execPath, ['--import', LOADER, MAIN, ...args], {
+    cwd: folder,
+    env: { ...process.env, NODE_OPTIONS: '', ...env },
+  })
+  let output = ''
+  let errors = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const lines = (): readonly Record<string, unknown>[] =>
+    output
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+  const find = (message: string) => lines().find(({ msg }) => msg === message)
+  return {
+    pid: child.pid ?? 0,
+    output: () => output,
+    errors: () => errors,
+    lines,
+    untilLine: async (message) => {
+      await until(`it says ${message}`, () => {
+        if (child.exitCode !== null && find(message) === undefined)
+          throw new Error(`It ended without: ${message}\n${output}${errors}`)
+        return find(message) !== undefined
+      })
+      return find(message) as Record<string, unknown>
+    },
+    kill: (signal) => void child.kill(signal),
+    gone: new Promise((resolve) =>
+      child.once('close', (code, signal) => resolve({ code, signal })),
+    ),
+  }
+}
