@@ -1,9 +1,12 @@
 /**
  * One run of the pruner: look how much would go, stop if that is far more than usual, then remove it step by step.
  *
- * Every step is a short transaction of the store, and after each there is a pause three times as long as the step took:
- * deliveries and handlers have the database for three quarters of the time. A run that is killed is taken up by the next one, which finds what is left
- * by looking and needs no notes. Several at once are harmless: a step that meets another pruner ends the run.
+ * Every step is a short transaction of the store, and after each there is a pause three times as long as the step kept
+ * others waiting: deliveries and handlers have the database for three quarters of the time. What the step itself waited
+ * for its turn does not count, or a busy database would be pruned ever more slowly.
+ *
+ * A run that is killed is taken up by the next one, which finds what is left by looking and needs no notes. Several at
+ * once are harmless: a step that meets another pruner ends the run.
  *
  * @module
  */
@@ -143,7 +146,8 @@ class Run {
       const step = await take(after)
       this.#count(step)
       after = step.next
-      if (after !== undefined) await pause((performance.now() - startedAt) * PAUSE_TIMES)
+      const heldMs = step.heldMs ?? performance.now() - startedAt
+      if (after !== undefined) await pause(heldMs * PAUSE_TIMES)
     } while (after !== undefined)
   }
 

@@ -154,4 +154,6 @@ export interface PruneStep {
   readonly next: string | undefined
   /** Another pruner is at work: nothing was done. */
   readonly isBusy: boolean
+  /** How long it kept others waiting, for a store in which it has to wait for its own turn first. */
+  readonly heldMs?: number
 }

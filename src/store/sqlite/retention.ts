@@ -1,4 +1,4 @@
-import type { PruneLimits, PrunePart, PruneStep, RetentionStore } from '../contract/retention.ts'
+import type { PrunePart, PruneStep, RetentionStore } from '../contract/retention.ts'
 import type { Connections } from './connections.ts'
 import { findPolicy, keepPolicy } from './sql/keep-policy.ts'
 import { beginOrdered, noteRun } from './sql/note-run.ts'
@@ -10,19 +10,35 @@ import { pruneKeys } from './sql/prune-keys.ts'
 import { pruneLanes } from './sql/prune-lanes.ts'
 import { pruneMessages } from './sql/prune-messages.ts'
 import { prunePayloads } from './sql/prune-payloads.ts'
+import type { PruneRequest } from './sql/prune-payloads.ts'
 import { shrinkFile } from './sql/shrink-file.ts'
 import { findLastRun, surveyPrune } from './sql/survey-prune.ts'
 import type { Connection } from './connection.ts'
 
-/** How many rows one step looks at: some milliseconds, after which a delivery has its turn. */
-const STEP_ROWS = 50
+/** How many rows the first step looks at. */
+const FIRST_ROWS = 50
+const ROWS_MAX = 2_000
+/**
+ * How long a step should hold the one writer: as long as a group of handlers does. Rows of a cold file take a hundred
+ * times as long as those in memory, so their number follows from how long the step before took. With 50 rows in each
+ * step a database that takes in 1,700 events a second was never pruned: a step waits longer for the writer than it
+ * has it, and one that does little each time falls behind.
+ */
+const HELD_MS = 10
 
 /** The part of the store that forgets. */
 export function createRetention(connections: Connections): RetentionStore {
+  let rows = FIRST_ROWS
   return {
     survey: (limitsAt) => connections.read((reader) => surveyPrune(reader, limitsAt)),
     prune: (part, limits, after) =>
-      connections.write('lazily', (connection) => pruneStep(connection, part, { limits, after })),
+      connections.write('lazily', (connection) => {
+        const startedAt = performance.now()
+        const step = pruneStep(connection, part, { limits, after, most: rows })
+        const heldMs = performance.now() - startedAt
+        rows = nextRows(rows, heldMs)
+        return { ...step, heldMs }
+      }),
     shrink: () => connections.write('lazily', shrinkFile),
     findLastRun: async () => {
       const { nowMs, last } = await connections.read(findLastRun)
@@ -41,12 +57,13 @@ export function createRetention(connections: Connections): RetentionStore {
   }
 }
 
-function pruneStep(
-  connection: Connection,
-  part: PrunePart,
-  { limits, after }: { readonly limits: PruneLimits; readonly after: string | undefined },
-): PruneStep {
-  const request = { limits, after, most: STEP_ROWS }
+/** Half as many after a step that took too long, twice as many after one that was much too short. */
+export function nextRows(rows: number, heldMs: number): number {
+  if (heldMs > HELD_MS) return Math.max(FIRST_ROWS, Math.floor(rows / 2))
+  return heldMs < HELD_MS / 2 ? Math.min(ROWS_MAX, rows * 2) : rows
+}
+
+function pruneStep(connection: Connection, part: PrunePart, request: PruneRequest): PruneStep {
   switch (part) {
     case 'dead':
       return pruneDead(connection, request)
