@@ -44,7 +44,7 @@ export function buildInbox(config: ResolvedConfig, { folder, logger }: BuildTerm
     receive: { bodyBytesMax: config.receive.bodyBytesMax },
     worker: roles.includes('work') ? { stopGraceMs } : false,
     relay: roles.includes('relay') ? { stopGraceMs } : false,
-    retention: withoutUndefined(config.retention),
+    retention: config.retention,
     logger,
   })
   forwardEvents(inbox, config)
@@ -59,20 +59,12 @@ export function buildInbox(config: ResolvedConfig, { folder, logger }: BuildTerm
 }
 
 function buildDestination([name, given]: [string, ResolvedDestinationConfig]): Destination {
-  const { allowPrivate, url, retry, ...options } = given
+  const { allowPrivate, url, secrets = [], headers = {}, ...options } = given
   return httpDestination(name, {
     url,
-    ...withoutUndefined(options),
-    ...(retry !== undefined && { retry: withoutUndefined(retry) }),
+    secrets,
+    headers,
+    ...options,
     ...(allowPrivate && URL.canParse(url) && { allow: [new URL(url).hostname] }),
   })
-}
-
-type Defined<T> = { [Key in keyof T]: Exclude<T[Key], undefined> }
-
-/** What is left out and what is `undefined` are the same in a config, and not in options. */
-function withoutUndefined<T extends object>(given: T): Defined<T> {
-  return Object.fromEntries(
-    Object.entries(given).filter(([, value]) => value !== undefined),
-  ) as Defined<T>
 }

@@ -3,6 +3,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { openDriver } from '../../src/store/sqlite/open-driver.ts'
 import { sign } from '../../src/testing/index.ts'
 import { hasNoPostgres, createEmptyPostgresDatabase } from '../support/postgres/open-postgres.ts'
 import { connectRaw } from '../support/postgres/connect-raw.ts'
@@ -78,6 +80,22 @@ describe('hookonce start', () => {
     expect(await cli.gone).toEqual({ code: 2, signal: null })
     expect(cli.errors()).toContain('there is no provider "stirpe", did you mean "stripe"?')
     expect(cli.errors()).not.toContain(SECRET)
+  })
+
+  test('ends where trying again cannot help', async () => {
+    const folder = aFolder({ url: 'https://example.com/' })
+    const file = join(folder, 'newer.db')
+    const store = sqliteStore(file)
+    await store.open()
+    await store.close()
+    const handle = (await openDriver('auto')).open(file)
+    handle.execute('insert into hookonce_migrations values (1000, 0)')
+    handle.close()
+
+    const cli = startCli(['start', '--port', '0', '--store', 'sqlite:newer.db'], { folder })
+
+    expect(await cli.gone).toEqual({ code: 1, signal: null })
+    expect(cli.errors()).toContain('The schema is at version 1000')
   })
 
   test.skipIf(hasNoPostgres)(

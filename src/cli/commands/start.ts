@@ -38,7 +38,13 @@ async function start(flags: ConfigFlags): Promise<void> {
     { store: gateway.place, roles: config.roles, receive: gateway.address, config: file },
     'gateway.listening',
   )
-  await gateway.untilStarted()
+  try {
+    await gateway.untilStarted()
+  } catch (error) {
+    // It listens by now, and a process that listens does not end.
+    await gateway.stop()
+    throw error
+  }
   logger.info({}, 'gateway.started')
 }
 

@@ -85,10 +85,10 @@ const source = z
   .describe('One sender. Beside these, every option that its provider has.')
 
 const retry = z.strictObject({
-  attemptsMax: z.int().min(1).max(1_000).optional().describe('How often it is tried.'),
-  firstMs: z.int().min(0).optional().describe('The wait after the first failure.'),
-  factor: z.number().min(1).max(100).optional().describe('How much longer each wait is.'),
-  maxMs: z.int().min(0).optional().describe('The longest wait.'),
+  attemptsMax: z.int().min(1).max(1_000).default(12).describe('How often it is tried.'),
+  firstMs: z.int().min(0).default(10_000).describe('The wait after the first failure.'),
+  factor: z.number().min(1).max(100).default(3).describe('How much longer each wait is.'),
+  maxMs: z.int().min(0).default(72_000_000).describe('The longest wait.'),
 })
 
 const destination = z
@@ -103,20 +103,23 @@ const destination = z
       .boolean()
       .default(false)
       .describe('Lets the URL be plain `http:`, or an address that is not public.'),
-    concurrency: z.int().min(1).max(1_000).optional().describe('How many at once, each process.'),
+    concurrency: z.int().min(1).max(1_000).default(10).describe('How many at once, each process.'),
     ratePerSecond: z
       .int()
       .min(0)
-      .optional()
+      .default(0)
       .describe('How many a second, each process; 0: no limit.'),
-    timeoutMs: milliseconds.max(600_000).optional().describe('How long one attempt may take.'),
-    retry: retry.optional().describe('When a message that was not taken is sent again.'),
+    timeoutMs: milliseconds.max(600_000).default(15_000).describe('How long one attempt may take.'),
+    retry: retry.prefault({}).describe('When a message that was not taken is sent again.'),
     breakerFailures: z
       .int()
       .min(1)
-      .optional()
+      .default(10)
       .describe('How many attempts in a row may get no answer before it is left alone.'),
-    breakerMs: milliseconds.max(3_600_000).optional().describe('How long it is left alone then.'),
+    breakerMs: milliseconds
+      .max(3_600_000)
+      .default(30_000)
+      .describe('How long it is left alone then.'),
     keyLifetimeMs: z
       .int()
       .min(0)
@@ -128,17 +131,17 @@ const destination = z
 const retention = z
   .strictObject({
     keysDays: days
-      .optional()
+      .default(45)
       .describe('Keys: for so long a redelivery is known to be a duplicate.'),
-    doneDays: days.optional().describe('Body and headers of events that are done.'),
-    skippedDays: days.optional().describe('Body and headers of events that were skipped.'),
-    discardedDays: days.optional().describe('Body and headers of events that were discarded.'),
-    deadDays: days.optional().describe('After so many days a dead event is discarded.'),
-    attemptsDays: days.optional().describe('The failed attempts of an event.'),
-    stepsDays: days.optional().describe('The results of its steps.'),
-    deliveriesDays: days.optional().describe('How often it was delivered, and when.'),
-    messagesDays: days.optional().describe('Messages that were sent or discarded.'),
-    auditDays: days.optional().describe('What operators did.'),
+    doneDays: days.default(30).describe('Body and headers of events that are done.'),
+    skippedDays: days.default(30).describe('Body and headers of events that were skipped.'),
+    discardedDays: days.default(30).describe('Body and headers of events that were discarded.'),
+    deadDays: days.default('forever').describe('After so many days a dead event is discarded.'),
+    attemptsDays: days.default(30).describe('The failed attempts of an event.'),
+    stepsDays: days.default(30).describe('The results of its steps.'),
+    deliveriesDays: days.default(30).describe('How often it was delivered, and when.'),
+    messagesDays: days.default(30).describe('Messages that were sent or discarded.'),
+    auditDays: days.default(365).describe('What operators did.'),
   })
   .describe('For how many days things are kept.')
 
