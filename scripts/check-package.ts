@@ -19,11 +19,11 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
  * What the package may weigh. The packed size is what every user downloads, the unpacked one what
  * every user keeps. Raise it in the change that needs it, with the reason in that change.
  *
- * Measured: 1,033,163 bytes packed, 3,717,253 unpacked. Most of it is 76 providers with their fixtures; a fifth of
- * it is the documentation. A little more is the room for what comes.
+ * Measured: 1,341,737 bytes packed, 5,060,131 unpacked. Most of it is 76 providers with their fixtures; 1.1 MB is the
+ * command with the packages that it needs, and a sixth the documentation. A little more is the room for what comes.
  */
-const PACKED_BYTES_MAX = 1_100_000
-const UNPACKED_BYTES_MAX = 3_950_000
+const PACKED_BYTES_MAX = 1_450_000
+const UNPACKED_BYTES_MAX = 5_400_000
 
 /** npm runs these on a user's machine when the package is installed, or on ours before it is published. */
 const LIFECYCLE_SCRIPTS = [
@@ -68,7 +68,7 @@ export function checkManifest(manifest: Manifest, packed: Packed): readonly stri
     (name) => manifest.peerDependenciesMeta?.[name]?.optional !== true,
   )
   const strays = [...files].filter(
-    (file) => !/^\.\/(dist\/|docs\/.*\.(md|sql)$|[A-Z]+(\.md)?$|package\.json$)/.test(file),
+    (file) => !/^\.\/(dist\/|docs\/.*\.(json|md|sql)$|[A-Z]+(\.md)?$|package\.json$)/.test(file),
   )
   return [
     ...missing,
