@@ -102,11 +102,29 @@ function headersFor(event: Event): Record<string, string> {
       typeof value === 'string' ? value : value.join(', ')
   }
   return {
-    ...headers,
+    ...withinBounds(headers),
     'hookonce-source': event.source,
     'hookonce-event-id': event.id,
     'hookonce-event-type': asHeaderText(event.type),
   }
+}
+
+/** What all of them may take together: a message has an end, and many servers refuse a head of 8 KiB. */
+const HEADERS_LENGTH_MAX = 6_000
+
+/** An event is not held up by what a proxy has put on it: the longest headers stay behind, and are named. */
+function withinBounds(headers: Record<string, string>): Record<string, string> {
+  const shortest = Object.entries(headers).toSorted(
+    ([one, its], [other, others]) => one.length + its.length - (other.length + others.length),
+  )
+  let length = 0
+  const kept = shortest.filter(([name, value]) => {
+    length += name.length + value.length
+    return length <= HEADERS_LENGTH_MAX
+  })
+  if (kept.length === shortest.length) return headers
+  const left = shortest.slice(kept.length).map(([name]) => name)
+  return { ...Object.fromEntries(kept), 'hookonce-left-out': left.join(', ').slice(0, 500) }
 }
 
 function isDropped(name: string, value: DeliveryHeaders[string]): boolean {

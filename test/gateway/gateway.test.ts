@@ -54,6 +54,18 @@ describe('a gateway', () => {
     expect(headers['original-idempotency-key']).toBe('theirs')
   })
 
+  test('leaves the longest headers behind where there are too many, and names them', async () => {
+    const sink = await startSink()
+    const { deliver } = await start({ sink })
+
+    await deliver({ headers: { 'x-long': 'x'.repeat(7_000), 'x-short': 'kept' } })
+    await sink.untilRequests(1)
+
+    const { headers } = sink.list()[0]!
+    expect(headers).toMatchObject({ 'x-short': 'kept', 'hookonce-left-out': 'x-long' })
+    expect(headers).not.toHaveProperty('x-long')
+  })
+
   test('forwards to each destination what it wants, and nothing twice', async () => {
     const [all, paid, large, changed] = [
       await startSink(),
