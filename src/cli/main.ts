@@ -10,6 +10,7 @@ import { asError, HookonceError } from '../errors.ts'
 import { escapeText } from '../telemetry/escape-text.ts'
 import { addConfig } from './commands/config.ts'
 import { addStart } from './commands/start.ts'
+import { addTrigger } from './commands/trigger.ts'
 import { EXIT } from './exit-codes.ts'
 import { VERSION } from './version.ts'
 
@@ -20,6 +21,7 @@ const program = new Command('hookonce')
   .exitOverride()
 
 addStart(program)
+addTrigger(program)
 addConfig(program)
 
 try {

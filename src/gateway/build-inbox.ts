@@ -35,10 +35,10 @@ export interface BuildTerms {
 export function buildInbox(config: ResolvedConfig, { folder, logger }: BuildTerms): BuiltInbox {
   const sources = buildSources(config)
   const destinations = Object.entries(config.destinations).map(buildDestination)
-  const opened = openStore(config.store, folder)
+  const { store, place, close } = openStore(config.store, folder)
   const { roles, stopGraceMs } = config
   const inbox = createInbox<SourceMap, unknown>({
-    store: opened.store,
+    store,
     sources,
     destinations,
     receive: { bodyBytesMax: config.receive.bodyBytesMax },
@@ -50,10 +50,10 @@ export function buildInbox(config: ResolvedConfig, { folder, logger }: BuildTerm
   forwardEvents(inbox, config)
   return {
     inbox,
-    place: opened.place,
+    place,
     stop: async () => {
       await inbox.stop()
-      await opened.close()
+      await close()
     },
   }
 }

@@ -19,7 +19,7 @@ export interface OpenedStore {
   readonly place: string
   /** Whether other machines can use it as well. */
   readonly isShared: boolean
-  close(): Promise<void>
+  readonly close: () => Promise<void>
 }
 
 /** Four handlers at once need four, and the store six beside them. */
