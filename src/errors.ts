@@ -45,6 +45,7 @@ export const ERROR_CODES = [
   'DESTINATION_BLOCKED',
   'DESTINATION_UNKNOWN',
   'MESSAGE_INVALID',
+  'MESSAGE_MISMATCH',
 ] as const
 
 /** What tells errors apart: `error.code`. */

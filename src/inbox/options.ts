@@ -13,11 +13,18 @@ import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import { resolveLogger } from '../telemetry/logger.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { requireHandlerDefaults } from '../work/handler-defaults.ts'
+import type { HandlerDefaultOptions } from '../work/handler-defaults.ts'
 import { resolveWorkerOptions } from '../work/options.ts'
 import type { ResolvedWorkerOptions, WorkerOptions } from '../work/options.ts'
 
 /** What an inbox is made of. Only `store` and `sources` are needed. */
-export interface InboxOptions<Sources extends SourceMap, Tx, Sql = Tx> {
+export interface InboxOptions<
+  Sources extends SourceMap,
+  Tx,
+  Sql = Tx,
+  Destinations extends readonly Destination[] = readonly Destination[],
+> {
   /** Where events are kept: `sqliteStore(file)` or `postgresStore({ pool })`. One for each inbox, which closes it. */
   readonly store: Store<Sql, Tx>
   /** The senders, by the name their deliveries are routed with. */
@@ -27,7 +34,9 @@ export interface InboxOptions<Sources extends SourceMap, Tx, Sql = Tx> {
   /** How this process runs events; `false` for a process that only receives. Left out, the defaults of `WorkerOptions`. */
   readonly worker?: WorkerOptions | false
   /** Where messages can be sent: `httpDestination(name, …)`, `destination(name, …)`. Left out, nothing can be sent. */
-  readonly destinations?: readonly Destination[]
+  readonly destinations?: Destinations
+  /** What handlers have that say nothing else. Left out, the defaults of `HandlerOptions` and `StepHandlerOptions`. */
+  readonly handlerDefaults?: HandlerDefaultOptions
   /** How this process sends messages; `false` for one that only writes them. Left out, the defaults of `RelayOptions`. */
   readonly relay?: RelayOptions | false
   /** How long things are kept. Left out, the defaults of `RetentionOptions`. */
@@ -44,6 +53,7 @@ export interface ResolvedInboxOptions<Tx, Sql> {
   /** `undefined` in a process that only receives. */
   readonly worker: ResolvedWorkerOptions | undefined
   readonly destinations: readonly Destination[]
+  readonly handlerDefaults: HandlerDefaultOptions
   readonly relay: RelayOptions | false
   readonly retention: RetentionPolicy
   readonly logger: Logger
@@ -55,6 +65,7 @@ const OPTION_NAMES = [
   'receive',
   'worker',
   'destinations',
+  'handlerDefaults',
   'relay',
   'retention',
   'logger',
@@ -79,6 +90,7 @@ export function resolveInboxOptions<Sources extends SourceMap, Tx, Sql>(
     worker: options.worker === false ? undefined : resolveWorkerOptions(options.worker ?? {}),
     logger: resolveLogger('createInbox.logger', options.logger),
     destinations: options.destinations ?? [],
+    handlerDefaults: requireHandlerDefaults(options.handlerDefaults ?? {}),
     relay: options.relay ?? {},
     retention: resolveRetention(options.retention ?? {}, sources),
   }
