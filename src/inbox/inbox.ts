@@ -21,7 +21,7 @@ import { nodeHandler } from '../http/node.ts'
 import type { ReceivingInbox, UnreadReason } from '../http/receiving-inbox.ts'
 import { backfill } from './backfill.ts'
 import { InboxHandlers } from './handlers.ts'
-import { reportNotStarted, reportWarnings, resolveInboxOptions } from './options.ts'
+import { findSchema, reportNotStarted, reportWarnings, resolveInboxOptions } from './options.ts'
 import type { InboxOptions } from './options.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
@@ -115,7 +115,10 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMa
   constructor(options: InboxOptions<Sources, Tx, Sql>) {
     const resolved = resolveInboxOptions(options)
     const { store, sources, destinations, relay, retention, logger } = resolved
-    const handlers = new HandlerRegistry(new Set(sources.keys()), resolved.handlerDefaults)
+    const handlers = new HandlerRegistry(new Set(sources.keys()), {
+      defaults: resolved.handlerDefaults,
+      findSchema: (source, type) => findSchema(sources.get(source), type),
+    })
     super(handlers)
     this.#store = store
     this.#sources = sources

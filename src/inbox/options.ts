@@ -3,6 +3,7 @@ import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import type { SourceMap } from '../model/event-types.ts'
 import { isSourceName } from '../model/source-name.ts'
 import type { Source } from '../model/source.ts'
+import type { StandardSchema } from '../model/standard-schema.ts'
 import type { Destination } from '../outbox/destination.ts'
 import type { RelayOptions } from '../outbox/options.ts'
 import { requireRoom, resolveReceiveOptions } from '../receive/options.ts'
@@ -129,6 +130,12 @@ function requireSources(sources: SourceMap): ReadonlyMap<string, Source> {
   if (entries.length === 0)
     throw new OptionInvalidError('createInbox.sources', 'at least one source', sources)
   return new Map(entries)
+}
+
+/** A type is the sender's text, and may be the name of anything that objects have. */
+export function findSchema(source: Source | undefined, type: string): StandardSchema | undefined {
+  const schemas = source?.schemas ?? {}
+  return Object.hasOwn(schemas, type) ? schemas[type] : undefined
 }
 
 /** What the sources have to say against what they were given. */

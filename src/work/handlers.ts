@@ -177,16 +177,29 @@ export function findOnlyHandler(unit: HandlerUnit | undefined): Handler | undefi
   return unit?.handlers.length === 1 ? unit.handlers[0] : undefined
 }
 
+/** What a source says that the payload of a type must be. */
+type FindSchema = (source: string, type: string) => StandardSchema | undefined
+
+interface RegistryTerms {
+  readonly defaults?: HandlerDefaultOptions
+  readonly findSchema?: FindSchema
+}
+
 export class HandlerRegistry {
   readonly #sources: ReadonlySet<string>
   readonly #defaults: HandlerDefaultOptions
+  readonly #findSchema: FindSchema
   readonly #handlers: Handler[] = []
   /** By source and type; `null` where no handler wants the type. */
   readonly #units = new Map<string, Map<string, HandlerUnit | null>>()
 
-  constructor(sources: ReadonlySet<string>, defaults: HandlerDefaultOptions = {}) {
+  constructor(
+    sources: ReadonlySet<string>,
+    { defaults = {}, findSchema = () => undefined }: RegistryTerms = {},
+  ) {
     this.#sources = sources
     this.#defaults = defaults
+    this.#findSchema = findSchema
   }
 
   add(
@@ -238,9 +251,10 @@ export class HandlerRegistry {
     let types = this.#units.get(source)
     const known = types?.get(type)
     if (known !== undefined) return known ?? undefined
-    const handlers = this.#handlers.filter(
-      (handler) => handler.source === source && handler.matches(type),
-    )
+    const schema = this.#findSchema(source, type)
+    const handlers = this.#handlers
+      .filter((handler) => handler.source === source && handler.matches(type))
+      .map((handler) => (handler.schema === undefined ? { ...handler, schema } : handler))
     const awaitedBy = this.#listAwaiting(source, type)
     const unit = handlers.length === 0 ? undefined : createUnit(source, handlers, awaitedBy)
     // A sender may invent types without end; what is remembered may not grow with them.

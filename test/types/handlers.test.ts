@@ -4,7 +4,7 @@ import { createInbox, destination, httpDestination } from '../../src/index.ts'
 import type { Destination, WebhookEvent } from '../../src/index.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
-import { hmac, stripe } from '../../src/providers/index.ts'
+import { hmac, stripe, withSchemas } from '../../src/providers/index.ts'
 import type { StripePayload } from '../../src/providers/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import type { SqliteTx } from '../../src/store/sqlite/index.ts'
@@ -102,6 +102,26 @@ describe('the types of handlers', () => {
     onPostgres.on('partner', 'order.paid', (_event, { tx }) => {
       expectTypeOf(tx).toEqualTypeOf<PostgresTx>()
     })
+  })
+
+  test('a source with schemas has what they put out, and no other types', () => {
+    const checked = createInbox({
+      store: sqliteStore('never-opened.db'),
+      sources: {
+        partner: withSchemas(partner, {
+          'order.paid': z.object({ cents: z.coerce.bigint() }),
+          'order.gone': z.object({ id: z.string() }),
+        }),
+      },
+    })
+    checked.on('partner', 'order.paid', (event) => {
+      expectTypeOf(event.payload).toEqualTypeOf<{ cents: bigint }>()
+    })
+    const mistakes = () => {
+      // @ts-expect-error there is no schema for this type
+      checked.on('partner', 'order.payed', () => undefined)
+    }
+    expectTypeOf(mistakes).toBeFunction()
   })
 
   test('a handler can send to what the inbox has, what it takes', () => {

@@ -54,9 +54,7 @@ describe('the handler registry', () => {
 
   test('what a handler does not say is what its inbox says', () => {
     const handlers = new HandlerRegistry(new Set(['stripe']), {
-      retry: { attemptsMax: 3, firstMs: 7 },
-      timeoutMs: 100,
-      stepsTimeoutMs: 900,
+      defaults: { retry: { attemptsMax: 3, firstMs: 7 }, timeoutMs: 100, stepsTimeoutMs: 900 },
     })
     handlers.add('stripe', 'a', {}, () => 1)
     handlers.add('stripe', 'b', { timeoutMs: 50, retry: { attemptsMax: 5 } }, () => 1)

@@ -51,7 +51,7 @@ export interface HookonceMatchers<Result = void> {
 }
 
 /**
- * The same as functions that throw, for `node:test`, mocha and whatever else: `await expectEffectOnce(t, sql)`.
+ * That the query finds one row. This and the following are for `node:test`, mocha and whatever else has no matchers.
  *
  * @throws AssertionError
  */
@@ -63,22 +63,38 @@ export async function expectEffectOnce(
   demand(await judgeEffectOnce(subject, sql, values))
 }
 
-/** @throws AssertionError when the event of a delivery is not done */
+/**
+ * That the event of a delivery is done.
+ *
+ * @throws AssertionError
+ */
 export async function expectDone(subject: EndSubject): Promise<void> {
   demand(await judgeDone(subject))
 }
 
-/** @throws AssertionError when the event of a delivery is not dead, or for another reason */
+/**
+ * That the event of a delivery is dead, for a reason that has this text or fits this pattern.
+ *
+ * @throws AssertionError
+ */
 export async function expectDead(subject: EndSubject, reason?: string | RegExp): Promise<void> {
   demand(await judgeDead(subject, reason))
 }
 
-/** @throws AssertionError when the destination takes them for no message, or for more than one */
+/**
+ * That a destination takes these for one message.
+ *
+ * @throws AssertionError
+ */
 export function expectSentOnce(messages: readonly SentMessage[]): void {
   demand(judgeSentOnce(messages))
 }
 
-/** @throws AssertionError when a call has no key, or the other side takes them for more than one */
+/**
+ * That each of these calls has a key, and the other side takes them for one.
+ *
+ * @throws AssertionError
+ */
 export function expectMadeOnce(calls: readonly OutsideCall[]): void {
   demand(judgeMadeOnce(calls))
 }

@@ -64,11 +64,11 @@ export class TestBench<Sources extends SourceMap, Tx, Sql> {
   private constructor(parts: BenchParts<Sources, Tx, Sql>) {
     this.#parts = parts
     this.#stopFetch = parts.fetch === undefined ? () => undefined : catchFetch()
-    this.clock = new TestClock(parts.database as never, () => this.#life.store as never)
+    this.clock = new TestClock(parts.database as never, () => this.#life.store)
     this.crashAt = (point, options) => this.#crashes.arm(point, options)
   }
 
-  /** @internal */
+  /** For `testInbox`: starts the first process. */
   static async open<Sources extends SourceMap, Tx, Sql>(
     parts: BenchParts<Sources, Tx, Sql>,
   ): Promise<TestBench<Sources, Tx, Sql>> {
@@ -140,7 +140,7 @@ export class TestBench<Sources extends SourceMap, Tx, Sql> {
     } = {},
   ): Promise<Delivered> {
     const { source: kept, type, key, body, headers } = await readFixture(fixture)
-    const source = options.source ?? (kept as keyof Sources & string)
+    const source = options.source ?? kept
     const sign = requireSign(source, this.#requireSender(source))
     const again = () => sign({ type, ...(key !== undefined && { key }), body, headers })
     const first = again()

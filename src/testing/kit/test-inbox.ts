@@ -62,11 +62,11 @@ export interface TestInboxOptions<
   readonly destinations?: Destinations
   /** Answers what handlers fetch, which is written down. Left out, `fetch` is as it is. */
   readonly fetch?: FetchStub
-  /** As in `createInbox`. */
+  /** What handlers have that say nothing else. Left out, the defaults of `createInbox`. */
   readonly handlerDefaults?: InboxOptions<SourcesFrom<Given>, Tx, Sql>['handlerDefaults']
-  /** As in `createInbox`. */
+  /** What is admitted. Left out, the defaults of `createInbox`. */
   readonly receive?: InboxOptions<SourcesFrom<Given>, Tx, Sql>['receive']
-  /** As in `createInbox`. */
+  /** How long things are kept, for `prune`. Left out, the defaults of `createInbox`. */
   readonly retention?: InboxOptions<SourcesFrom<Given>, Tx, Sql>['retention']
   /** Gets what the inbox says. Left out, it is kept, and a failed check shows what is of use. */
   readonly logger?: Logger
@@ -146,7 +146,7 @@ export async function testInbox<
         ...(options.retention !== undefined && { retention: options.retention }),
         ...(options.handlerDefaults !== undefined && { handlerDefaults: options.handlerDefaults }),
       },
-      register: options.handlers as never,
+      register: options.handlers,
     })
   } catch (error) {
     database.remove()

@@ -59,7 +59,7 @@ export class TestProcess<Sources extends SourceMap, Tx, Sql> {
       store: this.#mortal.store,
       destinations: plan.destinations.map((one) => sinkFor(one, { ...plan.sink, pass })),
       logger: whileAlive(plan.logger, () => !this.#isDead),
-    }) as Inbox<Sources, Tx, Sql>
+    })
   }
 
   static async start<Sources extends SourceMap, Tx, Sql>(
