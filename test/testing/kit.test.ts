@@ -271,13 +271,16 @@ describe('a process that dies in a test', () => {
     expect(await t.rows('select * from paid')).toHaveLength(2)
   })
 
-  test('its sender has no answer, and delivers again', async () => {
+  test.each([
+    ['before-store', 'accepted'],
+    ['after-store', 'duplicate'],
+  ] as const)('%s: its sender has no answer, and delivers again', async (point, outcome) => {
     const t = await anInbox()
-    t.crashAt('after-store')
+    t.crashAt(point)
 
     const { answers } = await t.deliver('stripe', 'invoice.paid')
 
-    expect(answers.map((answer) => answer?.outcome)).toEqual([undefined, 'duplicate'])
+    expect(answers.map((answer) => answer?.outcome)).toEqual([undefined, outcome])
   })
 })
 
