@@ -50,7 +50,7 @@ export async function generateDocs(): Promise<readonly GeneratedFile[]> {
 function listDefinitions(): readonly ProviderDefinition[] {
   return Object.values(exported)
     .filter((value): value is typeof exported.stripe => 'definition' in value)
-    .map((provider: Provider<never>) => provider.definition)
+    .map((provider: Pick<Provider<never>, 'definition'>) => provider.definition)
 }
 
 async function readNotes({ provider }: ProviderDefinition): Promise<ProviderNotes> {

@@ -46,6 +46,7 @@ export const ERROR_CODES = [
   'DESTINATION_UNKNOWN',
   'MESSAGE_INVALID',
   'CONFIG_INVALID',
+  'MESSAGE_MISMATCH',
 ] as const
 
 /** What tells errors apart: `error.code`. */

@@ -106,6 +106,7 @@ export type {
   PayloadState,
   RecordedFailure,
 } from './model/outcome.ts'
+export type { AnySends, NamedDestination, SendMap, SendsOf } from './model/sends.ts'
 export type { SecretLabel, SecretUse } from './model/secret-use.ts'
 export type { QuarantineReason } from './model/quarantine-reason.ts'
 export type {
@@ -172,6 +173,7 @@ export type { HappeningName, Happenings } from './telemetry/happenings.ts'
 export { consoleLogger } from './telemetry/logger.ts'
 export type { LogFields, Logger, LogLevel } from './telemetry/logger.ts'
 export type { HandlerContext } from './work/handler-context.ts'
+export type { HandlerDefaultOptions } from './work/handler-defaults.ts'
 export type { TxBinding } from './store/contract/tx-binding.ts'
 export type { Fetch, HandlerOptions, StepHandlerOptions } from './work/handlers.ts'
 export type { WorkerOptions } from './work/options.ts'

@@ -37,7 +37,7 @@ export function buildInbox(config: ResolvedConfig, { folder, logger }: BuildTerm
   const destinations = Object.entries(config.destinations).map(buildDestination)
   const { store, place, close } = openStore(config.store, folder)
   const { roles, stopGraceMs } = config
-  const inbox = createInbox<SourceMap, unknown>({
+  const inbox: Inbox<SourceMap, unknown> = createInbox({
     store,
     sources,
     destinations,

@@ -5,6 +5,7 @@
  */
 
 import type { WebhookEvent } from '../model/event.ts'
+import type { AnySends, SendMap } from '../model/sends.ts'
 import type { HandlerContext } from '../work/handler-context.ts'
 import type { StepContext } from '../work/steps/step-context.ts'
 
@@ -14,10 +15,13 @@ import type { StepContext } from '../work/steps/step-context.ts'
  * Return: the event is done. `return skip(reason)`: nothing to do. Throw: it is tried again later.
  * `throw permanent(reason)`: it is dead now. `throw retryAfter(ms)`: it is tried again, not before.
  */
-export type HandlerFunction<Payload, Tx, Fetched = undefined, Sql = Tx> = (
-  event: WebhookEvent<Payload>,
-  context: HandlerContext<Tx, Fetched, Sql>,
-) => unknown
+export type HandlerFunction<
+  Payload,
+  Tx,
+  Fetched = undefined,
+  Sql = Tx,
+  Sends extends SendMap = AnySends,
+> = (event: WebhookEvent<Payload>, context: HandlerContext<Tx, Fetched, Sql, Sends>) => unknown
 
 /**
  * A step handler: its steps are kept one by one, and it holds no transaction between them.
@@ -26,10 +30,13 @@ export type HandlerFunction<Payload, Tx, Fetched = undefined, Sql = Tx> = (
  * failure or a crash, and finished steps return what they returned before; so between its steps it may only
  * do what it may do twice, and it must take the same steps in the same order.
  */
-export type StepHandlerFunction<Payload, Tx, Fetched = undefined, Sql = Tx> = (
-  event: WebhookEvent<Payload>,
-  step: StepContext<Tx, Fetched, Sql>,
-) => unknown
+export type StepHandlerFunction<
+  Payload,
+  Tx,
+  Fetched = undefined,
+  Sql = Tx,
+  Sends extends SendMap = AnySends,
+> = (event: WebhookEvent<Payload>, step: StepContext<Tx, Fetched, Sql, Sends>) => unknown
 
 /** The transaction of a handler: none where it may run twice. */
 export type TxFor<Tx, Options> = Options extends { readonly guarantee: 'at-least-once' }

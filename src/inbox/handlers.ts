@@ -7,6 +7,7 @@ import type {
   SourceMap,
   TypePattern,
 } from '../model/event-types.ts'
+import type { AnySends, SendMap } from '../model/sends.ts'
 import type {
   AnyHandler,
   HandlerOptions,
@@ -15,7 +16,12 @@ import type {
 } from '../work/handlers.ts'
 
 /** The part of an inbox that handlers are registered with. */
-export abstract class InboxHandlers<Sources extends SourceMap, Tx, Sql = Tx> {
+export abstract class InboxHandlers<
+  Sources extends SourceMap,
+  Tx,
+  Sql = Tx,
+  Sends extends SendMap = AnySends,
+> {
   readonly #registry: HandlerRegistry
 
   constructor(registry: HandlerRegistry) {
@@ -41,7 +47,8 @@ export abstract class InboxHandlers<Sources extends SourceMap, Tx, Sql = Tx> {
       PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>,
       Tx,
       undefined,
-      Sql
+      Sql,
+      Sends
     >,
   ): this
   on<
@@ -59,7 +66,8 @@ export abstract class InboxHandlers<Sources extends SourceMap, Tx, Sql = Tx> {
       PayloadWith<PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>, Options>,
       TxFor<Tx, Options>,
       FetchedBy<Options>,
-      TxFor<Sql, Options>
+      TxFor<Sql, Options>,
+      Sends
     >,
   ): this
   on(source: string, types: string | readonly string[], ...rest: Rest<HandlerOptions>): this {
@@ -83,7 +91,8 @@ export abstract class InboxHandlers<Sources extends SourceMap, Tx, Sql = Tx> {
       PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>,
       Tx,
       undefined,
-      Sql
+      Sql,
+      Sends
     >,
   ): this
   steps<
@@ -101,7 +110,8 @@ export abstract class InboxHandlers<Sources extends SourceMap, Tx, Sql = Tx> {
       PayloadWith<PayloadFor<EventsOf<Sources[Name]>, PatternsOf<Types>>, Options>,
       Tx,
       FetchedBy<Options>,
-      Sql
+      Sql,
+      Sends
     >,
   ): this
   steps(

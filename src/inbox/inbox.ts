@@ -21,11 +21,13 @@ import { nodeHandler } from '../http/node.ts'
 import type { ReceivingInbox, UnreadReason } from '../http/receiving-inbox.ts'
 import { backfill } from './backfill.ts'
 import { InboxHandlers } from './handlers.ts'
-import { reportNotStarted, reportWarnings, resolveInboxOptions } from './options.ts'
+import { findSchema, reportNotStarted, reportWarnings, resolveInboxOptions } from './options.ts'
 import type { InboxOptions } from './options.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { Source } from '../model/source.ts'
+import type { AnySends, SendMap, SendsOf } from '../model/sends.ts'
+import type { Destination } from '../outbox/destination.ts'
 import { Outbox } from '../outbox/outbox.ts'
 import { unavailable } from '../receive/acknowledge.ts'
 import { ByteBudget } from '../receive/byte-budget.ts'
@@ -59,15 +61,20 @@ import { Worker } from '../work/worker.ts'
  *
  * @throws OptionInvalidError for an option that is unknown or cannot be used
  */
-export function createInbox<const Sources extends SourceMap, Tx, Sql = Tx>(
-  options: InboxOptions<Sources, Tx, Sql>,
-): Inbox<Sources, Tx, Sql> {
+export function createInbox<
+  const Sources extends SourceMap,
+  Tx,
+  Sql = Tx,
+  const Destinations extends readonly Destination[] = readonly [],
+>(
+  options: InboxOptions<Sources, Tx, Sql, Destinations>,
+): Inbox<Sources, Tx, Sql, SendsOf<Destinations>> {
   return new Inbox(options)
 }
 
 /** Receives deliveries, keeps events, runs handlers. Made by `createInbox`. */
-export class Inbox<Sources extends SourceMap, Tx, Sql = Tx>
-  extends InboxHandlers<Sources, Tx, Sql>
+export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMap = AnySends>
+  extends InboxHandlers<Sources, Tx, Sql, Sends>
   implements ReceivingInbox
 {
   /** Everything that happens, to listen to. */
@@ -75,7 +82,7 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx>
   /** What an operator can do. */
   readonly admin: Operator
   /** Messages of your own transactions. A handler has `ctx.send`. */
-  readonly outbox: Pick<Outbox<Sql>, 'send' | 'wake'>
+  readonly outbox: Pick<Outbox<Sql, Sends>, 'send' | 'wake'>
   /** The options of `receive` with their defaults, for HTTP adapters. */
   readonly receiveOptions: ResolvedReceiveOptions
   /** What the bodies of all deliveries on their way take together, for HTTP adapters. */
@@ -89,7 +96,7 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx>
   readonly #committedKeys: CommittedKeys
   readonly #watch: StoreWatch
   readonly #bulkRunner = new BulkRunner()
-  readonly #outbox: Outbox<Sql>
+  readonly #outbox: Outbox<Sql, Sends>
   readonly #context: ReceiveContext
   readonly #notifier: ReturnType<typeof createNotifier>
   readonly #dailyPrune: DailyPrune
@@ -108,7 +115,10 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx>
   constructor(options: InboxOptions<Sources, Tx, Sql>) {
     const resolved = resolveInboxOptions(options)
     const { store, sources, destinations, relay, retention, logger } = resolved
-    const handlers = new HandlerRegistry(new Set(sources.keys()))
+    const handlers = new HandlerRegistry(new Set(sources.keys()), {
+      defaults: resolved.handlerDefaults,
+      findSchema: (source, type) => findSchema(sources.get(source), type),
+    })
     super(handlers)
     this.#store = store
     this.#sources = sources
@@ -122,7 +132,7 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx>
     this.events = happenings
     this.#committedKeys = new CommittedKeys(this.receiveOptions.rememberMax)
     this.#notifier = createNotifier(store)
-    this.#outbox = new Outbox<Sql>({
+    this.#outbox = new Outbox<Sql, Sends>({
       store: store.messages,
       destinations,
       relay,

@@ -3,6 +3,7 @@ import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import type { SourceMap } from '../model/event-types.ts'
 import { isSourceName } from '../model/source-name.ts'
 import type { Source } from '../model/source.ts'
+import type { StandardSchema } from '../model/standard-schema.ts'
 import type { Destination } from '../outbox/destination.ts'
 import type { RelayOptions } from '../outbox/options.ts'
 import { requireRoom, resolveReceiveOptions } from '../receive/options.ts'
@@ -13,11 +14,18 @@ import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import { resolveLogger } from '../telemetry/logger.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import { requireHandlerDefaults } from '../work/handler-defaults.ts'
+import type { HandlerDefaultOptions } from '../work/handler-defaults.ts'
 import { resolveWorkerOptions } from '../work/options.ts'
 import type { ResolvedWorkerOptions, WorkerOptions } from '../work/options.ts'
 
 /** What an inbox is made of. Only `store` and `sources` are needed. */
-export interface InboxOptions<Sources extends SourceMap, Tx, Sql = Tx> {
+export interface InboxOptions<
+  Sources extends SourceMap,
+  Tx,
+  Sql = Tx,
+  Destinations extends readonly Destination[] = readonly Destination[],
+> {
   /** Where events are kept: `sqliteStore(file)` or `postgresStore({ pool })`. One for each inbox, which closes it. */
   readonly store: Store<Sql, Tx>
   /** The senders, by the name their deliveries are routed with. */
@@ -27,7 +35,9 @@ export interface InboxOptions<Sources extends SourceMap, Tx, Sql = Tx> {
   /** How this process runs events; `false` for a process that only receives. Left out, the defaults of `WorkerOptions`. */
   readonly worker?: WorkerOptions | false
   /** Where messages can be sent: `httpDestination(name, …)`, `destination(name, …)`. Left out, nothing can be sent. */
-  readonly destinations?: readonly Destination[]
+  readonly destinations?: Destinations
+  /** What handlers have that say nothing else. Left out, the defaults of `HandlerOptions` and `StepHandlerOptions`. */
+  readonly handlerDefaults?: HandlerDefaultOptions
   /** How this process sends messages; `false` for one that only writes them. Left out, the defaults of `RelayOptions`. */
   readonly relay?: RelayOptions | false
   /** How long things are kept. Left out, the defaults of `RetentionOptions`. */
@@ -44,6 +54,7 @@ export interface ResolvedInboxOptions<Tx, Sql> {
   /** `undefined` in a process that only receives. */
   readonly worker: ResolvedWorkerOptions | undefined
   readonly destinations: readonly Destination[]
+  readonly handlerDefaults: HandlerDefaultOptions
   readonly relay: RelayOptions | false
   readonly retention: RetentionPolicy
   readonly logger: Logger
@@ -55,6 +66,7 @@ const OPTION_NAMES = [
   'receive',
   'worker',
   'destinations',
+  'handlerDefaults',
   'relay',
   'retention',
   'logger',
@@ -79,6 +91,7 @@ export function resolveInboxOptions<Sources extends SourceMap, Tx, Sql>(
     worker: options.worker === false ? undefined : resolveWorkerOptions(options.worker ?? {}),
     logger: resolveLogger('createInbox.logger', options.logger),
     destinations: options.destinations ?? [],
+    handlerDefaults: requireHandlerDefaults(options.handlerDefaults ?? {}),
     relay: options.relay ?? {},
     retention: resolveRetention(options.retention ?? {}, sources),
   }
@@ -117,6 +130,12 @@ function requireSources(sources: SourceMap): ReadonlyMap<string, Source> {
   if (entries.length === 0)
     throw new OptionInvalidError('createInbox.sources', 'at least one source', sources)
   return new Map(entries)
+}
+
+/** A type is the sender's text, and may be the name of anything that objects have. */
+export function findSchema(source: Source | undefined, type: string): StandardSchema | undefined {
+  const schemas = source?.schemas ?? {}
+  return Object.hasOwn(schemas, type) ? schemas[type] : undefined
 }
 
 /** What the sources have to say against what they were given. */

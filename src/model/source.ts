@@ -8,6 +8,7 @@
 import type { Delivery } from './delivery.ts'
 import type { QuarantineReason } from './quarantine-reason.ts'
 import type { SecretLabel } from './secret-use.ts'
+import type { StandardSchema } from './standard-schema.ts'
 
 /** Why a delivery was not believed. The sender is never told which; the log is. */
 export type VerdictReason =
@@ -212,6 +213,8 @@ export interface Source<Events extends EventMap = AnyEvents> {
    * @defaultValue as it came
    */
   redactBody?(delivery: Delivery): Uint8Array
+  /** What payloads must be, by event type: asked when the handlers run. Left out, nothing is checked. Made by `withSchemas`. */
+  readonly schemas?: Readonly<Record<string, StandardSchema>>
   /** Never set. Carries the payload types from the source to the handlers. */
   readonly eventTypes?: Events
 }

@@ -5,6 +5,9 @@
  * @module
  */
 
+import { OptionInvalidError } from '../errors.ts'
+
+/** What says what a value must be: a schema of Zod, Valibot, ArkType, or another library that follows Standard Schema. */
 export interface StandardSchema<Output = unknown> {
   readonly '~standard': {
     readonly version: 1
@@ -12,6 +15,31 @@ export interface StandardSchema<Output = unknown> {
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined
   }
+}
+
+/** What a schema takes in; `unknown` where it does not say. */
+export type InputOf<Schema> = Schema extends {
+  readonly '~standard': { readonly types?: infer Types }
+}
+  ? NonNullable<Types> extends { readonly input: infer Input }
+    ? Input
+    : unknown
+  : unknown
+
+/** What a schema puts out; `unknown` where it does not say. */
+export type OutputOf<Schema> = Schema extends {
+  readonly '~standard': { readonly types?: infer Types }
+}
+  ? NonNullable<Types> extends { readonly output: infer Output }
+    ? Output
+    : unknown
+  : unknown
+
+/** @throws OptionInvalidError for what is given and is no schema */
+export function requireSchema(path: string, given: unknown): void {
+  const schema = given as Partial<StandardSchema> | null | undefined
+  if (schema === undefined || typeof schema?.['~standard']?.validate === 'function') return
+  throw new OptionInvalidError(path, 'a Standard Schema (Zod, Valibot, ArkType, …)', given)
 }
 
 export type SchemaResult<Output> =

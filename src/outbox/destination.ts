@@ -8,21 +8,29 @@
 import { asError, OptionInvalidError } from '../errors.ts'
 import { isDestinationName } from '../model/destination-name.ts'
 import type { Message, MessageFailureReason, MessageResponse } from '../model/message.ts'
+import type { InputOf, StandardSchema } from '../model/standard-schema.ts'
 import { describeCauses, describeMessage } from '../telemetry/describe-error.ts'
 import { PermanentError, RetryAfterError } from '../model/handler-results.ts'
-import { resolveDestinationPolicy } from './options.ts'
+import { resolveDestination } from './options.ts'
 import type { DestinationOptions, DestinationPolicy } from './options.ts'
 
-/** Somewhere that messages can be sent to. Made by `destination` or `httpDestination`. */
-export interface Destination {
+/**
+ * Somewhere that messages can be sent to. Made by `destination` or `httpDestination`. `Payload` is what `send` takes
+ * for it: what its schema takes in, or anything.
+ */
+export interface Destination<Name extends string = string, Payload = unknown> {
   /** What `send` calls it by. */
-  readonly name: string
+  readonly name: Name
+  /** What a payload must be. Left out, anything that can be written as JSON. */
+  readonly schema?: StandardSchema | undefined
   /** Its options with their defaults. */
   readonly policy: DestinationPolicy
   /** Sends the message once. Never rejects. */
   send(message: Message, context: SendContext): Promise<SendResult>
   /** Lets go of connections. */
   close?(): void
+  /** Never set. Carries the type of the payload to the handlers. */
+  readonly payloadType?: Payload
 }
 
 /** What a destination gets beside the message. */
@@ -90,12 +98,18 @@ export type SendFunction = (message: Message, context: SendContext) => unknown
  *
  * @throws OptionInvalidError for a name or an option that cannot be used
  */
-export function destination(name: string, send: SendFunction): Destination
-export function destination(
-  name: string,
-  options: DestinationOptions,
+export function destination<const Name extends string>(
+  name: Name,
   send: SendFunction,
-): Destination
+): Destination<Name>
+export function destination<
+  const Name extends string,
+  Schema extends StandardSchema = StandardSchema,
+>(
+  name: Name,
+  options: DestinationOptions<Schema>,
+  send: SendFunction,
+): Destination<Name, InputOf<Schema>>
 export function destination(
   name: string,
   optionsOrSend: DestinationOptions | SendFunction,
@@ -108,7 +122,7 @@ export function destination(
   if (typeof run !== 'function') throw new OptionInvalidError(`${path}.send`, 'a function', run)
   return {
     name,
-    policy: resolveDestinationPolicy(path, options),
+    ...resolveDestination(path, options),
     send: async (message, context) => runSend(run, message, context),
   }
 }

@@ -10,6 +10,8 @@ import { HookonceError, OptionInvalidError } from '../errors.ts'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import { requireInteger } from '../options/require-integer.ts'
 import type { MessageDraft, SendOptions } from '../model/message.ts'
+import { describeIssues } from '../model/standard-schema.ts'
+import type { StandardSchema } from '../model/standard-schema.ts'
 
 export interface MessageInput {
   readonly destination: string
@@ -20,9 +22,12 @@ export interface MessageInput {
   readonly eventId: string | undefined
 }
 
-/** @throws HookonceError with the code MESSAGE_INVALID, OPTION_INVALID or DESTINATION_UNKNOWN */
+/**
+ * @param destinations - what a payload must be, by the names of the destinations; `undefined` where it may be anything
+ * @throws HookonceError with the code MESSAGE_INVALID, MESSAGE_MISMATCH, OPTION_INVALID or DESTINATION_UNKNOWN
+ */
 export function draftMessage(
-  destinations: ReadonlySet<string>,
+  destinations: ReadonlyMap<string, StandardSchema | undefined>,
   { destination, payload, options, defaultKey, eventId }: MessageInput,
 ): MessageDraft {
   requireDestination(destinations, destination)
@@ -31,7 +36,8 @@ export function draftMessage(
   requireKey(key)
   requireInteger('send.delayMs', delayMs, { min: 0, max: DELAY_MS_MAX })
   const { 'content-type': givenType, ...headers } = readHeaders(options.headers ?? {})
-  const { body, contentType } = writeBody(payload)
+  const checked = checkPayload(destination, destinations.get(destination), payload)
+  const { body, contentType } = writeBody(checked)
   return {
     destination,
     key,
@@ -49,12 +55,42 @@ const BODY_BYTES_MAX = 8 * 1_048_576
 /** Receivers refuse heads of 8 to 16 KiB, and these are not all that is in one. */
 const HEADERS_LENGTH_MAX = 8_192
 
-function requireDestination(destinations: ReadonlySet<string>, name: string): void {
+/** What is sent is what the schema puts out. Checked here, and not by the relay: the handler can still fail with it. */
+function checkPayload(
+  destination: string,
+  schema: StandardSchema | undefined,
+  payload: unknown,
+): unknown {
+  if (schema === undefined) return payload
+  const checked = schema['~standard'].validate(payload)
+  if (checked instanceof Promise) {
+    // Nothing waits for it, and what it says would end the process as an unhandled rejection.
+    checked.catch(() => undefined)
+    throw mismatch(
+      destination,
+      'Its schema answers with a promise; a message is checked where it is sent, so that the schema must be synchronous',
+    )
+  }
+  if (checked.issues !== undefined) throw mismatch(destination, describeIssues(checked.issues))
+  return checked.value
+}
+
+function mismatch(destination: string, problem: string): HookonceError {
+  return new HookonceError(
+    'MESSAGE_MISMATCH',
+    `The payload is not what the destination "${destination}" takes: ${problem}`,
+  )
+}
+
+function requireDestination(
+  destinations: ReadonlyMap<string, StandardSchema | undefined>,
+  name: string,
+): void {
   if (destinations.has(name)) return
-  const known = [...destinations].join(', ') || 'none'
+  const known = [...destinations.keys()].join(', ') || 'none'
   throw new HookonceError(
     'DESTINATION_UNKNOWN',
-    `There is no destination "${name}"${didYouMean(name, destinations)} Configured: ${known}`,
+    `There is no destination "${name}"${didYouMean(name, [...destinations.keys()])} Configured: ${known}`,
   )
 }
 

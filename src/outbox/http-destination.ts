@@ -12,20 +12,19 @@ import type { EgressOptions } from '../egress/options.ts'
 import { OptionInvalidError } from '../errors.ts'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import type { Message } from '../model/message.ts'
+import type { InputOf, StandardSchema } from '../model/standard-schema.ts'
 import { describeError, requireDestinationName } from './destination.ts'
 import type { Destination, SendContext, SendFailed, SendResult } from './destination.ts'
 import { requireHeader } from './draft-message.ts'
-import {
-  DESTINATION_DEFAULTS,
-  DESTINATION_OPTION_NAMES,
-  resolveDestinationPolicy,
-} from './options.ts'
+import { DESTINATION_DEFAULTS, DESTINATION_OPTION_NAMES, resolveDestination } from './options.ts'
 import type { DestinationOptions } from './options.ts'
 import { readResponse } from './read-response.ts'
 import { readSecret, signMessage, webhookId } from './sign-message.ts'
 
 /** How messages are sent over HTTP, beside what every destination has. */
-export interface HttpDestinationOptions extends DestinationOptions {
+export interface HttpDestinationOptions<
+  Schema extends StandardSchema = StandardSchema,
+> extends DestinationOptions<Schema> {
   /** Where to. `https:`, and a public host, unless `allow` names it. */
   readonly url: string
   /** Signs as Standard Webhooks says. Several while one is being replaced. Left out, nothing is signed. */
@@ -52,12 +51,15 @@ export interface HttpDestinationOptions extends DestinationOptions {
  * @throws DestinationBlockedError for a URL that may not be connected to
  * @throws OptionInvalidError for an option that is unknown or cannot be used
  */
-export function httpDestination(name: string, options: HttpDestinationOptions): Destination {
+export function httpDestination<
+  const Name extends string,
+  Schema extends StandardSchema = StandardSchema,
+>(name: Name, options: HttpDestinationOptions<Schema>): Destination<Name, InputOf<Schema>> {
   requireDestinationName(name)
   const path = `httpDestination(${JSON.stringify(name)})`
   rejectUnknownKeys(path, options, OPTION_NAMES)
   const { url, secrets = [], headers = {}, allow, idleTimeoutMs, resolve, ...others } = options
-  const policy = resolveDestinationPolicy(path, others)
+  const { policy, schema } = resolveDestination(path, others)
   const egressOptions = {
     requestTimeoutMs: policy.timeoutMs ?? DESTINATION_DEFAULTS.timeoutMs,
     ...(allow !== undefined && { allow }),
@@ -79,6 +81,7 @@ export function httpDestination(name: string, options: HttpDestinationOptions): 
   return {
     name,
     policy,
+    schema,
     send: async (message, context) => post(sender, message, context),
     close: () => egress.close(),
   }

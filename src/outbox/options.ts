@@ -5,9 +5,16 @@ import { requireOneOf } from '../options/require-one-of.ts'
 import type { Message } from '../model/message.ts'
 import { resolveRetryPolicy } from '../model/retry-policy.ts'
 import type { RetryOptions, RetryPolicy } from '../model/retry-policy.ts'
+import { requireSchema } from '../model/standard-schema.ts'
+import type { StandardSchema } from '../model/standard-schema.ts'
 
 /** How messages are sent to one destination. Every duration is in milliseconds and says so. */
-export interface DestinationOptions {
+export interface DestinationOptions<Schema extends StandardSchema = StandardSchema> {
+  /**
+   * What a payload must be, checked where it is sent: what is not fails the handler for good, and nothing is sent. What
+   * the schema puts out is sent. It must be synchronous. Left out, anything that can be written as JSON is taken.
+   */
+  readonly schema?: Schema
   /**
    * What the other side does with an idempotency key it has seen.
    *
@@ -119,13 +126,28 @@ export function attemptMsMax({ timeoutMs, onUncertain }: DestinationPolicy): num
   return onUncertain === 'check' ? 2 * timeoutMs : timeoutMs
 }
 
-export const DESTINATION_OPTION_NAMES = [...Object.keys(DESTINATION_DEFAULTS), 'check', 'retry']
+export const DESTINATION_OPTION_NAMES = [
+  ...Object.keys(DESTINATION_DEFAULTS),
+  'check',
+  'retry',
+  'schema',
+]
 
-export function resolveDestinationPolicy(
+/** What the relay reads, and what `send` asks before. */
+export function resolveDestination(
   path: string,
-  options: DestinationOptions,
+  given: DestinationOptions,
+): { readonly policy: DestinationPolicy; readonly schema: StandardSchema | undefined } {
+  rejectUnknownKeys(path, given, DESTINATION_OPTION_NAMES)
+  const { schema, ...options } = given
+  requireSchema(`${path}.schema`, schema)
+  return { policy: resolveDestinationPolicy(path, options), schema }
+}
+
+function resolveDestinationPolicy(
+  path: string,
+  options: Omit<DestinationOptions, 'schema'>,
 ): DestinationPolicy {
-  rejectUnknownKeys(path, options, DESTINATION_OPTION_NAMES)
   const { retry = {}, check, ...others } = options
   const policy = Object.freeze({
     ...DESTINATION_DEFAULTS,

@@ -7,6 +7,8 @@
 import { randomBytes } from 'node:crypto'
 import { OptionInvalidError } from '../errors.ts'
 import type { MessageDraft, SendOptions } from '../model/message.ts'
+import type { AnySends, SendMap } from '../model/sends.ts'
+import type { StandardSchema } from '../model/standard-schema.ts'
 import type { MessageStore } from '../store/contract/messages.ts'
 import type { OwnTx } from '../store/contract/transaction.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
@@ -27,10 +29,10 @@ export interface OutboxContext<Tx> {
   readonly isHistoryKnown: () => boolean
 }
 
-export class Outbox<Tx> {
+export class Outbox<Tx, Sends extends SendMap = AnySends> {
   readonly #store: MessageStore<Tx>
   readonly #destinations: readonly Destination[]
-  readonly #names: ReadonlySet<string>
+  readonly #schemas: ReadonlyMap<string, StandardSchema | undefined>
   readonly #relayOptions: ResolvedRelayOptions | undefined
   readonly #happenings: HappeningEmitter
   readonly #isHistoryKnown: () => boolean
@@ -40,7 +42,7 @@ export class Outbox<Tx> {
     this.#isHistoryKnown = isHistoryKnown
     this.#store = store
     this.#destinations = requireDestinations(destinations)
-    this.#names = new Set(destinations.map(({ name }) => name))
+    this.#schemas = new Map(destinations.map(({ name, schema }) => [name, schema]))
     this.#relayOptions = relay === false ? undefined : resolveRelayOptions(relay, destinations)
     this.#happenings = happenings
   }
@@ -52,12 +54,12 @@ export class Outbox<Tx> {
    *
    * Returns the message's idempotency key.
    *
-   * @throws HookonceError with the code DESTINATION_UNKNOWN, MESSAGE_INVALID, or TRANSACTION_EXPECTED
+   * @throws HookonceError with the code DESTINATION_UNKNOWN, MESSAGE_INVALID, MESSAGE_MISMATCH, or TRANSACTION_EXPECTED
    */
-  async send(
+  async send<Name extends keyof Sends & string>(
     tx: OwnTx<Tx>,
-    destination: string,
-    payload: unknown,
+    destination: Name,
+    payload: Sends[Name],
     options: SendOptions = {},
   ): Promise<string> {
     const draft = this.draft({
@@ -79,7 +81,7 @@ export class Outbox<Tx> {
 
   /** A message that can be stored, or an error that says why it cannot be sent. */
   draft(input: MessageInput): MessageDraft {
-    return draftMessage(this.#names, input)
+    return draftMessage(this.#schemas, input)
   }
 
   /** Whether this process sends: it is to have a relay, and there is anywhere to send to. */
@@ -104,7 +106,7 @@ export class Outbox<Tx> {
   async untilIdle(withinMs: number): Promise<number | undefined> {
     if (!this.hasRelay) return undefined
     await this.#relay?.untilIdle()
-    return this.#store.nextDueInMs([...this.#names], withinMs)
+    return this.#store.nextDueInMs([...this.#schemas.keys()], withinMs)
   }
 
   /** Nothing more is sent to any destination, by any relay, until a person resumes it. */

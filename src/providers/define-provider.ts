@@ -119,6 +119,8 @@ export interface Provider<
   <Events extends EventMap = Defaults>(options: Options): Source<Events>
   /** What it was declared as, for documents and tests. */
   readonly definition: ProviderDefinition
+  /** Never set. Carries the payload types of a source that says nothing else. */
+  readonly eventTypes?: Defaults
 }
 
 /**

@@ -6,6 +6,8 @@ export type { HmacOptions, HmacTimestampOptions } from './hmac.ts'
 export type { IdentityOptions } from './own-identity.ts'
 export { unsigned } from './unsigned.ts'
 export type { UnsignedOptions } from './unsigned.ts'
+export { withSchemas } from './with-schemas.ts'
+export type { EventSchemas, EventsOfSchemas } from './with-schemas.ts'
 
 export { defineProvider } from './define-provider.ts'
 export type { OptionRule, Provider, ProviderDefinition } from './define-provider.ts'

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { EventMap } from '../model/source.ts'
 import type { Provider } from '../providers/index.ts'
 import { listEventChecks } from './check-events.ts'
 import { listSignatureChecks } from './check-signatures.ts'
@@ -32,7 +33,7 @@ const FUZZED_REQUESTS = 500
  */
 export async function checkProvider(
   // Its options are its own; the checks make them up by their names.
-  provider: Provider<never>,
+  provider: Provider<never, EventMap>,
   one: ProviderCase,
 ): Promise<readonly Finding[]> {
   const findings: Finding[] = []
@@ -44,7 +45,7 @@ export async function checkProvider(
 
 /** The same checks one by one, for a test runner that shows each by its name. */
 export function listProviderChecks(
-  provider: Provider<never>,
+  provider: Provider<never, EventMap>,
   one: ProviderCase,
 ): readonly ProviderCheck[] {
   const subject = makeSubject(provider as Provider<object>, one)

@@ -6,7 +6,7 @@
  */
 
 import type { Delivery } from '../model/delivery.ts'
-import type { Source } from '../model/source.ts'
+import type { EventMap, Source } from '../model/source.ts'
 import type { Provider, StandardSpec, Verification } from '../providers/index.ts'
 import { hostileValues } from './check-signatures.ts'
 import { CHECKED_AT, identityOf, listReadHeaders, makeSubject, sampleKey } from './check-subject.ts'
@@ -30,7 +30,7 @@ export interface FuzzResult {
 const PROBLEMS_MAX = 20
 
 export async function fuzzProvider(
-  provider: Provider<never>,
+  provider: Provider<never, EventMap>,
   one: ProviderCase,
   { requests, seed }: FuzzOptions,
 ): Promise<FuzzResult> {

@@ -20,3 +20,31 @@ export type {
   FixtureEvent,
   ProviderFixture,
 } from './fixture.ts'
+export { crashAt } from './kit/crash-each.ts'
+export type { CrashSubject } from './kit/crash-each.ts'
+export type { Crash, CrashAt, CrashOptions } from './kit/crash-plan.ts'
+export { CRASH_POINTS } from './kit/crash-points.ts'
+export type { CrashPoint } from './kit/crash-points.ts'
+export type { Delivered, DeliverOptions } from './kit/deliver.ts'
+export { toFixture } from './kit/event-fixture.ts'
+export type { EventFixture, FixtureSubject } from './kit/event-fixture.ts'
+export {
+  expectDead,
+  expectDone,
+  expectEffectOnce,
+  expectMadeOnce,
+  expectSentOnce,
+  hookonceMatchers,
+} from './kit/matchers.ts'
+export type { HookonceMatchers, MatcherResult } from './kit/matchers.ts'
+export { outOfOrder } from './kit/out-of-order.ts'
+export type { OrderSubject, Planned } from './kit/out-of-order.ts'
+export type { FetchStub, HandlerTools, OutsideCall } from './kit/outside-calls.ts'
+export type { GivenSource, SenderCredentials, SignDelivery, SourceFrom } from './kit/sender.ts'
+export type { SentMessage, SinkAnswer } from './kit/sink.ts'
+export type { TestBench } from './kit/test-bench.ts'
+export type { TestClock, TimeSpan } from './kit/test-clock.ts'
+export type { Execute } from './kit/test-database.ts'
+export { testInbox } from './kit/test-inbox.ts'
+export type { GivenSources, SourcesFrom, TestInbox, TestInboxOptions } from './kit/test-inbox.ts'
+export type { EffectSubject, EndSubject } from './kit/verdicts.ts'

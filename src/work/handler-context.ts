@@ -1,8 +1,14 @@
 import type { SendOptions } from '../model/message.ts'
+import type { AnySends, SendMap } from '../model/sends.ts'
 import type { LogFields, LogLevel } from '../telemetry/logger.ts'
 
 /** What a handler gets beside the event. */
-export interface HandlerContext<Tx, Fetched = undefined, Sql = Tx> {
+export interface HandlerContext<
+  Tx,
+  Fetched = undefined,
+  Sql = Tx,
+  Sends extends SendMap = AnySends,
+> {
   /**
    * The transaction. What is written through it becomes visible together with the fact that the event
    * is done, or not at all. Of no use after the handler has returned. Where the store was given a library (`tx`), it
@@ -18,7 +24,11 @@ export interface HandlerContext<Tx, Fetched = undefined, Sql = Tx> {
    *
    * @throws HookonceError at once, for a destination that is not configured or what cannot be sent
    */
-  send(destination: string, payload: unknown, options?: SendOptions): Promise<string>
+  send<Name extends keyof Sends & string>(
+    destination: Name,
+    payload: Sends[Name],
+    options?: SendOptions,
+  ): Promise<string>
   /**
    * Which attempt it is, from 1: one more than have failed so far. A run that ended with its process is a crash and no
    * failed attempt, so that after one a handler of `on` has the same number again; `crashes` tells the two runs apart.

@@ -15,11 +15,14 @@ import type { WebhookEvent } from '../model/event.ts'
 import { resolveOrder } from '../ordering/order.ts'
 import type { Order, OrderOptions } from '../ordering/order.ts'
 import type { HandledPattern } from '../store/contract/workers.ts'
+import { applyHandlerDefaults, applyStepHandlerDefaults } from './handler-defaults.ts'
+import type { HandlerDefaultOptions } from './handler-defaults.ts'
 import { WEIGHT_MAX } from './options.ts'
 import type { Reconcile } from './steps/step-context.ts'
 import { requireSource } from '../model/require-source.ts'
 import { resolveRetryPolicy } from '../model/retry-policy.ts'
 import type { RetryOptions, RetryPolicy } from '../model/retry-policy.ts'
+import { requireSchema } from '../model/standard-schema.ts'
 import type { StandardSchema } from '../model/standard-schema.ts'
 import { createMatcher } from '../model/type-matcher.ts'
 import { patternsMeet } from './patterns-meet.ts'
@@ -174,31 +177,48 @@ export function findOnlyHandler(unit: HandlerUnit | undefined): Handler | undefi
   return unit?.handlers.length === 1 ? unit.handlers[0] : undefined
 }
 
+/** What a source says that the payload of a type must be. */
+type FindSchema = (source: string, type: string) => StandardSchema | undefined
+
+interface RegistryTerms {
+  readonly defaults?: HandlerDefaultOptions
+  readonly findSchema?: FindSchema
+}
+
 export class HandlerRegistry {
   readonly #sources: ReadonlySet<string>
+  readonly #defaults: HandlerDefaultOptions
+  readonly #findSchema: FindSchema
   readonly #handlers: Handler[] = []
   /** By source and type; `null` where no handler wants the type. */
   readonly #units = new Map<string, Map<string, HandlerUnit | null>>()
 
-  constructor(sources: ReadonlySet<string>) {
+  constructor(
+    sources: ReadonlySet<string>,
+    { defaults = {}, findSchema = () => undefined }: RegistryTerms = {},
+  ) {
     this.#sources = sources
+    this.#defaults = defaults
+    this.#findSchema = findSchema
   }
 
   add(
     source: string,
     types: string | readonly string[],
-    options: HandlerOptions,
+    given: HandlerOptions,
     run: AnyHandler,
   ): void {
+    const options = applyHandlerDefaults(this.#defaults, given)
     this.#add(resolveHandler(this.#sources, { source, types, options, run }), 'on')
   }
 
   addSteps(
     source: string,
     types: string | readonly string[],
-    options: StepHandlerOptions,
+    given: StepHandlerOptions,
     run: AnyHandler,
   ): void {
+    const options = applyStepHandlerDefaults(this.#defaults, given)
     this.#add(resolveStepHandler(this.#sources, { source, types, options, run }), 'steps')
   }
 
@@ -231,9 +251,10 @@ export class HandlerRegistry {
     let types = this.#units.get(source)
     const known = types?.get(type)
     if (known !== undefined) return known ?? undefined
-    const handlers = this.#handlers.filter(
-      (handler) => handler.source === source && handler.matches(type),
-    )
+    const schema = this.#findSchema(source, type)
+    const handlers = this.#handlers
+      .filter((handler) => handler.source === source && handler.matches(type))
+      .map((handler) => (handler.schema === undefined ? { ...handler, schema } : handler))
     const awaitedBy = this.#listAwaiting(source, type)
     const unit = handlers.length === 0 ? undefined : createUnit(source, handlers, awaitedBy)
     // A sender may invent types without end; what is remembered may not grow with them.
@@ -348,14 +369,7 @@ function resolveCommon({ source, types, options, run }: HandlerInput, path: stri
   requireInteger(`${path}.weight`, weight, { min: 1, max: WEIGHT_MAX })
   if (options.name !== undefined && (typeof options.name !== 'string' || options.name === ''))
     throw new OptionInvalidError(`${path}.name`, 'a text that is not empty', options.name)
-  const { schema } = options as { readonly schema?: Partial<StandardSchema> | null }
-  if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function') {
-    throw new OptionInvalidError(
-      `${path}.schema`,
-      'a Standard Schema (Zod, Valibot, ArkType, …)',
-      options.schema,
-    )
-  }
+  requireSchema(`${path}.schema`, options.schema)
   if (options.fetch !== undefined && typeof options.fetch !== 'function')
     throw new OptionInvalidError(`${path}.fetch`, 'a function', options.fetch)
   const { order } = options

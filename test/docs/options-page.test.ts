@@ -6,6 +6,7 @@ import { listPublicNames } from './public-exports.ts'
 /** The headings of the page, and the type whose members each of them tells. */
 const SECTIONS = {
   createInbox: 'InboxOptions',
+  handlerDefaults: 'HandlerDefaultOptions',
   receive: 'ReceiveOptions',
   worker: 'WorkerOptions',
   relay: 'RelayOptions',

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { permanent } from '../../src/index.ts'
 import { destination } from '../../src/outbox/destination.ts'
 import type { Message } from '../../src/model/message.ts'
@@ -47,6 +48,26 @@ export function outboxContract(underTest: StoreUnderTest): void {
       })
       expect(Buffer.from(sent[0]!.body).toString()).toBe('{"invoice":"evt_1"}')
       expect(await inbox.admin.findMessage(messageId)).toMatchObject({ state: 'sent', eventId })
+    })
+
+    test('a payload that its destination does not take makes the event dead, and nothing is sent', async () => {
+      const mail = destination('mail', { schema: z.object({ to: z.string() }) }, () => undefined)
+      const { inbox, deliver } = await open({ destinations: [mail] })
+      inbox.on('stripe', 'invoice.paid', (_event, { send }) => send('mail', { to: 5 }))
+      inbox.steps('stripe', 'charge.captured', (_event, step) => step.send('mail', { to: 5 }))
+
+      const { eventId: ofHandler } = await deliver('evt_1')
+      const { eventId: ofSteps } = await deliver('evt_2', { type: 'charge.captured' })
+      expect(await inbox.runDue({ budgetMs: 60_000 })).toMatchObject({ dead: 2, messagesSent: 0 })
+
+      for (const id of [ofHandler, ofSteps])
+        expect(await inbox.admin.find(id ?? '')).toMatchObject([
+          {
+            state: 'dead',
+            attempts: 1,
+            reason: expect.stringContaining('destination "mail" takes: to: ') as string,
+          },
+        ])
     })
 
     test('the keys follow from event, handler and position, and are the same at every attempt', async () => {

@@ -1,9 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { draftMessage } from '../../src/outbox/draft-message.ts'
+import { z } from 'zod'
 import type { SendOptions } from '../../src/model/message.ts'
+import type { StandardSchema } from '../../src/model/standard-schema.ts'
 
-function draft(payload: unknown, options: SendOptions = {}, destination = 'receipts') {
-  return draftMessage(new Set(['receipts']), {
+function draft(
+  payload: unknown,
+  options: SendOptions = {},
+  destination = 'receipts',
+  schema?: StandardSchema,
+) {
+  return draftMessage(new Map([['receipts', schema]]), {
     destination,
     payload,
     options,
@@ -11,6 +18,40 @@ function draft(payload: unknown, options: SendOptions = {}, destination = 'recei
     eventId: undefined,
   })
 }
+
+describe('a message to a destination with a schema', () => {
+  const schema = z.object({ to: z.string(), cents: z.coerce.number() })
+  const to = (payload: unknown, one: StandardSchema = schema) => draft(payload, {}, 'receipts', one)
+
+  test('is what the schema puts out', () => {
+    const { body } = to({ to: 'on-call@example.com', cents: '5', more: true })
+
+    expect(JSON.parse(Buffer.from(body).toString())).toEqual({
+      to: 'on-call@example.com',
+      cents: 5,
+    })
+  })
+
+  test('is refused with the paths of what is wrong, and the name of the destination', () => {
+    expect(() => to({ cents: 'none' })).toThrow(
+      expect.objectContaining({
+        code: 'MESSAGE_MISMATCH',
+        message: expect.stringMatching(/"receipts" takes: .*to: .*cents: /) as string,
+      }),
+    )
+  })
+
+  test('is refused where the schema would have to be waited for', () => {
+    const late = z.string().refine(async () => false)
+
+    expect(() => to('text', late)).toThrow(
+      expect.objectContaining({
+        code: 'MESSAGE_MISMATCH',
+        message: expect.stringContaining('must be synchronous') as string,
+      }),
+    )
+  })
+})
 
 describe('a message', () => {
   test('has its payload as JSON, and bytes as they are', () => {

@@ -1,10 +1,10 @@
 import { describe, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import { createInbox } from '../../src/index.ts'
-import type { WebhookEvent } from '../../src/index.ts'
+import { createInbox, destination, httpDestination } from '../../src/index.ts'
+import type { Destination, WebhookEvent } from '../../src/index.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
-import { hmac, stripe } from '../../src/providers/index.ts'
+import { hmac, stripe, withSchemas } from '../../src/providers/index.ts'
 import type { StripePayload } from '../../src/providers/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import type { SqliteTx } from '../../src/store/sqlite/index.ts'
@@ -102,6 +102,72 @@ describe('the types of handlers', () => {
     onPostgres.on('partner', 'order.paid', (_event, { tx }) => {
       expectTypeOf(tx).toEqualTypeOf<PostgresTx>()
     })
+  })
+
+  test('a source with schemas has what they put out, and no other types', () => {
+    const checked = createInbox({
+      store: sqliteStore('never-opened.db'),
+      sources: {
+        partner: withSchemas(partner, {
+          'order.paid': z.object({ cents: z.coerce.bigint() }),
+          'order.gone': z.object({ id: z.string() }),
+        }),
+      },
+    })
+    checked.on('partner', 'order.paid', (event) => {
+      expectTypeOf(event.payload).toEqualTypeOf<{ cents: bigint }>()
+    })
+    const mistakes = () => {
+      // @ts-expect-error there is no schema for this type
+      checked.on('partner', 'order.payed', () => undefined)
+    }
+    expectTypeOf(mistakes).toBeFunction()
+  })
+
+  test('a handler can send to what the inbox has, what it takes', () => {
+    const receipt = z.object({ to: z.string(), cents: z.coerce.number<string>() })
+    const sending = createInbox({
+      store: sqliteStore('never-opened.db'),
+      sources: { partner },
+      destinations: [
+        destination('mail', { schema: receipt }, () => undefined),
+        httpDestination('erp', { url: 'https://erp.example.com/hooks' }),
+      ],
+    })
+    sending.on('partner', 'order.paid', async (_event, { send, tx }) => {
+      await send('mail', { to: 'on-call@example.com', cents: '5' })
+      await send('erp', 'anything')
+      await sending.outbox.send(tx, 'erp', 'anything')
+    })
+    const mistakes = () => {
+      sending.on('partner', 'order.created', async (_event, { send }) => {
+        // @ts-expect-error there is no such destination
+        await send('nosuch', {})
+        // @ts-expect-error it takes another payload
+        await send('mail', { to: 5 })
+      })
+      sending.steps('partner', 'user.deleted', async (_event, step) => {
+        // @ts-expect-error there is no such destination
+        await step.send('nosuch', {})
+        // @ts-expect-error it takes another payload
+        await step.tx('write', (_tx, { send }) => send('mail', { to: 5 }))
+      })
+      inbox.on('partner', 'order.created', async (_event, { send }) => {
+        // @ts-expect-error this inbox has no destinations
+        await send('mail', {})
+      })
+    }
+    expectTypeOf(mistakes).toBeFunction()
+  })
+
+  test('destinations that are put together at run time may have any name', () => {
+    const listed: readonly Destination[] = []
+    const open = createInbox({
+      store: sqliteStore('never-opened.db'),
+      sources: { partner },
+      destinations: listed,
+    })
+    open.on('partner', 'order.paid', (_event, { send }) => send('any', { what: 'ever' }))
   })
 
   test('what does not exist does not compile', () => {

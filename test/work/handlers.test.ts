@@ -52,6 +52,35 @@ describe('the handler registry', () => {
     expect(handlers.findUnit('stripe', 'b')).toMatchObject({ guarantee: 'at-least-once' })
   })
 
+  test('what a handler does not say is what its inbox says', () => {
+    const handlers = new HandlerRegistry(new Set(['stripe']), {
+      defaults: { retry: { attemptsMax: 3, firstMs: 7 }, timeoutMs: 100, stepsTimeoutMs: 900 },
+    })
+    handlers.add('stripe', 'a', {}, () => 1)
+    handlers.add('stripe', 'b', { timeoutMs: 50, retry: { attemptsMax: 5 } }, () => 1)
+    handlers.addSteps('stripe', 'c', {}, () => 1)
+    const only = (type: string) => handlers.findUnit('stripe', type)?.handlers[0]
+
+    expect(only('a')).toMatchObject({ timeoutMs: 100, retry: { attemptsMax: 3, firstMs: 7 } })
+    expect(only('b')).toMatchObject({ timeoutMs: 50, retry: { attemptsMax: 5, firstMs: 7 } })
+    expect(only('c')).toMatchObject({ timeoutMs: 900, retry: { attemptsMax: 3, firstMs: 7 } })
+  })
+
+  test.each([
+    [{ timeout: 5 }, 'createInbox.handlerDefaults.timeout'],
+    [{ timeoutMs: 0 }, 'createInbox.handlerDefaults.timeoutMs'],
+    [{ retry: { attempts: 5 } }, 'retry.attempts'],
+  ])('defaults that cannot be used are refused: %o', (handlerDefaults, option) => {
+    const create = () =>
+      createInbox({
+        store: sqliteStore('never-opened.db'),
+        sources: { stripe: stripe({ secrets: ['whsec_test_secret_of_some_length'] }) },
+        handlerDefaults: handlerDefaults as never,
+      })
+
+    expect(create).toThrow(expect.objectContaining({ code: 'OPTION_INVALID', option }))
+  })
+
   test('a handler added later is found for a type that was looked up before', () => {
     const handlers = registry()
     expect(handlers.findUnit('stripe', 'a')).toBeUndefined()

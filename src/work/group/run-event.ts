@@ -265,13 +265,18 @@ export function failedRun(
     handler: handler.name,
     retry: handler.retry,
     // The same handler returns the same thing for the same event: trying again would not help.
-    isPermanent:
-      error instanceof PermanentError || code === 'PAYLOAD_INVALID' || code === 'RESULT_INVALID',
+    isPermanent: error instanceof PermanentError || (code !== undefined && PERMANENT.has(code)),
     trouble,
     durationMs,
     startedMs,
   }
 }
+
+const PERMANENT: ReadonlySet<ErrorCode> = new Set([
+  'MESSAGE_MISMATCH',
+  'PAYLOAD_INVALID',
+  'RESULT_INVALID',
+])
 
 function reasonOf(code: ErrorCode | undefined): FailureReason {
   switch (code) {

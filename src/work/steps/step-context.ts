@@ -6,13 +6,16 @@
 
 import type { WebhookEvent } from '../../model/event.ts'
 import type { SendOptions } from '../../model/message.ts'
+import type { AnySends, SendMap } from '../../model/sends.ts'
 import type { HandlerContext } from '../handler-context.ts'
 
 /** What a step handler gets beside the event: the steps it can take, and what other handlers get as well. */
-export interface StepContext<Tx, Fetched = undefined, Sql = Tx> extends Omit<
-  HandlerContext<Tx, Fetched, Sql>,
-  'tx' | 'sql' | 'send'
-> {
+export interface StepContext<
+  Tx,
+  Fetched = undefined,
+  Sql = Tx,
+  Sends extends SendMap = AnySends,
+> extends Omit<HandlerContext<Tx, Fetched, Sql>, 'tx' | 'sql' | 'send'> {
   /**
    * Writes in a transaction that also keeps the step's result: exactly once, whatever crashes.
    *
@@ -20,7 +23,7 @@ export interface StepContext<Tx, Fetched = undefined, Sql = Tx> extends Omit<
    */
   tx<Result>(
     name: string,
-    work: (tx: Tx, context: StepTxContext<Sql>) => Promise<Result> | Result,
+    work: (tx: Tx, context: StepTxContext<Sql, Sends>) => Promise<Result> | Result,
   ): Promise<Result>
 
   /**
@@ -40,18 +43,26 @@ export interface StepContext<Tx, Fetched = undefined, Sql = Tx> extends Omit<
   ): Promise<Result>
 
   /** Puts a message into the outbox, as a step of its own. Inside a `step.tx` use the `send` that it is given. */
-  send(destination: string, payload: unknown, options?: SendOptions): Promise<void>
+  send<Name extends keyof Sends & string>(
+    destination: Name,
+    payload: Sends[Name],
+    options?: SendOptions,
+  ): Promise<void>
 
   /** The number of the lease: larger than that of every lease before it. For resources that can check it. */
   readonly token: number
 }
 
 /** What the function of a `step.tx` gets beside the transaction. */
-export interface StepTxContext<Sql = unknown> {
+export interface StepTxContext<Sql = unknown, Sends extends SendMap = AnySends> {
   /** The same transaction as the store lends it, for plain SQL, `write` and `savepoint`. */
   readonly sql: Sql
   /** Puts a message into the outbox, in the step's transaction. */
-  send(destination: string, payload: unknown, options?: SendOptions): Promise<void>
+  send<Name extends keyof Sends & string>(
+    destination: Name,
+    payload: Sends[Name],
+    options?: SendOptions,
+  ): Promise<void>
   /** Aborts when the step's time is up. */
   readonly signal: AbortSignal
 }

@@ -54,6 +54,7 @@ export function failedSteps(thrown: unknown, handler: Handler, durationMs: numbe
 
 /** The same handler does the same thing with the same event: trying again would not help. */
 const PERMANENT: ReadonlySet<string> = new Set([
+  'MESSAGE_MISMATCH',
   'PAYLOAD_INVALID',
   'RESULT_INVALID',
   'STEP_INVALID',

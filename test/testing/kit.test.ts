@@ -1,0 +1,322 @@
+import { existsSync } from 'node:fs'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { destination, permanent, retryAfter } from '../../src/index.ts'
+import { github, hmac, stripe } from '../../src/providers/index.ts'
+import type {} from '../../src/testing/runners/vitest.ts'
+import { crashAt, hookonceMatchers, outOfOrder, testInbox } from '../../src/testing/index.ts'
+
+expect.extend(hookonceMatchers)
+
+const PAID = 'create table paid (invoice text, cents integer)'
+
+async function anInbox() {
+  const t = await testInbox({
+    sources: { stripe, github },
+    setup: PAID,
+    destinations: [destination('mail', () => Promise.reject(new Error('never called in a test')))],
+    handlers: (inbox) => {
+      inbox.on('stripe', 'invoice.paid', async (event, { tx, send }) => {
+        const { id, amount_paid: cents } = event.payload.data.object
+        await tx.query('insert into paid values (?, ?)', [id, cents])
+        await send('mail', { invoice: id })
+      })
+      inbox.steps('stripe', 'customer.subscription.deleted', async (event, step) => {
+        const refund = await step.call('refund', () => ({ id: 're_1' }))
+        await step.tx('write', async (tx) => {
+          await tx.query('insert into paid values (?, -1)', [refund.id])
+        })
+        await step.send('mail', { refund: refund.id })
+      })
+    },
+  })
+  onTestFinished(() => t.close())
+  return t
+}
+
+describe('a test inbox', () => {
+  test('takes duplicates in, one by one and at once, and each event takes effect once', async () => {
+    const t = await anInbox()
+
+    const delivered = await t.deliver('stripe', 'invoice.paid', { times: 20, parallel: true })
+    await t.redeliver(delivered, { times: 3 })
+    await t.idle()
+    await t.redeliver(delivered)
+    await t.idle()
+
+    expect(delivered.answers.map((answer) => answer?.status)).toEqual(Array(20).fill(200))
+    await expect(t).toHaveTakenEffectOnce('select * from paid')
+    await expect(delivered).toBeDone()
+    expect(t.messages('mail')).toHaveBeenSentOnce()
+  })
+
+  test('has payloads that fit the type, with the values of the test in them', async () => {
+    const t = await anInbox()
+
+    await t.deliver('stripe', 'invoice.paid', {
+      id: 'evt_mine',
+      payload: { data: { object: { amount_paid: 7 } } },
+    })
+    await t.idle()
+
+    expect(await t.rows('select * from paid')).toEqual([
+      { invoice: 'in_1Example00000000000000001', cents: 7 },
+    ])
+    expect(t.messages()).toMatchObject([
+      { destination: 'mail', attempt: 1, payload: { invoice: 'in_1Example00000000000000001' } },
+    ])
+  })
+
+  test('runs nothing before it is told to, and skips every wait when it is told to', async () => {
+    const attempts: number[] = []
+    const t = await testInbox({
+      sources: { stripe },
+      handlers: (inbox) => {
+        inbox.on('stripe', 'invoice.paid', (_event, { attempt }) => {
+          attempts.push(attempt)
+          throw new Error('the ledger is closed')
+        })
+        inbox.on('stripe', 'checkout.session.completed', (_event, { attempt }) => {
+          if (attempt === 1) throw retryAfter(7_200_000)
+        })
+      },
+    })
+    onTestFinished(() => t.close())
+
+    const failing = await t.deliver('stripe', 'invoice.paid')
+    const late = await t.deliver('stripe', 'checkout.session.completed')
+    expect(attempts).toEqual([])
+    await t.idle()
+    await t.clock.advance({ minutes: 1 })
+    await t.idle()
+    expect(attempts).toEqual([1, 2])
+    await expect(late).not.toBeDone()
+    await t.clock.advance({ hours: 2 })
+    await t.idle()
+    await expect(late).toBeDone()
+    await t.drain()
+
+    expect(attempts).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+    await expect(failing).toBeDead('the ledger is closed')
+  })
+
+  test('an event that cannot succeed is dead at once, and a test can say why', async () => {
+    const t = await testInbox({
+      sources: { stripe },
+      handlers: (inbox) =>
+        inbox.on('stripe', '*', () => {
+          throw permanent('a negative amount')
+        }),
+    })
+    onTestFinished(() => t.close())
+
+    const delivered = await t.deliver('stripe', 'invoice.paid')
+    await t.idle()
+
+    await expect(delivered).toBeDead(/negative/)
+    await expect(expect(delivered).toBeDead('another')).rejects.toThrow(
+      'is dead for another reason than another: PermanentError: a negative amount',
+    )
+    await expect(expect(delivered).toBeDone()).rejects.toThrow('should be done and is dead: ')
+  })
+
+  test('forgets keys when their time has passed, and takes the event for a new one then', async () => {
+    const t = await anInbox()
+    const delivered = await t.deliver('stripe', 'invoice.paid')
+    await t.idle()
+
+    await t.clock.advance({ days: 44 })
+    await t.prune()
+    expect((await t.redeliver(delivered)).answers[0]?.outcome).toBe('duplicate')
+    await t.clock.advance({ days: 2 })
+    await t.prune()
+    expect((await t.redeliver(delivered)).answers[0]?.outcome).toBe('accepted')
+  })
+
+  test('a destination answers as the test says', async () => {
+    const t = await anInbox()
+    let isDown = true
+    t.onSend('mail', () => {
+      if (isDown) throw new Error('down')
+    })
+    await t.deliver('stripe', 'invoice.paid')
+    await t.idle()
+    expect(t.messages('mail')).toEqual([])
+
+    isDown = false
+    await t.drain()
+
+    expect(t.messages('mail')).toHaveBeenSentOnce()
+  })
+
+  test('a source of yours is signed for with its credentials', async () => {
+    const options = {
+      header: 'x-signature',
+      algorithm: 'sha256',
+      encoding: 'hex',
+      secrets: ['a-secret-of-more-than-16-bytes'],
+      key: 'json:$.id',
+      type: 'json:$.type',
+    } as const
+    const seen: unknown[] = []
+    const t = await testInbox({
+      sources: { partner: hmac(options), shop: stripe({ secrets: ['whsec_of_the_shop_itself'] }) },
+      credentials: { partner: options, shop: { secret: 'whsec_of_the_shop_itself' } },
+      handlers: (inbox) => {
+        inbox.on('partner', '*', (event) => seen.push(event.payload))
+        inbox.on('shop', '*', (event) => seen.push(event.type))
+      },
+    })
+    onTestFinished(() => t.close())
+
+    await t.deliver('partner', 'order.paid', { id: 'o1', payload: { total: 5 } })
+    await t.deliver('shop', 'invoice.paid')
+    await t.idle()
+
+    expect(seen).toHaveLength(2)
+    expect(seen).toContainEqual({ id: 'o1', type: 'order.paid', total: 5 })
+    expect(seen).toContain('invoice.paid')
+  })
+
+  test('says how to sign for a source that it does not know the secret of', async () => {
+    const t = await testInbox({
+      sources: { shop: stripe({ secrets: ['whsec_of_the_shop_itself'] }) },
+      handlers: () => undefined,
+    })
+    onTestFinished(() => t.close())
+
+    await expect(t.deliver('shop', 'invoice.paid')).rejects.toThrow(
+      'credentials: { shop: { secret } }',
+    )
+  })
+
+  test('refuses what it does not know', async () => {
+    const t = await anInbox()
+
+    expect(() => t.crashAt('nowhere' as never)).toThrow('one of before-store')
+    await expect(t.deliver('stripe', 'invoice.paid', { time: 2 } as never)).rejects.toThrow('times')
+    await expect(t.deliver('strype' as never, 'invoice.paid')).rejects.toThrow('strype')
+    await expect(t.deliver('stripe', 'no.such.type')).rejects.toThrow('have a body beside it')
+    await expect(t.clock.advance({ hours: 0 })).rejects.toThrow('{ hours: 1 }')
+    await expect(
+      testInbox({ sources: { stripe }, handlers: () => 1, stores: 1 } as never),
+    ).rejects.toThrow('unknown option "stores"')
+  })
+
+  test('leaves nothing behind', async () => {
+    const t = await anInbox()
+    const { file = '' } = t
+    expect(existsSync(file)).toBe(true)
+
+    await t.close()
+
+    expect(existsSync(file)).toBe(false)
+  })
+})
+
+describe('a process that dies in a test', () => {
+  test('each effect is there once, wherever it dies', async () => {
+    const reached = await crashAt.each(anInbox, async (t) => {
+      await t.deliver('stripe', 'invoice.paid', { times: 2 })
+      await t.deliver('stripe', 'customer.subscription.deleted')
+      await t.drain()
+
+      await expect(t).toHaveTakenEffectOnce('select * from paid where cents > 0')
+      await expect(t).toHaveTakenEffectOnce('select * from paid where cents < 0')
+      expect(t.calls('refund')).toHaveBeenMadeOnce()
+      const payloads = new Map(t.messages().map((one) => [one.idempotencyKey, one.payload]))
+      expect([...payloads.values()]).toHaveLength(2)
+    })
+
+    expect(reached).toEqual(crashAt.points)
+  })
+
+  test('has lost its memory and is another one', async () => {
+    const lives: number[] = []
+    const t = await testInbox({
+      sources: { stripe },
+      setup: PAID,
+      handlers: (inbox) => {
+        let runs = 0
+        inbox.on('stripe', 'invoice.paid', async (_event, { tx, crashes }) => {
+          runs += 1
+          lives.push(runs)
+          await tx.query('insert into paid values (?, ?)', ['in', crashes])
+        })
+      },
+    })
+    onTestFinished(() => t.close())
+    const before = t.inbox
+    t.crashAt('before-commit')
+    const delivered = await t.deliver('stripe', 'invoice.paid')
+    await t.idle()
+
+    expect(lives).toEqual([1, 1])
+    expect(t.inbox).not.toBe(before)
+    expect(await t.rows('select cents from paid')).toEqual([{ cents: 1 }])
+    expect(t.crashes()).toMatchObject([{ point: 'before-commit' }])
+    expect(await delivered.event()).toMatchObject({ state: 'done' })
+    await expect(before.admin.countEvents()).rejects.toThrow()
+  })
+
+  test('dies the second time that it comes to a point, where the test says so', async () => {
+    const t = await anInbox()
+    t.crashAt('after-handler', { nth: 2 })
+    await t.deliver('stripe', 'invoice.paid')
+    await t.idle()
+    expect(t.crashes()).toEqual([])
+    await t.deliver('stripe', 'invoice.paid')
+    await t.idle()
+
+    expect(t.crashes()).toHaveLength(1)
+    expect(await t.rows('select * from paid')).toHaveLength(2)
+  })
+
+  test.each([
+    ['before-store', 'accepted'],
+    ['after-store', 'duplicate'],
+  ] as const)('%s: its sender has no answer, and delivers again', async (point, outcome) => {
+    const t = await anInbox()
+    t.crashAt(point)
+
+    const { answers } = await t.deliver('stripe', 'invoice.paid')
+
+    expect(answers.map((answer) => answer?.outcome)).toEqual([undefined, outcome])
+  })
+})
+
+describe('events that come in another order', () => {
+  const events = [
+    ['stripe', 'invoice.paid', { payload: { data: { object: { id: 'in_1', status: 'open' } } } }],
+    ['stripe', 'invoice.paid', { payload: { data: { object: { id: 'in_1', status: 'paid' } } } }],
+  ] as const
+
+  const withOrder = (order: object) => () =>
+    testInbox({
+      sources: { stripe },
+      setup: 'create table invoices (id text primary key, status text)',
+      handlers: (inbox) => {
+        inbox.on('stripe', 'invoice.paid', { ...order }, async (event, { tx }) => {
+          const { id, status } = event.payload.data.object
+          await tx.query(
+            'insert into invoices values ($1, $2) on conflict (id) do update set status = $2',
+            [id, status],
+          )
+        })
+      },
+    })
+
+  test('leave the same behind where only what is newer wins', async () => {
+    const order = {
+      mode: 'latest',
+      lane: () => 'in_1',
+      version: ({ occurredAt }: { occurredAt?: Date }) => Number(occurredAt),
+    }
+    await outOfOrder(withOrder({ order }), events, (t) => t.rows('select * from invoices'))
+  })
+
+  test('are caught where the last one wins', async () => {
+    await expect(
+      outOfOrder(withOrder({}), events, (t) => t.rows('select status from invoices')),
+    ).rejects.toThrow(/makes a difference[^]*status: 'paid'[^]*status: 'open'[^]*mode: 'latest'/)
+  })
+})
