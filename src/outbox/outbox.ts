@@ -55,7 +55,7 @@ export class Outbox<Tx> {
    * @throws HookonceError with the code DESTINATION_UNKNOWN, MESSAGE_INVALID, or TRANSACTION_EXPECTED
    */
   async send(
-    tx: OwnTx<Tx>,
+    tx: Tx | OwnTx,
     destination: string,
     payload: unknown,
     options: SendOptions = {},
@@ -70,6 +70,11 @@ export class Outbox<Tx> {
     await this.#store.requireTransaction(tx)
     await this.#store.enqueue(tx, [draft])
     return draft.key
+  }
+
+  /** Writes messages that were drafted, in a transaction that is known to be one. */
+  enqueue(tx: Tx | OwnTx, drafts: readonly MessageDraft[]): Promise<void> {
+    return this.#store.enqueue(tx, drafts)
   }
 
   /** Has the relay look for messages now instead of at its next poll. For after your own COMMIT. */
