@@ -16,8 +16,8 @@ export interface OnceTerms {
   /** What tells one piece of work from another: the id of a message, a date, an `Idempotency-Key`. Up to 4,096 characters. */
   readonly key: string
   /**
-   * Whose key it is, where two may use the same: an account, a tenant. Left out, a key stands for the same work
-   * whoever uses it.
+   * Whose key it is, where two may use the same: an account, a tenant. Left out, a key stands for one piece of work
+   * of the whole source.
    */
   readonly scope?: string
   /**

@@ -16,12 +16,15 @@ import type { OwnTx } from '../contract/transaction.ts'
 import { firstValueOf } from '../shared/first-value.ts'
 import { requireOwnTx, transactionExpected } from '../shared/require-own-tx.ts'
 
+const WRITE_NOTHING = `
+  delete from {prefix}keys where hash is null`
+
 /** @throws HookonceError with the code TRANSACTION_EXPECTED */
 export async function requireTransaction(given: unknown, prefix: string): Promise<OwnTx> {
   const tx = requireOwnTx(given)
   const wasDeferred = await isDeferred(tx)
   await tx.query('pragma defer_foreign_keys = on')
-  await tx.query(`delete from ${prefix}keys where hash is null`)
+  await tx.query(WRITE_NOTHING.replaceAll('{prefix}', prefix))
   const isInside = await isDeferred(tx)
   if (!wasDeferred) await tx.query('pragma defer_foreign_keys = off')
   if (isInside) return tx

@@ -28,12 +28,12 @@ async function connect(config: StoreConfig): Promise<Own> {
   if (config.engine === 'sqlite') {
     const db = new Database(config.file)
     const store = sqliteStore(config.file, { driver: 'libsql' })
-    return { store: store as never, tx: fromSqlite(db), run: (sql) => db.exec(sql) }
+    return { store: store, tx: fromSqlite(db), run: (sql) => db.exec(sql) }
   }
   const client = new pg.Client(config.connection)
   await client.connect()
   const store = postgresStore({ pool: new pg.Pool({ ...config.connection, max: 3 }) })
-  return { store: store as never, tx: fromPg(client), run: (sql) => client.query(sql) }
+  return { store: store, tx: fromPg(client), run: (sql) => client.query(sql) }
 }
 
 async function main(config: StoreConfig, dies: DeathPoint): Promise<void> {
