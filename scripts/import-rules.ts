@@ -135,6 +135,19 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     because: `${PHASE_BECAUSE} What it sends over HTTP leaves through egress.`,
   },
   {
+    part: 'once',
+    path: 'once/',
+    mayImport: ['contract', ...LEAVES],
+    because: `${PHASE_BECAUSE} Its messages are drafted by the outbox that the inbox hands to it.`,
+  },
+  {
+    part: 'own-tx',
+    path: 'own-tx/',
+    mayImport: ['contract', 'shared', ...LEAVES],
+    because:
+      'A transaction of another library is known by its shape: no library is loaded, and no store is known.',
+  },
+  {
     part: 'retention',
     path: 'retention/',
     mayImport: ['contract', 'telemetry', 'flow', ...LEAVES],
@@ -180,6 +193,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     mayImport: [
       'receive',
       'work',
+      'once',
       'outbox',
       'retention',
       'admin',
@@ -207,6 +221,8 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'inbox',
       'receive',
       'work',
+      'once',
+      'own-tx',
       'outbox',
       'retention',
       'admin',

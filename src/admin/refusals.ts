@@ -36,6 +36,8 @@ const REASONS: Readonly<Record<RefusalCode, string>> = {
   EVENT_ARRIVED: 'The same event has arrived since, with the same key and content.',
   EVENT_NOT_SPLIT:
     'The event is a whole request with more events than `receive.eventsMax`, and it was not split.',
+  EVENT_NOT_OURS:
+    'The event ran in a transaction of your own (inbox.once), and no handler could run it.',
   KEY_UNKNOWN: 'The event has no key any more: it was forgotten before, or its time was over.',
   MESSAGE_STATE: 'There is no such message, or it is not in a state that this is for.',
   MESSAGE_UNSENT: 'A message of the event is not sent yet, or it is not known whether it was.',
@@ -73,6 +75,7 @@ const INSTEAD: Readonly<Record<RefusalCode, string>> = {
   EVENT_ARRIVED: 'Discard this one: the other runs.',
   EVENT_NOT_SPLIT:
     'Raise `receive.eventsMax` and have the sender deliver the request again; then discard this one.',
+  EVENT_NOT_OURS: 'Forget it, and have its message, job or request come again.',
   KEY_UNKNOWN: 'Nothing is left to do: the next delivery of it is a new event.',
   MESSAGE_STATE: 'Look at its state: findMessage(id).',
   MESSAGE_UNSENT: 'Let it be sent, or discard it: show(id) names it.',

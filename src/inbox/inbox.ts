@@ -28,6 +28,8 @@ import type { Delivery } from '../model/delivery.ts'
 import type { Source } from '../model/source.ts'
 import type { AnySends, SendMap, SendsOf } from '../model/sends.ts'
 import type { Destination } from '../outbox/destination.ts'
+import { createOnce } from '../once/once.ts'
+import type { Once } from '../once/once.ts'
 import { Outbox } from '../outbox/outbox.ts'
 import { unavailable } from '../receive/acknowledge.ts'
 import { ByteBudget } from '../receive/byte-budget.ts'
@@ -83,6 +85,15 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMa
   readonly admin: Operator
   /** Messages of your own transactions. A handler has `ctx.send`. */
   readonly outbox: Pick<Outbox<Sql, Sends>, 'send' | 'wake'>
+  /**
+   * Runs work once for a source and key, in a transaction of your own on the inbox's database: a message of a broker,
+   * a job, a request with an `Idempotency-Key`. What the work writes, and that it is done, become true with your
+   * COMMIT. A duplicate gets the first result.
+   *
+   * @throws HookonceError with the code TRANSACTION_EXPECTED, TRANSACTION_ABORTED or RESULT_INVALID
+   * @throws OptionInvalidError
+   */
+  readonly once: Once<Sql, Sends>
   /** The options of `receive` with their defaults, for HTTP adapters. */
   readonly receiveOptions: ResolvedReceiveOptions
   /** What the bodies of all deliveries on their way take together, for HTTP adapters. */
@@ -140,6 +151,7 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMa
       isHistoryKnown: () => this.#watch.isHistoryKnown,
     })
     this.outbox = this.#outbox
+    this.once = createOnce<Sql, Sends>(store.once, this.#outbox)
     this.#dailyPrune = new DailyPrune({ store, policy: retention, happenings })
     const committedKeys = this.#committedKeys
     this.#watch = new StoreWatch({

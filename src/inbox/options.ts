@@ -28,7 +28,7 @@ export interface InboxOptions<
 > {
   /** Where events are kept: `sqliteStore(file)` or `postgresStore({ pool })`. One for each inbox, which closes it. */
   readonly store: Store<Sql, Tx>
-  /** The senders, by the name their deliveries are routed with. */
+  /** The senders, by the name their deliveries are routed with. None with `worker: false`, for `once` and `outbox` alone. */
   readonly sources: Sources
   /** What is admitted, and how long a delivery waits. Left out, the defaults of `ReceiveOptions`. */
   readonly receive?: ReceiveOptions
@@ -81,7 +81,7 @@ export function resolveInboxOptions<Sources extends SourceMap, Tx, Sql>(
   }
   rejectUnknownKeys('createInbox', options, OPTION_NAMES)
   const store = requireStore(options.store)
-  const sources = requireSources(options.sources)
+  const sources = requireSources(options.sources, { mayBeNone: options.worker === false })
   const receive = resolveReceiveOptions(options.receive ?? {})
   requireRoom(sources, receive)
   return {
@@ -106,7 +106,10 @@ function requireStore<Tx, Sql>(store: Store<Sql, Tx>): Store<Sql, Tx> {
   )
 }
 
-function requireSources(sources: SourceMap): ReadonlyMap<string, Source> {
+function requireSources(
+  sources: SourceMap,
+  { mayBeNone }: { readonly mayBeNone: boolean },
+): ReadonlyMap<string, Source> {
   if (typeof sources !== 'object' || sources === null) {
     throw new OptionInvalidError('createInbox.sources', 'an object of sources by name', sources)
   }
@@ -127,8 +130,10 @@ function requireSources(sources: SourceMap): ReadonlyMap<string, Source> {
       )
     }
   }
-  if (entries.length === 0)
-    throw new OptionInvalidError('createInbox.sources', 'at least one source', sources)
+  if (entries.length === 0 && !mayBeNone) {
+    const expected = 'at least one source, or createInbox.worker false for a process with none'
+    throw new OptionInvalidError('createInbox.sources', expected, sources)
+  }
   return new Map(entries)
 }
 

@@ -32,6 +32,11 @@ export function digestOfParts(...parts: readonly string[]): Digest {
   return hash('sha256', text, 'binary')
 }
 
+/** The identity of an event: its source, the scope of its key where it has one, and its key. */
+export function keyDigestOf(source: string, scope: string | undefined, key: string): Digest {
+  return digestOfParts('key', source, scope === undefined ? 'unscoped' : 'scoped', scope ?? '', key)
+}
+
 /**
  * For what was not delivered: its sender's bytes are not known, so it can be told from nothing under its key. No
  * bytes have this digest that could be found.

@@ -9,6 +9,12 @@ import { createHash } from 'node:crypto'
  */
 export type Topic = number
 
+/**
+ * Of an event that has run in a transaction of the user's (`once/once.ts`). No source and type have this number, so
+ * that no worker would ever claim such an event, and an operator cannot have it run again.
+ */
+export const NO_TOPIC: Topic = -1
+
 /** A sender may invent types without end, and what is remembered of them may not grow for ever. */
 const REMEMBERED_MAX = 10_000
 

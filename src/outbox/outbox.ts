@@ -57,7 +57,7 @@ export class Outbox<Tx, Sends extends SendMap = AnySends> {
    * @throws HookonceError with the code DESTINATION_UNKNOWN, MESSAGE_INVALID, MESSAGE_MISMATCH, or TRANSACTION_EXPECTED
    */
   async send<Name extends keyof Sends & string>(
-    tx: OwnTx<Tx>,
+    tx: Tx | OwnTx,
     destination: Name,
     payload: Sends[Name],
     options: SendOptions = {},
@@ -72,6 +72,11 @@ export class Outbox<Tx, Sends extends SendMap = AnySends> {
     await this.#store.requireTransaction(tx)
     await this.#store.enqueue(tx, [draft])
     return draft.key
+  }
+
+  /** Writes messages that were drafted, in a transaction that is known to be one. */
+  enqueue(tx: Tx | OwnTx, drafts: readonly MessageDraft[]): Promise<void> {
+    return this.#store.enqueue(tx, drafts)
   }
 
   /** Has the relay look for messages now instead of at its next poll. For after your own COMMIT. */

@@ -7,7 +7,7 @@
  */
 
 import type { Delivery, DeliveryHeaders } from '../model/delivery.ts'
-import { digestOf, digestOfParts } from '../model/digest.ts'
+import { digestOf, digestOfParts, keyDigestOf } from '../model/digest.ts'
 import type { Digest } from '../model/digest.ts'
 import type { EventDraft } from '../model/event.ts'
 import { findOrderText } from '../model/order-text.ts'
@@ -46,13 +46,7 @@ function draftEvent(
       key === undefined
         ? // Without a key the content is all there is to know a redelivery by.
           digestOfParts('keyless', sourceName, fingerprint)
-        : digestOfParts(
-            'key',
-            sourceName,
-            scope === undefined ? 'unscoped' : 'scoped',
-            scope ?? '',
-            key,
-          ),
+        : keyDigestOf(sourceName, scope, key),
     fingerprint,
     contentHash: findContentHash(sourceName, identified, fingerprint, {
       // What is late leaves its bytes free, as its key, for the same event within the window.

@@ -430,6 +430,7 @@ begin
                    ('open_steps', '"hookonce".open_steps(uuid[], integer[], bigint[], text[], integer[], text[], text[])'),
                    ('finish_steps', '"hookonce".finish_steps(uuid[], integer[], text[], integer[], boolean[], text[])'),
                    ('settle_leased', '"hookonce".settle_leased(uuid[], integer[], bigint[], text[], integer[], float8[], integer[], text[], text[], float8[], text[], text[], integer[], float8[], text[], text[], text[], uuid[], text[], text[], text[], uuid[], bigint[])'),
+                   ('claim_once', '"hookonce".claim_once(uuid, text, bytea, text, bytea, bytea, bytea, text, boolean, boolean)'),
                    ('enqueue_messages', '"hookonce".enqueue_messages(uuid[], text[], text[], uuid[], text[], text[], bytea[], bigint[])'),
                    ('claim_messages', '"hookonce".claim_messages(text[], integer[], bigint[], bigint)'),
                    ('settle_messages', '"hookonce".settle_messages(uuid[], bigint[], text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], integer[], text[], bytea[])'),
@@ -1831,6 +1832,61 @@ begin
 end
 $settle_leased$;
 
+create or replace function "hookonce".claim_once(
+  new_id uuid, new_source text, new_key bytea, new_type text, new_hash bytea, new_fingerprint bytea, new_body bytea,
+  new_headers text, new_is_text boolean, may_wait boolean)
+returns text
+language plpgsql as $claim_once$
+declare
+  user_lock_timeout text := current_setting('lock_timeout');
+  claimed integer;
+  owner record;
+begin
+  for tries in 1..3 loop
+    if may_wait then
+      insert into "hookonce".keys (hash, event_id, fingerprint)
+      values (new_hash, new_id, new_fingerprint)
+          on conflict do nothing;
+      get diagnostics claimed = row_count;
+    else
+      begin
+        perform set_config('lock_timeout', '1', true);
+        insert into "hookonce".keys (hash, event_id, fingerprint)
+        values (new_hash, new_id, new_fingerprint)
+            on conflict do nothing;
+        get diagnostics claimed = row_count;
+        perform set_config('lock_timeout', user_lock_timeout, true);
+      exception when lock_not_available then
+        return json_build_object('owner', null)::text;
+      end;
+    end if;
+    if claimed = 1 then
+      insert into "hookonce".events
+             (id, source, event_key, type, topic, key_hash, body, headers, received_at, verified_by, is_text)
+      values (new_id, new_source, new_key, new_type, -1, new_hash, new_body, new_headers, clock_timestamp(), 'once',
+              new_is_text);
+      return json_build_object('owner', new_id)::text;
+    end if;
+    select k.event_id, encode(k.fingerprint, 'hex') as fingerprint, o.state, o.result
+      into owner
+      from "hookonce".keys k
+      left join lateral (select state, result
+                           from "hookonce".outcomes
+                          where outcomes.event_id = k.event_id
+                          order by run desc
+                          limit 1) o on true
+     where k.hash = new_hash;
+    if found then
+      perform pg_logical_emit_message(true, 'hookonce', '');
+      return json_build_object('owner', owner.event_id, 'fingerprint', owner.fingerprint,
+                               'state', owner.state, 'result', owner.result)::text;
+    end if;
+    -- The key was pruned or forgotten between the two.
+  end loop;
+  raise 'the key was dropped while it was being claimed' using errcode = 'serialization_failure';
+end
+$claim_once$;
+
 create or replace function "hookonce".enqueue_messages(
   ids uuid[], destinations text[], keys text[], event_ids uuid[], content_types text[], header_texts text[],
   bodies bytea[], delays_ms bigint[])
@@ -2461,7 +2517,7 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 33323980aad2769ca4d259c35b9efbe8d666af33636924608f5b5c8acd639bef')
+insert into "hookonce".meta (name, value) values ('functions', '1 13a4c9b25170a6c28bacfcab1e39336bd531647245f179831afb25cf5f63a62b')
     on conflict (name) do update set value = excluded.value;
 
 commit;

@@ -32,13 +32,13 @@ export interface MessageStore<Tx> {
    * Writes the messages in a transaction that the caller holds: a lent one, or the user's own. A message
    * whose destination and key are in the store already, or twice in the list, writes nothing.
    */
-  enqueue(tx: OwnTx<Tx>, messages: readonly MessageDraft[]): Promise<void>
+  enqueue(tx: Tx | OwnTx, messages: readonly MessageDraft[]): Promise<void>
 
   /**
    * Refuses what the user took for a transaction and is none, as far as the engine can tell.
    * @throws HookonceError with the code TRANSACTION_EXPECTED
    */
-  requireTransaction(tx: OwnTx<Tx>): Promise<void>
+  requireTransaction(tx: Tx | OwnTx): Promise<void>
 
   /** Claims due messages of destinations that are not paused, oldest first, no more of each than asked for. */
   claim(request: {

@@ -1,5 +1,5 @@
 /**
- * From what a step returned to the text that is kept, and back.
+ * From what a step, or work that runs once, returned to the text that is kept, and back.
  *
  * A retry gets what was kept, so that what cannot be kept whole is refused when it is returned, with the path
  * of what is wrong: JSON would make `null` of a NaN, text of a Date and nothing of a Map, without a word.
@@ -22,25 +22,34 @@ const DEPTH_MAX = 200
  * @throws HookonceError RESULT_INVALID
  */
 export function stringifyStepResult(step: string, value: unknown): string | undefined {
+  return stringifyResult(`step ${JSON.stringify(step)}`, value, 'write it in a step.tx')
+}
+
+/** The same of work that runs once in a transaction of the user's. */
+export function stringifyOnceResult(value: unknown): string | undefined {
+  return stringifyResult('inbox.once', value, 'write it to a table of yours')
+}
+
+function stringifyResult(of: string, value: unknown, advice: string): string | undefined {
   if (value === undefined) return undefined
-  const text = writeJson(step, value)
+  const text = writeJson(of, value)
   if (text.length <= STEP_RESULT_LENGTH_MAX) return text
   throw invalid(
-    step,
-    `it is longer than ${STEP_RESULT_LENGTH_MAX} characters of JSON; write it in a step.tx and return its id`,
+    of,
+    `it is longer than ${STEP_RESULT_LENGTH_MAX} characters of JSON; ${advice} and return its id`,
   )
 }
 
-function writeJson(step: string, value: unknown): string {
+function writeJson(of: string, value: unknown): string {
   let flaw: string | undefined
   try {
     flaw = findFlaw(value, 'result', { parents: [], seen: { count: 0 } })
     if (flaw === undefined) return JSON.stringify(value)
   } catch (error) {
     // A proxy, or a getter that throws.
-    throw invalid(step, 'it cannot be read', error)
+    throw invalid(of, 'it cannot be read', error)
   }
-  throw invalid(step, flaw)
+  throw invalid(of, flaw)
 }
 
 export function parseStepResult(text: string | undefined): unknown {
@@ -104,10 +113,8 @@ function findFlawIn(value: object, path: string, { parents, seen }: Place): stri
   return undefined
 }
 
-function invalid(step: string, flaw: string, cause?: unknown): HookonceError {
-  return new HookonceError(
-    'RESULT_INVALID',
-    `The result of step ${JSON.stringify(step)} cannot be kept: ${flaw}`,
-    { cause },
-  )
+function invalid(of: string, flaw: string, cause?: unknown): HookonceError {
+  return new HookonceError('RESULT_INVALID', `The result of ${of} cannot be kept: ${flaw}`, {
+    cause,
+  })
 }

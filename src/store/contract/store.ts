@@ -22,6 +22,7 @@ import type { EventSearchStore } from './event-search.ts'
 import type { EventStore } from './events.ts'
 import type { LaneStore } from './lanes.ts'
 import type { MessageStore } from './messages.ts'
+import type { OnceStore } from './once.ts'
 import type { OperatorStore } from './operators.ts'
 import type { PauseStore } from './pauses.ts'
 import type { QueueStore } from './queue.ts'
@@ -53,6 +54,8 @@ export interface Store<Sql, Tx = Sql> {
   readonly steps: StepStore<Sql>
   /** Keeps what handlers send. */
   readonly messages: MessageStore<Sql>
+  /** Lets work run once in a transaction of the user's. */
+  readonly once: OnceStore<Sql>
   /** Answers and obeys those who look after events. */
   readonly operators: OperatorStore
   /** Keeps sources, handlers and destinations still. */

@@ -13,8 +13,16 @@ export type CommitResult =
   /** The connection was lost at COMMIT. */
   | { readonly status: 'unknown'; readonly error: Error }
 
-/** What a transaction must have to be written to: the user's own has no more of ours than this. */
-export type OwnTx<Tx> = Pick<Tx, Extract<keyof Tx, 'query'>>
+/**
+ * A transaction of the user's own: a client of `pg` in which BEGIN was sent, or what a `from…` function makes of
+ * the transaction of another library.
+ *
+ * On PostgreSQL placeholders are `$1`, each is used once and in order, and every value is a string or `null`. On SQLite they are `?`,
+ * and a value is a string, a number, bytes or `null`.
+ */
+export interface OwnTx {
+  query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>
+}
 
 /**
  * What measures how long a handler runs. It stands still while the store makes the handler wait for its

@@ -49,6 +49,11 @@ export class PostgresEvents implements EventStore {
     await this.beat(undefined)
   }
 
+  /** For an event that is stored in a transaction of the user's. */
+  newId(): EventId {
+    return this.#newId()
+  }
+
   async record(
     drafts: readonly EventDraft[],
     { deadlineMs }: { deadlineMs: number },

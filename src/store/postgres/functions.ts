@@ -27,6 +27,7 @@ import { CREATE_ANNOUNCE } from './sql/announce.ts'
 import { CREATE_CLAIM_BEHIND } from './sql/claim-behind.ts'
 import { CREATE_CLAIMS, CREATE_OPEN_FENCE } from './sql/claim-group.ts'
 import { CREATE_CLAIM_MESSAGES } from './sql/claim-messages.ts'
+import { CREATE_CLAIM_ONCE } from './sql/claim-once.ts'
 import { CREATE_ENQUEUE_MESSAGES } from './sql/enqueue-messages.ts'
 import { CREATE_LEASE_DUE } from './sql/lease-events.ts'
 import {
@@ -97,6 +98,7 @@ export const FUNCTIONS: readonly string[] = [
   CREATE_OPEN_STEPS,
   CREATE_FINISH_STEPS,
   CREATE_SETTLE_LEASED,
+  CREATE_CLAIM_ONCE,
   CREATE_ENQUEUE_MESSAGES,
   CREATE_CLAIM_MESSAGES,
   CREATE_SETTLE_MESSAGES,

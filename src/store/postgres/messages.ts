@@ -1,4 +1,3 @@
-import { TransactionAbortedError } from '../../errors.ts'
 import { createUuidV7Generator } from '../../model/uuid-v7.ts'
 import type { MessageStore } from '../contract/messages.ts'
 import { quoteName } from '../shared/quote-name.ts'
@@ -9,7 +8,7 @@ import { isEventId } from './is-event-id.ts'
 import { findLentTx } from './lent-tx.ts'
 import { LowWaterPositions } from './low-water-positions.ts'
 import { requireTransaction } from './require-transaction.ts'
-import { findSqlState } from './store-error.ts'
+import { refuseAborted } from './store-error.ts'
 import {
   asClaimedMessage,
   CLAIM_MESSAGES,
@@ -17,36 +16,32 @@ import {
   readDueForMs,
 } from './sql/claim-messages.ts'
 import { decideMessage } from './sql/decide-message.ts'
-import { ENQUEUE_MESSAGES, enqueueMessages } from './sql/enqueue-messages.ts'
-import type { Enqueue } from './sql/enqueue-messages.ts'
+import { ENQUEUE_MESSAGES, enqueueInOwn, enqueueMessages } from './sql/enqueue-messages.ts'
 import { findMessage, listMessages } from './sql/message-record.ts'
 import { findNextMessageDueInMs } from './sql/next-message-due.ts'
 import { pause } from './sql/pauses.ts'
 import { SETTLE_MESSAGES, settleMessageValues } from './sql/settle-messages.ts'
 
-const IN_FAILED_TRANSACTION = '25P02'
-
 /** The part of the store that keeps messages. */
 export function createMessages(schema: string, connections: Connections): MessageStore<PostgresTx> {
   // Nothing is decided by the time in a message's id, so this process's clock will do.
   const newId = createUuidV7Generator(Date.now)
-  const enqueueText = ENQUEUE_MESSAGES.replaceAll('{schema}', quoteName(schema))
+  const quoted = quoteName(schema)
+  const enqueueText = ENQUEUE_MESSAGES.replaceAll('{schema}', quoted)
   const positions = new LowWaterPositions()
 
   return {
     enqueue: async (tx, messages) => {
       if (messages.length === 0) return
       const numbered = messages.map((draft) => ({ id: newId(), draft }))
-      // A handler may have taken on a role that may not write our tables.
       const lent = findLentTx(tx)
-      const run: Enqueue = (text, values) =>
-        lent?.queryAsOurs(text, values) ?? tx.query(text, values)
-      await enqueueMessages(run, enqueueText, numbered).catch((error: unknown) => {
-        // Not what is wrong with the messages: what is wrong was said before, and the handler did not listen.
-        if (findSqlState(error) === IN_FAILED_TRANSACTION)
-          throw new TransactionAbortedError(undefined, { cause: error })
-        throw error
-      })
+      // A handler may have taken on a role that may not write our tables.
+      const written =
+        lent === undefined
+          ? enqueueInOwn(tx, quoted, numbered)
+          : enqueueMessages((text, values) => lent.queryAsOurs(text, values), enqueueText, numbered)
+      // Not what is wrong with the messages: what is wrong was said before, and the caller did not listen.
+      await written.catch(refuseAborted)
     },
     requireTransaction: async (tx) => {
       // What a handler was lent is one, and asking would change a setting of those who share it.

@@ -1,15 +1,10 @@
-/**
- * Only PostgreSQL: SQLite has no way to ask (`messages.ts`).
- *
- * @module
- */
-
 import { randomUUID } from 'node:crypto'
-import { HookonceError } from '../../errors.ts'
+import { firstValueOf } from '../shared/first-value.ts'
+import { requireOwnTx, transactionExpected } from '../shared/require-own-tx.ts'
 
 /** Anything with a `query` like that of `pg`. */
 export interface Queryable {
-  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
+  query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>
 }
 
 /**
@@ -22,23 +17,13 @@ export interface Queryable {
  * @throws HookonceError with the code TRANSACTION_EXPECTED
  */
 export async function requireTransaction(tx: Queryable): Promise<void> {
-  if (isPool(tx)) {
-    throw expected('a pool runs every statement on whichever connection is free')
-  }
+  requireOwnTx(tx)
   const probe = randomUUID()
   await tx.query("select set_config('hookonce.probe', $1, true)", [probe])
-  const { rows } = await tx.query(
-    "select current_setting('hookonce.probe', true) = $1 as is_same",
-    [probe],
-  )
-  const isSame = (rows[0] as { is_same?: unknown } | undefined)?.is_same
-  if (isSame !== true && isSame !== 't') throw expected('this client is not inside one')
-}
-
-function isPool(tx: object): boolean {
-  return 'connect' in tx && typeof tx.connect === 'function' && 'totalCount' in tx
-}
-
-function expected(why: string): HookonceError {
-  return new HookonceError('TRANSACTION_EXPECTED', `A transaction was expected: ${why}`)
+  const { rows } = await tx.query("select current_setting('hookonce.probe', true) = $1 as same", [
+    probe,
+  ])
+  const same = firstValueOf(rows)
+  if (same !== true && same !== 't')
+    throw transactionExpected('this connection is not inside one; send BEGIN first')
 }

@@ -1,4 +1,10 @@
-import { asError, HookonceError, StoreRejectedError, StoreUnavailableError } from '../../errors.ts'
+import {
+  asError,
+  HookonceError,
+  StoreRejectedError,
+  StoreUnavailableError,
+  TransactionAbortedError,
+} from '../../errors.ts'
 import type { StoreTrouble } from '../contract/store-trouble.ts'
 
 /**
@@ -44,16 +50,40 @@ export function findStateBehind(error: unknown): string | undefined {
 
 /** Of an error or of what it was caused by: libraries wrap what the driver throws. */
 export function findTrouble(error: unknown): StoreTrouble | undefined {
-  for (let cause = error, depth = 0; depth < CAUSES_MAX; depth += 1) {
-    if (!(cause instanceof Error)) return undefined
-    const trouble = TROUBLES.get(findSqlState(cause) ?? '')
+  for (const state of statesOf(error)) {
+    const trouble = TROUBLES.get(state)
     if (trouble !== undefined) return trouble
-    cause = cause.cause
   }
   return undefined
 }
 
+/** Of an error of the user's own driver, or of what a library has wrapped it in. */
+export function hasSqlState(error: unknown, wanted: string): boolean {
+  for (const state of statesOf(error)) if (state === wanted) return true
+  // Prisma says it in its message alone.
+  return error instanceof Error && error.message.includes(`Code: \`${wanted}\``)
+}
+
+function* statesOf(error: unknown): Generator<string> {
+  for (let cause = error, depth = 0; depth < CAUSES_MAX; depth += 1) {
+    if (!(cause instanceof Error)) return
+    const state = findSqlState(cause)
+    if (state !== undefined) yield state
+    cause = cause.cause
+  }
+}
+
 const CAUSES_MAX = 8
+
+/** The code of "current transaction is aborted". */
+const IN_FAILED_TRANSACTION = '25P02'
+
+/** Throws the error on, or what it means when an earlier statement of the transaction has failed. */
+export function refuseAborted(error: unknown): never {
+  if (hasSqlState(error, IN_FAILED_TRANSACTION))
+    throw new TransactionAbortedError(undefined, { cause: error })
+  throw error
+}
 const TROUBLES: ReadonlyMap<string, StoreTrouble> = new Map([
   // A lock timeout, a deadlock, a serialization failure.
   ['55P03', 'contended'],

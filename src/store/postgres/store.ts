@@ -1,6 +1,7 @@
 import type { BulkStore } from '../contract/bulks.ts'
 import type { EventSearchStore } from '../contract/event-search.ts'
 import type { MessageStore } from '../contract/messages.ts'
+import type { OnceStore } from '../contract/once.ts'
 import type { OperatorStore } from '../contract/operators.ts'
 import type { PauseStore } from '../contract/pauses.ts'
 import type { LaneStore } from '../contract/lanes.ts'
@@ -23,6 +24,7 @@ import { Listeners } from './listeners.ts'
 import { lockNumber } from './lock-number.ts'
 import { createMessages } from './messages.ts'
 import { migrate } from './migrate.ts'
+import { createOnce } from './once.ts'
 import { createOperators } from './operators.ts'
 import type { ResolvedPostgresStoreOptions } from './options.ts'
 import { createPauses } from './pauses.ts'
@@ -48,6 +50,7 @@ export class PostgresStore<Tx = PostgresTx> implements Store<PostgresTx, Tx> {
   readonly workers: WorkerStore
   readonly steps: StepStore<PostgresTx>
   readonly messages: MessageStore<PostgresTx>
+  readonly once: OnceStore<PostgresTx>
   readonly operators: OperatorStore
   readonly pauses: PauseStore
   readonly readings: ReadingStore<PostgresTx>
@@ -75,6 +78,7 @@ export class PostgresStore<Tx = PostgresTx> implements Store<PostgresTx, Tx> {
     this.workers = createWorkers(connections)
     this.steps = createSteps(schema, connections, held)
     this.messages = createMessages(schema, connections)
+    this.once = createOnce(schema, () => this.events.newId())
     this.operators = createOperators(connections)
     this.pauses = createPauses(connections)
     this.readings = createReadings(held)

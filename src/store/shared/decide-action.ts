@@ -15,6 +15,8 @@ export interface Standing {
   /** Whether any run of it has ended as done. */
   readonly isApplied: boolean
   readonly isErased: boolean
+  /** Whether it ran in a transaction of the user's: workers cannot run it. */
+  readonly isOwn: boolean
 }
 
 export type Decision =
@@ -35,6 +37,7 @@ export function decideAction(request: ActionRequest, standing: Standing | undefi
   const becomes = ACTION_RULES[action][state]
   if (becomes === undefined) return refuse(refusalOf(state))
   if (action === 'retry' && state === 'ready' && standing.isDue) return refuse('EVENT_READY')
+  if (becomes === 'ready' && standing.isOwn) return refuse('EVENT_NOT_OURS')
   if (action === 'release' && standing.parkedReason === 'too many events')
     return refuse('EVENT_NOT_SPLIT')
   if (replay?.onlyIfNotApplied === true && standing.isApplied) return refuse('EVENT_APPLIED')

@@ -28,6 +28,11 @@ export class SqliteEvents implements EventStore {
     this.#held = held
   }
 
+  /** For an event that is stored in a transaction of the user's. */
+  newId(): EventId {
+    return this.#newId()
+  }
+
   async record(
     drafts: readonly EventDraft[],
     { deadlineMs }: { deadlineMs: number },

@@ -1,7 +1,8 @@
-import { HookonceError } from '../../errors.ts'
 import { createUuidV7Generator } from '../../model/uuid-v7.ts'
 import type { MessageStore } from '../contract/messages.ts'
 import type { Connections } from './connections.ts'
+import { requireTransaction } from './require-transaction.ts'
+import { isLentTx } from './tx.ts'
 import type { SqliteTx } from './tx.ts'
 import { claimMessages, hasDueMessages } from './sql/claim-messages.ts'
 import { decideMessage } from './sql/decide-message.ts'
@@ -20,13 +21,8 @@ export function createMessages(prefix: string, connections: Connections): Messag
       const numbered = messages.map((draft) => ({ id: newId(), draft }))
       await enqueueMessages(tx, prefix, numbered)
     },
-    /** SQLite has no way to ask; only what has no `query` at all is known to be none. */
     requireTransaction: async (tx) => {
-      if (typeof tx?.query === 'function') return
-      throw new HookonceError(
-        'TRANSACTION_EXPECTED',
-        'A transaction was expected: something with query(sql, params), inside a transaction of the same file',
-      )
+      if (!isLentTx(tx)) await requireTransaction(tx, prefix)
     },
     claim: async (claim) => {
       if (!(await connections.read((reader) => hasDueMessages(reader, claim)))) return []

@@ -1,6 +1,7 @@
 import type { BulkStore } from '../contract/bulks.ts'
 import type { EventSearchStore } from '../contract/event-search.ts'
 import type { MessageStore } from '../contract/messages.ts'
+import type { OnceStore } from '../contract/once.ts'
 import type { OperatorStore } from '../contract/operators.ts'
 import type { PauseStore } from '../contract/pauses.ts'
 import type { LaneStore } from '../contract/lanes.ts'
@@ -18,6 +19,7 @@ import { createEventSearch } from './event-search.ts'
 import { HeldTransactions } from './held-transactions.ts'
 import type { SqliteTx } from './tx.ts'
 import { createMessages } from './messages.ts'
+import { createOnce } from './once.ts'
 import { createOperators } from './operators.ts'
 import { requireDatabaseFile, resolveSqliteStoreOptions } from './options.ts'
 import type { ResolvedSqliteStoreOptions, SqliteStoreOptions } from './options.ts'
@@ -39,6 +41,7 @@ export class SqliteStore<Tx = SqliteTx> implements Store<SqliteTx, Tx> {
   readonly workers: WorkerStore
   readonly steps: StepStore<SqliteTx>
   readonly messages: MessageStore<SqliteTx>
+  readonly once: OnceStore<SqliteTx>
   readonly operators: OperatorStore
   readonly pauses: PauseStore
   readonly readings: ReadingStore<SqliteTx>
@@ -64,6 +67,7 @@ export class SqliteStore<Tx = SqliteTx> implements Store<SqliteTx, Tx> {
     this.workers = createWorkers(connections, held)
     this.steps = createSteps(connections, held)
     this.messages = createMessages(resolved.prefix, connections)
+    this.once = createOnce(resolved.prefix, () => this.events.newId())
     this.operators = createOperators(connections)
     this.pauses = createPauses(connections)
     this.readings = createReadings(connections)

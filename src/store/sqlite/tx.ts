@@ -32,6 +32,11 @@ export interface SqliteTx {
   asNested(): SqliteTx
 }
 
+/** Whether this was lent by the store, and is not a transaction of the user's own. */
+export function isLentTx(tx: unknown): tx is SqliteTx {
+  return typeof tx === 'object' && tx !== null && 'asNested' in tx
+}
+
 /** How a statement is asked. */
 export interface SqliteTxQueryOptions {
   /**

@@ -79,7 +79,7 @@ function headerTexts(): (draft: EventDraft) => string {
 }
 
 /** What PostgreSQL can hand over as text, byte for byte. */
-function isText(body: Uint8Array): boolean {
+export function isText(body: Uint8Array): boolean {
   return isUtf8(body) && !body.includes(0)
 }
 

@@ -9,6 +9,7 @@
  */
 
 import type { MessageDraft, MessageId } from '../../../model/message.ts'
+import type { OwnTx } from '../../contract/transaction.ts'
 import { byteaArray, plainArray, textArray } from '../binary-array.ts'
 
 export const CREATE_ENQUEUE_MESSAGES = `
@@ -41,6 +42,15 @@ $enqueue_messages$;`
 export const ENQUEUE_MESSAGES = `
   select {schema}.enqueue_messages($1, $2, $3, $4, $5, $6, $7, $8)`
 
+// $1 id  $2 destination  $3 key  $4 event  $5 content type  $6 headers  $7 body in base64  $8 delay in ms
+//
+// For a transaction of the user's, through whichever library: all parameters are sent as text, since what a driver
+// makes of arrays and bytes differs, and Prisma cannot read an answer of the type `void`.
+const ENQUEUE_OWN = `
+  select {schema}.enqueue_messages(array[$1::text::uuid], array[$2::text], array[$3::text], array[$4::text::uuid],
+                                   array[$5::text], array[$6::text], array[decode($7::text, 'base64')],
+                                   array[$8::text::bigint])::text as enqueued`
+
 /** A draft with the id it will have if it turns out to be new. */
 export interface NumberedMessage {
   readonly id: MessageId
@@ -67,4 +77,26 @@ export async function enqueueMessages(
     byteaArray(drafts.map(({ body }) => body)),
     plainArray(drafts.map(({ delayMs }) => Math.ceil(delayMs))),
   ])
+}
+
+/** The same in a transaction of the user's own. */
+export async function enqueueInOwn(
+  tx: OwnTx,
+  schema: string,
+  messages: readonly NumberedMessage[],
+): Promise<void> {
+  const text = ENQUEUE_OWN.replaceAll('{schema}', schema)
+  for (const { id, draft } of messages) {
+    const { destination, key, eventId, contentType, headers, body, delayMs } = draft
+    await tx.query(text, [
+      id,
+      destination,
+      key,
+      eventId ?? null,
+      contentType,
+      JSON.stringify(headers),
+      Buffer.from(body).toString('base64'),
+      String(Math.ceil(delayMs)),
+    ])
+  }
 }

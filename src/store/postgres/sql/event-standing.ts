@@ -20,7 +20,7 @@ import type { Connection } from '../connection.ts'
 
 // $1 event
 const LOCK_EVENT = `
-  select erased_at is not null as is_erased
+  select erased_at is not null as is_erased, topic < 0 as is_own
     from {schema}.events
    where id = $1
      for no key update`
@@ -72,14 +72,17 @@ export async function lockEvents(
   await connection.query(LOCK_EVENTS, [plainArray(eventIds)])
 }
 
+/** What the row of an event says of it. */
+type LockedEvent = Pick<Standing, 'isErased' | 'isOwn'>
+
 /** `undefined` when there is no such event. Held until the transaction ends. */
 export async function lockEvent(
   connection: Connection,
   eventId: EventId,
-): Promise<{ readonly isErased: boolean } | undefined> {
-  const { rows } = await connection.query<'is_erased'>(LOCK_EVENT, [eventId])
+): Promise<LockedEvent | undefined> {
+  const { rows } = await connection.query<'is_erased' | 'is_own'>(LOCK_EVENT, [eventId])
   await connection.query(LOCK_OUTCOMES, [eventId])
-  return rows[0] && { isErased: rows[0].is_erased === 't' }
+  return rows[0] && { isErased: rows[0].is_erased === 't', isOwn: rows[0].is_own === 't' }
 }
 
 /** Whether an event that is not here came to rest before its payload was pruned. */
@@ -91,7 +94,7 @@ export async function wasPruned(connection: Connection, eventId: EventId): Promi
 export async function readStanding(
   connection: Connection,
   eventId: EventId,
-  { isErased }: { readonly isErased: boolean },
+  { isErased, isOwn }: LockedEvent,
 ): Promise<Standing | undefined> {
   await connection.query(LIMIT_LOCKS)
   const queued = (await connection.query(LOCK_QUEUED, [eventId])).rows[0]
@@ -106,6 +109,7 @@ export async function readStanding(
       isDue: queued['is_due'] === 't',
       isApplied,
       isErased,
+      isOwn,
     }
   }
   const [latest] = outcomes
@@ -117,5 +121,6 @@ export async function readStanding(
     isDue: false,
     isApplied,
     isErased,
+    isOwn,
   }
 }

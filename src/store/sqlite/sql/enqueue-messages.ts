@@ -26,7 +26,7 @@ const QUEUE_MESSAGE = `
    where id = ?`
 
 export async function enqueueMessages(
-  tx: OwnTx<SqliteTx>,
+  tx: SqliteTx | OwnTx,
   prefix: string,
   messages: readonly { readonly id: MessageId; readonly draft: MessageDraft }[],
 ): Promise<void> {
@@ -41,7 +41,7 @@ export async function enqueueMessages(
       eventId ?? null,
       contentType,
       JSON.stringify(headers),
-      body,
+      Buffer.from(body),
     ])
     await tx.query(queueMessage, [Math.ceil(delayMs), id])
   }

@@ -12,7 +12,7 @@ import type { Connection } from '../connection.ts'
 
 // 1 event id
 const FIND_EVENT = `
-  select erased_at is not null as is_erased
+  select erased_at is not null as is_erased, topic < 0 as is_own
     from {prefix}events
    where id = ?`
 
@@ -42,12 +42,13 @@ export function wasPruned(connection: Connection, eventId: EventId): boolean {
 }
 
 export function readStanding(connection: Connection, eventId: EventId): Standing | undefined {
-  const [event] = connection.all<{ is_erased: number }>(FIND_EVENT, [eventId])
+  const [event] = connection.all<{ is_erased: number; is_own: number }>(FIND_EVENT, [eventId])
   if (event === undefined) return undefined
   const [queued] = connection.all<QueuedRow>(FIND_QUEUED, [eventId])
   const outcomes = connection.all<{ run: number; state: EventState }>(LIST_OUTCOMES, [eventId])
   const isApplied = outcomes.some(({ state }) => state === 'done')
   const isErased = event.is_erased === 1
+  const isOwn = event.is_own === 1
   if (queued !== undefined) {
     return {
       state: queued.parked ?? (queued.is_running === 1 ? 'running' : 'ready'),
@@ -56,10 +57,11 @@ export function readStanding(connection: Connection, eventId: EventId): Standing
       isDue: queued.is_due === 1,
       isApplied,
       isErased,
+      isOwn,
     }
   }
   const [latest] = outcomes
-  return latest && { ...latest, parkedReason: undefined, isDue: false, isApplied, isErased }
+  return latest && { ...latest, parkedReason: undefined, isDue: false, isApplied, isErased, isOwn }
 }
 
 type QueuedRow = {

@@ -1,0 +1,85 @@
+/**
+ * Work that runs once in a transaction of the user's, on PostgreSQL.
+ *
+ * Whether a transaction is open, SAVEPOINT itself says: outside of one PostgreSQL refuses it with 25P01, on whichever
+ * connection of whichever pool it is sent, and nothing has been written yet.
+ *
+ * @module
+ */
+
+import { digestBytes } from '../../model/digest.ts'
+import type { EventId } from '../../model/event.ts'
+import type { OnceStore } from '../contract/once.ts'
+import type { OwnTx } from '../contract/transaction.ts'
+import { readOnceAnswer } from '../shared/once-answer.ts'
+import { quoteName } from '../shared/quote-name.ts'
+import { requireOwnTx, transactionExpected } from '../shared/require-own-tx.ts'
+import { wholeMs } from '../shared/whole-ms.ts'
+import { withoutNul } from './binary-array.ts'
+import { findLentTx } from './lent-tx.ts'
+import { CLAIM_ONCE, FINISH_ONCE } from './sql/claim-once.ts'
+import { isText } from './sql/draft-values.ts'
+import { hasSqlState, refuseAborted } from './store-error.ts'
+import type { PostgresTx } from './tx.ts'
+
+const NO_TRANSACTION = '25P01'
+
+export function createOnce(schema: string, newId: () => EventId): OnceStore<PostgresTx> {
+  const claimText = CLAIM_ONCE.replaceAll('{schema}', quoteName(schema))
+  const finishText = FINISH_ONCE.replaceAll('{schema}', quoteName(schema))
+
+  return {
+    inSavepoint: async (tx, work) => {
+      if (findLentTx(tx) !== undefined) return (tx as PostgresTx).savepoint(work)
+      return inOwnSavepoint(requireOwnTx(tx), work)
+    },
+    claim: async (tx, draft, { mayWait }) => {
+      const { source, key, type, keyHash, fingerprint, body, contentType } = draft
+      const id = newId()
+      const { rows } = await run(tx, claimText, [
+        id,
+        source,
+        Buffer.from(key).toString('base64'),
+        withoutNul(type),
+        digestBytes(keyHash).toString('hex'),
+        digestBytes(fingerprint).toString('hex'),
+        Buffer.from(body).toString('base64'),
+        JSON.stringify(contentType === undefined ? {} : { 'content-type': contentType }),
+        String(isText(body)),
+        String(mayWait),
+      ])
+      return readOnceAnswer(id, rows)
+    },
+    finish: async (tx, eventId, { result, durationMs }) => {
+      const ms = String(wholeMs(durationMs))
+      // Also where the work went on after a statement that failed: nothing of it can be kept.
+      await run(tx, finishText, [eventId, ms, ms, result ?? null]).catch(refuseAborted)
+    },
+  }
+}
+
+/** A handler may have taken on a role that may not write our tables. */
+async function run(
+  tx: PostgresTx | OwnTx,
+  text: string,
+  values: unknown[],
+): Promise<{ readonly rows: readonly unknown[] }> {
+  return findLentTx(tx)?.queryAsOurs(text, values) ?? tx.query(text, values)
+}
+
+async function inOwnSavepoint<Result>(tx: OwnTx, work: () => Promise<Result>): Promise<Result> {
+  await tx.query('savepoint hookonce_once').catch((error: unknown) => {
+    if (hasSqlState(error, NO_TRANSACTION))
+      throw transactionExpected('this connection is not inside one; send BEGIN first', error)
+    refuseAborted(error)
+  })
+  try {
+    const result = await work()
+    await tx.query('release savepoint hookonce_once')
+    return result
+  } catch (error) {
+    // Where the connection is lost, the transaction is too, and that is no news to the caller.
+    await tx.query('rollback to savepoint hookonce_once').catch(() => undefined)
+    throw error
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * Claims a key in a transaction of the user's, and stores its event with it.
+ *
+ * The insert takes SQLite's write lock, so that nothing comes between it and the look after it. Who has the key shows in the
+ * table: the new id is there only if the insert was not refused. That asks nothing of what a user's driver returns.
+ *
+ * @module
+ */
+
+import type { OwnTx } from '../../contract/transaction.ts'
+import { digestBytes } from '../../../model/digest.ts'
+import type { EventId } from '../../../model/event.ts'
+import { NO_TOPIC } from '../../../model/topic.ts'
+import type { OnceClaim, OnceDraft } from '../../contract/once.ts'
+import { readOnceAnswer } from '../../shared/once-answer.ts'
+import { wholeMs } from '../../shared/whole-ms.ts'
+
+const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
+
+// 1 hash  2 event id  3 fingerprint
+const INSERT_KEY = `
+  insert into {prefix}keys (hash, event_id, fingerprint)
+  values (?, ?, ?)
+      on conflict do nothing`
+
+// 1 hash
+const LOOK = `
+  select json_object('owner', k.event_id, 'fingerprint', lower(hex(k.fingerprint)), 'state', o.state,
+                     'result', o.result) as claimed
+    from {prefix}keys k
+    left join {prefix}outcomes o
+      on o.event_id = k.event_id
+     and o.run = (select max(run) from {prefix}outcomes l where l.event_id = k.event_id)
+   where k.hash = ?`
+
+// 1 id  2 source  3 event key  4 type  5 topic  6 key hash  7 body  8 headers
+const INSERT_EVENT = `
+  insert into {prefix}events
+         (id, source, event_key, type, topic, key_hash, body, headers, received_at, verified_by)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ${NOW}, 'once')`
+
+// 1 event id  2 started ago in ms  3 duration  4 result
+const FINISH = `
+  insert into {prefix}outcomes
+         (event_id, run, state, attempts, started_at, duration_ms, result, settled_at)
+  values (?, 0, 'done', 1, ${NOW} - ?, ?, ?, ${NOW})`
+
+export async function claimOnce(
+  tx: OwnTx,
+  prefix: string,
+  id: EventId,
+  draft: OnceDraft,
+): Promise<OnceClaim> {
+  const hash = digestBytes(draft.keyHash)
+  const bind = (text: string): string => text.replaceAll('{prefix}', prefix)
+  await tx.query(bind(INSERT_KEY), [hash, id, digestBytes(draft.fingerprint)])
+  const { rows } = await tx.query(bind(LOOK), [hash])
+  const claim = readOnceAnswer(id, rows)
+  if (claim.status !== 'first') return claim
+  const { source, key, type, body, contentType } = draft
+  await tx.query(bind(INSERT_EVENT), [
+    id,
+    source,
+    Buffer.from(key),
+    type.replaceAll('\0', '\ufffd'),
+    NO_TOPIC,
+    hash,
+    Buffer.from(body),
+    JSON.stringify(contentType === undefined ? {} : { 'content-type': contentType }),
+  ])
+  return claim
+}
+
+export async function finishOnce(
+  tx: OwnTx,
+  prefix: string,
+  eventId: EventId,
+  { result, durationMs }: { readonly result: string | undefined; readonly durationMs: number },
+): Promise<void> {
+  const ms = wholeMs(durationMs)
+  await tx.query(FINISH.replaceAll('{prefix}', prefix), [eventId, ms, ms, result ?? null])
+}
