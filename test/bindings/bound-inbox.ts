@@ -22,6 +22,7 @@ import type { WorkerOptions } from '../../src/work/options.ts'
 import { sign } from '../../src/testing/index.ts'
 import { PING_OPTIONS } from '../support/inbox-under-test.ts'
 import { createPostgresDatabase, newPool } from '../support/postgres/open-postgres.ts'
+import type { ConnectionConfig } from '../support/postgres/start-postgres.ts'
 import { createSqlite } from '../support/sqlite-database.ts'
 import { DEFAULT_DRIVER } from '../support/sqlite-under-test.ts'
 
@@ -40,16 +41,24 @@ export interface BoundInbox<Tx, Sql> {
   notes(): Promise<unknown[]>
 }
 
-export async function openBoundPostgres<Tx>(
+export function openBoundPostgres<Tx>(
   tx: TxBinding<PostgresTx, Tx>,
-  worker: WorkerOptions = {},
+  worker?: WorkerOptions,
 ): Promise<BoundInbox<Tx, PostgresTx>> {
+  return openPostgresFor(() => tx, worker)
+}
+
+/** For a binding that has to know its database. */
+export async function openPostgresFor<Tx>(
+  makeTx: (config: ConnectionConfig) => TxBinding<PostgresTx, Tx>,
+  worker: WorkerOptions = {},
+): Promise<BoundInbox<Tx, PostgresTx> & { readonly config: ConnectionConfig }> {
   const config = await createPostgresDatabase()
   const beside = newPool({ ...config, max: 2 })
   const query = async (sql: string, params: readonly unknown[] = []) =>
     (await beside.query<Record<string, unknown>>(sql, [...params])).rows
-  const store = postgresStore({ pool: newPool({ ...config, max: 10 }), tx })
-  return open(store, query, worker)
+  const store = postgresStore({ pool: newPool({ ...config, max: 10 }), tx: makeTx(config) })
+  return { ...(await open(store, query, worker)), config }
 }
 
 export async function openBoundSqlite<Tx>(
