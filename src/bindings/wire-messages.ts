@@ -110,7 +110,7 @@ export const BOUND = message('2')
 export const CLOSED = message('3')
 const NO_DATA = message('n')
 
-/** Whoever connects is let in. */
+/** Every connection is let in. */
 export const WELCOME = Buffer.concat([
   message('R', int32(0)),
   message('K', int32(0), int32(0)),

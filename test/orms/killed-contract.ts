@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { TxBinding } from '../../src/store/contract/tx-binding.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
-import { openPostgresFor } from '../bindings/bound-inbox.ts'
+import { openBoundTo } from '../bindings/bound-inbox.ts'
 import type { ConnectionConfig } from '../support/postgres/start-postgres.ts'
 
 export interface KilledSubject<Tx> {
@@ -18,7 +18,7 @@ export interface KilledSubject<Tx> {
 export function killedContract<Tx>(subject: KilledSubject<Tx>): void {
   describe(`${subject.name}: a process that is killed`, () => {
     test.each(['before', 'after'] as const)('%s COMMIT has one effect', async (point) => {
-      const bound = await openPostgresFor((config) => subject.createBinding(config))
+      const bound = await openBoundTo(async (config) => subject.createBinding(config))
       const { inbox, config, deliver, query, notes } = bound
       if (subject.prepare !== undefined) await query(subject.prepare)
       await deliver('evt_1')

@@ -7,7 +7,7 @@ import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
 import { bindingContract, postgresBindingContract } from '../bindings/binding-contract.ts'
 import type { BindingUnderTest } from '../bindings/binding-contract.ts'
-import { codeBehind, openPostgresFor } from '../bindings/bound-inbox.ts'
+import { codeBehind, inHandler, openBoundTo } from '../bindings/bound-inbox.ts'
 import type { BoundInbox } from '../bindings/bound-inbox.ts'
 import { PING_OPTIONS } from '../support/inbox-under-test.ts'
 import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
@@ -17,27 +17,11 @@ import type { Tx } from './postgres-js-subject.ts'
 
 const onPostgres: BindingUnderTest<Tx, PostgresTx> = {
   name: 'postgres.js',
-  open: (worker) => openPostgresFor(createBinding, worker),
+  open: (worker) => openBoundTo(async (config) => createBinding(config), worker),
   insert,
   nestsDeeper: true,
   nest: (tx, work) => tx.savepoint((inner) => work(inner as Tx)),
   run: (tx, text) => tx.unsafe(text),
-}
-
-/** Runs `work` as a handler, and gives what it returned. */
-async function inHandler<AnyTx, Result>(
-  { inbox, deliver, untilAll }: BoundInbox<AnyTx, PostgresTx>,
-  work: (tx: AnyTx) => Promise<Result>,
-): Promise<Result> {
-  let result: Result | undefined
-  inbox.on('pings', '*', { retry: { attemptsMax: 1 } }, async (_event, { tx }) => {
-    result = await work(tx)
-  })
-  const ended = Promise.race([untilAll('event.done', 1), untilAll('event.dead', 1)])
-  await inbox.start()
-  await deliver('evt_1')
-  expect((await ended)[0]).not.toHaveProperty('error')
-  return result as Result
 }
 
 describe.skipIf(hasNoPostgres)('hookonce/postgres-js', () => {
@@ -59,7 +43,7 @@ describe.skipIf(hasNoPostgres)('hookonce/postgres-js', () => {
   })
 
   test('gives and takes what it would on a connection of its own', async () => {
-    const bound = await openPostgresFor(createBinding)
+    const bound = await openBoundTo(async (config) => createBinding(config))
     const plain = openSql(bound.config)
     const paidAt = new Date('2026-03-29T01:30:00.123Z')
     const ask = async (sql: postgres.ISql) => {
@@ -101,7 +85,7 @@ describe.skipIf(hasNoPostgres)('hookonce/postgres-js', () => {
   })
 
   test("has the types and transforms of the user's sql, lists of an enum of theirs among them", async () => {
-    const bound = await openPostgresFor((config) =>
+    const bound = await openBoundTo(async (config) =>
       postgresJsTx(
         postgres,
         openSql(config, { transform: postgres.camel, types: { bigint: postgres.BigInt } }),
@@ -200,8 +184,17 @@ describe.skipIf(hasNoPostgres)('hookonce/postgres-js', () => {
     expect(codes).toEqual(Array.from({ length: 5 }, () => 'TRANSACTION_CONTROL'))
   })
 
+  // It is asked for the types of its parameters first, and must not be told of what it would be refused.
+  test('is refused a statement with values before it is described', async () => {
+    const code = await inHandler(await onPostgres.open(), (tx) =>
+      tx`set statement_timeout = ${'0'}`.then(() => 'taken', codeBehind),
+    )
+
+    expect(code).toBe('TRANSACTION_CONTROL')
+  })
+
   test('keeps the inbox from starting where its own sql has no database', async () => {
-    const { inbox } = await openPostgresFor((config) =>
+    const { inbox } = await openBoundTo(async (config) =>
       postgresJsTx(postgres, openSql({ ...config, database: 'no_such_database' })),
     )
 

@@ -6,7 +6,7 @@ import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
 import { bindingContract, postgresBindingContract } from '../bindings/binding-contract.ts'
 import type { BindingUnderTest } from '../bindings/binding-contract.ts'
-import { codeBehind, openBoundPostgres } from '../bindings/bound-inbox.ts'
+import { codeBehind, inHandler, openBoundPostgres } from '../bindings/bound-inbox.ts'
 import type { BoundInbox } from '../bindings/bound-inbox.ts'
 import { PING_OPTIONS } from '../support/inbox-under-test.ts'
 import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
@@ -26,22 +26,6 @@ const onPostgres: BindingUnderTest<Tx, PostgresTx> = {
   nestsDeeper: true,
   nest: (tx, work) => tx.$transaction(async (inner) => work(inner as Tx)),
   run: (tx, text) => tx.$executeRawUnsafe(text),
-}
-
-/** Runs `work` as a handler, and gives what it returned. */
-async function inHandler<Result>(
-  { inbox, deliver, untilAll }: BoundInbox<Tx, PostgresTx>,
-  work: (tx: Tx) => Promise<Result>,
-): Promise<Result> {
-  let result: Result | undefined
-  inbox.on('pings', '*', { retry: { attemptsMax: 1 } }, async (_event, { tx }) => {
-    result = await work(tx)
-  })
-  const ended = Promise.race([untilAll('event.done', 1), untilAll('event.dead', 1)])
-  await inbox.start()
-  await deliver('evt_1')
-  expect((await ended)[0]).not.toHaveProperty('error')
-  return result as Result
 }
 
 const TABLES = `
