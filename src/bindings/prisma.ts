@@ -140,12 +140,13 @@ class LentClient {
       query: { $allOperations: async (operation: Operation) => this.#run(use, operation) },
       client: {
         $transaction: async (work: unknown, options?: TransactionOptions) =>
-          this.#transact(use, () => view, work, options),
+          this.#transact(use, () => extended, work, options),
         $connect: refuse('$connect'),
         $disconnect: refuse('$disconnect'),
       },
     })
-    return this.#extend(view as never)
+    const extended = this.#extend(view as never)
+    return extended
   }
 
   /** Prisma does nothing before it is waited for, which may be when the client serves another handler. */
@@ -162,7 +163,7 @@ class LentClient {
   /** By our savepoint, and not by a transaction of Prisma's: that one has a time limit of its own, 5 s. */
   async #transact(
     use: Use,
-    findView: () => object,
+    findTx: () => object,
     work: unknown,
     options: TransactionOptions = {},
   ): Promise<unknown> {
@@ -170,7 +171,7 @@ class LentClient {
     if (this.#use !== use) return refuseLate(use)
     await this.#adapter.untilIdle()
     return use.sql.savepoint(async () => {
-      if (typeof work === 'function') return (work as (tx: object) => unknown)(findView())
+      if (typeof work === 'function') return (work as (tx: object) => unknown)(findTx())
       const results: unknown[] = []
       for (const operation of work as readonly unknown[]) results.push(await operation)
       return results

@@ -44,7 +44,7 @@ describe.skipIf(hasNoPostgres)('hookonce/postgres-js', () => {
 
   test('gives and takes what it would on a connection of its own', async () => {
     const bound = await openBoundTo(async (config) => createBinding(config))
-    const plain = openSql(bound.config)
+    const plain = openSql(bound.config!)
     const paidAt = new Date('2026-03-29T01:30:00.123Z')
     const ask = async (sql: postgres.ISql) => {
       const ids = [1, 2]

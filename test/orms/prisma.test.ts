@@ -250,8 +250,10 @@ describe.skipIf(hasNoPostgres)('hookonce/prisma', () => {
     let found: unknown
     bound.inbox.on('pings', '*', async ({ key }, { tx }) => {
       expectTypeOf(tx.effect.noteOf).returns.toEqualTypeOf<string>()
-      const note = tx.effect.noteOf(key)
-      await tx.effect.create({ data: { eventKey: key, note } })
+      await tx.$transaction(async (inner) => {
+        const note = inner.effect.noteOf(key)
+        await inner.effect.create({ data: { eventKey: key, note } })
+      })
       found = await tx.effect.findMany()
     })
     const done = bound.untilAll('event.done', 1)
