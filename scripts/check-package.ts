@@ -22,8 +22,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
  * Measured: 1,033,163 bytes packed, 3,717,253 unpacked. Most of it is 76 providers with their fixtures; a fifth of
  * it is the documentation. A little more is the room for what comes.
  */
-const PACKED_BYTES_MAX = 1_100_000
-const UNPACKED_BYTES_MAX = 3_950_000
+const PACKED_BYTES_MAX = 1_150_000
+const UNPACKED_BYTES_MAX = 4_100_000
 
 /** npm runs these on a user's machine when the package is installed, or on ours before it is published. */
 const LIFECYCLE_SCRIPTS = [
