@@ -8,6 +8,7 @@ import { bindingContract, postgresBindingContract } from '../bindings/binding-co
 import type { BindingUnderTest } from '../bindings/binding-contract.ts'
 import { codeBehind, inHandler, openBoundPostgres } from '../bindings/bound-inbox.ts'
 import type { BoundInbox } from '../bindings/bound-inbox.ts'
+import { aSignal } from '../support/a-signal.ts'
 import { PING_OPTIONS } from '../support/inbox-under-test.ts'
 import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
 import { Prisma, PrismaClient } from './generated/prisma/client.ts'
@@ -236,6 +237,31 @@ describe.skipIf(hasNoPostgres)('hookonce/prisma', () => {
     const written = await notes()
     expect(written.filter((note) => note === 'evt_1' || note === 'evt_2')).toHaveLength(2)
     expect(written).toHaveLength(2 + codes.filter((code) => code === 'taken').length)
+  })
+
+  test('two handlers that run at once have a client each', async () => {
+    const { inbox, deliver, untilAll, notes } = await onPostgres.open({ concurrency: 2 })
+    const failures: unknown[] = []
+    inbox.events.on('event.failed', (happening) => failures.push(happening))
+    const begun = aSignal()
+    const written = aSignal()
+    inbox.on('pings', '*', { retry: { firstMs: 0 } }, async ({ key }, { tx }) => {
+      await insert(tx, key, `${key} before`)
+      begun.give()
+      if (key === 'evt_2') written.give()
+      await written.given
+      await insert(tx, key, `${key} after`)
+    })
+    const done = untilAll('event.done', 2)
+    await inbox.start()
+
+    await deliver('evt_1')
+    await begun.given
+    await deliver('evt_2')
+    await done
+
+    expect(failures).toEqual([])
+    expect(await notes()).toEqual(['evt_1 after', 'evt_1 before', 'evt_2 after', 'evt_2 before'])
   })
 
   test('takes extensions and options of the client', async () => {
