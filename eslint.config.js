@@ -16,7 +16,15 @@ const NO_ENUM = {
  */
 export default tseslint.config(
   // Those in test/runners import what was built, as a user does, and the compiler does not know them.
-  { ignores: ['dist/', 'coverage/', 'test/docs/generated/', 'test/runners/*.mjs'] },
+  {
+    ignores: [
+      'dist/',
+      'coverage/',
+      'test/docs/generated/',
+      'test/orms/generated/',
+      'test/runners/*.mjs',
+    ],
+  },
 
   eslint.configs.recommended,
   tseslint.configs.strictTypeChecked,
@@ -123,5 +131,6 @@ export default tseslint.config(
     files: ['**/*.config.ts', '*.config.js', 'test/**/global-setup.ts'],
     rules: { 'no-restricted-syntax': 'off' },
   },
-  { files: ['**/*.js'], extends: [tseslint.configs.disableTypeChecked] },
+  // The types of test/orms are those of libraries that `npm run test:orms` installs, which checks them.
+  { files: ['**/*.js', 'test/orms/**'], extends: [tseslint.configs.disableTypeChecked] },
 )

@@ -65,8 +65,9 @@ const PROJECTS = {
 
 const ELSEWHERE = [
   '**/node_modules/**',
-  // These need packages that `npm run test:sdks` and `npm run test:bundlers` install.
+  // These need packages that `npm run test:sdks`, `npm run test:orms` and `npm run test:bundlers` install.
   'test/sdk-oracles/**',
+  'test/orms/**',
   'test/bundlers/**',
 ]
 

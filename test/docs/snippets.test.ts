@@ -4,7 +4,10 @@ import { listBlocks, listPages } from './markdown.ts'
 import { runSnippet } from './run-snippet.ts'
 
 const pages = listPages()
-const snippets = pages.flatMap((page) => assembleSnippets(listBlocks(page)))
+/** Those marked `orms` need libraries that test/orms installs, and are compiled there. */
+const snippets = pages
+  .flatMap((page) => assembleSnippets(listBlocks(page)))
+  .filter(({ marks }) => !marks.includes('orms'))
 const runnable = snippets.filter(({ marks }) => marks.includes('run'))
 
 /** It is the processor's time that this takes, and others want it too. */

@@ -18,6 +18,7 @@ interface LockedPackage {
 test.each([
   'package-lock.json',
   'test/sdk-oracles/package-lock.json',
+  'test/orms/package-lock.json',
   'test/bundlers/package-lock.json',
   'test/runners/package-lock.json',
 ])('%s holds every optional package that it names', (file) => {

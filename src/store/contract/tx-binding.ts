@@ -13,8 +13,8 @@ import { OptionInvalidError } from '../../errors.ts'
 export type Engine = 'postgres' | 'sqlite'
 
 /**
- * Puts a library on the transaction of a handler: `drizzleTx({ schema })`, `kyselyTx()`, `knexTx()`, or one of your
- * own. `Sql` is the transaction that the store lends, `Tx` what the handler gets as `tx` instead.
+ * Puts a library on the transaction of a handler: `drizzleTx({ schema })`, `prismaTx(PrismaClient)`, `kyselyTx()`, or
+ * one of your own. `Sql` is the transaction that the store lends, `Tx` what the handler gets as `tx` instead.
  */
 export interface TxBinding<in Sql, out Tx> {
   /** The one engine that it is for. Left out, it is for any. */

@@ -11,6 +11,8 @@ import { printMigrations as printMigrationsOf } from './migrate.ts'
 import { PostgresStore } from './store.ts'
 import type { PostgresTx } from './tx.ts'
 
+export { exportMigrations } from './export-migrations.ts'
+export type { ExportMigrationsOptions, MigrationFile } from './export-migrations.ts'
 export { asPgClient } from './lent-client.ts'
 export type { TxBinding } from '../contract/tx-binding.ts'
 export type { PgPool, PgPoolClient, PgResult } from './driver.ts'

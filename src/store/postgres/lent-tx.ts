@@ -24,7 +24,7 @@ import { Savepoints } from '../shared/savepoints.ts'
 import { allowUnawaited } from '../shared/unawaited.ts'
 import { findTransactionControl, listStatementKeywords } from '../shared/transaction-control.ts'
 import type { Connection } from './connection.ts'
-import type { PgResult } from './driver.ts'
+import type { PgPoolClient, PgResult } from './driver.ts'
 import type { PostgresTx } from './tx.ts'
 import type { PendingWrites } from './pending-writes.ts'
 import { NO_OPTIONS, readQuery, refuseCallback } from './read-query.ts'
@@ -56,6 +56,8 @@ const REFUSED: ReadonlySet<string> = new Set([
   'START',
   'UNLISTEN',
 ])
+
+const NOTHING: PgResult = { command: '', rowCount: null, rows: [], fields: [] }
 
 interface LentOptions {
   readonly isAlone: boolean
@@ -95,12 +97,27 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     lentTxs.set(this.tx, this)
   }
 
+  /** Whether every further statement is refused. */
+  get isRevoked(): boolean {
+    return this.#isRevoked
+  }
+
   /** Runs a statement of ours among the handler's, and in their order, but not with settings of the handler's. */
   queryAsOurs(text: string, values: readonly unknown[]): Promise<PgResult> {
     return this.#send(
       () => ({ text, values, options: NO_OPTIONS }),
       (pass) => this.#watch.local.aside(pass),
     )
+  }
+
+  /** Lets a library send what it builds itself, in the order of the calls. `text` is what is looked at before. */
+  submit<Result>(text: string, send: (client: PgPoolClient) => Promise<Result>): Promise<Result> {
+    let answer: Result | undefined
+    const pass = async (): Promise<PgResult> => {
+      answer = await this.#connection.submit(send).catch((error: unknown) => this.#fail(error))
+      return NOTHING
+    }
+    return this.#send(() => this.#read(text, undefined), pass).then(() => answer as Result)
   }
 
   findImposed(): Error | undefined {
@@ -159,13 +176,15 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
   }
 
   #query(config: unknown, values: unknown): Promise<PgResult> {
-    return this.#send(() => {
-      const query = readQuery(config, values)
-      const found = inspect(query.text)
-      this.#refuseUnsafe(found)
-      this.#watch.note(found, this.#isAlone)
-      return query
-    })
+    return this.#send(() => this.#read(config, values))
+  }
+
+  #read(config: unknown, values: unknown): ReadQuery {
+    const query = readQuery(config, values)
+    const found = inspect(query.text)
+    this.#refuseUnsafe(found)
+    this.#watch.note(found, this.#isAlone)
+    return query
   }
 
   async #queryNested(config: unknown, values: unknown): Promise<PgResult> {

@@ -58,16 +58,38 @@ export async function migrate(
 
 /** Every statement that `migrate` would run on an empty database, to be read or run by hand. */
 export function printMigrations(quotedSchema: string): string {
-  const statements = [`create schema if not exists ${quotedSchema};`, CREATE_MIGRATIONS]
-  for (const { version, sql } of MIGRATIONS) {
-    statements.push(
-      `-- Tables, version ${version}`,
-      sql.trim(),
-      `insert into {schema}.migrations (version) values (${version});`,
-    )
-  }
-  statements.push(`-- Functions, revision ${ownFunctions().revision}`, ...printFunctions())
-  return `begin;\n\n${statements.join('\n\n')}\n\ncommit;\n`.replaceAll('{schema}', quotedSchema)
+  const scripts = listScripts(quotedSchema).map(({ sql }) => sql)
+  return `begin;\n\n${scripts.join('\n')}\ncommit;\n`
+}
+
+/** A part of the schema that is put in at once: the tables of one version, or all functions. */
+export interface MigrationScript {
+  readonly of: 'tables' | 'functions'
+  /** The version of the tables, or the revision of the functions. */
+  readonly number: number
+  /** Without a transaction around it. */
+  readonly sql: string
+}
+
+/** In the order in which they are run on an empty database. */
+export function listScripts(quotedSchema: string): readonly MigrationScript[] {
+  const script = (of: MigrationScript['of'], number: number, statements: readonly string[]) => ({
+    of,
+    number,
+    sql: `${statements.join('\n\n')}\n`.replaceAll('{schema}', quotedSchema),
+  })
+  const { revision } = ownFunctions()
+  return [
+    ...MIGRATIONS.map(({ version, sql }, at) =>
+      script('tables', version, [
+        ...(at === 0 ? ['create schema if not exists {schema};', CREATE_MIGRATIONS] : []),
+        `-- Tables, version ${version}`,
+        sql.trim(),
+        `insert into {schema}.migrations (version) values (${version});`,
+      ]),
+    ),
+    script('functions', revision, [`-- Functions, revision ${revision}`, ...printFunctions()]),
+  ]
 }
 
 const CREATE_MIGRATIONS = `create table if not exists {schema}.migrations (
