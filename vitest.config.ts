@@ -60,8 +60,9 @@ const PROJECTS = {
 
 const ELSEWHERE = [
   '**/node_modules/**',
-  // These need packages that `npm run test:sdks` and `npm run test:bundlers` install.
+  // These need packages that `npm run test:sdks`, `test:orms` and `test:bundlers` install.
   'test/sdk-oracles/**',
+  'test/orms/**',
   'test/bundlers/**',
 ]
 

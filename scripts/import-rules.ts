@@ -256,7 +256,7 @@ export const OUTSIDE_RULES: readonly OutsideRule[] = [
   },
   { files: /^types\/stripe\.ts$/, packages: ['stripe'], form: 'type' },
   { files: /^types\/github\.ts$/, packages: ['@octokit/openapi-webhooks-types'], form: 'type' },
-  ...bound(/^bindings\/drizzle(-sqlite)?\.ts$/, ['drizzle-orm']),
+  ...bound(/^bindings\/drizzle(-sqlite|-options)?\.ts$/, ['drizzle-orm']),
   ...bound(/^bindings\/drizzle\.ts$/, ['drizzle-orm/node-postgres', 'drizzle-orm/pg-core']),
   ...bound(/^bindings\/drizzle-sqlite\.ts$/, [
     'drizzle-orm/sqlite-proxy',

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { createInbox } from '../../src/inbox/inbox.ts'
 import type { Inbox } from '../../src/inbox/inbox.ts'
 import type { Source } from '../../src/model/source.ts'
@@ -22,6 +22,7 @@ import type { WorkerOptions } from '../../src/work/options.ts'
 import { sign } from '../../src/testing/index.ts'
 import { PING_OPTIONS } from '../support/inbox-under-test.ts'
 import { createPostgresDatabase, newPool } from '../support/postgres/open-postgres.ts'
+import type { ConnectionConfig } from '../support/postgres/start-postgres.ts'
 import { createSqlite } from '../support/sqlite-database.ts'
 import { DEFAULT_DRIVER } from '../support/sqlite-under-test.ts'
 
@@ -30,6 +31,8 @@ const EFFECTS = 'create table effects (event_key text, note text)'
 
 export interface BoundInbox<Tx, Sql> {
   readonly inbox: Inbox<{ pings: Source }, Tx, Sql>
+  /** Of the database, where it is PostgreSQL. */
+  readonly config?: ConnectionConfig
   /** A signed delivery. */
   deliver(key: string): Promise<unknown>
   /** Resolves when so many events have come to this. Ask before the first can. */
@@ -40,16 +43,25 @@ export interface BoundInbox<Tx, Sql> {
   notes(): Promise<unknown[]>
 }
 
-export async function openBoundPostgres<Tx>(
+export function openBoundPostgres<Tx>(
   tx: TxBinding<PostgresTx, Tx>,
   worker: WorkerOptions = {},
 ): Promise<BoundInbox<Tx, PostgresTx>> {
+  return openBoundTo(async () => tx, worker)
+}
+
+/** With a binding that is made for the database, of a library that has connections of its own. */
+export async function openBoundTo<Tx>(
+  bind: (config: ConnectionConfig) => Promise<TxBinding<PostgresTx, Tx>>,
+  worker: WorkerOptions = {},
+): Promise<BoundInbox<Tx, PostgresTx>> {
   const config = await createPostgresDatabase()
+  const tx = await bind(config)
   const beside = newPool({ ...config, max: 2 })
   const query = async (sql: string, params: readonly unknown[] = []) =>
     (await beside.query<Record<string, unknown>>(sql, [...params])).rows
   const store = postgresStore({ pool: newPool({ ...config, max: 10 }), tx })
-  return open(store, query, worker)
+  return { ...(await open(store, query, worker)), config }
 }
 
 export async function openBoundSqlite<Tx>(
@@ -99,10 +111,28 @@ async function open<Tx, Sql>(
   }
 }
 
+/** Runs `work` as a handler, and gives what it returned. */
+export async function inHandler<Tx, Sql, Result>(
+  { inbox, deliver, untilAll }: BoundInbox<Tx, Sql>,
+  work: (tx: Tx, sql: Sql) => Promise<Result>,
+): Promise<Result> {
+  let result: Result | undefined
+  inbox.on('pings', '*', { retry: { attemptsMax: 1 } }, async (_event, { tx, sql }) => {
+    result = await work(tx, sql)
+  })
+  const ended = Promise.race([untilAll('event.done', 1), untilAll('event.dead', 1)])
+  await inbox.start()
+  await deliver('evt_1')
+  expect((await ended)[0]).not.toHaveProperty('error')
+  return result as Result
+}
+
 /** The code of our error, also where a library has wrapped it. */
 export function codeBehind(error: unknown): unknown {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ('code' in cause) return cause.code
+  // Sequelize says `parent` where others say `cause`.
+  type Wrapping = Error & { readonly parent?: unknown }
+  for (let at = error; at instanceof Error; at = at.cause ?? (at as Wrapping).parent) {
+    if ('code' in at) return at.code
   }
   return undefined
 }

@@ -38,11 +38,17 @@ function padTo(code: string, line: number): string {
   return code + '\n'.repeat(line - 1 - (code.split('\n').length - 1))
 }
 
+/** Where blocks are compiled, and found by nothing else: `test/orms` has packages that the root does not. */
+export type SnippetFolder = 'test/docs' | 'test/orms'
+
 /** What the compiler says of the snippets, as `page:line message`. Types are checked against `src`. */
-export function compileSnippets(snippets: readonly Snippet[]): readonly string[] {
+export function compileSnippets(
+  snippets: readonly Snippet[],
+  folder: SnippetFolder = 'test/docs',
+): readonly string[] {
   const options = readCompilerOptions()
   const host = ts.createCompilerHost(options)
-  const texts = new Map(snippets.map((snippet) => [snippetFile(snippet), snippet]))
+  const texts = new Map(snippets.map((snippet) => [snippetFile(snippet, folder), snippet]))
   const onDisk = ts.createCompilerHost(options)
   host.fileExists = (file) => texts.has(file) || onDisk.fileExists(file)
   host.readFile = (file) => texts.get(file)?.code ?? onDisk.readFile(file)
@@ -73,9 +79,9 @@ function describe(diagnostic: ts.Diagnostic, texts: ReadonlyMap<string, Snippet>
   return `${texts.get(diagnostic.file.fileName)?.page ?? ''}:${line + 1} ${message}`
 }
 
-function snippetFile({ page, line }: Snippet): string {
+function snippetFile({ page, line }: Snippet, folder: SnippetFolder): string {
   const name = page.replace(/\.md$/, '').replace(/[^A-Za-z0-9]+/g, '-')
-  return path.posix.join(ROOT, `test/docs/generated/${name}-${line}.ts`)
+  return path.posix.join(ROOT, `${folder}/generated/${name}-${line}.ts`)
 }
 
 function readCompilerOptions(): ts.CompilerOptions {
@@ -93,6 +99,8 @@ function readCompilerOptions(): ts.CompilerOptions {
     // House rules that a reader's project need not have: `process.env.SECRET` is how they write it.
     noPropertyAccessFromIndexSignature: false,
     erasableSyntaxOnly: false,
+    // Entities of TypeORM have them.
+    experimentalDecorators: true,
   }
 }
 

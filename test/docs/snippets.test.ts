@@ -4,7 +4,9 @@ import { listBlocks, listPages } from './markdown.ts'
 import { runSnippet } from './run-snippet.ts'
 
 const pages = listPages()
-const snippets = pages.flatMap((page) => assembleSnippets(listBlocks(page)))
+const all = pages.flatMap((page) => assembleSnippets(listBlocks(page)))
+// Those that need packages of test/orms are compiled there.
+const snippets = all.filter(({ marks }) => !marks.includes('orms'))
 const runnable = snippets.filter(({ marks }) => marks.includes('run'))
 
 /** It is the processor's time that this takes, and others want it too. */

@@ -19,6 +19,7 @@ test.each([
   'package-lock.json',
   'test/sdk-oracles/package-lock.json',
   'test/bundlers/package-lock.json',
+  'test/orms/package-lock.json',
 ])('%s holds every optional package that it names', (file) => {
   const { packages } = readJson(file) as Lockfile
 

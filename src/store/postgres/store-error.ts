@@ -48,10 +48,13 @@ export function findTrouble(error: unknown): StoreTrouble | undefined {
     if (!(cause instanceof Error)) return undefined
     const trouble = TROUBLES.get(findSqlState(cause) ?? '')
     if (trouble !== undefined) return trouble
-    cause = cause.cause
+    cause = cause.cause ?? (cause as Wrapping).parent
   }
   return undefined
 }
+
+/** Sequelize says `parent` where others say `cause`. */
+type Wrapping = Error & { readonly parent?: unknown }
 
 const CAUSES_MAX = 8
 const TROUBLES: ReadonlyMap<string, StoreTrouble> = new Map([
