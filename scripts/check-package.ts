@@ -19,11 +19,11 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
  * What the package may weigh. The packed size is what every user downloads, the unpacked one what
  * every user keeps. Raise it in the change that needs it, with the reason in that change.
  *
- * Measured: 1,033,163 bytes packed, 3,717,253 unpacked. Most of it is 76 providers with their fixtures; a fifth of
- * it is the documentation. A little more is the room for what comes.
+ * Measured: 1,100,628 bytes packed, 3,942,781 unpacked, with bindings for three ORMs and their pages. Most of it is 76
+ * providers with their fixtures; a fifth of it is the documentation. A little more is the room for what comes.
  */
-const PACKED_BYTES_MAX = 1_100_000
-const UNPACKED_BYTES_MAX = 3_950_000
+const PACKED_BYTES_MAX = 1_150_000
+const UNPACKED_BYTES_MAX = 4_100_000
 
 /** npm runs these on a user's machine when the package is installed, or on ours before it is published. */
 const LIFECYCLE_SCRIPTS = [

@@ -111,6 +111,8 @@ export class MutantRunner {
     const vitest = path.join(this.#copy, 'node_modules/.bin/vitest')
     const args = ['run', '--bail', '1', '--reporter=json', `--outputFile=${report}`, ...tests]
     if (named !== undefined) args.push('-t', named)
+    if (tests.every((test) => test.startsWith('test/orms/')))
+      args.push('--config', 'test/orms/vitest.config.ts')
     const startedAt = performance.now()
     const { status, stdout, stderr, error } = spawnSync(vitest, args, {
       cwd: this.#copy,

@@ -99,7 +99,9 @@ function copyRepository(): string {
   const copy = fs.mkdtempSync(path.join(os.tmpdir(), 'hookonce-mutants-'))
   const left = new Set(['.git', 'node_modules', 'dist', 'coverage', '.hookonce'])
   fs.cpSync(ROOT, copy, { recursive: true, filter: (file) => !left.has(path.basename(file)) })
-  fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(copy, 'node_modules'))
+  // What `npm run test:orms` installs as well, where it has.
+  for (const modules of ['node_modules', 'test/orms/node_modules'])
+    fs.symlinkSync(path.join(ROOT, modules), path.join(copy, modules))
   // Tests may start a server as an unprivileged user, who must be able to get this far.
   fs.chmodSync(copy, 0o755)
   return copy
