@@ -22,7 +22,6 @@ export type KnexClientClass = new (config: unknown) => KnexClient
 /** An instance of Knex's, as far as it is used here. */
 export interface KnexInstance {
   readonly client: unknown
-  readonly transaction: unknown
 }
 
 /** What Knex calls a connection. Knex writes notes of its own on it. */
@@ -64,7 +63,6 @@ export function asKnexTransaction<Instance extends KnexInstance>(
   const client = knex.client as KnexClient
   client.transacting = true
   const nested: { query(text: string): Promise<unknown> } = sql.asNested()
-  const transact = knex.transaction as (work: (trx: unknown) => unknown) => unknown
   let refuse: (error: unknown) => void = () => undefined
   const executionPromise = new Promise<never>((_resolve, reject) => (refuse = reject))
   // It may be that no code waits for it.
@@ -79,7 +77,10 @@ export function asKnexTransaction<Instance extends KnexInstance>(
     isTransaction: true,
     isCompleted: () => false,
     executionPromise,
-    savepoint: (work: (trx: unknown) => unknown) => transact(async (trx) => work(trx)),
+    savepoint: (work: (trx: unknown) => unknown) => {
+      const opening = knex as unknown as { transaction(begun: (trx: unknown) => unknown): unknown }
+      return opening.transaction(async (trx) => work(trx))
+    },
     commit: () => end('commit'),
     rollback: () => end('rollback'),
   }
