@@ -61,7 +61,10 @@ export interface FailedLook {
 }
 
 export interface ReconcileContext<Sql, Tx> {
-  readonly store: Pick<Store<Sql, Tx>, 'search' | 'operators' | 'readings' | 'stats' | 'bindTx'>
+  readonly store: Pick<
+    Store<Sql, Tx>,
+    'search' | 'operators' | 'readings' | 'stats' | 'bindTx' | 'runBound'
+  >
   readonly replay: Operator['replay']
 }
 
@@ -172,7 +175,11 @@ async function findMissing<Sql, Tx>(
       reading ??= await store.readings.open(LIMITS)
       tally.lookedAt += 1
       try {
-        if (!(await ask(reading, event, (envelope, sql) => exists(envelope, store.bindTx(sql)))))
+        if (
+          !(await ask(reading, event, (envelope, sql) =>
+            store.runBound(sql, () => exists(envelope, store.bindTx(sql))),
+          ))
+        )
           missing.push(event)
       } catch (error) {
         tally.addFailed({ eventId: event.record.id, error: asError(error) })

@@ -13,6 +13,8 @@ import type { Engine, TxBinding } from '../store/contract/tx-binding.ts'
 import { asPgClient } from '../store/postgres/lent-client.ts'
 import type { PostgresTx } from '../store/postgres/tx.ts'
 import type { SqliteTx } from '../store/sqlite/tx.ts'
+import { asKnexTransaction, lentClass, LENT } from './lent-knex.ts'
+import type { KnexClientClass } from './lent-knex.ts'
 import { loadLibrary, requireLoaded } from './load-library.ts'
 
 /** As for Knex itself, as far as it is about statements and not about connections. */
@@ -41,23 +43,6 @@ export function knexTx(
 
 const OPTION_NAMES = ['wrapIdentifier', 'postProcessResponse', 'useNullAsDefault', 'log', 'debug']
 
-/** A client of Knex's, as far as it is made or used here. */
-interface KnexClient {
-  readonly config: { readonly [LENT]: Lent }
-  transacting?: boolean
-  transaction(...given: unknown[]): unknown
-}
-
-type KnexClientClass = new (config: unknown) => KnexClient
-
-/** What Knex calls a connection. Knex writes notes of its own on it. */
-interface Lent {
-  readonly tx: SqliteTx
-}
-
-/** Where a client's configuration has its connection: what Knex makes from a client has the configuration as well. */
-const LENT = Symbol('hookonce.lent')
-
 async function prepare(
   options: KnexTxOptions,
   engine: Engine,
@@ -76,28 +61,7 @@ async function prepare(
     const connection =
       engine === 'postgres' ? asPgClient(sql as PostgresTx) : { tx: (sql as SqliteTx).asNested() }
     const config = { ...settings, client: lentClient, [LENT]: connection }
-    return asTransaction(knex(config as unknown as Knex.Config), sql)
-  }
-}
-
-function lentClass(dialect: KnexClientClass): KnexClientClass {
-  return class LentClient extends dialect {
-    acquireConnection(): Promise<Lent> {
-      return Promise.resolve(this.config[LENT])
-    }
-
-    releaseConnection(): Promise<void> {
-      return Promise.resolve()
-    }
-
-    /**
-     * By BEGIN, COMMIT and ROLLBACK, however deep: Knex leaves its own savepoints open when it goes back to one, which
-     * looks like an await that is missing.
-     */
-    override transaction(...given: unknown[]): unknown {
-      const outside = Object.create(this, { transacting: { value: false } }) as LentClient
-      return super.transaction.apply(outside, given)
-    }
+    return asKnexTransaction(knex(config as unknown as Knex.Config), sql) as Knex.Transaction
   }
 }
 
@@ -112,7 +76,7 @@ interface KnexQuery {
 
 function lentSqliteClass(dialect: KnexClientClass): KnexClientClass {
   return class LentSqliteClient extends lentClass(dialect) {
-    async _query({ tx }: Lent, query: KnexQuery): Promise<KnexQuery> {
+    async _query({ tx }: { readonly tx: SqliteTx }, query: KnexQuery): Promise<KnexQuery> {
       if (query.sql === '') throw new Error('The query is empty')
       const answer = tx.query(query.sql, (query.bindings ?? []).map(fromDate))
       // Called before the other has been waited for, so that no statement comes between the two.
@@ -130,23 +94,4 @@ const LAST_ID = 'select last_insert_rowid() as id'
 /** As Knex's own clients for SQLite write a time. */
 function fromDate(value: unknown): unknown {
   return value instanceof Date ? value.valueOf() : value
-}
-
-/** What Knex calls a transaction, and cannot be ended: its end is that of the handler. */
-function asTransaction(knex: Knex, sql: PostgresTx | SqliteTx): Knex.Transaction {
-  // Asked by `query.transacting(tx)`, which would go on outside of the transaction without it.
-  const client = knex.client as KnexClient
-  client.transacting = true
-  const nested: { query(text: string): unknown } = sql.asNested()
-  const members = {
-    isTransaction: true,
-    isCompleted: () => false,
-    executionPromise: new Promise(() => undefined),
-    savepoint: (work: (trx: Knex.Transaction) => unknown) =>
-      knex.transaction(async (trx) => work(trx)),
-    // Both are refused there, by the name of what is wrong.
-    commit: () => nested.query('commit'),
-    rollback: () => nested.query('rollback'),
-  }
-  return Object.assign(knex, members) as unknown as Knex.Transaction
 }

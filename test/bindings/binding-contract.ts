@@ -49,7 +49,7 @@ export function bindingContract<Tx, Sql extends LentSql>(subject: BindingUnderTe
       const done = untilAll('event.done', 2)
       await inbox.start()
 
-      await Promise.all(Array.from({ length: 100 }, (_, at) => deliver(`evt_${at % 2}`)))
+      await Promise.all(Array.from({ length: 200 }, (_, at) => deliver(`evt_${at % 2}`)))
       await done
       await inbox.stop()
 

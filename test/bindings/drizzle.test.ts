@@ -8,6 +8,7 @@ import type { PostgresTx } from '../../src/store/postgres/index.ts'
 import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
 import { bindingContract, postgresBindingContract } from './binding-contract.ts'
 import type { BindingUnderTest } from './binding-contract.ts'
+import { killContract } from './kill-contract.ts'
 import { openBoundPostgres } from './bound-inbox.ts'
 
 const effects = pgTable('effects', { eventKey: text('event_key'), note: text() })
@@ -45,6 +46,10 @@ const underTest: BindingUnderTest<Tx, PostgresTx> = {
 describe.skipIf(hasNoPostgres)('hookonce/drizzle', () => {
   bindingContract(underTest)
   postgresBindingContract(underTest)
+  killContract(underTest, {
+    program: new URL('killed-process.ts', import.meta.url),
+    library: 'drizzle',
+  })
 
   /** Runs `work` as a handler, and gives what it returned. */
   async function inHandler<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {

@@ -7,8 +7,8 @@ import type { SqliteTx } from '../../src/store/sqlite/index.ts'
 import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
 import { bindingContract, postgresBindingContract } from './binding-contract.ts'
 import type { BindingUnderTest } from './binding-contract.ts'
-import { codeBehind, openBoundPostgres, openBoundSqlite } from './bound-inbox.ts'
-import type { BoundInbox } from './bound-inbox.ts'
+import { killContract } from './kill-contract.ts'
+import { codeBehind, inHandler, openBoundPostgres, openBoundSqlite } from './bound-inbox.ts'
 
 type Tx = Knex.Transaction
 
@@ -34,22 +34,6 @@ const onPostgres = underTest<PostgresTx>('Knex on PostgreSQL', (worker) =>
 const onSqlite = underTest<SqliteTx>('Knex on SQLite', (worker) =>
   openBoundSqlite(knexTx(), worker),
 )
-
-/** Runs `work` as a handler, and gives what it returned. */
-async function inHandler<Result, Sql>(
-  { inbox, deliver, untilAll }: BoundInbox<Tx, Sql>,
-  work: (tx: Tx) => Promise<Result>,
-): Promise<Result> {
-  let result: Result | undefined
-  inbox.on('pings', '*', { retry: { attemptsMax: 1 } }, async (_event, { tx }) => {
-    result = await work(tx)
-  })
-  const ended = Promise.race([untilAll('event.done', 1), untilAll('event.dead', 1)])
-  await inbox.start()
-  await deliver('evt_1')
-  expect((await ended)[0]).not.toHaveProperty('error')
-  return result as Result
-}
 
 function knexContract<Sql>(
   subject: BindingUnderTest<Tx, Sql>,
@@ -145,6 +129,10 @@ function knexContract<Sql>(
 describe.skipIf(hasNoPostgres)('hookonce/knex', () => {
   bindingContract(onPostgres)
   postgresBindingContract(onPostgres)
+  killContract(onPostgres, {
+    program: new URL('killed-process.ts', import.meta.url),
+    library: 'knex',
+  })
   knexContract(onPostgres, { client: 'pg', serial: 'serial primary key' })
 
   test('escapes the operator ? of PostgreSQL by a backslash', async () => {

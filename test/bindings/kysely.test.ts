@@ -8,6 +8,7 @@ import type { SqliteTx } from '../../src/store/sqlite/index.ts'
 import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
 import { bindingContract, postgresBindingContract } from './binding-contract.ts'
 import type { BindingUnderTest } from './binding-contract.ts'
+import { killContract } from './kill-contract.ts'
 import { openBoundPostgres, openBoundSqlite } from './bound-inbox.ts'
 import type { BoundInbox } from './bound-inbox.ts'
 
@@ -149,6 +150,10 @@ function kyselyContract<Sql>(subject: BindingUnderTest<Tx, Sql>, serial: string)
 describe.skipIf(hasNoPostgres)('hookonce/kysely', () => {
   bindingContract(onPostgres)
   postgresBindingContract(onPostgres)
+  killContract(onPostgres, {
+    program: new URL('killed-process.ts', import.meta.url),
+    library: 'kysely',
+  })
   kyselyContract(onPostgres, 'serial')
 })
 

@@ -99,6 +99,8 @@ function readCompilerOptions(): ts.CompilerOptions {
     // House rules that a reader's project need not have: `process.env.SECRET` is how they write it.
     noPropertyAccessFromIndexSignature: false,
     erasableSyntaxOnly: false,
+    // Entities of TypeORM have them.
+    experimentalDecorators: true,
   }
 }
 

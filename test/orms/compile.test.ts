@@ -25,7 +25,13 @@ describe('what needs the types of these libraries', () => {
       .filter(({ marks }) => marks.includes('orms'))
 
     expect(new Set(snippets.map(({ page }) => page))).toEqual(
-      new Set(['docs/guides/postgres-js.md', 'docs/guides/prisma.md']),
+      new Set([
+        'docs/guides/mikro-orm.md',
+        'docs/guides/postgres-js.md',
+        'docs/guides/prisma.md',
+        'docs/guides/sequelize.md',
+        'docs/guides/typeorm.md',
+      ]),
     )
     expect(compileSnippets(snippets, 'test/orms')).toEqual([])
   })

@@ -14,8 +14,11 @@ import { createInbox } from 'hookonce'
 import type { EventsByType } from 'hookonce'
 import { asPgClient, postgresStore } from 'hookonce/postgres'
 import { github, hmac, stripe } from 'hookonce/providers'
+import { mikroOrmTx } from 'hookonce/mikro-orm'
+import { sequelizeTx } from 'hookonce/sequelize'
 import { sqliteStore } from 'hookonce/sqlite'
 import { sign } from 'hookonce/testing'
+import { typeormTx } from 'hookonce/typeorm'
 
 type Mine = EventsByType<{ type: 'a'; n: number } | { type: 'b'; s: string }>
 const secrets = ['a-secret-of-more-than-16-bytes']
@@ -27,7 +30,7 @@ inbox.on('stripe', 'invoice.paid', (event) => void (event.payload.data.object['a
 inbox.on('mine', 'a', (event) => void (event.payload.n satisfies number))
 // @ts-expect-error there is no such member in events of the type b
 inbox.on('mine', 'b', (event) => void event.payload.n)
-export const used = [hmac, sign, asPgClient, postgresStore]
+export const used = [hmac, sign, asPgClient, postgresStore, mikroOrmTx, sequelizeTx, typeormTx]
 `
 
 /** What a user with all of them writes. */

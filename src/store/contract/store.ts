@@ -83,6 +83,8 @@ export interface Store<Sql, Tx = Sql> {
 
   /** What a handler gets as `tx` for a transaction that it was lent: that one itself, or the user's library on it. */
   bindTx(sql: Sql): Tx
+  /** Calls what was lent a transaction, with what the user's library does around it. */
+  runBound<Result>(sql: Sql, work: () => Result | Promise<Result>): Promise<Result>
 
   /**
    * What an error means that a statement or a COMMIT has failed with, also where a library has wrapped it.

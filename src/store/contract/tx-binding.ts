@@ -26,6 +26,22 @@ export interface TxBinding<in Sql, out Tx> {
    * send every statement through `sql`, and is of no use once the handler has ended: then `sql` refuses all of them.
    */
   bind(sql: Sql, engine: Engine): Tx
+  /**
+   * Calls a handler, or a `step.tx`, that was lent this transaction, and gives what it returned. For a library that has
+   * something to do around it: to write what it has kept back, or to be found by code that is not handed `tx`. Left
+   * out, it is just called. What this rejects with fails the handler.
+   */
+  run?<Result>(sql: Sql, work: () => Promise<Result>): Promise<Result>
+}
+
+/** Calls `work` as the binding wants it called. */
+export async function runBound<Sql, Result>(
+  binding: TxBinding<Sql, unknown> | undefined,
+  sql: Sql,
+  work: () => Result | Promise<Result>,
+): Promise<Result> {
+  if (binding?.run === undefined) return work()
+  return binding.run(sql, async () => work())
 }
 
 /** @throws OptionInvalidError */
@@ -34,8 +50,10 @@ export function requireTxBinding(option: string, engine: Engine, binding: unknow
   if (typeof binding !== 'object' || binding === null || !('bind' in binding)) {
     throw new OptionInvalidError(option, 'a binding, such as drizzleTx({ schema })', binding)
   }
-  const { bind, engine: own } = binding as { readonly bind: unknown; readonly engine?: unknown }
+  const { bind, run, engine: own } = binding as Readonly<Record<string, unknown>>
   if (typeof bind !== 'function') throw new OptionInvalidError(`${option}.bind`, 'a function', bind)
+  if (run !== undefined && typeof run !== 'function')
+    throw new OptionInvalidError(`${option}.run`, 'a function', run)
   if (own === undefined || own === engine) return
   throw new OptionInvalidError(option, `a binding for ${engine}`, own)
 }

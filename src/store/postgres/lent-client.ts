@@ -13,7 +13,7 @@
 import { EventEmitter } from 'node:events'
 import { OptionInvalidError } from '../../errors.ts'
 import { quoteName } from '../shared/quote-name.ts'
-import type { PgResult } from './driver.ts'
+import type { PgResult, PgTypeParsers } from './driver.ts'
 import type { PostgresTx } from './tx.ts'
 
 /** What a client of `pg` looks like to a library, over a lent transaction. */
@@ -36,13 +36,16 @@ type Callback = (error: unknown, result?: PgResult) => void
  * `asPgClient<pg.PoolClient>(sql)`. A transaction that the library opens is a savepoint, and it cannot end the
  * handler's own. Cursors and streams are refused.
  *
+ * `types` reads the values of every answer whose query says nothing of them, as `types` of a client of `pg` does. Left
+ * out, those of the store's pool do.
+ *
  * @throws OptionInvalidError for what is no transaction of a handler
  */
-export function asPgClient<Client = LentPgClient>(tx: PostgresTx): Client {
+export function asPgClient<Client = LentPgClient>(tx: PostgresTx, types?: PgTypeParsers): Client {
   if (typeof (tx as { asNested?: unknown } | undefined)?.asNested !== 'function') {
     throw new OptionInvalidError('asPgClient', 'given the transaction of a handler, ctx.sql', tx)
   }
-  const nested = tx.asNested()
+  const nested = types === undefined ? tx.asNested() : readingWith(types, tx.asNested())
   const client: LentPgClient = Object.assign(new EventEmitter(), {
     query: (...given: [unknown, unknown?, unknown?]) => query(nested, ...given),
     connect: async (callback?: () => void) => {
@@ -57,6 +60,22 @@ export function asPgClient<Client = LentPgClient>(tx: PostgresTx): Client {
     escapeLiteral: quoteLiteral,
   })
   return client as Client
+}
+
+type Query = Parameters<PostgresTx['query']>[0]
+
+function readingWith(types: PgTypeParsers, tx: PostgresTx): PostgresTx {
+  return {
+    ...tx,
+    query: (query: Query, values?: readonly unknown[]) => tx.query(withTypes(query, types), values),
+  }
+}
+
+function withTypes(query: Query, types: PgTypeParsers): Query {
+  if (typeof query === 'string') return { text: query, types }
+  if (typeof query !== 'object' || query === null || query.types !== undefined) return query
+  // A view of it, as below.
+  return Object.create(query, { types: { value: types } }) as Query
 }
 
 /** As `pg` reads its arguments: the callback is the last, or a member of the query. */

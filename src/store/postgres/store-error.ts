@@ -69,9 +69,12 @@ function* statesOf(error: unknown): Generator<string> {
     if (!(cause instanceof Error)) return
     const state = findSqlState(cause)
     if (state !== undefined) yield state
-    cause = cause.cause
+    cause = cause.cause ?? (cause as Wrapping).parent
   }
 }
+
+/** Sequelize says `parent` where others say `cause`. */
+type Wrapping = Error & { readonly parent?: unknown }
 
 const CAUSES_MAX = 8
 

@@ -1,3 +1,4 @@
+import { runBound } from '../contract/tx-binding.ts'
 import type { BulkStore } from '../contract/bulks.ts'
 import type { EventSearchStore } from '../contract/event-search.ts'
 import type { MessageStore } from '../contract/messages.ts'
@@ -116,6 +117,10 @@ export class PostgresStore<Tx = PostgresTx> implements Store<PostgresTx, Tx> {
   bindTx(sql: PostgresTx): Tx {
     const { tx } = this.#options
     return tx === undefined ? (sql as Tx) : tx.bind(sql, 'postgres')
+  }
+
+  runBound<Result>(sql: PostgresTx, work: () => Result | Promise<Result>): Promise<Result> {
+    return runBound(this.#options.tx, sql, work)
   }
 
   findTrouble(error: unknown): StoreTrouble | undefined {

@@ -1,3 +1,4 @@
+import { runBound } from '../contract/tx-binding.ts'
 import type { BulkStore } from '../contract/bulks.ts'
 import type { EventSearchStore } from '../contract/event-search.ts'
 import type { MessageStore } from '../contract/messages.ts'
@@ -89,6 +90,10 @@ export class SqliteStore<Tx = SqliteTx> implements Store<SqliteTx, Tx> {
 
   bindTx(sql: SqliteTx): Tx {
     return this.#tx === undefined ? (sql as Tx) : this.#tx.bind(sql, 'sqlite')
+  }
+
+  runBound<Result>(sql: SqliteTx, work: () => Result | Promise<Result>): Promise<Result> {
+    return runBound(this.#tx, sql, work)
   }
 
   /** With one writer nothing is in the way of a statement, and a file that takes no writes fails at `settle` too. */

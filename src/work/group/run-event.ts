@@ -63,7 +63,7 @@ export interface RunFailed extends RunTimes {
 }
 
 export interface RunEventContext {
-  readonly store: Pick<Store<unknown>, 'queue' | 'findTrouble' | 'bindTx'>
+  readonly store: Pick<Store<unknown>, 'queue' | 'findTrouble' | 'bindTx' | 'runBound'>
   readonly logger: Logger
   readonly outbox: HandlerOutbox<unknown>
   /** Whether the outcome of this source's events is answered to the sender, so that results are kept. */
@@ -196,7 +196,8 @@ async function runHandler<Tx>(
   const running = new RunningContext({ logger, store, outbox, event, handler, lent, abortion })
   try {
     const envelope = await createEnvelope(event, handler.schema)
-    const value = heed(await handler.run(envelope, running))
+    const run = (): unknown => handler.run(envelope, running)
+    const value = heed(await (lent === undefined ? run() : store.runBound(lent.tx, run)))
     lent?.requireClosed()
     if (await running.writeMessages()) call.onSent()
     if (!call.defersWrites) await lent?.flush()

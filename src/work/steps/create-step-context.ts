@@ -35,15 +35,17 @@ export function createStepContext<Sql>(
     tx: <Result>(name: string, work: Parameters<StepContext<unknown, unknown, Sql>['tx']>[1]) => {
       const sends = new SendLabels()
       const run: TxStep<Sql>['work'] = (sql, onSent) =>
-        work(store.bindTx(sql), {
-          sql,
-          signal: life.signal,
-          send: async (destination, payload, options = {}) => {
-            const label = `${name}: ${sends.next(destination, options)}`
-            await enqueue(scope, sql, { label, destination, payload, options })
-            onSent()
-          },
-        })
+        store.runBound(sql, () =>
+          work(store.bindTx(sql), {
+            sql,
+            signal: life.signal,
+            send: async (destination, payload, options = {}) => {
+              const label = `${name}: ${sends.next(destination, options)}`
+              await enqueue(scope, sql, { label, destination, payload, options })
+              onSent()
+            },
+          }),
+        )
       return life.track(
         runTxStep(scope, { kind: 'tx', name, timeoutMs, work: run }),
       ) as Promise<Result>

@@ -11,7 +11,7 @@ import type { StepLife } from './step-life.ts'
 
 /** What steps need of the worker. */
 export interface StepRunContext<Tx> {
-  readonly store: Pick<Store<Tx, unknown>, 'steps' | 'bindTx'>
+  readonly store: Pick<Store<Tx, unknown>, 'steps' | 'bindTx' | 'runBound'>
   readonly outbox: HandlerOutbox<Tx>
   readonly happenings: HappeningEmitter
   /** Runs a step that writes, maybe together with others. */

@@ -1,0 +1,88 @@
+/**
+ * Clients of Knex's that have one connection, which is the lent transaction, and no pool: for Knex itself, and for
+ * MikroORM, which speaks through Knex.
+ *
+ * No type of Knex's is named here: MikroORM brings a Knex of its own, and its users may have no other.
+ *
+ * @module
+ */
+
+import type { PostgresTx } from '../store/postgres/tx.ts'
+import type { SqliteTx } from '../store/sqlite/tx.ts'
+
+/** A client of Knex's, as far as it is made or used here. */
+export interface KnexClient {
+  readonly config: { readonly [LENT]: Lent }
+  transacting?: boolean
+  transaction(...given: unknown[]): unknown
+}
+
+export type KnexClientClass = new (config: unknown) => KnexClient
+
+/** An instance of Knex's, as far as it is used here. */
+export interface KnexInstance {
+  readonly client: unknown
+}
+
+/** What Knex calls a connection. Knex writes notes of its own on it. */
+interface Lent {
+  readonly tx: SqliteTx
+}
+
+/** Where a client's configuration has its connection: what Knex makes from a client has the configuration as well. */
+export const LENT = Symbol('hookonce.lent')
+
+/** The same client, on the connection in its configuration. */
+export function lentClass(dialect: KnexClientClass): KnexClientClass {
+  return class LentClient extends dialect {
+    acquireConnection(): Promise<Lent> {
+      return Promise.resolve(this.config[LENT])
+    }
+
+    releaseConnection(): Promise<void> {
+      return Promise.resolve()
+    }
+
+    /**
+     * By BEGIN, COMMIT and ROLLBACK, however deep: Knex leaves its own savepoints open when it goes back to one, which
+     * looks like an await that is missing.
+     */
+    override transaction(...given: unknown[]): unknown {
+      const outside = Object.create(this, { transacting: { value: false } }) as LentClient
+      return super.transaction.apply(outside, given)
+    }
+  }
+}
+
+/** What Knex calls a transaction, and cannot be ended: its end is that of the handler. */
+export function asKnexTransaction<Instance extends KnexInstance>(
+  knex: Instance,
+  sql: PostgresTx | SqliteTx,
+): Instance {
+  // Asked by `query.transacting(tx)`, which would go on outside of the transaction without it.
+  const client = knex.client as KnexClient
+  client.transacting = true
+  const nested: { query(text: string): Promise<unknown> } = sql.asNested()
+  let refuse: (error: unknown) => void = () => undefined
+  const executionPromise = new Promise<never>((_resolve, reject) => (refuse = reject))
+  // It may be that no code waits for it.
+  executionPromise.catch(() => undefined)
+  // Both are refused there, by the name of what is wrong. Code that waits for the end hears of it as well.
+  const end = (text: string): Promise<unknown> => {
+    const ending = nested.query(text)
+    ending.catch(refuse)
+    return ending
+  }
+  const members = {
+    isTransaction: true,
+    isCompleted: () => false,
+    executionPromise,
+    savepoint: (work: (trx: unknown) => unknown) => {
+      const opening = knex as unknown as { transaction(begun: (trx: unknown) => unknown): unknown }
+      return opening.transaction(async (trx) => work(trx))
+    },
+    commit: () => end('commit'),
+    rollback: () => end('rollback'),
+  }
+  return Object.assign(knex, members)
+}

@@ -1,0 +1,37 @@
+/** A process that writes by one of these libraries until it is killed (`killContract`). */
+
+import { mikroOrmTx } from '../../src/bindings/mikro-orm.ts'
+import { sequelizeTx } from '../../src/bindings/sequelize.ts'
+import { typeormTx } from '../../src/bindings/typeorm.ts'
+import { readKilledOptions, runUntilKilled } from '../bindings/run-until-killed.ts'
+
+const options = readKilledOptions()
+switch (options.library) {
+  case 'typeorm': {
+    const { insertWithTypeorm, openTypeorm } = await import('./typeorm-effects.ts')
+    await runUntilKilled(options, {
+      binding: typeormTx(await openTypeorm(options.config)),
+      insert: insertWithTypeorm,
+    })
+    break
+  }
+  case 'sequelize': {
+    const { insertWithSequelize, openSequelize } = await import('./sequelize-effects.ts')
+    await runUntilKilled(options, {
+      binding: sequelizeTx(openSequelize(options.config).sequelize),
+      insert: insertWithSequelize,
+    })
+    break
+  }
+  case 'mikro-orm': {
+    const { Effect, openMikroOrm } = await import('./mikro-orm-effects.ts')
+    await runUntilKilled(options, {
+      binding: mikroOrmTx(await openMikroOrm(options.config)),
+      // Left to the flush of ours, after the handler has returned.
+      insert: async (tx, eventKey, note) => tx.create(Effect, { eventKey, note }),
+    })
+    break
+  }
+  default:
+    throw new Error(`There is no library ${options.library} here`)
+}
