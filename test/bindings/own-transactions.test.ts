@@ -265,7 +265,7 @@ async function tryLibrary(
   store: ReturnType<typeof postgresStore> | ReturnType<typeof sqliteStore>,
   query: (text: string) => Promise<Record<string, unknown>[]>,
 ): Promise<void> {
-  const inbox = createInbox({ ...common, store: store as Store<unknown> })
+  const inbox = createInbox({ ...common, store: store })
   onTestFinished(() => inbox.stop())
   await inbox.start()
   await query('create table effects (note text)')
