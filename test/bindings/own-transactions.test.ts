@@ -262,7 +262,7 @@ describe.each(Object.entries(ON_SQLITE))('a transaction of %s on SQLite', (_name
 
 async function tryLibrary(
   { transact, mistakes }: Library,
-  store: ReturnType<typeof postgresStore> | ReturnType<typeof sqliteStore>,
+  store: Store<unknown>,
   query: (text: string) => Promise<Record<string, unknown>[]>,
 ): Promise<void> {
   const inbox = createInbox({ ...common, store: store })
