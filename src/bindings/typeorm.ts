@@ -75,12 +75,9 @@ function lendManager<Source extends TypeormDataSource>(
     databaseConnection: { value: client },
     // So that `save` opens no transaction of its own.
     isTransactionActive: { get: () => true, set: ignore },
-    // By BEGIN, COMMIT and ROLLBACK, however deep: TypeORM leaves its own savepoints open when it goes back to one,
-    // which looks like an await that is missing.
-    transactionDepth: { get: () => 0, set: ignore },
   })
   return runner.manager
 }
 
-/** TypeORM counts its transactions; these are counted by ours. */
+/** TypeORM says it of each transaction that it begins and ends; the one around them is open all the time. */
 function ignore(): void {}

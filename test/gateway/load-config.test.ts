@@ -64,7 +64,7 @@ describe('a config', () => {
       forward: ['app'],
     })
     expect(config.destinations['app']).toMatchObject({ allowPrivate: true })
-    expect(config.retention).toEqual({ keysDays: 'forever' })
+    expect(config.retention).toMatchObject({ keysDays: 'forever', doneDays: 30 })
     expect(config.roles).toEqual(['work', 'relay'])
   })
 
