@@ -15,13 +15,19 @@ interface Seen {
   readonly history: HistoryPoint
 }
 
+/** When, and which events this process had stored last. */
+interface Looked {
+  readonly now: Date
+  readonly latest: readonly EventId[]
+}
+
 /**
  * Notices that the database has gone back to an older state of itself: a standby was promoted that did not have
  * everything yet, or a backup was restored. What was acknowledged in between is lost, and what was sent in between is
  * not known to have been sent.
  *
  * A promotion loses nothing when every COMMIT waited for a standby. Otherwise it may have, and it is certain when
- * events are missing that this process has stored. A process that is started later has stored none, and asks the
+ * events are missing that this process has stored. These are looked for after every restart of the server as well. A process that is started later has stored none, and asks the
  * database which history it was in when the time was last written down.
  */
 export class HistoryWatch {
@@ -41,6 +47,8 @@ export class HistoryWatch {
     if (this.#seen === undefined) await this.#checkKept(history, now)
     else if (isOther(this.#seen.history, history))
       await this.#checkSeen(this.#seen, history, { now, latest })
+    else if (this.#seen.history.startedAt !== history.startedAt)
+      await this.#checkRestarted(this.#seen, history, { now, latest })
     else if (this.#seen.history.isReplicated !== history.isReplicated) await this.#keep(history)
     this.#seen = { at: now, history }
   }
@@ -56,17 +64,28 @@ export class HistoryWatch {
     await this.#report(history, span, { missing: 0, checked: 0 })
   }
 
-  async #checkSeen(
-    before: Seen,
-    history: HistoryPoint,
-    { now, latest }: { readonly now: Date; readonly latest: readonly EventId[] },
-  ): Promise<void> {
+  async #checkSeen(before: Seen, history: HistoryPoint, { now, latest }: Looked): Promise<void> {
     const missing = await this.#countMissing(latest)
     const span = { since: before.at, until: now }
     // Not by what was in the log: what was written there and not committed may be lost without harm.
     if (missing > 0 || !before.history.isReplicated)
       await this.#report(history, span, { missing, checked: latest.length })
     else await this.#keep(history)
+  }
+
+  /** Most restarts lose nothing. In one that does, the files may have been put back. */
+  async #checkRestarted(
+    before: Seen,
+    history: HistoryPoint,
+    { now, latest }: Looked,
+  ): Promise<void> {
+    const missing = await this.#countMissing(latest)
+    if (missing === 0) return
+    await this.#report(
+      history,
+      { since: before.at, until: now },
+      { missing, checked: latest.length },
+    )
   }
 
   async #countMissing(latest: readonly EventId[]): Promise<number> {

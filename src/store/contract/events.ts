@@ -97,6 +97,11 @@ export interface HistoryPoint {
    * of the database, which has the same `id`.
    */
   readonly rewinds: number
+  /**
+   * When the server that answers was started, as text. A copy of the files is put back while it is down; and what it
+   * writes from then on may soon reach further than what was lost, so that the end of it is not seen to have gone back.
+   */
+  readonly startedAt: string
   /** What was kept of it, and the time that was written down last before. */
   readonly kept: (KeptHistory & { readonly lastAt: Date | undefined }) | undefined
 }

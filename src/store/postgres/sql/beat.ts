@@ -29,6 +29,7 @@ const beatSql = (canReadControl: boolean): string => `
          -- What is flushed is never lost in a crash, so that it goes back only with the disk.
          case when not pg_is_in_recovery()
               then pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0') end as flushed,
+         pg_postmaster_start_time() as started,
          (select value from {schema}.meta where name = 'history') as kept,
          (select value from {schema}.meta where name = 'clock') as clock,
          current_setting('synchronous_standby_names') <> '' as is_replicated,
@@ -69,7 +70,8 @@ export async function beat(
   const nowMs = Number(row['now'])
   const died = (row['died'] ?? '').match(/[0-9a-f-]{36}/g) ?? []
   const history = [row['timeline'], row['cluster'], row['database'], row['keys']]
-  const parts = [row['epoch'], ...history]
+  const startedAt = row['started'] ?? ''
+  const parts = [row['epoch'], ...history, startedAt]
   // More than we list: every process has to forget all the keys it remembers.
   if (died.length > DIED_MAX) parts.push(`many-died-${nowMs}`)
   return {
@@ -82,6 +84,7 @@ export async function beat(
     history: {
       id: history.join('/'),
       isReplicated: row['is_replicated'] === 't',
+      startedAt,
       kept: findKept(row),
     },
   }
