@@ -13,14 +13,14 @@ const EXHAUSTIVE = [
 
 /**
  * `npm run test:all`. Without it a run leaves out the contract on a second server and driver, what costs minutes, and
- * faults that take their time: outages, clocks that are set, replies that are slow.
+ * faults that take their time: outages, restores, clocks that are set, replies that are slow.
  */
 const RUNS_ALL = process.env['HOOKONCE_TESTS'] === 'all'
 const SLOW_FAULTS = RUNS_ALL
   ? []
   : [
       'test/faults/{clocks,outages,promotion,slow-replies,stop-without-database}.test.ts',
-      'test/faults/terminated-backends.test.ts',
+      'test/faults/{restored,terminated-backends}.test.ts',
     ]
 const OTHER_ENGINES = RUNS_ALL ? [] : ['test/store/contract/{postgres-15,node-sqlite}.test.ts']
 
