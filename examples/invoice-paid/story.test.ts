@@ -126,7 +126,7 @@ describe('an invoice is paid', () => {
     expect(answers.toSorted()).toEqual(['200 accepted', ...Array(9).fill('200 duplicate')])
     await expect.poll(() => outside.keys('/send').size).toBe(2)
     expect(await stop()).toBe(0)
-    expect(outside.keys('/labels').size).toBe(1)
+    expect([...outside.keys('/labels')]).toEqual([expect.any(String)])
     expect(await query(PAYMENTS)).toMatchObject([{ invoice: INVOICE, cents: 4200 }])
     expect(await query(PARCELS)).toMatchObject([{ invoice: INVOICE, tracking: 'T1' }])
   })
