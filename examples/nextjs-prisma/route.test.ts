@@ -44,8 +44,8 @@ describe.skipIf(hasNoPostgres)('Next.js and Prisma', () => {
     vi.stubEnv('NEXT_RUNTIME', 'nodejs')
     onTestFinished(() => void vi.unstubAllEnvs())
     onTestFinished(stopInbox)
+    const delivery = signed({ key: 'evt_1', type: 'invoice.paid' })
     const receive = async () => {
-      const delivery = signed({ key: 'evt_1', type: 'invoice.paid' })
       const response = await POST(new Request('https://shop.example.com/webhooks/stripe', delivery))
       const { status } = (await response.json()) as { status: string }
       return `${response.status} ${status}`
