@@ -22,6 +22,7 @@ export default tseslint.config(
       'coverage/',
       'test/docs/generated/',
       'test/orms/generated/',
+      'examples/nextjs-prisma/generated/',
       'test/runners/*.mjs',
     ],
   },
@@ -131,6 +132,9 @@ export default tseslint.config(
     files: ['**/*.config.ts', '*.config.js', 'test/**/global-setup.ts'],
     rules: { 'no-restricted-syntax': 'off' },
   },
-  // The types of test/orms are those of libraries that `npm run test:orms` installs, which checks them.
-  { files: ['**/*.js', 'test/orms/**'], extends: [tseslint.configs.disableTypeChecked] },
+  // The types here are those of libraries that `npm run test:orms` installs, which checks them.
+  {
+    files: ['**/*.js', 'test/orms/**', 'examples/{nestjs-typeorm,nextjs-prisma}/**'],
+    extends: [tseslint.configs.disableTypeChecked],
+  },
 )

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { listAliases } from './test/support/hookonce-alias.ts'
 import { LongFilesFirst } from './test/support/long-files-first.ts'
 
 const TOOLS = 'test/support/tools/global-setup.ts'
@@ -66,6 +67,7 @@ const PROJECTS = {
 const ELSEWHERE = [
   '**/node_modules/**',
   // These need packages that `npm run test:sdks`, `npm run test:orms` and `npm run test:bundlers` install.
+  'examples/{nestjs-typeorm,nextjs-prisma}/**',
   'test/sdk-oracles/**',
   'test/orms/**',
   'test/bundlers/**',
@@ -91,6 +93,16 @@ export default defineConfig({
           extends: true as const,
           test: { name, exclude: ELSEWHERE, ...test },
         })),
+      {
+        extends: true as const,
+        resolve: { alias: listAliases() },
+        test: {
+          name: 'examples',
+          include: ['examples/**/*.test.ts'],
+          exclude: ELSEWHERE,
+          globalSetup: [POSTGRES],
+        },
+      },
       {
         extends: true as const,
         test: {

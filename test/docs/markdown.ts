@@ -27,13 +27,14 @@ export interface Block {
   readonly code: string
 }
 
-/** The pages at the root and everything under `docs/`, those that exist. */
+/** The pages at the root and everything under `docs/`, `src/` and `examples/`, those that exist. */
 export function listPages(): readonly Page[] {
   const atRoot = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
-  const below = ['docs', 'src'].flatMap((folder) =>
+  const below = ['docs', 'src', 'examples'].flatMap((folder) =>
     fs
       .readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .map((name) => `${folder}/${name.split(path.sep).join('/')}`)
+      .filter((name) => !name.includes('/node_modules/'))
       .sort(),
   )
   return [...atRoot, ...below]

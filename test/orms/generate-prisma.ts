@@ -1,5 +1,5 @@
 /**
- * Generates the client of `prisma/schema.prisma`, once for a run.
+ * Generates the clients of `prisma/schema.prisma`, here and in an example, once for a run.
  *
  * Prisma's command wants its engine for migrations, a binary that it downloads, before it does anything. Generating
  * does not use it; a program in its place keeps the command from looking for it.
@@ -11,19 +11,21 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
+const FOLDERS = ['.', '../../examples/nextjs-prisma']
+
 export async function setup(): Promise<void> {
-  const folder = fileURLToPath(new URL('.', import.meta.url))
-  await promisify(execFile)(
-    process.execPath,
-    ['node_modules/prisma/build/index.js', 'generate', '--no-hints'],
-    {
-      cwd: folder,
-      env: {
-        ...process.env,
-        PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
-        PRISMA_HIDE_UPDATE_MESSAGE: '1',
-        CHECKPOINT_DISABLE: '1',
-      },
+  await Promise.all(FOLDERS.map((folder) => generate(new URL(`${folder}/`, import.meta.url))))
+}
+
+async function generate(folder: URL): Promise<void> {
+  const command = fileURLToPath(new URL('node_modules/prisma/build/index.js', import.meta.url))
+  await promisify(execFile)(process.execPath, [command, 'generate', '--no-hints'], {
+    cwd: fileURLToPath(folder),
+    env: {
+      ...process.env,
+      PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
+      PRISMA_HIDE_UPDATE_MESSAGE: '1',
+      CHECKPOINT_DISABLE: '1',
     },
-  )
+  })
 }

@@ -2,7 +2,7 @@ import { BaseSequencer } from 'vitest/node'
 import type { TestSpecification } from 'vitest/node'
 
 /** Those that have the longest files begin; the many short files of `unit` fill what is left at the end. */
-const PROJECTS = ['faults', 'store', 'exhaustive', 'guard', 'docs', 'unit']
+const PROJECTS = ['faults', 'store', 'examples', 'exhaustive', 'guard', 'docs', 'unit']
 
 /** What takes longest. Begun last, one of them would run on alone when everything else has ended. */
 const LONG = [
