@@ -57,7 +57,11 @@ function checkOutput(
 async function checkGateway(folder: string, sink: Sink): Promise<readonly string[]> {
   const args = ['--no-install', 'hookonce', 'start', '--port', '0', '--store', 'sqlite:events.db']
   // In a group of its own, which is ended as a whole: npx runs the command below a shell.
-  const child = spawn('npx', args, { cwd: folder, detached: true, stdio: ['ignore', 'pipe', 2] })
+  const child = spawn('npx', args, {
+    cwd: folder,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const patience = setTimeout(() => kill(child.pid), PATIENCE_MS)
   const gone = new Promise<void>((resolve) => child.once('close', () => resolve()))
   try {
