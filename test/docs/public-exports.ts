@@ -4,9 +4,9 @@
  * @module
  */
 
-import fs from 'node:fs'
 import path from 'node:path'
 import ts from 'typescript'
+import { listExports, listPublicEntries, readEntryProgram } from '../../scripts/public-entries.ts'
 import { ROOT } from './markdown.ts'
 
 /** Something that a user can name: an export, or a member of one, such as `WorkerOptions.pollMs`. */
@@ -25,42 +25,21 @@ export interface PublicName {
 
 /** Every export of every entry, every member of an exported `…Options`, every method of an exported class. */
 export function listPublicNames(): readonly PublicName[] {
-  publicNames ??= readPublicNames(listEntryFiles())
+  publicNames ??= readPublicNames()
   return publicNames
 }
 
 /** Read once for all files that this worker runs. */
 let publicNames: readonly PublicName[] | undefined
 
-function readPublicNames(files: readonly string[]): readonly PublicName[] {
-  const program = ts.createProgram([...files], readCompilerOptions())
+function readPublicNames(): readonly PublicName[] {
+  const program = readEntryProgram()
   const checker = program.getTypeChecker()
-  const symbols = files.flatMap((file) => {
-    const source = program.getSourceFile(file)
-    const module = source && checker.getSymbolAtLocation(source)
-    if (module === undefined) throw new Error(`${file} exports nothing`)
-    return checker.getExportsOfModule(module)
-  })
-  const own = symbols.map((symbol) =>
-    symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol,
-  )
-  return [...new Set(own)].flatMap((symbol) => [
+  const symbols = listPublicEntries().flatMap((entry) => [...listExports(program, entry).values()])
+  return [...new Set(symbols)].flatMap((symbol) => [
     describeSymbol(checker, symbol, symbol.name, 'export'),
     ...listMembers(checker, symbol),
   ])
-}
-
-/** The source of every entry in `package.json` that has types. */
-function listEntryFiles(): readonly string[] {
-  const manifest = fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')
-  const { exports } = JSON.parse(manifest) as {
-    exports: Readonly<Record<string, string | { readonly types: string }>>
-  }
-  return Object.values(exports).flatMap((entry) =>
-    typeof entry === 'string'
-      ? []
-      : [path.join(ROOT, entry.types.replace('./dist/', 'src/').replace('.d.ts', '.ts'))],
-  )
 }
 
 function listMembers(checker: ts.TypeChecker, owner: ts.Symbol): readonly PublicName[] {
@@ -116,11 +95,4 @@ function describeSymbol(
         : ts.displayPartsToString(said.text).trim().replaceAll('`', ''),
     isOptional: (symbol.flags & ts.SymbolFlags.Optional) !== 0,
   }
-}
-
-function readCompilerOptions(): ts.CompilerOptions {
-  const { config } = ts.readConfigFile(path.join(ROOT, 'tsconfig.json'), ts.sys.readFile) as {
-    config: unknown
-  }
-  return ts.parseJsonConfigFileContent(config, ts.sys, ROOT).options
 }

@@ -4,10 +4,13 @@ import { listBlocks, listPages } from './markdown.ts'
 import { runSnippet } from './run-snippet.ts'
 
 const pages = listPages()
-/** Those marked `orms` need libraries that test/orms installs, and are compiled there. */
+/**
+ * Those marked `orms` need libraries that test/orms installs, and are compiled there. Those marked `excerpt` are
+ * declarations that npm run generate:api has copied from the source.
+ */
 const snippets = pages
   .flatMap((page) => assembleSnippets(listBlocks(page)))
-  .filter(({ marks }) => !marks.includes('orms'))
+  .filter(({ marks }) => !marks.includes('orms') && !marks.includes('excerpt'))
 const runnable = snippets.filter(({ marks }) => marks.includes('run'))
 
 /** It is the processor's time that this takes, and others want it too. */

@@ -1,44 +1,9 @@
-import { execFile } from 'node:child_process'
-import path from 'node:path'
-import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import type { BuildOptions } from 'esbuild'
 import { describe, expect, test } from 'vitest'
+import { runService, SERVICE, SERVICE_SAYS } from '../support/bundled-service.ts'
 import { findNewerNode } from '../support/newer-node.ts'
 import { createUserProject } from '../support/user-project.ts'
-
-/** Takes one delivery in, runs its handler, and says with which binding. */
-const SERVICE = `
-import { createInbox } from 'hookonce'
-import { stripe } from 'hookonce/providers'
-import { sqliteStore } from 'hookonce/sqlite'
-import { sign } from 'hookonce/testing'
-
-const secret = 'whsec_test_secret_of_some_length'
-
-async function main() {
-  const inbox = createInbox({
-    store: sqliteStore(process.env.FILE, { driver: process.env.DRIVER }),
-    sources: { stripe: stripe({ secrets: [secret] }) },
-  })
-  inbox.on('stripe', 'invoice.paid', async (event, { tx }) => {
-    await tx.query('create table paid (key text)')
-    await tx.query('insert into paid values ($1)', [event.key])
-  })
-  const done = new Promise((resolve) => inbox.events.on('event.done', resolve))
-  await inbox.start()
-  const delivery = sign('stripe', { key: 'evt_1', type: 'invoice.paid' }, { secret })
-  const { status } = await inbox.receive('stripe', delivery)
-  const { key } = await done
-  await inbox.stop()
-  console.log(status + ' ' + key + ' done')
-}
-
-main().catch((error) => {
-  console.error(error)
-  process.exitCode = 1
-})
-`
 
 const newerNode = await findNewerNode()
 
@@ -64,9 +29,11 @@ describe('a service that esbuild has put into one file', () => {
     })
 
     expect(warnings).toEqual([])
-    expect(await run(process.execPath, folder, outfile, 'libsql')).toBe('200 evt_1 done\n')
+    const project = { folder, file: outfile }
+    expect(await runService(process.execPath, { ...project, driver: 'libsql' })).toBe(SERVICE_SAYS)
     if ('path' in newerNode) {
-      expect(await run(newerNode.path, folder, outfile, 'node:sqlite')).toBe('200 evt_1 done\n')
+      const driver = 'node:sqlite'
+      expect(await runService(newerNode.path, { ...project, driver })).toBe(SERVICE_SAYS)
     }
   })
 
@@ -98,17 +65,8 @@ describe('a service that esbuild has put into one file', () => {
     const alias = { libsql: './missing.js' }
     await build({ absWorkingDir: folder, entryPoints: ['service.js'], outfile, alias, ...options })
 
-    expect(await run(newerNode.path, folder, outfile, 'auto')).toBe('200 evt_1 done\n')
+    expect(await runService(newerNode.path, { folder, file: outfile, driver: 'auto' })).toBe(
+      SERVICE_SAYS,
+    )
   })
 })
-
-/** What it prints. Each has a database of its own. */
-async function run(node: string, folder: string, file: string, driver: string): Promise<string> {
-  const database = path.join(folder, `${driver.replace(':', '-')}.db`)
-  const { stdout } = await promisify(execFile)(node, [file], {
-    cwd: folder,
-    env: { ...process.env, FILE: database, DRIVER: driver, NODE_NO_WARNINGS: '1' },
-    timeout: 110_000,
-  })
-  return stdout
-}

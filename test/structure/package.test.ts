@@ -3,6 +3,7 @@ import { checkManifest } from '../../scripts/check-package.ts'
 
 const MANIFEST = {
   name: 'hookonce',
+  version: '0.1.0',
   exports: {
     '.': { types: './dist/index.d.ts', default: './dist/index.js' },
     './package.json': './package.json',

@@ -1,6 +1,6 @@
 /**
- * `hookonce/testing/jest`: the types of `hookonceMatchers` for jest, with `@types/jest` and with `@jest/globals`. Types
- * only: nothing here runs.
+ * `hookonce/testing/jest`: the types of `hookonceMatchers` for the `expect` that `@types/jest` declares globally. Types
+ * only: nothing here runs. The `expect` of `@jest/globals` has types of its own, which this does not reach.
  *
  *     import type {} from 'hookonce/testing/jest'
  *
