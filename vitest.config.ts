@@ -42,9 +42,9 @@ const PROJECTS = {
     exclude: SLOW_FAULTS,
     globalSetup: [TOOLS, POSTGRES],
   },
-  /** The gateway and the command, as processes. */
+  /** The gateway and the command, as processes, and what is deployed with them. */
   gateway: {
-    include: ['test/{gateway,cli}/**/*.test.ts'],
+    include: ['test/{gateway,cli,metrics,deploy}/**/*.test.ts'],
     globalSetup: [TOOLS, POSTGRES],
   },
   /** The guard, on Redis. */
@@ -111,7 +111,7 @@ export default defineConfig({
           exclude: [
             ...ELSEWHERE,
             ...EXHAUSTIVE,
-            'test/{bindings,cli,faults,gateway,guard,inbox,docs,types,package,structure}/**',
+            'test/{bindings,cli,deploy,docs,faults,gateway,guard,inbox,metrics,package,structure,types}/**',
             'test/store/{contract,postgres,sqlite}/**',
           ],
         },

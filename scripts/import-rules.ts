@@ -256,10 +256,18 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'The test kit stands above all else: it puts an inbox on a SQLite file, kills it and moves its clock. No part of the product knows the kit.',
   },
   {
+    part: 'metrics',
+    path: 'metrics/',
+    mayImport: ['admin', 'telemetry', ...LEAVES],
+    because:
+      'Numbers hang on what an inbox tells and on what an operator sees, as those of any user could.',
+  },
+  {
     part: 'gateway',
     path: 'gateway/',
     mayImport: [
       'index',
+      'metrics',
       'providers',
       'postgres',
       'sqlite',

@@ -20,11 +20,12 @@ export interface StatsQuery {
   /** The name of a source. Left out: all of them. Workers, messages and what is due are those of all sources. */
   readonly source?: string
   /**
-   * The time that `rates` are of: the last hour by the minute, or the last day by the hour.
+   * The time that `rates` are of: the last hour by the minute, or the last day by the hour. With `none` there are no
+   * rates, which are most of what `stats` costs.
    *
    * @defaultValue 'hour'
    */
-  readonly over?: 'hour' | 'day'
+  readonly over?: 'hour' | 'day' | 'none'
 }
 
 export interface ResolvedStatsQuery {
@@ -36,6 +37,7 @@ export interface ResolvedStatsQuery {
 const SPANS = {
   hour: { spanMs: 60_000, spans: 60 },
   day: { spanMs: 3_600_000, spans: 24 },
+  none: { spanMs: 60_000, spans: 0 },
 } as const
 
 export function resolveStatsQuery(query: StatsQuery): ResolvedStatsQuery {
@@ -113,6 +115,7 @@ async function collectRates(
   now: Date,
   { source, spanMs, spans }: ResolvedStatsQuery,
 ): Promise<readonly Rate[]> {
+  if (spans === 0) return []
   const end = Math.floor(now.getTime() / spanMs + 1) * spanMs
   const starts = Array.from({ length: spans }, (_, at) => end - (spans - at) * spanMs)
   const start = new Date(end - spans * spanMs)

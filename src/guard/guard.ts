@@ -17,7 +17,7 @@ import type { SecretUse } from '../model/secret-use.ts'
 import type { Source } from '../model/source.ts'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import { ByteBudget } from '../receive/byte-budget.ts'
-import { reportUnread } from '../receive/admit.ts'
+import { reportAnswered, reportParsed, reportUnread } from '../receive/report-answered.ts'
 import { resolveSourceLimits } from '../receive/limits.ts'
 import type { SourceLimits } from '../receive/limits.ts'
 import { requireRoom } from '../receive/options.ts'
@@ -212,7 +212,10 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
     const answer: Answer =
       this.#answers.get(sourceName) ??
       (() => Promise.reject(new OptionInvalidError('guard.on', `called for "${sourceName}"`, '')))
-    return receiveGuarded(this.#context, sourceName, delivery, answer)
+    const startedMs = performance.now()
+    const told = await receiveGuarded(this.#context, sourceName, delivery, answer)
+    reportAnswered(this.#happenings, sourceName, told, performance.now() - startedMs)
+    return told
   }
 
   /** What a source takes; `undefined` when there is none, or one that can verify nothing. */
@@ -233,7 +236,7 @@ export class Guard<Sources extends GuardSourceMap> implements ReceivingInbox {
   }
 
   reportBodyParsed(sourceName: string, hint: string): void {
-    this.#happenings.emit('delivery.body-parsed', { source: sourceName, hint })
+    reportParsed(this.#happenings, sourceName, hint)
   }
 
   reportUnread(sourceName: string, reason: UnreadReason): void {

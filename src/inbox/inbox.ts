@@ -34,7 +34,7 @@ import { Outbox } from '../outbox/outbox.ts'
 import { unavailable } from '../receive/acknowledge.ts'
 import { ByteBudget } from '../receive/byte-budget.ts'
 import { CommittedKeys } from '../receive/committed-keys.ts'
-import { reportUnread } from '../receive/admit.ts'
+import { reportAnswered, reportParsed, reportUnread } from '../receive/report-answered.ts'
 import { resolveSourceLimits } from '../receive/limits.ts'
 import type { SourceLimits } from '../receive/limits.ts'
 import type { ResolvedReceiveOptions } from '../receive/options.ts'
@@ -210,7 +210,10 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMa
     if (this.#state === 'stopping' || this.#state === 'stopped') return unavailable()
     this.#receiving += 1
     try {
-      return await receive(this.#context, sourceName, delivery)
+      const startedMs = performance.now()
+      const answer = await receive(this.#context, sourceName, delivery)
+      reportAnswered(this.#happenings, sourceName, answer, performance.now() - startedMs)
+      return answer
     } finally {
       this.#receiving -= 1
       if (this.#receiving === 0) this.#onAllReceived?.()
@@ -266,6 +269,11 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMa
     return reconcile({ store: this.#store, replay }, options)
   }
 
+  /** The names of its sources. */
+  get sourceNames(): readonly string[] {
+    return [...this.#sources.keys()]
+  }
+
   /** What a source takes, for HTTP adapters; `undefined` when no such source is configured. */
   findSource(sourceName: string): SourceLimits | undefined {
     const source = this.#sources.get(sourceName)
@@ -279,7 +287,7 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMa
   }
 
   reportBodyParsed(sourceName: string, hint: string): void {
-    this.#happenings.emit('delivery.body-parsed', { source: sourceName, hint })
+    reportParsed(this.#happenings, sourceName, hint)
   }
 
   reportUnread(sourceName: string, reason: UnreadReason): void {

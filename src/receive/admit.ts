@@ -17,7 +17,7 @@
  * @module
  */
 
-import { asError, CommitUnknownError, HookonceError } from '../errors.ts'
+import { asError, CommitUnknownError } from '../errors.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { EventDraft } from '../model/event.ts'
@@ -101,21 +101,6 @@ function reportBreach(
 ): Admission {
   happenings.emit('delivery.malformed', { source, reason: breach.outcome })
   return { answer: breach }
-}
-
-/** Says that a body was refused before it was read to its end. */
-export function reportUnread(
-  happenings: HappeningEmitter,
-  source: string,
-  reason: 'too-large' | 'too-slow' | 'no-room',
-): void {
-  if (reason !== 'no-room') return happenings.emit('delivery.malformed', { source, reason })
-  const error = new HookonceError(
-    'RECEIVE_FULL',
-    'The bodies of deliveries on their way take receive.inFlightBytesMax already',
-    { retryable: true },
-  )
-  return happenings.emit('delivery.unavailable', { source, error })
 }
 
 /** The answer when something went wrong on our side: the sender keeps the event and comes again. */

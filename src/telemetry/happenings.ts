@@ -7,6 +7,7 @@
  * @module
  */
 
+import type { AcknowledgementOutcome } from '../model/acknowledgement.ts'
 import type { EventId } from '../model/event.ts'
 import type { MessageFailureReason, MessageId } from '../model/message.ts'
 import type { FailureReason } from '../model/outcome.ts'
@@ -67,6 +68,16 @@ export interface Happenings {
   /** Answered 503: nothing is known to be stored. */
   'delivery.unavailable': { readonly source: string; readonly error: Error }
   'delivery.body-parsed': { readonly source: string; readonly hint: string }
+  /**
+   * A sender has its answer, whatever it is; what it was for is told apart. Once for a delivery, also for one with many
+   * events. `source` is empty where there is none of that name. `durationMs` is from the whole body to the answer, and
+   * `undefined` where the body was not read to its end.
+   */
+  'delivery.answered': {
+    readonly source: string
+    readonly outcome: AcknowledgementOutcome
+    readonly durationMs: number | undefined
+  }
 
   'event.done': AboutEvent & { readonly durationMs: number; readonly result: string | undefined }
   'event.skipped': AboutEvent & { readonly durationMs: number; readonly reason: string }

@@ -42,6 +42,7 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'delivery.malformed': 'warn',
   'delivery.unavailable': 'error',
   'delivery.body-parsed': 'error',
+  'delivery.answered': 'debug',
   'event.done': 'debug',
   'event.skipped': 'info',
   'event.failed': 'warn',
@@ -171,6 +172,7 @@ const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
  * or while there is no room for more bodies.
  */
 const SAMPLED: readonly HappeningName[] = [
+  'delivery.answered',
   'delivery.body-parsed',
   'delivery.refused',
   'delivery.malformed',

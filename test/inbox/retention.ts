@@ -143,7 +143,8 @@ export function retentionContract(underTest: StoreUnderTest): void {
       // By this policy it is old at once, but today's run was made.
       const later = untilDone(inbox, 1)
       // By its sender's clock after all that was pruned: from before the oldest key it would be quarantined.
-      await deliverFrom(inbox, 'later', new Date(Date.now() + 60_000))
+      const answer = await deliverFrom(inbox, 'later', new Date(Date.now() + 60_000))
+      expect(answer).toMatchObject({ outcome: 'accepted', status: 200 })
       await later
       await expectLooks(looks, 2)
       expect(await store.operators.countEvents()).toBe(1)

@@ -13,7 +13,10 @@ export function findProgram(name: string): string | undefined {
  * The same, after trying to install it where that is ours to do: as root on Debian and its like, as in
  * a container. Nowhere else is anything installed without being asked for.
  */
-export function findOrInstall(name: string): string | undefined {
+export function findOrInstall(
+  name: string,
+  { package: packageName = name }: { readonly package?: string } = {},
+): string | undefined {
   const found = findProgram(name)
   if (found !== undefined || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get'))
     return found
@@ -21,6 +24,6 @@ export function findOrInstall(name: string): string | undefined {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
   const options = { env, stdio: 'ignore', timeout: 180_000 } as const
   spawnSync('apt-get', ['update', '-qq'], options)
-  spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], options)
+  spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', packageName], options)
   return findProgram(name)
 }

@@ -1,6 +1,6 @@
 /**
- * Programs that some tests need and npm does not bring: `faketime` for processes with a wrong clock, and
- * `nats-server` for an example of the documentation.
+ * Programs that some tests need and npm does not bring: `faketime` for processes with a wrong clock,
+ * `nats-server` for an example of the documentation, and Prometheus' `promtool` for metrics and alerts.
  *
  * As root on Debian they are installed. Where one is missing the tests that need it are skipped, loudly;
  * under `CI=true` the run fails instead.
@@ -17,6 +17,7 @@ export interface Tools {
   /** What to preload into a process whose clock is to be wrong. */
   readonly faketime: string | null
   readonly natsServer: string | null
+  readonly promtool: string | null
 }
 
 declare module 'vitest' {
@@ -34,6 +35,7 @@ function findTools(): Tools {
   const tools: Tools = {
     faketime: faketime === undefined ? null : findPreload(faketime),
     natsServer: findOrInstall('nats-server') ?? null,
+    promtool: findOrInstall('promtool', { package: 'prometheus' }) ?? null,
   }
   const missing = Object.entries(tools).flatMap(([name, found]) => (found === null ? [name] : []))
   if (missing.length > 0) {
