@@ -256,6 +256,12 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'The test kit stands above all else: it puts an inbox on a SQLite file, kills it and moves its clock. No part of the product knows the kit.',
   },
   {
+    part: 'tracing',
+    path: 'tracing/',
+    mayImport: ['telemetry', ...LEAVES],
+    because: 'A tracer gets what it tells of; an inbox knows no tracer but by its interface.',
+  },
+  {
     part: 'metrics',
     path: 'metrics/',
     mayImport: ['admin', 'telemetry', ...LEAVES],
@@ -317,6 +323,7 @@ export const OUTSIDE_RULES: readonly OutsideRule[] = [
   { files: /^types\/stripe\.ts$/, packages: ['stripe'], form: 'type' },
   { files: /^types\/github\.ts$/, packages: ['@octokit/openapi-webhooks-types'], form: 'type' },
   ...bound(/^bindings\/drizzle(-options|-sqlite)?\.ts$/, ['drizzle-orm']),
+  { files: /^tracing\/opentelemetry\.ts$/, packages: ['@opentelemetry/api'], form: 'type' },
   { files: /^testing\/runners\/vitest\.ts$/, packages: ['vitest'], form: 'type' },
   ...bound(/^bindings\/drizzle\.ts$/, ['drizzle-orm/node-postgres', 'drizzle-orm/pg-core']),
   ...bound(/^bindings\/drizzle-sqlite\.ts$/, [

@@ -212,4 +212,5 @@ export type {
   StepTxContext,
   UncertainStep,
 } from './work/steps/step-context.ts'
+export type { HandledTrace, SentTrace, Tracing } from './model/tracing.ts'
 export { notDone, permanent, retryAfter, skip } from './model/handler-results.ts'

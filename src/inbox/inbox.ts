@@ -26,6 +26,7 @@ import type { InboxOptions } from './options.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { Source } from '../model/source.ts'
+import type { Tracing } from '../model/tracing.ts'
 import type { AnySends, SendMap, SendsOf } from '../model/sends.ts'
 import type { Destination } from '../outbox/destination.ts'
 import { createOnce } from '../once/once.ts'
@@ -42,6 +43,7 @@ import { receive } from '../receive/receive.ts'
 import type { ReceiveContext } from '../receive/receive.ts'
 import { StoreWatch } from '../receive/store-watch.ts'
 import { createReceiveContext } from './receive-context.ts'
+import { traceHandler } from './trace.ts'
 import { reportUnfinished } from './report-unfinished.ts'
 import type { Store } from '../store/contract/store.ts'
 import { takeStore } from '../store/contract/take-store.ts'
@@ -99,6 +101,7 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMa
   /** What the bodies of all deliveries on their way take together, for HTTP adapters. */
   readonly inFlight: ByteBudget
   readonly #store: Store<Sql, Tx>
+  readonly #tracing: Tracing | undefined
   readonly #sources: ReadonlyMap<string, Source>
   readonly #workerOptions: ResolvedWorkerOptions | undefined
   readonly #happenings = new HappeningEmitter()
@@ -125,16 +128,18 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMa
 
   constructor(options: InboxOptions<Sources, Tx, Sql>) {
     const resolved = resolveInboxOptions(options)
-    const { store, sources, destinations, relay, retention, logger } = resolved
+    const { store, sources, relay, retention, logger, tracing } = resolved
     const handlers = new HandlerRegistry(new Set(sources.keys()), {
       defaults: resolved.handlerDefaults,
       findSchema: (source, type) => findSchema(sources.get(source), type),
+      wrap: (name, run) => traceHandler(tracing, name, run),
     })
     super(handlers)
     this.#store = store
     this.#sources = sources
     this.#handlers = handlers
     this.#workerOptions = resolved.worker
+    this.#tracing = tracing
     this.receiveOptions = resolved.receive
     this.inFlight = new ByteBudget(resolved.receive.inFlightBytesMax)
     this.#logger = logger
@@ -145,7 +150,8 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMa
     this.#notifier = createNotifier(store)
     this.#outbox = new Outbox<Sql, Sends>({
       store: store.messages,
-      destinations,
+      destinations: resolved.destinations,
+      tracing,
       relay,
       happenings,
       isHistoryKnown: () => this.#watch.isHistoryKnown,
@@ -211,13 +217,20 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMa
     this.#receiving += 1
     try {
       const startedMs = performance.now()
-      const answer = await receive(this.#context, sourceName, delivery)
+      const answer = await this.#receiveTraced(sourceName, delivery)
       reportAnswered(this.#happenings, sourceName, answer, performance.now() - startedMs)
       return answer
     } finally {
       this.#receiving -= 1
       if (this.#receiving === 0) this.#onAllReceived?.()
     }
+  }
+
+  #receiveTraced(sourceName: string, delivery: Delivery): Promise<Acknowledgement> {
+    const take = (traceparent?: string) => receive(this.#context, sourceName, delivery, traceparent)
+    // A name that is not configured is a stranger's text, and makes no span.
+    if (this.#tracing === undefined || !this.#sources.has(sourceName)) return take()
+    return this.#tracing.receive(sourceName, take)
   }
 
   /**

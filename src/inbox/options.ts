@@ -4,6 +4,7 @@ import type { SourceMap } from '../model/event-types.ts'
 import { isSourceName } from '../model/source-name.ts'
 import type { Source } from '../model/source.ts'
 import type { StandardSchema } from '../model/standard-schema.ts'
+import type { Tracing } from '../model/tracing.ts'
 import type { Destination } from '../outbox/destination.ts'
 import type { RelayOptions } from '../outbox/options.ts'
 import { requireRoom, resolveReceiveOptions } from '../receive/options.ts'
@@ -18,6 +19,7 @@ import { requireHandlerDefaults } from '../work/handler-defaults.ts'
 import type { HandlerDefaultOptions } from '../work/handler-defaults.ts'
 import { resolveWorkerOptions } from '../work/options.ts'
 import type { ResolvedWorkerOptions, WorkerOptions } from '../work/options.ts'
+import { requireTracing } from './trace.ts'
 
 /** What an inbox is made of. Only `store` and `sources` are needed. */
 export interface InboxOptions<
@@ -44,6 +46,8 @@ export interface InboxOptions<
   readonly retention?: RetentionOptions
   /** Gets a line for everything that happens. Left out, warnings and errors go to the console. */
   readonly logger?: Logger
+  /** Makes spans: `openTelemetry(api)` of `hookonce/opentelemetry`. Left out, nothing is traced. */
+  readonly tracing?: Tracing
 }
 
 /** The options of destinations and relay are resolved by the outbox, where they are known together. */
@@ -58,6 +62,7 @@ export interface ResolvedInboxOptions<Tx, Sql> {
   readonly relay: RelayOptions | false
   readonly retention: RetentionPolicy
   readonly logger: Logger
+  readonly tracing: Tracing | undefined
 }
 
 const OPTION_NAMES = [
@@ -70,6 +75,7 @@ const OPTION_NAMES = [
   'relay',
   'retention',
   'logger',
+  'tracing',
 ]
 
 /** @throws OptionInvalidError for an option that is unknown or cannot be used */
@@ -90,6 +96,7 @@ export function resolveInboxOptions<Sources extends SourceMap, Tx, Sql>(
     receive,
     worker: options.worker === false ? undefined : resolveWorkerOptions(options.worker ?? {}),
     logger: resolveLogger('createInbox.logger', options.logger),
+    tracing: requireTracing(options.tracing),
     destinations: options.destinations ?? [],
     handlerDefaults: requireHandlerDefaults(options.handlerDefaults ?? {}),
     relay: options.relay ?? {},

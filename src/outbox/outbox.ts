@@ -9,6 +9,7 @@ import { OptionInvalidError } from '../errors.ts'
 import type { MessageDraft, SendOptions } from '../model/message.ts'
 import type { AnySends, SendMap } from '../model/sends.ts'
 import type { StandardSchema } from '../model/standard-schema.ts'
+import type { Tracing } from '../model/tracing.ts'
 import type { MessageStore } from '../store/contract/messages.ts'
 import type { OwnTx } from '../store/contract/transaction.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
@@ -18,6 +19,7 @@ import type { MessageInput } from './draft-message.ts'
 import { resolveRelayOptions } from './options.ts'
 import type { RelayOptions, ResolvedRelayOptions } from './options.ts'
 import { Relay } from './relay.ts'
+import { keepTrace, traceDestinations } from './trace-destinations.ts'
 
 export interface OutboxContext<Tx> {
   readonly store: MessageStore<Tx>
@@ -25,6 +27,7 @@ export interface OutboxContext<Tx> {
   /** `false` for a process that only writes messages. */
   readonly relay: RelayOptions | false
   readonly happenings: HappeningEmitter
+  readonly tracing?: Tracing | undefined
   /** Whether the database is known to be the one it was. Nothing is sent while it is not. */
   readonly isHistoryKnown: () => boolean
 }
@@ -35,13 +38,16 @@ export class Outbox<Tx, Sends extends SendMap = AnySends> {
   readonly #schemas: ReadonlyMap<string, StandardSchema | undefined>
   readonly #relayOptions: ResolvedRelayOptions | undefined
   readonly #happenings: HappeningEmitter
+  readonly #tracing: Tracing | undefined
   readonly #isHistoryKnown: () => boolean
   #relay: Relay | undefined
 
-  constructor({ store, destinations, relay, happenings, isHistoryKnown }: OutboxContext<Tx>) {
+  constructor(context: OutboxContext<Tx>) {
+    const { store, destinations, relay, happenings, tracing, isHistoryKnown } = context
     this.#isHistoryKnown = isHistoryKnown
     this.#store = store
-    this.#destinations = requireDestinations(destinations)
+    this.#tracing = tracing
+    this.#destinations = traceDestinations(tracing, requireDestinations(destinations))
     this.#schemas = new Map(destinations.map(({ name, schema }) => [name, schema]))
     this.#relayOptions = relay === false ? undefined : resolveRelayOptions(relay, destinations)
     this.#happenings = happenings
@@ -86,7 +92,7 @@ export class Outbox<Tx, Sends extends SendMap = AnySends> {
 
   /** A message that can be stored, or an error that says why it cannot be sent. */
   draft(input: MessageInput): MessageDraft {
-    return draftMessage(this.#schemas, input)
+    return keepTrace(this.#tracing, draftMessage(this.#schemas, input))
   }
 
   /** Whether this process sends: it is to have a relay, and there is anywhere to send to. */

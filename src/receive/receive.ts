@@ -30,6 +30,7 @@ import type { CommittedKeys } from './committed-keys.ts'
 import type { DeliveryCounter } from './delivery-counter.ts'
 import { admit, reportUnavailable } from './admit.ts'
 import type { AdmitContext } from './admit.ts'
+import { keepTrace } from './keep-trace.ts'
 import type { ResolvedReceiveOptions } from './options.ts'
 import { quarantineStale } from './quarantine-stale.ts'
 import type { SecretCounter } from './secret-counter.ts'
@@ -50,6 +51,7 @@ export async function receive(
   context: ReceiveContext,
   sourceName: string,
   delivery: Delivery,
+  traceparent?: string,
 ): Promise<Acknowledgement> {
   try {
     const admission = await admit(context, sourceName, delivery)
@@ -57,7 +59,8 @@ export async function receive(
     const { source, secret } = admission
     context.secrets.count(sourceName, secret, delivery.receivedAt)
     const { committedKeys } = context
-    const drafts = admission.drafts.map((draft) => quarantineStale(committedKeys, draft))
+    const timely = admission.drafts.map((draft) => quarantineStale(committedKeys, draft))
+    const drafts = keepTrace(timely, traceparent)
 
     const remembered = findRemembered(context, drafts)
     if (remembered !== undefined) return await acknowledge(context, source, remembered)

@@ -183,20 +183,28 @@ type FindSchema = (source: string, type: string) => StandardSchema | undefined
 interface RegistryTerms {
   readonly defaults?: HandlerDefaultOptions
   readonly findSchema?: FindSchema
+  /** What is run in place of a handler, by its name: the same with something around it. */
+  readonly wrap?: (name: string, run: AnyHandler) => AnyHandler
 }
 
 export class HandlerRegistry {
   readonly #sources: ReadonlySet<string>
   readonly #defaults: HandlerDefaultOptions
   readonly #findSchema: FindSchema
+  readonly #wrap: NonNullable<RegistryTerms['wrap']>
   readonly #handlers: Handler[] = []
   /** By source and type; `null` where no handler wants the type. */
   readonly #units = new Map<string, Map<string, HandlerUnit | null>>()
 
   constructor(
     sources: ReadonlySet<string>,
-    { defaults = {}, findSchema = () => undefined }: RegistryTerms = {},
+    {
+      defaults = {},
+      findSchema = () => undefined,
+      wrap = (_name, run) => run,
+    }: RegistryTerms = {},
   ) {
+    this.#wrap = wrap
     this.#sources = sources
     this.#defaults = defaults
     this.#findSchema = findSchema
@@ -232,7 +240,7 @@ export class HandlerRegistry {
       )
     }
     requireOneOrder(handler, this.#handlers, `${method}(${JSON.stringify(source)}, …).order`)
-    this.#handlers.push(handler)
+    this.#handlers.push({ ...handler, run: this.#wrap(handler.name, handler.run) })
     this.#units.clear()
   }
 
