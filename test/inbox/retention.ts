@@ -142,8 +142,9 @@ export function retentionContract(underTest: StoreUnderTest): void {
       expect(pruned.reduce((sum, events) => sum + events, 0)).toBeLessThanOrEqual(3)
       // By this policy it is old at once, but today's run was made.
       const later = untilDone(inbox, 1)
-      // By its sender's clock after all that was pruned: from before the oldest key it would be quarantined.
-      const answer = await deliverFrom(inbox, 'later', new Date(Date.now() + 60_000))
+      // By its sender's clock after all that was pruned: from before the oldest key it would be quarantined. By this
+      // policy that is in fifteen days, which this process hears of with its next heartbeat.
+      const answer = await deliverFrom(inbox, 'later', new Date(Date.now() + 30 * 86_400_000))
       expect(answer).toMatchObject({ outcome: 'accepted', status: 200 })
       await later
       await expectLooks(looks, 2)
