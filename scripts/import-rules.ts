@@ -250,6 +250,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'verify',
       'body',
       'contract',
+      'ordering',
       ...LEAVES,
     ],
     because:

@@ -2,7 +2,7 @@
  * What an operator can do with an event, as data: for each action, the states it is for and what becomes of the
  * event. A state that is not named is refused.
  *
- * `test/store/contract/event-actions.ts` tries every action in every state on every store; `docs/operators.md` has
+ * `src/testing/store/cases/event-actions.ts` tries every action in every state on every store; `docs/operators.md` has
  * the same table, compared by `test/docs/operators-page.test.ts`.
  *
  * @module

@@ -64,7 +64,8 @@ function killAtCommit(phase: KilledOptions['phase']): Probe {
   let writing: object | undefined
   return (boundary) => {
     const { text, connection } = boundary
-    if (/insert into "?effects/i.test(text)) writing = connection
+    // Prisma names the schema too.
+    if (/insert into (?:"public"\.)?"?effects/i.test(text)) writing = connection
     if (connection !== writing || boundary.phase !== phase) return undefined
     if (!/(?:^|;)\s*commit\b/i.test(text)) return undefined
     process.kill(process.pid, 'SIGKILL')

@@ -32,6 +32,16 @@ switch (options.library) {
     })
     break
   }
+  case 'prisma': {
+    const { createBinding, insert } = await import('./prisma-subject.ts')
+    await runUntilKilled(options, { binding: createBinding(), insert })
+    break
+  }
+  case 'postgres-js': {
+    const { createBinding, insert } = await import('./postgres-js-subject.ts')
+    await runUntilKilled(options, { binding: createBinding(options.config), insert })
+    break
+  }
   default:
     throw new Error(`There is no library ${options.library} here`)
 }

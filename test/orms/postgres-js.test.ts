@@ -8,9 +8,9 @@ import type { PostgresTx } from '../../src/store/postgres/index.ts'
 import { bindingContract, postgresBindingContract } from '../bindings/binding-contract.ts'
 import type { BindingUnderTest } from '../bindings/binding-contract.ts'
 import { codeBehind, inHandler, openBoundTo } from '../bindings/bound-inbox.ts'
+import { killContract } from '../bindings/kill-contract.ts'
 import { PING_OPTIONS } from '../support/inbox-under-test.ts'
 import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
-import { killedContract } from './killed-contract.ts'
 import { createBinding, insert, openSql } from './postgres-js-subject.ts'
 import type { Tx } from './postgres-js-subject.ts'
 
@@ -26,7 +26,10 @@ const onPostgres: BindingUnderTest<Tx, PostgresTx> = {
 describe.skipIf(hasNoPostgres)('hookonce/postgres-js', () => {
   bindingContract(onPostgres)
   postgresBindingContract(onPostgres)
-  killedContract({ name: 'postgres-js', createBinding, insert })
+  killContract(onPostgres, {
+    program: new URL('killed-process.ts', import.meta.url),
+    library: 'postgres-js',
+  })
 
   test('two hundred duplicates at once have one effect', async () => {
     const { inbox, deliver, untilAll, notes } = await onPostgres.open()

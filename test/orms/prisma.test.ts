@@ -8,11 +8,11 @@ import { bindingContract, postgresBindingContract } from '../bindings/binding-co
 import type { BindingUnderTest } from '../bindings/binding-contract.ts'
 import { codeBehind, inHandler, openBoundPostgres } from '../bindings/bound-inbox.ts'
 import type { BoundInbox } from '../bindings/bound-inbox.ts'
+import { killContract } from '../bindings/kill-contract.ts'
 import { aSignal } from '../support/a-signal.ts'
 import { PING_OPTIONS } from '../support/inbox-under-test.ts'
 import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
 import { Prisma, PrismaClient } from './generated/prisma/client.ts'
-import { killedContract } from './killed-contract.ts'
 import { createBinding, insert, PREPARE } from './prisma-subject.ts'
 import type { Tx } from './prisma-subject.ts'
 
@@ -45,7 +45,10 @@ async function openWithTables(): Promise<BoundInbox<Tx, PostgresTx>> {
 describe.skipIf(hasNoPostgres)('hookonce/prisma', () => {
   bindingContract(onPostgres)
   postgresBindingContract(onPostgres)
-  killedContract({ name: 'prisma', prepare: PREPARE, createBinding, insert })
+  killContract(onPostgres, {
+    program: new URL('killed-process.ts', import.meta.url),
+    library: 'prisma',
+  })
 
   test('two hundred duplicates at once have one effect', async () => {
     const { inbox, deliver, untilAll, notes } = await onPostgres.open()

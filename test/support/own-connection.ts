@@ -36,7 +36,7 @@ export async function connectSqlite(file: string): Promise<OwnConnection> {
 }
 
 /** A wait in SQLite itself would stop this process, and with it the transaction that is waited for. */
-async function untilFree<Result>(attempt: () => Promise<Result>): Promise<Result> {
+export async function untilFree<Result>(attempt: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
       return await attempt()

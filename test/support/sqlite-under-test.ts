@@ -1,5 +1,9 @@
+import Database from 'libsql'
+import { fromSqlite } from '../../src/own-tx/from-sqlite.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import type { SqliteStore, SqliteStoreOptions } from '../../src/store/sqlite/index.ts'
+import type { OwnTransaction } from '../../src/testing/store/index.ts'
+import { untilFree } from './own-connection.ts'
 import { createSqlite } from './sqlite-database.ts'
 import type { DriverName } from './sqlite-database.ts'
 import type { DatabaseUnderTest, StoreUnderTest } from './store-under-test.ts'
@@ -24,7 +28,6 @@ export function sqliteUnderTest(
     name: `sqlite with ${driver}`,
     capabilities: {
       parallelGroups: false,
-      recordsBesideGroup: false,
       failedStatementAborts: false,
       opensLate: true,
     },
@@ -49,6 +52,7 @@ async function createFile(
       return store
     },
     query,
+    begin: () => beginOn(file),
     execute,
     migrateBeyond: () => execute(`insert into hookonce_migrations values (1000, 0)`),
     migrateBack: () =>
@@ -59,5 +63,22 @@ async function createFile(
       for (const store of stores) await store.close()
       await close()
     },
+  }
+}
+
+async function beginOn(file: string): Promise<OwnTransaction> {
+  const db = new Database(file)
+  await untilFree(async () => db.exec('begin immediate'))
+  const end = async (how: 'commit' | 'rollback') => {
+    db.exec(how)
+    db.close()
+  }
+  return {
+    tx: fromSqlite(db),
+    writeEffect: async (key) => {
+      db.prepare('insert into effects (event_key) values (?)').run([key])
+    },
+    commit: () => end('commit'),
+    rollback: () => end('rollback'),
   }
 }

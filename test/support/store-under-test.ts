@@ -7,6 +7,7 @@
 
 import { onTestFinished } from 'vitest'
 import type { Store } from '../../src/store/contract/store.ts'
+import type { OwnTransaction } from '../../src/testing/store/index.ts'
 
 export interface StoreUnderTest<Database extends DatabaseUnderTest = DatabaseUnderTest> {
   readonly name: string
@@ -21,8 +22,6 @@ export interface StoreUnderTest<Database extends DatabaseUnderTest = DatabaseUnd
 export interface StoreCapabilities {
   /** Whether two groups can be open at once. SQLite has one writer, so its second claim waits. */
   readonly parallelGroups: boolean
-  /** Whether a new event can be stored while a group is open. SQLite's waits for the group to end. */
-  readonly recordsBesideGroup: boolean
   /** Whether a failed statement leaves the transaction usable only after a rollback to a savepoint, as PostgreSQL's does. */
   readonly failedStatementAborts: boolean
   /** Whether a group may be without a transaction until it needs one. PostgreSQL's claim is the transaction. */
@@ -45,6 +44,8 @@ export interface DatabaseUnderTest {
   newStore(options?: { readonly migrate?: 'auto' | 'check' }): Store<QueryTx>
   /** Runs a statement on a connection that no store knows. */
   query(sql: string, params?: readonly unknown[]): Promise<Record<string, unknown>[]>
+  /** Begins a transaction of the user's own, on a connection that no store knows. */
+  begin(): Promise<OwnTransaction>
   /** Makes the database look as if a later version of this package had migrated it. */
   migrateBeyond(): Promise<void>
   /** Makes the database look as if the newest migration had not run. */

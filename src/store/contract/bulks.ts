@@ -1,6 +1,6 @@
 /**
- * What a store must do for actions on many events. Held by `test/inbox/bulk-actions.ts` and
- * `test/faults/bulk-crash.test.ts`.
+ * What a store must do for actions on many events. Held by `src/testing/store/cases/bulks.ts`,
+ * `test/inbox/bulk-actions.ts` and `test/faults/bulk-crash.test.ts`.
  *
  * Rules for every store:
  *

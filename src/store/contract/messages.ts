@@ -1,6 +1,6 @@
 /**
  * What a store must do for messages: what handlers write to be sent, and what the relay needs to send it.
- * Held by `test/store/contract/outbox*.ts`.
+ * Held by `messages.ts`, `message-operators.ts` and `lent-transaction.ts` in `src/testing/store/cases/`.
  *
  * Rules for every store:
  *

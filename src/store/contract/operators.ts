@@ -8,7 +8,8 @@
  *   both change decides: the second one sees what the first has made of the event.
  * - A token stands for one action. The second call with it changes nothing, and is told what became of the first.
  *
- * Held by `test/store/contract/event-actions.ts`, `action-races.ts` and `erase.ts`.
+ * Held by `event-actions.ts`, `event-runs.ts` and `action-races.ts` in `src/testing/store/cases/`, and by
+ * `test/store/contract/erase.ts`.
  *
  * @module
  */

@@ -1,7 +1,8 @@
 /**
  * What a store must do, for every phase that needs one.
  *
- * A store is done when the suite in `test/store/contract/` passes on it. The phases (`receive`, `work`)
+ * A store is done when the suite of `src/testing/store/conformance.ts` passes on it; what ours do beyond that is in
+ * `test/store/contract/`. The phases (`receive`, `work`)
  * know this file and no engine; an engine knows this file and no phase.
  *
  * Rules for every store:

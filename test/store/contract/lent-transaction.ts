@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { done, nextDueInMs } from '../../support/store-steps.ts'
+import { done } from '../../support/store-steps.ts'
 import type { StoreUnderTest } from '../../support/store-under-test.ts'
 import { openLentGroup, WRITE_EFFECT } from './lent-group.ts'
 import type { LentContractOptions } from './lent-group.ts'
 
-/** What every store must do with the transaction it lends to a handler. Part of `claimContract`. */
+/** What a transaction that is lent does with SQL. What it does with any store is in the conformance suite. */
 export function lentTransactionContract(
   underTest: StoreUnderTest,
   options: LentContractOptions = { opensLate: false },
@@ -16,18 +16,6 @@ export function lentTransactionContract(
       const write = (note: string) => opened.lent.tx.query(WRITE_EFFECT, ['evt_1', note])
       return { ...opened, write }
     }
-
-    test('what it writes becomes visible with the commit', async () => {
-      const { group, write, countEffects, store } = await openGroup()
-      await write('one')
-      await group.settle(group.events.map(done))
-      expect(await countEffects()).toBe(0)
-
-      expect(await group.commit()).toEqual({ status: 'committed' })
-
-      expect(await countEffects('evt_1')).toBe(1)
-      expect(await nextDueInMs(store)).toBeUndefined()
-    })
 
     test.each<[string, readonly unknown[]]>([
       ['nothing', []],
@@ -43,33 +31,6 @@ export function lentTransactionContract(
       await write('one')
       await group.settle(group.events.map(done))
       expect(await group.commit()).toEqual({ status: 'committed' })
-    })
-
-    test('what it wrote vanishes when the group is abandoned', async () => {
-      const { group, write, countEffects, store } = await openGroup()
-      await write('one')
-      await group.settle(group.events.map(done))
-
-      await group.abandon()
-
-      expect(await countEffects()).toBe(0)
-      expect(await nextDueInMs(store)).toBe(0)
-    })
-
-    test('what it wrote after a savepoint vanishes with a rollback to it', async () => {
-      const { group, write, countEffects } = await openGroup()
-      await write('kept')
-      await group.setSavepoint('outer')
-      await write('undone')
-      await group.setSavepoint('inner')
-      await write('undone')
-      await group.rollbackTo('inner')
-      await group.rollbackTo('outer')
-      await group.dropSavepoint('outer')
-      await group.settle(group.events.map(done))
-      await group.commit()
-
-      expect(await countEffects()).toBe(1)
     })
 
     test('a failed statement can be undone by a rollback to a savepoint', async () => {
@@ -141,36 +102,6 @@ export function lentTransactionContract(
 
       expect(rows).toEqual([{ end: 'commit; rollback' }])
       await group.abandon()
-    })
-
-    test('once revoked it rejects every statement, and the group goes on', async () => {
-      const { group, lent, write, countEffects } = await openGroup()
-      await write('before')
-      await lent.revoke()
-
-      await expect(write('after')).rejects.toMatchObject({ code: 'TX_REVOKED' })
-
-      await group.settle(group.events.map(done))
-      expect(await group.commit()).toEqual({ status: 'committed' })
-      expect(await countEffects()).toBe(1)
-    })
-
-    test('revoked without waiting, it rejects from then on', async () => {
-      const { group, lent, write } = await openGroup()
-
-      lent.revokeNow()
-
-      await expect(write('after')).rejects.toMatchObject({ code: 'TX_REVOKED' })
-      await group.abandon()
-    })
-
-    test('after the commit it cannot be used', async () => {
-      const { group, write, countEffects } = await openGroup()
-      await group.settle(group.events.map(done))
-      await group.commit()
-
-      await expect(write('late')).rejects.toThrow()
-      expect(await countEffects()).toBe(0)
     })
   })
 }

@@ -1,6 +1,9 @@
+import type pg from 'pg'
+import { fromPg } from '../../../src/own-tx/from-pg.ts'
 import { MIGRATIONS, SCHEMA_VERSION } from '../../../src/store/postgres/migrations.ts'
 import { postgresStore } from '../../../src/store/postgres/index.ts'
 import type { Store } from '../../../src/store/contract/store.ts'
+import type { OwnTransaction } from '../../../src/testing/store/index.ts'
 import type { DatabaseUnderTest, QueryTx, StoreUnderTest } from '../store-under-test.ts'
 import { createPostgres, lendPostgres } from './postgres-database.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
@@ -12,7 +15,6 @@ export function postgresUnderTest(name: string, admin: () => ConnectionConfig): 
     name,
     capabilities: {
       parallelGroups: true,
-      recordsBesideGroup: true,
       failedStatementAborts: true,
       opensLate: false,
     },
@@ -23,6 +25,7 @@ export function postgresUnderTest(name: string, admin: () => ConnectionConfig): 
 
 function useDatabase({ query, newPool, close }: PostgresDatabase): DatabaseUnderTest {
   const stores: Store<QueryTx>[] = []
+  const own = newPool()
 
   return {
     newStore: ({ migrate = 'auto' } = {}) => {
@@ -31,6 +34,7 @@ function useDatabase({ query, newPool, close }: PostgresDatabase): DatabaseUnder
       return store
     },
     query,
+    begin: () => beginOn(own),
     migrateBeyond: async () => {
       await query('insert into hookonce.migrations (version) values ($1)', [SCHEMA_VERSION + 1])
     },
@@ -43,5 +47,22 @@ function useDatabase({ query, newPool, close }: PostgresDatabase): DatabaseUnder
       await Promise.all(stores.map((store) => store.close()))
       await close()
     },
+  }
+}
+
+async function beginOn(pool: pg.Pool): Promise<OwnTransaction> {
+  const client = await pool.connect()
+  await client.query('begin')
+  const end = async (how: 'commit' | 'rollback') => {
+    await client.query(how)
+    client.release()
+  }
+  return {
+    tx: fromPg(client),
+    writeEffect: async (key) => {
+      await client.query('insert into effects (event_key) values ($1)', [key])
+    },
+    commit: () => end('commit'),
+    rollback: () => end('rollback'),
   }
 }
