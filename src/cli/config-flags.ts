@@ -14,6 +14,7 @@ export interface ConfigFlags {
   readonly config?: string
   readonly store?: string
   readonly role?: readonly string[]
+  readonly processes?: number
   readonly host?: string
   readonly port?: number
   readonly logLevel?: string
@@ -23,6 +24,7 @@ export interface ConfigFlags {
 const PLACES: Readonly<Record<Exclude<keyof ConfigFlags, 'config'>, readonly [string, string]>> = {
   store: ['store', '--store'],
   role: ['roles', '--role'],
+  processes: ['processes', '--processes'],
   host: ['receive.host', '--host'],
   port: ['receive.port', '--port'],
   logLevel: ['log.level', '--log-level'],

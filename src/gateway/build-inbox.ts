@@ -43,7 +43,7 @@ export function buildInbox(config: ResolvedConfig, { folder, logger }: BuildTerm
     destinations,
     receive: { bodyBytesMax: config.receive.bodyBytesMax },
     worker: roles.includes('work') ? { stopGraceMs } : false,
-    relay: roles.includes('relay') ? { stopGraceMs } : false,
+    relay: roles.includes('relay') ? { ...config.relay, stopGraceMs } : false,
     retention: config.retention,
     logger,
   })

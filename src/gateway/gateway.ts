@@ -2,7 +2,7 @@
  * A gateway: an inbox as a config describes it, behind a listener of its own.
  *
  *     start:   listen ─▶ open the store, as often as it takes ─▶ ready
- *     reload:  build a second inbox ─▶ start it ─▶ deliveries go there ─▶ stop the first
+ *     reload:  prepare: build a second inbox ─▶ take: start it ─▶ deliveries go there ─▶ stop the first
  *     stop:    not ready ─▶ answer what is in flight ─▶ stop the inbox
  *
  * What it promises:
@@ -36,6 +36,17 @@ export interface GatewayOptions {
 /** What became of a reload. */
 export type Reloaded =
   { readonly status: 'reloaded' } | { readonly status: 'refused'; readonly reason: string }
+
+/** A config that could be used, and waits for a word. */
+export type Prepared =
+  | {
+      readonly status: 'prepared'
+      /** Takes it over, or says why that failed; then the one before it stays. */
+      readonly take: () => Promise<Reloaded>
+      /** Forgets it. */
+      readonly drop: () => Promise<void>
+    }
+  | Extract<Reloaded, { readonly status: 'refused' }>
 
 /** How long to wait before the database is tried again. */
 const AGAIN_MS = 1_000
@@ -108,23 +119,40 @@ export class Gateway {
     this.#options.logger.error(fields, message)
   }
 
-  /** Takes over another config, unless it cannot be used or needs a new process. One after the other. */
+  /** Takes over another config, unless it cannot be used or needs a new process. */
   async reload(config: ResolvedConfig): Promise<Reloaded> {
-    const reloaded = this.#reloading.then(() => this.#reload(config))
-    this.#reloading = reloaded.catch(() => undefined)
-    return reloaded
+    const prepared = this.prepare(config)
+    return prepared.status === 'refused' ? prepared : prepared.take()
   }
 
-  async #reload(config: ResolvedConfig): Promise<Reloaded> {
-    const fixed = findFixed(this.#config, config)
-    if (fixed.length > 0)
-      return { status: 'refused', reason: `${fixed.join(', ')} cannot be changed while it runs` }
-    let next: BuiltInbox | undefined
+  /** Builds what another config describes. Nothing is connected to, and nothing is changed, before it is taken. */
+  prepare(config: ResolvedConfig): Prepared {
+    const reason = findRefusal(this.#config, config)
+    if (reason !== undefined) return { status: 'refused', reason }
     try {
-      next = buildInbox(config, this.#options)
+      const next = buildInbox(config, this.#options)
+      return {
+        status: 'prepared',
+        take: () => this.#take(next, config),
+        drop: () => next.stop(),
+      }
+    } catch (error) {
+      return { status: 'refused', reason: asError(error).message }
+    }
+  }
+
+  /** One after the other. */
+  #take(next: BuiltInbox, config: ResolvedConfig): Promise<Reloaded> {
+    const taken = this.#reloading.then(() => this.#replaceBy(next, config))
+    this.#reloading = taken.catch(() => undefined)
+    return taken
+  }
+
+  async #replaceBy(next: BuiltInbox, config: ResolvedConfig): Promise<Reloaded> {
+    try {
       await next.inbox.start()
     } catch (error) {
-      await next?.stop()
+      await next.stop()
       return { status: 'refused', reason: asError(error).message }
     }
     const before = this.#built
@@ -165,15 +193,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return gateway
 }
 
-/** What is bound when the process starts. */
-function findFixed(before: ResolvedConfig, after: ResolvedConfig): readonly string[] {
+/** Why a running gateway cannot take over another config, if it cannot: some of it is bound when a process starts. */
+export function findRefusal(before: ResolvedConfig, after: ResolvedConfig): string | undefined {
   const parts = {
+    processes: (config: ResolvedConfig) => config.processes,
     store: (config: ResolvedConfig) => config.store,
     roles: (config: ResolvedConfig) => config.roles.toSorted(),
     'receive.host': (config: ResolvedConfig) => config.receive.host,
     'receive.port': (config: ResolvedConfig) => config.receive.port,
   }
-  return Object.entries(parts)
+  const changed = Object.entries(parts)
     .filter(([, read]) => JSON.stringify(read(before)) !== JSON.stringify(read(after)))
     .map(([name]) => name)
+  return changed.length === 0 ? undefined : `${changed.join(', ')} cannot be changed while it runs`
 }

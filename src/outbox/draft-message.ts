@@ -169,6 +169,7 @@ const OURS: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
   'expect',
+  'hookonce-attempt',
   'host',
   'idempotency-key',
   'keep-alive',

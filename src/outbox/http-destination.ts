@@ -110,13 +110,13 @@ interface HttpSender {
 async function post(
   sender: HttpSender,
   message: Message,
-  { idempotencyKey }: SendContext,
+  context: SendContext,
 ): Promise<SendResult> {
   // No signal: the request has the attempt's time for its own, and ends when the connections are closed.
   const outcome = await sender.egress.request({
     url: sender.url,
     method: 'POST',
-    headers: headersOf(sender, message, idempotencyKey),
+    headers: headersOf(sender, message, context),
     body: message.body,
   })
   switch (outcome.outcome) {
@@ -155,7 +155,7 @@ function isCertificateError(error: Error): boolean {
 function headersOf(
   { headers, signingKeys, keepsAlive }: HttpSender,
   message: Message,
-  idempotencyKey: string,
+  { idempotencyKey, attempt }: SendContext,
 ): Record<string, string> {
   const id = webhookId(message.key)
   const timestamp = Math.floor(Date.now() / 1_000)
@@ -167,6 +167,8 @@ function headersOf(
     'idempotency-key': idempotencyKey,
     'webhook-id': id,
     'webhook-timestamp': String(timestamp),
+    // Not signed: Standard Webhooks signs id, time and body. It is for logs, and decides nothing.
+    'hookonce-attempt': String(attempt),
     ...(signingKeys.length > 0 && {
       'webhook-signature': signMessage(signingKeys, { id, timestamp, body: message.body }),
     }),

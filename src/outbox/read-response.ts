@@ -42,6 +42,7 @@ const NOT_TAKEN: ReadonlySet<number> = new Set([401, 402, 403, 404, 421, 425, 42
 export function readResponse(answer: HttpAnswer, secrets: readonly string[]): SendResult {
   const { status, headers } = answer
   const response = keepResponse(answer, secrets)
+  const isFinal = isSaidToBeFinal(headers)
   if (status >= 200 && status < 300) return { status: 'sent', response }
   return {
     status: 'failed',
@@ -50,11 +51,21 @@ export function readResponse(answer: HttpAnswer, secrets: readonly string[]): Se
     arrived: isCertainlyNotTaken(status) ? 'no' : 'maybe',
     // With a 5xx the other side, or a gateway before it, says that it is not well.
     answered: status < 500,
-    permanent: findPermanent(status),
+    permanent: isFinal ? `answered ${status} with hookonce-retry: never` : findPermanent(status),
     retryAfterMs: parseRetryAfter(headers['retry-after'], headers.date),
-    gone: status === 410 ? 'it answered 410 Gone' : undefined,
+    // With the header a 410 speaks of what the message is about, and not of the whole destination.
+    gone: status === 410 && !isFinal ? 'it answered 410 Gone' : undefined,
     response,
   }
+}
+
+/**
+ * The word of the service behind the URL. Only this word: a value that we do not know must not cost a message its
+ * attempts.
+ */
+function isSaidToBeFinal(headers: IncomingHttpHeaders): boolean {
+  const said = headers['hookonce-retry']
+  return typeof said === 'string' && said.trim().toLowerCase() === 'never'
 }
 
 function describeStatus(status: number): string {

@@ -152,6 +152,57 @@ describe.each(ENGINES)('what a destination answers, on %s', (engine) => {
     await outbox.untilIn('sent', 3)
   })
 
+  test.each([400, 404, 410, 429, 500, 503])(
+    'a %s with `hookonce-retry: never` is dead at the first attempt, and the others go on',
+    async (status) => {
+      const outbox = await openOutbox(engine)
+      const sink = await startSink({
+        answer: (_request, count) =>
+          count === 1 ? { status, headers: { 'hookonce-retry': 'Never' } } : { status: 200 },
+      })
+      await outbox.write(2)
+
+      await outbox.relay([toSink(sink, { concurrency: 1 })])
+      const [dead] = await outbox.untilIn('dead')
+      await outbox.untilIn('sent')
+
+      expect(dead).toMatchObject({
+        attempts: 1,
+        reason: `answered ${status} with hookonce-retry: never`,
+      })
+      expect(await outbox.writer.inbox.admin.listPauses()).toEqual([])
+    },
+  )
+
+  test('a success is one, whatever `hookonce-retry` says; a word that is not known is not followed', async () => {
+    const outbox = await openOutbox(engine)
+    const sink = await startSink({
+      answer: (_request, count) =>
+        count === 1
+          ? { status: 503, headers: { 'hookonce-retry': 'nevermore' } }
+          : { status: 200, headers: { 'hookonce-retry': 'never' } },
+    })
+    await outbox.write(1)
+
+    await outbox.relay([toSink(sink)])
+
+    expect((await outbox.untilIn('sent'))[0]?.attempts).toBe(2)
+  })
+
+  test('every attempt says which one it is, under one webhook-id', async () => {
+    const outbox = await openOutbox(engine)
+    const sink = await startSink({
+      answer: (_request, count) => ({ status: count < 3 ? 503 : 200 }),
+    })
+    await outbox.write(1)
+
+    await outbox.relay([toSink(sink)])
+    await outbox.untilIn('sent')
+
+    expect(sink.list().map(({ headers }) => headers['hookonce-attempt'])).toEqual(['1', '2', '3'])
+    expect(new Set(sink.list().map(({ webhookId }) => webhookId)).size).toBe(1)
+  })
+
   test('the answer is kept as it came, without credentials, and no more of it than 64 KiB', async () => {
     const outbox = await openOutbox(engine)
     const secret = 'whsec_c2l4dGVlbiBieXRlcyBvZiBrZXk='

@@ -1,15 +1,21 @@
 /**
  * `hookonce start`: a gateway in production. JSON logs, readiness before traffic, SIGTERM drains, SIGHUP reads the
- * config again.
+ * config again. With `--processes`, a parent and as many gateways.
  *
  * @module
  */
 
+import cluster from 'node:cluster'
 import type { Command } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import { asError } from '../../errors.ts'
+import { buildInbox } from '../../gateway/build-inbox.ts'
+import type { ResolvedConfig } from '../../gateway/config/schema.ts'
 import { createLogger } from '../../gateway/create-logger.ts'
-import { startGateway } from '../../gateway/gateway.ts'
+import { findRefusal, startGateway } from '../../gateway/gateway.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { obeyParent, report } from '../../gateway/processes/obey-parent.ts'
+import { ProcessGroup } from '../../gateway/processes/process-group.ts'
 import type { Logger } from '../../index.ts'
 import { loadFromFlags, withConfigFlags } from '../config-flags.ts'
 import type { ConfigFlags } from '../config-flags.ts'
@@ -17,6 +23,11 @@ import { EXIT } from '../exit-codes.ts'
 
 export function addStart(program: Command): void {
   withConfigFlags(program.command('start'))
+    .option(
+      '--processes <number>',
+      'how many processes share the work on this machine (PostgreSQL)',
+      readCount,
+    )
     .description('run a gateway: receive, work, relay')
     .addHelpText('after', EXAMPLES)
     .action(start)
@@ -25,15 +36,20 @@ export function addStart(program: Command): void {
 const EXAMPLES = `
 Examples:
   hookonce start --store postgres://hookonce@db/hookonce
+  hookonce start --store postgres://hookonce@db/hookonce --processes 4
   hookonce start --role receive --port 8080
   hookonce start --role work,relay`
 
 async function start(flags: ConfigFlags): Promise<void> {
   const { config, file } = await loadFromFlags(flags)
   const logger = createLogger(config.log)
+  if (config.processes > 1 && cluster.isPrimary) return startGroup(config, logger, flags)
   const gateway = await startGateway({ config, folder: process.cwd(), logger })
-  stopOnSignals(gateway, logger)
-  reloadOnHangUp(gateway, logger, flags)
+  if (cluster.isWorker) obey(gateway, logger, flags)
+  else {
+    stopOnSignals(logger, () => gateway.stop())
+    reloadOnHangUp(logger, () => reload(gateway, flags))
+  }
   logger.info(
     { store: gateway.place, roles: config.roles, receive: gateway.address, config: file },
     'gateway.listening',
@@ -43,19 +59,89 @@ async function start(flags: ConfigFlags): Promise<void> {
   } catch (error) {
     // It listens by now, and a process that listens does not end.
     await gateway.stop()
+    if (cluster.isWorker) cluster.worker?.disconnect()
     throw error
   }
   logger.info({}, 'gateway.started')
+  if (cluster.isWorker) report({ report: 'started' })
 }
 
+/** The parent: ends when the last of its children is gone. */
+async function startGroup(
+  config: ResolvedConfig,
+  logger: Logger,
+  flags: ConfigFlags,
+): Promise<void> {
+  await requireUsable(config, logger)
+  const group = new ProcessGroup({
+    count: config.processes,
+    logger,
+    checkConfig: () => findProblem(config, logger, flags),
+    // Deliveries, handlers and messages have the grace time each, and a goodbye of about ten seconds.
+    stopWithinMs: 3 * config.stopGraceMs + 15_000,
+  })
+  // Ended at once by a second signal, it takes its children with it: Node ends a child whose parent is gone.
+  stopOnSignals(logger, async () => {
+    group.stop()
+    const { code } = await group.gone
+    if (code !== 0) throw new Error('one of the processes did not end by itself')
+  })
+  reloadOnHangUp(logger, () => group.reload())
+  group.start()
+  logger.info({ processes: config.processes }, 'processes.starting')
+  const { code } = await group.gone
+  process.exitCode = code
+}
+
+/** What a child would refuse, before there is one. Nothing is connected to. */
+async function requireUsable(config: ResolvedConfig, logger: Logger): Promise<void> {
+  await buildInbox(config, { folder: process.cwd(), logger }).stop()
+}
+
+async function findProblem(
+  before: ResolvedConfig,
+  logger: Logger,
+  flags: ConfigFlags,
+): Promise<string | undefined> {
+  try {
+    const { config } = await loadFromFlags(flags)
+    await requireUsable(config, logger)
+    return findRefusal(before, config)
+  } catch (error) {
+    return asError(error).message
+  }
+}
+
+/** A child. A signal that was sent to all of them, as a terminal does, is one order to stop and not two. */
+function obey(gateway: Gateway, logger: Logger, flags: ConfigFlags): void {
+  const stop = stopper(logger, () => gateway.stop())
+  for (const signal of STOP_SIGNALS) process.on(signal, () => stop(signal))
+  process.on('SIGHUP', () => undefined)
+  obeyParent({ gateway, readConfig: async () => (await loadFromFlags(flags)).config })
+}
+
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
+
 /** The first signal drains; the second, of a person who cannot wait, ends the process as a crash would. */
-function stopOnSignals(gateway: Gateway, logger: Logger): void {
+function stopOnSignals(logger: Logger, stopAll: () => Promise<void>): void {
+  const stop = stopper(logger, stopAll)
   let isStopping = false
-  const stop = (signal: string): void => {
-    if (isStopping) process.exit(EXIT.failed)
+  for (const signal of STOP_SIGNALS)
+    process.on(signal, () => {
+      if (isStopping) process.exit(EXIT.failed)
+      isStopping = true
+      stop(signal)
+    })
+}
+
+/** Stops once, says so, and ends the process. */
+function stopper(logger: Logger, stopAll: () => Promise<void>): (signal: string) => void {
+  let isStopping = false
+  return (signal) => {
+    if (isStopping) return
     isStopping = true
     logger.info({ signal }, 'gateway.stopping')
-    gateway.stop().then(
+    stopAll().then(
       () => {
         logger.info({}, 'gateway.stopped')
         process.exit(EXIT.ok)
@@ -66,19 +152,18 @@ function stopOnSignals(gateway: Gateway, logger: Logger): void {
       },
     )
   }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
 }
 
-function reloadOnHangUp(gateway: Gateway, logger: Logger, flags: ConfigFlags): void {
+/** `reloadAll` says why the config was refused, if it was. */
+function reloadOnHangUp(logger: Logger, reloadAll: () => Promise<string | undefined>): void {
   process.on('SIGHUP', () => {
-    void reload(gateway, flags).then((reason) => {
+    void reloadAll().then((reason) => {
       if (reason === undefined) logger.info({}, 'config.reloaded')
       else logger.error({ reason }, 'config.refused: the one before it stays')
     })
   })
 }
 
-/** Why the config was refused, if it was. */
 async function reload(gateway: Gateway, flags: ConfigFlags): Promise<string | undefined> {
   try {
     const { config } = await loadFromFlags(flags)
@@ -87,4 +172,9 @@ async function reload(gateway: Gateway, flags: ConfigFlags): Promise<string | un
   } catch (error) {
     return asError(error).message
   }
+}
+
+function readCount(text: string): number {
+  if (/^[1-9]\d?$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be a number from 1 to 64.')
 }

@@ -18,12 +18,16 @@ export interface GatewayConfig {
   readonly store?: string
   /** What this process does. */
   readonly roles?: readonly GatewayRole[]
+  /** How many processes share the work on this machine. More than one needs PostgreSQL. */
+  readonly processes?: number
   /** Where deliveries come in, and what is admitted. */
   readonly receive?: ReceiveConfig
   /** The senders, by the last part of their URL. */
   readonly sources?: Readonly<Record<string, SourceConfig>>
   /** Where events are forwarded to, by name. */
   readonly destinations?: Readonly<Record<string, DestinationConfig>>
+  /** How messages are sent, for all destinations. */
+  readonly relay?: RelayConfig
   /** For how many days things are kept. */
   readonly retention?: RetentionConfig
   /** What is logged. */
@@ -103,6 +107,12 @@ export interface RetryConfig {
   readonly firstMs?: number
   readonly factor?: number
   readonly maxMs?: number
+}
+
+/** How messages are sent, for all destinations. */
+export interface RelayConfig {
+  /** How long a message waits after the process that was sending it was killed. Longer than every `timeoutMs`. */
+  readonly leaseMs?: number
 }
 
 type Days = number | 'forever'

@@ -62,7 +62,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
     ...fromEnvironment.problems,
     ...resolved.problems,
     ...(checked.error?.issues ?? []).flatMap((issue) => describeIssue(issue, schema, origins)),
-    ...(checked.success ? findDangling(checked.data) : []),
+    ...(checked.success ? [...findDangling(checked.data), ...findCrowd(checked.data)] : []),
   ]
   if (problems.length > 0 || !checked.success)
     throw new HookonceError('CONFIG_INVALID', `The config cannot be used:\n${listed(problems)}`)
@@ -138,6 +138,14 @@ function nodeAt(schema: SchemaNode, place: readonly string[]): SchemaNode | unde
 function itemsOf(node: SchemaNode | undefined): SchemaNode | undefined {
   const items = node?.items
   return items?.anyOf?.find(({ properties }) => properties !== undefined) ?? items
+}
+
+/** SQLite lets one process write at a time: more of them wait for each other, and are slower than one. */
+function findCrowd({ processes, store }: ResolvedConfig): readonly string[] {
+  if (processes === 1 || !store.startsWith('sqlite:')) return []
+  return [
+    `processes: ${processes} need PostgreSQL. SQLite lets one process write at a time, so that several are slower than one. Leave processes out, or set store to postgres://…`,
+  ]
 }
 
 /** A forward to a destination that does not exist would be found out by the first event. */

@@ -156,12 +156,29 @@ export const configSchema = z.strictObject({
     .min(1)
     .default(['receive', 'work', 'relay'])
     .describe('What this process does.'),
+  processes: z
+    .int()
+    .min(1)
+    .max(64)
+    .default(1)
+    .describe('How many processes share the work on this machine. More than one needs PostgreSQL.'),
   receive: receive.prefault({}),
   sources: z.record(name(isSourceName), source).default({}).describe('The senders, by name.'),
   destinations: z
     .record(name(isDestinationName), destination)
     .default({})
     .describe('Where events are forwarded to, by name.'),
+  relay: z
+    .strictObject({
+      leaseMs: milliseconds
+        .max(3_600_000)
+        .default(60_000)
+        .describe(
+          'How long a message waits after the process that was sending it was killed. Longer than every `timeoutMs`.',
+        ),
+    })
+    .prefault({})
+    .describe('How messages are sent, for all destinations.'),
   retention: retention.prefault({}),
   log: z
     .strictObject({

@@ -1,0 +1,215 @@
+/**
+ * The parent of several gateways on one machine: starts them, starts again what dies, and passes signals on.
+ *
+ *     start ─▶ fork n ─▶ all have started
+ *     a child dies ─▶ wait, longer each time ─▶ the config can be used? ─▶ fork another
+ *     reload: all prepare ─▶ all take over, or all drop it
+ *     stop: all drain ─▶ all are gone
+ *
+ * The children share one listening socket, through `node:cluster` with `SCHED_NONE`: whichever is free accepts, and
+ * when it dies the system resets its connections, so that their senders come again at once. The default of Node, a
+ * parent that accepts and hands connections on, leaves those open for ever that were on their way to a child that was
+ * killed. A socket for each child (SO_REUSEPORT) needs Node 22.12, and loses what is queued for a child that dies.
+ *
+ * What it leaves to others: everything that a gateway does. The parent opens no store and reads no delivery.
+ *
+ * @module
+ */
+
+import cluster from 'node:cluster'
+import type { Worker as ChildProcess } from 'node:cluster'
+import type { Logger } from '../../index.ts'
+import type { OrderName, Report } from './orders.ts'
+
+/** What a group is made of. */
+export interface ProcessGroupOptions {
+  readonly count: number
+  readonly logger: Logger
+  /** Why the config as it is now cannot be used by another child, if it cannot. */
+  readonly checkConfig: () => Promise<string | undefined>
+  /** How long the children may take to drain; what is still there then is killed. */
+  readonly stopWithinMs: number
+}
+
+/** How all of them ended: the code that the parent ends with. */
+export type GroupEnd = { readonly code: number }
+
+/** The wait before a child that died is replaced, for the first time. It doubles up to the longest. */
+const AGAIN_MS = 100
+const AGAIN_MAX_MS = 30_000
+/** One that has lived for so long did not die of its start. */
+const SETTLED_MS = 60_000
+/** How long a child may take to read a config. */
+const ANSWER_MS = 30_000
+const EXIT_FAILED = 1
+
+/** Children that are started again until the group is stopped. */
+export class ProcessGroup {
+  readonly #options: ProcessGroupOptions
+  readonly #children = new Set<ChildProcess>()
+  /** Those that hear what they are told. */
+  readonly #listening = new WeakSet<ChildProcess>()
+  readonly #started = new Set<ChildProcess>()
+  readonly #waiting = new Map<number, (refusal: string | undefined) => void>()
+  readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #onGone: (end: GroupEnd) => void
+  /** When the last child is gone. */
+  readonly gone: Promise<GroupEnd>
+  #number = 0
+  #deaths = 0
+  #hasStarted = false
+  #isStopping = false
+  #code = 0
+  #reloading: Promise<unknown> = Promise.resolve()
+
+  constructor(options: ProcessGroupOptions) {
+    this.#options = options
+    let onGone: (end: GroupEnd) => void = () => undefined
+    this.gone = new Promise((resolve) => (onGone = resolve))
+    this.#onGone = onGone
+  }
+
+  start(): void {
+    cluster.schedulingPolicy = cluster.SCHED_NONE
+    for (let index = 0; index < this.#options.count; index += 1) this.#fork()
+  }
+
+  /** All take over the config as it is now, or none does. Returns why it was refused, if it was. */
+  reload(): Promise<string | undefined> {
+    const reloaded = this.#reloading.then(() => this.#reload())
+    this.#reloading = reloaded.catch(() => undefined)
+    return reloaded
+  }
+
+  async #reload(): Promise<string | undefined> {
+    const children = [...this.#children]
+    const refusals = await this.#askAll(children, 'prepare')
+    const refusal = refusals.find((each) => each !== undefined)
+    if (refusal !== undefined) {
+      await this.#askAll(children, 'drop')
+      return refusal
+    }
+    const failures = await this.#askAll(children, 'take')
+    // All could use it, and most do by now. One that could not take over is replaced by one that begins with it.
+    children.forEach((child, index) => {
+      if (failures[index] !== undefined) child.process.kill('SIGTERM')
+    })
+    return undefined
+  }
+
+  /** Drains all of them; `gone` tells when that is over. */
+  stop(): void {
+    if (this.#isStopping) return
+    this.#isStopping = true
+    for (const timer of this.#timers) clearTimeout(timer)
+    this.#killAll('SIGTERM')
+    this.#endIfEmpty()
+    setTimeout(() => this.#killAll('SIGKILL'), this.#options.stopWithinMs).unref()
+  }
+
+  #killAll(signal: 'SIGTERM' | 'SIGKILL'): void {
+    for (const child of this.#children) child.process.kill(signal)
+  }
+
+  #fork(): void {
+    const child = cluster.fork()
+    const forkedAt = performance.now()
+    this.#children.add(child)
+    child.on('message', (message: Report) => this.#hear(child, message))
+    // What cannot be sent to a child that has just died is told by its exit.
+    child.on('error', () => undefined)
+    child.on('exit', (code, signal) => {
+      this.#children.delete(child)
+      this.#started.delete(child)
+      this.#bury(child, { code, signal, livedMs: performance.now() - forkedAt })
+    })
+  }
+
+  #hear(child: ChildProcess, message: Report): void {
+    if (message.report === 'answer') return this.#waiting.get(message.number)?.(message.refusal)
+    if (message.report === 'listening') {
+      this.#listening.add(child)
+      child.emit('listening-to-parent')
+      return
+    }
+    this.#started.add(child)
+    if (this.#started.size < this.#options.count) return
+    const pids = [...this.#started].map(({ process: { pid } }) => pid)
+    this.#options.logger.info({ pids }, 'processes.started')
+    this.#hasStarted = true
+  }
+
+  #bury(
+    child: ChildProcess,
+    { code, signal, livedMs }: { code: number; signal: string | null; livedMs: number },
+  ): void {
+    if (this.#isStopping) {
+      // A SIGTERM that came before it listened for one ends a process that has begun nothing.
+      if (code !== 0 && signal !== 'SIGTERM') this.#code ||= EXIT_FAILED
+      return this.#endIfEmpty()
+    }
+    const { logger } = this.#options
+    // Trying again cannot help: it has said why, and the others are about to say the same.
+    if (!this.#hasStarted && signal === null && code !== 0) {
+      this.#code = code
+      return this.stop()
+    }
+    this.#deaths = livedMs > SETTLED_MS ? 1 : this.#deaths + 1
+    const againInMs = Math.min(AGAIN_MAX_MS, AGAIN_MS * 2 ** Math.min(this.#deaths - 1, 10))
+    logger.error({ child: child.process.pid, code, signal, againInMs }, 'process.died')
+    this.#forkIn(againInMs)
+  }
+
+  #forkIn(ms: number): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      void this.#forkIfUsable()
+    }, ms)
+    this.#timers.add(timer)
+  }
+
+  /** A config that was refused while the others run must not become the config of one of them. */
+  async #forkIfUsable(): Promise<void> {
+    const reason = await this.#options.checkConfig()
+    if (this.#isStopping) return
+    if (reason === undefined) return this.#fork()
+    this.#options.logger.error({ reason }, 'process.not-started: the config cannot be used')
+    this.#forkIn(AGAIN_MAX_MS / 6)
+  }
+
+  #askAll(
+    children: readonly ChildProcess[],
+    order: OrderName,
+  ): Promise<readonly (string | undefined)[]> {
+    return Promise.all(children.map((child) => this.#ask(child, order)))
+  }
+
+  /** What the child refuses it for. One that dies refuses nothing: the next one begins with the config as it is. */
+  #ask(child: ChildProcess, order: OrderName): Promise<string | undefined> {
+    this.#number += 1
+    const number = this.#number
+    return new Promise((resolve) => {
+      const end = (refusal?: string): void => {
+        clearTimeout(late)
+        this.#waiting.delete(number)
+        child.off('exit', onExit).off('listening-to-parent', tell)
+        resolve(refusal)
+      }
+      const onExit = (): void => end()
+      const tell = (): void => void child.send({ order, number }, () => undefined)
+      const late = setTimeout(
+        () => end(`process ${child.process.pid} did not answer within ${ANSWER_MS} ms`),
+        ANSWER_MS,
+      )
+      this.#waiting.set(number, end)
+      child.once('exit', onExit)
+      if (child.isDead()) end()
+      else if (this.#listening.has(child)) tell()
+      else child.once('listening-to-parent', tell)
+    })
+  }
+
+  #endIfEmpty(): void {
+    if (this.#children.size === 0) this.#onGone({ code: this.#code })
+  }
+}

@@ -1,0 +1,190 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { sign } from '../../src/testing/index.ts'
+import { until } from '../support/faults/until.ts'
+import { createPostgresDatabase, hasNoPostgres } from '../support/postgres/open-postgres.ts'
+import { postgresUrl } from '../support/postgres/postgres-url.ts'
+import { startCli } from '../support/run-cli.ts'
+import type { CliProcess } from '../support/run-cli.ts'
+import { startSink } from '../support/sink.ts'
+import type { Sink } from '../support/sink.ts'
+
+const SECRET = 'whsec_0123456789abcdef'
+
+test('several processes on SQLite are refused, with why and what to do', async () => {
+  const folder = aFolder()
+  writeConfig(folder, { url: 'https://example.com/' })
+
+  const cli = startCli(['start', '--processes', '2'], { folder })
+
+  expect(await cli.gone).toEqual({ code: 2, signal: null })
+  expect(cli.errors()).toContain('SQLite lets one process write at a time')
+})
+
+/** Three processes start, and one of them again. */
+const STARTING = { timeout: 300_000 }
+
+describe.skipIf(hasNoPostgres)('hookonce start --processes 2', STARTING, () => {
+  test('one that is killed under load is started again, and SIGTERM drains all: nothing is lost or doubled', async () => {
+    const sink = await startSink()
+    const { cli, port, pids } = await startTwo(sink)
+    const answered: string[] = []
+    let isOver = false
+    const load = [1, 2].map(async (sender) => {
+      for (let index = 0; !isOver; index += 1) {
+        const key = `evt_${sender}_${index}`
+        // As a sender does: again, until it is taken.
+        while ((await deliver(port, key)) !== 200 && !isOver);
+        if (!isOver) answered.push(key)
+      }
+    })
+    await sink.untilRequests(10)
+
+    process.kill(pids[0]!, 'SIGKILL')
+    await cli.untilLine('process.died')
+    await until('another has started', () => startsOf(cli).length === 2)
+    const before = answered.length
+    await until('deliveries are answered', () => answered.length > before + 10)
+    isOver = true
+    await Promise.all(load)
+    await until(
+      'all have arrived',
+      () => {
+        const arrived = new Set(idsOf(sink))
+        return answered.every((key) => arrived.has(key))
+      },
+      { everyMs: 200 },
+    )
+    cli.kill('SIGTERM')
+
+    expect(await cli.gone).toEqual({ code: 0, signal: null })
+    expect([...sink.countEffects().values()].every((count) => count === 1)).toBe(true)
+    expect(sink.listMixedKeys()).toEqual([])
+    expect(startsOf(cli).flat().filter(isAlive)).toEqual([])
+  })
+
+  test('SIGHUP gives all of them another config, or none', async () => {
+    const [first, second] = [await startSink(), await startSink()]
+    const { cli, port, pids, folder } = await startTwo(first)
+
+    writeConfig(folder, { url: 'not a url' })
+    cli.kill('SIGHUP')
+    await cli.untilLine('config.refused: the one before it stays')
+    await deliverMany(port, 'before', 6)
+    await first.untilRequests(6)
+    writeConfig(folder, { url: second.url })
+    cli.kill('SIGHUP')
+    await cli.untilLine('config.reloaded')
+    await deliverMany(port, 'after', 6)
+    await second.untilRequests(6)
+
+    expect(new Set(idsOf(first))).toEqual(new Set(listKeys('before', 6)))
+    expect(pids.filter(isAlive)).toEqual(pids)
+  })
+
+  test('one that dies is not replaced by one with a config that was refused', async () => {
+    const sink = await startSink()
+    const { cli, port, pids, folder } = await startTwo(sink)
+    writeConfig(folder, { url: sink.url, provider: 'stirpe' })
+
+    process.kill(pids[0]!, 'SIGKILL')
+    const { reason } = await cli.untilLine('process.not-started: the config cannot be used')
+    expect(reason).toContain('did you mean "stripe"?')
+    expect(await deliver(port, 'evt_1')).toBe(200)
+    writeConfig(folder, { url: sink.url })
+
+    await until('another has started', () => startsOf(cli).length === 2)
+  })
+
+  test('the second signal ends all of them at once', async () => {
+    const sink = await startSink({ answer: () => 'hang' })
+    const { cli, port, pids } = await startTwo(sink)
+    await deliver(port, 'evt_1')
+    await sink.untilRequests(1)
+
+    cli.kill('SIGTERM')
+    await cli.untilLine('gateway.stopping')
+    cli.kill('SIGTERM')
+
+    expect(await cli.gone).toEqual({ code: 1, signal: null })
+    await until('no child is left', () => !pids.some(isAlive))
+  })
+})
+
+async function startTwo(sink: Sink) {
+  const folder = aFolder()
+  writeConfig(folder, { url: sink.url })
+  const store = postgresUrl(await createPostgresDatabase())
+  const cli = startCli(['start', '--processes', '2', '--port', '0', '--store', store], { folder })
+  const { receive } = await cli.untilLine('gateway.listening')
+  await cli.untilLine('processes.started')
+  // A parent that is killed at the end of a test takes its children with it.
+  return { cli, folder, port: (receive as { port: number }).port, pids: startsOf(cli)[0]! }
+}
+
+/** The ids of the children, each time that all of them had started. */
+function startsOf(cli: CliProcess): readonly (readonly number[])[] {
+  // The log has a line for each event, and is looked at often.
+  return [...cli.output().matchAll(/^.*"msg":"processes\.started".*$/gm)].map(
+    ([line]) => (JSON.parse(line) as { pids: number[] }).pids,
+  )
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function idsOf(sink: Sink): readonly string[] {
+  return sink.list().map(({ body }) => (JSON.parse(body) as { id: string }).id)
+}
+
+function listKeys(name: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${name}_${index}`)
+}
+
+async function deliverMany(port: number, name: string, count: number): Promise<void> {
+  const statuses = await Promise.all(listKeys(name, count).map((key) => deliver(port, key)))
+  expect(statuses).toEqual(statuses.map(() => 200))
+}
+
+async function deliver(port: number, key: string): Promise<number | 'cut'> {
+  const { headers, body } = sign('stripe', { key }, { secret: SECRET })
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/in/stripe`, {
+      method: 'POST',
+      // Each on a connection of its own, so that more than one child gets some.
+      headers: { ...(headers as Record<string, string>), connection: 'close' },
+      body: new Uint8Array(body),
+      signal: AbortSignal.timeout(30_000),
+    })
+    return response.status
+  } catch {
+    return 'cut'
+  }
+}
+
+function aFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'hookonce-processes-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+function writeConfig(
+  folder: string,
+  { url, provider = 'stripe' }: { readonly url: string; readonly provider?: string },
+): void {
+  const config = {
+    stopGraceMs: 2_000,
+    relay: { leaseMs: 3_000 },
+    sources: { stripe: { provider, secrets: [SECRET], forward: ['app'] } },
+    destinations: { app: { url, allowPrivate: true, timeoutMs: 1_000, retry: { firstMs: 100 } } },
+  }
+  writeFileSync(join(folder, 'hookonce.config.json'), JSON.stringify(config))
+}
