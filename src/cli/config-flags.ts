@@ -47,7 +47,7 @@ export function withConfigFlags(command: Command): Command {
 /** @throws HookonceError CONFIG_INVALID */
 export async function loadFromFlags(
   flags: ConfigFlags,
-  more: LoadConfigOptions['flags'] = new Map(),
+  { flags: more = new Map(), ...others }: Pick<LoadConfigOptions, 'beneath' | 'flags'> = {},
 ): Promise<LoadedConfig> {
   const given = Object.entries(PLACES).flatMap(([name, [place, flag]]) => {
     const value = flags[name as keyof typeof PLACES]
@@ -57,6 +57,7 @@ export async function loadFromFlags(
     folder: process.cwd(),
     environment: process.env,
     file: flags.config,
+    ...others,
     flags: new Map([...given, ...more]),
   })
 }

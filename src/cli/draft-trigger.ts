@@ -13,7 +13,7 @@ import type { Delivery } from '../index.ts'
 import { didYouMean } from '../options/did-you-mean.ts'
 import type { HmacOptions } from '../providers/index.ts'
 import { sign } from '../testing/index.ts'
-import type { SignableName, SignedEvent } from '../testing/index.ts'
+import type { SignableProvider, SignedEvent } from '../testing/index.ts'
 
 /** Which event, and where it goes. */
 export interface TriggerTarget {
@@ -130,7 +130,8 @@ function signAs(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
   const [secret] = secrets
-  return sign(provider as SignableName, event, {
+  // The name in a config is not always that of the function: `standard_webhooks`, and `standardWebhooks`.
+  return sign(listProviders().get(provider) as unknown as SignableProvider, event, {
     ...(secret !== undefined && { secret }),
     publicUrl: typeof options['publicUrl'] === 'string' ? options['publicUrl'] : url,
     options: Object.fromEntries(texts.filter(([name]) => name !== 'publicUrl')),

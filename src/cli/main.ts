@@ -9,6 +9,7 @@ import { Command, CommanderError } from 'commander'
 import { asError, HookonceError } from '../errors.ts'
 import { escapeText } from '../telemetry/escape-text.ts'
 import { addConfig } from './commands/config.ts'
+import { addDev } from './commands/dev.ts'
 import { addStart } from './commands/start.ts'
 import { addTrigger } from './commands/trigger.ts'
 import { EXIT } from './exit-codes.ts'
@@ -20,6 +21,7 @@ const program = new Command('hookonce')
   .showHelpAfterError('(hookonce --help shows what there is)')
   .exitOverride()
 
+addDev(program)
 addStart(program)
 addTrigger(program)
 addConfig(program)

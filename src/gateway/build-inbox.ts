@@ -25,6 +25,8 @@ export interface BuildTerms {
   /** What relative paths begin at. */
   readonly folder: string
   readonly logger: Logger
+  /** Called with each inbox before it starts, for more handlers and for listeners. Left out, there are none. */
+  readonly prepare?: (inbox: Inbox<SourceMap, unknown>, config: ResolvedConfig) => void
 }
 
 /**
@@ -32,7 +34,10 @@ export interface BuildTerms {
  *
  * @throws HookonceError CONFIG_INVALID; OptionInvalidError; DestinationBlockedError
  */
-export function buildInbox(config: ResolvedConfig, { folder, logger }: BuildTerms): BuiltInbox {
+export function buildInbox(
+  config: ResolvedConfig,
+  { folder, logger, prepare }: BuildTerms,
+): BuiltInbox {
   const sources = buildSources(config)
   const destinations = Object.entries(config.destinations).map(buildDestination)
   const { store, place, close } = openStore(config.store, folder)
@@ -48,6 +53,7 @@ export function buildInbox(config: ResolvedConfig, { folder, logger }: BuildTerm
     logger,
   })
   forwardEvents(inbox, config)
+  prepare?.(inbox, config)
   return {
     inbox,
     place,

@@ -2,15 +2,24 @@ import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
 import type { ReceivingInbox, SourceLimits, UnreadReason } from '../http/receiving-inbox.ts'
 
+/** Sees what senders are answered, and changes nothing. */
+export interface AnswerWatch {
+  onAnswered(source: string, delivery: Delivery, acknowledgement: Acknowledgement): void
+  /** A request to a source that there is not. The name is a stranger's text. */
+  onUnknownSource(name: string): void
+}
+
 /**
  * The inbox that deliveries go to now. A config that is read anew makes a new inbox: what comes in from then on goes
  * to that one, and what is on its way ends where it began.
  */
 export class CurrentInbox implements ReceivingInbox {
   #inbox: ReceivingInbox
+  readonly #watch: AnswerWatch | undefined
 
-  constructor(inbox: ReceivingInbox) {
+  constructor(inbox: ReceivingInbox, watch?: AnswerWatch) {
     this.#inbox = inbox
+    this.#watch = watch
   }
 
   replaceBy(inbox: ReceivingInbox): void {
@@ -25,12 +34,16 @@ export class CurrentInbox implements ReceivingInbox {
     return this.#inbox.inFlight
   }
 
-  receive(sourceName: string, delivery: Delivery): Promise<Acknowledgement> {
-    return this.#inbox.receive(sourceName, delivery)
+  async receive(sourceName: string, delivery: Delivery): Promise<Acknowledgement> {
+    const acknowledgement = await this.#inbox.receive(sourceName, delivery)
+    this.#watch?.onAnswered(sourceName, delivery, acknowledgement)
+    return acknowledgement
   }
 
   findSource(sourceName: string): SourceLimits | undefined {
-    return this.#inbox.findSource(sourceName)
+    const found = this.#inbox.findSource(sourceName)
+    if (found === undefined) this.#watch?.onUnknownSource(sourceName)
+    return found
   }
 
   requireSource(sourceName: string): SourceLimits {

@@ -19,18 +19,18 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { asError, HookonceError } from '../errors.ts'
 import { createReceiver } from '../http/node.ts'
 import type { Receiver } from '../http/receiver.ts'
-import type { Inbox, Logger, SourceMap } from '../index.ts'
+import type { Inbox, SourceMap } from '../index.ts'
 import { buildInbox } from './build-inbox.ts'
-import type { BuiltInbox } from './build-inbox.ts'
+import type { BuildTerms, BuiltInbox } from './build-inbox.ts'
 import type { ResolvedConfig } from './config/schema.ts'
 import { CurrentInbox } from './current-inbox.ts'
+import type { AnswerWatch } from './current-inbox.ts'
 
 /** What a gateway is made of. */
-export interface GatewayOptions {
+export interface GatewayOptions extends BuildTerms {
   readonly config: ResolvedConfig
-  /** What relative paths begin at. */
-  readonly folder: string
-  readonly logger: Logger
+  /** Sees what is answered to whom. Left out, none does. */
+  readonly watch?: AnswerWatch
 }
 
 /** What became of a reload. */
@@ -67,7 +67,7 @@ export class Gateway {
     this.#options = options
     this.#config = options.config
     this.#built = buildInbox(options.config, options)
-    this.#current = new CurrentInbox(this.#built.inbox)
+    this.#current = new CurrentInbox(this.#built.inbox, options.watch)
     this.#receiver = options.config.roles.includes('receive')
       ? createReceiver(this.#current)
       : undefined
@@ -103,6 +103,11 @@ export class Gateway {
     while (!this.#ending.signal.aborted) {
       try {
         await this.#built.inbox.start()
+        if (isTold)
+          this.#options.logger.info(
+            { store: this.place },
+            'the store is open: deliveries are taken',
+          )
         return
       } catch (error) {
         if (!(error instanceof HookonceError) || !error.retryable) throw error

@@ -8,6 +8,7 @@ import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import pg from 'pg'
 import { HookonceError } from '../errors.ts'
+import { DEV_FOLDER } from './dev-folder.ts'
 import type { Store } from '../store/contract/store.ts'
 import { postgresStore } from '../store/postgres/index.ts'
 import { sqliteStore } from '../store/sqlite/index.ts'
@@ -32,7 +33,7 @@ const POOL_MAX = 12
  */
 export function openStore(url: string, folder: string): OpenedStore {
   if (url.startsWith('sqlite:'))
-    return openSqlite(path.resolve(folder, url.slice('sqlite:'.length)))
+    return openSqlite(path.resolve(folder, url.slice('sqlite:'.length)), folder)
   if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url)
   throw new HookonceError(
     'CONFIG_INVALID',
@@ -40,10 +41,10 @@ export function openStore(url: string, folder: string): OpenedStore {
   )
 }
 
-function openSqlite(file: string): OpenedStore {
+function openSqlite(file: string, folder: string): OpenedStore {
   mkdirSync(path.dirname(file), { recursive: true })
   return {
-    store: sqliteStore(file),
+    store: sqliteStore(file, { libsqlFolder: path.join(folder, DEV_FOLDER) }),
     place: `sqlite:${file}`,
     isShared: false,
     close: async () => {},

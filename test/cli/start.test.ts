@@ -1,14 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { openDriver } from '../../src/store/sqlite/open-driver.ts'
 import { sign } from '../../src/testing/index.ts'
+import { listenFor, urlBehind } from '../support/postgres/listen-for.ts'
 import { hasNoPostgres, createEmptyPostgresDatabase } from '../support/postgres/open-postgres.ts'
-import { connectRaw } from '../support/postgres/connect-raw.ts'
-import type { ConnectionConfig } from '../support/postgres/start-postgres.ts'
 import { startCli } from '../support/run-cli.ts'
 import type { CliProcess } from '../support/run-cli.ts'
 import { startSink } from '../support/sink.ts'
@@ -103,8 +101,7 @@ describe('hookonce start', () => {
     async () => {
       const config = await createEmptyPostgresDatabase()
       const folder = aFolder({ url: 'https://example.com/' })
-      const { user, password = '', database } = config as ConnectionConfig & { password?: string }
-      const store = `postgres://${user}:${password}@localhost/${database}?host=${folder}`
+      const store = urlBehind(folder, config)
       const cli = startCli(['start', '--port', '0', '--store', store], { folder })
       const port = await portOf(cli)
 
@@ -119,17 +116,6 @@ describe('hookonce start', () => {
     },
   )
 })
-
-/** Where the gateway looks for its database. */
-async function listenFor(folder: string, config: ConnectionConfig): Promise<void> {
-  const server = createServer((client) => {
-    const upstream = connectRaw(config)
-    for (const socket of [client, upstream]) socket.on('error', () => undefined)
-    client.pipe(upstream).pipe(client)
-  })
-  await new Promise<void>((resolve) => server.listen(join(folder, '.s.PGSQL.5432'), resolve))
-  onTestFinished(() => void server.close())
-}
 
 async function portOf(cli: CliProcess): Promise<number> {
   const { receive } = await cli.untilLine('gateway.listening')

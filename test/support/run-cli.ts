@@ -21,6 +21,8 @@ export interface CliProcess {
   lines(): readonly Record<string, unknown>[]
   /** The first line of its log with this message. */
   untilLine(message: string): Promise<Record<string, unknown>>
+  /** Until it has written this, on its output or among its errors. */
+  untilText(text: string): Promise<void>
   kill(signal: NodeJS.Signals): void
   /** How it ended. */
   readonly gone: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
@@ -59,6 +61,12 @@ export function startCli(
       })
       return find(message) as Record<string, unknown>
     },
+    untilText: (text) =>
+      until(`it writes ${text}`, () => {
+        if (child.exitCode !== null && !(output + errors).includes(text))
+          throw new Error(`It ended without: ${text}\n${output}${errors}`)
+        return (output + errors).includes(text)
+      }),
     kill: (signal) => void child.kill(signal),
     gone: new Promise((resolve) =>
       child.once('close', (code, signal) => resolve({ code, signal })),

@@ -9,15 +9,17 @@
 
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { asError, HookonceError } from '../../errors.ts'
-import type { LoadedConfig } from '../../gateway/config/load-config.ts'
+import { readDevLayer } from '../../gateway/dev-folder.ts'
 import { escapeText } from '../../telemetry/escape-text.ts'
 import { loadFromFlags, withConfigFlags } from '../config-flags.ts'
 import type { ConfigFlags } from '../config-flags.ts'
 import { EXIT } from '../exit-codes.ts'
+import { urlOf } from '../receive-url.ts'
 import { collect, readCount } from '../read-flags.ts'
-import { untilRan } from '../until-ran.ts'
 import { draftTrigger } from '../draft-trigger.ts'
+import { countAnswers, eventsOf, sendDelivery } from '../send-delivery.ts'
+import type { Answer } from '../send-delivery.ts'
+import { untilRanIn } from '../until-ran.ts'
 
 /** What commander makes of the flags. */
 export interface TriggerFlags extends ConfigFlags {
@@ -58,23 +60,19 @@ Examples:
   hookonce trigger github push --set '$.ref="refs/heads/main"'
   hookonce trigger stripe invoice.paid --secret env:STRIPE_WEBHOOK_SECRET --to https://example.com/webhooks`
 
-interface Answer {
-  readonly status: number
-  readonly outcome: string
-  readonly event: string | undefined
-}
-
 async function trigger(
   source: string,
   type: string | undefined,
   flags: TriggerFlags,
 ): Promise<void> {
-  const loaded = await loadFromFlags(flags)
-  const url = flags.to ?? urlOf(loaded, source)
+  // Also the sources of `hookonce dev`, which are in no config.
+  const loaded = await loadFromFlags(flags, { beneath: readDevLayer(process.cwd()) })
+  const url = flags.to ?? urlOf(loaded.config.receive, source)
   const delivery = draftTrigger(loaded.config, { source, type, url }, readPayload(flags))
-  const answers = await sendAll(url, delivery, flags)
+  const { times, parallel } = flags
+  const answers = await sendDelivery(url, delivery, { times, atOnce: parallel === true })
   // Only a store of ours can tell, and only of events that were just sent to it.
-  const runs = flags.to === undefined ? await untilRan(loaded, eventsOf(answers)) : undefined
+  const runs = flags.to === undefined ? await untilRanIn(loaded, eventsOf(answers)) : undefined
   print(answers, runs, flags)
   if (answers.some(({ status }) => status < 200 || status > 299)) process.exitCode = EXIT.failed
 }
@@ -91,67 +89,6 @@ function readPayload(flags: TriggerFlags): Parameters<typeof draftTrigger>[2] {
   }
 }
 
-/** Where the gateway of this config listens. */
-function urlOf({ config }: LoadedConfig, source: string): string {
-  const { host, port } = config.receive
-  const reached = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
-  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}/in/${source}`
-}
-
-async function sendAll(
-  url: string,
-  delivery: ReturnType<typeof draftTrigger>,
-  { times, parallel }: TriggerFlags,
-): Promise<readonly Answer[]> {
-  const send = async (): Promise<Answer> => sendOne(url, delivery)
-  if (parallel === true) return Promise.all(Array.from({ length: times }, send))
-  const answers: Answer[] = []
-  for (let sent = 0; sent < times; sent += 1) answers.push(await send())
-  return answers
-}
-
-async function sendOne(
-  url: string,
-  { headers, body, method }: ReturnType<typeof draftTrigger>,
-): Promise<Answer> {
-  try {
-    const response = await fetch(url, {
-      method,
-      headers: headers as Record<string, string>,
-      body: new Uint8Array(body),
-      redirect: 'manual',
-    })
-    const text = await response.text()
-    const { status, event } = readAnswer(text)
-    return { status: response.status, outcome: status ?? `answered ${response.status}`, event }
-  } catch (error) {
-    const { message, cause } = asError(error)
-    const why = cause instanceof Error ? cause.message : message
-    throw new HookonceError('STORE_UNAVAILABLE', `${url} cannot be reached: ${why}`, {
-      cause: error,
-      retryable: true,
-    })
-  }
-}
-
-/** What our own gateways answer; others answer anything. */
-function readAnswer(text: string): { readonly status?: string; readonly event?: string } {
-  try {
-    const answer = JSON.parse(text) as Record<string, unknown> | null
-    const { status, event, error } = answer ?? {}
-    return {
-      ...(typeof status === 'string' ? { status } : typeof error === 'string' && { status: error }),
-      ...(typeof event === 'string' && { event }),
-    }
-  } catch {
-    return {}
-  }
-}
-
-function eventsOf(answers: readonly Answer[]): readonly string[] {
-  return [...new Set(answers.flatMap(({ event }) => event ?? []))]
-}
-
 function print(
   answers: readonly Answer[],
   runs: number | undefined,
@@ -166,14 +103,5 @@ function print(
   for (const { outcome } of answers) counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
   for (const [outcome, count] of counts) console.log(`${count} × ${escapeText(outcome)}`)
   for (const event of events) console.log(`event ${escapeText(event)}`)
-  const parts = [
-    counted(answers.length, 'delivery', 'deliveries'),
-    ...(events.length > 0 ? [counted(events.length, 'event', 'events')] : []),
-    ...(runs === undefined ? [] : [`handler ran ${counted(runs, 'time', 'times')}`]),
-  ]
-  console.log(parts.join(', '))
-}
-
-function counted(count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`
+  console.log(countAnswers(answers, runs))
 }

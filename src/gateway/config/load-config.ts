@@ -1,7 +1,7 @@
 /**
  * From what was said in files, in the environment and on the command line to one config that is checked.
  *
- *     default ◀ file ◀ environment ◀ flags          the right one counts more
+ *     default ◀ beneath ◀ file ◀ environment ◀ flags          the right one counts more
  *
  * What this module promises: a config that is loaded has nothing unknown in it and no reference left, and every
  * problem of one that is not is told at once, with where it was said.
@@ -16,6 +16,7 @@ import { didYouMean } from '../../options/did-you-mean.ts'
 import { readEnvironment } from './environment.ts'
 import type { SchemaNode } from './environment.ts'
 import { mergeLayers } from './layers.ts'
+import type { ConfigLayer } from './layers.ts'
 import { readConfigFile } from './read-file.ts'
 import { resolveReferences } from './references.ts'
 import { configJsonSchema, configSchema } from './schema.ts'
@@ -28,6 +29,8 @@ export interface LoadConfigOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** A file that was named, instead of one that is found. */
   readonly file?: string | undefined
+  /** What counts less than the file. Left out, nothing. */
+  readonly beneath?: ConfigLayer | undefined
   /** What flags say, by the path of the value: `receive.port`. */
   readonly flags?: ReadonlyMap<string, { readonly flag: string; readonly value: unknown }>
 }
@@ -49,6 +52,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   const file = await readConfigFile(folder, options.file ?? environment['HOOKONCE_CONFIG'])
   const fromEnvironment = readEnvironment(environment, schema)
   const { value, origins } = mergeLayers([
+    ...(options.beneath === undefined ? [] : [options.beneath]),
     ...(file === undefined ? [] : [{ origin: path.basename(file.path), value: file.value }]),
     fromEnvironment,
     layerOfFlags(flags),

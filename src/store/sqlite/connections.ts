@@ -49,7 +49,7 @@ export class Connections {
   /** Makes the file if it is not there, and its tables, or checks that they are there. */
   async open(): Promise<void> {
     if (this.#opened !== undefined) return
-    const driver = await openDriver(this.#options.driver)
+    const driver = await openDriver(this.#options.driver, this.#options.libsqlFolder)
     this.#driver = driver
     try {
       await this.#openWith(driver)

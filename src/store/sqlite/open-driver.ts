@@ -4,6 +4,8 @@
  * @module
  */
 
+import { createRequire } from 'node:module'
+import path from 'node:path'
 import { HookonceError } from '../../errors.ts'
 import type { SqliteDriver } from './driver.ts'
 import { libsqlDriver } from './driver-libsql.ts'
@@ -14,14 +16,20 @@ import type { NodeSqliteModule } from './driver-node-sqlite.ts'
 /** Which binding to use; `auto` prefers the one built into Node. */
 export type SqliteDriverName = 'auto' | SqliteDriver['name']
 
-/** Loads a binding when a store opens, never at import: most users of this package need none. */
-export async function openDriver(name: SqliteDriverName): Promise<SqliteDriver> {
+/**
+ * Loads a binding when a store opens, never at import: most users of this package need none. `libsql` is looked for
+ * beside this package, and then in the `node_modules` of the folder.
+ */
+export async function openDriver(
+  name: SqliteDriverName,
+  libsqlFolder?: string,
+): Promise<SqliteDriver> {
   if (name !== 'libsql') {
     const loaded = await tryNodeSqlite()
     if (loaded.ok) return nodeSqliteDriver(loaded.module)
     if (name === 'node:sqlite') throw driverMissing(NO_NODE_SQLITE, loaded.error)
   }
-  const loaded = await tryLibsql()
+  const loaded = await tryLibsql(libsqlFolder)
   if (loaded.ok) return libsqlDriver(loaded.module.default)
   throw driverMissing(NO_BINDING, loaded.error)
 }
@@ -46,12 +54,23 @@ interface LibsqlImport {
   readonly default: LibsqlModule
 }
 
-async function tryLibsql(): Promise<Loaded<LibsqlImport>> {
+async function tryLibsql(folder: string | undefined): Promise<Loaded<LibsqlImport>> {
   try {
     const module: unknown = await import('libsql')
     return { ok: true, module: module as LibsqlImport }
   } catch (error) {
-    return tryInstalledLibsql(error)
+    const installed = await tryInstalledLibsql(error)
+    return installed.ok || folder === undefined ? installed : tryLibsqlOf(folder, error)
+  }
+}
+
+/** `import()` looks beside the file that calls it; `require` can be made to look from any place. */
+function tryLibsqlOf(folder: string, error: unknown): Loaded<LibsqlImport> {
+  try {
+    const load = createRequire(path.join(path.resolve(folder), 'package.json'))
+    return { ok: true, module: { default: load('libsql') as LibsqlModule } }
+  } catch {
+    return { ok: false, error }
   }
 }
 

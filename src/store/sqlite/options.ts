@@ -27,6 +27,8 @@ export interface SqliteStoreOptions<Tx = SqliteTx> {
    * @defaultValue 'auto'
    */
   readonly driver?: SqliteDriverName
+  /** A folder in whose `node_modules` `libsql` is looked for too, where it is not beside this package. Left out, none. */
+  readonly libsqlFolder?: string
   /**
    * How long a write other than a delivery waits for the one writer that SQLite has. It bounds the
    * wait behind another transaction, not how long a handler may run.
@@ -42,8 +44,9 @@ export interface SqliteStoreOptions<Tx = SqliteTx> {
 }
 
 export interface ResolvedSqliteStoreOptions<Tx = unknown> extends Readonly<
-  Required<Omit<SqliteStoreOptions, 'tx'>>
+  Required<Omit<SqliteStoreOptions, 'tx' | 'libsqlFolder'>>
 > {
+  readonly libsqlFolder: string | undefined
   readonly tx: TxBinding<SqliteTx, Tx> | undefined
 }
 
@@ -57,12 +60,22 @@ export const SQLITE_STORE_DEFAULTS = Object.freeze({
 export function resolveSqliteStoreOptions<Tx = SqliteTx>(
   options: SqliteStoreOptions<Tx>,
 ): ResolvedSqliteStoreOptions<Tx> {
-  rejectUnknownKeys('sqliteStore', options, [...Object.keys(SQLITE_STORE_DEFAULTS), 'tx'])
-  const resolved = Object.freeze({ ...SQLITE_STORE_DEFAULTS, tx: undefined, ...options })
+  rejectUnknownKeys('sqliteStore', options, [
+    ...Object.keys(SQLITE_STORE_DEFAULTS),
+    'libsqlFolder',
+    'tx',
+  ])
+  const resolved = Object.freeze({
+    ...SQLITE_STORE_DEFAULTS,
+    libsqlFolder: undefined,
+    tx: undefined,
+    ...options,
+  })
   requireOneOf('sqliteStore.migrate', resolved.migrate, ['auto', 'check'])
   requireOneOf('sqliteStore.driver', resolved.driver, ['auto', 'node:sqlite', 'libsql'])
   requireInteger('sqliteStore.writeWaitMs', resolved.writeWaitMs, { min: 1, max: HOUR_MS })
   requirePrefix(resolved.prefix)
+  requireFolder(resolved.libsqlFolder)
   requireTxBinding('sqliteStore.tx', 'sqlite', resolved.tx)
   return resolved
 }
@@ -76,6 +89,11 @@ export function requireDatabaseFile(file: unknown): asserts file is string {
   const isPath = typeof file === 'string' && file !== '' && !file.includes('\0')
   if (isPath && file !== ':memory:' && !/^file:|:\/\//i.test(file)) return
   throw new OptionInvalidError('sqliteStore.file', 'the path of a file', file)
+}
+
+function requireFolder(folder: unknown): void {
+  if (folder === undefined || (typeof folder === 'string' && folder !== '')) return
+  throw new OptionInvalidError('sqliteStore.libsqlFolder', 'the path of a folder', folder)
 }
 
 /** It becomes part of SQL text, so it is a plain word. */

@@ -1,0 +1,54 @@
+import { isatty } from 'node:tty'
+import { styleText } from 'node:util'
+import { escapeText } from '../../telemetry/escape-text.ts'
+
+type Style = Parameters<typeof styleText>[0]
+
+/** The longest text of a stranger that one line shows. */
+const SHOWN_MAX = 160
+
+/**
+ * Where `hookonce dev` writes: lines, and below them at most one question that is being answered. Without a terminal
+ * there are lines only, and no colours.
+ */
+export class Screen {
+  readonly isTerminal: boolean
+  readonly #hasColours: boolean
+  readonly #output: typeof process.stdout
+  #question = ''
+
+  constructor(output: typeof process.stdout, environment: NodeJS.ProcessEnv) {
+    this.#output = output
+    this.isTerminal = isatty(output.fd)
+    this.#hasColours = this.isTerminal && !environment['NO_COLOR']
+  }
+
+  line(text = ''): void {
+    // The question is taken away, and put back below the line.
+    if (this.#question === '') this.#output.write(`${text}\n`)
+    else this.#output.write(`${CLEAR_LINE}${text}\n${this.#question}`)
+  }
+
+  /** Shows a question with what was typed so far; an empty one ends it, and leaves nothing. */
+  ask(question: string): void {
+    this.#output.write(CLEAR_LINE + question)
+    this.#question = question
+  }
+
+  /** For what a terminal understands and a person does not see. */
+  control(sequence: string): void {
+    if (this.isTerminal) this.#output.write(sequence)
+  }
+
+  paint(style: Style, text: string): string {
+    return this.#hasColours ? styleText(style, text, { validateStream: false }) : text
+  }
+}
+
+const CLEAR_LINE = '\r\x1b[K'
+
+/** A stranger's text for one line: harmless, and not too long. */
+export function harmless(text: string, lengthMax = SHOWN_MAX): string {
+  const escaped = escapeText(text.replace(/\s+/g, ' '))
+  return escaped.length <= lengthMax ? escaped : `${escaped.slice(0, lengthMax - 1)}…`
+}

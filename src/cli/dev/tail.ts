@@ -1,0 +1,158 @@
+/**
+ * The live tail: a line for each delivery with what it was answered, and a line for what became of the event.
+ *
+ *     12:00:01  demo      order.paid            200 accepted            019a8f6e-…
+ *     12:00:01  demo      order.paid            done in 12 ms           019a8f6e-…
+ *
+ * @module
+ */
+
+import { HookonceError } from '../../errors.ts'
+import type { AnswerWatch } from '../../gateway/current-inbox.ts'
+import type { Inbox, SourceMap } from '../../index.ts'
+import type { HappeningName, Happenings } from '../../telemetry/happenings.ts'
+import { describeHappening } from './describe-happening.ts'
+import { harmless } from './screen.ts'
+import type { Screen } from './screen.ts'
+
+/** What can be tried again. */
+export interface DeadThing {
+  readonly kind: 'event' | 'message'
+  readonly id: string
+}
+
+/** How many events are remembered by their type, for lines about their messages. */
+const EVENTS_MAX = 1_000
+
+/** Writes the lines, and remembers the last of what the keys are for. */
+export class Tail implements AnswerWatch {
+  readonly #screen: Screen
+  readonly #events = new Map<string, { readonly source: string; readonly type: string }>()
+  /** Why deliveries are answered as they are, by source and outcome, until their answers are told. */
+  readonly #reasons = new Map<string, string[]>()
+  #lastBody: Uint8Array | undefined
+  #lastDead: DeadThing | undefined
+  #isQuiet: boolean
+
+  /** A quiet one writes nothing before `begin`. */
+  constructor(screen: Screen, { isQuiet }: { readonly isQuiet: boolean }) {
+    this.#screen = screen
+    this.#isQuiet = isQuiet
+  }
+
+  begin(): void {
+    this.#isQuiet = false
+  }
+
+  /** The body of the last delivery, refused ones too: those are what a person has to look at. */
+  get lastBody(): Uint8Array | undefined {
+    return this.#lastBody
+  }
+
+  get lastDead(): DeadThing | undefined {
+    return this.#lastDead
+  }
+
+  listenTo(inbox: Inbox<SourceMap, unknown>): void {
+    inbox.events.onAny((name, happening) => this.#tell(name, happening))
+  }
+
+  onAnswered(...[source, delivery, answer]: Parameters<AnswerWatch['onAnswered']>): void {
+    const { status, outcome, eventId } = answer
+    this.#lastBody = delivery.body
+    const reason = this.#reasons.get(`${source} ${outcome}`)?.shift()
+    const isTaken = status >= 200 && status <= 299
+    this.#write({
+      source,
+      type: this.#events.get(eventId ?? '')?.type,
+      what: `${status} ${outcome}${reason === undefined ? '' : `: ${reason}`}`,
+      eventId,
+      style: !isTaken ? 'red' : outcome === 'accepted' ? 'green' : 'yellow',
+    })
+  }
+
+  onUnknownSource(name: string): void {
+    const what = '404 there is no such source: press a to add one'
+    this.#write({ source: name, type: undefined, what, eventId: undefined, style: 'red' })
+  }
+
+  /** What the handler of a source that forwards nowhere has to show. */
+  printEvent(event: { source: string; type: string; id: string; body: Uint8Array }): void {
+    const text = harmless(Buffer.from(event.body).toString(), 100)
+    this.#write({ ...event, what: `handler got ${text}`, eventId: undefined, style: 'dim' })
+  }
+
+  #tell<Name extends HappeningName>(name: Name, happening: Happenings[Name]): void {
+    const about = happening as About
+    this.#remember(name, about)
+    const what = describeUnread(name, about) ?? describeHappening(name, happening)
+    if (what === undefined) return
+    const event = this.#events.get(about.eventId ?? '')
+    this.#write({ ...event, ...about, what, style: styleOf(name) })
+  }
+
+  #remember(name: HappeningName, { source, type, eventId, messageId, reason, error }: About): void {
+    if (source !== undefined && type !== undefined && eventId !== undefined) {
+      this.#events.set(eventId, { source, type })
+      if (this.#events.size > EVENTS_MAX)
+        this.#events.delete(this.#events.keys().next().value ?? '')
+    }
+    if (name === 'event.dead' && eventId !== undefined)
+      this.#lastDead = { kind: 'event', id: eventId }
+    if (name === 'message.dead' && messageId !== undefined)
+      this.#lastDead = { kind: 'message', id: messageId }
+    const why = reason ?? error?.message
+    const isOfAnswer =
+      name.startsWith('delivery.') && describeUnread(name, { reason, error }) === undefined
+    if (!isOfAnswer || why === undefined) return
+    const place = `${source} ${name.slice('delivery.'.length)}`
+    this.#reasons.set(place, [...(this.#reasons.get(place) ?? []), why])
+  }
+
+  #write({ source = '', type, what, eventId, style }: TailLine): void {
+    if (this.#isQuiet) return
+    const time = this.#screen.paint('dim', new Date().toTimeString().slice(0, 8))
+    const told = this.#screen.paint(style, harmless(what, 240).padEnd(WHAT_WIDTH))
+    const columns = [
+      time,
+      harmless(source, 32).padEnd(SOURCE_WIDTH),
+      harmless(type ?? '', 48).padEnd(TYPE_WIDTH),
+      told,
+      ...(eventId === undefined ? [] : [this.#screen.paint('dim', harmless(eventId, 36))]),
+    ]
+    this.#screen.line(columns.join('  ').trimEnd())
+  }
+}
+
+const [SOURCE_WIDTH, TYPE_WIDTH, WHAT_WIDTH] = [10, 20, 22]
+
+/** The answer to a delivery whose body was not read to its end: only its happening tells of it. */
+function describeUnread(name: HappeningName, { reason, error }: About): string | undefined {
+  if (name === 'delivery.malformed' && reason === 'too-large') return '413 too-large'
+  if (name === 'delivery.malformed' && reason === 'too-slow') return '408 too-slow'
+  const isFull = error instanceof HookonceError && error.code === 'RECEIVE_FULL'
+  return isFull ? `503 unavailable: ${error.message}` : undefined
+}
+
+/** What happenings may say; which of it, depends on the happening. */
+interface About {
+  readonly source?: string
+  readonly type?: string
+  readonly eventId?: string
+  readonly messageId?: string
+  readonly reason?: string | undefined
+  readonly error?: Error | undefined
+}
+
+interface TailLine {
+  readonly source?: string | undefined
+  readonly type?: string | undefined
+  readonly what: string
+  readonly eventId?: string | undefined
+  readonly style: 'dim' | 'green' | 'red' | 'yellow'
+}
+
+function styleOf(name: HappeningName): TailLine['style'] {
+  if (/\.(done|sent|available)$/.test(name)) return 'green'
+  return /\.(dead|malformed|unavailable|crashed|unknown)$/.test(name) ? 'red' : 'yellow'
+}

@@ -1,0 +1,83 @@
+/**
+ * Sends one delivery as often as asked for, as a sender does that got no answer, and counts what came of it.
+ *
+ * @module
+ */
+
+import { asError, HookonceError } from '../errors.ts'
+import type { Delivery } from '../index.ts'
+
+/** What one delivery was answered. */
+export interface Answer {
+  readonly status: number
+  readonly outcome: string
+  readonly event: string | undefined
+}
+
+/** @throws HookonceError STORE_UNAVAILABLE where nothing can be reached */
+export async function sendDelivery(
+  url: string,
+  delivery: Delivery,
+  { times, atOnce }: { readonly times: number; readonly atOnce: boolean },
+): Promise<readonly Answer[]> {
+  const send = async (): Promise<Answer> => sendOne(url, delivery)
+  if (atOnce) return Promise.all(Array.from({ length: times }, send))
+  const answers: Answer[] = []
+  for (let sent = 0; sent < times; sent += 1) answers.push(await send())
+  return answers
+}
+
+async function sendOne(url: string, { headers, body, method }: Delivery): Promise<Answer> {
+  try {
+    const response = await fetch(url, {
+      method,
+      headers: headers as Record<string, string>,
+      body: new Uint8Array(body),
+      redirect: 'manual',
+    })
+    const text = await response.text()
+    const { status, event } = readAnswer(text)
+    return { status: response.status, outcome: status ?? `answered ${response.status}`, event }
+  } catch (error) {
+    const { message, cause } = asError(error)
+    const why = cause instanceof Error ? cause.message : message
+    throw new HookonceError('STORE_UNAVAILABLE', `${url} cannot be reached: ${why}`, {
+      cause: error,
+      retryable: true,
+    })
+  }
+}
+
+/** What our own gateways answer; others answer anything. */
+function readAnswer(text: string): { readonly status?: string; readonly event?: string } {
+  try {
+    const answer = JSON.parse(text) as Record<string, unknown> | null
+    const { status, event, error } = answer ?? {}
+    return {
+      ...(typeof status === 'string' ? { status } : typeof error === 'string' && { status: error }),
+      ...(typeof event === 'string' && { event }),
+    }
+  } catch {
+    return {}
+  }
+}
+
+/** The events that the answers name, each once. */
+export function eventsOf(answers: readonly Answer[]): readonly string[] {
+  return [...new Set(answers.flatMap(({ event }) => event ?? []))]
+}
+
+/** `10 deliveries, 1 event, handler ran 1 time`. */
+export function countAnswers(answers: readonly Answer[], runs: number | undefined): string {
+  const events = eventsOf(answers)
+  const parts = [
+    counted(answers.length, 'delivery', 'deliveries'),
+    ...(events.length > 0 ? [counted(events.length, 'event', 'events')] : []),
+    ...(runs === undefined ? [] : [`handler ran ${counted(runs, 'time', 'times')}`]),
+  ]
+  return parts.join(', ')
+}
+
+function counted(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`
+}
