@@ -120,6 +120,16 @@ export function readAction(
   }
 }
 
+/** A token stands for one action, so that each of several subjects has one of its own. */
+export function withOwnToken(
+  options: ActionOptions,
+  id: string,
+  ids: readonly string[],
+): ActionOptions {
+  const { token } = options
+  return token === undefined || ids.length === 1 ? options : { ...options, token: `${token} ${id}` }
+}
+
 /**
  * Which events are meant. A shell has taken the quotes away of `text:"card declined"`, so that what cannot be read is
  * read with them.

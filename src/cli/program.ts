@@ -8,6 +8,22 @@
 import { Command, CommanderError } from 'commander'
 import { asError, HookonceError } from '../errors.ts'
 import { escapeText } from '../telemetry/escape-text.ts'
+import { addAudit } from './commands/audit.ts'
+import { addBackfill } from './commands/backfill.ts'
+import { addErase } from './commands/erase.ts'
+import { addGroups } from './commands/groups.ts'
+import { addLanes } from './commands/lanes.ts'
+import { addMessages } from './commands/messages.ts'
+import { addVerify } from './commands/verify.ts'
+import { addDoctor } from './commands/doctor.ts'
+import { addInit } from './commands/init.ts'
+import { addCompletion } from './commands/completion.ts'
+import { addMigrate } from './commands/migrate.ts'
+import { addPauses } from './commands/pauses.ts'
+import { addPrune } from './commands/prune.ts'
+import { addSources, addSecrets } from './commands/sources.ts'
+import { addStats, addWorkers } from './commands/stats.ts'
+import { addTail } from './commands/tail.ts'
 import { addBulk } from './commands/bulk.ts'
 import { addConfig } from './commands/config.ts'
 import { addEvents, addFailures } from './commands/events.ts'
@@ -33,12 +49,35 @@ export function createProgram(shell: Shell): Command {
   addStart(program)
   addTrigger(program)
   addConfig(program, shell)
-  addEvents(program, shell)
-  addFailures(program, shell)
-  addEventActions(program, shell)
-  addBulk(program, shell)
+  for (const add of OPERATORS) add(program, shell)
   return program
 }
+
+/** In the order of `--help`: what is looked at, what is done, what is set up. */
+const OPERATORS: readonly ((program: Command, shell: Shell) => void)[] = [
+  addEvents,
+  addTail,
+  addFailures,
+  addGroups,
+  addStats,
+  addWorkers,
+  addLanes,
+  addAudit,
+  addEventActions,
+  addBulk,
+  addPauses,
+  addMessages,
+  addErase,
+  addPrune,
+  addBackfill,
+  addSources,
+  addSecrets,
+  addVerify,
+  addDoctor,
+  addInit,
+  addCompletion,
+  addMigrate,
+]
 
 /** Runs what the words ask for. What goes wrong is printed, and the shell is told how it ended. */
 export async function runProgram(shell: Shell, words: readonly string[]): Promise<void> {

@@ -18,10 +18,12 @@ export function addConfig(program: Command, shell: Shell): void {
   withConfigFlags(config.command('print'))
     .description('every value, and where it was said; secrets are masked')
     .option('--json', 'for programs')
+    .addHelpText('after', '\nExamples:\n  hookonce config print\n  hookonce config print --json')
     .action(async (flags: PrintFlags) => print(shell, flags))
   config
     .command('schema')
     .description('the JSON Schema of a config file')
+    .addHelpText('after', '\nExamples:\n  hookonce config schema > hookonce.schema.json')
     .action(() => printJson(shell, configJsonSchema()))
 }
 

@@ -12,7 +12,7 @@ import type { Command } from 'commander'
 import type { ActionOptions, ActionResult, StandaloneOperator } from '../../index.ts'
 import { confirm } from '../confirm.ts'
 import { EXIT } from '../exit-codes.ts'
-import { readAction, withActionFlags, withOperator } from '../operator-flags.ts'
+import { readAction, withActionFlags, withOperator, withOwnToken } from '../operator-flags.ts'
 import type { ActionFlags } from '../operator-flags.ts'
 import { printResults } from '../output/print-result.ts'
 import type { Acted } from '../output/print-result.ts'
@@ -27,7 +27,10 @@ export function addEventActions(program: Command, shell: Shell): void {
       examples('retry <id>', "retry <id> <id> --reason 'the warehouse is back'"),
     )
     .action(async (ids: string[], flags: ActionFlags) =>
-      act(shell, ids, flags, { did: 'is ready to run', do: (operator) => operator.retry }),
+      act(shell, ids, flags, {
+        did: 'is ready to run',
+        do: (operator, id, options) => operator.retry(id, options),
+      }),
     )
   addReplay(program, shell)
   withActionFlags(program.command('release'), { needsReason: true })
@@ -42,8 +45,7 @@ export function addEventActions(program: Command, shell: Shell): void {
       act(shell, ids, flags, {
         asks: (count) => `Run ${count}? Nothing has checked that the effect has not happened.`,
         did: 'is released',
-        do: (operator) => (id, options) =>
-          operator.release(id, { ...options, reason: flags.reason }),
+        do: (operator, id, options) => operator.release(id, { ...options, reason: flags.reason }),
       }),
     )
   withActionFlags(program.command('discard'), { needsReason: true })
@@ -55,8 +57,7 @@ export function addEventActions(program: Command, shell: Shell): void {
       act(shell, ids, flags, {
         asks: (count) => `Discard ${count} for good?`,
         did: 'is discarded',
-        do: (operator) => (id, options) =>
-          operator.discard(id, { ...options, reason: flags.reason }),
+        do: (operator, id, options) => operator.discard(id, { ...options, reason: flags.reason }),
       }),
     )
   withActionFlags(program.command('forget'))
@@ -70,7 +71,7 @@ export function addEventActions(program: Command, shell: Shell): void {
       act(shell, ids, flags, {
         asks: (count) => `Forget ${count}? A redelivery has its effect once more.`,
         did: 'is forgotten',
-        do: (operator) => operator.forget,
+        do: (operator, id, options) => operator.forget(id, options),
       }),
     )
   addResolveStep(program, shell)
@@ -106,7 +107,7 @@ function addReplay(program: Command, shell: Shell): void {
       await act(shell, ids, flags, {
         asks: (count) => `Run ${count} once more? What was applied is applied again.`,
         did: 'is ready to run once more',
-        do: (operator) => (id, options) => operator.replay(id, { ...options, ...terms }),
+        do: (operator, id, options) => operator.replay(id, { ...options, ...terms }),
       })
     })
 }
@@ -149,8 +150,7 @@ function addResolveStep(program: Command, shell: Shell): void {
       }
       await act(shell, [id], flags, {
         did: `has its step ${step} settled. hookonce retry ${id} runs it`,
-        do: (operator) => (eventId, options) =>
-          operator.resolveStep(eventId, step, decision, options),
+        do: (operator, eventId, options) => operator.resolveStep(eventId, step, decision, options),
       })
     })
 }
@@ -162,7 +162,9 @@ interface Action {
   readonly did: string
   readonly do: (
     operator: StandaloneOperator,
-  ) => (id: string, options: ActionOptions) => Promise<ActionResult>
+    id: string,
+    options: ActionOptions,
+  ) => Promise<ActionResult>
 }
 
 async function act(
@@ -178,16 +180,13 @@ async function act(
   const acted = await withOperator(shell, flags, async (operator) => {
     const results: Acted[] = []
     for (const id of ids)
-      results.push({ subject: id, result: await choose(operator)(id, tokenOf(options, id, ids)) })
+      results.push({
+        subject: id,
+        result: await choose(operator, id, withOwnToken(options, id, ids)),
+      })
     return results
   })
   printResults(shell, acted, { json: flags.json, did: (id) => `${id} ${did}.` })
-}
-
-/** A token stands for one action, so that each of several events has one of its own. */
-function tokenOf(options: ActionOptions, id: string, ids: readonly string[]): ActionOptions {
-  const { token } = options
-  return token === undefined || ids.length === 1 ? options : { ...options, token: `${token} ${id}` }
 }
 
 function readJson(text: string): unknown {

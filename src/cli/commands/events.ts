@@ -53,7 +53,7 @@ export function addEvents(program: Command, shell: Shell): void {
     )
     .action(async (id: string, flags: BodyFlags) => writeBody(shell, id, flags))
   withOperatorFlags(events.command('export'))
-    .description('an event as a file for the test kit: bench.deliverFixture(file)')
+    .description('an event as a file for the test kit: deliverFixture(file)')
     .argument('<id>', 'the id of the event')
     .requiredOption('--fixture', 'as a fixture: without signatures, tokens and cookies')
     .addHelpText(

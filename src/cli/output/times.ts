@@ -4,11 +4,12 @@
  * @module
  */
 
+const SECONDS = [1_000, 's', 'second'] as const
 const UNITS: readonly (readonly [ms: number, short: string, long: string])[] = [
   [86_400_000, 'd', 'day'],
   [3_600_000, 'h', 'hour'],
   [60_000, 'm', 'minute'],
-  [1_000, 's', 'second'],
+  SECONDS,
 ]
 
 /** `3m`, `2d`; `in 5m` for what is to come. */
@@ -45,6 +46,6 @@ export function formatSpan(ms: number): string {
 }
 
 function inUnits(ms: number): readonly [number, (typeof UNITS)[number]] {
-  const unit = UNITS.find(([size]) => ms >= size) ?? (UNITS.at(-1) as (typeof UNITS)[number])
+  const unit = UNITS.find(([size]) => ms >= size) ?? SECONDS
   return [Math.floor(ms / unit[0]), unit]
 }
