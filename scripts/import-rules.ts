@@ -290,7 +290,17 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   {
     part: 'cli',
     path: 'cli/',
-    mayImport: ['gateway', 'index', 'providers', 'testing', 'telemetry', 'body', ...LEAVES],
+    mayImport: [
+      'gateway',
+      'admin',
+      'backfill',
+      'index',
+      'providers',
+      'testing',
+      'telemetry',
+      'body',
+      ...LEAVES,
+    ],
     because: 'A command reads its flags, calls the gateway or an operator, and prints.',
   },
 ]

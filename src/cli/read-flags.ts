@@ -11,3 +11,10 @@ export function readCount(text: string): number {
 export function collect(text: string, before: readonly string[]): readonly string[] {
   return [...before, text]
 }
+
+/** How many of a list. */
+export function readLimit(text: string): number {
+  const count = Number(text)
+  if (Number.isInteger(count) && count >= 1 && count <= 1_000) return count
+  throw new InvalidArgumentError('It must be a number from 1 to 1000.')
+}

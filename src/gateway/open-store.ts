@@ -4,10 +4,10 @@
  * @module
  */
 
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import pg from 'pg'
-import { HookonceError } from '../errors.ts'
+import { HookonceError, StoreUnavailableError } from '../errors.ts'
 import { DEV_FOLDER } from './dev-folder.ts'
 import type { Store } from '../store/contract/store.ts'
 import { postgresStore } from '../store/postgres/index.ts'
@@ -23,6 +23,16 @@ export interface OpenedStore {
   readonly close: () => Promise<void>
 }
 
+/** How a store is opened. */
+export interface OpenTerms {
+  /**
+   * `check` for those who look at what is there: nothing is made or brought up to date.
+   *
+   * @defaultValue 'auto'
+   */
+  readonly migrate?: 'auto' | 'check'
+}
+
 /** Four handlers at once need four, and the store six beside them. */
 const POOL_MAX = 12
 
@@ -30,28 +40,33 @@ const POOL_MAX = 12
  * Nothing is connected to before the inbox opens the store.
  *
  * @throws HookonceError CONFIG_INVALID for a text that names no store
+ * @throws StoreUnavailableError for a file that is not there, where none shall be made
  */
-export function openStore(url: string, folder: string): OpenedStore {
+export function openStore(url: string, folder: string, terms: OpenTerms = {}): OpenedStore {
   if (url.startsWith('sqlite:'))
-    return openSqlite(path.resolve(folder, url.slice('sqlite:'.length)), folder)
-  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url)
+    return openSqlite(path.resolve(folder, url.slice('sqlite:'.length)), folder, terms)
+  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, terms)
   throw new HookonceError(
     'CONFIG_INVALID',
     'store must be sqlite:<file> or postgres://<user>:<password>@<host>/<database>',
   )
 }
 
-function openSqlite(file: string, folder: string): OpenedStore {
-  mkdirSync(path.dirname(file), { recursive: true })
+function openSqlite(file: string, folder: string, { migrate = 'auto' }: OpenTerms): OpenedStore {
+  if (migrate === 'auto') mkdirSync(path.dirname(file), { recursive: true })
+  else if (!existsSync(file))
+    throw new StoreUnavailableError(
+      `There is no database at ${file}. --store names another one; hookonce migrate makes this one.`,
+    )
   return {
-    store: sqliteStore(file, { libsqlFolder: path.join(folder, DEV_FOLDER) }),
+    store: sqliteStore(file, { migrate, libsqlFolder: path.join(folder, DEV_FOLDER) }),
     place: `sqlite:${file}`,
     isShared: false,
     close: async () => {},
   }
 }
 
-function openPostgres(url: string): OpenedStore {
+function openPostgres(url: string, { migrate = 'auto' }: OpenTerms): OpenedStore {
   const pool = new pg.Pool({
     connectionString: url,
     max: POOL_MAX,
@@ -61,7 +76,7 @@ function openPostgres(url: string): OpenedStore {
   // A connection that breaks while it is idle is told here; without a listener it would end the process.
   pool.on('error', () => undefined)
   return {
-    store: postgresStore({ pool }),
+    store: postgresStore({ pool, migrate }),
     place: withoutPassword(url),
     isShared: true,
     close: () => pool.end(),

@@ -20,6 +20,7 @@ import type { ConfigLayer } from './layers.ts'
 const PREFIX = 'HOOKONCE_'
 /** Read elsewhere, and no part of a config. */
 const NOT_CONFIG: ReadonlySet<string> = new Set([
+  'HOOKONCE_ACTOR',
   'HOOKONCE_CONFIG',
   'HOOKONCE_TOKEN',
   'HOOKONCE_URL',

@@ -1,0 +1,172 @@
+/**
+ * `hookonce backfill`: asks a sender what it has sent, and takes in what the inbox lacks.
+ *
+ * To reconcile needs a function that looks into tables of the user's, so that it is no command: `inbox.reconcile`.
+ *
+ * @module
+ */
+
+import { InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { parseFilter } from '../../admin/filter-text.ts'
+import { githubDeliveries, shopifyResources, stripeEvents } from '../../backfill/index.ts'
+import { HookonceError, OptionInvalidError } from '../../errors.ts'
+import { loadConfig } from '../../gateway/config/load-config.ts'
+import { resolveReferences } from '../../gateway/config/references.ts'
+import { buildSources } from '../../gateway/build-sources.ts'
+import { openStore } from '../../gateway/open-store.ts'
+import { createInbox } from '../../index.ts'
+import type { BackfillClient, BackfillReport } from '../../index.ts'
+import { didYouMean } from '../../options/did-you-mean.ts'
+import { escapeText } from '../../telemetry/escape-text.ts'
+import { EXIT } from '../exit-codes.ts'
+import { withOperatorFlags } from '../operator-flags.ts'
+import type { OperatorFlags } from '../operator-flags.ts'
+import { printItem } from '../output/print-fields.ts'
+import { printJson } from '../output/print-json.ts'
+import { collect } from '../read-flags.ts'
+import type { Shell } from '../shell.ts'
+
+interface BackfillFlags extends OperatorFlags {
+  readonly since: Date
+  readonly until?: Date
+  readonly type: readonly string[]
+  readonly dryRun?: boolean
+  readonly cursor?: string
+  readonly key: string
+  readonly account?: string
+  readonly of?: string
+  readonly hookId?: string
+  readonly shop?: string
+  readonly apiVersion?: string
+  readonly resource: readonly string[]
+  readonly apiUrl?: string
+}
+
+export function addBackfill(program: Command, shell: Shell): void {
+  withOperatorFlags(program.command('backfill'))
+    .description('ask Stripe, GitHub or Shopify what they have sent, and take in what is missing')
+    .argument('<source>', 'a source of the config')
+    .requiredOption(
+      '--since <time>',
+      'what happened before is left alone: 2d, 2026-11-16T03:00Z',
+      readTime,
+    )
+    .option('--until <time>', 'what happened later is left alone (default: a minute ago)', readTime)
+    .requiredOption('--key <key>', 'of the API, such as env:STRIPE_API_KEY')
+    .option('--type <type>', 'only these types or patterns, such as invoice.*', collect, [])
+    .option('--dry-run', 'say what is missing, and take nothing in')
+    .option('--cursor <cursor>', 'go on where an earlier one stopped')
+    .option('--account <account>', 'Stripe: the connected account')
+    .option('--of <name>', 'GitHub: owner/repository, or an organisation')
+    .option('--hook-id <id>', 'GitHub: which of its webhooks')
+    .option('--shop <host>', 'Shopify: such as example.myshopify.com')
+    .option('--api-version <version>', 'Shopify: such as 2026-07')
+    .option('--resource <resource=topic>', 'Shopify: such as orders=orders/updated', collect, [])
+    .option('--api-url <url>', 'for a proxy')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  hookonce backfill stripe --since 2d --key env:STRIPE_API_KEY --dry-run\n  hookonce backfill github --since 6h --key env:GITHUB_TOKEN --of acme/shop',
+    )
+    .action(async (source: string, flags: BackfillFlags) => backfill(shell, source, flags))
+}
+
+function readTime(text: string): Date {
+  try {
+    const { after } = parseFilter(`after:${text}`)
+    if (after !== undefined) return after
+  } catch {
+    // The filter's own words speak of a term that was not written.
+  }
+  throw new InvalidArgumentError(
+    'It must be how long ago, such as 2d, or a time such as 2026-11-16T03:00Z.',
+  )
+}
+
+async function backfill(shell: Shell, name: string, flags: BackfillFlags): Promise<void> {
+  const { folder, environment, interrupted } = shell
+  const { config } = await loadConfig({ folder, environment, file: flags.config })
+  const sources = buildSources(config)
+  const source = sources[name]
+  if (source === undefined)
+    throw new HookonceError(
+      'CONFIG_INVALID',
+      `There is no source "${name}"${didYouMean(name, Object.keys(sources))}`,
+    )
+  const from = chooseClient(source.provider, readKey(shell, flags), flags)
+  const { store, close } = openStore(flags.store ?? config.store, folder, { migrate: 'check' })
+  const inbox = createInbox({
+    store,
+    sources,
+    worker: false,
+    relay: false,
+    retention: config.retention,
+  })
+  try {
+    const { since, until, type, dryRun, cursor } = flags
+    const report = await inbox.backfill(name, {
+      from,
+      since,
+      signal: interrupted,
+      ...(until !== undefined && { until }),
+      ...(type.length > 0 && { types: type }),
+      ...(dryRun !== undefined && { dryRun }),
+      ...(cursor !== undefined && { cursor }),
+    })
+    print(shell, report, flags)
+  } finally {
+    await inbox.stop()
+    await close()
+  }
+}
+
+function readKey({ folder, environment }: Shell, { key }: BackfillFlags): string {
+  const { value, problems } = resolveReferences({ '--key': key }, { environment, folder })
+  if (problems.length > 0) throw new HookonceError('CONFIG_INVALID', problems.join('\n'))
+  return String(value['--key'])
+}
+
+function chooseClient(provider: string, key: string, flags: BackfillFlags): BackfillClient {
+  const { account, of = '', hookId, shop = '', apiVersion = '', apiUrl } = flags
+  const proxy = apiUrl === undefined ? {} : { baseUrl: apiUrl }
+  switch (provider) {
+    case 'stripe':
+      return stripeEvents({ apiKey: key, ...proxy, ...(account !== undefined && { account }) })
+    case 'github':
+      return githubDeliveries({
+        token: key,
+        of,
+        ...proxy,
+        ...(hookId !== undefined && { hookId: Number(hookId) }),
+      })
+    case 'shopify':
+      return shopifyResources({
+        shop,
+        accessToken: key,
+        apiVersion,
+        resources: Object.fromEntries(flags.resource.map((pair) => pair.split('=', 2))) as Record<
+          string,
+          string
+        >,
+        ...proxy,
+      })
+    default:
+      throw new OptionInvalidError('backfill', {
+        message: `There is no client for the API of ${provider}. Write one in code: inbox.backfill(source, { from }).`,
+      })
+  }
+}
+
+function print(shell: Shell, report: BackfillReport, { json, dryRun }: BackfillFlags): void {
+  if (!report.isComplete || report.failed > 0) shell.endWith(EXIT.failed)
+  if (json === true) return printJson(shell, report)
+  const { listed, known, missing, failed, missingEvents, failedEvents, stoppedBy, cursor } = report
+  for (const { type, key } of missingEvents) printItem(shell, `${type}  ${key}`)
+  for (const { key, reason } of failedEvents) printItem(shell, `${key}: ${reason}`, 'red')
+  shell.print(
+    `${listed} sent, ${known} were here, ${missing} ${dryRun === true ? 'are missing' : 'taken in'}, ${failed} failed.`,
+  )
+  if (stoppedBy === undefined) return
+  shell.printError(`It stopped: ${escapeText(stoppedBy)}`)
+  if (cursor !== undefined) shell.printError(`Go on with --cursor ${escapeText(cursor)}`)
+}

@@ -1,0 +1,156 @@
+/**
+ * The flags of every command that looks after events, and the operator that they name.
+ *
+ * @module
+ */
+
+import { userInfo } from 'node:os'
+import type { Command } from 'commander'
+import { parseFilter } from '../admin/filter-text.ts'
+import { HookonceError } from '../errors.ts'
+import { loadConfig } from '../gateway/config/load-config.ts'
+import { resolveReferences } from '../gateway/config/references.ts'
+import { openStore } from '../gateway/open-store.ts'
+import { createOperator } from '../index.ts'
+import type { ActionOptions, EventFilter, StandaloneOperator } from '../index.ts'
+import type { Shell } from './shell.ts'
+
+/** What commander makes of the flags. */
+export interface OperatorFlags {
+  readonly config?: string
+  readonly store?: string
+  readonly json?: boolean
+}
+
+/** Adds the flags that say where the events are. */
+export function withOperatorFlags(command: Command): Command {
+  return withStoreFlags(command).option('--json', 'for programs')
+}
+
+/** Adds those that name a store, and nothing else. */
+export function withStoreFlags(command: Command): Command {
+  return command
+    .option(
+      '-c, --config <file>',
+      'the config file (default: hookonce.config.ts, .js or .json here)',
+    )
+    .option('--store <url>', 'sqlite:<file>, postgres://… or env:<NAME>, instead of a config')
+}
+
+/**
+ * The operator that the flags name, on the store itself: nothing is made or migrated there. A gateway that answers for
+ * its store would be another `StandaloneOperator`, and this is the one place where it is chosen.
+ *
+ * @throws HookonceError CONFIG_INVALID; StoreUnavailableError
+ */
+export async function openOperator(
+  shell: Shell,
+  flags: OperatorFlags,
+): Promise<StandaloneOperator> {
+  const { store, close } = openStore(await findStore(shell, flags), shell.folder, {
+    migrate: 'check',
+  })
+  const operator = createOperator({ store })
+  const closeAll = async (): Promise<void> => {
+    await operator.close()
+    await close()
+  }
+  return { ...operator, close: closeAll, [Symbol.asyncDispose]: closeAll }
+}
+
+/** Does something with the operator, and closes it. */
+export async function withOperator<Result>(
+  shell: Shell,
+  flags: OperatorFlags,
+  work: (operator: StandaloneOperator) => Promise<Result>,
+): Promise<Result> {
+  await using operator = await openOperator(shell, flags)
+  return await work(operator)
+}
+
+/**
+ * Where the events are. With `--store` no config is read: the person on call may have none of the secrets that it
+ * refers to.
+ *
+ * @throws HookonceError CONFIG_INVALID
+ */
+export async function findStore(
+  { folder, environment }: Shell,
+  { store, config }: OperatorFlags,
+): Promise<string> {
+  if (store === undefined) {
+    const loaded = await loadConfig({ folder, environment, file: config })
+    return loaded.config.store
+  }
+  const { value, problems } = resolveReferences({ '--store': store }, { environment, folder })
+  if (problems.length > 0) throw new HookonceError('CONFIG_INVALID', problems.join('\n'))
+  return String(value['--store'])
+}
+
+/** What commander makes of the flags of an action. */
+export interface ActionFlags extends OperatorFlags {
+  readonly reason?: string
+  readonly actor?: string
+  readonly requestToken?: string
+  readonly yes?: boolean
+}
+
+/** Adds who asks for a change, and why. */
+export function withActionFlags(
+  command: Command,
+  { needsReason = false }: { readonly needsReason?: boolean } = {},
+): Command {
+  const why = 'why; the audit keeps it'
+  withOperatorFlags(command)
+  if (needsReason) command.requiredOption('--reason <text>', why)
+  else command.option('--reason <text>', why)
+  return command
+    .option('--actor <who>', 'who (default: HOOKONCE_ACTOR, or your name on this machine)')
+    .option('--request-token <token>', 'stands for this one action: said again, it changes nothing')
+}
+
+export function readAction(
+  { environment }: Shell,
+  { reason, actor, requestToken }: ActionFlags,
+): ActionOptions {
+  return {
+    actor: actor ?? environment['HOOKONCE_ACTOR'] ?? userInfo().username,
+    ...(reason !== undefined && { reason }),
+    ...(requestToken !== undefined && { token: requestToken }),
+  }
+}
+
+/** A token stands for one action, so that each of several subjects has one of its own. */
+export function withOwnToken(
+  options: ActionOptions,
+  id: string,
+  ids: readonly string[],
+): ActionOptions {
+  const { token } = options
+  return token === undefined || ids.length === 1 ? options : { ...options, token: `${token} ${id}` }
+}
+
+/**
+ * Which events are meant. A shell has taken the quotes away of `text:"card declined"`, so that what cannot be read is
+ * read with them.
+ *
+ * @throws OptionInvalidError
+ */
+export function readFilter(words: readonly string[]): EventFilter {
+  return parseFilter(words.map(quoteValue).join(' '))
+}
+
+function quoteValue(word: string): string {
+  const parts = /^(?<name>[^\s:="]+[:=])(?<value>.*\s.*)$/s.exec(word)?.groups
+  if (parts === undefined || canParse(word)) return word
+  return `${parts['name']}"${(parts['value'] as string).replace(/["\\]/g, '\\$&')}"`
+}
+
+function canParse(text: string): boolean {
+  try {
+    parseFilter(text)
+    return true
+  } catch {
+    return false
+  }
+}

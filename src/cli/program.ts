@@ -1,0 +1,106 @@
+/**
+ * Every command there is, as one tree: what is run, what `--help` shows, and what the reference and the completions are
+ * made of.
+ *
+ * @module
+ */
+
+import { Command, CommanderError } from 'commander'
+import { asError, HookonceError } from '../errors.ts'
+import { escapeText } from '../telemetry/escape-text.ts'
+import { addAudit } from './commands/audit.ts'
+import { addBackfill } from './commands/backfill.ts'
+import { addErase } from './commands/erase.ts'
+import { addGroups } from './commands/groups.ts'
+import { addLanes } from './commands/lanes.ts'
+import { addMessages } from './commands/messages.ts'
+import { addVerify } from './commands/verify.ts'
+import { addDoctor } from './commands/doctor.ts'
+import { addInit } from './commands/init.ts'
+import { addCompletion } from './commands/completion.ts'
+import { addMigrate } from './commands/migrate.ts'
+import { addPauses } from './commands/pauses.ts'
+import { addPrune } from './commands/prune.ts'
+import { addSources, addSecrets } from './commands/sources.ts'
+import { addStats, addWorkers } from './commands/stats.ts'
+import { addTail } from './commands/tail.ts'
+import { addBulk } from './commands/bulk.ts'
+import { addConfig } from './commands/config.ts'
+import { addDev } from './commands/dev.ts'
+import { addEvents, addFailures } from './commands/events.ts'
+import { addEventActions } from './commands/event-actions.ts'
+import { addStart } from './commands/start.ts'
+import { addTrigger } from './commands/trigger.ts'
+import { EXIT } from './exit-codes.ts'
+import type { Shell } from './shell.ts'
+import { VERSION } from './version.ts'
+
+export function createProgram(shell: Shell): Command {
+  const program = new Command('hookonce')
+    .description('Takes webhooks in and makes each one take effect once.')
+    .version(VERSION)
+    .showHelpAfterError('(hookonce --help shows what there is)')
+    .configureOutput({
+      writeOut: (text) => shell.print(text.trimEnd()),
+      writeErr: (text) => shell.printError(text.trimEnd()),
+      getOutHelpWidth: () => Math.min(shell.columns, 100),
+      getErrHelpWidth: () => Math.min(shell.columns, 100),
+    })
+    .exitOverride()
+  addDev(program)
+  addStart(program)
+  addTrigger(program)
+  addConfig(program, shell)
+  for (const add of OPERATORS) add(program, shell)
+  return program
+}
+
+/** In the order of `--help`: what is looked at, what is done, what is set up. */
+const OPERATORS: readonly ((program: Command, shell: Shell) => void)[] = [
+  addEvents,
+  addTail,
+  addFailures,
+  addGroups,
+  addStats,
+  addWorkers,
+  addLanes,
+  addAudit,
+  addEventActions,
+  addBulk,
+  addPauses,
+  addMessages,
+  addErase,
+  addPrune,
+  addBackfill,
+  addSources,
+  addSecrets,
+  addVerify,
+  addDoctor,
+  addInit,
+  addCompletion,
+  addMigrate,
+]
+
+/** Runs what the words ask for. What goes wrong is printed, and the shell is told how it ended. */
+export async function runProgram(shell: Shell, words: readonly string[]): Promise<void> {
+  try {
+    await createProgram(shell).parseAsync(words, { from: 'user' })
+  } catch (error) {
+    shell.endWith(tell(shell, error))
+  }
+}
+
+/** What a person reads, and how the process ends. */
+function tell(shell: Shell, error: unknown): number {
+  // Commander has printed what it has to say; help that was asked for is no failure.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+  const { message } = asError(error)
+  shell.printError(`hookonce: ${message.split('\n').map(escapeText).join('\n')}`)
+  if (!(error instanceof HookonceError)) return EXIT.failed
+  if (['CONFIG_INVALID', 'OPTION_INVALID', 'SECRET_MISSING'].includes(error.code)) return EXIT.usage
+  if (['SCHEMA_MISSING', 'SCHEMA_OUTDATED'].includes(error.code)) {
+    shell.printError('hookonce migrate brings it up to date.')
+    return EXIT.notReady
+  }
+  return error.retryable ? EXIT.notReady : EXIT.failed
+}

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import { drawBar } from '../../src/cli/follow-bulk.ts'
+import type { Store } from '../../src/store/contract/store.ts'
+import { until } from '../support/faults/until.ts'
+import { startCli } from '../support/run-cli.ts'
+import { aFolder, aStoreOnFile, anEventThat, runCommand } from '../support/run-command.ts'
+import { dead } from '../support/store-steps.ts'
+import type { QueryTx } from '../support/store-under-test.ts'
+
+const FAST = ['--rate', '1000']
+
+describe('hookonce bulk', () => {
+  test('shows its plan, asks, and acts on each event once', async () => {
+    const { store, url } = await aStoreOnFile()
+    await fill(store, 12)
+
+    const { code, lines, questions, progress } = await runCommand(
+      ['bulk', 'retry', 'source:stripe', ...FAST, '--store', url],
+      { isInteractive: true, answers: ['y'] },
+    )
+
+    expect(code).toBe(0)
+    expect(lines[0]).toMatch(/^Bulk [0-9a-f-]{36}: retry 12 events$/)
+    expect(lines).toContain('… and 2 more')
+    expect(lines.at(-1)).toBe('12 done')
+    expect(questions).toEqual(['retry 12 events? [y/N] '])
+    expect(progress.at(-1)).toBe('')
+    expect(await countStates(store)).toEqual({ ready: 12 })
+  })
+
+  test('does nothing without a yes', async () => {
+    const { store, url } = await aStoreOnFile()
+    await fill(store, 2)
+    const words = ['bulk', 'retry', '--store', url]
+
+    const refused = await runCommand(words)
+    const declined = await runCommand(words, { isInteractive: true, answers: ['n'] })
+    const dry = await runCommand([...words, '--dry-run'])
+
+    expect([refused.code, declined.code, dry.code]).toEqual([2, 1, 0])
+    expect(dry.output).toContain('Nothing was done.')
+    expect(await countStates(store)).toEqual({ dead: 2 })
+  })
+
+  test('ends with 3 where no event fits', async () => {
+    const { url } = await aStoreOnFile()
+
+    const { code } = await runCommand(['bulk', 'retry', '--yes', '--store', url])
+    const unknown = await runCommand([
+      'bulk',
+      'resume',
+      '00000000-0000-7000-8000-000000000001',
+      '--store',
+      url,
+    ])
+
+    expect(code).toBe(3)
+    expect(unknown.code).toBe(3)
+  })
+
+  test('that was killed halfway goes on with what is left, and each event was retried once', async () => {
+    const { store, url } = await aStoreOnFile()
+    await fill(store, 40)
+    const words = ['bulk', 'retry', '--yes', '--rate', '10', '--store', url]
+    const cli = startCli(words, { folder: aFolder() })
+    const retried = async () => (await store.operators.listAudit({ limit: 100 })).length
+    await until('some are retried', async () => (await retried()) >= 3)
+    cli.kill('SIGKILL')
+    await cli.gone
+    const id = /^Bulk (\S+):/.exec(cli.output())?.[1] ?? ''
+
+    const halfway = await store.bulks.find(id)
+    const resumed = await runCommand(['bulk', 'resume', id, ...FAST, '--store', url, '--json'])
+    const shown = await runCommand(['bulk', 'show', id, '--store', url])
+
+    expect(halfway?.left).toBeGreaterThan(0)
+    expect(resumed.code).toBe(0)
+    expect(JSON.parse(resumed.output)).toMatchObject({ end: 'finished', done: 40, left: 0 })
+    expect(shown.output).toContain('40 done')
+    expect(await countStates(store)).toEqual({ ready: 40 })
+    const audit = await store.operators.listAudit({ limit: 100 })
+    const subjects = audit.flatMap(({ subject }) => (subject.kind === 'event' ? subject.id : []))
+    expect(subjects).toHaveLength(40)
+    expect(new Set(subjects).size).toBe(40)
+  })
+
+  test('that is interrupted says how to go on, and one that was aborted does not', async () => {
+    const { store, url } = await aStoreOnFile()
+    await fill(store, 20)
+    const interruption = new AbortController()
+
+    const running = runCommand(['bulk', 'retry', '--yes', '--rate', '1', '--store', url], {
+      interrupted: interruption.signal,
+      onPrint: () => interruption.abort(),
+    })
+    const { code, errors } = await running
+    const id = /bulk resume (\S+) goes on/.exec(errors)?.[1] ?? ''
+    const aborted = await runCommand(['bulk', 'abort', id, '--store', url])
+    const resumed = await runCommand(['bulk', 'resume', id, '--store', url])
+
+    expect(code).toBe(1)
+    expect(aborted.code).toBe(0)
+    expect(resumed.code).toBe(1)
+    expect(resumed.errors).toContain('BULK_ABORTED')
+  })
+})
+
+test.each([
+  [{ planned: 100, left: 100 }, 0, `[${'-'.repeat(24)}] 0 of 100`],
+  [
+    { planned: 100, left: 50 },
+    25,
+    `[${'='.repeat(12)}${'-'.repeat(12)}] 50 of 100, 25/s, 2 s left`,
+  ],
+  [{ planned: 100, left: 0 }, 50, `[${'='.repeat(24)}] 100 of 100, 50/s, 0 s left`],
+])('a bar shows how far it is: %o', (record, perSecond, bar) => {
+  expect(drawBar(record, perSecond)).toBe(bar)
+})
+
+/** Dead events. */
+async function fill(store: Store<QueryTx>, count: number): Promise<void> {
+  for (let nth = 0; nth < count; nth += 1) await anEventThat(store, dead, { key: `evt_${nth}` })
+}
+
+async function countStates(store: Store<QueryTx>): Promise<Record<string, number>> {
+  const places = { ready: 'ready', dead: { settled: 'dead' } } as const
+  const counts: Record<string, number> = {}
+  for (const [state, place] of Object.entries(places)) {
+    const { bySource } = await store.stats.countPlace(place, 1_000)
+    for (const { count } of bySource) counts[state] = count
+  }
+  return counts
+}

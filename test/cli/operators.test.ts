@@ -1,0 +1,230 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { anEventDraft } from '../support/builders.ts'
+import { recordKeys, sort } from '../support/lane-steps.ts'
+import { claimOne, deadMessage, enqueue, unknownMessage } from '../support/outbox-steps.ts'
+import { createPostgresDatabase, hasNoPostgres } from '../support/postgres/open-postgres.ts'
+import { startCli } from '../support/run-cli.ts'
+import { aFolder, aStoreOnFile, anEventThat, runCommand } from '../support/run-command.ts'
+import { dead, done, recordOne, runOne } from '../support/store-steps.ts'
+
+describe('hookonce groups', () => {
+  test('says what is wrong, by what it has in common', async () => {
+    const { store, url } = await aStoreOnFile()
+    const none = await runCommand(['groups', '--store', url])
+    for (const key of ['evt_1', 'evt_2']) await anEventThat(store, dead, { key })
+
+    const { code, lines } = await runCommand(['groups', '--store', url, '--after', '1h'])
+    const json = await runCommand(['groups', '--store', url, '--json'])
+
+    expect(none).toMatchObject({ code: 3, errors: 'No event is dead. All is well.' })
+    expect(code).toBe(0)
+    expect(lines[1]).toMatch(/^2 /)
+    expect(lines[2]).toBe('  Error: no luck')
+    expect(JSON.parse(json.output)).toMatchObject({ groups: [{ count: 2 }], isComplete: true })
+  })
+})
+
+describe('hookonce pause', () => {
+  test('keeps a source still, is listed, and is refused a second time', async () => {
+    const { url } = await aStoreOnFile()
+    const run = (...words: string[]) => runCommand([...words, '--store', url])
+
+    const paused = await run('pause', 'source', 'stripe', '--reason', 'moving house')
+    const again = await run('pause', 'source', 'stripe')
+    const listed = await run('pauses')
+    const resumed = await run('resume', 'source', 'stripe')
+    const wrong = await run('pause', 'sauce', 'stripe')
+
+    expect(paused).toMatchObject({ code: 0, output: 'source stripe is paused.' })
+    expect(again.code).toBe(1)
+    expect(again.errors).toContain('PAUSED')
+    expect(listed.output).toMatch(/source +stripe .* on-call@example.com\n {2}moving house/)
+    expect(resumed.code).toBe(0)
+    expect(wrong.code).toBe(2)
+    expect(await run('pauses')).toMatchObject({ code: 3, errors: 'Nothing is paused.' })
+  })
+})
+
+test('lanes that stand still name what they wait for', async () => {
+  const { store, url } = await aStoreOnFile()
+  const [head] = await recordKeys(store, ['K1', 'K2', 'K3'])
+  await sort(store)
+  await runOne(store, dead, { kind: 'head' })
+
+  const { lines } = await runCommand(['lanes', '--store', url])
+  const json = await runCommand(['lanes', '--store', url, '--json'])
+  const paused = await runCommand(['pause', 'lane', 'stripe/K', '--store', url])
+
+  expect(lines[1]).toMatch(new RegExp(`^stripe/K +2 +`))
+  expect(JSON.parse(json.output)).toMatchObject({
+    lanes: [{ source: 'stripe', lane: 'K', waiting: 2, blockedBy: { eventId: head } }],
+  })
+  expect(paused.code).toBe(0)
+})
+
+test('messages that wait for a person are listed, shown, confirmed and discarded', async () => {
+  const { store, url } = await aStoreOnFile()
+  const run = (...words: string[]) => runCommand(['messages', ...words, '--store', url])
+  const none = await run('list')
+  await enqueue(store, { key: 'one' })
+  const uncertain = await claimOne(store)
+  await store.messages.settle([unknownMessage(uncertain)])
+  await enqueue(store, { key: 'two' })
+  const stopped = await claimOne(store)
+  await store.messages.settle([deadMessage(stopped)])
+
+  const listed = await run('list')
+  const shown = await run('show', stopped.id)
+  const confirmed = await run('confirm', uncertain.id)
+  const unasked = await run('discard', stopped.id)
+  const discarded = await run('discard', stopped.id, '--yes')
+  const again = await run('retry', stopped.id, '--yes')
+
+  expect(none.code).toBe(3)
+  expect(listed.output).toContain(uncertain.id)
+  expect(listed.output).toContain(stopped.id)
+  expect(shown.output).toContain('receipts')
+  expect(confirmed).toMatchObject({ code: 0, output: `${uncertain.id} counts as sent.` })
+  expect(unasked.code).toBe(2)
+  expect(discarded.code).toBe(0)
+  expect(again.code).toBe(1)
+  expect(again.errors).toContain('MESSAGE_STATE')
+})
+
+describe('hookonce erase', () => {
+  test('takes the bytes of one, or of all with a value', async () => {
+    const { store, url } = await aStoreOnFile()
+    const one = await anEventThat(store, done, { key: 'evt_1', body: '{"customer":"cus_1"}' })
+    const two = await anEventThat(store, done, { key: 'evt_2', body: '{"customer":"cus_9"}' })
+    const kept = await anEventThat(store, done, { key: 'evt_3', body: '{"customer":"cus_3"}' })
+    const run = (...words: string[]) =>
+      runCommand(['erase', ...words, '--reason', 'request 12', '--yes', '--store', url])
+
+    const erased = await run(one)
+    const where = await run('--source', 'stripe', '--where', '$.customer=cus_9')
+    const both = await run(one, '--source', 'stripe', '--where', '$.customer=cus_9')
+    const half = await run('--where', '$.customer=cus_9')
+
+    expect(erased).toMatchObject({ code: 0, output: `${one} is erased.` })
+    expect(where).toMatchObject({ code: 0 })
+    expect(where.output).toContain('1 erased, 0 refused')
+    expect([both.code, half.code]).toEqual([2, 2])
+    const payloads = await Promise.all(
+      [one, two, kept].map(async (id) => (await store.operators.findEvent(id))?.payload),
+    )
+    expect(payloads).toEqual(['erased', 'erased', 'kept'])
+  })
+})
+
+test('prune is refused where it is not known how long things are kept', async () => {
+  const { url } = await aStoreOnFile()
+
+  const refused = await runCommand(['prune', '--store', url])
+  const forced = await runCommand(['prune', '--force', '--yes', '--store', url])
+
+  expect(refused.code).toBe(1)
+  expect(refused.errors).toContain('RETENTION_UNKNOWN')
+  expect(forced.code).toBe(2)
+  expect(forced.errors).toContain('reason')
+})
+
+test('stats, workers, audit and secrets say how things stand', async () => {
+  const { store, url } = await aStoreOnFile()
+  const id = await anEventThat(store, dead, { key: 'evt_1' })
+  await recordOne(store, anEventDraft({ key: 'evt_2' }))
+  await runCommand(['retry', id, '--reason', 'back', '--store', url])
+  const run = (...words: string[]) => runCommand([...words, '--store', url])
+
+  const stats = await run('stats')
+  const json = await run('stats', '--json')
+  const audit = await run('audit', '--event', id)
+
+  expect(stats.output).toMatch(/ready +2/)
+  expect(stats.output).toMatch(/workers +1/)
+  expect(JSON.parse(json.output)).toMatchObject({ states: { ready: { count: 2, isExact: true } } })
+  expect(audit.output).toMatch(/on-call@example.com +retry +event /)
+  expect((await run('workers')).output).toContain('worker-1  seen ')
+  expect(await run('secrets')).toMatchObject({ code: 3 })
+})
+
+test('an empty store says that nothing runs', async () => {
+  const { url } = await aStoreOnFile()
+
+  const stats = await runCommand(['stats', '--store', url])
+  const workers = await runCommand(['workers', '--store', url])
+
+  expect(stats.output).toContain('none: nothing runs')
+  expect(workers.code).toBe(3)
+  expect(workers.errors).toContain('hookonce start --role work')
+})
+
+test('tail prints an event when it comes and when it changes, and ends when it is told to', async () => {
+  const { store, url } = await aStoreOnFile()
+  const old = await anEventThat(store, done, { key: 'evt_old' })
+  const interruption = new AbortController()
+  const steps = [
+    () => recordOne(store, anEventDraft({ key: 'evt_new' })),
+    () => runOne(store, dead),
+    () => interruption.abort(),
+  ]
+
+  const { code, lines } = await runCommand(['tail', '--json', '--store', url], {
+    interrupted: interruption.signal,
+    onPrint: () => void steps.shift()?.(),
+  })
+
+  const told = lines.map((line) => JSON.parse(line) as { id: string; key: string; state: string })
+  expect(told.map(({ key, state }) => [key, state])).toEqual([
+    ['evt_old', 'done'],
+    ['evt_new', 'ready'],
+    ['evt_new', 'dead'],
+  ])
+  expect(told[0]?.id).toBe(old)
+  expect(code).toBe(0)
+})
+
+test('migrate makes a store, and prints how', async () => {
+  const folder = aFolder()
+  const store = ['--store', 'sqlite:data/inbox.db']
+
+  const before = await runCommand(['stats', ...store], { folder })
+  const made = await runCommand(['migrate', ...store], { folder })
+  const printed = await runCommand(['migrate', '--print', '--store', 'postgres://'])
+
+  expect(before.code).toBe(4)
+  expect(before.errors).toContain('hookonce migrate makes this one')
+  expect(made.code).toBe(0)
+  expect(await runCommand(['stats', ...store], { folder })).toMatchObject({ code: 0 })
+  expect(printed.output).toContain('create table')
+})
+
+test('sources and providers are listed, without secrets', async () => {
+  const folder = aFolder()
+  const sources = { shop: { provider: 'stripe', secrets: ['whsec_0123456789abcdef'] } }
+  writeFileSync(join(folder, 'hookonce.config.json'), JSON.stringify({ sources }))
+
+  const listed = await runCommand(['sources'], { folder })
+  const providers = await runCommand(['sources', 'providers'])
+
+  expect(listed.lines[1]).toMatch(/^shop +stripe +\/in\/shop +nothing +1$/)
+  expect(listed.output).not.toContain('0123456789abcdef')
+  expect(providers.lines).toContain('github')
+  expect(providers.lines).toContain('hmac')
+})
+
+test.skipIf(hasNoPostgres)('a process does the same on PostgreSQL', async () => {
+  const { host, port, user, password = '', database } = await createPostgresDatabase()
+  const url = `postgres://${user}:${password}@localhost:${port}/${database}?host=${host}`
+  const folder = aFolder()
+  const env = { DATABASE_URL: url, COLUMNS: '60' }
+
+  const cli = startCli(['stats', '--store', 'env:DATABASE_URL'], { folder, env })
+  const gone = await cli.gone
+  const missing = await runCommand(['events', 'list', '--store', url])
+
+  expect([gone.code, cli.errors()]).toEqual([0, ''])
+  expect(cli.output()).toContain('Events\n  none')
+  expect(missing.code).toBe(3)
+})

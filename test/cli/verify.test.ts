@@ -1,0 +1,155 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { Delivery } from '../../src/index.ts'
+import { sign } from '../../src/testing/index.ts'
+import { aFolder, runCommand } from '../support/run-command.ts'
+
+const SECRET = 'whsec_0123456789abcdef'
+const PROVIDERS = ['stripe', 'slack', 'zoom'] as const
+type Name = (typeof PROVIDERS)[number]
+
+describe.each(PROVIDERS)('hookonce verify, for %s', (provider) => {
+  test('says that a signature holds', async () => {
+    const { code, output } = await verify(provider, aDelivery(provider))
+
+    expect(output).toBe('ok  The signature holds, by secret 1.')
+    expect(code).toBe(0)
+  })
+
+  test('names the header that is missing', async () => {
+    const { headers, ...delivery } = aDelivery(provider)
+    const unsigned = Object.fromEntries(
+      Object.entries(headers).filter(([name]) => !name.includes('signature')),
+    )
+
+    const { code, output } = await verify(provider, { ...delivery, headers: unsigned })
+
+    expect(code).toBe(1)
+    expect(output).toMatch(/^missing-header/)
+    expect(output).toMatch(/Not there: .*signature/)
+  })
+
+  test('tells a wrong secret from all else', async () => {
+    const { code, output } = await verify(provider, aDelivery(provider), `${SECRET}x`)
+
+    expect(code).toBe(1)
+    expect(output).toMatch(/^bad-signature/)
+    expect(output).toContain('The secret is another one than the sender signs with')
+    expect(output).not.toContain('0123456789abcdef')
+  })
+
+  test.each([
+    [
+      'parsed as JSON and written anew',
+      (text: string) => JSON.stringify(JSON.parse(text), undefined, 3),
+    ],
+    ['a line end was added', (text: string) => `${text}\n`],
+  ])('sees that the body was changed: %s', async (what, change) => {
+    const delivery = aDelivery(provider)
+    const body = Buffer.from(change(Buffer.from(delivery.body).toString()))
+
+    const { code, output } = await verify(provider, { ...delivery, body })
+
+    expect(code).toBe(1)
+    expect(output).toContain('The body was changed on its way')
+    expect(output).toContain(what)
+  })
+
+  test('sees that the secret has a line end', async () => {
+    const { code, output } = await verify(provider, aDelivery(provider), `${SECRET}\n`)
+
+    expect(code).toBe(1)
+    expect(output).toContain('a blank or a line end around it')
+    expect(output).not.toContain('0123456789abcdef')
+  })
+
+  test('says how old it is', async () => {
+    const delivery = aDelivery(provider, new Date(Date.now() - 3 * 86_400_000 - 60_000))
+
+    const { code, output } = await verify(provider, delivery)
+    const json = await verify(provider, delivery, SECRET, ['--json'])
+
+    expect(code).toBe(1)
+    expect(output).toMatch(/3 days old/)
+    expect(JSON.parse(json.output)).toMatchObject({
+      ok: false,
+      hints: [expect.any(String), expect.any(String)],
+    })
+  })
+})
+
+test('a key of an API is known as such', async () => {
+  const { output } = await verify('stripe', aDelivery('stripe'), 'sk_live_0123456789abcdef')
+
+  expect(output).toContain("a key of Stripe's API")
+})
+
+test('a delivery to the wrong URL is known by the secret of the other source', async () => {
+  const folder = aFolder()
+  const sources = {
+    shop: { provider: 'stripe', secrets: ['whsec_fedcba9876543210'] },
+    billing: { provider: 'stripe', secrets: [SECRET] },
+  }
+  writeFileSync(join(folder, 'hookonce.config.json'), JSON.stringify({ sources }))
+  writeRequest(folder, aDelivery('stripe'))
+
+  const { output } = await runCommand(
+    ['verify', '--source', 'shop', '--request', 'delivery.http'],
+    { folder },
+  )
+
+  expect(output).toContain('the secret of the source "billing"')
+})
+
+test('headers and body may be two files, and it must be said whose they are', async () => {
+  const folder = aFolder()
+  const { headers, body } = aDelivery('stripe')
+  writeFileSync(join(folder, 'head.txt'), listHeaders(headers).join('\r\n'))
+  writeFileSync(join(folder, 'body.json'), body)
+  const files = ['--headers', 'head.txt', '--body', 'body.json']
+  const whose = ['--provider', 'stripe', '--secret', 'env:SECRET']
+  const terms = { folder, environment: { SECRET } }
+
+  expect(await runCommand(['verify', ...whose, ...files], terms)).toMatchObject({ code: 0 })
+  expect(await runCommand(['verify', ...files], terms)).toMatchObject({ code: 2 })
+  expect(await runCommand(['verify', ...whose], terms)).toMatchObject({ code: 2 })
+})
+
+test('what a request says does not steer the terminal', async () => {
+  const { headers, ...delivery } = aDelivery('stripe')
+  const body = Buffer.from('{"note":"\u001b[2J"}')
+
+  const { output, errors } = await verify('stripe', {
+    ...delivery,
+    headers: { ...headers, 'x-sign-\u001b[2J': 'x', 'stripe-signature': '\u001b[2J' },
+    body,
+  })
+
+  expect(`${output}${errors}`).not.toContain('\u001b')
+})
+
+function aDelivery(provider: Name, at = new Date()): Delivery {
+  return sign(provider, { at }, { secret: SECRET })
+}
+
+function listHeaders(headers: Delivery['headers']): readonly string[] {
+  return Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}`)
+}
+
+function writeRequest(folder: string, { method, url, headers, body }: Delivery): void {
+  const head = [`${method} ${url} HTTP/1.1`, ...listHeaders(headers), '', ''].join('\n')
+  writeFileSync(join(folder, 'delivery.http'), Buffer.concat([Buffer.from(head), body]))
+}
+
+async function verify(
+  provider: Name,
+  delivery: Delivery,
+  secret = SECRET,
+  more: readonly string[] = [],
+) {
+  const folder = aFolder()
+  writeRequest(folder, delivery)
+  const whose = ['--provider', provider, '--secret', secret]
+  return runCommand(['verify', ...whose, '--request', 'delivery.http', ...more], { folder })
+}
