@@ -257,7 +257,7 @@ function spoil<Target extends object>(
   const bound = new Proxy(target, {
     get: (_, name) => {
       const value: unknown = Reflect.get(target, name, target)
-      return typeof value === 'function' ? value.bind(target) : value
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
     },
   })
   const changed = change(bound)
@@ -285,7 +285,7 @@ function spoilPart<
   change: (bound: SpoiltStore[Part]) => Partial<SpoiltStore[Part]>,
 ): SpoiltStore {
   const spoilt = spoil(store[part], change)
-  return spoil(store, () => ({ [part]: spoilt }) as Partial<SpoiltStore>)
+  return spoil(store, () => ({ [part]: spoilt }))
 }
 
 function spoilGroups(

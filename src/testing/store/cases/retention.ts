@@ -9,7 +9,6 @@ import { sendFrom, sent, settleMessage, unknownMessage } from '../steps/outbox-s
 import { limitsIn, pruneRows } from '../steps/retention-steps.ts'
 import {
   act,
-  claim,
   dead,
   done,
   recordOne,
