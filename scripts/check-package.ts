@@ -13,6 +13,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { checkCommand } from './check-command.ts'
+import { checkDev } from './check-dev.ts'
 import { CONSUMERS, consumerFiles } from './consumers.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -193,11 +194,15 @@ function compileConsumers(consumer: string): readonly string[] {
   })
 }
 
-/** With the binding that a user of SQLite installs where Node has none of its own. */
-function runCommand({ version }: Manifest, consumer: string): Promise<readonly string[]> {
-  for (const name of ['libsql', '@libsql', '@neon-rs', 'detect-libc'])
-    link(path.join(consumer, 'node_modules'), name)
-  return checkCommand(consumer, version)
+/** First without the binding that a user of SQLite installs where Node has none of its own, then with it. */
+async function runCommand({ version }: Manifest, consumer: string): Promise<readonly string[]> {
+  const problems = await checkDev(consumer, linkSqlite)
+  linkSqlite(path.join(consumer, 'node_modules'))
+  return [...problems, ...(await checkCommand(consumer, version))]
+}
+
+function linkSqlite(modules: string): void {
+  for (const name of ['libsql', '@libsql', '@neon-rs', 'detect-libc']) link(modules, name)
 }
 
 function link(modules: string, name: string): void {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -62,7 +62,8 @@ describe('hookonce dev', () => {
 
     await dev.untilText('401 refused: ')
     await dev.untilText('404 there is no such source')
-    await dev.untilText('paid\\u001b[2J\\u202e')
+    await dev.untilText('done in ')
+    expect(dev.output()).toContain('paid\\u001b[2J\\u202e')
     expect(tailOf(dev).find((line) => line.includes('401 refused: '))).toContain('signature')
     expect(dev.output()).not.toMatch(/[\x1b\u202e]/)
   })
@@ -103,6 +104,18 @@ describe('hookonce dev', () => {
     await dev.untilText('delivered to dev-forward in ')
     const effects = [...sink.countEffects().values()]
     expect(effects).toEqual([1])
+  })
+
+  test('says what to do where its own file cannot be read', async () => {
+    const folder = aFolder()
+    mkdirSync(join(folder, '.hookonce'))
+    writeFileSync(join(folder, '.hookonce/dev.json'), '{')
+
+    const dev = startCli(['dev', '--port', '0'], { folder })
+
+    expect(await dev.gone).toEqual({ code: 2, signal: null })
+    expect(dev.errors()).toContain('.hookonce/dev.json cannot be read')
+    expect(dev.errors()).toContain('Mend it, or remove it')
   })
 
   test('--forward refuses what is no URL', async () => {

@@ -41,6 +41,16 @@ describe('a config', () => {
     })
   })
 
+  test('has what is beneath its file where the file says nothing', async () => {
+    const file = { receive: { port: 1 } }
+    const value = { receive: { port: 2, host: 'beneath' } }
+
+    const loaded = await load({ file, beneath: { origin: 'dev.json', value } })
+
+    expect(loaded.config.receive).toMatchObject({ port: 1, host: 'beneath' })
+    expect(loaded.origins.get('receive.host')).toBe('dev.json')
+  })
+
   test('can be said by the environment alone', async () => {
     const { config } = await load({
       environment: {
@@ -219,11 +229,12 @@ interface Given {
   readonly file?: object
   readonly environment?: Record<string, string>
   readonly flags?: LoadConfigOptions['flags']
+  readonly beneath?: LoadConfigOptions['beneath']
 }
 
-function load({ folder = aFolder(), file, environment = {}, flags = new Map() }: Given = {}) {
+function load({ folder = aFolder(), file, environment = {}, ...others }: Given = {}) {
   if (file !== undefined) writeFileSync(join(folder, 'hookonce.config.json'), JSON.stringify(file))
-  return loadConfig({ folder, environment, flags })
+  return loadConfig({ folder, environment, ...others })
 }
 
 async function refusal(given: Given): Promise<string> {

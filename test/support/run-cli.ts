@@ -35,7 +35,7 @@ export function startCli(
 ): CliProcess {
   const child = spawn(process.execPath, ['--import', LOADER, MAIN, ...args], {
     cwd: folder,
-    env: { ...process.env, NODE_OPTIONS: '', ...env },
+    env: { ...cleanEnvironment(), ...env },
   })
   let output = ''
   let errors = ''
@@ -72,4 +72,10 @@ export function startCli(
       child.once('close', (code, signal) => resolve({ code, signal })),
     ),
   }
+}
+
+/** Ours without what a run of tests is told by `HOOKONCE_…`: the command would read it as a part of its config. */
+export function cleanEnvironment(): NodeJS.ProcessEnv {
+  const others = Object.entries(process.env).filter(([name]) => !name.startsWith('HOOKONCE_'))
+  return { ...Object.fromEntries(others), NODE_OPTIONS: '' }
 }

@@ -8,6 +8,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { until } from './faults/until.ts'
+import { cleanEnvironment } from './run-cli.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const LOADER = import.meta.resolve('tsx')
@@ -45,7 +46,7 @@ export function startInTerminal(
     : ['--quiet', '--flush', '--command', line, '/dev/null']
   const child = spawn('script', script, {
     cwd: folder,
-    env: { ...process.env, NODE_OPTIONS: '', SHELL: '/bin/sh' },
+    env: { ...cleanEnvironment(), SHELL: '/bin/sh' },
     stdio: ['pipe', 'pipe', 'ignore'],
   })
   let raw = ''
