@@ -164,7 +164,7 @@ test('tail prints an event when it comes and when it changes, and ends when it i
   const { store, url } = await aStoreOnFile()
   const old = await anEventThat(store, done, { key: 'evt_old' })
   const interruption = new AbortController()
-  const steps = [
+  const steps: (() => unknown)[] = [
     () => recordOne(store, anEventDraft({ key: 'evt_new' })),
     () => runOne(store, dead),
     () => interruption.abort(),
