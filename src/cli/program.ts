@@ -46,6 +46,7 @@ export function createProgram(shell: Shell): Command {
       getOutHelpWidth: () => Math.min(shell.columns, 100),
       getErrHelpWidth: () => Math.min(shell.columns, 100),
     })
+    .addHelpText('after', EXAMPLES)
     .exitOverride()
   addDev(program)
   addStart(program)
@@ -54,6 +55,14 @@ export function createProgram(shell: Shell): Command {
   for (const add of OPERATORS) add(program, shell)
   return program
 }
+
+const EXAMPLES = `
+Examples:
+  hookonce groups                       what is wrong, most frequent first
+  hookonce events show <id>             all that is known of one event
+  hookonce retry <id>                   run a dead event again
+  hookonce bulk retry source:stripe     the same for many
+  hookonce doctor                       check that all is well`
 
 /** In the order of `--help`: what is looked at, what is done, what is set up. */
 const OPERATORS: readonly ((program: Command, shell: Shell) => void)[] = [

@@ -94,7 +94,7 @@ describe('hookonce bulk', () => {
       onPrint: () => interruption.abort(),
     })
     const { code, errors } = await running
-    const id = /bulk resume (\S+) goes on/.exec(errors)?.[1] ?? ''
+    const id = /bulk resume (\S+)/.exec(errors)?.[1] ?? ''
     const aborted = await runCommand(['bulk', 'abort', id, '--store', url])
     const resumed = await runCommand(['bulk', 'resume', id, '--store', url])
 

@@ -164,7 +164,7 @@ test('tail prints an event when it comes and when it changes, and ends when it i
   const { store, url } = await aStoreOnFile()
   const old = await anEventThat(store, done, { key: 'evt_old' })
   const interruption = new AbortController()
-  const steps = [
+  const steps: (() => unknown)[] = [
     () => recordOne(store, anEventDraft({ key: 'evt_new' })),
     () => runOne(store, dead),
     () => interruption.abort(),
@@ -183,6 +183,23 @@ test('tail prints an event when it comes and when it changes, and ends when it i
   ])
   expect(told[0]?.id).toBe(old)
   expect(code).toBe(0)
+})
+
+test('tail fits the terminal, with what went wrong below the event', async () => {
+  const { store, url } = await aStoreOnFile()
+  const id = await anEventThat(store, dead, { key: `evt_${'x'.repeat(90)}` })
+  const interruption = new AbortController()
+
+  const { lines } = await runCommand(['tail', '--store', url], {
+    columns: 80,
+    interrupted: interruption.signal,
+    onPrint: () => interruption.abort(),
+  })
+
+  expect(lines).toHaveLength(2)
+  expect(lines[0]).toContain(`${id}  dead  `)
+  expect(lines[0]).toHaveLength(80)
+  expect(lines[1]).toBe('  Error: no luck')
 })
 
 test('migrate makes a store, and prints how', async () => {

@@ -137,7 +137,7 @@ async function plan(
   if (flags.dryRun === true)
     return flags.json === true
       ? printJson(shell, planned)
-      : shell.print(`Nothing was done. hookonce bulk resume ${planned.id} runs it.`)
+      : shell.print(`Nothing was done. To run it:\n  hookonce bulk resume ${planned.id}`)
   const question = `${action} ${planned.count} ${planned.count === 1 ? 'event' : 'events'}?`
   if (!(await confirm(shell, question, flags))) {
     await operator.bulk.abort(planned.id)
@@ -176,7 +176,7 @@ async function run(
   shell.printError(
     end.status === 'aborted'
       ? 'It was aborted.'
-      : `It ${end.status}${why}. hookonce bulk resume ${id} goes on.`,
+      : `It ${end.status}${why}. To go on:\n  hookonce bulk resume ${id}`,
   )
 }
 

@@ -123,7 +123,7 @@ async function printPage(
   else shell.printError(describeNone(words, page))
   if (page.cursor !== undefined)
     shell.printError(
-      `Looked at ${page.lookedAt} events. There may be more: --cursor ${page.cursor}`,
+      `Looked at ${page.lookedAt} events. There may be more:\n  --cursor ${page.cursor}`,
     )
 }
 

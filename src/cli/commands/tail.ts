@@ -15,6 +15,7 @@ import { readFilter, withOperator, withOperatorFlags } from '../operator-flags.t
 import type { OperatorFlags } from '../operator-flags.ts'
 import { cutText, padText } from '../output/display-width.ts'
 import { paint, STATE_STYLES } from '../output/paint.ts'
+import { printItem } from '../output/print-fields.ts'
 import { printJsonLine } from '../output/print-json.ts'
 import { formatMoment } from '../output/times.ts'
 import { readLimit } from '../read-flags.ts'
@@ -132,10 +133,14 @@ function stateOf({ state, run, attempts }: EventSummary): string {
 
 function printLine(shell: Shell, event: EventSummary): void {
   const { id, state, source, type, key, error, reason, receivedAt } = event
-  const why = error ?? reason
-  const rest = `${source} ${type}${key === undefined ? '' : ` ${key}`}${why === undefined ? '' : `: ${why}`}`
   const head = `${formatMoment(receivedAt).slice(11)}  ${id}  `
-  const room = shell.columns - head.length - 13
-  const painted = paint(shell, STATE_STYLES[state], padText(state, 11))
+  const rest = `${source} ${type}${key === undefined ? '' : ` ${key}`}`
+  const room = shell.columns - head.length - STATE_COLUMNS - 2
+  const painted = paint(shell, STATE_STYLES[state], padText(state, STATE_COLUMNS))
   shell.print(`${head}${painted}  ${cutText(escapeText(rest), room)}`.trimEnd())
+  const why = error ?? reason
+  if (why !== undefined) printItem(shell, why, 'dim')
 }
+
+/** `running` and `waiting`; the longer ones are rare. */
+const STATE_COLUMNS = 7

@@ -95,8 +95,8 @@ async function verify(shell: Shell, flags: VerifyFlags): Promise<void> {
 }
 
 async function findSuspect(shell: Shell, flags: VerifyFlags): Promise<Suspect> {
-  const { source, provider } = flags
-  if ((source === undefined) === (provider === undefined))
+  const { source = '', provider } = flags
+  if ((flags.source === undefined) === (provider === undefined))
     throw new OptionInvalidError('verify', {
       message:
         'Say whose signature it is: --source <name> of the config, or --provider <name> with --secret.',
@@ -104,13 +104,13 @@ async function findSuspect(shell: Shell, flags: VerifyFlags): Promise<Suspect> {
   if (provider !== undefined) return suspectOf(readGiven(shell, provider, flags), new Map())
   const { folder, environment } = shell
   const { config } = await loadConfig({ folder, environment, file: flags.config })
-  const given = config.sources[source as string]
+  const given = config.sources[source]
   if (given === undefined)
     throw new HookonceError(
       'CONFIG_INVALID',
-      `There is no source "${source}"${didYouMean(source as string, Object.keys(config.sources))}`,
+      `There is no source "${source}"${didYouMean(source, Object.keys(config.sources))}`,
     )
-  const { [source as string]: _own, ...others } = buildSources(config)
+  const { [source]: _own, ...others } = buildSources(config)
   return suspectOf(given, new Map(Object.entries(others)))
 }
 
@@ -119,17 +119,17 @@ function readGiven(
   provider: string,
   { secret, option }: VerifyFlags,
 ): ResolvedSourceConfig {
-  const options = option.map((pair) => {
+  const options = option.map((pair): [string, unknown] => {
     const equals = pair.indexOf('=')
     if (equals > 0) return [pair.slice(0, equals), pair.slice(equals + 1)]
     throw new OptionInvalidError('--option', 'a name and a value: publicUrl=https://…', pair)
   })
   const { value, problems } = resolveReferences(
-    { ...Object.fromEntries(options), ...(secret.length > 0 && { secrets: secret }) },
+    Object.fromEntries([...options, ...(secret.length > 0 ? [['secrets', secret] as const] : [])]),
     { environment, folder },
   )
   if (problems.length > 0) throw new HookonceError('CONFIG_INVALID', problems.join('\n'))
-  return { ...value, provider } as ResolvedSourceConfig
+  return { ...value, provider }
 }
 
 function suspectOf(given: ResolvedSourceConfig, others: ReadonlyMap<string, Source>): Suspect {

@@ -5,12 +5,14 @@
  */
 
 import type { ShownEvent, ShownRun } from '../../index.ts'
+import { escapeText } from '../../telemetry/escape-text.ts'
 import type { Shell } from '../shell.ts'
 import { describeNext } from './describe-next.ts'
-import { STATE_STYLES } from './paint.ts'
+import { paint, STATE_STYLES } from './paint.ts'
 import { formatMoment, formatSpan, formatTime } from './times.ts'
 import { printBody } from './print-body.ts'
 import { printFields, printHeading, printItem } from './print-fields.ts'
+import { wrapText } from './wrap-text.ts'
 
 /** How much of it. */
 export interface StoryTerms {
@@ -95,15 +97,7 @@ function printRun(
       `… ${failures.length - shown.length} earlier attempts: --full shows them`,
       'dim',
     )
-  for (const { attempt, failedAt, handler, message, reason, stack } of shown) {
-    printItem(
-      shell,
-      `attempt ${attempt}  ${formatMoment(failedAt)}  ${handler ?? reason}: ${message}`,
-      'red',
-    )
-    if (full)
-      for (const line of (stack ?? '').split('\n')) printItem(shell, `    ${line.trim()}`, 'dim')
-  }
+  for (const failure of shown) printFailure(shell, failure, full)
   for (const { handler, name, kind, state, starts } of steps)
     printItem(
       shell,
@@ -111,6 +105,19 @@ function printRun(
       state === 'started' ? 'yellow' : undefined,
     )
   if (full && outcome?.result !== undefined) printItem(shell, `result ${outcome.result}`)
+}
+
+/** Its message is what the person has come for, so that it is not cut. */
+function printFailure(
+  shell: Shell,
+  { attempt, failedAt, handler, message, reason, stack }: ShownRun['failures'][number],
+  full: boolean,
+): void {
+  printItem(shell, `attempt ${attempt}  ${formatMoment(failedAt)}  in ${handler ?? reason}`)
+  for (const line of wrapText(escapeText(message), shell.columns - 4))
+    shell.print(paint(shell, 'red', `    ${line}`))
+  if (full)
+    for (const line of (stack ?? '').split('\n')) printItem(shell, `    ${line.trim()}`, 'dim')
 }
 
 function printMessages(shell: Shell, { messages, hasMoreMessages }: ShownEvent): void {

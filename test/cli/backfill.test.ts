@@ -1,0 +1,89 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { startApi } from '../backfill/api-server.ts'
+import { aFolder, aStoreOnFile, runCommand } from '../support/run-command.ts'
+
+const SECRET = 'whsec_0123456789abcdef'
+const API_KEY = 'rk_live_of_the_test'
+
+describe('hookonce backfill', () => {
+  test('says what is missing, takes it in, and takes nothing in twice', async () => {
+    const { store, url } = await aStoreOnFile()
+    const created = Math.floor(Date.now() / 1_000) - 3_600
+    const events = ['evt_1', 'evt_2'].map(
+      (id) =>
+        `{"id":"${id}","object":"event","created":${created},"livemode":false,"type":"invoice.paid","data":{"object":{}}}`,
+    )
+    const api = await startApi(() => ({ body: `{"has_more":false,"data":[${events.join(',')}]}` }))
+    const folder = aConfig(url)
+    const run = (...more: string[]) =>
+      runCommand(
+        [
+          'backfill',
+          'shop',
+          '--since',
+          '2h',
+          '--key',
+          'env:API_KEY',
+          '--api-url',
+          api.baseUrl,
+          ...more,
+        ],
+        { folder, environment: { API_KEY } },
+      )
+
+    const dry = await run('--dry-run')
+    const before = await store.operators.countEvents()
+    const taken = await run()
+    const again = await run('--json')
+
+    expect(dry.lines.at(-1)).toBe('2 sent, 0 were here, 2 are missing, 0 failed.')
+    expect(before).toBe(0)
+    expect(taken).toMatchObject({ code: 0, errors: '' })
+    expect(taken.lines.at(-1)).toBe('2 sent, 0 were here, 2 taken in, 0 failed.')
+    expect(JSON.parse(again.output)).toMatchObject({ listed: 2, known: 2, missing: 0 })
+    expect(await store.operators.countEvents()).toBe(2)
+    expect(api.requests[0]?.headers.authorization).toBe(`Bearer ${API_KEY}`)
+  })
+
+  test('ends with 1 where the API refuses, says where to go on, and does not tell the key', async () => {
+    const { url } = await aStoreOnFile()
+    const api = await startApi(() => ({ status: 403, body: '{"error":{"message":"no"}}' }))
+
+    const { code, output, errors } = await runCommand(
+      ['backfill', 'shop', '--since', '2h', '--key', API_KEY, '--api-url', api.baseUrl],
+      { folder: aConfig(url) },
+    )
+
+    expect(code).toBe(1)
+    expect(errors).toContain('It stopped: ')
+    expect(`${output}${errors}`).not.toContain(API_KEY)
+  })
+
+  test('ends with 2 for a source or a provider that it is not for', async () => {
+    const { url } = await aStoreOnFile()
+    const folder = aConfig(url)
+    const run = (source: string, since: string) =>
+      runCommand(['backfill', source, '--since', since, '--key', API_KEY], { folder })
+
+    const unknown = await run('shp', '2h')
+    const other = await run('chat', '2h')
+    const never = await run('shop', 'yesterday')
+
+    expect([unknown.code, other.code, never.code]).toEqual([2, 2, 2])
+    expect(unknown.errors).toContain('did you mean "shop"?')
+    expect(other.errors).toContain('There is no client for the API of slack')
+    expect(never.errors).toContain('such as 2d')
+  })
+})
+
+function aConfig(store: string): string {
+  const folder = aFolder()
+  const sources = {
+    shop: { provider: 'stripe', secrets: [SECRET] },
+    chat: { provider: 'slack', secrets: [SECRET] },
+  }
+  writeFileSync(join(folder, 'hookonce.config.json'), JSON.stringify({ store, sources }))
+  return folder
+}

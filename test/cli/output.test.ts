@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest'
+import { cutText, displayWidth } from '../../src/cli/output/display-width.ts'
+import { formatAge, formatSpan, formatTime } from '../../src/cli/output/times.ts'
+import { wrapText } from '../../src/cli/output/wrap-text.ts'
+
+const NOW = new Date('2026-11-16T03:00:00Z')
+
+describe('widths', () => {
+  test.each([
+    ['plain', 5],
+    ['日本語', 6],
+    ['e\u0301', 1],
+    ['👍', 2],
+    ['', 0],
+  ])('%o is %i columns wide', (text, width) => {
+    expect(displayWidth(text)).toBe(width)
+  })
+
+  test.each([
+    ['customer', 8, 'customer'],
+    ['customer', 5, 'cust…'],
+    ['日本語', 5, '日本…'],
+    ['日本語', 4, '日…'],
+    ['customer', 0, ''],
+  ])('%o in %i columns is %o', (text, columns, cut) => {
+    expect(cutText(text, columns)).toBe(cut)
+  })
+
+  test('a text is broken between words, and a long word is cut', () => {
+    expect(wrapText('one two three', 7)).toEqual(['one two', 'three'])
+    expect(wrapText('a-word-that-is-long x', 7)).toEqual(['a-word…', 'x'])
+    expect(wrapText('one two three', Infinity)).toEqual(['one two three'])
+  })
+})
+
+describe('times', () => {
+  test.each([
+    ['2026-11-16T02:57:00Z', '3m', '2026-11-16 02:57:00Z (3 minutes ago)'],
+    ['2026-11-16T02:00:00Z', '1h', '2026-11-16 02:00:00Z (1 hour ago)'],
+    ['2026-11-16T03:05:00Z', 'in 5m', '2026-11-16 03:05:00Z (in 5 minutes)'],
+  ])('%s is %s', (time, age, exact) => {
+    expect(formatAge(new Date(time), NOW)).toBe(age)
+    expect(formatTime(new Date(time), NOW)).toBe(exact)
+  })
+
+  test('a span has the unit that fits', () => {
+    expect([34, 1_200, 180_000].map(formatSpan)).toEqual(['34 ms', '1.2 s', '3 minutes'])
+  })
+})
