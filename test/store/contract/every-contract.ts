@@ -14,6 +14,7 @@ import { migrateContract } from './migrate.ts'
 import { operatorsContract } from './operators.ts'
 import { outboxClaimContract } from './outbox-claim.ts'
 import { outboxEnqueueContract } from './outbox-enqueue.ts'
+import { outboxLanesContract } from './outbox-lanes.ts'
 import { outboxOperatorsContract } from './outbox-operators.ts'
 import { readingsContract } from './readings.ts'
 import { recordContract } from './record.ts'
@@ -49,6 +50,7 @@ export function everyContract(store: StoreUnderTest): void {
   actionRacesContract(store)
   outboxEnqueueContract(store)
   outboxClaimContract(store)
+  outboxLanesContract(store)
   outboxOperatorsContract(store)
   messageTransitionsContract(store)
   retentionContract(store)
