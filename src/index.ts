@@ -90,6 +90,7 @@ export type { MessageOutcomeState, MessageState } from './model/message-state.ts
 export type {
   Message,
   MessageDraft,
+  MessageLane,
   MessageFailure,
   MessageFailureReason,
   MessageId,

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { createHash } from 'node:crypto'
 import { findJsonPath } from '../body/json-path.ts'
 import type { JsonPath } from '../body/json-tokens.ts'
 import { HookonceError } from '../errors.ts'
@@ -44,26 +45,54 @@ type Route = (event: Event, send: Send) => Promise<void>
 type RouteConfig = NonNullable<ResolvedSourceConfig['forward']>[number]
 
 function compileRoute(path: string, entry: RouteConfig): Route {
-  const { to, types, where = [], transform } = typeof entry === 'string' ? { to: entry } : entry
+  const {
+    to,
+    types,
+    where = [],
+    transform,
+    lane,
+  } = typeof entry === 'string' ? { to: entry } : entry
   const isWantedType = types === undefined ? () => true : createMatcher(types)
   const tests = where.map((test, index) => compileTest(`${path}.where[${index}].path`, test))
+  const findLane = lane === undefined ? () => undefined : compileLane(`${path}.lane`, lane)
   return async (event, send) => {
     if (!isWantedType(event.type) || !tests.every((passes) => passes(event.payload))) return
     if (transform === undefined) {
-      await send(to, event.body, { headers: headersFor(event) })
+      await send(to, event.body, { headers: headersFor(event), ...inLane(findLane(event)) })
       return
     }
     const made = transform(event)
     if (made === null) return
     const body = typeof made.body === 'string' ? Buffer.from(made.body) : made.body
-    await send(to, body, { headers: headersOfTransformed(event, made) })
+    await send(to, body, {
+      headers: headersOfTransformed(event, made),
+      ...inLane(findLane(event)),
+    })
   }
 }
 
-function compileTest(option: string, { path, equals }: PayloadTest): (payload: unknown) => boolean {
+const inLane = (lane: string | undefined): SendOptions => (lane === undefined ? {} : { lane })
+
+/** By the value in the payload, apart for each source. An event without one waits for no other. */
+function compileLane(option: string, lane: string): (event: Event) => string | undefined {
+  const steps = requirePath(option, lane.slice('json:'.length), 'json:$.data.customer')
+  return (event) => {
+    const value = valueAt(event.payload, steps)
+    if (!['string', 'number', 'boolean'].includes(typeof value)) return undefined
+    const name = JSON.stringify([event.source, value])
+    // The sender's text has any length, and the name of a lane has not.
+    return name.length <= 1_000 ? name : createHash('sha256').update(name).digest('hex')
+  }
+}
+
+function requirePath(option: string, path: string, example: string): JsonPath {
   const steps = findJsonPath(path)
-  if (steps === undefined)
-    throw new HookonceError('CONFIG_INVALID', `${option} must be a path such as $.data.status`)
+  if (steps !== undefined) return steps
+  throw new HookonceError('CONFIG_INVALID', `${option} must be a path such as ${example}`)
+}
+
+function compileTest(option: string, { path, equals }: PayloadTest): (payload: unknown) => boolean {
+  const steps = requirePath(option, path, '$.data.status')
   return (payload) => valueAt(payload, steps) === equals
 }
 

@@ -64,3 +64,15 @@ export function freshKeyHash(keyHash: string, run: number): string {
 export function digestBytes(digest: Digest): Buffer {
   return Buffer.from(digest, 'latin1')
 }
+
+/** Half of a digest, written as a UUID: both stores have a column for that. */
+export function uuidOf(digest: Digest): string {
+  const hex = digestBytes(digest).toString('hex', 0, 16)
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join('-')
+}

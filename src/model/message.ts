@@ -21,6 +21,16 @@ export interface MessageDraft {
   readonly delayMs: number
   /** The event whose handler sent it, if one did. */
   readonly eventId: string | undefined
+  /** The lane it is sent in; `undefined` for one that waits for no other. */
+  readonly lane?: MessageLane | undefined
+}
+
+/** Messages to one destination that leave one after the other. */
+export interface MessageLane {
+  /** Follows from the destination and the name. */
+  readonly id: string
+  /** What the sender of the message calls it. */
+  readonly name: string
 }
 
 /** What can be said of a message when it is sent. */
@@ -42,6 +52,12 @@ export interface SendOptions {
    * Left out, there are none.
    */
   readonly headers?: Readonly<Record<string, string>>
+  /**
+   * Of 1 to 1,000 characters, such as a customer's id. Messages of one lane to one destination leave one at a time, in
+   * the order in which they were written: the next one when the one before is sent, confirmed or discarded. Left out,
+   * it waits for no other.
+   */
+  readonly lane?: string
 }
 
 /** A message as a destination gets it. */
@@ -116,6 +132,12 @@ export interface MessageRecord {
   readonly headers: Readonly<Record<string, string>>
   readonly eventId: string | undefined
   readonly createdAt: Date
+  /** The lane it was sent in. */
+  readonly lane: string | undefined
+  /** The message of its lane that it waits for. */
+  readonly blockedBy: MessageId | undefined
+  /** How many messages wait behind it in its lane until a person decides, counted up to 1,000. */
+  readonly holdsUp: number
   readonly outcome:
     | {
         readonly state: MessageOutcomeState

@@ -58,9 +58,11 @@ export async function attemptMessage(
     case 'send':
       break
     case 'too-late':
-      return end(unknownOf(message, describeTooLate(policy)))
+      return end(unknownOf(policy, message, describeTooLate(policy)))
     case 'ask':
-      return end(unknownOf(message, 'it may have arrived, and the destination ignores keys'))
+      return end(
+        unknownOf(policy, message, 'it may have arrived, and the destination ignores keys'),
+      )
     case 'resend':
       context.onResend(message)
       break
@@ -195,6 +197,7 @@ export function settlementOf(
   const { id, token } = message
   if (result.status === 'sent') return { id, token, state: 'sent', response: result.response }
   const doubt = doubtOf(result, isCleared)
+  const blocksLane = policy.onDead === 'block'
   // Nothing is wrong with the message: it waits until an operator resumes the destination.
   if (result.gone !== undefined)
     return { id, token, state: 'given-back', retryInMs: policy.retry.firstMs }
@@ -207,11 +210,12 @@ export function settlementOf(
   }
   if (policy.keys === 'ignored' && policy.onUncertain === 'ask' && result.arrived === 'maybe') {
     const reason = 'it may have arrived, and the destination ignores keys'
-    return { id, token, state: 'unknown', reason, doubt, failure }
+    return { id, token, state: 'unknown', reason, doubt, failure, blocksLane }
   }
   const { answer, sameAnswers } = countAnswers(message, result)
   const dead = findEnd(policy, message, result, sameAnswers)
-  if (dead !== undefined) return { id, token, state: 'dead', reason: dead, doubt, failure }
+  if (dead !== undefined)
+    return { id, token, state: 'dead', reason: dead, doubt, failure, blocksLane }
   const retryInMs = findDelay(policy, message, result)
   return { id, token, state: 'ready', retryInMs, doubt, failure, answer, sameAnswers }
 }
@@ -259,6 +263,11 @@ function countAnswers(
   return { answer, sameAnswers: message.answer === answer ? message.sameAnswers + 1 : 1 }
 }
 
-function unknownOf({ id, token }: ClaimedMessage, reason: string): MessageSettlement {
-  return { id, token, state: 'unknown', reason, doubt: 'keep', failure: undefined }
+function unknownOf(
+  { onDead }: DestinationPolicy,
+  { id, token }: ClaimedMessage,
+  reason: string,
+): MessageSettlement {
+  const blocksLane = onDead === 'block'
+  return { id, token, state: 'unknown', reason, doubt: 'keep', failure: undefined, blocksLane }
 }

@@ -9,7 +9,8 @@ import { didYouMean } from '../options/did-you-mean.ts'
 import { HookonceError, OptionInvalidError } from '../errors.ts'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import { requireInteger } from '../options/require-integer.ts'
-import type { MessageDraft, SendOptions } from '../model/message.ts'
+import type { MessageDraft, MessageLane, SendOptions } from '../model/message.ts'
+import { messageLaneIdOf } from '../model/message-lane.ts'
 import { describeIssues } from '../model/standard-schema.ts'
 import type { StandardSchema } from '../model/standard-schema.ts'
 
@@ -31,8 +32,8 @@ export function draftMessage(
   { destination, payload, options, defaultKey, eventId }: MessageInput,
 ): MessageDraft {
   requireDestination(destinations, destination)
-  rejectUnknownKeys('send', options, ['key', 'delayMs', 'headers'])
-  const { key = defaultKey(), delayMs = 0 } = options
+  rejectUnknownKeys('send', options, ['key', 'delayMs', 'headers', 'lane'])
+  const { key = defaultKey(), delayMs = 0, lane } = options
   requireKey(key)
   requireInteger('send.delayMs', delayMs, { min: 0, max: DELAY_MS_MAX })
   const { 'content-type': givenType, ...headers } = readHeaders(options.headers ?? {})
@@ -46,11 +47,14 @@ export function draftMessage(
     headers,
     delayMs,
     eventId,
+    lane: lane === undefined ? undefined : readLane(destination, lane),
   }
 }
 
 /** A year: what is due later belongs into a table of the user's. */
 const DELAY_MS_MAX = 366 * 86_400_000
+/** As for the lanes of events. */
+const LANE_LENGTH_MAX = 1_000
 const BODY_BYTES_MAX = 8 * 1_048_576
 /** Receivers refuse heads of 8 to 16 KiB, and these are not all that is in one. */
 const HEADERS_LENGTH_MAX = 8_192
@@ -98,6 +102,12 @@ function requireDestination(
 function requireKey(key: unknown): void {
   if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return
   throw new OptionInvalidError('send.key', '1 to 255 visible ASCII characters', key)
+}
+
+function readLane(destination: string, name: unknown): MessageLane {
+  if (typeof name === 'string' && name !== '' && name.length <= LANE_LENGTH_MAX)
+    return { id: messageLaneIdOf(destination, name), name }
+  throw new OptionInvalidError('send.lane', `a text of 1 to ${LANE_LENGTH_MAX} characters`, name)
 }
 
 function writeBody(payload: unknown): { body: Uint8Array; contentType: string } {

@@ -86,6 +86,15 @@ export interface DestinationOptions<Schema extends StandardSchema = StandardSche
    * @defaultValue 30_000
    */
   readonly breakerMs?: number
+  /**
+   * What becomes of a lane when one of its messages is dead or unknown.
+   *
+   * - `block`: the messages behind it wait, until an operator confirms, retries or discards it.
+   * - `pass`: the next one is sent.
+   *
+   * @defaultValue 'block'
+   */
+  readonly onDead?: 'block' | 'pass'
 }
 
 /** `unsure`, or an error, has it looked at again later. */
@@ -104,6 +113,7 @@ export const DESTINATION_DEFAULTS = Object.freeze({
   sameAnswersMax: 8,
   breakerFailures: 10,
   breakerMs: 30_000,
+  onDead: 'block',
 } as const)
 
 /** What the relay reads. Nothing is optional past this point but the check. */
@@ -119,6 +129,7 @@ export interface DestinationPolicy {
   readonly sameAnswersMax: number
   readonly breakerFailures: number
   readonly breakerMs: number
+  readonly onDead: 'block' | 'pass'
 }
 
 /** How long one attempt may take at most: a look before it takes its own time. */
@@ -164,6 +175,7 @@ function resolveDestinationPolicy(
   requireInteger(`${path}.sameAnswersMax`, policy.sameAnswersMax, { min: 1 })
   requireInteger(`${path}.breakerFailures`, policy.breakerFailures, { min: 1 })
   requireInteger(`${path}.breakerMs`, policy.breakerMs, { min: 1, max: 3_600_000 })
+  requireOneOf(`${path}.onDead`, policy.onDead, ['block', 'pass'])
   requireUncertainty(path, policy, options)
   return policy
 }

@@ -13,12 +13,13 @@ test('a config has the defaults of the library', () => {
   expect(RETENTION_DEFAULTS).toMatchObject(retention)
   expect(RELAY_DEFAULTS).toMatchObject(relay)
   expect(retry).toEqual(RETRY_DEFAULTS)
-  const { concurrency, ratePerSecond, timeoutMs, breakerFailures, breakerMs } = destination
+  const { concurrency, ratePerSecond, timeoutMs, breakerFailures, breakerMs, onDead } = destination
   expect(DESTINATION_DEFAULTS).toMatchObject({
     concurrency,
     ratePerSecond,
     timeoutMs,
     breakerFailures,
     breakerMs,
+    onDead,
   })
 })

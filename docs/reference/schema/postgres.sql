@@ -282,6 +282,9 @@ create table "hookonce".messages (
   headers      text        not null,
   body         bytea       not null,
   created_at   timestamptz not null,
+  lane         text,
+  lane_id      uuid,
+  lane_position bigint,
   -- The key first: an operator who was given one may not know where it went.
   unique (key, destination)
 );
@@ -290,13 +293,15 @@ create index messages_event_id on "hookonce".messages (event_id) where event_id 
 create table "hookonce".message_queue (
   message_id      uuid        primary key,
   destination     text        not null,
-  send_at         timestamptz not null,
+  send_at         timestamptz,
   attempts        integer     not null default 0,
   lease_token     bigint,
   claimed_at      timestamptz,
   uncertain_since timestamptz,
   answer          text,
-  same_answers    integer     not null default 0
+  same_answers    integer     not null default 0,
+  lane_id         uuid,
+  lane_position   bigint
 ) with (
   fillfactor = 70,
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
@@ -304,7 +309,17 @@ create table "hookonce".message_queue (
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000
 );
 create index message_queue_due on "hookonce".message_queue (destination, send_at, message_id);
+create index message_queue_lanes on "hookonce".message_queue (lane_id, lane_position) where lane_id is not null;
+create index message_queue_leased_lanes on "hookonce".message_queue (lane_id)
+ where lane_id is not null and lease_token is not null;
 create sequence "hookonce".message_lease_tokens;
+create sequence "hookonce".message_lane_positions;
+
+create table "hookonce".message_lane_blocks (
+  message_id uuid primary key,
+  lane_id    uuid not null
+);
+create index message_lane_blocks_lane_id on "hookonce".message_lane_blocks (lane_id);
 
 create table "hookonce".message_outcomes (
   message_id      uuid        primary key,
@@ -431,9 +446,11 @@ begin
                    ('finish_steps', '"hookonce".finish_steps(uuid[], integer[], text[], integer[], boolean[], text[])'),
                    ('settle_leased', '"hookonce".settle_leased(uuid[], integer[], bigint[], text[], integer[], float8[], integer[], text[], text[], float8[], text[], text[], integer[], float8[], text[], text[], text[], uuid[], text[], text[], text[], uuid[], bigint[])'),
                    ('claim_once', '"hookonce".claim_once(uuid, text, bytea, text, bytea, bytea, bytea, text, boolean, boolean)'),
-                   ('enqueue_messages', '"hookonce".enqueue_messages(uuid[], text[], text[], uuid[], text[], text[], bytea[], bigint[])'),
+                   ('lock_message_lanes', '"hookonce".lock_message_lanes(uuid[])'),
+                   ('free_message_lanes', '"hookonce".free_message_lanes(uuid[])'),
+                   ('enqueue_messages', '"hookonce".enqueue_messages(uuid[], text[], text[], uuid[], text[], text[], bytea[], bigint[], text[], uuid[])'),
                    ('claim_messages', '"hookonce".claim_messages(text[], integer[], bigint[], bigint)'),
-                   ('settle_messages', '"hookonce".settle_messages(uuid[], bigint[], text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], integer[], text[], bytea[])'),
+                   ('settle_messages', '"hookonce".settle_messages(uuid[], bigint[], text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], integer[], text[], bytea[], boolean[])'),
                    ('lowest_id_at', '"hookonce".lowest_id_at(float8)'),
                    ('prune_begin', '"hookonce".prune_begin()'),
                    ('prune_survey', '"hookonce".prune_survey(jsonb)'),
@@ -1887,26 +1904,57 @@ begin
 end
 $claim_once$;
 
+create or replace function "hookonce".lock_message_lanes(lanes uuid[])
+returns void
+language sql as $lock_message_lanes$
+  -- In one order, so that two that lock several do not wait for each other.
+  select pg_advisory_xact_lock(lane.number)
+    from (select distinct hashtextextended(id::text, 0) as number from unnest(lanes) as l (id) order by 1) lane
+$lock_message_lanes$;
+
+create or replace function "hookonce".free_message_lanes(lanes uuid[])
+returns void
+language plpgsql set enable_seqscan = off set jit = off as $free_message_lanes$
+begin
+  update "hookonce".message_queue q
+     set send_at = clock_timestamp()
+    from (select (select h.message_id
+                    from "hookonce".message_queue h
+                   where h.lane_id = l.id
+                   order by h.lane_position
+                   limit 1) as message_id
+            from unnest(lanes) as l (id)
+           where not exists (select from "hookonce".message_lane_blocks b where b.lane_id = l.id)
+             and not exists (select from "hookonce".message_queue h
+                              where h.lane_id = l.id and h.lease_token is not null)) head
+   where q.message_id = head.message_id and q.send_at is null;
+end
+$free_message_lanes$;
+
 create or replace function "hookonce".enqueue_messages(
   ids uuid[], destinations text[], keys text[], event_ids uuid[], content_types text[], header_texts text[],
-  bodies bytea[], delays_ms bigint[])
+  bodies bytea[], delays_ms bigint[], lanes text[], lane_ids uuid[])
 returns void
 language plpgsql as $enqueue_messages$
 begin
   with draft as materialized (
-         select *
-           from unnest(ids, destinations, keys, event_ids, content_types, header_texts, bodies, delays_ms)
-             as draft (id, destination, key, event_id, content_type, headers, body, delay_ms)),
+         -- Numbered in the order of the list; the rows are inserted in that of their keys.
+         select *, case when lane_id is not null then nextval('"hookonce".message_lane_positions') end as lane_position
+           from unnest(ids, destinations, keys, event_ids, content_types, header_texts, bodies, delays_ms, lanes,
+                       lane_ids)
+             as draft (id, destination, key, event_id, content_type, headers, body, delay_ms, lane, lane_id)),
        stored as (
          insert into "hookonce".messages
-                (id, destination, key, event_id, content_type, headers, body, created_at)
-         select d.id, d.destination, d.key, d.event_id, d.content_type, d.headers, d.body, clock_timestamp()
+                (id, destination, key, event_id, content_type, headers, body, created_at, lane, lane_id,
+                 lane_position)
+         select d.id, d.destination, d.key, d.event_id, d.content_type, d.headers, d.body, clock_timestamp(),
+                d.lane, d.lane_id, d.lane_position
            from draft d
           order by d.destination, d.key
              on conflict (destination, key) do nothing
          returning messages.id)
-  insert into "hookonce".message_queue (message_id, destination, send_at)
-  select d.id, d.destination, clock_timestamp() + d.delay_ms * interval '1 millisecond'
+  insert into "hookonce".message_queue (message_id, destination, send_at, lane_id, lane_position)
+  select d.id, d.destination, clock_timestamp() + d.delay_ms * interval '1 millisecond', d.lane_id, d.lane_position
     from draft d
     join stored s on s.id = d.id;
 end
@@ -1924,22 +1972,52 @@ declare
   due_by    timestamptz := clock_timestamp();
   low_water      timestamptz;
   taken     uuid[];
+  in_lanes  uuid[];
+  lanes     uuid[];
+  left_out  uuid[];
+  behind    uuid[];
   first_due timestamptz;
 begin
   perform "hookonce".require_settings();
   for i in 1 .. cardinality(names) loop
     continue when exists (select from "hookonce".pauses p where p.kind = 'destination' and p.name = names[i]);
     low_water := coalesce(due_by - ages_ms[i] * interval '1 millisecond', '-infinity');
-    select array_agg(due.message_id), min(due.send_at)
-      into taken, first_due
-      from (select q.message_id, q.send_at
-              from "hookonce".message_queue q
-             where q.destination = names[i]
-               and q.send_at >= low_water
-               and q.send_at <= due_by
-             order by q.send_at, q.message_id
-             limit limits[i]
-               for update skip locked) due;
+    for look in 1 .. 10 loop
+      select array_agg(due.message_id), min(due.send_at),
+             -- What is taken over from a relay that is gone is the one of its lane that was on its way.
+             array_agg(due.message_id) filter (where due.lane_id is not null and due.lease_token is null)
+        into taken, first_due, in_lanes
+        from (select q.message_id, q.send_at, q.lane_id, q.lease_token
+                from "hookonce".message_queue q
+               where q.destination = names[i]
+                 and q.send_at >= low_water
+                 and q.send_at <= due_by
+               order by q.send_at, q.message_id
+               limit limits[i]
+                 for update skip locked) due;
+      exit when in_lanes is null;
+      -- One that is being claimed from or settled in is left alone: it will be looked at again.
+      lanes := array(select l.lane_id
+                       from (select distinct q.lane_id
+                               from "hookonce".message_queue q
+                              where q.message_id = any(in_lanes)) l
+                      where pg_try_advisory_xact_lock(hashtextextended(l.lane_id::text, 0)));
+      -- A statement of its own, so that it sees what was committed before the locks were given.
+      select array_agg(q.message_id), array_agg(q.message_id) filter (where q.lane_id = any(lanes))
+        into left_out, behind
+        from "hookonce".message_queue q
+       where q.message_id = any(in_lanes)
+         and (q.lane_id <> all(lanes)
+              or exists (select from "hookonce".message_queue e
+                          where e.lane_id = q.lane_id and e.lane_position < q.lane_position)
+              or exists (select from "hookonce".message_queue e
+                          where e.lane_id = q.lane_id and e.lease_token is not null)
+              or exists (select from "hookonce".message_lane_blocks b where b.lane_id = q.lane_id));
+      exit when left_out is null;
+      update "hookonce".message_queue q set send_at = null where q.message_id = any(behind);
+      taken := nullif(array(select t.id from unnest(taken) as t (id) where t.id <> all(left_out)), '{}');
+      exit when taken is not null or behind is null;
+    end loop;
     continue when taken is null;
     return query
     with claimed as (
@@ -1967,21 +2045,27 @@ $claim_messages$;
 create or replace function "hookonce".settle_messages(
   ids uuid[], tokens bigint[], states text[], reasons text[], doubts text[], retries_ms bigint[], answers text[],
   same_answer_counts integer[], failure_reasons text[], failure_messages text[], durations_ms integer[],
-  statuses integer[], heads text[], bodies bytea[])
+  statuses integer[], heads text[], bodies bytea[], blocks boolean[])
 returns setof bigint
 language plpgsql as $settle_messages$
 #variable_conflict use_column
+declare
+  lanes uuid[];
 begin
   perform "hookonce".require_settings();
+  lanes := array(select distinct q.lane_id
+                   from "hookonce".message_queue q
+                  where q.message_id = any(ids) and q.lane_id is not null);
+  perform "hookonce".lock_message_lanes(lanes);
   return query
   with s as materialized (
          select *
            from unnest(ids, tokens, states, reasons, doubts, retries_ms, answers, same_answer_counts,
-                       failure_reasons, failure_messages, durations_ms, statuses, heads, bodies)
+                       failure_reasons, failure_messages, durations_ms, statuses, heads, bodies, blocks)
              as s (id, token, state, reason, doubt, retry_ms, answer, same_answers, failure_reason,
-                   failure_message, duration_ms, status, head, body)),
+                   failure_message, duration_ms, status, head, body, blocks_lane)),
        held as materialized (
-         select s.*,
+         select s.*, q.lane_id,
                 case when s.state = 'given-back' or (s.state = 'unknown' and s.failure_reason is null)
                      then q.attempts - 1 else q.attempts end as attempts,
                 case s.doubt when 'since-claim' then coalesce(q.uncertain_since, q.claimed_at)
@@ -2015,6 +2099,11 @@ begin
                 case when state = 'sent' then body end, clock_timestamp()
            from held
           where state in ('sent', 'dead', 'unknown')),
+       blocked as (
+         insert into "hookonce".message_lane_blocks (message_id, lane_id)
+         select id, lane_id
+           from held
+          where state in ('dead', 'unknown') and blocks_lane and lane_id is not null),
        failed as (
          insert into "hookonce".message_attempts
                 (message_id, attempt, reason, message, status, response_head, response_body, duration_ms,
@@ -2023,6 +2112,7 @@ begin
            from held
           where failure_reason is not null)
   select token from held;
+  if cardinality(lanes) > 0 then perform "hookonce".free_message_lanes(lanes); end if;
 end
 $settle_messages$;
 
@@ -2517,7 +2607,7 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 13a4c9b25170a6c28bacfcab1e39336bd531647245f179831afb25cf5f63a62b')
+insert into "hookonce".meta (name, value) values ('functions', '1 1ace309a4daeb41e30d838432e4665add7cf172a71529f1945c1c7904f826e3c')
     on conflict (name) do update set value = excluded.value;
 
 commit;

@@ -236,6 +236,9 @@ create table hookonce_messages (
   headers text not null,
   body blob not null,
   created_at integer not null,
+  lane text,
+  lane_id text,
+  lane_position integer,
   -- The key first: an operator who was given one may not know where it went.
   unique (key, destination)
 ) strict;
@@ -244,15 +247,27 @@ create index hookonce_messages_event_id on hookonce_messages (event_id) where ev
 create table hookonce_message_queue (
   message_id text not null primary key,
   destination text not null,
-  send_at integer not null,
+  send_at integer,
   attempts integer not null default 0,
   lease_token integer,
   claimed_at integer,
   uncertain_since integer,
   answer text,
-  same_answers integer not null default 0
+  same_answers integer not null default 0,
+  lane_id text,
+  lane_position integer
 ) strict, without rowid;
 create index hookonce_message_queue_due on hookonce_message_queue (destination, send_at, message_id);
+create index hookonce_message_queue_lanes on hookonce_message_queue (lane_id, lane_position) where lane_id is not null;
+create index hookonce_message_queue_leased_lanes on hookonce_message_queue (lane_id)
+ where lane_id is not null and lease_token is not null;
+insert into hookonce_meta (name, value) values ('message_lane_position', '0');
+
+create table hookonce_message_lane_blocks (
+  message_id text not null primary key,
+  lane_id text not null
+) strict, without rowid;
+create index hookonce_message_lane_blocks_lane_id on hookonce_message_lane_blocks (lane_id);
 
 create table hookonce_message_outcomes (
   message_id text not null primary key,

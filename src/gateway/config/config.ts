@@ -63,6 +63,11 @@ export interface ForwardConfig {
   readonly types?: readonly string[]
   /** Values that the payload must have. All of them. */
   readonly where?: readonly PayloadTest[]
+  /**
+   * Where in the payload the name of a lane is: `json:$.data.customer`. Events with the same value there reach the
+   * destination one at a time, in the order in which they were handled. An event without a value there waits for none.
+   */
+  readonly lane?: string
   /** In a file of code: what is sent instead, or `null` for nothing. Called in the transaction: no calls outside. */
   readonly transform?: (event: WebhookEvent) => Transformed | null
 }
@@ -97,6 +102,8 @@ export interface DestinationConfig {
   readonly retry?: RetryConfig
   readonly breakerFailures?: number
   readonly breakerMs?: number
+  /** What becomes of a lane behind a message that is dead: it waits for a person, or goes on. */
+  readonly onDead?: 'block' | 'pass'
   /** For how long the service behind it remembers a `webhook-id`. */
   readonly keyLifetimeMs?: number
 }

@@ -39,6 +39,11 @@ const forward = z.strictObject({
     .min(1)
     .optional()
     .describe('Values the payload must have, all of them.'),
+  lane: z
+    .string()
+    .startsWith('json:$')
+    .optional()
+    .describe('Where the name of a lane is: `json:$.data.customer`. A lane is sent in order.'),
   transform: z
     .custom<NonNullable<ForwardConfig['transform']>>(isFunction, 'must be a function')
     .optional()
@@ -120,6 +125,10 @@ const destination = z
       .max(3_600_000)
       .default(30_000)
       .describe('How long it is left alone then.'),
+    onDead: z
+      .enum(['block', 'pass'])
+      .default('block')
+      .describe('Behind a message that is dead its lane waits for a person, or goes on.'),
     keyLifetimeMs: z
       .int()
       .min(0)

@@ -9,6 +9,8 @@
  *   uncertain since it was claimed.
  * - Each lease has a token of its own, which only grows. What a relay says of a message counts only with
  *   the token of the message's last lease.
+ * - Of a lane one message is leased at a time. The others wait until it is settled, and while one that blocks its lane
+ *   is dead or unknown. The next is the one that was written first. What a claim costs does not grow with how many wait.
  * - When a lease ends and when a message is due are decided by the database's clock.
  *
  * @module
@@ -106,6 +108,8 @@ export type MessageSettlement = {
       readonly reason: string
       readonly doubt: Doubt
       readonly failure: MessageFailure
+      /** Whether those behind it in its lane wait for a person. */
+      readonly blocksLane: boolean
     }
   | {
       readonly state: 'unknown'
@@ -113,6 +117,7 @@ export type MessageSettlement = {
       readonly doubt: Doubt
       /** The attempt that made it so; `undefined` when it was not sent again, which is no attempt. */
       readonly failure: MessageFailure | undefined
+      readonly blocksLane: boolean
     }
   | {
       readonly state: 'ready'

@@ -36,6 +36,7 @@ import {
   CREATE_UNSORTED_TOPICS,
 } from './sql/list-unsorted.ts'
 import { CREATE_LOOK } from './sql/look.ts'
+import { CREATE_FREE_MESSAGE_LANES, CREATE_LOCK_MESSAGE_LANES } from './sql/message-lanes.ts'
 import { CREATE_IS_PRUNE_EXCESSIVE, CREATE_PRUNE } from './sql/prune.ts'
 import { CREATE_PRUNE_AUDIT } from './sql/prune-audit.ts'
 import { CREATE_PRUNE_BESIDE } from './sql/prune-beside.ts'
@@ -99,6 +100,8 @@ export const FUNCTIONS: readonly string[] = [
   CREATE_FINISH_STEPS,
   CREATE_SETTLE_LEASED,
   CREATE_CLAIM_ONCE,
+  CREATE_LOCK_MESSAGE_LANES,
+  CREATE_FREE_MESSAGE_LANES,
   CREATE_ENQUEUE_MESSAGES,
   CREATE_CLAIM_MESSAGES,
   CREATE_SETTLE_MESSAGES,

@@ -17,6 +17,9 @@ create table {prefix}messages (
   headers text not null,
   body blob not null,
   created_at integer not null,
+  lane text,
+  lane_id text,
+  lane_position integer,
   -- The key first: an operator who was given one may not know where it went.
   unique (key, destination)
 ) strict;
@@ -25,15 +28,27 @@ create index {prefix}messages_event_id on {prefix}messages (event_id) where even
 create table {prefix}message_queue (
   message_id text not null primary key,
   destination text not null,
-  send_at integer not null,
+  send_at integer,
   attempts integer not null default 0,
   lease_token integer,
   claimed_at integer,
   uncertain_since integer,
   answer text,
-  same_answers integer not null default 0
+  same_answers integer not null default 0,
+  lane_id text,
+  lane_position integer
 ) strict, without rowid;
 create index {prefix}message_queue_due on {prefix}message_queue (destination, send_at, message_id);
+create index {prefix}message_queue_lanes on {prefix}message_queue (lane_id, lane_position) where lane_id is not null;
+create index {prefix}message_queue_leased_lanes on {prefix}message_queue (lane_id)
+ where lane_id is not null and lease_token is not null;
+insert into {prefix}meta (name, value) values ('message_lane_position', '0');
+
+create table {prefix}message_lane_blocks (
+  message_id text not null primary key,
+  lane_id text not null
+) strict, without rowid;
+create index {prefix}message_lane_blocks_lane_id on {prefix}message_lane_blocks (lane_id);
 
 create table {prefix}message_outcomes (
   message_id text not null primary key,

@@ -9,6 +9,7 @@ import { lanesContract } from './lanes.ts'
 import { leasesContract } from './leases.ts'
 import { messageTransitionsContract } from './message-transitions.ts'
 import { migrateContract } from './migrate.ts'
+import { outboxLanesContract } from './outbox-lanes.ts'
 import { readingsContract } from './readings.ts'
 import { conformanceContract } from './conformance.ts'
 import { recordBytesContract } from './record-bytes.ts'
@@ -39,6 +40,7 @@ export function everyContract(store: StoreUnderTest): void {
   transitionsContract(store)
   readingsContract(store)
   eventActionsContract(store)
+  outboxLanesContract(store)
   messageTransitionsContract(store)
   retentionContract(store)
   eraseContract(store)

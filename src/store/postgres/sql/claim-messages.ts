@@ -14,6 +14,10 @@
  * A relay that claims what was leased to another takes over from a relay that is gone, frozen or cut off.
  * That one may have sent the message, so it is uncertain from when it was claimed.
  *
+ * One that is in a lane is taken when no other of its lane is in front of it, and else waits without a time
+ * (`message-lanes.ts`). Such a look is repeated a few times when it found none to take, so that a long lane that was
+ * just written does not cost a round trip for every few of its messages.
+ *
  * @module
  */
 
@@ -34,22 +38,52 @@ declare
   due_by    timestamptz := clock_timestamp();
   low_water      timestamptz;
   taken     uuid[];
+  in_lanes  uuid[];
+  lanes     uuid[];
+  left_out  uuid[];
+  behind    uuid[];
   first_due timestamptz;
 begin
   perform {schema}.require_settings();
   for i in 1 .. cardinality(names) loop
     continue when exists (select from {schema}.pauses p where p.kind = 'destination' and p.name = names[i]);
     low_water := coalesce(due_by - ages_ms[i] * interval '1 millisecond', '-infinity');
-    select array_agg(due.message_id), min(due.send_at)
-      into taken, first_due
-      from (select q.message_id, q.send_at
-              from {schema}.message_queue q
-             where q.destination = names[i]
-               and q.send_at >= low_water
-               and q.send_at <= due_by
-             order by q.send_at, q.message_id
-             limit limits[i]
-               for update skip locked) due;
+    for look in 1 .. 10 loop
+      select array_agg(due.message_id), min(due.send_at),
+             -- What is taken over from a relay that is gone is the one of its lane that was on its way.
+             array_agg(due.message_id) filter (where due.lane_id is not null and due.lease_token is null)
+        into taken, first_due, in_lanes
+        from (select q.message_id, q.send_at, q.lane_id, q.lease_token
+                from {schema}.message_queue q
+               where q.destination = names[i]
+                 and q.send_at >= low_water
+                 and q.send_at <= due_by
+               order by q.send_at, q.message_id
+               limit limits[i]
+                 for update skip locked) due;
+      exit when in_lanes is null;
+      -- One that is being claimed from or settled in is left alone: it will be looked at again.
+      lanes := array(select l.lane_id
+                       from (select distinct q.lane_id
+                               from {schema}.message_queue q
+                              where q.message_id = any(in_lanes)) l
+                      where pg_try_advisory_xact_lock(hashtextextended(l.lane_id::text, 0)));
+      -- A statement of its own, so that it sees what was committed before the locks were given.
+      select array_agg(q.message_id), array_agg(q.message_id) filter (where q.lane_id = any(lanes))
+        into left_out, behind
+        from {schema}.message_queue q
+       where q.message_id = any(in_lanes)
+         and (q.lane_id <> all(lanes)
+              or exists (select from {schema}.message_queue e
+                          where e.lane_id = q.lane_id and e.lane_position < q.lane_position)
+              or exists (select from {schema}.message_queue e
+                          where e.lane_id = q.lane_id and e.lease_token is not null)
+              or exists (select from {schema}.message_lane_blocks b where b.lane_id = q.lane_id));
+      exit when left_out is null;
+      update {schema}.message_queue q set send_at = null where q.message_id = any(behind);
+      taken := nullif(array(select t.id from unnest(taken) as t (id) where t.id <> all(left_out)), '{}');
+      exit when taken is not null or behind is null;
+    end loop;
     continue when taken is null;
     return query
     with claimed as (

@@ -16,8 +16,8 @@ const RETRY = `
          delete from {schema}.message_outcomes
           where message_id = $1 and state in ('dead', 'unknown')
          returning message_id)
-  insert into {schema}.message_queue (message_id, destination, send_at)
-  select m.id, m.destination, clock_timestamp()
+  insert into {schema}.message_queue (message_id, destination, send_at, lane_id, lane_position)
+  select m.id, m.destination, clock_timestamp(), m.lane_id, m.lane_position
     from again
     join {schema}.messages m on m.id = again.message_id`
 
@@ -45,6 +45,19 @@ const DISCARD_QUEUED = `
   select message_id, 'discarded', attempts, 'discarded by an operator', uncertain_since, clock_timestamp()
     from gone`
 
+// $1 message
+const LOCK_LANE = `
+  select {schema}.lock_message_lanes(array(select lane_id from {schema}.messages where id = $1 and lane_id is not null))`
+
+// $1 message
+const UNBLOCK_LANE = `
+  delete from {schema}.message_lane_blocks
+   where message_id = $1`
+
+// $1 message
+const FREE_LANE = `
+  select {schema}.free_message_lanes(array(select lane_id from {schema}.messages where id = $1 and lane_id is not null))`
+
 /** Inside a transaction of the caller. */
 export async function decideMessage(
   connection: Connection,
@@ -55,9 +68,13 @@ export async function decideMessage(
   const deed = { action, kind: 'message', id } as const
   const before = await findByToken<{ status: 'done' }>(connection, deed, order.token)
   if (before !== undefined) return before
+  await connection.query(LOCK_LANE, [id])
   for (const sql of CHANGES[action]) {
     const { rowCount } = await connection.query(sql, [id])
-    if (rowCount === 1) return writeAudit(connection, deed, order, { status: 'done' })
+    if (rowCount !== 1) continue
+    await connection.query(UNBLOCK_LANE, [id])
+    await connection.query(FREE_LANE, [id])
+    return writeAudit(connection, deed, order, { status: 'done' })
   }
   return { status: 'refused', code: 'MESSAGE_STATE' }
 }

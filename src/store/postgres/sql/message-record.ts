@@ -21,7 +21,17 @@ const SELECT_RECORDS = `
          (extract(epoch from m.created_at) * 1000)::bigint as created_at,
          (extract(epoch from q.send_at) * 1000)::bigint as send_at,
          (extract(epoch from coalesce(q.uncertain_since, o.uncertain_since)) * 1000)::bigint as uncertain_since,
-         coalesce(q.attempts, o.attempts) as attempts, o.reason,
+         coalesce(q.attempts, o.attempts) as attempts, o.reason, m.lane,
+         case when q.message_id is not null and q.send_at is null then coalesce(
+           (select b.message_id from {schema}.message_lane_blocks b where b.lane_id = q.lane_id limit 1),
+           (select e.message_id from {schema}.message_queue e
+             where e.lane_id = q.lane_id and e.lease_token is not null limit 1),
+           (select e.message_id from {schema}.message_queue e
+             where e.lane_id = q.lane_id order by e.lane_position limit 1)) end as blocked_by,
+         (select count(*)
+            from {schema}.message_lane_blocks b
+           cross join lateral (select from {schema}.message_queue w where w.lane_id = b.lane_id limit 1000) w
+           where b.message_id = m.id) as holds_up,
          coalesce(o.state, case when q.lease_token is not null and q.send_at > clock_timestamp()
                                 then 'sending' else 'ready' end) as state,
          o.status, o.response_head, encode(o.response_body, 'hex') as response_body,
@@ -120,6 +130,9 @@ function asMessageRecord(row: TextRow): MessageRecord {
     headers: JSON.parse(row['headers'] ?? '{}') as Record<string, string>,
     eventId: row['event_id'] ?? undefined,
     createdAt: new Date(Number(row['created_at'])),
+    lane: row['lane'] ?? undefined,
+    blockedBy: row['blocked_by'] ?? undefined,
+    holdsUp: Number(row['holds_up']),
     outcome:
       row['settled_at'] == null
         ? undefined

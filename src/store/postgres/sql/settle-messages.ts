@@ -15,21 +15,27 @@ export const CREATE_SETTLE_MESSAGES = `
 create or replace function {schema}.settle_messages(
   ids uuid[], tokens bigint[], states text[], reasons text[], doubts text[], retries_ms bigint[], answers text[],
   same_answer_counts integer[], failure_reasons text[], failure_messages text[], durations_ms integer[],
-  statuses integer[], heads text[], bodies bytea[])
+  statuses integer[], heads text[], bodies bytea[], blocks boolean[])
 returns setof bigint
 language plpgsql as $settle_messages$
 #variable_conflict use_column
+declare
+  lanes uuid[];
 begin
   perform {schema}.require_settings();
+  lanes := array(select distinct q.lane_id
+                   from {schema}.message_queue q
+                  where q.message_id = any(ids) and q.lane_id is not null);
+  perform {schema}.lock_message_lanes(lanes);
   return query
   with s as materialized (
          select *
            from unnest(ids, tokens, states, reasons, doubts, retries_ms, answers, same_answer_counts,
-                       failure_reasons, failure_messages, durations_ms, statuses, heads, bodies)
+                       failure_reasons, failure_messages, durations_ms, statuses, heads, bodies, blocks)
              as s (id, token, state, reason, doubt, retry_ms, answer, same_answers, failure_reason,
-                   failure_message, duration_ms, status, head, body)),
+                   failure_message, duration_ms, status, head, body, blocks_lane)),
        held as materialized (
-         select s.*,
+         select s.*, q.lane_id,
                 case when s.state = 'given-back' or (s.state = 'unknown' and s.failure_reason is null)
                      then q.attempts - 1 else q.attempts end as attempts,
                 case s.doubt when 'since-claim' then coalesce(q.uncertain_since, q.claimed_at)
@@ -63,6 +69,11 @@ begin
                 case when state = 'sent' then body end, clock_timestamp()
            from held
           where state in ('sent', 'dead', 'unknown')),
+       blocked as (
+         insert into {schema}.message_lane_blocks (message_id, lane_id)
+         select id, lane_id
+           from held
+          where state in ('dead', 'unknown') and blocks_lane and lane_id is not null),
        failed as (
          insert into {schema}.message_attempts
                 (message_id, attempt, reason, message, status, response_head, response_body, duration_ms,
@@ -71,13 +82,14 @@ begin
            from held
           where failure_reason is not null)
   select token from held;
+  if cardinality(lanes) > 0 then perform {schema}.free_message_lanes(lanes); end if;
 end
 $settle_messages$;`
 
-// $1 to $14: see settleMessageValues
+// $1 to $15: see settleMessageValues
 export const SETTLE_MESSAGES = `
   select token
-    from {schema}.settle_messages($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as token`
+    from {schema}.settle_messages($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) as token`
 
 export function settleMessageValues(settlements: readonly MessageSettlement[]): unknown[] {
   const failures = settlements.map(findFailure)
@@ -97,6 +109,7 @@ export function settleMessageValues(settlements: readonly MessageSettlement[]): 
     plainArray(responses.map((response) => response?.status ?? 'NULL')),
     textArray(responses.map((response) => response?.head ?? null)),
     byteaArray(responses.map((response) => response?.body ?? null)),
+    plainArray(settlements.map((s) => String('blocksLane' in s && s.blocksLane))),
   ]
 }
 

@@ -11,6 +11,8 @@
 import type { ClaimedMessage } from '../../contract/messages.ts'
 import type { LoopBreaks } from '../../../flow/loop-breaks.ts'
 import type { Connection } from '../connection.ts'
+import { waitsInLane } from './message-lanes.ts'
+import type { LanePlace } from './message-lanes.ts'
 
 // 1 destination
 const HAS_DUE = `
@@ -24,7 +26,7 @@ const HAS_DUE = `
 // 1 destination  2 limit
 const LIST_DUE = `
   select q.message_id, m.key, m.event_id, m.content_type, m.headers, m.body, m.created_at, q.attempts,
-         q.answer, q.same_answers
+         q.answer, q.same_answers, q.lane_id, q.lane_position, q.lease_token
     from {prefix}message_queue q
     join {prefix}messages m on m.id = q.message_id
    where q.destination = ?1
@@ -68,7 +70,7 @@ export async function claimMessages(
   { wanted, leaseMs }: MessageClaim,
 ): Promise<readonly ClaimedMessage[]> {
   const due = wanted.flatMap(({ destination, limit }) =>
-    connection.all<DueRow>(LIST_DUE, [destination, limit]).map((row) => ({ destination, row })),
+    listClaimable(connection, destination, limit).map((row) => ({ destination, row })),
   )
   if (due.length === 0) return []
   const [tokens] = connection.all<{ last: number }>(TAKE_TOKENS, [due.length])
@@ -84,8 +86,23 @@ export async function claimMessages(
   })
 }
 
-type DueRow = {
-  message_id: string
+/** Those that wait in their lanes are met once. A few looks, since the first of them may all be such. */
+function listClaimable(
+  connection: Connection,
+  destination: string,
+  limit: number,
+): readonly DueRow[] {
+  for (let look = 0; look < LOOKS; look += 1) {
+    const due = connection.all<DueRow>(LIST_DUE, [destination, limit])
+    const claimable = due.filter((row) => !waitsInLane(connection, row))
+    if (claimable.length > 0 || due.length === 0) return claimable
+  }
+  return []
+}
+
+const LOOKS = 10
+
+type DueRow = LanePlace & {
   key: string
   event_id: string | null
   content_type: string

@@ -9,6 +9,7 @@ import type { MessageAction, MessageDecided } from '../../contract/messages.ts'
 import type { Ordered } from '../../contract/operators.ts'
 import type { Connection } from '../connection.ts'
 import { findByToken, writeAudit } from './audit.ts'
+import { releaseMessageLane } from './message-lanes.ts'
 
 // 1 message
 const DROP_STOPPED = `
@@ -18,8 +19,8 @@ const DROP_STOPPED = `
 
 // 1 message
 const QUEUE = `
-  insert into {prefix}message_queue (message_id, destination, send_at)
-  select id, destination, cast(unixepoch('subsec') * 1000 as integer)
+  insert into {prefix}message_queue (message_id, destination, send_at, lane_id, lane_position)
+  select id, destination, cast(unixepoch('subsec') * 1000 as integer), lane_id, lane_position
     from {prefix}messages
    where id = ?`
 
@@ -68,6 +69,7 @@ export function decideMessage(
   const before = findByToken<{ status: 'done' }>(connection, deed, order.token)
   if (before !== undefined) return before
   if (!CHANGES[action](connection, id)) return { status: 'refused', code: 'MESSAGE_STATE' }
+  releaseMessageLane(connection, id)
   return writeAudit(connection, deed, order, { status: 'done' })
 }
 

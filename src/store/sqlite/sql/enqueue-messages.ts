@@ -11,19 +11,25 @@ import type { MessageDraft, MessageId } from '../../../model/message.ts'
 import type { OwnTx } from '../../contract/transaction.ts'
 import type { SqliteTx } from '../tx.ts'
 
-// 1 id  2 destination  3 key  4 event id  5 content type  6 headers  7 body
+// 1 id  2 destination  3 key  4 event id  5 content type  6 headers  7 body  8 lane  9 id of the lane
 const INSERT_MESSAGE = `
   insert into {prefix}messages
-         (id, destination, key, event_id, content_type, headers, body, created_at)
-  values (?, ?, ?, ?, ?, ?, ?, cast(unixepoch('subsec') * 1000 as integer))
+         (id, destination, key, event_id, content_type, headers, body, lane, lane_id, created_at, lane_position)
+  values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, cast(unixepoch('subsec') * 1000 as integer),
+          (select cast(value as integer) from {prefix}meta where name = 'message_lane_position' and ?9 is not null))
       on conflict (destination, key) do nothing`
 
 // 1 delay in ms  2 id
 const QUEUE_MESSAGE = `
-  insert into {prefix}message_queue (message_id, destination, send_at)
-  select id, destination, cast(unixepoch('subsec') * 1000 as integer) + ?
+  insert into {prefix}message_queue (message_id, destination, send_at, lane_id, lane_position)
+  select id, destination, cast(unixepoch('subsec') * 1000 as integer) + ?, lane_id, lane_position
     from {prefix}messages
    where id = ?`
+
+const TAKE_POSITION = `
+  update {prefix}meta
+     set value = cast(value as integer) + 1
+   where name = 'message_lane_position'`
 
 export async function enqueueMessages(
   tx: SqliteTx | OwnTx,
@@ -31,9 +37,11 @@ export async function enqueueMessages(
   messages: readonly { readonly id: MessageId; readonly draft: MessageDraft }[],
 ): Promise<void> {
   const insertMessage = INSERT_MESSAGE.replaceAll('{prefix}', prefix)
+  const takePosition = TAKE_POSITION.replaceAll('{prefix}', prefix)
   const queueMessage = QUEUE_MESSAGE.replaceAll('{prefix}', prefix)
   for (const { id, draft } of messages) {
-    const { destination, key, eventId, contentType, headers, body, delayMs } = draft
+    const { destination, key, eventId, contentType, headers, body, delayMs, lane } = draft
+    if (lane !== undefined) await tx.query(takePosition, [])
     await tx.query(insertMessage, [
       id,
       destination,
@@ -42,6 +50,8 @@ export async function enqueueMessages(
       contentType,
       JSON.stringify(headers),
       Buffer.from(body),
+      lane?.name ?? null,
+      lane?.id ?? null,
     ])
     await tx.query(queueMessage, [Math.ceil(delayMs), id])
   }

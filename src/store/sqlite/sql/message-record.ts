@@ -21,7 +21,17 @@ const IS_SENDING = `
 const SELECT_RECORDS = `
   select m.id, m.destination, m.key, m.event_id, m.content_type, m.headers, m.body, m.created_at, q.send_at,
          coalesce(q.uncertain_since, o.uncertain_since) as uncertain_since,
-         coalesce(q.attempts, o.attempts) as attempts, o.reason,
+         coalesce(q.attempts, o.attempts) as attempts, o.reason, m.lane,
+         case when q.message_id is not null and q.send_at is null then coalesce(
+           (select b.message_id from {prefix}message_lane_blocks b where b.lane_id = q.lane_id limit 1),
+           (select e.message_id from {prefix}message_queue e
+             where e.lane_id = q.lane_id and e.lease_token is not null limit 1),
+           (select e.message_id from {prefix}message_queue e
+             where e.lane_id = q.lane_id order by e.lane_position limit 1)) end as blocked_by,
+         (select count(*) from (select 1 from {prefix}message_queue w
+                                 where w.lane_id = (select b.lane_id from {prefix}message_lane_blocks b
+                                                     where b.message_id = m.id)
+                                 limit 1000)) as holds_up,
          coalesce(o.state, case when ${IS_SENDING} then 'sending' else 'ready' end) as state,
          o.status, o.response_head, o.response_body, o.settled_at
     from {prefix}messages m
@@ -124,6 +134,9 @@ type RecordRow = ResponseRow & {
   reason: string | null
   state: MessageState
   settled_at: number | null
+  lane: string | null
+  blocked_by: string | null
+  holds_up: number
 }
 
 type FailureRow = ResponseRow & {
@@ -149,6 +162,9 @@ function asMessageRecord(connection: Connection, row: RecordRow): MessageRecord 
     headers: JSON.parse(row.headers) as Record<string, string>,
     eventId: row.event_id ?? undefined,
     createdAt: new Date(row.created_at),
+    lane: row.lane ?? undefined,
+    blockedBy: row.blocked_by ?? undefined,
+    holdsUp: row.holds_up,
     outcome:
       row.settled_at === null
         ? undefined

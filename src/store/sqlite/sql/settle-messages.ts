@@ -9,10 +9,11 @@ import type { MessageSettlement } from '../../contract/messages.ts'
 import type { LoopBreaks } from '../../../flow/loop-breaks.ts'
 import { wholeMs } from '../../shared/whole-ms.ts'
 import type { Connection } from '../connection.ts'
+import { blockMessageLane, freeMessageLane } from './message-lanes.ts'
 
 // 1 doubt  2 message  3 token
 const FIND_HELD = `
-  select attempts,
+  select attempts, lane_id,
          case ? when 'since-claim' then coalesce(uncertain_since, claimed_at)
                 when 'cleared' then null
                 else uncertain_since end as uncertain_since
@@ -71,7 +72,17 @@ function settleMessage(connection: Connection, settlement: MessageSettlement): b
   const doubt = 'doubt' in settlement ? settlement.doubt : 'keep'
   const [held] = connection.all<HeldRow>(FIND_HELD, [doubt, id, Number(token)])
   if (held === undefined) return false
+  const isCounted = settleHeld(connection, settlement, held)
+  if (held.lane_id !== null) {
+    if ('blocksLane' in settlement && settlement.blocksLane)
+      blockMessageLane(connection, id, held.lane_id)
+    freeMessageLane(connection, held.lane_id)
+  }
+  return isCounted
+}
 
+function settleHeld(connection: Connection, settlement: MessageSettlement, held: HeldRow): boolean {
+  const { id } = settlement
   const failure = 'failure' in settlement ? settlement.failure : undefined
   const isAttempt =
     settlement.state !== 'given-back' && !(settlement.state === 'unknown' && failure === undefined)
@@ -100,7 +111,7 @@ function settleMessage(connection: Connection, settlement: MessageSettlement): b
   }
 }
 
-type HeldRow = { attempts: number; uncertain_since: number | null }
+type HeldRow = { attempts: number; uncertain_since: number | null; lane_id: string | null }
 
 function insertOutcome(
   connection: Connection,

@@ -77,12 +77,22 @@ export function again(
   }
 }
 
-export function deadMessage({ id, token }: ClaimedMessage): MessageSettlement {
-  return { id, token, state: 'dead', reason: 'gave up', doubt: 'keep', failure: A_FAILURE }
+export function deadMessage({ id, token }: ClaimedMessage, blocksLane = true): MessageSettlement {
+  const reason = 'gave up'
+  return { id, token, state: 'dead', reason, doubt: 'keep', failure: A_FAILURE, blocksLane }
 }
 
 export function unknownMessage({ id, token }: ClaimedMessage): MessageSettlement {
-  return { id, token, state: 'unknown', reason: 'who knows', doubt: 'keep', failure: undefined }
+  const reason = 'who knows'
+  return {
+    id,
+    token,
+    state: 'unknown',
+    reason,
+    doubt: 'keep',
+    failure: undefined,
+    blocksLane: true,
+  }
 }
 
 /** An event that is done, with a message to a destination of its own. */

@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { createInbox, httpDestination } from '../../src/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { sign } from '../../src/testing/index.ts'
+import { until } from '../support/faults/until.ts'
+import { Child } from '../support/gateway/child.ts'
+import { readArrivals } from '../support/gateway/destination-process.ts'
+import { startCli } from '../support/run-cli.ts'
+
+const SECRET = 'whsec_0123456789abcdef'
+const DESTINATION = fileURLToPath(
+  new URL('../support/gateway/destination-process.ts', import.meta.url),
+)
+const CUSTOMERS = ['cus_a', 'cus_b', 'cus_c']
+
+test('a destination that is down or paused keeps its events, shows them, and gets each once, in order for each customer', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hookonce-away-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const arrivals = join(folder, 'arrivals.jsonl')
+  const first = await startDestination(folder, 0)
+  writeConfig(folder, first.port)
+  const cli = startCli(['start', '--port', '0'], { folder })
+  const { receive } = await cli.untilLine('gateway.listening')
+  const { port } = receive as { port: number }
+  await cli.untilLine('gateway.started')
+  const admin = await openAdmin(folder, first.port)
+  const waiting = async () => [
+    ...(await admin.listMessages({ state: 'ready' })),
+    ...(await admin.listMessages({ state: 'sending' })),
+  ]
+  const deliverAndWait = async (index: number, kept: number): Promise<void> => {
+    await deliver(port, `evt_${index}`, CUSTOMERS[index % 3]!)
+    // The next one is handled after this one, so that their order is known.
+    await until(`${kept} are kept`, async () => (await waiting()).length === kept)
+  }
+
+  await first.child.kill()
+  for (let index = 0; index < 12; index += 1) await deliverAndWait(index, index + 1)
+  const shown = await waiting()
+  await startDestination(folder, first.port)
+  await until('all have arrived', () => readArrivals(arrivals).length >= 12)
+  await until('none waits', async () => (await waiting()).length === 0)
+  await admin.pause({ destination: 'app' })
+  await deliverAndWait(12, 1)
+  await deliverAndWait(13, 2)
+  const whilePaused = readArrivals(arrivals).length
+  await admin.resume({ destination: 'app' })
+  await until('the others have arrived', () => readArrivals(arrivals).length >= whilePaused + 2)
+
+  expect(new Set(shown.map(({ lane }) => lane)).size).toBe(3)
+  const effects = readArrivals(arrivals).filter(({ hadEffect }) => hadEffect)
+  expect(effects.slice(0, 12)).toHaveLength(12)
+  expect(whilePaused).toBe(readArrivals(arrivals).length - 2)
+  const numbers = effects.map(({ key }) => Number(key.slice('evt_'.length)))
+  for (const customer of [0, 1, 2])
+    expect(numbers.filter((number) => number % 3 === customer)).toEqual(
+      Array.from({ length: 14 }, (_, index) => index).filter((index) => index % 3 === customer),
+    )
+}, 300_000)
+
+async function startDestination(folder: string, port: number) {
+  const child = new Child(DESTINATION, [String(port), join(folder, 'arrivals.jsonl')], folder)
+  onTestFinished(() => child.kill())
+  return { child, port: Number.parseInt(await child.untilWritten(/^\d+\n/), 10) }
+}
+
+/** A process that only looks. */
+async function openAdmin(folder: string, port: number) {
+  const inbox = createInbox({
+    store: sqliteStore(join(folder, 'hookonce.db')),
+    sources: {},
+    destinations: [
+      httpDestination('app', { url: `http://127.0.0.1:${port}/`, allow: ['127.0.0.1'] }),
+    ],
+    worker: false,
+    relay: false,
+  })
+  await inbox.start()
+  onTestFinished(() => inbox.stop())
+  return inbox.admin
+}
+
+function writeConfig(folder: string, port: number): void {
+  const config = {
+    store: 'sqlite:hookonce.db',
+    sources: {
+      stripe: {
+        provider: 'stripe',
+        secrets: [SECRET],
+        forward: [{ to: 'app', lane: 'json:$.data.object.customer' }],
+      },
+    },
+    destinations: {
+      app: {
+        url: `http://127.0.0.1:${port}/`,
+        allowPrivate: true,
+        retry: { firstMs: 100, factor: 1, attemptsMax: 1_000 },
+        breakerMs: 200,
+      },
+    },
+  }
+  writeFileSync(join(folder, 'hookonce.config.json'), JSON.stringify(config))
+}
+
+async function deliver(port: number, key: string, customer: string): Promise<void> {
+  const event = { key, body: { id: key, data: { object: { customer } } } }
+  const { headers, body } = sign('stripe', event, { secret: SECRET })
+  const { status } = await fetch(`http://127.0.0.1:${port}/in/stripe`, {
+    method: 'POST',
+    headers: headers as Record<string, string>,
+    body: new Uint8Array(body),
+  })
+  expect(status).toBe(200)
+}
