@@ -23,6 +23,7 @@ import { secretUsesContract } from './secret-uses.ts'
 import { settleContract } from './settle.ts'
 import { settleLeasedContract } from './settle-leased.ts'
 import { stepsContract } from './steps.ts'
+import { tokensContract } from './tokens.ts'
 import { transitionsContract } from './transitions.ts'
 import { unhandledContract } from './unhandled.ts'
 
@@ -44,6 +45,7 @@ export function everyContract(store: StoreUnderTest): void {
   transitionsContract(store)
   operatorsContract(store)
   secretUsesContract(store)
+  tokensContract(store)
   readingsContract(store)
   eventActionsContract(store)
   actionRacesContract(store)
