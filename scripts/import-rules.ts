@@ -263,6 +263,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'providers',
       'postgres',
       'sqlite',
+      'admin',
       'http',
       'contract',
       'body',

@@ -16,6 +16,8 @@ export interface ConfigFlags {
   readonly role?: readonly string[]
   readonly host?: string
   readonly port?: number
+  readonly adminHost?: string
+  readonly adminPort?: number
   readonly logLevel?: string
 }
 
@@ -25,6 +27,8 @@ const PLACES: Readonly<Record<Exclude<keyof ConfigFlags, 'config'>, readonly [st
   role: ['roles', '--role'],
   host: ['receive.host', '--host'],
   port: ['receive.port', '--port'],
+  adminHost: ['admin.host', '--admin-host'],
+  adminPort: ['admin.port', '--admin-port'],
   logLevel: ['log.level', '--log-level'],
 }
 
@@ -36,9 +40,11 @@ export function withConfigFlags(command: Command): Command {
       'the config file (default: hookonce.config.ts, .js or .json here)',
     )
     .option('--store <url>', 'sqlite:<file> or postgres://…')
-    .option('--role <roles>', 'what this process does: receive,work,relay', splitList)
+    .option('--role <roles>', 'what this process does: receive,work,relay,admin', splitList)
     .option('--host <address>', 'the address to receive on')
     .option('--port <number>', 'the port to receive on', readPort)
+    .option('--admin-host <address>', 'the address of the admin API')
+    .option('--admin-port <number>', 'the port of the admin API', readPort)
     .option('--log-level <level>', 'debug, info, warn or error')
 }
 

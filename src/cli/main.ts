@@ -10,6 +10,7 @@ import { asError, HookonceError } from '../errors.ts'
 import { escapeText } from '../telemetry/escape-text.ts'
 import { addConfig } from './commands/config.ts'
 import { addStart } from './commands/start.ts'
+import { addToken } from './commands/token.ts'
 import { addTrigger } from './commands/trigger.ts'
 import { EXIT } from './exit-codes.ts'
 import { VERSION } from './version.ts'
@@ -23,6 +24,7 @@ const program = new Command('hookonce')
 addStart(program)
 addTrigger(program)
 addConfig(program)
+addToken(program)
 
 try {
   await program.parseAsync()

@@ -17,7 +17,7 @@ import { EXIT } from '../exit-codes.ts'
 
 export function addStart(program: Command): void {
   withConfigFlags(program.command('start'))
-    .description('run a gateway: receive, work, relay')
+    .description('run a gateway: receive, work, relay, admin')
     .addHelpText('after', EXAMPLES)
     .action(start)
 }
@@ -35,7 +35,13 @@ async function start(flags: ConfigFlags): Promise<void> {
   stopOnSignals(gateway, logger)
   reloadOnHangUp(gateway, logger, flags)
   logger.info(
-    { store: gateway.place, roles: config.roles, receive: gateway.address, config: file },
+    {
+      store: gateway.place,
+      roles: config.roles,
+      receive: gateway.address,
+      admin: gateway.adminAddress,
+      config: file,
+    },
     'gateway.listening',
   )
   try {
