@@ -33,7 +33,8 @@ export function startCli(
 ): CliProcess {
   const child = spawn(process.execPath, ['--import', LOADER, MAIN, ...args], {
     cwd: folder,
-    env: { ...process.env, NODE_OPTIONS: '', ...env },
+    // Gateways that run side by side have admin listeners of their own.
+    env: { ...process.env, NODE_OPTIONS: '', HOOKONCE_ADMIN__PORT: '0', ...env },
   })
   let output = ''
   let errors = ''

@@ -44,6 +44,7 @@ export function describeApi(): Json {
       schemas,
     )
   schemaOf(problem, schemas)
+  Object.assign(paths, describePages())
   return {
     openapi: '3.1.0',
     info: {
@@ -61,6 +62,63 @@ export function describeApi(): Json {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer' },
         session: { type: 'apiKey', in: 'cookie', name: 'hookonce_session' },
+      },
+    },
+  }
+}
+
+/** What is answered beside the routes. */
+function describePages(): Json {
+  const problems = { default: { $ref: '#/components/responses/Problem' } }
+  const json = (description: string) => ({ description, content: { 'application/json': {} } })
+  return {
+    [`${BASE_PATH}/live`]: {
+      get: {
+        operationId: 'live',
+        summary: 'What happens in this process, as it happens',
+        description: 'For the role `viewer` and those above it.',
+        responses: {
+          200: {
+            description: 'Server-sent events: the name of a happening, and its fields as JSON.',
+            content: { 'text/event-stream': {} },
+          },
+          ...problems,
+        },
+      },
+    },
+    [`${BASE_PATH}/session`]: {
+      get: {
+        operationId: 'session',
+        summary: 'Who asks: name, role, and the request token of a session',
+        responses: { 200: json('Known.'), ...problems },
+      },
+    },
+    [`${BASE_PATH}/login`]: {
+      post: {
+        operationId: 'login',
+        summary: 'Begins a session of a browser: sets its cookie, and answers its request token',
+        security: [],
+        requestBody: {
+          required: true,
+          content: {
+            'application/json': {
+              schema: {
+                type: 'object',
+                properties: { token: { type: 'string' } },
+                required: ['token'],
+                additionalProperties: false,
+              },
+            },
+          },
+        },
+        responses: { 200: json('Begun.'), ...problems },
+      },
+    },
+    [`${BASE_PATH}/logout`]: {
+      post: {
+        operationId: 'logout',
+        summary: 'Ends the session',
+        responses: { 200: json('Ended.'), ...problems },
       },
     },
   }
