@@ -55,7 +55,17 @@ function checkOutput(
 
 /** Delivers one event twice and then another: each is forwarded once. */
 async function checkGateway(folder: string, sink: Sink): Promise<readonly string[]> {
-  const args = ['--no-install', 'hookonce', 'start', '--port', '0', '--store', 'sqlite:events.db']
+  const args = [
+    '--no-install',
+    'hookonce',
+    'start',
+    '--port',
+    '0',
+    '--admin-port',
+    '0',
+    '--store',
+    'sqlite:events.db',
+  ]
   // In a group of its own, which is ended as a whole: npx runs the command below a shell.
   const child = spawn('npx', args, {
     cwd: folder,

@@ -278,6 +278,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'providers',
       'postgres',
       'sqlite',
+      'admin',
       'http',
       'contract',
       'body',

@@ -47,6 +47,12 @@ export const ERROR_CODES = [
   'MESSAGE_INVALID',
   'CONFIG_INVALID',
   'MESSAGE_MISMATCH',
+  'ACCESS_DENIED',
+  'ROLE_TOO_LOW',
+  'REQUEST_REFUSED',
+  'ATTEMPTS_EXCEEDED',
+  'GATEWAY_UNAVAILABLE',
+  'GATEWAY_FAILED',
 ] as const
 
 /** What tells errors apart: `error.code`. */

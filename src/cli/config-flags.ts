@@ -17,6 +17,8 @@ export interface ConfigFlags {
   readonly processes?: number
   readonly host?: string
   readonly port?: number
+  readonly adminHost?: string
+  readonly adminPort?: number
   readonly logLevel?: string
 }
 
@@ -27,6 +29,8 @@ const PLACES: Readonly<Record<Exclude<keyof ConfigFlags, 'config'>, readonly [st
   processes: ['processes', '--processes'],
   host: ['receive.host', '--host'],
   port: ['receive.port', '--port'],
+  adminHost: ['admin.host', '--admin-host'],
+  adminPort: ['admin.port', '--admin-port'],
   logLevel: ['log.level', '--log-level'],
 }
 
@@ -38,9 +42,11 @@ export function withConfigFlags(command: Command): Command {
       'the config file (default: hookonce.config.ts, .js or .json here)',
     )
     .option('--store <url>', 'sqlite:<file> or postgres://…')
-    .option('--role <roles>', 'what this process does: receive,work,relay', splitList)
+    .option('--role <roles>', 'what this process does: receive,work,relay,admin', splitList)
     .option('--host <address>', 'the address to receive on')
     .option('--port <number>', 'the port to receive on', readPort)
+    .option('--admin-host <address>', 'the address of the admin API')
+    .option('--admin-port <number>', 'the port of the admin API', readPort)
     .option('--log-level <level>', 'debug, info, warn or error')
 }
 

@@ -10,6 +10,8 @@ import { parseFilter } from '../admin/filter-text.ts'
 import { HookonceError } from '../errors.ts'
 import { loadConfig } from '../gateway/config/load-config.ts'
 import { resolveReferences } from '../gateway/config/references.ts'
+import { createRemoteOperator } from '../gateway/admin/remote-operator.ts'
+import type { RemoteOperatorOptions } from '../gateway/admin/remote-operator.ts'
 import { openStore } from '../gateway/open-store.ts'
 import { createOperator } from '../index.ts'
 import type { ActionOptions, EventFilter, StandaloneOperator } from '../index.ts'
@@ -19,12 +21,22 @@ import type { Shell } from './shell.ts'
 export interface OperatorFlags {
   readonly config?: string
   readonly store?: string
+  readonly url?: string
+  readonly token?: string
   readonly json?: boolean
 }
 
-/** Adds the flags that say where the events are. */
-export function withOperatorFlags(command: Command): Command {
-  return withStoreFlags(command).option('--json', 'for programs')
+/** Adds the flags that say where the events are: in a store, or behind a gateway unless only the store will do. */
+export function withOperatorFlags(
+  command: Command,
+  { reaches = 'gateway' }: { readonly reaches?: 'gateway' | 'store' } = {},
+): Command {
+  withStoreFlags(command)
+  if (reaches === 'gateway')
+    command
+      .option('--url <url>', 'a running gateway, by its admin listener (default: HOOKONCE_URL)')
+      .option('--token <token>', 'for that gateway, or env:<NAME> (default: HOOKONCE_TOKEN)')
+  return command.option('--json', 'for programs')
 }
 
 /** Adds those that name a store, and nothing else. */
@@ -38,8 +50,8 @@ export function withStoreFlags(command: Command): Command {
 }
 
 /**
- * The operator that the flags name, on the store itself: nothing is made or migrated there. A gateway that answers for
- * its store would be another `StandaloneOperator`, and this is the one place where it is chosen.
+ * The operator that the flags name: one that speaks to a running gateway, or one on the store itself, where nothing is
+ * made or migrated.
  *
  * @throws HookonceError CONFIG_INVALID; StoreUnavailableError
  */
@@ -47,6 +59,8 @@ export async function openOperator(
   shell: Shell,
   flags: OperatorFlags,
 ): Promise<StandaloneOperator> {
+  const gateway = findGateway(shell, flags)
+  if (gateway !== undefined) return createRemoteOperator(gateway)
   const { store, close } = openStore(await findStore(shell, flags), shell.folder, {
     migrate: 'check',
   })
@@ -56,6 +70,22 @@ export async function openOperator(
     await close()
   }
   return { ...operator, close: closeAll, [Symbol.asyncDispose]: closeAll }
+}
+
+/** What was said on the command line counts before the environment, and one of both is meant. */
+function findGateway(
+  { environment, folder }: Shell,
+  { url, token, store, config }: OperatorFlags,
+): RemoteOperatorOptions | undefined {
+  const isStore = store !== undefined || config !== undefined
+  if (url !== undefined && isStore)
+    throw new HookonceError('CONFIG_INVALID', '--url and --store or --config are not said together')
+  const place = url ?? (isStore ? undefined : environment['HOOKONCE_URL'])
+  if (place === undefined || place === '') return undefined
+  const said = token ?? environment['HOOKONCE_TOKEN'] ?? ''
+  const { value, problems } = resolveReferences({ '--token': said }, { environment, folder })
+  if (problems.length > 0) throw new HookonceError('CONFIG_INVALID', problems.join('\n'))
+  return { url: place, ...(said !== '' && { token: String(value['--token']) }) }
 }
 
 /** Does something with the operator, and closes it. */

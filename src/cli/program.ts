@@ -30,6 +30,7 @@ import { addDev } from './commands/dev.ts'
 import { addEvents, addFailures } from './commands/events.ts'
 import { addEventActions } from './commands/event-actions.ts'
 import { addStart } from './commands/start.ts'
+import { addToken } from './commands/token.ts'
 import { addTrigger } from './commands/trigger.ts'
 import { EXIT } from './exit-codes.ts'
 import type { Shell } from './shell.ts'
@@ -88,6 +89,7 @@ const OPERATORS: readonly ((program: Command, shell: Shell) => void)[] = [
   addInit,
   addCompletion,
   addMigrate,
+  addToken,
 ]
 
 /** Runs what the words ask for. What goes wrong is printed, and the shell is told how it ended. */

@@ -11,10 +11,12 @@ import { buildSources } from './build-sources.ts'
 import type { ResolvedConfig, ResolvedDestinationConfig } from './config/schema.ts'
 import { forwardEvents } from './forward.ts'
 import { openStore } from './open-store.ts'
+import type { Store } from '../store/contract/store.ts'
 
 /** An inbox, its store, and how both are stopped. */
 export interface BuiltInbox {
   readonly inbox: Inbox<SourceMap, unknown>
+  readonly store: Store<unknown, unknown>
   /** Where its store is, without a password. */
   readonly place: string
   stop(): Promise<void>
@@ -56,6 +58,7 @@ export function buildInbox(
   prepare?.(inbox, config)
   return {
     inbox,
+    store,
     place,
     stop: async () => {
       await inbox.stop()

@@ -1,5 +1,5 @@
 /**
- * A gateway: an inbox as a config describes it, behind a listener of its own.
+ * A gateway: an inbox as a config describes it, behind a listener for senders and another one for operators.
  *
  *     start:   listen ─▶ open the store, as often as it takes ─▶ ready
  *     reload:  prepare: build a second inbox ─▶ take: start it ─▶ deliveries go there ─▶ stop the first
@@ -20,6 +20,8 @@ import { asError, HookonceError } from '../errors.ts'
 import { createReceiver } from '../http/node.ts'
 import type { Receiver } from '../http/receiver.ts'
 import type { Inbox, SourceMap } from '../index.ts'
+import { buildAdmin } from './admin/build-admin.ts'
+import type { BuiltAdmin } from './admin/build-admin.ts'
 import { buildInbox } from './build-inbox.ts'
 import type { BuildTerms, BuiltInbox } from './build-inbox.ts'
 import type { ResolvedConfig } from './config/schema.ts'
@@ -56,6 +58,7 @@ export class Gateway {
   readonly #options: GatewayOptions
   readonly #current: CurrentInbox
   readonly #receiver: Receiver | undefined
+  readonly #admin: BuiltAdmin | undefined
   readonly #ending = new AbortController()
   #config: ResolvedConfig
   #built: BuiltInbox
@@ -71,6 +74,10 @@ export class Gateway {
     this.#receiver = options.config.roles.includes('receive')
       ? createReceiver(this.#current)
       : undefined
+    this.#admin = options.config.roles.includes('admin')
+      ? buildAdmin(options.config, { built: () => this.#built, logger: options.logger })
+      : undefined
+    this.#admin?.live.watch(this.#built.inbox.events)
   }
 
   /** The inbox that is in use now. */
@@ -88,10 +95,16 @@ export class Gateway {
     return (this.#receiver?.server.address() ?? undefined) as AddressInfo | undefined
   }
 
+  /** Where operators come in; `undefined` in a process without the role. */
+  get adminAddress(): AddressInfo | undefined {
+    return this.#admin?.server.address
+  }
+
   /** @internal */
   async listen(): Promise<void> {
     const { host, port } = this.#config.receive
     await this.#receiver?.listen({ host, port })
+    await this.#admin?.server.listen()
   }
 
   /**
@@ -164,6 +177,7 @@ export class Gateway {
     this.#built = next
     this.#config = config
     this.#current.replaceBy(next.inbox)
+    this.#admin?.live.watch(next.inbox.events)
     await before.stop()
     return { status: 'reloaded' }
   }
@@ -176,7 +190,9 @@ export class Gateway {
 
   async #stop(): Promise<void> {
     this.#ending.abort()
-    await this.#receiver?.drain({ graceMs: this.#config.stopGraceMs })
+    const graceMs = this.#config.stopGraceMs
+    this.#admin?.live.stop()
+    await Promise.all([this.#receiver?.drain({ graceMs }), this.#admin?.server.stop(graceMs)])
     await this.#reloading
     await this.#built.stop()
   }
@@ -206,6 +222,7 @@ export function findRefusal(before: ResolvedConfig, after: ResolvedConfig): stri
     roles: (config: ResolvedConfig) => config.roles.toSorted(),
     'receive.host': (config: ResolvedConfig) => config.receive.host,
     'receive.port': (config: ResolvedConfig) => config.receive.port,
+    admin: (config: ResolvedConfig) => config.admin,
   }
   const changed = Object.entries(parts)
     .filter(([, read]) => JSON.stringify(read(before)) !== JSON.stringify(read(after)))

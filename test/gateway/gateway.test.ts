@@ -201,6 +201,7 @@ async function start(given: Given = {}) {
     }
     return configSchema.parse({
       receive: { port: 0 },
+      admin: { port: 0 },
       store: store ?? 'sqlite:hookonce.db',
       ...(roles && { roles }),
       sources: {

@@ -340,21 +340,25 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
       expect(await bulk.find(planned.id)).toMatchObject({ planned: 100_000, left: 100_000 })
     })
 
-    test('an inbox that stops ends the bulks that it runs, and another goes on', async () => {
-      const { inbox, store, another } = await openInbox(underTest, { worker: false })
-      await inbox.start()
-      await recordDead(store, 3)
-      const { id } = await inbox.admin.bulk.plan({ action: 'retry', filter: {} })
-      const run = await inbox.admin.bulk.run(id, { ratePerSecond: 1 })
-      assert(run.status === 'done')
+    // From elsewhere an inbox that stopped is a store that cannot be used: `failed`, with the error.
+    test.skipIf(underTest.operate)(
+      'an inbox that stops ends the bulks that it runs, and another goes on',
+      async () => {
+        const { inbox, store, another } = await openInbox(underTest, { worker: false })
+        await inbox.start()
+        await recordDead(store, 3)
+        const { id } = await inbox.admin.bulk.plan({ action: 'retry', filter: {} })
+        const run = await inbox.admin.bulk.run(id, { ratePerSecond: 1 })
+        assert(run.status === 'done')
 
-      await inbox.stop()
-      expect(await run.ended).toEqual({ status: 'stopped' })
+        await inbox.stop()
+        expect(await run.ended).toEqual({ status: 'stopped' })
 
-      const next = another({ worker: false })
-      await runToEnd(next.admin.bulk, id)
-      expect(await next.admin.bulk.find(id)).toMatchObject({ done: 3, left: 0 })
-    })
+        const next = another({ worker: false })
+        await runToEnd(next.admin.bulk, id)
+        expect(await next.admin.bulk.find(id)).toMatchObject({ done: 3, left: 0 })
+      },
+    )
   })
 }
 

@@ -60,6 +60,8 @@ export async function openInbox(
   const another = (otherSetup: InboxSetup = {}): TestInbox => {
     const made = createTestInbox(opened, otherSetup)
     onTestFinished(() => made.stop())
+    // What is done through `inbox.admin` may go another way, and must be the same.
+    if (underTest.operate) Object.defineProperty(made, 'admin', { value: underTest.operate(made) })
     return made
   }
   const inbox = another(setup)

@@ -35,7 +35,8 @@ export function startCli(
 ): CliProcess {
   const child = spawn(process.execPath, ['--import', LOADER, MAIN, ...args], {
     cwd: folder,
-    env: { ...cleanEnvironment(), ...env },
+    // Gateways that run side by side have admin listeners of their own.
+    env: { ...cleanEnvironment(), HOOKONCE_ADMIN__PORT: '0', ...env },
   })
   let output = ''
   let errors = ''

@@ -6,6 +6,7 @@
  */
 
 import { onTestFinished } from 'vitest'
+import type { Operator } from '../../src/admin/operator.ts'
 import type { Store } from '../../src/store/contract/store.ts'
 import type { OwnTransaction } from '../../src/testing/store/index.ts'
 
@@ -16,6 +17,8 @@ export interface StoreUnderTest<Database extends DatabaseUnderTest = DatabaseUnd
   create(): Promise<Database>
   /** One without any of our tables. */
   createEmpty(): Promise<Database>
+  /** Another way to the operator of an inbox. Left out, `inbox.admin` itself. */
+  readonly operate?: (inbox: { readonly admin: Operator }) => Operator
 }
 
 /** Where engines differ. Each false one is a reason to skip a test, and says why. */

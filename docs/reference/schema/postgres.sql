@@ -408,6 +408,15 @@ create table "hookonce".bulk_events (
 create index bulk_events_left on "hookonce".bulk_events (bulk_id, event_id)
  where outcome is null;
 
+-- hash: SHA-256 of the token, which itself is kept nowhere.
+create table "hookonce".tokens (
+  name       text        primary key,
+  role       text        not null,
+  hash       text        not null unique,
+  created_at timestamptz not null,
+  expires_at timestamptz
+);
+
 insert into "hookonce".migrations (version) values (1);
 
 -- Functions, revision 1

@@ -354,6 +354,15 @@ create table hookonce_bulk_events (
 create index hookonce_bulk_events_left on hookonce_bulk_events (bulk_id, event_id)
  where outcome is null;
 
+-- hash: SHA-256 of the token, which itself is kept nowhere.
+create table hookonce_tokens (
+  name text not null primary key,
+  role text not null,
+  hash text not null unique,
+  created_at integer not null,
+  expires_at integer
+) strict, without rowid;
+
 insert into hookonce_migrations (version, applied_at)
 values (1, cast(unixepoch('subsec') * 1000 as integer));
 

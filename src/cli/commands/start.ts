@@ -28,7 +28,7 @@ export function addStart(program: Command): void {
       'how many processes share the work on this machine (PostgreSQL)',
       readCount,
     )
-    .description('run a gateway: receive, work, relay')
+    .description('run a gateway: receive, work, relay, admin')
     .addHelpText('after', EXAMPLES)
     .action(start)
 }
@@ -51,7 +51,13 @@ async function start(flags: ConfigFlags): Promise<void> {
     reloadOnHangUp(logger, () => reload(gateway, flags))
   }
   logger.info(
-    { store: gateway.place, roles: config.roles, receive: gateway.address, config: file },
+    {
+      store: gateway.place,
+      roles: config.roles,
+      receive: gateway.address,
+      admin: gateway.adminAddress,
+      config: file,
+    },
     'gateway.listening',
   )
   try {

@@ -10,7 +10,7 @@
 import type { WebhookEvent } from '../../model/event.ts'
 
 /** What a process of a gateway does. Several processes may share the work. */
-export type GatewayRole = 'receive' | 'work' | 'relay'
+export type GatewayRole = 'receive' | 'work' | 'relay' | 'admin'
 
 /** Everything a gateway can be told. All of it has a default. */
 export interface GatewayConfig {
@@ -22,6 +22,8 @@ export interface GatewayConfig {
   readonly processes?: number
   /** Where deliveries come in, and what is admitted. */
   readonly receive?: ReceiveConfig
+  /** Where operators come in. */
+  readonly admin?: AdminConfig
   /** The senders, by the last part of their URL. */
   readonly sources?: Readonly<Record<string, SourceConfig>>
   /** Where events are forwarded to, by name. */
@@ -41,6 +43,16 @@ export interface ReceiveConfig {
   readonly host?: string
   readonly port?: number
   readonly bodyBytesMax?: number
+}
+
+/** Where operators come in. */
+export interface AdminConfig {
+  readonly host?: string
+  readonly port?: number
+  /** An admin's. Needed to listen beyond this machine. */
+  readonly token?: string
+  /** More names that it is reached by, such as that of a proxy. */
+  readonly hosts?: readonly string[]
 }
 
 /** One sender. Beside these, every option that its provider has. */

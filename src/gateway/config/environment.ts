@@ -26,6 +26,11 @@ const NOT_CONFIG: ReadonlySet<string> = new Set([
   'HOOKONCE_URL',
 ])
 
+/** Names that are common enough to be taken for what they mean, and must not be without effect. */
+const ALIASES: Readonly<Record<string, string>> = {
+  HOOKONCE_ADMIN_TOKEN: 'HOOKONCE_ADMIN__TOKEN',
+}
+
 /** The part of a JSON Schema that is looked at here. */
 export interface SchemaNode {
   readonly type?: string | readonly string[]
@@ -50,7 +55,8 @@ export function readEnvironment(
   const problems: string[] = []
   for (const [variable, text] of Object.entries(environment)) {
     if (!variable.startsWith(PREFIX) || NOT_CONFIG.has(variable) || text === undefined) continue
-    const place = findPlace(variable.slice(PREFIX.length).split('__'), schema)
+    const name = ALIASES[variable] ?? variable
+    const place = findPlace(name.slice(PREFIX.length).split('__'), schema)
     if ('problem' in place) {
       problems.push(`${variable}: ${place.problem}`)
       continue

@@ -32,7 +32,8 @@ export interface LoadConfigOptions {
   /** What counts less than the file. Left out, nothing. */
   readonly beneath?: ConfigLayer | undefined
   /** What flags say, by the path of the value: `receive.port`. */
-  readonly flags?: ReadonlyMap<string, { readonly flag: string; readonly value: unknown }>
+  readonly flags?:
+    ReadonlyMap<string, { readonly flag: string; readonly value: unknown }> | undefined
 }
 
 /** A config, and where each part of it was said. */

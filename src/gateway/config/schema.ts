@@ -26,6 +26,27 @@ const receive = z
   })
   .describe('Where deliveries come in: `POST /in/<source>`, `/healthz` and `/readyz`.')
 
+const admin = z
+  .strictObject({
+    host: z
+      .string()
+      .default('127.0.0.1')
+      .describe('The address to listen on. Beyond this machine only with a `token`.'),
+    port: port.default(4401).describe('The port to listen on; 0 lets the system choose.'),
+    token: z
+      .string()
+      .min(16, 'must have 16 characters or more, so that it cannot be guessed')
+      .optional()
+      .describe(
+        'An admin’s, such as `env:HOOKONCE_ADMIN_TOKEN`. Without one, every process of this machine is an admin.',
+      ),
+    hosts: z
+      .array(z.string().min(1))
+      .default([])
+      .describe('More names that it is reached by, such as that of a proxy. Others are refused.'),
+  })
+  .describe('Where operators come in: the [admin API](../admin-api.md).')
+
 const payloadTest = z.strictObject({
   path: z.string().startsWith('$').describe('Where in the payload, such as `$.data.status`.'),
   equals: z.union([z.string(), z.number(), z.boolean(), z.null()]).describe('What must be there.'),
@@ -161,9 +182,9 @@ export const configSchema = z.strictObject({
     .default('sqlite:.hookonce/hookonce.db')
     .describe('`sqlite:<file>` or `postgres://…`.'),
   roles: z
-    .array(z.enum(['receive', 'work', 'relay']))
+    .array(z.enum(['receive', 'work', 'relay', 'admin']))
     .min(1)
-    .default(['receive', 'work', 'relay'])
+    .default(['receive', 'work', 'relay', 'admin'])
     .describe('What this process does.'),
   processes: z
     .int()
@@ -172,6 +193,7 @@ export const configSchema = z.strictObject({
     .default(1)
     .describe('How many processes share the work on this machine. More than one needs PostgreSQL.'),
   receive: receive.prefault({}),
+  admin: admin.prefault({}),
   sources: z.record(name(isSourceName), source).default({}).describe('The senders, by name.'),
   destinations: z
     .record(name(isDestinationName), destination)

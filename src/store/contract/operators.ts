@@ -89,7 +89,7 @@ export interface AuditQuery {
 }
 
 /** What something was done to. */
-export type SubjectKind = 'event' | 'message' | 'bulk' | 'retention' | PauseKind
+export type SubjectKind = 'event' | 'message' | 'bulk' | 'retention' | 'token' | PauseKind
 
 /** What can be paused. */
 export type PauseKind = 'source' | 'handler' | 'destination' | 'lane'

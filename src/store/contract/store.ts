@@ -32,6 +32,7 @@ import type { StatsStore } from './stats.ts'
 import type { RetentionStore } from './retention.ts'
 import type { StoreTrouble } from './store-trouble.ts'
 import type { StepStore } from './steps.ts'
+import type { TokenStore } from './tokens.ts'
 import type { Engine } from './tx-binding.ts'
 import type { WorkerStore } from './workers.ts'
 
@@ -71,6 +72,8 @@ export interface Store<Sql, Tx = Sql> {
   readonly bulks: BulkStore
   /** Forgets what is old, and erases what must not be kept. */
   readonly retention: RetentionStore
+  /** Keeps the tokens of a gateway's operators. */
+  readonly tokens: TokenStore
 
   /**
    * Connects, migrates or checks the schema, and refuses settings that would break a promise.

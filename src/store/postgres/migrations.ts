@@ -10,6 +10,7 @@ import { INBOX_TABLES } from './inbox-tables.ts'
 import { OPERATOR_TABLES } from './operator-tables.ts'
 import { LANE_TABLES } from './lane-tables.ts'
 import { OUTBOX_TABLES } from './outbox-tables.ts'
+import { TOKEN_TABLES } from './token-tables.ts'
 
 export interface Migration {
   readonly version: number
@@ -19,7 +20,7 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
-    sql: `${INBOX_TABLES}\n${LANE_TABLES}\n${OUTBOX_TABLES}\n${OPERATOR_TABLES}\n${BULK_TABLES}`,
+    sql: `${INBOX_TABLES}\n${LANE_TABLES}\n${OUTBOX_TABLES}\n${OPERATOR_TABLES}\n${BULK_TABLES}\n${TOKEN_TABLES}`,
   },
 ]
 

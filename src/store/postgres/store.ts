@@ -13,6 +13,7 @@ import type { RetentionStore } from '../contract/retention.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
 import type { StoreTrouble } from '../contract/store-trouble.ts'
+import type { TokenStore } from '../contract/tokens.ts'
 import type { WorkerStore } from '../contract/workers.ts'
 import { createBulks } from './bulks.ts'
 import { checkServer } from './check-server.ts'
@@ -37,6 +38,7 @@ import { createRetention } from './retention.ts'
 import { createSteps } from './steps.ts'
 import { asStoreError, findStateBehind, findTrouble } from './store-error.ts'
 import { ensurePartitions } from './sql/ensure-partitions.ts'
+import { createTokens } from './tokens.ts'
 import { createWorkers } from './workers.ts'
 
 /** Making tables may wait for other processes that do the same. */
@@ -59,6 +61,7 @@ export class PostgresStore<Tx = PostgresTx> implements Store<PostgresTx, Tx> {
   readonly stats: StatsStore
   readonly bulks: BulkStore
   readonly retention: RetentionStore
+  readonly tokens: TokenStore
   warnings: readonly string[] = []
   readonly #options: ResolvedPostgresStoreOptions<Tx>
   readonly #connections: Connections
@@ -87,6 +90,7 @@ export class PostgresStore<Tx = PostgresTx> implements Store<PostgresTx, Tx> {
     this.stats = createStats(connections)
     this.bulks = createBulks(connections)
     this.retention = createRetention(connections)
+    this.tokens = createTokens(connections)
   }
 
   async open(): Promise<void> {

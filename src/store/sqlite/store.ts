@@ -12,6 +12,7 @@ import type { StatsStore } from '../contract/stats.ts'
 import type { RetentionStore } from '../contract/retention.ts'
 import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
+import type { TokenStore } from '../contract/tokens.ts'
 import type { WorkerStore } from '../contract/workers.ts'
 import { createBulks } from './bulks.ts'
 import { Connections } from './connections.ts'
@@ -31,6 +32,7 @@ import { createReadings } from './readings.ts'
 import { createStats } from './stats.ts'
 import { createRetention } from './retention.ts'
 import { createSteps } from './steps.ts'
+import { createTokens } from './tokens.ts'
 import { createWorkers } from './workers.ts'
 
 /** The store on one SQLite file. Made by `sqliteStore`. */
@@ -50,6 +52,7 @@ export class SqliteStore<Tx = SqliteTx> implements Store<SqliteTx, Tx> {
   readonly stats: StatsStore
   readonly bulks: BulkStore
   readonly retention: RetentionStore
+  readonly tokens: TokenStore
   readonly #tx: ResolvedSqliteStoreOptions<Tx>['tx']
   readonly #connections: Connections
   readonly #held: HeldTransactions
@@ -76,6 +79,7 @@ export class SqliteStore<Tx = SqliteTx> implements Store<SqliteTx, Tx> {
     this.stats = createStats(connections)
     this.bulks = createBulks(connections)
     this.retention = createRetention(connections)
+    this.tokens = createTokens(connections)
   }
 
   async open(): Promise<void> {

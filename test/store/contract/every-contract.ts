@@ -18,6 +18,7 @@ import { recordRequestsContract } from './record-requests.ts'
 import { retentionContract } from './retention.ts'
 import { settleContract } from './settle.ts'
 import { stepsContract } from './steps.ts'
+import { tokensContract } from './tokens.ts'
 import { transitionsContract } from './transitions.ts'
 
 /**
@@ -38,6 +39,7 @@ export function everyContract(store: StoreUnderTest): void {
   clocksContract(store)
   stepsContract(store)
   transitionsContract(store)
+  tokensContract(store)
   readingsContract(store)
   eventActionsContract(store)
   outboxLanesContract(store)

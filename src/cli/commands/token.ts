@@ -1,0 +1,114 @@
+/**
+ * `hookonce token`: who may use the admin API of a gateway.
+ *
+ * @module
+ */
+
+import { InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { HookonceError } from '../../errors.ts'
+import { createToken } from '../../gateway/admin/tokens.ts'
+import type { Role } from '../../gateway/admin/roles.ts'
+import { openStore } from '../../gateway/open-store.ts'
+import type { OpenedStore } from '../../gateway/open-store.ts'
+import type { TokenRecord } from '../../store/contract/tokens.ts'
+import { EXIT } from '../exit-codes.ts'
+import { findStore, withOperatorFlags, withStoreFlags } from '../operator-flags.ts'
+import type { OperatorFlags } from '../operator-flags.ts'
+import { printJson } from '../output/print-json.ts'
+import { printTable } from '../output/print-table.ts'
+import { formatAge, formatMoment } from '../output/times.ts'
+import type { Shell } from '../shell.ts'
+
+export function addToken(program: Command, shell: Shell): void {
+  const token = program.command('token').description('who may use the admin API of a gateway')
+  withStoreFlags(token.command('create'))
+    .description('make a token; it is shown once')
+    .requiredOption('--name <name>', 'what the audit calls those who use it')
+    .requiredOption('--role <role>', 'viewer, operator or admin')
+    .option('--expires <time>', 'how long it counts, such as 12h or 30d', readLifetime)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  hookonce token create --name ci --role viewer --expires 30d',
+    )
+    .action(async (flags: CreateFlags) => create(shell, flags))
+  withOperatorFlags(token.command('list'), { reaches: 'store' })
+    .description('the tokens there are, without what they say')
+    .addHelpText('after', '\nExamples:\n  hookonce token list')
+    .action(async (flags: OperatorFlags) => list(shell, flags))
+  withStoreFlags(token.command('revoke'))
+    .description('take a token back, at once and in every process')
+    .argument('<name>', 'what it is called')
+    .addHelpText('after', '\nExamples:\n  hookonce token revoke ci')
+    .action(async (name: string, flags: OperatorFlags) => revoke(shell, name, flags))
+}
+
+interface CreateFlags extends OperatorFlags {
+  readonly name: string
+  readonly role: Role
+  readonly expires?: number
+}
+
+async function create(shell: Shell, { name, role, expires, ...flags }: CreateFlags): Promise<void> {
+  const created = await withTokens(shell, flags, (tokens) =>
+    createToken(tokens, { name, role, ...(expires !== undefined && { lifetimeMs: expires }) }),
+  )
+  if (created.status === 'name-taken')
+    throw new HookonceError(
+      'OPTION_INVALID',
+      `There is a token "${name}". Choose another name, or revoke it: hookonce token revoke ${name}`,
+    )
+  shell.print(created.token)
+  shell.printError('It is shown once. Keep it where secrets are kept.')
+}
+
+async function list(shell: Shell, flags: OperatorFlags): Promise<void> {
+  const tokens = await withTokens(shell, flags, (store) => store.list())
+  if (tokens.length === 0) shell.endWith(EXIT.nothing)
+  if (flags.json === true) return printJson(shell, tokens)
+  if (tokens.length === 0)
+    return shell.printError('There is no token. `hookonce token create` makes one.')
+  printTable<TokenRecord>(
+    shell,
+    [
+      { head: 'name', cell: ({ name }) => name },
+      { head: 'role', cell: ({ role }) => role, isWhole: true },
+      { head: 'made', cell: ({ createdAt }) => `${formatAge(createdAt)} ago`, dispensable: 1 },
+      { head: 'expires', cell: ({ expiresAt }) => (expiresAt ? formatMoment(expiresAt) : 'never') },
+    ],
+    tokens,
+  )
+}
+
+async function revoke(shell: Shell, name: string, flags: OperatorFlags): Promise<void> {
+  const isRevoked = await withTokens(shell, flags, (tokens) => tokens.revoke(name, undefined))
+  if (isRevoked) return
+  shell.printError('There is no token of that name. `hookonce token list` shows them.')
+  shell.endWith(EXIT.nothing)
+}
+
+type Tokens = OpenedStore['store']['tokens']
+
+/** On the store itself, which is made where it is not there: tokens come before the first start. */
+async function withTokens<Result>(
+  shell: Shell,
+  flags: OperatorFlags,
+  use: (tokens: Tokens) => Promise<Result>,
+): Promise<Result> {
+  const { store, close } = openStore(await findStore(shell, flags), shell.folder)
+  try {
+    await store.open()
+    return await use(store.tokens)
+  } finally {
+    await store.close()
+    await close()
+  }
+}
+
+const MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+function readLifetime(text: string): number {
+  const read = /^([1-9]\d{0,4})([mhd])$/.exec(text)
+  if (read !== null) return Number(read[1]) * (MS[read[2] as string] as number)
+  throw new InvalidArgumentError('It must be a time such as 90m, 12h or 30d.')
+}

@@ -1,0 +1,15 @@
+/**
+ * The tokens of a gateway's operators, part of migration 1.
+ *
+ * @module
+ */
+
+export const TOKEN_TABLES = `
+-- hash: SHA-256 of the token, which itself is kept nowhere.
+create table {prefix}tokens (
+  name text not null primary key,
+  role text not null,
+  hash text not null unique,
+  created_at integer not null,
+  expires_at integer
+) strict, without rowid;`

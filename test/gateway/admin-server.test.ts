@@ -1,0 +1,257 @@
+import { describe, expect, test } from 'vitest'
+import type { Operator } from '../../src/admin/operator.ts'
+import type { AdminServerOptions } from '../../src/gateway/admin/admin-server.ts'
+import type { Role } from '../../src/gateway/admin/roles.ts'
+import { ROUTES } from '../../src/gateway/admin/routes.ts'
+import { hashSecret } from '../../src/gateway/admin/secret-text.ts'
+import { exchange } from '../support/exchange.ts'
+import type { Asked } from '../support/exchange.ts'
+import { openInbox } from '../support/inbox-under-test.ts'
+import { sqliteUnderTest } from '../support/sqlite-under-test.ts'
+import { startAdmin } from '../support/through-gateway.ts'
+
+const TOKEN = 'a token of the config'
+const sqlite = sqliteUnderTest('libsql')
+
+describe('the admin API', () => {
+  test('answers a refused action with 409, why, and what to do instead', async () => {
+    const { inbox, deliverUntil, ask } = await start()
+    inbox.on('stripe', 'invoice.paid', () => undefined)
+    await inbox.start()
+    const { eventId } = await deliverUntil('evt_1', 'event.done')
+
+    const answer = await ask('POST', `/api/v1/events/${eventId}/retry`, { body: {} })
+
+    expect(answer.status).toBe(409)
+    expect(answer.headers['content-type']).toBe('application/problem+json')
+    expect(answer.json).toEqual({
+      type: 'about:blank',
+      title: 'Conflict',
+      status: 409,
+      code: 'EVENT_DONE',
+      detail: 'The event is done: its effects have happened.',
+      instead: 'Replay it, if it must run once more.',
+    })
+  })
+
+  test('hands out the request that brought an event, byte for byte and not to be shown', async () => {
+    const { deliverBytes, inbox, ask } = await start()
+    const bytes = Buffer.from([0xff, 0x00, 0x3c, 0x73])
+    await deliverBytes('ping_1', bytes)
+    const [event] = await inbox.admin.find('ping_1')
+
+    const answer = await ask('GET', `/api/v1/events/${event?.id}/request`)
+
+    expect(answer.body).toEqual(bytes)
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'content-disposition': 'attachment',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+    })
+  })
+
+  test.each([
+    ['/api/v1/events?filtr=state:dead', 'did you mean "filter"?'],
+    ['/api/v1/events?filter=stat:dead', 'did you mean "state"?'],
+    ['/api/v1/events?limit=many', 'query.limit'],
+    ['/api/v1/events?limit=1&limit=2', 'query.limit can be said once'],
+    ['/api/v1/groups?since=yesterday', 'query.since'],
+    ['/api/v1/messages', 'query.state'],
+  ])('says what is wrong with %s', async (path, words) => {
+    const { ask } = await start()
+
+    const answer = await ask('GET', path)
+
+    expect(answer).toMatchObject({ status: 400, json: { code: 'OPTION_INVALID' } })
+    expect(answer.json['detail']).toContain(words)
+  })
+
+  test.each([
+    ['{"reson":"x"}', 400, 'did you mean "reason"?'],
+    ['{"reason":7}', 400, 'body.reason'],
+    ['[]', 400, 'body'],
+    ['{', 400, 'The body is not JSON'],
+    [`{"reason":"${'x'.repeat(300_000)}"}`, 413, 'at most'],
+  ])('says what is wrong with the body %.20s', async (text, status, words) => {
+    const { ask } = await start()
+
+    const answer = await ask('POST', '/api/v1/events/x/retry', { text })
+
+    expect(answer.status).toBe(status)
+    expect(answer.json['detail']).toContain(words)
+  })
+
+  test('refuses a body without a length once it is too large, and goes on for others', async () => {
+    const { ask } = await start()
+    const text = `{"reason":"${'x'.repeat(300_000)}"}`
+
+    const endless = await ask('POST', '/api/v1/events/x/retry', {
+      text,
+      headers: { 'transfer-encoding': 'chunked' },
+    })
+
+    expect(endless.status).toBe(413)
+    expect(await ask('GET', '/api/v1/pauses')).toMatchObject({ status: 200, json: [] })
+  })
+
+  test.each([
+    ['GET', '/api/v1/nothing', 404],
+    ['GET', '/in/stripe', 404],
+    ['POST', '/api/v1/stats', 405],
+    ['GET', '/api/v1/events/%ff/record', 404],
+  ])('answers %s %s with %d', async (method, path, status) => {
+    const { ask } = await start()
+
+    expect(await ask(method, path, { body: {} })).toMatchObject({
+      status,
+      json: { code: 'REQUEST_REFUSED' },
+    })
+  })
+
+  test('S04: tells nothing of an error that was not foreseen', async () => {
+    const failing = {
+      stats: () => Promise.reject(new Error('Key (email)=(ada@example.com) already exists.')),
+    }
+    const { ask } = await start({ operator: () => failing as unknown as Operator })
+
+    const answer = await ask('GET', '/api/v1/stats')
+
+    expect(answer).toMatchObject({ status: 500, json: { code: 'GATEWAY_FAILED' } })
+    expect(answer.body.toString()).not.toContain('ada@example.com')
+  })
+})
+
+describe('the admin API answers no stranger:', () => {
+  test.each([
+    ['no token', undefined],
+    ['a wrong token', 'Bearer another token'],
+    ['no bearer', `Basic ${TOKEN}`],
+    ['a token that was never made', 'Bearer hko_unknown'],
+  ])('%s', async (_, authorization) => {
+    const { ask } = await start({ token: TOKEN.replaceAll(' ', '-') })
+
+    const answer = await ask('GET', '/api/v1/stats', {
+      headers: authorization === undefined ? {} : { authorization },
+    })
+
+    expect(answer).toMatchObject({ status: 401, json: { code: 'ACCESS_DENIED' } })
+    expect(answer.headers['www-authenticate']).toBe('Bearer')
+  })
+
+  test.each([
+    ['evil.example', 421],
+    ['evil.example:4401', 421],
+    ['localhost.evil.example', 421],
+    ['127.0.0.1.evil.example', 421],
+    ['localhost', 200],
+    ['LOCALHOST:4401', 200],
+    ['127.0.0.1:1', 200],
+    ['[::1]:4401', 200],
+    ['hooks.example.com', 200],
+  ])('a name that was made to lead here, %j: %d', async (host, status) => {
+    const { ask } = await start({ hosts: ['hooks.example.com'] })
+
+    expect(await ask('GET', '/api/v1/pauses', { headers: { host } })).toMatchObject({ status })
+  })
+
+  test.each([
+    ['http://evil.example', 403],
+    ['http://localhost:3000', 403],
+    ['null', 403],
+    ['https://hooks.example.com', 200],
+  ])('a page of another site, %s: %d', async (origin, status) => {
+    const { ask } = await start({ hosts: ['hooks.example.com'] })
+
+    const answer = await ask('GET', '/api/v1/pauses', { headers: { origin } })
+
+    expect(answer.status).toBe(status)
+    expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual(
+      [],
+    )
+  })
+
+  test.each(['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/plain'])(
+    'a form of another site, as %s',
+    async (type) => {
+      const { ask, inbox } = await start()
+
+      const answer = await ask('POST', '/api/v1/pauses', {
+        text: '{"target":{"source":"stripe"}}',
+        headers: { 'content-type': type },
+      })
+
+      expect(answer.status).toBe(415)
+      expect(await inbox.admin.listPauses()).toEqual([])
+    },
+  )
+})
+
+describe('the roles', () => {
+  test.each(Object.entries(ROUTES).map(([name, route]) => [name, route] as const))(
+    'let no lesser one do %s',
+    async (_, { method, path, role }) => {
+      const { ask } = await start({ token: TOKEN.replaceAll(' ', '-'), ...withTokens() })
+      const order: readonly Role[] = ['viewer', 'operator', 'admin']
+
+      const answers = await Promise.all(
+        order.map((each) =>
+          ask(method, `/api/v1${path.replace(/\{.+?\}/g, 'x')}`, {
+            body: {},
+            headers: { authorization: `Bearer hko_${each}` },
+          }),
+        ),
+      )
+
+      const refused = answers.map(({ status }) => status === 403)
+      expect(refused).toEqual(order.map((each) => order.indexOf(each) < order.indexOf(role)))
+      expect(method === 'GET' ? 'viewer' : role).toBe(role)
+    },
+  )
+
+  test('are told, and the audit has the name of the token before what a person says', async () => {
+    const { ask, inbox } = await start({ token: TOKEN.replaceAll(' ', '-'), ...withTokens() })
+    const body = { target: { source: 'stripe' }, actor: 'ada' }
+
+    const viewer = await ask('POST', '/api/v1/pauses', { body, ...as('hko_viewer') })
+    const operator = await ask('POST', '/api/v1/pauses', { body, ...as('hko_operator') })
+    const admin = await ask('POST', '/api/v1/pauses/resume', {
+      body: { target: { source: 'stripe' } },
+      ...as(TOKEN.replaceAll(' ', '-')),
+    })
+
+    expect(viewer).toMatchObject({
+      status: 403,
+      json: {
+        code: 'ROLE_TOO_LOW',
+        detail: 'This needs the role operator, and the token has the role viewer.',
+      },
+    })
+    expect([operator.status, admin.status]).toEqual([200, 200])
+    expect(await inbox.admin.listAudit()).toMatchObject([
+      { action: 'resume', actor: 'admin' },
+      { action: 'pause', actor: 'token-operator/ada' },
+    ])
+  })
+})
+
+function as(token: string): { readonly headers: Record<string, string> } {
+  return { headers: { authorization: `Bearer ${token}` } }
+}
+
+/** Of each role one, under `hko_<role>`. */
+function withTokens(): Pick<AdminServerOptions, 'findToken'> {
+  const roles: readonly Role[] = ['viewer', 'operator', 'admin']
+  return {
+    findToken: async (hash) => {
+      const role = roles.find((each) => hashSecret(`hko_${each}`).equals(hash))
+      return role && { name: `token-${role}`, role }
+    },
+  }
+}
+
+async function start(options: Partial<AdminServerOptions> = {}) {
+  const opened = await openInbox(sqlite)
+  const { url } = await startAdmin({ operator: () => opened.inbox.admin, ...options })
+  return { ...opened, url, ask: (...asked: Asked) => exchange(url, ...asked) }
+}

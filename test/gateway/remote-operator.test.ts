@@ -1,0 +1,54 @@
+import { describe, expect, inject, test } from 'vitest'
+import { createRemoteOperator } from '../../src/gateway/admin/remote-operator.ts'
+import { bulkActionsContract } from '../inbox/bulk-actions.ts'
+import { collectingStatsContract } from '../inbox/collecting-stats.ts'
+import { findingEventsContract } from '../inbox/finding-events.ts'
+import { forgetContract } from '../inbox/forget.ts'
+import { groupingErrorsContract } from '../inbox/grouping-errors.ts'
+import { operatorsContract } from '../inbox/operators.ts'
+import { replayContract } from '../inbox/replay.ts'
+import { showingEventsContract } from '../inbox/showing-events.ts'
+import { postgresUnderTest } from '../support/postgres/postgres-under-test.ts'
+import { sqliteUnderTest } from '../support/sqlite-under-test.ts'
+import { throughGateway } from '../support/through-gateway.ts'
+
+const sqlite = throughGateway(sqliteUnderTest('libsql'))
+
+operatorsContract(sqlite)
+findingEventsContract(sqlite)
+showingEventsContract(sqlite)
+groupingErrorsContract(sqlite)
+collectingStatsContract(sqlite)
+bulkActionsContract(sqlite)
+replayContract(sqlite)
+forgetContract(sqlite)
+
+const shared = inject('postgres')
+
+describe.skipIf(shared === null)('PostgreSQL', () => {
+  if (shared === null) return
+  const postgres = throughGateway(postgresUnderTest('PostgreSQL', () => shared))
+  replayContract(postgres)
+  showingEventsContract(postgres)
+})
+
+describe('a remote operator', () => {
+  test.each([
+    [{ url: 'gateway:4401' }, 'createRemoteOperator.url'],
+    [{ url: 'ftp://localhost' }, 'createRemoteOperator.url'],
+    [{ url: 'http://localhost', token: 'two words' }, 'createRemoteOperator.token'],
+    [{ url: 'http://localhost', tokn: 'x' }, 'createRemoteOperator.tokn'],
+  ])('is not made of %j', (options, option) => {
+    expect(() => createRemoteOperator(options)).toThrow(expect.objectContaining({ option }))
+  })
+
+  test('says that the gateway does not answer, and that it can be tried again', async () => {
+    // The port is that of a protocol that refuses: no listener of this machine has it.
+    await using operator = createRemoteOperator({ url: 'http://127.0.0.1:1' })
+
+    await expect(operator.stats()).rejects.toMatchObject({
+      code: 'GATEWAY_UNAVAILABLE',
+      retryable: true,
+    })
+  })
+})
