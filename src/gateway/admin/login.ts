@@ -67,11 +67,11 @@ async function logIn(
       detail: `Too many attempts to log in have failed. Try again in ${waitSeconds} seconds.`,
       headers: { 'retry-after': String(waitSeconds) },
     }
+  // Counted before anything is waited for: attempts that are made at once are all counted.
+  limit.failed(address)
   const text = await readText(request, READ)
   if (typeof text !== 'string') return text
   const { token } = readBody(login, text) as z.output<typeof login>
-  // Counted before it is looked up: attempts that are made at once are all counted.
-  limit.failed(address)
   const principal = await access.findByToken(token)
   if (principal?.tokenHash === undefined) return denied('token')
   limit.succeeded(address)
