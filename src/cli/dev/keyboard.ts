@@ -1,7 +1,8 @@
 /**
  * Keys and short answers from a terminal in raw mode, one after the other: what is typed while a key is at work waits.
  *
- * What it promises: however the process ends, but for `kill -9`, the terminal is put back.
+ * However the process ends, but for `kill -9`, the terminal is put back: by `stop`, or by Node when the process ends by
+ * an error that is not caught. `test/cli/dev-keys.test.ts` holds both.
  *
  * @module
  */
@@ -28,7 +29,6 @@ const SEQUENCE = /\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O[ -~])/g
 export class Keyboard {
   readonly #input: ReadStream
   readonly #screen: Screen
-  readonly #restore = (): void => void this.#input.setRawMode(false)
   readonly #onData = (chunk: Buffer): void => this.#take(chunk.toString())
   #onKey: OnKey = async () => undefined
   #onInterrupt: () => void = () => undefined
@@ -45,8 +45,6 @@ export class Keyboard {
   start(on: { readonly key: OnKey; readonly interrupt: () => void }): void {
     this.#onKey = on.key
     this.#onInterrupt = on.interrupt
-    // Also when the process ends by an error that is not caught.
-    process.once('exit', this.#restore)
     this.#input.setRawMode(true)
     this.#input.on('data', this.#onData)
     this.#pump()
@@ -55,8 +53,7 @@ export class Keyboard {
   stop(): void {
     this.#input.off('data', this.#onData)
     this.#input.pause()
-    this.#restore()
-    process.off('exit', this.#restore)
+    this.#input.setRawMode(false)
   }
 
   /** What was typed up to the end of the line; `undefined` where it was left with Esc or Ctrl-C. */
@@ -115,7 +112,7 @@ export class Keyboard {
 
   /** As a shell expects of Ctrl-Z: the terminal is its own again, until it brings us back. */
   #suspend(): void {
-    this.#restore()
+    this.#input.setRawMode(false)
     process.once('SIGCONT', () => void this.#input.setRawMode(true))
     process.kill(process.pid, 'SIGTSTP')
   }
