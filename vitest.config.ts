@@ -23,6 +23,8 @@ const SLOW_FAULTS = RUNS_ALL
       'test/faults/{clocks,outages,promotion,slow-replies,stop-without-database}.test.ts',
       'test/faults/{restored,terminated-backends}.test.ts',
     ]
+/** A server that takes a minute to start, and that nothing installs. */
+const SLOW_SERVERS = RUNS_ALL ? [] : ['test/docs/rabbitmq.test.ts']
 const OTHER_ENGINES = RUNS_ALL ? [] : ['test/store/contract/{postgres-15,node-sqlite}.test.ts']
 
 /**
@@ -60,6 +62,7 @@ const PROJECTS = {
   /** What a reader and the compiler of a user see: pages, types, the package. */
   docs: {
     include: ['test/{docs,types,package,structure}/**/*.test.ts'],
+    exclude: SLOW_SERVERS,
     globalSetup: [TOOLS],
   },
 }

@@ -3,48 +3,11 @@
  * between COMMIT and its acknowledgement. The message comes again, and its effect has happened once.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { createSqlite } from '../support/sqlite-database.ts'
 import { RedisServer } from '../support/redis/start-redis.ts'
 import { startNats } from '../support/start-nats.ts'
 import { findProgram } from '../support/tools/find-or-install.ts'
-import { assembleSnippets } from './compile-blocks.ts'
-import { listBlocks, readPage } from './markdown.ts'
-import { runSnippet } from './run-snippet.ts'
-
-const blocks = assembleSnippets(listBlocks(readPage('docs/guides/brokers.md')))
-
-const DEATHS = ['before COMMIT', 'after COMMIT'] as const
-
-/** Runs the block that exports `name` in a process that dies there, and then in one that lives. */
-async function consumeTwice(
-  name: string,
-  { dies, env, consume }: { dies: string; env: Record<string, string>; consume: string },
-): Promise<number> {
-  const folder = mkdtempSync(join(tmpdir(), 'hookonce-brokers-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const { file, query, close } = await createSqlite({ folder })
-  onTestFinished(close)
-  await query('create table shipments (order_id text)')
-  const block = blocks.find(({ code }) => code.includes(`export async function ${name}(`))
-  const code = `${block?.code ?? ''}\n${HARNESS}\n${consume}`
-
-  const killed = await runSnippet({ code }, { ...env, APP_DB: file, DIES: dies })
-  expect(killed).toMatchObject({ code: -1 })
-  expect(await count(query)).toBe(dies === 'before COMMIT' ? 0 : 1)
-  expect(await runSnippet({ code }, { ...env, APP_DB: file, DIES: '' })).toEqual({
-    code: 0,
-    stderr: '',
-  })
-  return count(query)
-}
-
-async function count(query: (sql: string) => Promise<Record<string, unknown>[]>): Promise<number> {
-  return Number((await query('select count(*) as found from shipments'))[0]?.['found'])
-}
+import { consumeTwice, DEATHS } from './consume-twice.ts'
 
 describe.skipIf(inject('tools').natsServer === null)('a consumer of NATS JetStream', () => {
   test.each(DEATHS)('that is killed %s has its effect once', async (dies) => {
@@ -63,32 +26,6 @@ describe.skipIf(findProgram('redis-server') === undefined)('a consumer of Redis 
     expect(await consumeTwice('onRedisEntry', { dies, env, consume: CONSUME_REDIS })).toBe(1)
   })
 })
-
-/** An inbox on a file, Kysely on the same file, and a statement or an acknowledgement at which the process dies. */
-const HARNESS = `
-import { createInbox } from 'hookonce'
-import { sqliteStore } from 'hookonce/sqlite'
-import Database from 'libsql'
-import { Kysely as KyselyOf, SqliteDialect } from 'kysely'
-
-const own = new Database(process.env.APP_DB)
-const die = (point) => process.env.DIES === point && process.kill(process.pid, 'SIGKILL')
-const passing = {
-  prepare: (sql) => {
-    if (sql === 'commit') die('before COMMIT')
-    return own.prepare(sql)
-  },
-  close: () => own.close(),
-}
-globalThis.db = new KyselyOf({ dialect: new SqliteDialect({ database: passing }) })
-const app = createInbox({
-  store: sqliteStore(process.env.APP_DB, { driver: 'libsql' }),
-  sources: {},
-  worker: false,
-})
-globalThis.inbox = app
-await app.start()
-`
 
 const CONSUME_NATS = `
 import { connect } from '@nats-io/transport-node'
