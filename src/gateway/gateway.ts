@@ -33,6 +33,12 @@ export interface GatewayOptions extends BuildTerms {
   readonly config: ResolvedConfig
   /** Sees what is answered to whom. Left out, none does. */
   readonly watch?: AnswerWatch
+  /**
+   * Whether this process has the admin listener, where it has the role. Of several that share a port one has.
+   *
+   * @defaultValue true
+   */
+  readonly hasAdmin?: boolean
 }
 
 /** What became of a reload. */
@@ -74,10 +80,12 @@ export class Gateway {
     this.#receiver = options.config.roles.includes('receive')
       ? createReceiver(this.#current)
       : undefined
-    this.#admin = options.config.roles.includes('admin')
-      ? buildAdmin(options.config, { built: () => this.#built, logger: options.logger })
-      : undefined
-    this.#admin?.live.watch(this.#built.inbox.events)
+    const { roles } = options.config
+    this.#admin =
+      roles.includes('admin') && options.hasAdmin !== false
+        ? buildAdmin(options.config, { built: () => this.#built, logger: options.logger })
+        : undefined
+    this.#admin?.watch(this.#built.inbox)
   }
 
   /** The inbox that is in use now. */
@@ -177,7 +185,7 @@ export class Gateway {
     this.#built = next
     this.#config = config
     this.#current.replaceBy(next.inbox)
-    this.#admin?.live.watch(next.inbox.events)
+    this.#admin?.watch(next.inbox)
     await before.stop()
     return { status: 'reloaded' }
   }

@@ -92,6 +92,7 @@ async function run(parts: DevParts): Promise<void> {
   const banner = {
     config,
     place: gateway.place,
+    adminUrl: findAdminUrl(gateway),
     takenPort: wantedPort === bound.receive.port ? undefined : wantedPort,
     namesPort: flags.port !== undefined || config.receive.port !== wantedPort,
     hasKeys: keyboard !== undefined,
@@ -109,6 +110,11 @@ async function run(parts: DevParts): Promise<void> {
     keyboard.start({ key, interrupt: quit })
   }
   if (flags.demo !== true) await gateway.untilStarted()
+}
+
+function findAdminUrl({ adminAddress: at }: Gateway): string | undefined {
+  if (at === undefined) return undefined
+  return `http://${at.family === 'IPv6' ? `[${at.address}]` : at.address}:${at.port}/api/v1`
 }
 
 async function provideSqlite(
@@ -144,14 +150,14 @@ function printEvents(
 /** How many ports are tried. */
 const PORTS_MAX = 20
 
-/** On the port that is wanted, or on the next that is free: the one beside each is left to the admin listener. */
+/** On the port that is wanted, or on the next that is free, with the admin listener on the one beside it. */
 async function listenNear(
   options: GatewayOptions,
 ): Promise<{ readonly gateway: Gateway; readonly bound: ResolvedConfig }> {
   const { port: first } = options.config.receive
   for (let port = first; ; port += 2) {
     try {
-      const bound = onPort(options.config, port)
+      const bound = withAdminBeside(onPort(options.config, port), port - first)
       return { gateway: await startGateway({ ...options, config: bound }), bound }
     } catch (error) {
       const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
@@ -162,6 +168,12 @@ async function listenNear(
 
 function onPort(config: ResolvedConfig, port: number): ResolvedConfig {
   return { ...config, receive: { ...config.receive, port } }
+}
+
+/** As far from the one that was wanted. A port 0 is any that is free. */
+function withAdminBeside(config: ResolvedConfig, by: number): ResolvedConfig {
+  const { port } = config.admin
+  return { ...config, admin: { ...config.admin, port: port === 0 ? 0 : port + by } }
 }
 
 /** The first wish to end drains; the second, of a person who cannot wait, ends the process as a crash would. */

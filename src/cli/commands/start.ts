@@ -15,7 +15,7 @@ import { createLogger } from '../../gateway/create-logger.ts'
 import { findRefusal, startGateway } from '../../gateway/gateway.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { obeyParent, report } from '../../gateway/processes/obey-parent.ts'
-import { ProcessGroup } from '../../gateway/processes/process-group.ts'
+import { isFirst, ProcessGroup } from '../../gateway/processes/process-group.ts'
 import type { Logger } from '../../index.ts'
 import { loadFromFlags, withConfigFlags } from '../config-flags.ts'
 import type { ConfigFlags } from '../config-flags.ts'
@@ -44,7 +44,13 @@ async function start(flags: ConfigFlags): Promise<void> {
   const { config, file } = await loadFromFlags(flags)
   const logger = createLogger(config.log)
   if (config.processes > 1 && cluster.isPrimary) return startGroup(config, logger, flags)
-  const gateway = await startGateway({ config, folder: process.cwd(), logger })
+  const gateway = await startGateway({
+    config,
+    folder: process.cwd(),
+    logger,
+    // A session, and what is told as it happens, is in one process: a request to another would not find it.
+    hasAdmin: isFirst(process.env),
+  })
   if (cluster.isWorker) obey(gateway, logger, flags)
   else {
     stopOnSignals(logger, () => gateway.stop())

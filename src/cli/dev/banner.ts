@@ -11,6 +11,8 @@ export interface BannerFacts {
   readonly config: ResolvedConfig
   /** Where the store is, without a password. */
   readonly place: string
+  /** Where the admin API is, where this process has one. */
+  readonly adminUrl: string | undefined
   /** The port that was wanted, where another program has it. */
   readonly takenPort: number | undefined
   /** Whether a command in this folder would not find the port by itself. */
@@ -23,7 +25,7 @@ export function printBanner(screen: Screen, facts: BannerFacts): void {
   const { config, place, takenPort } = facts
   const rows = [
     ...Object.keys(config.sources).map((name) => [name, describeSource(config, name)] as const),
-    // The admin listener has its row here.
+    ...(facts.adminUrl === undefined ? [] : [['admin', facts.adminUrl] as const]),
     ['store', place] as const,
   ]
   const width = Math.max(...rows.map(([name]) => name.length))

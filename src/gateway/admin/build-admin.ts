@@ -6,6 +6,8 @@
 
 import { HookonceError } from '../../errors.ts'
 import type { Logger } from '../../index.ts'
+import { createMetrics } from '../../metrics/index.ts'
+import type { Metrics } from '../../metrics/index.ts'
 import type { BuiltInbox } from '../build-inbox.ts'
 import type { ResolvedConfig } from '../config/schema.ts'
 import { AdminServer } from './admin-server.ts'
@@ -13,6 +15,7 @@ import { isLoopback } from './host-guard.ts'
 import { LiveStreams, livePage } from './live.ts'
 import { loginPages } from './login.ts'
 import { openApiPage } from './openapi.ts'
+import type { Page } from './page.ts'
 import { findToken } from './tokens.ts'
 
 /** What it is built from, beside the config. */
@@ -26,6 +29,8 @@ export interface AdminTerms {
 export interface BuiltAdmin {
   readonly server: AdminServer
   readonly live: LiveStreams
+  /** Tells and counts what happens in this inbox, in place of the one before. */
+  watch(inbox: BuiltInbox['inbox']): void
 }
 
 /**
@@ -50,8 +55,32 @@ export function buildAdmin(config: ResolvedConfig, { built, logger }: AdminTerms
   const isKnown = async (hash: Uint8Array): Promise<boolean> =>
     (await access.findByHash(hash)) !== undefined
   const live = new LiveStreams()
-  server.add([openApiPage, ...loginPages(access, Date.now), livePage(live, isKnown)])
-  return { server, live }
+  const metrics = createMetrics()
+  server.add([
+    openApiPage,
+    ...loginPages(access, Date.now),
+    livePage(live, isKnown),
+    metricsPage(metrics),
+  ])
+  const watch = (inbox: BuiltInbox['inbox']): void => {
+    live.watch(inbox.events)
+    metrics.watch(inbox)
+  }
+  return { server, live, watch }
+}
+
+/** For Prometheus, with the token of a viewer where there are tokens. */
+function metricsPage(metrics: Metrics): Page {
+  return {
+    method: 'GET',
+    path: '/metrics',
+    role: 'viewer',
+    answer: async ({ response }) => {
+      const text = await metrics.render()
+      response.setHeader('content-type', metrics.contentType)
+      response.end(text)
+    },
+  }
 }
 
 function requireToken(host: string, token: string | undefined): void {

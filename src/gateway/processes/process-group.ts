@@ -43,6 +43,21 @@ const SETTLED_MS = 60_000
 const ANSWER_MS = 30_000
 const EXIT_FAILED = 1
 
+/** Where a child is told its place in the group. It has not the prefix of a setting. */
+const PLACE = 'PLACE_AMONG_GATEWAYS'
+
+/** Whether this process has what only one of a group has: it is the first of them, or alone. */
+export function isFirst(environment: NodeJS.ProcessEnv): boolean {
+  return (environment[PLACE] ?? '0') === '0'
+}
+
+interface Death {
+  readonly code: number
+  readonly signal: string | null
+  readonly place: number
+  readonly livedMs: number
+}
+
 /** Children that are started again until the group is stopped. */
 export class ProcessGroup {
   readonly #options: ProcessGroupOptions
@@ -71,7 +86,7 @@ export class ProcessGroup {
 
   start(): void {
     cluster.schedulingPolicy = cluster.SCHED_NONE
-    for (let index = 0; index < this.#options.count; index += 1) this.#fork()
+    for (let index = 0; index < this.#options.count; index += 1) this.#fork(index)
   }
 
   /** All take over the config as it is now, or none does. Returns why it was refused, if it was. */
@@ -111,8 +126,8 @@ export class ProcessGroup {
     for (const child of this.#children) child.process.kill(signal)
   }
 
-  #fork(): void {
-    const child = cluster.fork()
+  #fork(place: number): void {
+    const child = cluster.fork({ [PLACE]: String(place) })
     const forkedAt = performance.now()
     this.#children.add(child)
     child.on('message', (message: Report) => this.#hear(child, message))
@@ -121,7 +136,7 @@ export class ProcessGroup {
     child.on('exit', (code, signal) => {
       this.#children.delete(child)
       this.#started.delete(child)
-      this.#bury(child, { code, signal, livedMs: performance.now() - forkedAt })
+      this.#bury(child, { code, signal, place, livedMs: performance.now() - forkedAt })
     })
   }
 
@@ -139,10 +154,7 @@ export class ProcessGroup {
     this.#hasStarted = true
   }
 
-  #bury(
-    child: ChildProcess,
-    { code, signal, livedMs }: { code: number; signal: string | null; livedMs: number },
-  ): void {
+  #bury(child: ChildProcess, { code, signal, place, livedMs }: Death): void {
     if (this.#isStopping) {
       // A SIGTERM that came before it listened for one ends a process that has begun nothing.
       if (code !== 0 && signal !== 'SIGTERM') this.#code ||= EXIT_FAILED
@@ -157,24 +169,24 @@ export class ProcessGroup {
     this.#deaths = livedMs > SETTLED_MS ? 1 : this.#deaths + 1
     const againInMs = Math.min(AGAIN_MAX_MS, AGAIN_MS * 2 ** Math.min(this.#deaths - 1, 10))
     logger.error({ child: child.process.pid, code, signal, againInMs }, 'process.died')
-    this.#forkIn(againInMs)
+    this.#forkIn(againInMs, place)
   }
 
-  #forkIn(ms: number): void {
+  #forkIn(ms: number, place: number): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer)
-      void this.#forkIfUsable()
+      void this.#forkIfUsable(place)
     }, ms)
     this.#timers.add(timer)
   }
 
   /** A config that was refused while the others run must not become the config of one of them. */
-  async #forkIfUsable(): Promise<void> {
+  async #forkIfUsable(place: number): Promise<void> {
     const reason = await this.#options.checkConfig()
     if (this.#isStopping) return
-    if (reason === undefined) return this.#fork()
+    if (reason === undefined) return this.#fork(place)
     this.#options.logger.error({ reason }, 'process.not-started: the config cannot be used')
-    this.#forkIn(AGAIN_MAX_MS / 6)
+    this.#forkIn(AGAIN_MAX_MS / 6, place)
   }
 
   #askAll(
