@@ -228,7 +228,7 @@ interface Given {
   readonly folder?: string
   readonly file?: object
   readonly environment?: Record<string, string>
-  readonly flags?: LoadConfigOptions['flags']
+  readonly flags?: NonNullable<LoadConfigOptions['flags']>
   readonly beneath?: LoadConfigOptions['beneath']
 }
 
