@@ -114,6 +114,9 @@ test('headers and body may be two files, and it must be said whose they are', as
   expect(await runCommand(['verify', ...whose, ...files], terms)).toMatchObject({ code: 0 })
   expect(await runCommand(['verify', ...files], terms)).toMatchObject({ code: 2 })
   expect(await runCommand(['verify', ...whose], terms)).toMatchObject({ code: 2 })
+  const missing = await runCommand(['verify', ...whose, '--request', 'none.http'], terms)
+  expect(missing.code).toBe(2)
+  expect(missing.errors).toContain('--request: the file none.http cannot be read: ENOENT')
 })
 
 test('what a request says does not steer the terminal', async () => {

@@ -5,8 +5,6 @@
  * @module
  */
 
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import type { ActionOptions, ActionResult, StandaloneOperator } from '../../index.ts'
@@ -16,6 +14,7 @@ import { readAction, withActionFlags, withOperator, withOwnToken } from '../oper
 import type { ActionFlags } from '../operator-flags.ts'
 import { printResults } from '../output/print-result.ts'
 import type { Acted } from '../output/print-result.ts'
+import { readNamedFile } from '../read-named-file.ts'
 import type { Shell } from '../shell.ts'
 
 export function addEventActions(program: Command, shell: Shell): void {
@@ -97,7 +96,7 @@ function addReplay(program: Command, shell: Shell): void {
     .action(async (ids: string[], flags: ReplayFlags) => {
       const { freshKeys, onlyIfNotApplied, reason } = flags
       const body =
-        flags.body === undefined ? undefined : readFileSync(path.resolve(shell.folder, flags.body))
+        flags.body === undefined ? undefined : readNamedFile(shell.folder, '--body', flags.body)
       const terms = {
         reason,
         ...(freshKeys !== undefined && { freshKeys }),

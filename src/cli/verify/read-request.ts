@@ -9,10 +9,9 @@
  * @module
  */
 
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
 import { OptionInvalidError } from '../../errors.ts'
 import type { Delivery } from '../../index.ts'
+import { readNamedFile } from '../read-named-file.ts'
 
 /** Where it is: in one file, or in one for the headers and one for the body. */
 export interface RequestFiles {
@@ -24,15 +23,16 @@ export interface RequestFiles {
 /** @throws OptionInvalidError for files that are no request */
 export function readRequest(folder: string, files: RequestFiles, receivedAt: Date): Delivery {
   const { request, headers, body } = files
-  const read = (file: string): Buffer => readFileSync(path.resolve(folder, file))
   if (request !== undefined && headers === undefined && body === undefined)
-    return { ...splitRequest(read(request)), receivedAt }
+    return { ...splitRequest(readNamedFile(folder, '--request', request)), receivedAt }
   if (request === undefined && headers !== undefined && body !== undefined)
     return {
       method: 'POST',
       url: '/',
-      headers: readHeaders(read(headers).toString('latin1').split(/\r?\n/)),
-      body: read(body),
+      headers: readHeaders(
+        readNamedFile(folder, '--headers', headers).toString('latin1').split(/\r?\n/),
+      ),
+      body: readNamedFile(folder, '--body', body),
       receivedAt,
     }
   throw new OptionInvalidError('verify', {
