@@ -198,11 +198,7 @@ export class HandlerRegistry {
 
   constructor(
     sources: ReadonlySet<string>,
-    {
-      defaults = {},
-      findSchema = () => undefined,
-      wrap = (_name, run) => run,
-    }: RegistryTerms = {},
+    { defaults = {}, findSchema = () => undefined, wrap = (_name, run) => run }: RegistryTerms = {},
   ) {
     this.#wrap = wrap
     this.#sources = sources

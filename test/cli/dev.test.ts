@@ -88,7 +88,8 @@ describe('hookonce dev', () => {
     const { port } = new URL(await urlOf(dev, 'demo'))
     await dev.untilText(`Port ${taken} is taken by another program: this is ${port}.`)
     await dev.untilText(`trigger demo order.paid --port ${port}`)
-    expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200)
+    const readiness = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status
+    await expect.poll(readiness).toBe(200)
   })
 
   test('--forward keeps what its target does not take, and delivers it once the target is back', async () => {

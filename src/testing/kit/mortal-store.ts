@@ -168,7 +168,16 @@ export function makeMortal<Sql, Tx>(
   }
 }
 
-const PARTS = ['lanes', 'operators', 'pauses', 'search', 'stats', 'bulks', 'retention', 'tokens'] as const
+const PARTS = [
+  'lanes',
+  'operators',
+  'pauses',
+  'search',
+  'stats',
+  'bulks',
+  'retention',
+  'tokens',
+] as const
 
 /** What answers at once. All else of a store is waited for. */
 const SYNCHRONOUS: ReadonlySet<string> = new Set([

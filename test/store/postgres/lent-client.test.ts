@@ -14,7 +14,7 @@ async function openClient() {
   const group = await claim(store)
   onTestFinished(() => group.abandon())
   const lent = group.lend()
-  return { client: asPgClient<pg.PoolClient>(lent.tx as PostgresTx), lent, query }
+  return { client: asPgClient<pg.PoolClient>(lent.tx), lent, query }
 }
 
 /** The rows that a query called back with. */

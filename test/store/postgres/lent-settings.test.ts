@@ -47,8 +47,10 @@ describe.skipIf(hasNoPostgres)('settings in a lent transaction', () => {
 
     await tx.query(sql)
 
-    const { rows } = await tx.query("select current_setting('app.tenant') as tenant")
-    expect(rows[0]?.['tenant']).toMatch(/^a/)
+    const { rows } = await tx.query<{ tenant: string }>(
+      "select current_setting('app.tenant') as tenant",
+    )
+    expect(rows[0]?.tenant).toMatch(/^a/)
     await group.abandon()
   })
 
