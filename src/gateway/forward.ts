@@ -24,19 +24,57 @@ type Handler = (event: Event, context: { readonly send: Send }) => Promise<void>
 
 /** The part of an inbox that is used here. */
 interface Handling {
-  on(source: string, types: '*', options: { readonly name: string }, handler: Handler): unknown
+  on(
+    source: string,
+    types: '*',
+    options: { readonly name: string; readonly order?: FifoOrder },
+    handler: Handler,
+  ): unknown
 }
 
+interface FifoOrder {
+  readonly mode: 'fifo'
+  readonly lane: (event: Event) => string
+  readonly onDead: 'block' | 'pass'
+}
+
+type Forwarding = Pick<ResolvedConfig, 'sources' | 'destinations'>
+
 /** Registers a handler for each source that is forwarded. */
-export function forwardEvents(inbox: Handling, { sources }: Pick<ResolvedConfig, 'sources'>): void {
+export function forwardEvents(inbox: Handling, { sources, destinations }: Forwarding): void {
   for (const [name, { forward = [] }] of Object.entries(sources)) {
     const routes = forward.map((entry, index) =>
       compileRoute(`sources.${name}.forward[${index}]`, entry),
     )
-    if (routes.length > 0)
-      inbox.on(name, '*', { name: 'forward' }, async (event, { send }) => {
-        for (const route of routes) await route(event, send)
-      })
+    if (routes.length === 0) continue
+    const order = findOrder(forward, destinations)
+    inbox.on(name, '*', { name: 'forward', ...(order && { order }) }, async (event, { send }) => {
+      for (const route of routes) await route(event, send)
+    })
+  }
+}
+
+/**
+ * A lane of messages has the order in which they were written. So that this is the order in which their events came,
+ * the handler has it as well: by the same value, or one lane for the whole source where routes have different ones.
+ */
+function findOrder(
+  forward: readonly RouteConfig[],
+  destinations: ResolvedConfig['destinations'],
+): FifoOrder | undefined {
+  const inLanes = forward.flatMap((entry) =>
+    typeof entry !== 'string' && entry.lane !== undefined ? [{ ...entry, lane: entry.lane }] : [],
+  )
+  const [first] = inLanes
+  if (first === undefined) return undefined
+  const find = inLanes.every(({ lane }) => lane === first.lane)
+    ? compileLane('lane', first.lane)
+    : ({ source }: Event) => source
+  return {
+    mode: 'fifo',
+    // An event without a value waits for no other.
+    lane: (event) => find(event) ?? `alone ${event.id}`,
+    onDead: inLanes.every(({ to }) => destinations[to]?.onDead === 'pass') ? 'pass' : 'block',
   }
 }
 

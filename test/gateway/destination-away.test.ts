@@ -32,21 +32,19 @@ test('a destination that is down or paused keeps its events, shows them, and get
     ...(await admin.listMessages({ state: 'ready' })),
     ...(await admin.listMessages({ state: 'sending' })),
   ]
-  const deliverAndWait = async (index: number, kept: number): Promise<void> => {
-    await deliver(port, `evt_${index}`, CUSTOMERS[index % 3]!)
-    // The next one is handled after this one, so that their order is known.
-    await until(`${kept} are kept`, async () => (await waiting()).length === kept)
+  const deliverEach = async (...numbers: readonly number[]): Promise<void> => {
+    for (const number of numbers) await deliver(port, `evt_${number}`, CUSTOMERS[number % 3]!)
+    await until('all are kept', async () => (await waiting()).length === numbers.length)
   }
 
   await first.child.kill()
-  for (let index = 0; index < 12; index += 1) await deliverAndWait(index, index + 1)
+  await deliverEach(...Array.from({ length: 12 }, (_, index) => index))
   const shown = await waiting()
   await startDestination(folder, first.port)
   await until('all have arrived', () => readArrivals(arrivals).length >= 12)
   await until('none waits', async () => (await waiting()).length === 0)
   await admin.pause({ destination: 'app' })
-  await deliverAndWait(12, 1)
-  await deliverAndWait(13, 2)
+  await deliverEach(12, 13)
   const whilePaused = readArrivals(arrivals).length
   await admin.resume({ destination: 'app' })
   await until('the others have arrived', () => readArrivals(arrivals).length >= whilePaused + 2)
