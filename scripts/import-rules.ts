@@ -275,6 +275,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     mayImport: [
       'index',
       'metrics',
+      'tracing',
       'providers',
       'postgres',
       'sqlite',

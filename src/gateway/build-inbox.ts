@@ -9,6 +9,7 @@ import type { Destination, Inbox, Logger, SourceMap } from '../index.ts'
 import { httpDestination } from '../index.ts'
 import { buildSources } from './build-sources.ts'
 import type { ResolvedConfig, ResolvedDestinationConfig } from './config/schema.ts'
+import { findTracing } from './find-tracing.ts'
 import { forwardEvents } from './forward.ts'
 import { openStore } from './open-store.ts'
 import type { Store } from '../store/contract/store.ts'
@@ -53,6 +54,7 @@ export function buildInbox(
     relay: roles.includes('relay') ? { ...config.relay, stopGraceMs } : false,
     retention: config.retention,
     logger,
+    ...(config.tracing && { tracing: findTracing(folder) }),
   })
   forwardEvents(inbox, config)
   prepare?.(inbox, config)

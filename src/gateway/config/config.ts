@@ -34,6 +34,8 @@ export interface GatewayConfig {
   readonly retention?: RetentionConfig
   /** What is logged. */
   readonly log?: LogConfig
+  /** Makes spans with the `@opentelemetry/api` that is installed beside the config. */
+  readonly tracing?: boolean
   /** How long a process that is told to stop takes for what it has begun. */
   readonly stopGraceMs?: number
 }

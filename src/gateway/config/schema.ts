@@ -220,6 +220,10 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('What is logged.'),
+  tracing: z
+    .boolean()
+    .default(false)
+    .describe('Makes spans with the `@opentelemetry/api` that is installed beside the config.'),
   stopGraceMs: z
     .int()
     .min(0)
