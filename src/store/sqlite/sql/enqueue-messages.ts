@@ -12,11 +12,17 @@ import type { OwnTx } from '../../contract/transaction.ts'
 import type { SqliteTx } from '../tx.ts'
 
 // 1 id  2 destination  3 key  4 event id  5 content type  6 headers  7 body  8 lane  9 id of the lane
+// Each once and in their order: Knex counts placeholders, and not what they stand for.
 const INSERT_MESSAGE = `
   insert into {prefix}messages
          (id, destination, key, event_id, content_type, headers, body, lane, lane_id, created_at, lane_position)
-  values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, cast(unixepoch('subsec') * 1000 as integer),
-          (select cast(value as integer) from {prefix}meta where name = 'message_lane_position' and ?9 is not null))
+  select d.id, d.destination, d.key, d.event_id, d.content_type, d.headers, d.body, d.lane, d.lane_id,
+         cast(unixepoch('subsec') * 1000 as integer),
+         case when d.lane_id is not null
+              then (select cast(value as integer) from {prefix}meta where name = 'message_lane_position') end
+    from (select ? as id, ? as destination, ? as key, ? as event_id, ? as content_type, ? as headers, ? as body,
+                 ? as lane, ? as lane_id) d
+   where true
       on conflict (destination, key) do nothing`
 
 // 1 delay in ms  2 id
