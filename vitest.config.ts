@@ -13,7 +13,7 @@ const EXHAUSTIVE = [
 ]
 
 /**
- * `npm run test:all`. Without it a run leaves out the contract on a second server and driver, what costs minutes, and
+ * `npm run test:all`. Without it a run leaves out the contract on a second server and driver, the kit on PostgreSQL, what costs minutes, and
  * faults that take their time: outages, restores, clocks that are set, replies that are slow.
  */
 const RUNS_ALL = process.env['HOOKONCE_TESTS'] === 'all'
@@ -21,11 +21,13 @@ const SLOW_FAULTS = RUNS_ALL
   ? []
   : [
       'test/faults/{clocks,outages,promotion,slow-replies,stop-without-database}.test.ts',
-      'test/faults/{restored,terminated-backends}.test.ts',
+      'test/faults/{left-behind,restored,terminated-backends}.test.ts',
     ]
 /** A server that takes a minute to start, and that nothing installs. */
 const SLOW_SERVERS = RUNS_ALL ? [] : ['test/docs/rabbitmq.test.ts']
-const OTHER_ENGINES = RUNS_ALL ? [] : ['test/store/contract/{postgres-15,node-sqlite}.test.ts']
+const OTHER_ENGINES = RUNS_ALL
+  ? []
+  : ['test/store/contract/{postgres-15,node-sqlite}.test.ts', 'test/inbox/kit-postgres.test.ts']
 
 /**
  * What a test needs decides where it is. A server is started once for all projects of a run, by the first that

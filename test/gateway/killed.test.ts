@@ -6,7 +6,7 @@ import { createPostgresDatabase } from '../support/postgres/open-postgres.ts'
 import { postgresUrl } from '../support/postgres/postgres-url.ts'
 
 /** As `npm run crash:gateway` does two hundred times. */
-const KILLS = 6
+const KILLS = 4
 
 describe.each(ENGINES)('a gateway that is killed at random under load, on %s', (engine) => {
   test('every event that was answered reaches the service behind it, under one id, and has one effect', async () => {

@@ -149,7 +149,7 @@ describe.skipIf(hasNoRedis)('the middleware', () => {
       hint: expect.stringContaining("guard.middleware('stripe')") as string,
     })
     expect(runs).toBe(0)
-    expect(app.happened).toEqual(['delivery.body-parsed'])
+    expect(app.happened).toEqual(['delivery.body-parsed', 'delivery.answered'])
   })
 
   test('reports a duplicate key with other content, and does not run it', async () => {

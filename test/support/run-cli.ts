@@ -5,12 +5,9 @@
  */
 
 import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { bundleCommand } from './faults/bundle-program.ts'
 import { until } from './faults/until.ts'
-
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-const LOADER = import.meta.resolve('tsx')
 
 export interface CliProcess {
   readonly pid: number
@@ -33,7 +30,7 @@ export function startCli(
   args: readonly string[],
   { folder, env = {} }: { readonly folder: string; readonly env?: Record<string, string> },
 ): CliProcess {
-  const child = spawn(process.execPath, ['--import', LOADER, MAIN, ...args], {
+  const child = spawn(process.execPath, [bundleCommand(), ...args], {
     cwd: folder,
     // Gateways that run side by side have admin listeners of their own.
     env: { ...cleanEnvironment(), HOOKONCE_ADMIN__PORT: '0', ...env },

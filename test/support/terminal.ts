@@ -5,13 +5,11 @@
  */
 
 import { spawn, spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { bundleCommand } from './faults/bundle-program.ts'
 import { until } from './faults/until.ts'
 import { cleanEnvironment } from './run-cli.ts'
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-const LOADER = import.meta.resolve('tsx')
 const IS_BSD = process.platform === 'darwin'
 
 /** Where CI runs, a terminal that is missing is an error, and no reason to leave a test out. */
@@ -38,8 +36,8 @@ export function startInTerminal(
   args: readonly string[],
   { folder, preload }: { readonly folder: string; readonly preload?: string },
 ): TerminalProcess {
-  const imports = [LOADER, ...(preload === undefined ? [] : [preload])]
-  const command = [process.execPath, ...imports.flatMap((one) => ['--import', one]), MAIN, ...args]
+  const imports = preload === undefined ? [] : ['--import', preload]
+  const command = [process.execPath, ...imports, bundleCommand(), ...args]
   const line = `${command.map(quoted).join(' ')}; echo "ended with $?"; stty -a`
   const script = IS_BSD
     ? ['-q', '/dev/null', 'sh', '-c', line]

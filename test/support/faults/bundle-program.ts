@@ -15,13 +15,26 @@ const bundles = new Map<string, string>()
  * name is its content's, so that runs beside and after each other share it and never mix.
  */
 export function bundleProgram(name: string): string {
+  return bundle(name, new URL(`./${name}.ts`, import.meta.url))
+}
+
+/** The command, `hookonce`, in the same way. To itself it is the file that it was made of. */
+export function bundleCommand(): string {
+  const source = new URL('../../../src/cli/main.ts', import.meta.url)
+  return bundle('hookonce', source, { 'import.meta.url': JSON.stringify(source.href) })
+}
+
+function bundle(name: string, source: URL, define: Record<string, string> = {}): string {
   const known = bundles.get(name)
   if (known !== undefined) return known
   const { outputFiles } = buildSync({
-    entryPoints: [fileURLToPath(new URL(`./${name}.ts`, import.meta.url))],
+    entryPoints: [fileURLToPath(source)],
+    define,
     bundle: true,
     write: false,
     platform: 'node',
+    // What this Node does not know yet, such as `await using`, is written in other words.
+    target: 'node20.19',
     format: 'esm',
     packages: 'external',
     logLevel: 'error',

@@ -15,13 +15,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sign } from '../../../src/testing/index.ts'
+import { bundleCommand } from '../faults/bundle-program.ts'
 import type { Random } from '../faults/random.ts'
 import { until } from '../faults/until.ts'
 import { Child } from './child.ts'
 import { readArrivals } from './destination-process.ts'
 
 const SECRET = 'whsec_0123456789abcdef'
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
 const DESTINATION = fileURLToPath(new URL('./destination-process.ts', import.meta.url))
 const SENDERS = 4
 /** One kill of so many comes while the gateway starts, before it serves. */
@@ -129,7 +129,7 @@ class CrashRun {
   }
 
   #startGateway(): void {
-    const { store, main = MAIN } = this.#plan
+    const { store, main = bundleCommand() } = this.#plan
     const args = ['start', '--store', store, '--port', String(this.#port)]
     this.#gateway = new Child(main, args, this.#folder)
   }
