@@ -1,6 +1,6 @@
 /**
- * H01: `kill -9` at every statement boundary there is: before a statement is sent, when it has been
- * sent and before its answer, and after its answer, one process for each.
+ * H01: `kill -9` at the decisive statement boundaries, and with `npm run test:all` at every one there is: before a
+ * statement is sent, when it has been sent and before its answer, and after its answer, one process for each.
  *
  * The boundaries are not listed anywhere: each process dies at the first one at which none before it did, and
  * the first process that lives to see its event through has been at no other.
@@ -20,8 +20,6 @@ import { SubjectGoneError, SubjectPool } from '../support/faults/subject.ts'
 import { until } from '../support/faults/until.ts'
 
 const LIMIT_MS = 600_000
-/** `npm run test:all`: also at every statement of a start, some hundred processes more. */
-const RUNS_ALL = process.env['HOOKONCE_TESTS'] === 'all'
 
 describe.each(ENGINES)('kill -9 at every statement on %s', (engine) => {
   let receivers: SubjectPool
@@ -51,7 +49,7 @@ describe.each(ENGINES)('kill -9 at every statement on %s', (engine) => {
       const { deaths } = await killAtEveryBoundary({
         pool: receivers,
         config: { store: database.store },
-        ...(!RUNS_ALL && { except: APART_FROM_EVENTS }),
+        decisive: statements,
         prepare: async (n) => void keys.push(`evt_${n}`),
         untilThrough: async (victim, n) => {
           await victim.untilStarted()
@@ -75,16 +73,24 @@ describe.each(ENGINES)('kill -9 at every statement on %s', (engine) => {
   )
 
   test('H01: of running one event: it takes effect once', { timeout: LIMIT_MS }, async () => {
-    const scene = { engine, workers, ...(!RUNS_ALL && { except: APART_FROM_EVENTS }) }
-    const deaths = await killWorkers(scene, (n) => [{ key: `evt_${n}` }])
-    expectDeathsAt(deaths, engine, [...OF_A_GROUP, /insert into effects/])
+    const decisive = [...OF_A_GROUP, /insert into effects/]
+    const deaths = await killWorkers({ engine, workers, decisive }, (n) => [{ key: `evt_${n}` }])
+    expectDeathsAt(deaths, engine, decisive)
   })
 
   test(
     'H01: of running a group again because one of it failed: each takes effect once',
     { timeout: LIMIT_MS },
     async () => {
-      const deaths = await killWorkers({ engine, workers, except: APART_FROM_EVENTS }, (n) => [
+      const decisive = [
+        ...OF_A_GROUP,
+        /insert into effects/,
+        /rollback to/,
+        // The last of them, behind its own savepoint.
+        /savepoint "hookonce_event" \(3\)/,
+      ]
+      const scene = { engine, workers, decisive, except: APART_FROM_EVENTS }
+      const deaths = await killWorkers(scene, (n) => [
         { key: `evt_${n}_a` },
         {
           key: `evt_${n}_b`,
@@ -96,13 +102,7 @@ describe.each(ENGINES)('kill -9 at every statement on %s', (engine) => {
         },
         { key: `evt_${n}_c` },
       ])
-      expectDeathsAt(deaths, engine, [
-        ...OF_A_GROUP,
-        /insert into effects/,
-        /rollback to/,
-        // The last of them, behind its own savepoint.
-        /savepoint "hookonce_event" \(3\)/,
-      ])
+      expectDeathsAt(deaths, engine, decisive)
     },
   )
 
@@ -111,11 +111,13 @@ describe.each(ENGINES)('kill -9 at every statement on %s', (engine) => {
     { timeout: LIMIT_MS },
     async () => {
       const steps = [['note', 'done']] as const
-      const deaths = await killWorkers({ engine, workers, except: APART_FROM_EVENTS }, (n) =>
+      const write = engine === 'postgres' ? /what was written/ : /insert into effects/
+      const decisive = [...OF_A_GROUP, write]
+      const scene = { engine, workers, decisive, except: APART_FROM_EVENTS }
+      const deaths = await killWorkers(scene, (n) =>
         ['a', 'b', 'c'].map((name) => ({ key: `evt_${n}_${name}`, steps })),
       )
-      const write = engine === 'postgres' ? /what was written/ : /insert into effects/
-      expectDeathsAt(deaths, engine, [...OF_A_GROUP, write])
+      expectDeathsAt(deaths, engine, decisive)
     },
   )
 })
@@ -128,9 +130,16 @@ const OF_A_GROUP = [
   /commit.* of .*(?:settle|delete from \S*queue)/,
 ]
 
+interface Scene {
+  readonly engine: Engine
+  readonly workers: SubjectPool
+  readonly decisive: readonly RegExp[]
+  readonly except?: RegExp
+}
+
 /** Kills workers at every boundary of what they do with such events; then a survivor does what is left. */
 async function killWorkers(
-  { engine, workers, except }: { engine: Engine; workers: SubjectPool; except?: RegExp },
+  { engine, workers, decisive, except }: Scene,
   eventsOf: (n: number) => readonly ScriptedEvent[],
 ): Promise<Deaths> {
   const database = await createFaultDatabase(engine)
@@ -142,6 +151,7 @@ async function killWorkers(
   const keys: string[] = []
   const { deaths } = await killAtEveryBoundary({
     pool: workers,
+    decisive,
     ...(except && { except }),
     config: {
       store: database.store,

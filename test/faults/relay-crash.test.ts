@@ -82,18 +82,19 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
       const outbox = await openOutbox(engine)
       const sink = await startSink()
       const config = { store: outbox.database.store, sink: sinkOf(sink), relay: RELAY }
+      const statements =
+        engine === 'postgres'
+          ? [/claim_messages/, /settle_messages/]
+          : [/update \S*message_queue/, /insert into \S*message_outcomes/, /commit of .*message_/]
       const { started, deaths } = await killAtEveryBoundary({
         pool: relays,
         config,
+        decisive: statements,
         except: APART_FROM_EVENTS,
         prepare: () => outbox.write(1),
         untilThrough: (victim) => victim.untilHappened('message.sent'),
       })
 
-      const statements =
-        engine === 'postgres'
-          ? [/claim_messages/, /settle_messages/]
-          : [/update \S*message_queue/, /insert into \S*message_outcomes/, /commit of .*message_/]
       expectDeathsAt(deaths, engine, statements)
       await endLeases(engine, outbox)
       await outbox.relay([httpDestination('sink', sinkOf(sink))], RELAY)
@@ -120,8 +121,14 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
           'what was open is undone',
           async () => (await countEffects()) === (await countMessages()),
         )
+      const decisive = [
+        /insert into effects/,
+        /messages/,
+        /commit.* of .*insert into effects.*(?:settle|outcomes)/,
+      ]
       const { started, deaths } = await killAtEveryBoundary({
         pool: workers,
+        decisive,
         except: APART_FROM_EVENTS,
         config: {
           store: database.store,
@@ -143,11 +150,7 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
       })
       await untilUndone()
 
-      expectDeathsAt(deaths, engine, [
-        /insert into effects/,
-        /messages/,
-        /commit.* of .*insert into effects.*(?:settle|outcomes)/,
-      ])
+      expectDeathsAt(deaths, engine, decisive)
       const survivor = createFaultInbox(database, {
         worker: { concurrency: 4, deadAfterMs: 500, crashesMax: 100 },
         destinations: [httpDestination('sink', sink)],

@@ -8,6 +8,11 @@ export interface Victims {
   readonly config: SubjectConfig
   /** Statements that no process is killed at. */
   readonly except?: RegExp
+  /**
+   * Where it is decided whether something happened: without `npm run test:all` processes die at these only. Left out,
+   * they die everywhere.
+   */
+  readonly decisive?: readonly RegExp[]
   /** What the n-th process will find to do, from 1. It is there before the process begins. */
   readonly prepare: (n: number) => Promise<void>
   /** Resolves when the n-th process has done it. */
@@ -53,11 +58,12 @@ export async function killAtEveryBoundary({
   pool,
   config,
   except,
+  decisive,
   prepare,
   untilThrough,
   afterDeath,
 }: Victims): Promise<{ readonly started: number; readonly deaths: Deaths }> {
-  const deaths = new Deaths(except)
+  const deaths = new Deaths(RUNS_ALL || decisive === undefined ? except : butFor(decisive))
   for (let n = 1; ; n += 1) {
     await prepare(n)
     const victim = pool.take()
@@ -68,6 +74,12 @@ export async function killAtEveryBoundary({
     if (hasLived) return { started: n, deaths }
     await afterDeath?.()
   }
+}
+
+const RUNS_ALL = process.env['HOOKONCE_TESTS'] === 'all'
+
+function butFor(statements: readonly RegExp[]): RegExp {
+  return new RegExp(`^(?!.*(?:${statements.map(({ source }) => source).join('|')}))`)
 }
 
 async function lives(through: Promise<unknown>): Promise<boolean> {
