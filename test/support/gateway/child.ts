@@ -19,7 +19,8 @@ export class Child {
     const loader = file.endsWith('.ts') ? ['--import', LOADER] : []
     this.#process = spawn(process.execPath, [...loader, file, ...args], {
       cwd: folder,
-      env: { ...process.env, NODE_OPTIONS: '' },
+      // Gateways that run side by side have admin listeners of their own.
+      env: { ...process.env, NODE_OPTIONS: '', HOOKONCE_ADMIN__PORT: '0' },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const keep = (chunk: Buffer): void => {
