@@ -44,7 +44,7 @@ export function startInTerminal(
     : ['--quiet', '--flush', '--command', line, '/dev/null']
   const child = spawn('script', script, {
     cwd: folder,
-    env: { ...cleanEnvironment(), SHELL: '/bin/sh' },
+    env: { ...cleanEnvironment(), HOOKONCE_ADMIN__PORT: '0', SHELL: '/bin/sh' },
     stdio: ['pipe', 'pipe', 'ignore'],
   })
   let raw = ''

@@ -155,13 +155,14 @@ async function listenNear(
   options: GatewayOptions,
 ): Promise<{ readonly gateway: Gateway; readonly bound: ResolvedConfig }> {
   const { port: first } = options.config.receive
-  for (let port = first; ; port += 2) {
+  for (let by = 0; ; by += 2) {
     try {
-      const bound = withAdminBeside(onPort(options.config, port), port - first)
+      // A port 0 is any that is free, and stays so.
+      const bound = withAdminBeside(onPort(options.config, first === 0 ? 0 : first + by), by)
       return { gateway: await startGateway({ ...options, config: bound }), bound }
     } catch (error) {
       const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
-      if (!isTaken || port >= first + 2 * PORTS_MAX) throw error
+      if (!isTaken || by >= 2 * PORTS_MAX) throw error
     }
   }
 }
