@@ -19,7 +19,7 @@ import type { MessageInput } from './draft-message.ts'
 import { resolveRelayOptions } from './options.ts'
 import type { RelayOptions, ResolvedRelayOptions } from './options.ts'
 import { Relay } from './relay.ts'
-import { keepTrace, traceDestinations } from './trace-destinations.ts'
+import { traceDestinations, traceDraft } from './trace-destinations.ts'
 
 export interface OutboxContext<Tx> {
   readonly store: MessageStore<Tx>
@@ -92,7 +92,7 @@ export class Outbox<Tx, Sends extends SendMap = AnySends> {
 
   /** A message that can be stored, or an error that says why it cannot be sent. */
   draft(input: MessageInput): MessageDraft {
-    return keepTrace(this.#tracing, draftMessage(this.#schemas, input))
+    return traceDraft(this.#tracing, draftMessage(this.#schemas, input))
   }
 
   /** Whether this process sends: it is to have a relay, and there is anywhere to send to. */

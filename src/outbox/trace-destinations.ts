@@ -6,7 +6,7 @@ import type { Destination } from './destination.ts'
 const TRACEPARENT = 'traceparent'
 
 /** A message that remembers where it was written, unless its sender has said something else. */
-export function keepTrace(tracing: Tracing | undefined, draft: MessageDraft): MessageDraft {
+export function traceDraft(tracing: Tracing | undefined, draft: MessageDraft): MessageDraft {
   const traceparent = tracing?.current()
   if (traceparent === undefined || TRACEPARENT in draft.headers) return draft
   return { ...draft, headers: { ...draft.headers, [TRACEPARENT]: traceparent } }

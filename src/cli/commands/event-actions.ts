@@ -7,13 +7,11 @@
 
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
-import type { ActionOptions, ActionResult, StandaloneOperator } from '../../index.ts'
-import { confirm } from '../confirm.ts'
+import { actOnEach } from '../act-on-each.ts'
+import type { EachAction } from '../act-on-each.ts'
 import { EXIT } from '../exit-codes.ts'
-import { readAction, withActionFlags, withOperator, withOwnToken } from '../operator-flags.ts'
+import { withActionFlags } from '../operator-flags.ts'
 import type { ActionFlags } from '../operator-flags.ts'
-import { printResults } from '../output/print-result.ts'
-import type { Acted } from '../output/print-result.ts'
 import { readNamedFile } from '../read-named-file.ts'
 import type { Shell } from '../shell.ts'
 
@@ -159,11 +157,7 @@ interface Action {
   readonly asks?: (what: string) => string
   /** What is true of an event afterwards. */
   readonly did: string
-  readonly do: (
-    operator: StandaloneOperator,
-    id: string,
-    options: ActionOptions,
-  ) => Promise<ActionResult>
+  readonly do: EachAction['act']
 }
 
 async function act(
@@ -173,19 +167,12 @@ async function act(
   { asks, did, do: choose }: Action,
 ): Promise<void> {
   const what = ids.length === 1 ? `event ${ids[0]}` : `${ids.length} events`
-  if (asks !== undefined && !(await confirm(shell, asks(what), flags)))
-    return shell.endWith(EXIT.failed)
-  const options = readAction(shell, flags)
-  const acted = await withOperator(shell, flags, async (operator) => {
-    const results: Acted[] = []
-    for (const id of ids)
-      results.push({
-        subject: id,
-        result: await choose(operator, id, withOwnToken(options, id, ids)),
-      })
-    return results
+  await actOnEach(shell, flags, {
+    ids,
+    question: asks?.(what),
+    did: (id) => `${id} ${did}.`,
+    act: choose,
   })
-  printResults(shell, acted, { json: flags.json, did: (id) => `${id} ${did}.` })
 }
 
 function readJson(text: string): unknown {

@@ -9,21 +9,13 @@ import type { Command } from 'commander'
 import { MESSAGE_STATES } from '../../index.ts'
 import type { MessageRecord, MessageState } from '../../index.ts'
 import { escapeText } from '../../telemetry/escape-text.ts'
-import { confirm } from '../confirm.ts'
+import { actOnEach } from '../act-on-each.ts'
 import { EXIT } from '../exit-codes.ts'
-import {
-  readAction,
-  withActionFlags,
-  withOperator,
-  withOperatorFlags,
-  withOwnToken,
-} from '../operator-flags.ts'
+import { withActionFlags, withOperator, withOperatorFlags } from '../operator-flags.ts'
 import type { ActionFlags, OperatorFlags } from '../operator-flags.ts'
 import { STATE_STYLES } from '../output/paint.ts'
 import { printFields, printHeading, printItem } from '../output/print-fields.ts'
 import { printJson } from '../output/print-json.ts'
-import { printResults } from '../output/print-result.ts'
-import type { Acted } from '../output/print-result.ts'
 import { printTable } from '../output/print-table.ts'
 import { formatAge, formatMoment, formatTime } from '../output/times.ts'
 import { readLimit } from '../read-flags.ts'
@@ -98,19 +90,12 @@ function addAction(messages: Command, shell: Shell, command: MessageCommand): vo
   if (asks !== undefined) added.option('--yes', 'without asking')
   added.action(async (ids: string[], flags: ActionFlags) => {
     const what = ids.length === 1 ? `message ${ids[0]}` : `${ids.length} messages`
-    if (asks !== undefined && !(await confirm(shell, `${asks} ${what}?`, flags)))
-      return shell.endWith(EXIT.failed)
-    const options = readAction(shell, flags)
-    const acted = await withOperator(shell, flags, async (operator) => {
-      const results: Acted[] = []
-      for (const id of ids)
-        results.push({
-          subject: id,
-          result: await operator[method](id, withOwnToken(options, id, ids)),
-        })
-      return results
+    await actOnEach(shell, flags, {
+      ids,
+      question: asks && `${asks} ${what}?`,
+      did: (id) => `${id} ${did}.`,
+      act: (operator, id, options) => operator[method](id, options),
     })
-    printResults(shell, acted, { json: flags.json, did: (id) => `${id} ${did}.` })
   })
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { CallEntry, LeasedEvent } from '../../../src/store/contract/steps.ts'
+import type { CallEntry } from '../../../src/store/contract/steps.ts'
 import { anEventDraft } from '../../support/builders.ts'
-import { leaseOne } from '../../support/lease-steps.ts'
+import { aCall, leaseOne } from '../../support/lease-steps.ts'
 import { openStore } from '../../support/store-under-test.ts'
 import type { StoreUnderTest } from '../../support/store-under-test.ts'
 import { recordOne } from '../../support/store-steps.ts'
@@ -32,16 +32,4 @@ export function stepsContract(underTest: StoreUnderTest): void {
       expect(await uncertain('started')).toBeLessThan(3_600_000)
     })
   })
-}
-
-function aCall({ lease }: LeasedEvent, input: Partial<CallEntry> = {}): CallEntry {
-  return {
-    lease,
-    handler: 'h',
-    position: 1,
-    name: 'charge',
-    change: 'started',
-    result: undefined,
-    ...input,
-  }
 }

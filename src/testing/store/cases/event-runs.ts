@@ -2,24 +2,11 @@ import assert from 'node:assert/strict'
 import { assertMatches } from '../check.ts'
 import { casesOf } from '../store-case.ts'
 import type { AnyStore, StoreCase } from '../store-case.ts'
-import type { EventState } from '../../../model/event-state.ts'
 import { bytesOf } from '../../../model/stored-body.ts'
-import type { EventId } from '../../../model/event.ts'
-import type { Settlement } from '../../../model/outcome.ts'
-import type { ClaimedEvent } from '../../../store/contract/claimed-event.ts'
 import { anEventDraft } from '../steps/builders.ts'
 import { leaseOne } from '../steps/lease-steps.ts'
-import {
-  act,
-  claim,
-  dead,
-  done,
-  recordOne,
-  runOne,
-  skipped,
-  unhandled,
-} from '../steps/store-steps.ts'
-import { recordKeys, sort } from '../steps/lane-steps.ts'
+import { act, claim, dead, done, recordOne, runOne } from '../steps/store-steps.ts'
+import { OTHER_CONTENT, REACH } from '../steps/reach-state.ts'
 
 export const eventRunCases: readonly StoreCase[] = [
   ...casesOf('replays and releases', [
@@ -218,8 +205,6 @@ export const eventRunCases: readonly StoreCase[] = [
   ]),
 ]
 
-const OTHER_CONTENT = '{"amount":2}'
-
 async function claimOne(store: AnyStore) {
   const group = await claim(store, { limit: 1 })
   const [event] = group.events
@@ -227,42 +212,4 @@ async function claimOne(store: AnyStore) {
   await group.settle([done(event)])
   assert.deepEqual(await group.commit(), { status: 'committed' })
   return event
-}
-
-async function reachBy(
-  store: AnyStore,
-  becomes: (event: ClaimedEvent) => Settlement,
-  key = 'evt_1',
-): Promise<EventId> {
-  await recordOne(store, anEventDraft({ key }))
-  return runOne(store, becomes)
-}
-
-/** How an event gets into each state; it is the only one that is due then. */
-const REACH: Readonly<Record<EventState, (store: AnyStore, key?: string) => Promise<EventId>>> = {
-  ready: async (store) => (await recordOne(store, anEventDraft())).eventId,
-  running: async (store) => {
-    await recordOne(store, anEventDraft())
-    return (await leaseOne(store)).eventId
-  },
-  done: (store, key) => reachBy(store, done, key),
-  dead: (store, key) => reachBy(store, dead, key),
-  skipped: (store, key) => reachBy(store, skipped, key),
-  unhandled: (store, key) => reachBy(store, unhandled, key),
-  discarded: async (store) => {
-    const { eventId } = await recordOne(store, anEventDraft())
-    await act(store, 'discard', eventId)
-    return eventId
-  },
-  conflict: async (store) => {
-    await reachBy(store, done)
-    return (await recordOne(store, anEventDraft({ body: OTHER_CONTENT }))).eventId
-  },
-  quarantined: async (store) =>
-    (await recordOne(store, anEventDraft({ quarantine: 'outside the time window' }))).eventId,
-  waiting: async (store) => {
-    const [, second = ''] = await recordKeys(store, ['K1', 'K2'])
-    await sort(store)
-    return second
-  },
 }

@@ -3,14 +3,13 @@ import { assertMatches, assertAtLeast } from '../check.ts'
 import { casesOf } from '../store-case.ts'
 import type { AnyStore, StoreCase, OpenStore } from '../store-case.ts'
 import type {
-  CallEntry,
   LeasedEvent,
   OpenStep,
   StepTransaction,
   StepResolution,
 } from '../../../store/contract/steps.ts'
 import { anEventDraft } from '../steps/builders.ts'
-import { leaseOne } from '../steps/lease-steps.ts'
+import { aCall, leaseOne } from '../steps/lease-steps.ts'
 import { NO_ORDER, recordOne, sweepOthers } from '../steps/store-steps.ts'
 
 async function openLeased(open: OpenStore) {
@@ -345,18 +344,6 @@ function aStep({ lease }: LeasedEvent, input: Partial<OpenStep> = {}): OpenStep 
     position: 1,
     kind: 'tx',
     name: 'write',
-    ...input,
-  }
-}
-
-function aCall({ lease }: LeasedEvent, input: Partial<CallEntry> = {}): CallEntry {
-  return {
-    lease,
-    handler: 'h',
-    position: 1,
-    name: 'charge',
-    change: 'started',
-    result: undefined,
     ...input,
   }
 }

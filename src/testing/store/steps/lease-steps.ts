@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict'
 import type { TopicShare } from '../../../store/contract/claimed-event.ts'
-import type { LeasedEvent, LeaseRequest } from '../../../store/contract/steps.ts'
+import type { CallEntry, LeasedEvent, LeaseRequest } from '../../../store/contract/steps.ts'
 import { aClaim } from './builders.ts'
 import type { AnyStore } from '../store-case.ts'
 
@@ -47,4 +47,17 @@ export async function leaseOne(store: AnyStore, workerId = 'worker-1'): Promise<
   const [leased] = await leaseAll(store, workerId)
   assert(leased, 'something should have been due')
   return leased
+}
+
+/** An entry about a call of the first step, which begins unless said otherwise. */
+export function aCall({ lease }: LeasedEvent, input: Partial<CallEntry> = {}): CallEntry {
+  return {
+    lease,
+    handler: 'h',
+    position: 1,
+    name: 'charge',
+    change: 'started',
+    result: undefined,
+    ...input,
+  }
 }
