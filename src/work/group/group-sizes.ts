@@ -11,7 +11,7 @@
  */
 
 import type { Topic } from '../../model/topic.ts'
-import type { HandlerUnit } from '../handlers.ts'
+import type { HandlerUnit } from '../handler-unit.ts'
 
 /** After the first event has shown that it can: large enough to pay, small enough to be rerun without regret. */
 const START = 50

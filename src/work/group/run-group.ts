@@ -32,7 +32,7 @@ import type { ClaimedEvent } from '../../store/contract/claimed-event.ts'
 import type { Group } from '../../store/contract/group.ts'
 import type { RunningEvent } from '../../store/contract/workers.ts'
 import { LoopBreaks } from '../../flow/loop-breaks.ts'
-import type { Handler, HandlerUnit } from '../handlers.ts'
+import type { Handler, HandlerUnit } from '../handler-unit.ts'
 import {
   blameForRefusal,
   GroupEndedError,

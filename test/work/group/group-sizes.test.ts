@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { GroupSizes } from '../../../src/work/group/group-sizes.ts'
-import { HandlerRegistry } from '../../../src/work/handlers.ts'
-import type { HandlerOptions, HandlerUnit } from '../../../src/work/handlers.ts'
+import { HandlerRegistry } from '../../../src/work/handler-registry.ts'
+import type { HandlerOptions } from '../../../src/work/handler-options.ts'
+import type { HandlerUnit } from '../../../src/work/handler-unit.ts'
 
 function unitOf(options: HandlerOptions = {}): HandlerUnit {
   const handlers = new HandlerRegistry(new Set(['stripe']))
