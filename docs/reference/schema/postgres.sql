@@ -1494,7 +1494,9 @@ create or replace function "hookonce".settle_resting(
   durations_ms integer[], reasons text[], results text[])
 returns bigint language plpgsql set enable_seqscan = off set jit = off as $settle_resting$
 declare
-  rested record;
+  rested  record;
+  -- One moment for all: rows come in the order in which they lie in the table, which in a lane is often the wrong one.
+  rest_at timestamptz := clock_timestamp();
 begin
   with s as materialized (
          select *
@@ -1509,8 +1511,8 @@ begin
        written as (
          insert into "hookonce".outcomes
                 (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at)
-         select event_id, run, state, attempts, clock_timestamp() - ago_ms * interval '1 millisecond', duration_ms,
-                reason, result, clock_timestamp()
+         select event_id, run, state, attempts, rest_at - ago_ms * interval '1 millisecond', duration_ms, reason,
+                result, rest_at
            from gone)
   select count(*) as found, count(lane) as in_lanes, array_agg(event_id) as events, array_agg(run) as runs,
          array_agg(state) as states, array_agg(lane) as lanes, array_agg(number) as numbers,
@@ -2616,7 +2618,7 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 1ace309a4daeb41e30d838432e4665add7cf172a71529f1945c1c7904f826e3c')
+insert into "hookonce".meta (name, value) values ('functions', '1 a2e77d554ceebf2f2dc7dbcfa6ed9327cc4e6e2f8baa9f71d4835c96bd218fc2')
     on conflict (name) do update set value = excluded.value;
 
 commit;

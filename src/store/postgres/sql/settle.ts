@@ -26,7 +26,9 @@ create or replace function {schema}.settle_resting(
   durations_ms integer[], reasons text[], results text[])
 returns bigint language plpgsql set enable_seqscan = off set jit = off as $settle_resting$
 declare
-  rested record;
+  rested  record;
+  -- One moment for all: rows come in the order in which they lie in the table, which in a lane is often the wrong one.
+  rest_at timestamptz := clock_timestamp();
 begin
   with s as materialized (
          select *
@@ -41,8 +43,8 @@ begin
        written as (
          insert into {schema}.outcomes
                 (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at)
-         select event_id, run, state, attempts, clock_timestamp() - ago_ms * interval '1 millisecond', duration_ms,
-                reason, result, clock_timestamp()
+         select event_id, run, state, attempts, rest_at - ago_ms * interval '1 millisecond', duration_ms, reason,
+                result, rest_at
            from gone)
   select count(*) as found, count(lane) as in_lanes, array_agg(event_id) as events, array_agg(run) as runs,
          array_agg(state) as states, array_agg(lane) as lanes, array_agg(number) as numbers,
