@@ -14,7 +14,7 @@ import type { ConnectionConfig } from '../../test/support/postgres/start-postgre
 import type { RunConfig } from '../subjects/receive-config.ts'
 import { Subject } from './child.ts'
 import type { Runtime, Usage } from './child.ts'
-import type { BenchContext } from './context.ts'
+import type { BenchContext, BenchOptions } from './context.ts'
 import { costsPerEvent } from './costs-per-event.ts'
 import type { Contestant, Measurement, Setting } from './measurement.ts'
 import { noteTrouble } from './measure-receive.ts'
@@ -161,6 +161,15 @@ export async function measureMemory(
       ...costsPerEvent({ events: load.requests, ownCpuUs: done.cpuUs - before.cpuUs }),
     },
   }
+}
+
+/** How long a service is loaded, and of how long its rate is compared, at the beginning and at the end. */
+export function sustainedTask(
+  { quick, seconds }: BenchOptions,
+  usual: number,
+): { readonly seconds: number; readonly windowSeconds: number } {
+  const chosen = seconds ?? (quick ? 10 : usual)
+  return { seconds: chosen, windowSeconds: chosen / 5 }
 }
 
 /**

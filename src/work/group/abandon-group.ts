@@ -93,6 +93,12 @@ export async function abandonGroup<Tx>(
     return false
   }
   if (isGone) return await suspect(context, events, ended())
+  // What handlers meet is settled with their events, so it was met by ours: a lock that another held for too long, a
+  // pruner perhaps. Blamed for it, an event alone would lose an attempt, and those of a group their company.
+  if (context.store.findTrouble(error) === 'contended') {
+    release(context, events, error)
+    return false
+  }
   const reason = { reason: 'commit', error: asError(error), isPermanent: false } as const
   return await suspect(context, events, reason)
 }

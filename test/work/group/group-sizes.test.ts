@@ -102,6 +102,29 @@ describe('group sizes', () => {
     expect(sizes.isOver(60, 10)).toBe(true)
   })
 
+  test('its time is what its trips to the database take, where that is longer, and at most ten times its own', () => {
+    const unit = unitOf()
+    const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
+    sizes.measured(A, 10)
+    const answerIn = (tripMs: number) => {
+      for (let i = 0; i < 200; i += 1) sizes.answered(tripMs)
+    }
+
+    answerIn(5)
+    expect(sizes.limitFor(unit, A)).toBe(10)
+    expect(sizes.isOver(110, 1)).toBe(true)
+
+    answerIn(50)
+    expect(sizes.limitFor(unit, A)).toBe(39)
+    expect(sizes.isOver(110, 1)).toBe(false)
+    expect(sizes.isOver(410, 1)).toBe(true)
+
+    for (let i = 0; i < 20; i += 1) sizes.succeeded(A, sizes.limitFor(unit, A))
+    answerIn(10_000)
+    expect(sizes.limitFor(unit, A)).toBe(100)
+    expect(sizes.isOver(1_010, 1)).toBe(true)
+  })
+
   test('a handler never gets more than its own groupMax', () => {
     const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
     sizes.measured(A, 1)

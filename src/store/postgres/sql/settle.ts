@@ -8,6 +8,9 @@
  * index whatever the queue's size. From the join alone it chose to read the whole queue for every group:
  * measured with 20,000 events queued, 20 µs an event, and 6 µs this way.
  *
+ * What rests may wait for a lock for longer than a handler in a group may: a week of outcomes that leaves
+ * (`drop-partitions.ts`) has them all for a moment, and the handlers have done their work.
+ *
  * @module
  */
 
@@ -24,7 +27,7 @@ export const CREATE_SETTLE_RESTING = `
 create or replace function {schema}.settle_resting(
   events uuid[], runs integer[], states text[], attempt_counts integer[], started_ago_ms float8[],
   durations_ms integer[], reasons text[], results text[])
-returns bigint language plpgsql set enable_seqscan = off set jit = off as $settle_resting$
+returns bigint language plpgsql set enable_seqscan = off set jit = off set lock_timeout = '2s' as $settle_resting$
 declare
   rested  record;
   -- One moment for all: rows come in the order in which they lie in the table, which in a lane is often the wrong one.
