@@ -1492,7 +1492,7 @@ $pass_deadlines$;
 create or replace function "hookonce".settle_resting(
   events uuid[], runs integer[], states text[], attempt_counts integer[], started_ago_ms float8[],
   durations_ms integer[], reasons text[], results text[])
-returns bigint language plpgsql set enable_seqscan = off set jit = off as $settle_resting$
+returns bigint language plpgsql set enable_seqscan = off set jit = off set lock_timeout = '2s' as $settle_resting$
 declare
   rested  record;
   -- One moment for all: rows come in the order in which they lie in the table, which in a lane is often the wrong one.
@@ -2618,7 +2618,7 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 a2e77d554ceebf2f2dc7dbcfa6ed9327cc4e6e2f8baa9f71d4835c96bd218fc2')
+insert into "hookonce".meta (name, value) values ('functions', '1 51ea4bdfef8989f26ec0f6fc48f7cc79280a20623150447100b351ea0d43ef5a')
     on conflict (name) do update set value = excluded.value;
 
 commit;
