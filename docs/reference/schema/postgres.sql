@@ -1415,7 +1415,9 @@ begin
       on conflict (lane) do update set used_at = clock_timestamp()
         where lanes.used_at < clock_timestamp() - interval '3600000 milliseconds';
   update "hookonce".queue q
-     set lane = s.lane, number = s.number, place = s.place, wait_ms = s.wait_ms, policy = s.policy,
+     set lane = s.lane, number = s.number, place = s.place, wait_ms = s.wait_ms,
+         -- A person has retried what died of it: retry-event.ts.
+         policy = case when q.policy = 'run' and s.policy = 'dead' then 'run' else s.policy end,
          parked = 'waiting'
     from unnest(events, runs, chosen, numbers, places, waits_ms, policies)
       as s (event_id, run, lane, number, place, wait_ms, policy)
@@ -2618,7 +2620,7 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 a2e77d554ceebf2f2dc7dbcfa6ed9327cc4e6e2f8baa9f71d4835c96bd218fc2')
+insert into "hookonce".meta (name, value) values ('functions', '1 b5435e0b1cfd38dc8e75dd6d89c1fb45306bea8aacbca858f5f94e0d93d8142f')
     on conflict (name) do update set value = excluded.value;
 
 commit;
