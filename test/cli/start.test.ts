@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -68,6 +68,27 @@ describe('hookonce start', () => {
 
     await second.untilRequests(1)
     expect(first.list()).toHaveLength(1)
+  })
+
+  test('keeps its config while the file of it is gone, whatever the environment would do for one', async () => {
+    const folder = aFolder({ url: 'https://example.com/' })
+    const config = join(folder, 'hookonce.config.json')
+    const env = { HOOKONCE_STORE: `sqlite:${join(folder, 'here.db')}` }
+    // A receiver alone would start without a source as well.
+    const flags = ['start', '--role', 'receive', '--port', '0']
+    const cli = startCli(flags, { folder, env })
+    const port = await portOf(cli)
+    await cli.untilLine('gateway.started')
+
+    renameSync(config, `${config}.new`)
+    cli.kill('SIGHUP')
+    await cli.untilLine('config.refused: the one before it stays')
+    expect(await deliver(port, 'evt_1')).toBe(200)
+
+    renameSync(`${config}.new`, config)
+    cli.kill('SIGHUP')
+    await cli.untilLine('config.reloaded')
+    expect(await deliver(port, 'evt_2')).toBe(200)
   })
 
   test('refuses a config that cannot be used, with the code for usage', async () => {

@@ -148,6 +148,15 @@ describe('a test inbox', () => {
     expect(t.messages('mail')).toHaveBeenSentOnce()
   })
 
+  test('a destination that is misspelt is no destination to which nothing was sent', async () => {
+    const t = await anInbox()
+    const expected = { code: 'DESTINATION_UNKNOWN' }
+
+    expect(() => t.onSend('mial', () => undefined)).toThrow('did you mean "mail"?')
+    expect(() => t.messages('mial')).toThrow(expect.objectContaining(expected))
+    expect(t.messages()).toEqual([])
+  })
+
   test('a source of yours is signed for with its credentials', async () => {
     const options = {
       header: 'x-signature',

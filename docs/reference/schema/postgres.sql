@@ -1415,7 +1415,9 @@ begin
       on conflict (lane) do update set used_at = clock_timestamp()
         where lanes.used_at < clock_timestamp() - interval '3600000 milliseconds';
   update "hookonce".queue q
-     set lane = s.lane, number = s.number, place = s.place, wait_ms = s.wait_ms, policy = s.policy,
+     set lane = s.lane, number = s.number, place = s.place, wait_ms = s.wait_ms,
+         -- A person has retried what died of it: retry-event.ts.
+         policy = case when q.policy = 'run' and s.policy = 'dead' then 'run' else s.policy end,
          parked = 'waiting'
     from unnest(events, runs, chosen, numbers, places, waits_ms, policies)
       as s (event_id, run, lane, number, place, wait_ms, policy)
@@ -2618,7 +2620,7 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 51ea4bdfef8989f26ec0f6fc48f7cc79280a20623150447100b351ea0d43ef5a')
+insert into "hookonce".meta (name, value) values ('functions', '1 3a4bd236278c4e1bcd3a2df6985c461dd93f53d0c852312b5cd0318315140572')
     on conflict (name) do update set value = excluded.value;
 
 commit;
