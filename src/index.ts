@@ -30,6 +30,7 @@ export type {
   BulkPlan,
   BulkRun,
   BulkRunOptions,
+  ListBulksQuery,
   PlannedBulk,
 } from './admin/bulk-operator.ts'
 export type { BulkEnd } from './admin/bulk-runner.ts'

@@ -5,8 +5,8 @@ import { gunzipSync } from 'node:zlib'
 import express from 'express'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { expressHandler } from '../../src/http/frameworks/express.ts'
+import type { ReceivingInbox } from '../../src/http/node.ts'
 import { createInbox } from '../../src/index.ts'
-import type { Inbox } from '../../src/index.ts'
 import { stripe } from '../../src/providers/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { aFolder, runCommand } from '../support/run-command.ts'
@@ -164,7 +164,7 @@ async function anInbox() {
   return { inbox, ran }
 }
 
-function expressOf(inbox: Inbox<{ stripe: ReturnType<typeof stripe> }, unknown>): RequestListener {
+function expressOf(inbox: ReceivingInbox): RequestListener {
   return express().post('/hooks', expressHandler(inbox, 'stripe'))
 }
 
