@@ -30,6 +30,7 @@ export type {
   BulkPlan,
   BulkRun,
   BulkRunOptions,
+  ListBulksQuery,
   PlannedBulk,
 } from './admin/bulk-operator.ts'
 export type { BulkEnd } from './admin/bulk-runner.ts'
@@ -108,6 +109,7 @@ export type {
   RecordedFailure,
 } from './model/outcome.ts'
 export type { AnySends, NamedDestination, SendMap, SendsOf } from './model/sends.ts'
+export type { Prober, ProbeReading } from './model/probe.ts'
 export type { SecretLabel, SecretUse } from './model/secret-use.ts'
 export type { QuarantineReason } from './model/quarantine-reason.ts'
 export type {

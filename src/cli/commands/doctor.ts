@@ -5,15 +5,20 @@
  */
 
 import type { Command } from 'commander'
-import { asError } from '../../errors.ts'
+import { asError, OptionInvalidError } from '../../errors.ts'
+import { buildSources } from '../../gateway/build-sources.ts'
 import { loadConfig } from '../../gateway/config/load-config.ts'
 import type { LoadedConfig } from '../../gateway/config/load-config.ts'
+import type { Source } from '../../index.ts'
 import { escapeText } from '../../telemetry/escape-text.ts'
 import { checkSources, checkStart } from '../doctor/check-config.ts'
 import { checkDestinations } from '../doctor/check-destinations.ts'
+import { checkRawBody } from '../doctor/check-raw-body.ts'
 import { checkStore } from '../doctor/check-store.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { EXIT } from '../exit-codes.ts'
+import { findNamedSource, withSourceFlags } from '../named-source.ts'
+import type { SourceFlags } from '../named-source.ts'
 import { findStore, withOperatorFlags } from '../operator-flags.ts'
 import type { OperatorFlags } from '../operator-flags.ts'
 import { padText } from '../output/display-width.ts'
@@ -21,14 +26,22 @@ import { paint } from '../output/paint.ts'
 import { printJson } from '../output/print-json.ts'
 import type { Shell } from '../shell.ts'
 
+interface DoctorFlags extends OperatorFlags, SourceFlags {
+  readonly to?: string
+}
+
 export function addDoctor(program: Command, shell: Shell): void {
-  withOperatorFlags(program.command('doctor'))
-    .description('check the store, its durability, clocks, secrets, retention and destinations')
-    .addHelpText(
-      'after',
-      '\nEnds with 4 where there is a problem. With --store only the store is checked.\n\nExamples:\n  hookonce doctor\n  hookonce doctor --store env:DATABASE_URL --json',
+  const command = withOperatorFlags(program.command('doctor'), { reaches: 'store' })
+    .description(
+      'check the store, its durability, clocks, secrets, retention and destinations, or a receiver',
     )
-    .action(async (flags: OperatorFlags) => {
+    .option(
+      '--to <url>',
+      'check a running receiver instead: whether bodies arrive as they are sent',
+    )
+  withSourceFlags(command)
+    .addHelpText('after', HELP)
+    .action(async (flags: DoctorFlags) => {
       const findings = await examine(shell, flags)
       if (findings.some(({ level }) => level === 'problem')) shell.endWith(EXIT.notReady)
       if (flags.json === true) printJson(shell, findings)
@@ -36,8 +49,19 @@ export function addDoctor(program: Command, shell: Shell): void {
     })
 }
 
-async function examine(shell: Shell, flags: OperatorFlags): Promise<readonly Finding[]> {
+const HELP = `
+Ends with 4 where there is a problem. With --store only the store is checked, with --to only the
+receiver: it is sent probes, which it answers and does not store.
+
+Examples:
+  hookonce doctor
+  hookonce doctor --store env:DATABASE_URL --json
+  hookonce doctor --to https://hooks.example.com/in/stripe --source stripe
+  hookonce doctor --to https://example.com/webhooks --provider stripe --secret env:STRIPE_WEBHOOK_SECRET`
+
+async function examine(shell: Shell, flags: DoctorFlags): Promise<readonly Finding[]> {
   const { folder, environment } = shell
+  if (flags.to !== undefined) return examineReceiver(shell, flags.to, flags)
   if (flags.store !== undefined) return checkStore(await findStore(shell, flags), folder)
   let loaded: LoadedConfig
   try {
@@ -68,6 +92,18 @@ async function examine(shell: Shell, flags: OperatorFlags): Promise<readonly Fin
     ...(canBuild ? await checkStart(loaded, folder) : []),
     ...(await checkDestinations(loaded.config)),
   ]
+}
+
+async function examineReceiver(
+  shell: Shell,
+  to: string,
+  flags: DoctorFlags,
+): Promise<readonly Finding[]> {
+  if (!/^https?:\/\/./.test(to) || !URL.canParse(to))
+    throw new OptionInvalidError('--to', 'the URL that a sender has, such as https://…', to)
+  const { given } = await findNamedSource(shell, 'doctor --to', flags)
+  const { source } = buildSources({ sources: { source: given } })
+  return checkRawBody(to, source as Source)
 }
 
 const STYLES = { ok: 'green', warning: 'yellow', problem: 'red' } as const

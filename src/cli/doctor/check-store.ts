@@ -126,7 +126,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   CONFIG_INVALID: 'Write sqlite:<file> or postgres://….',
 }
 
-function checkClock(storeMs: number, ownMs: number): Finding {
+/** Whether this machine and the database agree about the time. */
+export function checkClock(storeMs: number, ownMs: number): Finding {
   const skewMs = storeMs - ownMs
   const span = formatSpan(Math.abs(skewMs))
   if (Math.abs(skewMs) < SKEW_WARNED_MS)

@@ -6,7 +6,13 @@
 
 import { z } from 'zod'
 import { parseFilter } from '../../admin/filter-text.ts'
-import type { EventQuery, GroupQuery, MessageState, StatsQuery } from '../../index.ts'
+import type {
+  EventQuery,
+  GroupQuery,
+  ListBulksQuery,
+  MessageState,
+  StatsQuery,
+} from '../../index.ts'
 import { MESSAGE_STATES } from '../../index.ts'
 import { bulkRecord } from './answers/bulks.ts'
 import {
@@ -22,7 +28,7 @@ import {
 import { auditRecord, pauseRecord, secretUse } from './answers/operators.ts'
 import { collectedStats, errorGroups, unfinished } from './answers/stats.ts'
 import { route } from './route.ts'
-import { instant } from './wire.ts'
+import { flag, instant } from './wire.ts'
 
 const READ = { method: 'GET', role: 'viewer' } as const
 
@@ -187,6 +193,17 @@ export const READ_ROUTES = {
     summary: 'What is paused, with who did it, why and since when',
     answer: z.array(pauseRecord),
     call: (operator) => operator.listPauses(),
+  }),
+  listBulks: route({
+    ...READ,
+    path: '/bulks',
+    summary: 'Actions on many events that have events left, latest first',
+    query: z.strictObject({
+      all: flag.optional().describe('`true`: also those that have ended or were aborted.'),
+      limit: z.int().min(1).optional().describe('How many at most; 100 if left out.'),
+    }),
+    answer: z.array(bulkRecord),
+    call: (operator, { query }) => operator.bulk.list(query as ListBulksQuery),
   }),
   findBulk: route({
     ...READ,

@@ -185,6 +185,7 @@ function bindBulk(send: Send, closing: AbortSignal): Operator['bulk'] {
       return { status: 'done', ended: untilEnded(() => find(id), closing) }
     },
     find,
+    list: (query = {}) => send('listBulks', { query }),
     abort: (id, body = {}) => send('abortBulk', { path: { id }, body }),
   }
 }
