@@ -128,6 +128,7 @@ describe.skipIf(findBinaries('embedded') === undefined)('a database that is lent
   })
 
   test.each([
+    ['all', 'drop schema hookonce cascade'],
     ['a row', `update hookonce.meta set value = 'other'`],
     ['a migration', 'delete from hookonce.migrations where version = 1'],
     ['a column', 'alter table hookonce.queue add column more integer'],
@@ -150,6 +151,20 @@ describe.skipIf(findBinaries('embedded') === undefined)('a database that is lent
     const { isSame } = await lendAgainAfter((config) => run(config, sql))
 
     expect(isSame).toBe(false)
+  })
+
+  test('is another one where the process that made it was killed halfway', async () => {
+    const first = await lendDatabase(server.config)
+    const halfway = first.config.database
+    await run(server.config, `drop database ${halfway} with (force)`)
+    await run(server.config, `create database ${halfway}`)
+    await first.giveBack()
+
+    const second = await lendDatabase(server.config)
+
+    expect(second.config.database).not.toBe(halfway)
+
+    await second.giveBack()
   })
 
   test('is lent to no other test until it is given back', async () => {

@@ -9,9 +9,8 @@
  *   killed leaves nothing for the next.
  * - Cleaned means the same as new: afterwards its catalog is compared with what it was when it was made. A
  *   test may change whatever it likes; where that was not undone, the database is dropped.
- * - The test file that holds one has an advisory lock on it, which ends with its connection. So test files
- * share them,
- *   in however many processes.
+ * - The test file that holds one has an advisory lock on it, which ends with its connection. So test files share
+ *   them, in however many processes.
  *
  * @module
  */
@@ -93,6 +92,10 @@ async function clean(holder: pg.Client, config: ConnectionConfig): Promise<boole
     await client.query(CLEAN)
     const { rows } = await client.query<{ description: string; original: string | null }>(DESCRIBE)
     return rows[0]?.description === rows[0]?.original
+  } catch (error) {
+    // Our tables are not there: the process that made it was killed halfway, or a test has dropped them.
+    if (error instanceof pg.DatabaseError) return false
+    throw error
   } finally {
     await client.end()
   }
