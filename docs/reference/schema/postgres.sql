@@ -1038,10 +1038,15 @@ begin
     join lateral (select * from "hookonce".events where id = due.event_id limit 1) e on true
    union all
   select 'later', null, null, null,
-         (extract(epoch from (select min(q.run_at)
-                                from "hookonce".queue q
-                               where q.parked is null and q.attempts > 0 and q.lease_token is null
-                                 and q.run_at > (select clock_timestamp())) - clock_timestamp()) * 1000)::float8;
+         least((extract(epoch from (select min(q.run_at)
+                                      from "hookonce".queue q
+                                     where q.parked is null and q.attempts > 0 and q.lease_token is null
+                                       and q.run_at > (select clock_timestamp())) - clock_timestamp()) * 1000)::float8,
+               (select greatest(extract(epoch from q.wait_until - clock_timestamp()) * 1000, 1)::float8
+                  from "hookonce".queue q
+                 where q.parked = 'waiting' and q.wait_until is not null
+                 order by q.wait_until
+                 limit 1));
 end
 $look$;
 
@@ -2620,7 +2625,7 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 b5435e0b1cfd38dc8e75dd6d89c1fb45306bea8aacbca858f5f94e0d93d8142f')
+insert into "hookonce".meta (name, value) values ('functions', '1 7a7a6e05f6a13fce2e553b6b0de120101c063497e4eefca77134f838d5a0d7f1')
     on conflict (name) do update set value = excluded.value;
 
 commit;
