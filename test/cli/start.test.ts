@@ -8,6 +8,7 @@ import { sign } from '../../src/testing/index.ts'
 import { listenFor, urlBehind } from '../support/postgres/listen-for.ts'
 import { hasNoPostgres, createEmptyPostgresDatabase } from '../support/postgres/open-postgres.ts'
 import { startCli } from '../support/run-cli.ts'
+import { until } from '../support/faults/until.ts'
 import type { CliProcess } from '../support/run-cli.ts'
 import { startSink } from '../support/sink.ts'
 
@@ -82,7 +83,9 @@ describe('hookonce start', () => {
 
     renameSync(config, `${config}.new`)
     cli.kill('SIGHUP')
-    await cli.untilLine('config.refused: the one before it stays')
+    const decisions = () => cli.lines().filter(({ msg }) => String(msg).startsWith('config.'))
+    await until('it has decided', () => decisions().length > 0)
+    expect(decisions()).toMatchObject([{ msg: 'config.refused: the one before it stays' }])
     expect(await deliver(port, 'evt_1')).toBe(200)
 
     renameSync(`${config}.new`, config)

@@ -1038,10 +1038,15 @@ begin
     join lateral (select * from "hookonce".events where id = due.event_id limit 1) e on true
    union all
   select 'later', null, null, null,
-         (extract(epoch from (select min(q.run_at)
-                                from "hookonce".queue q
-                               where q.parked is null and q.attempts > 0 and q.lease_token is null
-                                 and q.run_at > (select clock_timestamp())) - clock_timestamp()) * 1000)::float8;
+         least((extract(epoch from (select min(q.run_at)
+                                      from "hookonce".queue q
+                                     where q.parked is null and q.attempts > 0 and q.lease_token is null
+                                       and q.run_at > (select clock_timestamp())) - clock_timestamp()) * 1000)::float8,
+               (select greatest(extract(epoch from q.wait_until - clock_timestamp()) * 1000, 1)::float8
+                  from "hookonce".queue q
+                 where q.parked = 'waiting' and q.wait_until is not null
+                 order by q.wait_until
+                 limit 1));
 end
 $look$;
 
@@ -2620,7 +2625,7 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 3a4bd236278c4e1bcd3a2df6985c461dd93f53d0c852312b5cd0318315140572')
+insert into "hookonce".meta (name, value) values ('functions', '1 76d7b39c7723325932a28d689ea5d1e8594e4af6921710a2a57d54f63cbd2e65')
     on conflict (name) do update set value = excluded.value;
 
 commit;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Placement } from '../../../ordering/place-event.ts'
-import { assertMatches } from '../check.ts'
+import { assertAbove, assertAtLeast, assertMatches } from '../check.ts'
 import { aLane, passDeadlines, recordKeys, sort, statesOf } from '../steps/lane-steps.ts'
-import { act, dead, NO_ORDER, runOne } from '../steps/store-steps.ts'
+import { act, dead, nextDueInMs, NO_ORDER, runOne } from '../steps/store-steps.ts'
 import { casesOf } from '../store-case.ts'
 import type { StoreCase } from '../store-case.ts'
 
@@ -39,6 +39,31 @@ export const laneDeadlineCases: readonly StoreCase[] = [
         assert.deepEqual(await statesOf(store, [id]), ['ready'])
       },
     },
+
+    ...(
+      [
+        ['a number', behindGap('run')],
+        ['what it requires', withoutRequired],
+      ] as const
+    ).map(([what, place]): StoreCase => ({
+      name: `until when an event waits for ${what} is known, also to one that looks now and then`,
+      run: async (open) => {
+        const { store } = await open()
+        await recordKeys(store, ['K5'])
+        await sort(store, { place: () => ({ ...place(), waitMs: 3_600_000 }) })
+
+        const dueInMs = await nextDueInMs(store)
+        assertAbove(dueInMs, 0)
+        assertAtLeast(3_600_000, dueInMs)
+
+        await recordKeys(store, ['L5'])
+        await sort(store, { place: () => ({ ...place(), lane: aLane('L', place().lane.mode) }) })
+        assert.equal(await nextDueInMs(store), 1)
+        assertMatches(await passDeadlines(store), [
+          { becomes: place().policy === 'run' ? 'ready' : 'dead' },
+        ])
+      },
+    })),
 
     ...(
       [
