@@ -34,7 +34,7 @@ import { addToken } from './commands/token.ts'
 import { addTrigger } from './commands/trigger.ts'
 import { EXIT } from './exit-codes.ts'
 import type { Shell } from './shell.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from '../gateway/version.ts'
 
 export function createProgram(shell: Shell): Command {
   const program = new Command('hookonce')
