@@ -350,6 +350,11 @@ export const OUTSIDE_RULES: readonly OutsideRule[] = [
     packages: ['commander', 'jiti', 'pg', 'pino', 'zod'],
     form: 'bundled',
   },
+  {
+    files: /^gateway\/mcp\//,
+    packages: ['@modelcontextprotocol/server', '@modelcontextprotocol/server/stdio'],
+    form: 'bundled',
+  },
 ]
 
 export const OUTSIDE_BECAUSE =

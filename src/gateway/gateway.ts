@@ -22,6 +22,7 @@ import type { Receiver } from '../http/receiver.ts'
 import type { Inbox, SourceMap } from '../index.ts'
 import { buildAdmin } from './admin/build-admin.ts'
 import type { BuiltAdmin } from './admin/build-admin.ts'
+import type { Role } from './admin/roles.ts'
 import { buildInbox } from './build-inbox.ts'
 import type { BuildTerms, BuiltInbox } from './build-inbox.ts'
 import type { ResolvedConfig } from './config/schema.ts'
@@ -39,6 +40,12 @@ export interface GatewayOptions extends BuildTerms {
    * @defaultValue true
    */
   readonly hasAdmin?: boolean
+  /**
+   * What a model may do over MCP on this machine without a token. With one, its role counts.
+   *
+   * @defaultValue 'viewer'
+   */
+  readonly mcpRoleWithoutToken?: Role
 }
 
 /** What became of a reload. */
@@ -83,7 +90,11 @@ export class Gateway {
     const { roles } = options.config
     this.#admin =
       roles.includes('admin') && options.hasAdmin !== false
-        ? buildAdmin(options.config, { built: () => this.#built, logger: options.logger })
+        ? buildAdmin(options.config, {
+            built: () => this.#built,
+            logger: options.logger,
+            mcpRoleWithoutToken: options.mcpRoleWithoutToken ?? 'viewer',
+          })
         : undefined
     this.#admin?.watch(this.#built.inbox)
   }
