@@ -93,7 +93,7 @@ async function startGroup(
     logger,
     checkConfig: () => findProblem(config, logger, flags),
     // Deliveries, handlers and messages have the grace time each, and a goodbye of about ten seconds.
-    stopWithinMs: 3 * config.stopGraceMs + 15_000,
+    stopWithinMs: config.receive.withdrawMs + 3 * config.stopGraceMs + 15_000,
   })
   // Ended at once by a second signal, it takes its children with it: Node ends a child whose parent is gone.
   stopOnSignals(logger, async () => {

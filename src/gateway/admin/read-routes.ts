@@ -70,7 +70,7 @@ export const READ_ROUTES = {
     ...READ,
     path: '/dead',
     summary: 'The events that stopped and wait for a person, whole, latest first',
-    query: z.strictObject({ limit: z.int().min(1).optional() }),
+    query: z.strictObject({ limit }),
     answer: z.array(eventRecord),
     call: (operator, { query }) => operator.listDead(query.limit),
   }),
@@ -174,7 +174,7 @@ export const READ_ROUTES = {
     query: z.strictObject({
       state: z.enum(MESSAGE_STATES).describe('Those that are dead or unknown wait for a person.'),
       destination: z.string().optional().describe('The name of a destination. Left out: any.'),
-      limit: z.int().min(1).optional().describe('How many at most; 100 if left out.'),
+      limit,
     }),
     answer: z.array(messageRecord),
     call: (operator, { query }) => operator.listMessages(query as { state: MessageState }),
@@ -227,7 +227,7 @@ export const READ_ROUTES = {
     summary: 'What operators did, latest first',
     query: z.strictObject({
       eventId: z.string().optional().describe('What was done to this event. Left out: to any.'),
-      limit: z.int().min(1).optional().describe('How many at most; 100 if left out.'),
+      limit,
     }),
     answer: z.array(auditRecord),
     call: (operator, { query }) => operator.listAudit(query as { eventId?: string }),
