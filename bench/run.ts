@@ -24,6 +24,7 @@ import { printResult, writeReadme, writeResult } from './harness/report.ts'
 import { relayMessages } from './workloads/w11-relay.ts'
 import { receiveOverHttp } from './workloads/w1-receive.ts'
 import { drainStored } from './workloads/w2-drain.ts'
+import { drainByLibrary } from './workloads/w2-stack.ts'
 import { drainSharedRows } from './workloads/w2b-shared-rows.ts'
 import { onSqlite } from './workloads/w8-sqlite.ts'
 import { memory } from './workloads/memory.ts'
@@ -41,6 +42,7 @@ const WORKLOADS = [
   receiveOverHttp,
   drainStored,
   drainSharedRows,
+  drainByLibrary,
   sustained,
   stormOfDuplicates,
   growth,

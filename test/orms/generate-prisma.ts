@@ -19,11 +19,14 @@ const SCHEMAS = [
 
 export async function setup(): Promise<void> {
   await Promise.all(
-    SCHEMAS.map(([folder, schema]) => generate(new URL(`${folder}/`, import.meta.url), schema)),
+    SCHEMAS.map(([folder, schema]) =>
+      generatePrisma(new URL(`${folder}/`, import.meta.url), schema),
+    ),
   )
 }
 
-async function generate(folder: URL, schema: string): Promise<void> {
+/** `schema` is where it is from the folder, whose configuration Prisma reads. */
+export async function generatePrisma(folder: URL, schema: string): Promise<void> {
   const command = fileURLToPath(new URL('node_modules/prisma/build/index.js', import.meta.url))
   await promisify(execFile)(
     process.execPath,
