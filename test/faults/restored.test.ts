@@ -72,6 +72,27 @@ describe.skipIf(hasNoBinaries)('a PostgreSQL that was restored', () => {
     },
   )
 
+  test('P08: under a process that stored nothing of what is lost is told of as well', async () => {
+    const server = await startServer()
+    const { database } = await createOn(server)
+    const watching = createFaultInbox(database)
+    await watching.inbox.start()
+    const restore = await backUp(server)
+    const storing = createFaultInbox(database)
+    await storing.inbox.start()
+    await accept(storing, fromPartner({ key: 'evt_1' }))
+    await storing.inbox.stop()
+    // What is lost is more than what the server writes when it starts.
+    await run(server, 'select pg_switch_wal()')
+    await untilLookedAt(watching)
+
+    await restore()
+    const told = await watching.untilHappened('store.went-back')
+
+    expect(told).toMatchObject({ missing: 0, checked: 0 })
+    expect(await database.count('events')).toBe(0)
+  })
+
   test(
     'P08: to a point in time while no process ran is told of by the next that starts, once',
     { timeout: LIMIT_MS },
@@ -162,9 +183,13 @@ async function beginAnotherTimeline(server: PostgresServer): Promise<void> {
   await server.stop('fast')
   writeFileSync(join(server.socketDir, 'data', 'standby.signal'), '')
   await startAgain(server)
+  await run(server, 'select pg_promote(true, 60)')
+}
+
+async function run(server: PostgresServer, sql: string): Promise<void> {
   const client = new pg.Client(server.config)
   await client.connect()
-  await client.query('select pg_promote(true, 60)')
+  await client.query(sql)
   await client.end()
 }
 
