@@ -101,6 +101,18 @@ export function outboxLanesContract(underTest: StoreUnderTest): void {
       expect(keysOf(await claimMessages(store))).toEqual(['d'])
     })
 
+    test('one that is written behind a dead one waits, until a person has decided', async () => {
+      const { store } = await openStore(underTest)
+      await enqueue(store, inLane('a', 'A'))
+      const blocking = await claimOne(store)
+      await store.messages.settle([deadMessage(blocking, true)])
+      await enqueue(store, inLane('b', 'A'))
+
+      expect(await claimMessages(store)).toEqual([])
+      expect(await decide(store, 'discardMessage', blocking.id)).toBe(true)
+      expect((await claimOne(store)).key).toBe('b')
+    })
+
     test('one that is retried waits for the one that has passed it and is on its way', async () => {
       const { store } = await openStore(underTest)
       await enqueue(store, inLane('a', 'A'), inLane('b', 'A'))
