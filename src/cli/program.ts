@@ -48,6 +48,8 @@ export function createProgram(shell: Shell): Command {
       getOutHelpWidth: () => Math.min(shell.columns, 100),
       getErrHelpWidth: () => Math.min(shell.columns, 100),
     })
+    // Commander leaves help as it is where less than 40 columns are left for it, as on a narrow terminal.
+    .configureHelp({ minWidthToWrap: 20 })
     .addHelpText('after', EXAMPLES)
     .exitOverride()
   addDev(program)

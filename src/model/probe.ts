@@ -16,6 +16,6 @@ export interface ProbeReading {
 export interface Prober {
   /** The value of the header, for a body that is sent at this moment. */
   sign(body: Uint8Array, at: Date): string
-  /** What a probe says; `undefined` for one that nobody made who has a secret, or that is old. */
+  /** What a probe says; `undefined` for one that was made without a secret of the source, or that is old. */
   read(delivery: Delivery): ProbeReading | undefined
 }

@@ -26,7 +26,7 @@ import { isInWindow } from './timestamp.ts'
 const TOLERANCE_SECONDS = 300
 const SHAPE = /^(?<said>v1,(?<seconds>\d{1,12}),(?<sha256>[0-9a-f]{64})),(?<mac>[0-9a-f]{64})$/
 
-/** `undefined` for a source without a shared secret: then nobody can be told from a stranger. */
+/** `undefined` for a source without a shared secret: then doctor cannot be told from a stranger. */
 export function createProber(secrets: readonly ResolvedSecret[]): Prober | undefined {
   const [first] = secrets
   if (first === undefined) return undefined

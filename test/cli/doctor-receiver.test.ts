@@ -130,7 +130,7 @@ describe('hookonce doctor --to', () => {
 
   test('says what it cannot do', async () => {
     const away = await examine('http://127.0.0.1:1/hooks')
-    const nobody = await runCommand(['doctor', '--to', 'http://127.0.0.1:1/hooks'])
+    const unnamed = await runCommand(['doctor', '--to', 'http://127.0.0.1:1/hooks'])
     const noUrl = await runCommand(['doctor', '--to', 'example.com'])
     const keys = await runCommand([
       'doctor',
@@ -139,10 +139,10 @@ describe('hookonce doctor --to', () => {
     ])
 
     expect(away.output).toMatch(/^problem +raw body +http:\/\/127.0.0.1:1\/hooks cannot be reached/)
-    expect(nobody.errors).toContain('Say whose signature it is')
+    expect(unnamed.errors).toContain('Say whose signature it is')
     expect(noUrl.errors).toContain('--to must be the URL that a sender has')
     expect(keys.output).toMatch(/^warning +raw body +discord has no secret that both sides know/)
-    expect([away.code, nobody.code, noUrl.code, keys.code]).toEqual([4, 2, 2, 0])
+    expect([away.code, unnamed.code, noUrl.code, keys.code]).toEqual([4, 2, 2, 0])
   })
 })
 
@@ -177,17 +177,20 @@ type Change = (request: { headers: IncomingHttpHeaders; body: Buffer }) => Passe
 
 /** Something in front that does not leave requests as they are. */
 function proxyTo(target: string, change: Change): RequestListener {
-  return async (request, response) => {
-    const chunks = await request.toArray()
-    const { headers, body } = change({ headers: request.headers, body: Buffer.concat(chunks) })
-    const { host, connection, 'content-length': _, 'transfer-encoding': __, ...others } = headers
-    const answer = await fetch(target, {
-      method: 'POST',
-      headers: others as Record<string, string>,
-      body: new Uint8Array(Buffer.from(body as string)),
+  const pass: RequestListener = (request, response) => {
+    void request.toArray().then(async (chunks) => {
+      const { headers, body } = change({ headers: request.headers, body: Buffer.concat(chunks) })
+      const own = ['host', 'connection', 'content-length', 'transfer-encoding']
+      const others = Object.entries(headers).filter(([name]) => !own.includes(name))
+      const answer = await fetch(target, {
+        method: 'POST',
+        headers: Object.fromEntries(others) as Record<string, string>,
+        body: new Uint8Array(Buffer.from(body as string)),
+      })
+      response.writeHead(answer.status).end(await answer.text())
     })
-    response.writeHead(answer.status).end(await answer.text())
   }
+  return pass
 }
 
 function rewrite(body: Buffer): string | Buffer {
@@ -201,6 +204,6 @@ function rewrite(body: Buffer): string | Buffer {
 async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close().closeAllConnections())
+  onTestFinished(() => server.close().closeAllConnections())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`
 }

@@ -10,7 +10,7 @@ const BODY = Buffer.from('{"a": 1}\n')
 const SECRET = 'whsec_0123456789abcdef'
 
 describe('a probe', () => {
-  test('is believed by whoever has the secret, and says whether the body is the same', () => {
+  test('is believed by a source that has the secret, and says whether the body is the same', () => {
     const value = prober().sign(BODY, NOW)
 
     expect(prober().read(aDelivery(value))).toEqual({ isSame: true })

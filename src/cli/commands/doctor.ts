@@ -21,9 +21,10 @@ import { findNamedSource, withSourceFlags } from '../named-source.ts'
 import type { SourceFlags } from '../named-source.ts'
 import { findStore, withOperatorFlags } from '../operator-flags.ts'
 import type { OperatorFlags } from '../operator-flags.ts'
-import { padText } from '../output/display-width.ts'
+import { displayWidth, padText } from '../output/display-width.ts'
 import { paint } from '../output/paint.ts'
 import { printJson } from '../output/print-json.ts'
+import { wrapText } from '../output/wrap-text.ts'
 import type { Shell } from '../shell.ts'
 
 interface DoctorFlags extends OperatorFlags, SourceFlags {
@@ -111,10 +112,18 @@ const STYLES = { ok: 'green', warning: 'yellow', problem: 'red' } as const
 function print(shell: Shell, findings: readonly Finding[]): void {
   const width = Math.max(...findings.map(({ check }) => check.length))
   for (const { level, check, message, advice } of findings) {
-    const [first = '', ...rest] = message.split('\n')
+    const indent = ' '.repeat(width + 11)
+    const [first = '', ...rest] = [message, ...(advice === undefined ? [] : [advice])]
+      .flatMap((text) => text.split('\n'))
+      .flatMap((text) => wrapWhole(escapeText(text), shell.columns - indent.length))
     const mark = paint(shell, STYLES[level], padText(level, 7))
-    shell.print(`${mark}  ${padText(escapeText(check), width)}  ${escapeText(first)}`)
-    for (const line of [...rest, ...(advice === undefined ? [] : [advice])])
-      shell.print(`${' '.repeat(width + 11)}${escapeText(line)}`)
+    shell.print(`${mark}  ${padText(escapeText(check), width)}  ${first}`)
+    for (const line of rest) shell.print(`${indent}${line}`)
   }
+}
+
+/** In lines that fit. A word that does not fit, such as a path or a command, is left to the terminal: it is to be copied. */
+function wrapWhole(text: string, columns: number): readonly string[] {
+  const longest = text.split(' ').reduce((most, word) => Math.max(most, displayWidth(word)), 0)
+  return longest > columns ? [text] : wrapText(text, columns)
 }

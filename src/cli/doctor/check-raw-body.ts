@@ -146,7 +146,7 @@ interface ProbeAnswer {
   readonly hint?: string
 }
 
-/** Whatever was answered, by whomever. */
+/** What was answered: by a receiver of ours, or by anything else that listens there. */
 function readAnswer(text: string): ProbeAnswer {
   let parsed: Record<string, unknown>
   try {

@@ -56,7 +56,7 @@ async function reach(operator: StandaloneOperator, place: string): Promise<reado
         ? {
             level: 'warning',
             check: 'workers',
-            message: `none is running; ${queue.due.count} events are due`,
+            message: `none is running; ${queue.due.count === 1 ? '1 event is' : `${queue.due.count} events are`} due`,
             advice: 'Start one: hookonce start --role work.',
           }
         : { level: 'ok', check: 'workers', message: `${workers.length} running` },
