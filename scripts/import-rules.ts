@@ -283,6 +283,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'http',
       'contract',
       'body',
+      'egress',
       'telemetry',
       ...LEAVES,
     ],
@@ -347,7 +348,7 @@ export const OUTSIDE_RULES: readonly OutsideRule[] = [
   ...bound(/^bindings\/knex\.ts$/, ['knex']),
   {
     files: /^(gateway|cli)\//,
-    packages: ['commander', 'jiti', 'pg', 'pino', 'zod'],
+    packages: ['commander', 'jiti', 'pg', 'pino', 'undici', 'zod'],
     form: 'bundled',
   },
   {

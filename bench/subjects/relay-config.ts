@@ -5,6 +5,8 @@ export type RelayConfig = {
   /** Of the sink. */
   readonly url: string
   readonly concurrency: number
+  /** Whether it sends with undici, as the gateway does, instead of Node's own client. */
+  readonly undici?: boolean
 }
 
 export const RELAY_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import type { ConnectionConfig } from '../../test/support/postgres/start-postgres.ts'
 import { createInbox, httpDestination } from '../../src/index.ts'
+import { undiciClient } from '../../src/gateway/undici-client.ts'
 import { stripe } from '../../src/providers/index.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import { STRIPE_SECRET } from '../load/signed-requests.ts'
@@ -15,7 +16,7 @@ const CHUNK = 1_000
 
 /** Ours: messages in PostgreSQL, each durably claimed before it is sent and settled after. */
 runSubject<HookonceConfig>(async (config) => {
-  const { postgres, messages, url, concurrency } = config
+  const { postgres, messages, url, concurrency, undici } = config
   await fill(config)
   say({ kind: 'filled' })
   await hear('go')
@@ -26,7 +27,13 @@ runSubject<HookonceConfig>(async (config) => {
     sources: { stripe: stripe({ secrets: [STRIPE_SECRET] }) },
     worker: false,
     destinations: [
-      httpDestination('sink', { url, allow: ['127.0.0.1'], secrets: [RELAY_SECRET], concurrency }),
+      httpDestination('sink', {
+        url,
+        allow: ['127.0.0.1'],
+        secrets: [RELAY_SECRET],
+        concurrency,
+        ...(undici === true && { client: undiciClient }),
+      }),
     ],
   })
   const counts = { failed: 0, errors: 0 }

@@ -3,6 +3,7 @@ import { bullmqContestant, relayContestant } from '../harness/measure-relay.ts'
 import type { Workload } from './workload.ts'
 
 const CONCURRENCIES = [{ concurrency: 25 }, { concurrency: 50 }, { concurrency: 100 }]
+const GATEWAY = 'hookonce, as the gateway sends'
 
 export const relayMessages: Workload = {
   id: 'W11',
@@ -14,9 +15,16 @@ export const relayMessages: Workload = {
       say: context.say,
       contestants: [
         relayContestant(context, task, { name: 'hookonce', settings: CONCURRENCIES }),
+        relayContestant(context, task, {
+          name: GATEWAY,
+          settings: CONCURRENCIES.map((setting) => ({ ...setting, undici: true })),
+        }),
         bullmqContestant(task, { name: 'BullMQ', settings: CONCURRENCIES }),
       ],
-      goals: [{ of: 'hookonce', against: 'BullMQ', atLeast: 1 }],
+      goals: [
+        { of: 'hookonce', against: 'BullMQ', atLeast: 1 },
+        { of: GATEWAY, against: 'BullMQ', atLeast: 1 },
+      ],
     })
   },
 }

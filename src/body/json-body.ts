@@ -12,7 +12,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { JsonNode } from './json-node.ts'
-import { findJsonToken, OutermostMembers, walkJsonTokens } from './json-tokens.ts'
+import { findJsonToken, listJsonTokens, OutermostMembers, walkJsonTokens } from './json-tokens.ts'
 import type { JsonPath, JsonPattern } from './json-tokens.ts'
 
 export class JsonBody {
@@ -89,7 +89,7 @@ export class JsonBody {
    */
   findBytesWithout(patterns: readonly JsonPattern[], instead = ''): Uint8Array | undefined {
     const tokens = patterns
-      .flatMap((pattern) => [...walkJsonTokens(this.#bytes, pattern, this.#outermost, 'all')])
+      .flatMap((pattern) => listJsonTokens(this.#bytes, pattern, this.#outermost))
       .sort((a, b) => a.start - b.start)
     if (tokens.length === 0) return undefined
     const kept: Uint8Array[] = []

@@ -1,6 +1,6 @@
 /**
  * Whether a URL may be a destination, before anything is resolved. For when a destination is
- * configured; the addresses are checked again at every connection (`checked-agent.ts`).
+ * configured; the addresses are checked again at every connection (`connection-guard.ts`).
  *
  * @module
  */

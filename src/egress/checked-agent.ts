@@ -1,135 +1,43 @@
 /**
- * Connections that only ever go to an address that was checked.
- *
- *     name ─▶ resolve, once ─▶ check every address ─▶ connect to one of them
- *     literal ───────────────▶ check it ────────────▶ connect to it
- *
- * The check is inside the connection's own look-up: who checks a name and then connects by name asks
- * the resolver twice, and a resolver that means harm answers differently the second time. One answer
- * that is not public refuses all: which of them Node tries first is not ours to say. Node calls no
- * look-up for a literal address, so that one is checked apart.
+ * Node's agents, which connect to nothing but what the guard lets through.
  *
  * @module
  */
 
-import { lookup as systemLookup } from 'node:dns'
-import type { LookupAddress, LookupAllOptions } from 'node:dns'
 import http from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { AllowList } from './allow-list.ts'
-import { blockedError } from './blocked-error.ts'
-import type { BlockReason } from './check-url.ts'
-import { classifyBytes } from './classify-address.ts'
-import { parseAddress } from './parse-address.ts'
-
-/** Of the shape of `dns.lookup` with `all`. */
-export type ResolveAll = (
-  hostname: string,
-  options: LookupAllOptions,
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void
-
-export interface GuardedAgentOptions {
-  readonly allowed: AllowList
-  /** How names are resolved. Left out, as the system does. */
-  readonly resolve?: ResolveAll
-}
+import type { ConnectionGuard, ConnectionTarget } from './connection-guard.ts'
 
 /** An agent for `http:` and one for `https:` that connect to nothing unchecked. */
 export function createCheckedAgents(
-  options: GuardedAgentOptions,
+  guard: ConnectionGuard,
   agentOptions: http.AgentOptions = {},
 ): { readonly http: http.Agent; readonly https: https.Agent } {
   return {
-    http: guard(new http.Agent(agentOptions), options),
+    http: checkConnections(new http.Agent(agentOptions), guard),
     // Said here, because left out it is the environment's to say (NODE_TLS_REJECT_UNAUTHORIZED=0).
-    https: guard(new https.Agent({ ...agentOptions, rejectUnauthorized: true }), options),
+    https: checkConnections(new https.Agent({ ...agentOptions, rejectUnauthorized: true }), guard),
   }
 }
 
 type Connect = (
-  options: ConnectOptions,
+  options: ConnectionTarget & { readonly lookup?: LookupFunction },
   callback?: (error: Error | null, socket?: Duplex) => void,
 ) => Duplex | null | undefined
 
-interface ConnectOptions {
-  readonly host?: string | null
-  /** The path of a Unix socket; the path of the URL is not here. */
-  readonly path?: string | null
-  readonly socketPath?: string | null
-  readonly lookup?: LookupFunction
-}
-
 /** By replacing the one method through which an agent makes connections, of either kind. */
-function guard<A extends http.Agent>(agent: A, options: GuardedAgentOptions): A {
+function checkConnections<A extends http.Agent>(
+  agent: A,
+  { findRefusal, lookup }: ConnectionGuard,
+): A {
   const connect = agent.createConnection.bind(agent) as Connect
-  const lookup = checkLookup(options)
-  const connectGuarded: Connect = (target, callback) => {
-    const reason = checkTarget(target, options.allowed)
-    if (reason === undefined) return connect({ ...target, lookup }, callback)
-    const error = blockedError(target.host ?? '', reason)
-    process.nextTick(() => callback?.(error))
+  const connectChecked: Connect = (target, callback) => {
+    const refusal = findRefusal(target)
+    if (refusal === undefined) return connect({ ...target, lookup }, callback)
+    process.nextTick(() => callback?.(refusal))
     return undefined
   }
-  return Object.assign(agent, { createConnection: connectGuarded })
-}
-
-function checkTarget(target: ConnectOptions, allowed: AllowList): BlockReason | undefined {
-  if (isText(target.path) || isText(target.socketPath)) return 'socket'
-  const host = target.host ?? ''
-  // Node would take an empty host for this machine.
-  if (host === '') return 'host'
-  return parseAddress(host) === undefined ? undefined : checkAddress(host, allowed)
-}
-
-function isText(value: string | null | undefined): boolean {
-  return typeof value === 'string' && value !== ''
-}
-
-/** `undefined` for an address that may be reached. */
-function checkAddress(
-  text: string,
-  allowed: AllowList,
-  isAllowedHost = false,
-): BlockReason | undefined {
-  const bytes = parseAddress(text)
-  if (bytes === undefined) return 'malformed'
-  if (allowed.hasAddress(bytes)) return undefined
-  const kind = classifyBytes(bytes)
-  if (kind === 'public' || (isAllowedHost && kind !== 'metadata')) return undefined
-  return kind
-}
-
-/** A look-up for `net.connect` that gives only what was checked. */
-export function checkLookup({
-  allowed,
-  resolve = systemLookup,
-}: GuardedAgentOptions): LookupFunction {
-  return (hostname, options, callback) => {
-    const host = hostname.toLowerCase().replace(/\.$/, '')
-    resolve(hostname, { ...options, all: true }, (error, addresses) => {
-      // No answer is no permission: what cannot be checked is not connected to.
-      if (error !== null) return callback(error, [])
-      const reason = checkAnswers(addresses, allowed, allowed.hasHost(host))
-      if (reason !== undefined) return callback(blockedError(host, reason), [])
-      const [first] = addresses
-      if (options.all === true) return callback(null, addresses)
-      return callback(null, first?.address ?? '', first?.family)
-    })
-  }
-}
-
-function checkAnswers(
-  addresses: readonly LookupAddress[],
-  allowed: AllowList,
-  isAllowedHost: boolean,
-): BlockReason | undefined {
-  if (addresses.length === 0) return 'unresolved'
-  for (const { address } of addresses) {
-    const reason = checkAddress(address, allowed, isAllowedHost)
-    if (reason !== undefined) return reason
-  }
-  return undefined
+  return Object.assign(agent, { createConnection: connectChecked })
 }

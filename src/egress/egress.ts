@@ -10,12 +10,13 @@
  * @module
  */
 
-import http from 'node:http'
-import https from 'node:https'
+import type { IncomingHttpHeaders } from 'node:http'
 import { asError, DestinationBlockedError } from '../errors.ts'
 import { bareHost, checkUrl } from './check-url.ts'
 import type { BlockReason, UrlCheck } from './check-url.ts'
-import { createCheckedAgents } from './checked-agent.ts'
+import { createConnectionGuard } from './connection-guard.ts'
+import type { CreateHttpClient, HttpClient } from './http-client.ts'
+import { nodeClient } from './node-client.ts'
 import { resolveEgressOptions } from './options.ts'
 import type { EgressOptions, ResolvedEgressOptions } from './options.ts'
 
@@ -32,7 +33,7 @@ export type EgressOutcome =
   | {
       readonly outcome: 'answered'
       readonly status: number
-      readonly headers: http.IncomingHttpHeaders
+      readonly headers: IncomingHttpHeaders
       /** As it came, undecoded, and no more than `responseBytesMax` of it. */
       readonly body: Uint8Array
       readonly isComplete: boolean
@@ -48,13 +49,17 @@ export type EgressOutcome =
 
 export class Egress {
   readonly #options: ResolvedEgressOptions
-  readonly #agents: ReturnType<typeof createCheckedAgents>
+  readonly #client: HttpClient
   #checked: { readonly text: string; readonly result: UrlCheck } | undefined
 
   /** `path` is what its options are called in errors. */
-  constructor(options: EgressOptions = {}, path = 'egress') {
+  constructor(
+    options: EgressOptions = {},
+    path = 'egress',
+    createClient: CreateHttpClient = nodeClient,
+  ) {
     this.#options = resolveEgressOptions(options, path)
-    this.#agents = createCheckedAgents(this.#options, { keepAlive: true })
+    this.#client = createClient(createConnectionGuard(this.#options))
   }
 
   /** Whether a URL may be a destination, for when it is configured. Its addresses are checked when it is used. */
@@ -81,8 +86,7 @@ export class Egress {
 
   /** Closes idle connections, and those in use. */
   close(): void {
-    this.#agents.http.destroy()
-    this.#agents.https.destroy()
+    this.#client.close()
   }
 
   #exchange(
@@ -90,18 +94,17 @@ export class Egress {
     { method, headers, body, signal }: OutgoingRequest,
     progress: { hasConnected: boolean },
   ): Promise<EgressOutcome> {
-    const isSecure = url.protocol === 'https:'
-    const agent = isSecure ? this.#agents.https : this.#agents.http
     const sent = {
       'accept-encoding': 'identity',
       ...headers,
       'content-length': String(body.byteLength),
     }
     return new Promise((resolve, reject) => {
-      const outgoing = (isSecure ? https : http).request(url, { method, headers: sent, agent })
+      if (signal?.aborted === true) return reject(asError(signal.reason))
       const reader = new AnswerReader(this.#options.responseBytesMax)
       const deadlines = new Deadlines(this.#options, (error) => end(error))
       const onAbort = (): void => end(asError(signal?.reason))
+      let giveUp: (() => void) | undefined
       const end = (error?: Error): void => {
         deadlines.clear()
         signal?.removeEventListener('abort', onAbort)
@@ -109,32 +112,32 @@ export class Egress {
         const answer = reader.findAnswer(error === undefined)
         if (answer !== undefined) resolve(answer)
         else reject(error ?? new Error('The answer ended before it began'))
-        if (error !== undefined || answer?.isComplete === false) outgoing.destroy()
+        if (error !== undefined || answer?.isComplete === false) giveUp?.()
       }
-      outgoing.on('socket', (socket) => {
-        const connected = (): void => {
-          progress.hasConnected = true
-          deadlines.progressed()
-        }
-        // A connection that is used again is there already. One that is neither being made nor there
-        // has failed before we could listen.
-        if (socket.connecting) socket.once('connect', connected)
-        else if (!socket.destroyed) connected()
-      })
-      outgoing.on('error', end)
-      outgoing.on('response', (response) => {
-        reader.begin(response)
-        deadlines.progressed()
-        response.on('data', (chunk: Buffer) => {
-          deadlines.progressed()
-          if (reader.add(chunk) === 'full') end()
-        })
-        response.on('end', () => end())
-        response.on('error', end)
-      })
-      if (signal?.aborted === true) return onAbort()
       signal?.addEventListener('abort', onAbort)
-      outgoing.end(body)
+      try {
+        giveUp = this.#client.send(
+          { url, method, headers: sent, body },
+          {
+            onConnected: () => {
+              progress.hasConnected = true
+              deadlines.progressed()
+            },
+            onHead: (status, answered) => {
+              reader.begin(status, answered)
+              deadlines.progressed()
+            },
+            onData: (chunk) => {
+              deadlines.progressed()
+              if (reader.add(chunk) === 'full') end()
+            },
+            onEnd: () => end(),
+            onError: end,
+          },
+        )
+      } catch (error) {
+        end(asError(error))
+      }
     })
   }
 }
@@ -149,19 +152,19 @@ type Answer = Extract<EgressOutcome, { outcome: 'answered' }>
 /** Reads as much of an answer as it may, whatever a header says of its length or coding. */
 class AnswerReader {
   readonly #bytesMax: number
-  readonly #chunks: Buffer[] = []
+  readonly #chunks: Uint8Array[] = []
   #size = 0
-  #response: http.IncomingMessage | undefined
+  #head: Pick<Answer, 'status' | 'headers'> | undefined
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
   }
 
-  begin(response: http.IncomingMessage): void {
-    this.#response = response
+  begin(status: number, headers: IncomingHttpHeaders): void {
+    this.#head = { status, headers }
   }
 
-  add(chunk: Buffer): 'full' | 'more' {
+  add(chunk: Uint8Array): 'full' | 'more' {
     this.#chunks.push(chunk)
     this.#size += chunk.byteLength
     return this.#size > this.#bytesMax ? 'full' : 'more'
@@ -169,11 +172,10 @@ class AnswerReader {
 
   /** `undefined` while there is no head. */
   findAnswer(hasEnded: boolean): Answer | undefined {
-    if (this.#response === undefined) return undefined
-    const { statusCode: status = 0, headers } = this.#response
+    if (this.#head === undefined) return undefined
     const body = Buffer.concat(this.#chunks).subarray(0, this.#bytesMax)
     const isComplete = hasEnded && this.#size <= this.#bytesMax
-    return { outcome: 'answered', status, headers, body, isComplete }
+    return { outcome: 'answered', ...this.#head, body, isComplete }
   }
 }
 

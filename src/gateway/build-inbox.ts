@@ -13,6 +13,7 @@ import { findTracing } from './find-tracing.ts'
 import { forwardEvents } from './forward.ts'
 import { openStore } from './open-store.ts'
 import type { Store } from '../store/contract/store.ts'
+import { undiciClient } from './undici-client.ts'
 
 /** An inbox, its store, and how both are stopped. */
 export interface BuiltInbox {
@@ -76,6 +77,7 @@ function buildDestination([name, given]: [string, ResolvedDestinationConfig]): D
     secrets,
     headers,
     ...options,
+    client: undiciClient,
     ...(allowPrivate && URL.canParse(url) && { allow: [new URL(url).hostname] }),
   })
 }

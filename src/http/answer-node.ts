@@ -61,17 +61,17 @@ export function writeAnswer(
 ): void {
   // A server that is shutting down, or a framework's own timeout, may have answered before us.
   if (response.headersSent || response.destroyed) return
-  const written: Record<string, string> = { ...headers }
+  for (const name in headers) response.setHeader(name, headers[name] as string)
   // A 204 has no body, and a length beside it is an error (RFC 9110, section 8.6).
-  if (status !== 204) written['content-length'] = String(Buffer.byteLength(body))
+  if (status !== 204) response.setHeader('content-length', Buffer.byteLength(body))
   // HTTP/2 has no such header: a stream that is answered early is simply reset.
   if (close && response.req.httpVersionMajor < 2) {
-    written['connection'] = 'close'
+    response.setHeader('connection', 'close')
     // Node closes the socket when the answer is out, and would read on until then: measured, another
     // 64 KiB. `receiver-limits.test.ts` counts them.
     response.req.socket.pause()
   }
-  response.writeHead(status, written)
+  response.writeHead(status)
   response.end(body)
 }
 

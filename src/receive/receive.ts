@@ -134,26 +134,28 @@ function report(
   recorded: RecordedDraft,
   from: 'memory' | 'flight' | 'store',
 ): void {
-  const about = {
-    source: draft.source,
-    eventId: recorded.eventId,
-    key: draft.key,
-    type: draft.type,
-  }
+  const { source, key, type } = draft
+  const { eventId } = recorded
   // A delivery that was accepted is its event's own row; counting it would be one more row for every event.
   if (recorded.status !== 'accepted') {
-    counter.count(recorded.eventId, recorded.status === 'revived' ? 'duplicate' : recorded.status)
+    counter.count(eventId, recorded.status === 'revived' ? 'duplicate' : recorded.status)
   }
   switch (recorded.status) {
     case 'accepted':
-      return happenings.emit('delivery.accepted', about)
+      return happenings.emit('delivery.accepted', { source, eventId, key, type })
     case 'duplicate':
-      return happenings.emit('delivery.duplicate', { ...about, from })
+      return happenings.emit('delivery.duplicate', { source, eventId, key, type, from })
     case 'revived':
-      return happenings.emit('delivery.revived', about)
+      return happenings.emit('delivery.revived', { source, eventId, key, type })
     case 'conflict':
-      return happenings.emit('delivery.conflict', about)
+      return happenings.emit('delivery.conflict', { source, eventId, key, type })
     case 'quarantined':
-      return happenings.emit('delivery.quarantined', { ...about, reason: recorded.reason ?? '' })
+      return happenings.emit('delivery.quarantined', {
+        source,
+        eventId,
+        key,
+        type,
+        reason: recorded.reason ?? '',
+      })
   }
 }

@@ -9,14 +9,22 @@ import type { Source } from '../model/source.ts'
  */
 export class SecretTally {
   readonly #sources: ReadonlyMap<string, Source>
-  #uses = new Map<string, SecretUse>()
+  #uses = new Map<string, Writable<SecretUse>>()
 
   constructor(sources: ReadonlyMap<string, Source>) {
     this.#sources = sources
   }
 
+  /** In place, since it is called for every delivery. */
   count(source: string, label: string, at: Date): void {
-    this.#add({ source, label, deliveries: 1, lastUsedAt: at, until: this.#untilOf(source, label) })
+    const known = this.#uses.get(keyOf(source, label))
+    if (known === undefined) {
+      const until = this.#untilOf(source, label)
+      this.#add({ source, label, deliveries: 1, lastUsedAt: at, until })
+    } else {
+      known.deliveries += 1
+      known.lastUsedAt = laterOf(known.lastUsedAt, at)
+    }
   }
 
   /** Every secret that is configured, also those that have verified nothing: their absence would say the same. */
@@ -33,7 +41,7 @@ export class SecretTally {
   }
 
   list(): readonly SecretUse[] {
-    return [...this.#uses.values()]
+    return Array.from(this.#uses.values(), (use) => ({ ...use }))
   }
 
   /** The same, and begins anew. */
@@ -44,15 +52,22 @@ export class SecretTally {
   }
 
   #add(use: SecretUse): void {
-    const key = JSON.stringify([use.source, use.label])
+    const key = keyOf(use.source, use.label)
     const known = this.#uses.get(key)
-    this.#uses.set(key, known === undefined ? use : addUses(known, use))
+    this.#uses.set(key, known === undefined ? { ...use } : addUses(known, use))
   }
 
   #untilOf(source: string, label: string): Date | undefined {
     const labels = this.#sources.get(source)?.secretLabels
     return labels?.find((one) => one.label === label)?.until
   }
+}
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
+
+/** The name of a source has no space in it, so that no two pairs have one key. */
+function keyOf(source: string, label: string): string {
+  return `${source} ${label}`
 }
 
 function addUses(a: SecretUse, b: SecretUse): SecretUse {

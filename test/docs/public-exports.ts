@@ -66,7 +66,9 @@ function describeMembers(
   return members.flatMap(({ name }) => {
     const symbol = name === undefined ? undefined : checker.getSymbolAtLocation(name)
     if (name === undefined || symbol === undefined) return []
-    return [describeSymbol(checker, symbol, `${owner.name}.${name.getText()}`, kind)]
+    const member = describeSymbol(checker, symbol, `${owner.name}.${name.getText()}`, kind)
+    // The build takes it out of the types.
+    return member.tags.includes('internal') ? [] : [member]
   })
 }
 

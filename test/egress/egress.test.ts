@@ -5,19 +5,33 @@ import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Egress } from '../../src/egress/egress.ts'
+import type { CreateHttpClient } from '../../src/egress/http-client.ts'
 import type { EgressOptions } from '../../src/egress/options.ts'
 import { ALLOWED, FORBIDDEN, startPair } from '../support/egress/canary.ts'
+import { CLIENT_NAMES, CLIENTS } from '../support/egress/clients.ts'
 
-async function aReceiver(answer: RequestListener, options: EgressOptions = {}) {
+/** Says how to make a receiver and an egress to it, through the client. */
+function receiversFor(client: CreateHttpClient) {
+  return async (answer: RequestListener, options: EgressOptions = {}) =>
+    aReceiverThrough(client, answer, options)
+}
+
+async function aReceiverThrough(
+  client: CreateHttpClient,
+  answer: RequestListener,
+  options: EgressOptions,
+) {
   const pair = await startPair(answer)
-  const egress = new Egress({ allow: [ALLOWED], ...options })
+  const egress = new Egress({ allow: [ALLOWED], ...options }, 'egress', client)
   onTestFinished(() => egress.close())
   const url = `http://${ALLOWED}:${pair.port}/hooks?a=1`
   const request = { url, method: 'POST', headers: { 'x-one': '1' }, body: Buffer.from('{"a":1}') }
   return { ...pair, egress, request, post: () => egress.request(request) }
 }
 
-describe('a request', () => {
+describe.each(CLIENT_NAMES)('through %s, a request', (name) => {
+  const aReceiver = receiversFor(CLIENTS[name])
+
   test('is sent as it is, and answered as it was', async () => {
     const seen: unknown[] = []
     const { post } = await aReceiver((request, response) => {

@@ -2,34 +2,54 @@ import http from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { parseAllowList } from '../../src/egress/allow-list.ts'
 import { Egress } from '../../src/egress/egress.ts'
-import type { EgressOptions } from '../../src/egress/options.ts'
 import { createCheckedAgents } from '../../src/egress/checked-agent.ts'
+import { createConnectionGuard } from '../../src/egress/connection-guard.ts'
+import type { GuardTerms } from '../../src/egress/connection-guard.ts'
+import type { CreateHttpClient, HttpClient } from '../../src/egress/http-client.ts'
 import { ALLOWED, FORBIDDEN, startPair } from '../support/egress/canary.ts'
+import { CLIENT_NAMES, CLIENTS } from '../support/egress/clients.ts'
 import { startDnsServer } from '../support/egress/dns-server.ts'
 
 // The address that stands for a public one is allowed; the host's name is not.
 const NAME = 'hooks.example.org'
 
-function anEgress(options: EgressOptions): Egress {
-  const egress = new Egress({ allow: [ALLOWED], ...options })
-  onTestFinished(() => egress.close())
-  return egress
+const CLIENT_CASES = CLIENT_NAMES.map((name) => ({ name, create: CLIENTS[name] }))
+
+/** By the client itself, since a URL with a name and without TLS is no destination. */
+async function get(client: HttpClient, host: string, port: number): Promise<string> {
+  const url = new URL(`http://${host.includes(':') ? `[${host}]` : host}:${port}/`)
+  // A connection of its own each time, so that each is resolved.
+  const request = {
+    url,
+    method: 'GET',
+    headers: { connection: 'close' },
+    body: new Uint8Array(0),
+  }
+  return new Promise((resolve, reject) => {
+    client.send(request, {
+      onConnected: () => undefined,
+      onHead: () => undefined,
+      onData: (chunk) => resolve(Buffer.from(chunk).toString()),
+      onEnd: () => undefined,
+      onError: reject,
+    })
+  })
 }
 
-/** By the agent itself, since a URL with a name and without TLS is no destination. */
-function get(agent: http.Agent, options: http.RequestOptions): Promise<string> {
+function aClient(create: CreateHttpClient, terms: GuardTerms): HttpClient {
+  const client = create(createConnectionGuard(terms))
+  onTestFinished(() => client.close())
+  return client
+}
+
+/** By Node alone. */
+function getByAgent(agent: http.Agent, options: http.RequestOptions): Promise<string> {
   return new Promise((resolve, reject) => {
     const request = http.get({ agent, path: '/', ...options }, (response) => {
       response.setEncoding('utf8').on('data', resolve)
     })
-    request.on('error', (error: Error & { reason?: string }) => reject(error))
+    request.on('error', reject)
   })
-}
-
-function anAgent(options: Parameters<typeof createCheckedAgents>[0]): http.Agent {
-  const agents = createCheckedAgents(options)
-  onTestFinished(() => agents.http.destroy())
-  return agents.http
 }
 
 const allowed = parseAllowList('egress.allow', [ALLOWED])
@@ -42,7 +62,7 @@ describe('a name that is bound to another address after the check', () => {
       dns.resolve(NAME, { all: true }, (_error, addresses) => resolve(addresses[0]?.address))
     })
 
-    const answer = await get(new http.Agent({ lookup: dns.resolve as never }), {
+    const answer = await getByAgent(new http.Agent({ lookup: dns.resolve as never }), {
       host: NAME,
       port,
       autoSelectFamily: true,
@@ -52,90 +72,95 @@ describe('a name that is bound to another address after the check', () => {
     expect([checked, answer]).toEqual([ALLOWED, 'canary'])
     expect(connections).toEqual({ allowed: 0, canary: 1 })
   })
-
-  test('never gets a connection: one look-up, and what it gave is what is connected to', async () => {
-    const { port, connections } = await startPair()
-    const dns = await startDnsServer((_name, nth) => [nth === 0 ? ALLOWED : FORBIDDEN])
-    const agent = anAgent({ allowed, resolve: dns.resolve })
-
-    const first = await get(agent, { host: NAME, port })
-    const askedByFirst = dns.asked.length
-    const others = await Promise.allSettled(
-      Array.from({ length: 20 }, () => get(agent, { host: NAME, port })),
-    )
-
-    expect([first, askedByFirst]).toEqual(['ok', 1])
-    expect(
-      others.map((one) => one.status === 'rejected' && (one.reason as { reason: string }).reason),
-    ).toEqual(Array.from({ length: 20 }, () => 'loopback'))
-    expect(connections).toEqual({ allowed: 1, canary: 0 })
-  })
-
-  test.each([
-    ['last', [ALLOWED, FORBIDDEN]],
-    ['first', [FORBIDDEN, ALLOWED]],
-  ])(
-    'never gets a connection by one bad address among good ones, the %s',
-    async (_name, answers) => {
-      const { port, connections } = await startPair()
-      const dns = await startDnsServer(() => answers)
-      const agent = anAgent({ allowed, resolve: dns.resolve })
-
-      await expect(get(agent, { host: NAME, port })).rejects.toMatchObject({
-        code: 'DESTINATION_BLOCKED',
-        reason: 'loopback',
-      })
-      expect(connections).toEqual({ allowed: 0, canary: 0 })
-    },
-  )
-
-  test('never gets a connection after a look-up that failed', async () => {
-    const { port, connections } = await startPair()
-    const dns = await startDnsServer((_name, nth) => (nth === 0 ? undefined : [FORBIDDEN]))
-    const agent = anAgent({ allowed, resolve: dns.resolve })
-
-    await expect(get(agent, { host: NAME, port })).rejects.toMatchObject({ code: 'ESERVFAIL' })
-    expect(dns.asked).toHaveLength(1)
-    expect(connections).toEqual({ allowed: 0, canary: 0 })
-  })
-
-  test('never gets a connection by having no address at all', async () => {
-    const agent = anAgent({ allowed, resolve: (_name, _options, done) => done(null, []) })
-
-    await expect(get(agent, { host: NAME, port: 1 })).rejects.toMatchObject({
-      reason: 'unresolved',
-    })
-  })
 })
 
-describe('an address that is not public', () => {
+describe.each(CLIENT_CASES)(
+  'with $name, a name that is bound to another address after the check',
+  ({ create }) => {
+    test('never gets a connection: one look-up, and what it gave is what is connected to', async () => {
+      const { port, connections } = await startPair()
+      const dns = await startDnsServer((_name, nth) => [nth === 0 ? ALLOWED : FORBIDDEN])
+      const client = aClient(create, { allowed, resolve: dns.resolve })
+
+      const first = await get(client, NAME, port)
+      const askedByFirst = dns.asked.length
+      const others = await Promise.allSettled(
+        Array.from({ length: 20 }, () => get(client, NAME, port)),
+      )
+
+      expect([first, askedByFirst]).toEqual(['ok', 1])
+      expect(
+        others.map((one) => one.status === 'rejected' && (one.reason as { reason: string }).reason),
+      ).toEqual(Array.from({ length: 20 }, () => 'loopback'))
+      expect(connections).toEqual({ allowed: 1, canary: 0 })
+    })
+
+    test.each([
+      ['last', [ALLOWED, FORBIDDEN]],
+      ['first', [FORBIDDEN, ALLOWED]],
+    ])(
+      'never gets a connection by one bad address among good ones, the %s',
+      async (_name, answers) => {
+        const { port, connections } = await startPair()
+        const dns = await startDnsServer(() => answers)
+        const client = aClient(create, { allowed, resolve: dns.resolve })
+
+        await expect(get(client, NAME, port)).rejects.toMatchObject({
+          code: 'DESTINATION_BLOCKED',
+          reason: 'loopback',
+        })
+        expect(connections).toEqual({ allowed: 0, canary: 0 })
+      },
+    )
+
+    test('never gets a connection after a look-up that failed', async () => {
+      const { port, connections } = await startPair()
+      const dns = await startDnsServer((_name, nth) => (nth === 0 ? undefined : [FORBIDDEN]))
+      const client = aClient(create, { allowed, resolve: dns.resolve })
+
+      await expect(get(client, NAME, port)).rejects.toMatchObject({ code: 'ESERVFAIL' })
+      expect(dns.asked).toHaveLength(1)
+      expect(connections).toEqual({ allowed: 0, canary: 0 })
+    })
+
+    test('never gets a connection by having no address at all', async () => {
+      const client = aClient(create, {
+        allowed,
+        resolve: (_name, _options, done) => done(null, []),
+      })
+
+      await expect(get(client, NAME, 1)).rejects.toMatchObject({
+        reason: 'unresolved',
+      })
+    })
+  },
+)
+
+describe.each(CLIENT_CASES)('with $name, an address that is not public', ({ create }) => {
   // Node calls no look-up for it, so a guard that is only a look-up would let it through.
   test('is not connected to as a literal', async () => {
     const { port, connections } = await startPair()
-    const agent = anAgent({ allowed })
+    const client = aClient(create, { allowed })
 
-    await expect(get(agent, { host: FORBIDDEN, port })).rejects.toMatchObject({
+    await expect(get(client, FORBIDDEN, port)).rejects.toMatchObject({
       code: 'DESTINATION_BLOCKED',
       reason: 'loopback',
     })
     expect(connections.canary).toBe(0)
   })
 
-  test.each([
-    ['localhost as the system resolves it', { host: 'localhost' }, 'loopback'],
-    ['an old notation, which the system would read as an address', { host: '127.1' }, 'loopback'],
-    ['no host, which Node takes for this machine', { host: '' }, 'loopback'],
-    ['a socket of this machine', { socketPath: '/var/run/docker.sock' }, 'socket'],
-  ])('is not connected to as %s', async (_name, target, reason) => {
-    const agent = anAgent({ allowed: parseAllowList('egress.allow', []) })
+  test('is not connected to as localhost, which the system resolves', async () => {
+    const client = aClient(create, { allowed: parseAllowList('egress.allow', []) })
 
-    await expect(get(agent, { port: 1, ...target })).rejects.toMatchObject({ reason })
+    await expect(get(client, 'localhost', 1)).rejects.toMatchObject({ reason: 'loopback' })
   })
 
   test('is connected to under a host that was allowed by name, but for a metadata service', async () => {
     const { port, connections } = await startPair()
     const dns = await startDnsServer((_name, nth) => [nth === 0 ? FORBIDDEN : '169.254.169.254'])
-    const egress = anEgress({ allow: [NAME], resolve: dns.resolve, requestTimeoutMs: 30_000 })
+    const options = { allow: [NAME], resolve: dns.resolve, requestTimeoutMs: 30_000 }
+    const egress = new Egress(options, 'egress', create)
+    onTestFinished(() => egress.close())
     const request = {
       url: `http://${NAME}:${port}/`,
       method: 'POST',
@@ -151,5 +176,21 @@ describe('an address that is not public', () => {
       host: NAME,
     })
     expect(connections).toEqual({ allowed: 0, canary: 1 })
+  })
+})
+
+/** What no URL can say, and a program that uses the agent could. */
+describe("with Node's agent, an address that is not public", () => {
+  test.each([
+    ['localhost as the system resolves it', { host: 'localhost' }, 'loopback'],
+    ['an old notation, which the system would read as an address', { host: '127.1' }, 'loopback'],
+    ['no host, which Node takes for this machine', { host: '' }, 'loopback'],
+    ['a socket of this machine', { socketPath: '/var/run/docker.sock' }, 'socket'],
+  ])('is not connected to as %s', async (_name, target, reason) => {
+    const guard = createConnectionGuard({ allowed: parseAllowList('egress.allow', []) })
+    const agent = createCheckedAgents(guard).http
+    onTestFinished(() => agent.destroy())
+
+    await expect(getByAgent(agent, { port: 1, ...target })).rejects.toMatchObject({ reason })
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { httpDestination } from '../../src/outbox/http-destination.ts'
 import { ALLOWED, FORBIDDEN, startPair } from '../support/egress/canary.ts'
 import { startDnsServer } from '../support/egress/dns-server.ts'
-import { ENGINES } from '../support/faults/fault-database.ts'
+import { CLIENTS, SENDERS } from '../support/egress/clients.ts'
 import { AT_ONCE, openOutbox } from '../support/faults/outbox-under-fault.ts'
 
 describe('X10: a destination', () => {
@@ -27,7 +27,9 @@ describe('X10: a destination', () => {
   })
 })
 
-describe.each(ENGINES)('on %s a message', (engine) => {
+describe.each(SENDERS)('on $engine through $client, a message', ({ engine, client: name }) => {
+  const client = CLIENTS[name]
+
   test('X10, X11: to a name that leads to a private address is dead, and nothing is connected to', async () => {
     const outbox = await openOutbox(engine)
     const { port, connections } = await startPair()
@@ -39,6 +41,7 @@ describe.each(ENGINES)('on %s a message', (engine) => {
         url: `https://hooks.example.org:${port}/`,
         resolve: dns.resolve,
         retry: AT_ONCE,
+        client,
       }),
     ])
     const [dead] = await outbox.untilIn('dead')
@@ -61,6 +64,7 @@ describe.each(ENGINES)('on %s a message', (engine) => {
         allow: [ALLOWED],
         resolve: dns.resolve,
         retry: AT_ONCE,
+        client,
       }),
     ])
     const [dead] = await outbox.untilIn('dead')
@@ -81,6 +85,7 @@ describe.each(ENGINES)('on %s a message', (engine) => {
         url: `https://hooks.example.org:${port}/`,
         allow: [ALLOWED],
         retry: { ...AT_ONCE, attemptsMax: 3 },
+        client,
         resolve: (_hostname, _options, callback) => {
           lookUps += 1
           callback(Object.assign(new Error('SERVFAIL'), { code: 'ESERVFAIL' }), [])
@@ -106,6 +111,7 @@ describe.each(ENGINES)('on %s a message', (engine) => {
         url: `https://hooks.example.org:${port}/`,
         resolve: dns.resolve,
         retry: AT_ONCE,
+        client,
       }),
     ])
     const [dead] = await outbox.untilIn('dead')

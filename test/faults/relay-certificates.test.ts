@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { ENGINES } from '../support/faults/fault-database.ts'
+import { SENDERS } from '../support/egress/clients.ts'
 import { openOutbox } from '../support/faults/outbox-under-fault.ts'
 import { startSubject } from '../support/faults/start-subjects.ts'
 import { makeCertificate } from '../support/make-certificate.ts'
@@ -13,55 +13,64 @@ import { makeCertificate } from '../support/make-certificate.ts'
 const HERE = '127.0.0.1'
 const DAY_MS = 86_400_000
 
-describe.each(ENGINES)('X15: on %s, a receiver whose certificate', (engine) => {
-  test.each([
-    ['holds', 'sent', {}, ''],
-    ['is signed by itself', 'failed', { issuer: 'itself' }, 'self-signed'],
-    ['is signed by a stranger', 'failed', { issuer: 'stranger' }, 'unable to verify'],
-    ['has expired', 'failed', { until: new Date(Date.now() - DAY_MS) }, 'expired'],
-    ['is not valid yet', 'failed', { from: new Date(Date.now() + DAY_MS) }, 'not yet valid'],
-    ['is for another host', 'failed', { address: '127.0.0.9' }, 'altnames'],
-    [
-      'is signed by itself, where the environment asks for no checks',
-      'failed',
-      { issuer: 'itself' },
-      'self-signed',
-      { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
-    ],
-  ] as const)('%s: a message is %s', async (_what, expected, flaw, why, env: Environment = {}) => {
-    const outbox = await openOutbox(engine)
-    const { tls, authority } = issue(flaw)
-    let requests = 0
-    const server = https.createServer(tls, (_request, response) => {
-      requests += 1
-      response.end('ok')
-    })
-    await new Promise<void>((resolve) => server.listen(0, HERE, resolve))
-    onTestFinished(() => void server.close())
-    const { port } = server.address() as AddressInfo
-    await outbox.write(1)
+describe.each(SENDERS)(
+  'X15: on $engine through $client, a receiver whose certificate',
+  (sender) => {
+    const { engine, client } = sender
 
-    // A process of its own, since it is when it starts that Node reads whom to trust.
-    const relay = await startSubject(
-      'relay',
-      {
-        store: outbox.database.store,
-        sink: { url: `https://${HERE}:${port}/`, allow: [HERE], retry: { firstMs: 600_000 } },
-        relay: {},
+    test.each([
+      ['holds', 'sent', {}, ''],
+      ['is signed by itself', 'failed', { issuer: 'itself' }, 'self-signed'],
+      ['is signed by a stranger', 'failed', { issuer: 'stranger' }, 'unable to verify'],
+      ['has expired', 'failed', { until: new Date(Date.now() - DAY_MS) }, 'expired'],
+      ['is not valid yet', 'failed', { from: new Date(Date.now() + DAY_MS) }, 'not yet valid'],
+      ['is for another host', 'failed', { address: '127.0.0.9' }, 'altnames'],
+      [
+        'is signed by itself, where the environment asks for no checks',
+        'failed',
+        { issuer: 'itself' },
+        'self-signed',
+        { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+      ],
+    ] as const)(
+      '%s: a message is %s',
+      async (_what, expected, flaw, why, env: Environment = {}) => {
+        const outbox = await openOutbox(engine)
+        const { tls, authority } = issue(flaw)
+        let requests = 0
+        const server = https.createServer(tls, (_request, response) => {
+          requests += 1
+          response.end('ok')
+        })
+        await new Promise<void>((resolve) => server.listen(0, HERE, resolve))
+        onTestFinished(() => void server.close())
+        const { port } = server.address() as AddressInfo
+        await outbox.write(1)
+
+        // A process of its own, since it is when it starts that Node reads whom to trust.
+        const relay = await startSubject(
+          'relay',
+          {
+            store: outbox.database.store,
+            sink: { url: `https://${HERE}:${port}/`, allow: [HERE], retry: { firstMs: 600_000 } },
+            client,
+            relay: {},
+          },
+          { env: { NODE_EXTRA_CA_CERTS: authority, ...env } },
+        )
+        await relay.untilHappened(`message.${expected}`)
+
+        expect(requests).toBe(expected === 'sent' ? 1 : 0)
+        if (expected === 'sent') return
+        const [waiting] = await outbox.untilIn('ready')
+        expect(waiting?.failures).toMatchObject([
+          { reason: 'unreachable', message: expect.stringContaining(why) as string },
+        ])
+        expect(waiting?.uncertainSince).toBeUndefined()
       },
-      { env: { NODE_EXTRA_CA_CERTS: authority, ...env } },
     )
-    await relay.untilHappened(`message.${expected}`)
-
-    expect(requests).toBe(expected === 'sent' ? 1 : 0)
-    if (expected === 'sent') return
-    const [waiting] = await outbox.untilIn('ready')
-    expect(waiting?.failures).toMatchObject([
-      { reason: 'unreachable', message: expect.stringContaining(why) as string },
-    ])
-    expect(waiting?.uncertainSince).toBeUndefined()
-  })
-})
+  },
+)
 
 type Environment = Readonly<Record<string, string>>
 

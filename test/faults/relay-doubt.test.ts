@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { destination, notSent } from '../../src/outbox/destination.ts'
 import { httpDestination } from '../../src/outbox/http-destination.ts'
 import type { HttpDestinationOptions } from '../../src/outbox/http-destination.ts'
-import { ENGINES } from '../support/faults/fault-database.ts'
+import { CLIENTS, SENDERS } from '../support/egress/clients.ts'
+import type { ClientName } from '../support/egress/clients.ts'
 import type { Engine } from '../support/faults/fault-database.ts'
 import { AT_ONCE, openOutbox } from '../support/faults/outbox-under-fault.ts'
 import type { OutboxUnderFault } from '../support/faults/outbox-under-fault.ts'
@@ -11,15 +12,23 @@ import type { Sink } from '../support/sink.ts'
 
 const DAY_MS = 86_400_000
 
-function toSink({ url }: Sink, options: Partial<HttpDestinationOptions> = {}) {
-  return httpDestination('sink', { url, allow: ['127.0.0.1'], retry: AT_ONCE, ...options })
+type Sender = (typeof SENDERS)[number]
+
+function sinkThrough(name: ClientName) {
+  const client = CLIENTS[name]
+  return ({ url }: Sink, options: Partial<HttpDestinationOptions> = {}) =>
+    httpDestination('sink', { url, allow: ['127.0.0.1'], retry: AT_ONCE, client, ...options })
 }
 
 /** An attempt that fails is not followed by another one before the relay is stopped. */
 const MUCH_LATER = { ...AT_ONCE, firstMs: 3_600_000, maxMs: 3_600_000 }
 
 /** A message whose first attempt has taken effect at the sink, without our hearing of it; no relay sends now. */
-async function openInDoubt(engine: Engine, options: Partial<HttpDestinationOptions> = {}) {
+async function openInDoubt(
+  { engine, client }: Sender,
+  options: Partial<HttpDestinationOptions> = {},
+) {
+  const toSink = sinkThrough(client)
   const outbox = await openOutbox(engine)
   const sink = await startSink({
     keys: options.keys ?? 'honoured',
@@ -51,9 +60,12 @@ async function letADayPass(engine: Engine, outbox: OutboxUnderFault): Promise<vo
   await makeDue(engine, outbox)
 }
 
-describe.each(ENGINES)('a message that may have arrived, on %s', (engine) => {
+describe.each(SENDERS)('a message that may have arrived, on $engine through $client', (sender) => {
+  const { engine, client } = sender
+  const toSink = sinkThrough(client)
+
   test('is sent again under the same key, and has one effect where keys are honoured', async () => {
-    const { outbox, sink } = await openInDoubt(engine)
+    const { outbox, sink } = await openInDoubt(sender)
     await makeDue(engine, outbox)
 
     await outbox.relay([toSink(sink)])
@@ -106,7 +118,7 @@ describe.each(ENGINES)('a message that may have arrived, on %s', (engine) => {
 
   test('X05: is not sent again once the other side may have forgotten its key: a person decides', async () => {
     const options = { keyLifetimeMs: DAY_MS / 2 }
-    const { outbox, sink } = await openInDoubt(engine, options)
+    const { outbox, sink } = await openInDoubt(sender, options)
     sink.forgetKeys()
     await letADayPass(engine, outbox)
 
@@ -126,7 +138,7 @@ describe.each(ENGINES)('a message that may have arrived, on %s', (engine) => {
   })
 
   test('X05: stays in doubt through attempts that were certainly not taken', async () => {
-    const { outbox, sink } = await openInDoubt(engine)
+    const { outbox, sink } = await openInDoubt(sender)
     sink.answerWith(() => ({ status: 429 }))
     await makeDue(engine, outbox)
     const busy = await outbox.relay([toSink(sink, { retry: MUCH_LATER })])
@@ -159,7 +171,10 @@ describe.each(ENGINES)('a message that may have arrived, on %s', (engine) => {
   })
 })
 
-describe.each(ENGINES)('where keys are ignored, on %s', (engine) => {
+describe.each(SENDERS)('where keys are ignored, on $engine through $client', (sender) => {
+  const { engine, client } = sender
+  const toSink = sinkThrough(client)
+
   async function openIgnored(options: Partial<HttpDestinationOptions> = {}) {
     const outbox = await openOutbox(engine)
     const sink = await startSink({

@@ -7,7 +7,8 @@ import type { AddressInfo, Server } from 'node:net'
 import { brotliCompressSync, constants } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { httpDestination } from '../../src/outbox/http-destination.ts'
-import { ENGINES } from '../support/faults/fault-database.ts'
+import { CLIENTS, SENDERS } from '../support/egress/clients.ts'
+import type { ClientName } from '../support/egress/clients.ts'
 import { AT_ONCE, openOutbox } from '../support/faults/outbox-under-fault.ts'
 
 const KEPT_BYTES_MAX = 65_536
@@ -29,17 +30,16 @@ const WHOLE = { timeoutMs: 50_000, idleTimeoutMs: 40_000 }
 /** For one that does not. */
 const CUT = { timeoutMs: 1_500, idleTimeoutMs: 600 }
 
-function to(url: string, times: typeof WHOLE) {
+function destinationThrough(name: ClientName) {
   const retry = { ...AT_ONCE, firstMs: 600_000, maxMs: 600_000 }
-  return httpDestination('sink', {
-    url,
-    allow: ['127.0.0.1'],
-    retry,
-    ...times,
-  })
+  const client = CLIENTS[name]
+  return (url: string, times: typeof WHOLE) =>
+    httpDestination('sink', { url, allow: ['127.0.0.1'], retry, client, ...times })
 }
 
-describe.each(ENGINES)('X09: on %s, an answer', (engine) => {
+describe.each(SENDERS)('X09: on $engine through $client, an answer', ({ engine, client }) => {
+  const to = destinationThrough(client)
+
   test('of 5 GB is sent by its head, and read no further than is kept', async () => {
     const outbox = await openOutbox(engine)
     let written = 0

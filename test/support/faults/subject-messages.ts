@@ -5,6 +5,7 @@
  */
 
 import type { HttpDestinationOptions } from '../../../src/outbox/http-destination.ts'
+import type { ClientName } from '../egress/clients.ts'
 import type { RelayOptions } from '../../../src/outbox/options.ts'
 import type { RetentionPolicy } from '../../../src/retention/options.ts'
 import type { WorkerOptions } from '../../../src/work/options.ts'
@@ -36,7 +37,9 @@ export interface SubjectConfig {
     readonly options: Omit<HandlerOptions, 'schema'>
   }[]
   /** Makes the destination `sink`. */
-  readonly sink?: Omit<HttpDestinationOptions, 'check' | 'resolve'>
+  readonly sink?: Omit<HttpDestinationOptions, 'check' | 'resolve' | 'client'>
+  /** What the destination is sent to with. Left out, Node's client. */
+  readonly client?: ClientName
   /** For a process that sends. */
   readonly relay?: RelayOptions
   /** Given, there is a step handler: instead of the handler, or beside `handlers`. */

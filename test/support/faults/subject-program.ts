@@ -9,6 +9,7 @@ import pg from 'pg'
 import { createInbox } from '../../../src/inbox/inbox.ts'
 import type { Inbox } from '../../../src/inbox/inbox.ts'
 import { httpDestination } from '../../../src/outbox/http-destination.ts'
+import { CLIENTS } from '../egress/clients.ts'
 import type { WebhookEvent } from '../../../src/model/event.ts'
 import type { Store } from '../../../src/store/contract/store.ts'
 import { postgresStore } from '../../../src/store/postgres/index.ts'
@@ -93,7 +94,10 @@ function createSubjectInbox(
     // Long enough for a machine that is busy; a test of deadlines gives its own.
     receive: { answerTimeoutMs: 30_000, ...config.receive },
     worker: role.worker ? { pollMs: 100, ...config.worker } : false,
-    destinations: config.sink === undefined ? [] : [httpDestination('sink', config.sink)],
+    destinations:
+      config.sink === undefined
+        ? []
+        : [httpDestination('sink', { ...config.sink, client: CLIENTS[config.client ?? 'node'] })],
     relay: config.relay === undefined ? false : { pollMs: 100, ...config.relay },
     logger: SILENT,
   })
