@@ -20,6 +20,7 @@ import { write, writeSync } from 'node:fs'
 const WAITING_MAX = 262_144
 /** How long to wait where a pipe has no room. */
 const AGAIN_MS = 50
+const NEW_LINE = 10
 
 export class LogWriter {
   readonly #fd: number
@@ -35,7 +36,7 @@ export class LogWriter {
   constructor(fd: number, describeDropped: (lines: number) => string) {
     this.#fd = fd
     this.#describeDropped = describeDropped
-    process.once('exit', () => this.#writeRest())
+    process.once('exit', () => this.#writeLast())
   }
 
   /** Takes a line, with its end. */
@@ -46,42 +47,53 @@ export class LogWriter {
     }
     this.#waiting.push(line)
     this.#waitingLength += line.length
-    if (!this.#isWriting) this.#writeWaiting()
+    if (!this.#isWriting) this.#writeNext()
   }
 
-  #writeWaiting(): void {
+  /** What is missing is told first, and again until it could be written. */
+  #writeNext(): void {
     this.#isWriting = this.#waiting.length > 0
-    if (this.#isWriting) this.#writeBytes(this.#takeWaiting())
+    if (!this.#isWriting) return
+    const told = this.#dropped
+    if (told === 0)
+      this.#writeText(this.#takeWaiting(), (rest) => (this.#dropped += countLines(rest)))
+    else
+      this.#writeText(this.#describeDropped(told), (rest) => {
+        if (rest.length === 0) this.#dropped -= told
+      })
   }
 
-  #takeWaiting(): Buffer {
-    const note = this.#dropped > 0 ? this.#describeDropped(this.#dropped) : ''
-    const text = `${this.#isCut ? '\n' : ''}${note}${this.#waiting.join('')}`
-    this.#dropped = 0
+  #takeWaiting(): string {
+    const text = this.#waiting.join('')
     this.#waiting = []
     this.#waitingLength = 0
-    return Buffer.from(text)
+    return text
   }
 
-  #writeBytes(bytes: Buffer): void {
+  #writeText(text: string, onEnd: OnEnd): void {
+    this.#writeBytes(Buffer.from(this.#isCut ? `\n${text}` : text), onEnd)
+  }
+
+  #writeBytes(bytes: Buffer, onEnd: OnEnd): void {
     write(this.#fd, bytes, (error, written) => {
-      const rest = error === null ? bytes.subarray(written) : bytes
       if (written > 0) this.#isCut = bytes[written - 1] !== NEW_LINE
-      if (error?.code === 'EAGAIN') setTimeout(() => this.#writeBytes(rest), AGAIN_MS).unref()
-      else if (error === null && rest.length > 0) this.#writeBytes(rest)
-      else this.#end(rest)
+      const rest = bytes.subarray(written)
+      if (error?.code === 'EAGAIN')
+        setTimeout(() => this.#writeBytes(rest, onEnd), AGAIN_MS).unref()
+      else if (error === null && rest.length > 0) this.#writeBytes(rest, onEnd)
+      else this.#end(rest, onEnd)
     })
   }
 
-  /** Of one chunk. What could not be written is not kept: the next line shows whether there is room again. */
-  #end(rest: Buffer): void {
-    this.#dropped += rest.reduce((lines, byte) => lines + (byte === NEW_LINE ? 1 : 0), 0)
-    if (rest.length === 0) this.#writeWaiting()
+  /** What could not be written is not kept: the next line that comes shows whether there is room again. */
+  #end(rest: Buffer, onEnd: OnEnd): void {
+    onEnd(rest)
+    if (rest.length === 0) this.#writeNext()
     else this.#isWriting = false
   }
 
   /** When the process ends there is no later. A log that cannot be written has no say in how it ends. */
-  #writeRest(): void {
+  #writeLast(): void {
     try {
       if (this.#waiting.length > 0) writeSync(this.#fd, this.#takeWaiting())
     } catch {
@@ -90,4 +102,9 @@ export class LogWriter {
   }
 }
 
-const NEW_LINE = 10
+/** Is told what of it could not be written. */
+type OnEnd = (rest: Buffer) => void
+
+function countLines(bytes: Buffer): number {
+  return bytes.reduce((lines, byte) => lines + (byte === NEW_LINE ? 1 : 0), 0)
+}

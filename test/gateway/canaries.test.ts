@@ -49,7 +49,7 @@ describe.skipIf(hasNoPostgres)('the secrets of a gateway', () => {
     const deliveries = [
       await ask(receiveUrl, 'POST', '/in/stripe', {
         text,
-        headers: { ...headers, ...credentials } as Record<string, string>,
+        headers: { ...(headers as Record<string, string>), ...credentials },
       }),
       await ask(receiveUrl, 'POST', '/in/stripe', { text, headers: credentials }),
       await ask(receiveUrl, 'POST', '/in/nobody', { text, headers: credentials }),

@@ -27,7 +27,7 @@ const receive = z
       .max(3_600_000)
       .default(65_000)
       .describe(
-        'How long a connection without a request is kept. Longer than a proxy in front keeps it: most do for 60 s.',
+        'How long a connection without a request is kept. Longer than a proxy in front keeps it: many do for 60 s.',
       ),
     withdrawMs: z
       .int()
@@ -155,7 +155,9 @@ const destination = z
       .int()
       .min(1)
       .default(10)
-      .describe('How many attempts in a row may get no answer before it is left alone, each process.'),
+      .describe(
+        'How many attempts in a row may get no answer before it is left alone, each process.',
+      ),
     breakerMs: milliseconds
       .max(3_600_000)
       .default(30_000)

@@ -63,7 +63,9 @@ describe.skipIf(hasNoPostgres)('a role with the rights that the guide names', ()
     const role = await createRole(opened)
     await opened.query(grantsOfTheGuide(role.user))
     await opened.query('create schema elsewhere; create table elsewhere.secrets (id int)')
-    onTestFinished(async () => void (await opened.query('drop schema elsewhere cascade')))
+    onTestFinished(async () => {
+      await opened.query('drop schema elsewhere cascade')
+    })
 
     await expect(newPool(role).query(sql)).rejects.toMatchObject({ code: '42501' })
   })
