@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config'
+import { preferMemory } from './test/support/data-folder.ts'
 import { listAliases } from './test/support/hookonce-alias.ts'
 import { LongFilesFirst } from './test/support/long-files-first.ts'
+
+preferMemory()
 
 const TOOLS = 'test/support/tools/global-setup.ts'
 const POSTGRES = 'test/support/postgres/global-setup.ts'

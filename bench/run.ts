@@ -5,6 +5,7 @@
  *     npm run bench -- W2 W9              some
  *     npm run bench -- --quick            short runs, to see that it works; keeps no results
  *     npm run bench -- --rounds 5         more rounds
+ *     npm run bench -- W3 --seconds 90    shorter than W3 and W6 are by themselves: 5 and 10 minutes
  *     npm run bench -- --note "…"         a sentence to keep with the results
  *     npm run bench -- W2 --only hookonce only the contestants with that in their name; keeps no results
  *
@@ -23,6 +24,7 @@ import { printResult, writeReadme, writeResult } from './harness/report.ts'
 import { relayMessages } from './workloads/w11-relay.ts'
 import { receiveOverHttp } from './workloads/w1-receive.ts'
 import { drainStored } from './workloads/w2-drain.ts'
+import { drainByLibrary } from './workloads/w2-stack.ts'
 import { drainSharedRows } from './workloads/w2b-shared-rows.ts'
 import { onSqlite } from './workloads/w8-sqlite.ts'
 import { memory } from './workloads/memory.ts'
@@ -40,6 +42,7 @@ const WORKLOADS = [
   receiveOverHttp,
   drainStored,
   drainSharedRows,
+  drainByLibrary,
   sustained,
   stormOfDuplicates,
   growth,
@@ -59,6 +62,7 @@ const { values, positionals } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     rounds: { type: 'string' },
+    seconds: { type: 'string' },
     note: { type: 'string' },
     only: { type: 'string', default: '' },
   },
@@ -78,7 +82,12 @@ const words = process.argv
 
 let isOk = true
 const keepsResults = !values.quick && values.only === ''
-const context = await BenchContext.start({ quick: values.quick, rounds, only: values.only })
+const context = await BenchContext.start({
+  quick: values.quick,
+  rounds,
+  seconds: values.seconds === undefined ? undefined : Number(values.seconds),
+  only: values.only,
+})
 try {
   const machine = await describeMachine(context.admin)
   for (const { id, title, run } of chosen) {

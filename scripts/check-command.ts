@@ -1,6 +1,6 @@
 /**
- * Runs the command of an installed package as a user would: its version, what a config comes to, and a gateway that
- * forwards an event once. A part of `npm run check:package`.
+ * Runs the command of an installed package as a user would: its version, what a config comes to, a gateway that
+ * forwards an event once, and tools for a model on its store. A part of `npm run check:package`.
  *
  * @module
  */
@@ -34,6 +34,7 @@ export async function checkCommand(folder: string, version: string): Promise<rea
         (output) => output.includes(sink.url) && !output.includes(SECRET),
       ),
       ...(await checkGateway(folder, sink)),
+      ...(await checkMcp(folder)),
     ]
   } finally {
     sink.close()
@@ -88,6 +89,51 @@ async function checkGateway(folder: string, sink: Sink): Promise<readonly string
     kill(child.pid)
   }
 }
+
+/** Speaks to `hookonce mcp` as an editor does: what the build has left out of the SDK is not missed. */
+async function checkMcp(folder: string): Promise<readonly string[]> {
+  const child = spawn('npx', ['--no-install', 'hookonce', 'mcp', '--store', 'sqlite:events.db'], {
+    cwd: folder,
+    detached: true,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const patience = setTimeout(() => kill(child.pid), PATIENCE_MS)
+  try {
+    for (const message of MCP_MESSAGES) child.stdin.write(`${JSON.stringify(message)}\n`)
+    for await (const line of createInterface({ input: child.stdout })) {
+      const { id, result } = JSON.parse(line) as McpAnswer
+      if (id !== 2) continue
+      const names = result?.tools?.map(({ name }) => name) ?? []
+      return names.includes('stats') && !names.includes('retry')
+        ? []
+        : [`npx hookonce mcp offers: ${names.join(' ')}`]
+    }
+    return ['npx hookonce mcp ended before it had answered']
+  } finally {
+    clearTimeout(patience)
+    kill(child.pid)
+  }
+}
+
+interface McpAnswer {
+  readonly id?: number
+  readonly result?: { readonly tools?: readonly { readonly name: string }[] }
+}
+
+const MCP_MESSAGES = [
+  {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'check', version: '1' },
+    },
+  },
+  { jsonrpc: '2.0', method: 'notifications/initialized' },
+  { jsonrpc: '2.0', id: 2, method: 'tools/list' },
+]
 
 async function deliver(port: number, key: string): Promise<number> {
   const { headers, body } = sign('stripe', { key }, { secret: SECRET })

@@ -177,7 +177,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   {
     part: 'http',
     path: 'http/',
-    mayImport: ['receive', ...LEAVES],
+    mayImport: ['receive', 'flow', ...LEAVES],
     because:
       'An HTTP adapter turns a request into a delivery and an acknowledgement into a response; of the inbox it needs only the interface in http/receiving-inbox.ts.',
   },
@@ -348,6 +348,11 @@ export const OUTSIDE_RULES: readonly OutsideRule[] = [
   {
     files: /^(gateway|cli)\//,
     packages: ['commander', 'jiti', 'pg', 'pino', 'zod'],
+    form: 'bundled',
+  },
+  {
+    files: /^gateway\/mcp\//,
+    packages: ['@modelcontextprotocol/server', '@modelcontextprotocol/server/stdio'],
     form: 'bundled',
   },
 ]

@@ -30,6 +30,7 @@ export type {
   BulkPlan,
   BulkRun,
   BulkRunOptions,
+  ListBulksQuery,
   PlannedBulk,
 } from './admin/bulk-operator.ts'
 export type { BulkEnd } from './admin/bulk-runner.ts'
@@ -108,6 +109,7 @@ export type {
   RecordedFailure,
 } from './model/outcome.ts'
 export type { AnySends, NamedDestination, SendMap, SendsOf } from './model/sends.ts'
+export type { Prober, ProbeReading } from './model/probe.ts'
 export type { SecretLabel, SecretUse } from './model/secret-use.ts'
 export type { QuarantineReason } from './model/quarantine-reason.ts'
 export type {
@@ -200,7 +202,7 @@ export type { LogFields, Logger, LogLevel } from './telemetry/logger.ts'
 export type { HandlerContext } from './work/handler-context.ts'
 export type { HandlerDefaultOptions } from './work/handler-defaults.ts'
 export type { TxBinding } from './store/contract/tx-binding.ts'
-export type { Fetch, HandlerOptions, StepHandlerOptions } from './work/handlers.ts'
+export type { Fetch, HandlerOptions, StepHandlerOptions } from './work/handler-options.ts'
 export type { WorkerOptions } from './work/options.ts'
 export type { RetryOptions } from './model/retry-policy.ts'
 export type { StandardSchema } from './model/standard-schema.ts'

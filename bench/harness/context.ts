@@ -18,6 +18,8 @@ import { PostgresMeter } from './postgres-meter.ts'
 export interface BenchOptions {
   readonly quick: boolean
   readonly rounds: number
+  /** How long a service is loaded in W3 and W6, if not as long as they say. */
+  readonly seconds?: number | undefined
   /** What the names of the contestants that run have in them. */
   readonly only: string
 }

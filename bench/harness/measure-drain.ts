@@ -13,6 +13,7 @@ import type { Effects } from './verify-effects.ts'
 
 export type DrainScript =
   | 'drain-hookonce'
+  | 'drain-stack'
   | 'drain-pg-boss'
   | 'drain-graphile'
   | 'drain-textbook'
@@ -32,24 +33,26 @@ export interface DrainEntry {
   readonly settings: readonly Setting[]
   /** Where its compiled code is, if that is not what is in this tree. */
   readonly build?: string
+  /** What the handler writes by, where that is what is compared. */
+  readonly library?: string
 }
 
 export function drainContestant(
   context: BenchContext,
   task: DrainTask,
-  { name, script, settings, build }: DrainEntry,
+  { name, script, settings, build, library }: DrainEntry,
 ): Contestant {
   return {
     name,
     runtime: task.runtime,
-    isOurs: script.endsWith('hookonce'),
+    isOurs: script.endsWith('hookonce') || script === 'drain-stack',
     settings,
     measure: (setting) =>
       context.withDatabase(async (postgres, pool) => {
         await createEffectTables(pool)
         const subject = new Subject(
           script,
-          { poolMax: 20, ...setting, ...task, postgres },
+          { poolMax: 20, ...setting, ...task, postgres, library },
           task.runtime,
           build,
         )

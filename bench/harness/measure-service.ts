@@ -14,11 +14,13 @@ import type { ConnectionConfig } from '../../test/support/postgres/start-postgre
 import type { RunConfig } from '../subjects/receive-config.ts'
 import { Subject } from './child.ts'
 import type { Runtime, Usage } from './child.ts'
-import type { BenchContext } from './context.ts'
+import type { BenchContext, BenchOptions } from './context.ts'
 import { costsPerEvent } from './costs-per-event.ts'
+import type { DatabaseSpent } from './costs-per-event.ts'
 import type { Contestant, Measurement, Setting } from './measurement.ts'
 import { noteTrouble } from './measure-receive.ts'
 import { judgeMemory } from './judge-memory.ts'
+import type { PostgresMeter, PostgresReading } from './postgres-meter.ts'
 import { verifyEffects, verifySqliteEffects } from './verify-effects.ts'
 import type { Effects } from './verify-effects.ts'
 
@@ -48,6 +50,8 @@ export interface Service {
   readonly port: number
   /** Its database, unless that is a file. */
   readonly postgres: ConnectionConfig | undefined
+  /** What the database takes, unless that is a file. */
+  readonly meter: PostgresMeter | undefined
   /** Lost and doubled of so many answered requests. */
   verify(answered: number): Promise<Effects>
 }
@@ -67,7 +71,7 @@ export function serviceContestant(context: BenchContext, entry: ServiceEntry): C
           await prepare?.({ postgres, poolMax: 5 })
           const subject = new Subject(script, { timedFrom, ...setting, postgres }, runtime)
           const verify = (events: number) => verifyPostgres(script, pool, events)
-          return serve(entry, { subject, postgres, verify })
+          return serve(entry, { subject, postgres, meter: context.meter, verify })
         })
       const sqlite = context.createFile('service.db')
       const handle = (await openDriver('auto')).open(sqlite)
@@ -76,14 +80,14 @@ export function serviceContestant(context: BenchContext, entry: ServiceEntry): C
       await prepare?.({ sqlite, poolMax: 0 })
       const subject = new Subject(script, { timedFrom, ...setting, sqlite }, runtime)
       const verify = (events: number) => verifySqliteEffects(sqlite, { shape: 'row', events })
-      return serve(entry, { subject, postgres: undefined, verify })
+      return serve(entry, { subject, postgres: undefined, meter: undefined, verify })
     },
   }
 }
 
 async function serve(
   { measure }: ServiceEntry,
-  { subject, postgres, verify }: Omit<Service, 'port'>,
+  { subject, postgres, meter, verify }: Omit<Service, 'port'>,
 ): Promise<Measurement> {
   try {
     const { port } = await subject.next('listening')
@@ -91,6 +95,7 @@ async function serve(
       subject,
       port,
       postgres,
+      meter,
       verify: async (answered) => {
         await subject.stop()
         return verify(answered)
@@ -163,16 +168,26 @@ export async function measureMemory(
   }
 }
 
+/** How long a service is loaded, and of how long its rate is compared, at the beginning and at the end. */
+export function sustainedTask(
+  { quick, seconds }: BenchOptions,
+  usual: number,
+): { readonly seconds: number; readonly windowSeconds: number } {
+  const chosen = seconds ?? (quick ? 10 : usual)
+  return { seconds: chosen, windowSeconds: chosen / 5 }
+}
+
 /**
  * As many requests as are answered for a while, and what becomes of them meanwhile. The rate is that of events that are
  * done; requests that are answered faster than events are done wait in line, and their number is noted.
  */
 export async function measureSustained(
-  { subject, port, verify }: Service,
+  { subject, port, meter, verify }: Service,
   { seconds, windowSeconds }: { seconds: number; windowSeconds: number },
 ): Promise<Measurement> {
   const startedAt = performance.now()
   const before = await subject.usage()
+  const spentBefore = await meter?.read()
   const samples: { readonly atMs: number; readonly done: number }[] = []
   let isLoading = true
   const sampling = (async () => {
@@ -188,6 +203,7 @@ export async function measureSustained(
   const { atMs: loadedMs, done: doneMeanwhile } = samples.at(-1)!
   const answered = answeredOf([load])
   const done = await untilDone(subject, answered)
+  const spent = await meter?.read()
   const rateBetween = (fromMs: number, toMs: number): number => {
     const inside = samples.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs)
     const [first, last] = [inside[0], inside.at(-1)]
@@ -209,8 +225,26 @@ export async function measureSustained(
       'answers/s': load.requests / (load.durationUs / 1e6),
       'answer p99 ms': load.p99Us / 1_000,
       'rate late/early': rateBetween(loadedMs - windowMs, loadedMs) / early,
-      ...costsPerEvent({ events: answered, ownCpuUs: done.cpuUs - before.cpuUs }),
+      ...costsPerEvent({
+        events: answered,
+        ownCpuUs: done.cpuUs - before.cpuUs,
+        database: spentBetween(spentBefore, spent),
+      }),
     },
+  }
+}
+
+/** Without its commits: of minutes, the log that they are counted in is gone. */
+function spentBetween(
+  from: PostgresReading | undefined,
+  to: PostgresReading | undefined,
+): DatabaseSpent | undefined {
+  if (from?.cpuUs === undefined || to?.cpuUs === undefined) return undefined
+  return {
+    cpuUs: to.cpuUs - from.cpuUs,
+    logBytes: to.logBytes - from.logBytes,
+    commits: undefined,
+    flushes: undefined,
   }
 }
 

@@ -123,7 +123,7 @@ function ratioRow(ratio: MeasuredRatio): string[] {
     nameRatio(ratio),
     describeSpread(ratio),
     describeGoal(ratio),
-    ratio.isReached ? 'reached' : '**not reached**',
+    !hasGoal(ratio) ? '' : ratio.isReached ? 'reached' : '**not reached**',
   ]
 }
 
@@ -170,9 +170,14 @@ function nameRatio({ of, against, figure }: Goal): string {
   return figure === undefined ? compared : `${figure}: ${compared}`
 }
 
+/** Without one it is measured to be known. */
 function describeGoal({ atLeast, atMost }: Goal): string {
   if (atLeast !== undefined) return `≥ ${formatFigure(atLeast)}`
-  return `≤ ${formatFigure(atMost ?? Infinity)}`
+  return atMost === undefined ? 'none' : `≤ ${formatFigure(atMost)}`
+}
+
+function hasGoal({ atLeast, atMost }: Goal): boolean {
+  return atLeast !== undefined || atMost !== undefined
 }
 
 /** A row for each contestant, a column for each figure that any of them has; medians over the rounds. */

@@ -29,7 +29,7 @@ import { resolveEventFilter } from './event-query.ts'
 import type { EventFilter, ResolvedEventQuery } from './event-query.ts'
 import { listEvents } from './list-events.ts'
 import { refuse } from './refusals.ts'
-import { requireText } from './require-arguments.ts'
+import { LIST_LIMIT, requireLimit, requireText } from './require-arguments.ts'
 
 /** Actions on many events: `inbox.admin.bulk`. */
 export interface BulkOperator {
@@ -45,6 +45,11 @@ export interface BulkOperator {
   run(id: BulkId, options?: BulkRunOptions): Promise<BulkRun | ActionRefused>
   /** How far it has come. `undefined` when there is no such bulk. */
   find(id: BulkId): Promise<BulkRecord | undefined>
+  /**
+   * Those that have events left, latest first: planned and not run yet, running, or interrupted. `run` goes on with
+   * each, and `abort` leaves the rest. One whose process died while it was planned cannot be run, and is not among them.
+   */
+  list(query?: ListBulksQuery): Promise<readonly BulkRecord[]>
   /** Nothing more is done, in any process. What was done stays. */
   abort(id: BulkId, options?: ActionOptions): Promise<ActionResult>
 }
@@ -86,6 +91,22 @@ export interface PlannedBulk {
   readonly isComplete: boolean
   /** Some of them, newest first: 10 at most. */
   readonly sample: readonly EventSummary[]
+}
+
+/** Which bulks are listed. */
+export interface ListBulksQuery {
+  /**
+   * Whether those are listed as well that have ended, were aborted, or are being planned.
+   *
+   * @defaultValue false
+   */
+  readonly all?: boolean
+  /**
+   * How many at most.
+   *
+   * @defaultValue 100
+   */
+  readonly limit?: number
 }
 
 /** How a bulk is run. */
@@ -136,6 +157,14 @@ export function createBulkOperator(
     find: async (id) => {
       requireText('bulk.find.id', id, 'the id of a bulk')
       return act(({ bulks }) => bulks.find(id))
+    },
+    list: async (query = {}) => {
+      rejectUnknownKeys('admin.bulk.list', query, ['all', 'limit'])
+      const { all = false, limit = LIST_LIMIT } = query
+      if (typeof all !== 'boolean')
+        throw new OptionInvalidError('admin.bulk.list.all', 'true or false', all)
+      requireLimit('bulk.list.limit', limit)
+      return act(({ bulks }) => bulks.list({ which: all ? 'all' : 'unfinished', limit }))
     },
     abort: async (id, options = {}) => {
       requireText('bulk.abort.id', id, 'the id of a bulk')

@@ -6,8 +6,13 @@
  * says that it did; keys and values are cut short. A body over `BYTES_MAX`, or one that is no JSON, is compared as
  * bytes.
  *
+ * Numbers that JavaScript has none for are compared as they are written: two that `JSON.parse` makes one of, such as
+ * 9007199254740992 and 9007199254740993, would be no difference, and a person would take the bodies for the same.
+ *
  * @module
  */
+
+import { randomUUID } from 'node:crypto'
 
 export type BodyDiff =
   | {
@@ -40,20 +45,41 @@ const VALUES_MAX = 20_000
 const TEXT_LENGTH_MAX = 200
 
 export function diffBodies(first: Uint8Array, second: Uint8Array): BodyDiff {
-  const [before, after] = [parse(first), parse(second)]
+  // Such a number becomes a text that begins with this, which no sender can know.
+  const mark = randomUUID()
+  const [before, after] = [parse(first, mark), parse(second, mark)]
   if (before === undefined || after === undefined) return diffBytes(first, second)
-  const walk = new Walk()
+  const walk = new Walk(mark)
   walk.compare('$', before.value, after.value, 0)
   return { kind: 'json', differences: walk.differences, isCut: walk.isCut }
 }
 
-function parse(body: Uint8Array): { readonly value: unknown } | undefined {
+function parse(body: Uint8Array, mark: string): { readonly value: unknown } | undefined {
   if (body.byteLength > BYTES_MAX) return undefined
   try {
-    return { value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown }
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body)
+    const value: unknown = JSON.parse(text)
+    const marked = text.replace(TEXT_OR_NUMBER, (piece) =>
+      isKept(piece) ? piece : JSON.stringify(mark + piece),
+    )
+    return { value: marked === text ? value : JSON.parse(marked) }
   } catch {
     return undefined
   }
+}
+
+/** Of a body that `JSON.parse` has accepted. */
+const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
+
+/** Whether it is a text, or a number of which JavaScript keeps every digit: it does so for 15 of them. */
+function isKept(piece: string): boolean {
+  if (piece.startsWith('"')) return true
+  const digits = piece
+    .replace(/[eE].*/, '')
+    .replace(/\D/g, '')
+    .replace(/^0+/, '')
+  const value = Number(piece)
+  return digits.length <= 15 && Number.isFinite(value) && (value !== 0 || digits === '')
 }
 
 function diffBytes(first: Uint8Array, second: Uint8Array): BodyDiff {
@@ -71,7 +97,12 @@ function diffBytes(first: Uint8Array, second: Uint8Array): BodyDiff {
 class Walk {
   readonly differences: Difference[] = []
   isCut = false
+  readonly #mark: string
   #looked = 0
+
+  constructor(mark: string) {
+    this.#mark = mark
+  }
 
   compare(path: string, before: unknown, after: unknown, depth: number): void {
     if (this.#isOver()) return
@@ -113,8 +144,8 @@ class Walk {
     this.differences.push({
       path: cut(path),
       change,
-      ...('before' in values && { before: preview(values.before) }),
-      ...('after' in values && { after: preview(values.after) }),
+      ...('before' in values && { before: preview(values.before, this.#mark) }),
+      ...('after' in values && { after: preview(values.after, this.#mark) }),
     })
   }
 }
@@ -129,10 +160,11 @@ function asStep(key: string, isList: boolean): string {
 }
 
 /** A container is not written out: it may be all of the body. */
-function preview(value: unknown): string {
+function preview(value: unknown, mark: string): string {
   if (Array.isArray(value)) return `a list of ${value.length}`
   if (isContainer(value)) return `an object with ${Object.keys(value).length} keys`
-  return typeof value === 'string' ? JSON.stringify(cut(value)) : String(value)
+  if (typeof value !== 'string') return String(value)
+  return value.startsWith(mark) ? cut(value.slice(mark.length)) : JSON.stringify(cut(value))
 }
 
 function cut(text: string): string {

@@ -1,6 +1,6 @@
 /**
  * What an operator is told of a refused action: why, and what to do instead. Read at 3 a.m., so each is two short
- * sentences.
+ * sentences. Calls are named as the library has them; `cli/output/advise.ts` has the commands for them.
  *
  * @module
  */
@@ -103,7 +103,7 @@ const INSTEAD_OF: Readonly<Partial<Record<Asked, Readonly<Partial<Record<Refusal
   {
     retry: {
       EVENT_READY:
-        'It is due already. If nothing runs it, see whether a worker runs: listPauses().',
+        'It is due already. If nothing runs it, see whether a worker runs and what is paused: stats().',
     },
     discard: {
       EVENT_DONE: 'Nothing is left to discard: what it has done, you can only undo yourself.',

@@ -13,7 +13,7 @@ import type { Engine, TxBinding } from '../store/contract/tx-binding.ts'
 import { asPgClient } from '../store/postgres/lent-client.ts'
 import type { PostgresTx } from '../store/postgres/tx.ts'
 import type { SqliteTx } from '../store/sqlite/tx.ts'
-import { asKnexTransaction, lentClass, LENT } from './lent-knex.ts'
+import { asKnexTransaction, lentClass, lentSqliteClass, LENT } from './lent-knex.ts'
 import type { KnexClientClass } from './lent-knex.ts'
 import { loadLibrary, requireLoaded } from './load-library.ts'
 
@@ -63,35 +63,4 @@ async function prepare(
     const config = { ...settings, client: lentClient, [LENT]: connection }
     return asKnexTransaction(knex(config as unknown as Knex.Config), sql) as Knex.Transaction
   }
-}
-
-/** What Knex asks a client to run. */
-interface KnexQuery {
-  readonly sql: string
-  readonly bindings?: readonly unknown[]
-  readonly method?: string
-  response?: unknown
-  context?: { readonly lastID: unknown; readonly changes: number }
-}
-
-function lentSqliteClass(dialect: KnexClientClass): KnexClientClass {
-  return class LentSqliteClient extends lentClass(dialect) {
-    async _query({ tx }: { readonly tx: SqliteTx }, query: KnexQuery): Promise<KnexQuery> {
-      if (query.sql === '') throw new Error('The query is empty')
-      const answer = tx.query(query.sql, (query.bindings ?? []).map(fromDate))
-      // Called before the other has been waited for, so that no statement comes between the two.
-      const asked = query.method === 'insert' ? tx.query(LAST_ID) : undefined
-      const { rows, rowCount } = await answer
-      query.response = rows
-      query.context = { lastID: (await asked)?.rows[0]?.['id'], changes: rowCount }
-      return query
-    }
-  }
-}
-
-const LAST_ID = 'select last_insert_rowid() as id'
-
-/** As Knex's own clients for SQLite write a time. */
-function fromDate(value: unknown): unknown {
-  return value instanceof Date ? value.valueOf() : value
 }

@@ -26,6 +26,7 @@ import { asPgClient } from '../store/postgres/lent-client.ts'
 import type { PostgresTx } from '../store/postgres/tx.ts'
 import { quoteName } from '../store/shared/quote-name.ts'
 import type { SqliteTx } from '../store/sqlite/tx.ts'
+import { askSqlite } from './ask-sqlite.ts'
 import { loadLibrary, requireLoaded } from './load-library.ts'
 
 type Library = typeof kyselyModule
@@ -169,17 +170,16 @@ class LentSqliteConnection implements DatabaseConnection {
   }
 
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-    const answer = this.#tx.query<Row>(sql, parameters)
-    const isInsert = /^\s*(?:insert|replace)\b/i.test(sql)
-    // Called before the other has been waited for, so that no statement comes between the two.
-    const asked = isInsert ? this.#tx.query<{ id: number | bigint }>(LAST_ID) : undefined
-    const { rows, rowCount } = await answer
-    if (!isInsert && !/^\s*(?:update|delete)\b/i.test(sql)) return { rows }
-    const numAffectedRows = BigInt(rowCount)
-    const insertId = (await asked)?.rows[0]?.id
-    return insertId === undefined
+    const { rows, isWrite, changes, lastInsertRowid } = await askSqlite<Row>(
+      this.#tx,
+      sql,
+      parameters,
+    )
+    if (!isWrite) return { rows }
+    const numAffectedRows = BigInt(changes)
+    return lastInsertRowid === undefined
       ? { rows, numAffectedRows }
-      : { rows, numAffectedRows, insertId: BigInt(insertId) }
+      : { rows, numAffectedRows, insertId: BigInt(lastInsertRowid) }
   }
 
   /** All of them in one piece: SQLite has read them when the call returns. */
@@ -187,5 +187,3 @@ class LentSqliteConnection implements DatabaseConnection {
     yield await this.executeQuery<Row>(query)
   }
 }
-
-const LAST_ID = 'select last_insert_rowid() as id'

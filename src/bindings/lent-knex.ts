@@ -9,6 +9,7 @@
 
 import type { PostgresTx } from '../store/postgres/tx.ts'
 import type { SqliteTx } from '../store/sqlite/tx.ts'
+import { askSqlite } from './ask-sqlite.ts'
 
 /** A client of Knex's, as far as it is made or used here. */
 export interface KnexClient {
@@ -52,6 +53,35 @@ export function lentClass(dialect: KnexClientClass): KnexClientClass {
       return super.transaction.apply(outside, given)
     }
   }
+}
+
+/** What Knex asks a client to run. */
+interface KnexQuery {
+  readonly sql: string
+  readonly bindings?: readonly unknown[]
+  response?: unknown
+  context?: { readonly lastID: unknown; readonly changes: number }
+}
+
+/** The same for SQLite, whose statements are run by ours. */
+export function lentSqliteClass(dialect: KnexClientClass): KnexClientClass {
+  return class LentSqliteClient extends lentClass(dialect) {
+    async _query({ tx }: Lent, query: KnexQuery): Promise<KnexQuery> {
+      if (query.sql === '') throw new Error('The query is empty')
+      const values = (query.bindings ?? []).map(fromDate)
+      const { rows, isReader, changes, lastInsertRowid } = await askSqlite(tx, query.sql, values)
+      const context = { lastID: lastInsertRowid, changes }
+      // As better-sqlite3 answers, and sqlite3, whose names differ.
+      query.response = isReader ? rows : { ...context, lastInsertRowid }
+      query.context = context
+      return query
+    }
+  }
+}
+
+/** As Knex's own clients for SQLite write a time. */
+function fromDate(value: unknown): unknown {
+  return value instanceof Date ? value.valueOf() : value
 }
 
 /** What Knex calls a transaction, and cannot be ended: its end is that of the handler. */

@@ -1,5 +1,6 @@
 /**
- * `hookonce/mikro-orm`: a handler's `tx` is the `EntityManager` that MikroORM's `em.transactional` gives, on PostgreSQL.
+ * `hookonce/mikro-orm`: a handler's `tx` is the `EntityManager` that MikroORM's `em.transactional` gives, on
+ * either store.
  *
  * Each handler has a fork with an identity map of its own. Its driver has one connection, which is the lent transaction,
  * so that no way of MikroORM's to open a transaction leads past it. MikroORM 6 speaks through Knex, which is lent as it
@@ -12,12 +13,14 @@
  */
 
 import { OptionInvalidError } from '../errors.ts'
-import type { TxBinding } from '../store/contract/tx-binding.ts'
+import type { Engine, TxBinding } from '../store/contract/tx-binding.ts'
 import type { PgTypeParsers } from '../store/postgres/driver.ts'
 import { asPgClient } from '../store/postgres/lent-client.ts'
 import type { PostgresTx } from '../store/postgres/tx.ts'
-import { asKnexTransaction, lentClass, LENT } from './lent-knex.ts'
+import type { SqliteTx } from '../store/sqlite/tx.ts'
+import { asKnexTransaction, lentClass, lentSqliteClass, LENT } from './lent-knex.ts'
 import type { KnexClientClass, KnexInstance } from './lent-knex.ts'
+import { viewOf } from './view-of.ts'
 
 /** An instance of MikroORM, as far as it is used here. */
 export interface MikroOrmInstance {
@@ -28,23 +31,26 @@ export interface MikroOrmInstance {
 export type MikroOrmTx<Orm extends MikroOrmInstance> = Orm['em']
 
 /**
- * MikroORM on the transaction of a handler: `postgresStore({ pool, tx: mikroOrmTx(orm) })`.
+ * MikroORM on the transaction of a handler: `postgresStore({ pool, tx: mikroOrmTx(orm) })`, and the same for
+ * `sqliteStore` with an instance for SQLite.
  *
- * @throws OptionInvalidError for what is no instance of MikroORM 6 for PostgreSQL
+ * @throws OptionInvalidError for what is no instance of MikroORM 6 for PostgreSQL or SQLite
  */
 export function mikroOrmTx<Orm extends MikroOrmInstance>(
   orm: Orm,
-): TxBinding<PostgresTx, MikroOrmTx<Orm>> {
-  const lend = lendManagers(requireManager(orm))
-  const lent = new WeakMap<PostgresTx, MikroOrmTx<Orm>>()
+): TxBinding<PostgresTx | SqliteTx, MikroOrmTx<Orm>> {
+  const manager = requireManager(orm)
+  const engine = requireEngine(manager)
+  const lend = lendManagers(manager, engine)
+  const lent = new WeakMap<PostgresTx | SqliteTx, MikroOrmTx<Orm>>()
   return Object.freeze({
-    engine: 'postgres' as const,
-    bind: (sql: PostgresTx) => {
+    engine,
+    bind: (sql: PostgresTx | SqliteTx) => {
       const em = lend(sql) as unknown as MikroOrmTx<Orm>
       lent.set(sql, em)
       return em
     },
-    run: async <Result>(sql: PostgresTx, work: () => Promise<Result>) => {
+    run: async <Result>(sql: PostgresTx | SqliteTx, work: () => Promise<Result>) => {
       const result = await work()
       await lent.get(sql)?.flush()
       return result
@@ -74,20 +80,31 @@ function requireManager(orm: unknown): UsedManager {
     const wanted = 'an instance of MikroORM 6 for SQL, as in mikroOrmTx(orm)'
     throw new OptionInvalidError('mikroOrmTx', wanted, orm)
   }
-  const { dialect } = connection.getKnex?.().client as { readonly dialect?: unknown }
-  if (dialect === 'postgresql') return em as UsedManager
-  throw new OptionInvalidError('mikroOrmTx', 'an instance of @mikro-orm/postgresql', dialect)
+  return em as UsedManager
+}
+
+/** By what Knex calls its dialect. All of MikroORM's drivers for SQLite have the same. */
+const ENGINES: Readonly<Record<string, Engine>> = { postgresql: 'postgres', sqlite3: 'sqlite' }
+
+function requireEngine({ driver }: UsedManager): Engine {
+  const { dialect } = driver.connection.getKnex().client as { readonly dialect?: string }
+  const engine = ENGINES[dialect ?? '']
+  if (engine !== undefined) return engine
+  const wanted = 'an instance of @mikro-orm/postgresql, or of a driver for SQLite'
+  throw new OptionInvalidError('mikroOrmTx', wanted, dialect)
 }
 
 /** Of a `manager` that is the instance's own, a fork on each transaction. */
-function lendManagers(manager: UsedManager): (sql: PostgresTx) => UsedManager {
+function lendManagers(
+  manager: UsedManager,
+  engine: Engine,
+): (sql: PostgresTx | SqliteTx) => UsedManager {
   const { connection } = manager.driver
-  const dialect = lentClass(connection.getKnex().client.constructor as KnexClientClass)
-  const { types } = connection.getConnectionOptions()
+  const { dialect, connect } = describeKnex(connection, engine)
   return (sql) => {
     const lent = viewOf(connection, {
       // Instead of what tells Knex of a pool.
-      getKnexOptions: () => ({ client: dialect, [LENT]: asPgClient(sql, types) }),
+      getKnexOptions: () => ({ client: dialect, useNullAsDefault: true, [LENT]: connect(sql) }),
       connected: true,
     })
     const knex = lent.createKnexClient(dialect)
@@ -100,7 +117,16 @@ function lendManagers(manager: UsedManager): (sql: PostgresTx) => UsedManager {
   }
 }
 
-/** The same object to the library but for these members, and untouched. */
-function viewOf<Viewed extends object>(viewed: Viewed, members: object): Viewed {
-  return Object.assign(Object.create(viewed) as Viewed, members)
+function describeKnex(connection: UsedConnection, engine: Engine) {
+  const dialect = connection.getKnex().client.constructor as KnexClientClass
+  if (engine === 'sqlite')
+    return {
+      dialect: lentSqliteClass(dialect),
+      connect: (sql: PostgresTx | SqliteTx) => ({ tx: (sql as SqliteTx).asNested() }),
+    }
+  const { types } = connection.getConnectionOptions()
+  return {
+    dialect: lentClass(dialect),
+    connect: (sql: PostgresTx | SqliteTx) => asPgClient(sql as PostgresTx, types),
+  }
 }

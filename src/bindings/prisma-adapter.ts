@@ -7,32 +7,51 @@
  * @module
  */
 
-import type { PgResult } from '../store/postgres/driver.ts'
-import type { PostgresTx } from '../store/postgres/tx.ts'
-import { describeForPrisma } from './prisma-errors.ts'
-import { findColumnType, PRISMA_TYPES, toParameter } from './prisma-values.ts'
-import type { PrismaArgType } from './prisma-values.ts'
+/** What Prisma says of a parameter. */
+export interface PrismaArgType {
+  readonly scalarType?: string
+  readonly dbType?: string
+  readonly arity?: string
+}
 
-interface PrismaQuery {
+export interface PrismaQuery {
   readonly sql: string
   readonly args: readonly unknown[]
   readonly argTypes: readonly PrismaArgType[]
 }
 
-export class LentPrismaAdapter {
-  readonly provider = 'postgres'
+/** What Prisma reads of an answer, and how many rows were changed. */
+export interface PrismaAnswer {
+  readonly columnNames: readonly string[]
+  readonly columnTypes: readonly number[]
+  readonly rows: readonly (readonly unknown[])[]
+  readonly changed: number
+}
+
+/** What differs from one engine to the other. */
+export interface PrismaEngine<Sql> {
+  /** As the schema of the user's client says it. */
+  readonly provider: 'postgres' | 'sqlite'
+  readonly connectionInfo: object
+  /** A way to run statements on this transaction, which throws errors as Prisma's own adapters do. */
+  open(sql: Sql): (query: PrismaQuery) => Promise<PrismaAnswer>
+}
+
+export class LentPrismaAdapter<Sql> {
+  readonly provider: string
   readonly adapterName = 'hookonce'
-  readonly #schema: string | undefined
-  #nested: PostgresTx | undefined
+  readonly #engine: PrismaEngine<Sql>
+  #ask: ((query: PrismaQuery) => Promise<PrismaAnswer>) | undefined
   #transaction: Promise<void> = Promise.resolve()
 
-  constructor(schema: string | undefined) {
-    this.#schema = schema
+  constructor(engine: PrismaEngine<Sql>) {
+    this.#engine = engine
+    this.provider = engine.provider
   }
 
   /** From now on statements go through this one. */
-  lend(tx: PostgresTx): void {
-    this.#nested = tx.asNested()
+  lend(sql: Sql): void {
+    this.#ask = this.#engine.open(sql)
   }
 
   /** Resolves when none of Prisma's own transactions is open. */
@@ -46,16 +65,12 @@ export class LentPrismaAdapter {
   }
 
   async queryRaw(query: PrismaQuery) {
-    const { fields, rows } = await this.#run(query)
-    return {
-      columnNames: fields.map(({ name }) => name),
-      columnTypes: fields.map(({ dataTypeID }) => findColumnType(dataTypeID)),
-      rows,
-    }
+    const { columnNames, columnTypes, rows } = await this.#run(query)
+    return { columnNames, columnTypes, rows }
   }
 
   async executeRaw(query: PrismaQuery): Promise<number> {
-    return (await this.#run(query)).rowCount ?? 0
+    return (await this.#run(query)).changed
   }
 
   async executeScript(script: string): Promise<void> {
@@ -63,10 +78,7 @@ export class LentPrismaAdapter {
   }
 
   getConnectionInfo() {
-    return {
-      supportsRelationJoins: true,
-      ...(this.#schema !== undefined && { schemaName: this.#schema }),
-    }
+    return this.#engine.connectionInfo
   }
 
   async dispose(): Promise<void> {}
@@ -95,19 +107,19 @@ export class LentPrismaAdapter {
     }
   }
 
-  async #run({ sql, args, argTypes }: PrismaQuery): Promise<PgResult<unknown[]>> {
-    if (this.#nested === undefined)
-      throw new Error('Prisma is lent a transaction before it is used')
-    const values = args.map((arg, at) => toParameter(arg, argTypes[at]))
-    try {
-      return await this.#nested.query<unknown[]>({
-        text: sql,
-        values,
-        rowMode: 'array',
-        types: PRISMA_TYPES,
-      })
-    } catch (error) {
-      throw describeForPrisma(error)
-    }
+  async #run(query: PrismaQuery): Promise<PrismaAnswer> {
+    if (this.#ask === undefined) throw new Error('Prisma is lent a transaction before it is used')
+    return this.#ask(query)
+  }
+}
+
+/** What Prisma knows by its name, and not by its class. */
+export class DriverAdapterError extends Error {
+  override readonly name = 'DriverAdapterError'
+  override readonly cause: object
+
+  constructor(cause: object, message: string) {
+    super(message)
+    this.cause = cause
   }
 }

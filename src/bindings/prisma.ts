@@ -1,5 +1,5 @@
 /**
- * `hookonce/prisma`: a handler's `tx` is the user's own `PrismaClient`, on PostgreSQL.
+ * `hookonce/prisma`: a handler's `tx` is the user's own `PrismaClient`, on either store.
  *
  * The client speaks through a driver adapter that is the lent transaction (`prisma-adapter.ts`). To make one takes 2 to
  * 10 ms of the processor's time, for its query compiler, and a view of one 0.1 ms. So a client serves one handler after
@@ -11,10 +11,21 @@
 
 import { HookonceError, OptionInvalidError } from '../errors.ts'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
-import type { TxBinding } from '../store/contract/tx-binding.ts'
-import { findLentTx } from '../store/postgres/lent-tx.ts'
+import { requireOneOf } from '../options/require-one-of.ts'
+import type { Engine, TxBinding } from '../store/contract/tx-binding.ts'
+import { findLentTx as findLentPostgresTx } from '../store/postgres/lent-tx.ts'
 import type { PostgresTx } from '../store/postgres/tx.ts'
+import { findLentTx as findLentSqliteTx } from '../store/sqlite/lent-tx.ts'
+import type { SqliteTx } from '../store/sqlite/tx.ts'
 import { LentPrismaAdapter } from './prisma-adapter.ts'
+import type { PrismaEngine } from './prisma-adapter.ts'
+import { prismaOnPostgres } from './prisma-postgres.ts'
+import { prismaOnSqlite } from './prisma-sqlite.ts'
+import type { PrismaTimestampFormat } from './prisma-sqlite.ts'
+
+export type { PrismaTimestampFormat } from './prisma-sqlite.ts'
+
+type Sql = PostgresTx | SqliteTx
 
 /** What only the owner of a connection may call. Prisma leaves these out of its transaction's client as well. */
 type OwnersOnly = '$connect' | '$disconnect' | '$on' | '$use' | '$extends'
@@ -35,32 +46,38 @@ export interface PrismaTxOptions<Client, Extended> {
   readonly client?: Readonly<Record<string, unknown>>
   /** Your extensions: `(client) => client.$extends(…)`. It is called for each handler. Left out, there are none. */
   readonly extend?: (client: Client) => Extended
-  /** The schema of your tables. Left out, it is `public`, as in Prisma. */
+  /** The schema of your tables, on PostgreSQL. Left out, it is `public`, as in Prisma. */
   readonly schema?: string
+  /**
+   * How times are kept, on SQLite: as the adapter of your own client has it.
+   *
+   * @defaultValue 'iso8601'
+   */
+  readonly timestampFormat?: PrismaTimestampFormat
 }
 
 /**
- * Prisma on the transaction of a handler: `postgresStore({ pool, tx: prismaTx(PrismaClient) })`.
+ * Prisma on the transaction of a handler: `postgresStore({ pool, tx: prismaTx(PrismaClient) })`, and the same for
+ * `sqliteStore` with a client that was generated for SQLite.
  *
  * @throws OptionInvalidError for what is no class of a client, and for an option that is unknown
  */
 export function prismaTx<Client extends object, Extended extends object = Client>(
   PrismaClient: PrismaClientClass<Client>,
   options: PrismaTxOptions<Client, Extended> = {},
-): TxBinding<PostgresTx, PrismaTx<Extended>> {
+): TxBinding<PostgresTx | SqliteTx, PrismaTx<Extended>> {
   requireClass(PrismaClient)
   requireOptions(options)
-  const clients: LentClient[] = []
-  const make = (): LentClient => {
-    const made = new LentClient(PrismaClient, options)
-    clients.push(made)
-    return made
+  const made: Readonly<Record<Engine, LentClient[]>> = { postgres: [], sqlite: [] }
+  const make = (engine: Engine): LentClient => {
+    const client = new LentClient(PrismaClient, engine, options)
+    made[engine].push(client)
+    return client
   }
   return Object.freeze({
-    engine: 'postgres' as const,
-    load: async () => (clients[0] ?? make()).connect(),
-    bind: (sql: PostgresTx) => {
-      const client = clients.find(({ isFree }) => isFree) ?? make()
+    load: async (engine: Engine) => (made[engine][0] ?? make(engine)).connect(),
+    bind: (sql: PostgresTx | SqliteTx, engine: Engine) => {
+      const client = made[engine].find(({ isFree }) => isFree) ?? make(engine)
       return client.lend(sql) as PrismaTx<Extended>
     },
   })
@@ -76,8 +93,10 @@ function requireClass(PrismaClient: unknown): void {
 }
 
 function requireOptions(options: object): void {
-  rejectUnknownKeys('prismaTx', options, ['client', 'extend', 'schema'])
-  const { client, extend, schema } = options as Record<string, unknown>
+  rejectUnknownKeys('prismaTx', options, ['client', 'extend', 'schema', 'timestampFormat'])
+  const { client, extend, schema, timestampFormat } = options as Record<string, unknown>
+  if (timestampFormat !== undefined)
+    requireOneOf('prismaTx.timestampFormat', timestampFormat, ['iso8601', 'unixepoch-ms'])
   if (client !== undefined && (typeof client !== 'object' || client === null))
     throw new OptionInvalidError('prismaTx.client', 'an object', client)
   if (typeof client === 'object' && client !== null && 'adapter' in client)
@@ -101,22 +120,27 @@ interface Operation {
 
 /** What one handler does with a client. */
 interface Use {
-  readonly sql: PostgresTx
+  readonly sql: Sql
   isOver(): boolean
   running: number
 }
 
 class LentClient {
-  readonly #adapter: LentPrismaAdapter
+  readonly #engine: Engine
+  readonly #adapter: LentPrismaAdapter<Sql>
   readonly #client: ExtendableClient
   readonly #extend: (client: never) => object
   #use: Use | undefined
 
   constructor(
     PrismaClient: PrismaClientClass<object>,
-    { client, extend, schema }: PrismaTxOptions<never, object>,
+    engine: Engine,
+    { client, extend, schema, timestampFormat = 'iso8601' }: PrismaTxOptions<never, object>,
   ) {
-    this.#adapter = new LentPrismaAdapter(schema)
+    this.#engine = engine
+    const spoken =
+      engine === 'postgres' ? prismaOnPostgres(schema) : prismaOnSqlite(timestampFormat)
+    this.#adapter = new LentPrismaAdapter(spoken as PrismaEngine<Sql>)
     this.#client = new PrismaClient({ ...client, adapter: this.#adapter }) as ExtendableClient
     this.#extend = extend ?? ((given: never): object => given)
   }
@@ -131,8 +155,8 @@ class LentClient {
     return use === undefined || (use.isOver() && use.running === 0)
   }
 
-  lend(sql: PostgresTx): object {
-    const lent = findLentTx(sql)
+  lend(sql: Sql): object {
+    const lent = this.#engine === 'postgres' ? findLentPostgresTx(sql) : findLentSqliteTx(sql)
     const use: Use = { sql, isOver: () => lent?.isRevoked ?? false, running: 0 }
     this.#use = use
     this.#adapter.lend(sql)
@@ -167,10 +191,11 @@ class LentClient {
     work: unknown,
     options: TransactionOptions = {},
   ): Promise<unknown> {
-    requireIsolation(options.isolationLevel)
+    requireIsolation(options.isolationLevel, this.#engine)
     if (this.#use !== use) return refuseLate(use)
     await this.#adapter.untilIdle()
-    return use.sql.savepoint(async () => {
+    // The savepoints of both are the same to the caller.
+    return (use.sql as PostgresTx).savepoint(async () => {
       if (typeof work === 'function') return (work as (tx: object) => unknown)(findTx())
       const results: unknown[] = []
       for (const operation of work as readonly unknown[]) results.push(await operation)
@@ -183,8 +208,14 @@ interface TransactionOptions {
   readonly isolationLevel?: string
 }
 
-function requireIsolation(level: string | undefined): void {
-  if (level === undefined || level === 'ReadCommitted' || level === 'ReadUncommitted') return
+/** What a lent transaction is anyway. */
+const ISOLATION: Readonly<Record<Engine, readonly string[]>> = {
+  postgres: ['ReadCommitted', 'ReadUncommitted'],
+  sqlite: ['Serializable'],
+}
+
+function requireIsolation(level: string | undefined, engine: Engine): void {
+  if (level === undefined || ISOLATION[engine].includes(level)) return
   throw new HookonceError(
     'TRANSACTION_CONTROL',
     `A handler's transaction is opened and ended by hookonce: the isolation level ${level} is refused`,

@@ -9,24 +9,29 @@
  */
 
 import { HookonceError } from '../errors.ts'
-import type { LentPgClient } from '../store/postgres/lent-client.ts'
+
+/** What Sequelize takes for a connection of its driver, and is the lent transaction. */
+export interface LentConnection {
+  query(text: string): Promise<unknown>
+  uuid?: string
+}
 
 /** A `Transaction` of Sequelize's, as far as it is used here. */
 export interface SequelizeTransaction {
   readonly id: string
   readonly options: object
-  connection: LentPgClient & { uuid?: string }
+  connection: LentConnection
   savepoints: SequelizeTransaction[]
   finished?: 'commit' | 'rollback'
 }
 
 export type TransactionClass = new (sequelize: object, options: object) => SequelizeTransaction
 
-/** A transaction on each client of `pg` that is a lent one. */
+/** A transaction on each connection that is a lent one. */
 export function lendTransactions(
   sequelize: object,
   Transaction: TransactionClass,
-): (client: LentPgClient) => SequelizeTransaction {
+): (connection: LentConnection) => SequelizeTransaction {
   class LentTransaction extends Transaction {
     /** Both are refused there, by the name of what is wrong. */
     async commit(): Promise<void> {
@@ -70,9 +75,9 @@ export function lendTransactions(
     }
   }
 
-  return (client) => {
+  return (connection) => {
     const transaction = new LentTransaction(sequelize, {})
-    transaction.connection = Object.assign(client, { uuid: transaction.id })
+    transaction.connection = Object.assign(connection, { uuid: transaction.id })
     transaction.savepoints = new Nested()
     return transaction
   }

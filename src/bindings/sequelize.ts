@@ -1,9 +1,9 @@
 /**
- * `hookonce/sequelize`: a handler's `tx` is a `Transaction` of Sequelize's, on PostgreSQL.
+ * `hookonce/sequelize`: a handler's `tx` is a `Transaction` of Sequelize's, on either store.
  *
  * Sequelize runs a statement on the connection of the transaction that it is passed, so that the models of the user work
- * as they are, with `{ transaction: tx }`. The connection is a client of `pg` that is the lent transaction (`asPgClient`)
- * and reads values as Sequelize does. Nothing of Sequelize is imported: the instance brings code and types.
+ * as they are, with `{ transaction: tx }`. On PostgreSQL the connection is a client of `pg` that is the lent transaction
+ * (`asPgClient`) and reads values as Sequelize does, on SQLite one of ours (`sequelize-sqlite.ts`). Nothing of Sequelize is imported: the instance brings code and types.
  *
  * A call that was not passed the transaction would go to the pool, and stay when the handler is undone. So the instance
  * gives no connection to what a handler calls. Where CLS is on, the handler runs in it, and every call has the
@@ -14,9 +14,11 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { HookonceError, OptionInvalidError } from '../errors.ts'
-import type { TxBinding } from '../store/contract/tx-binding.ts'
+import type { Engine, TxBinding } from '../store/contract/tx-binding.ts'
 import { asPgClient } from '../store/postgres/lent-client.ts'
 import type { PostgresTx } from '../store/postgres/tx.ts'
+import type { SqliteTx } from '../store/sqlite/tx.ts'
+import { LentSqlite3 } from './sequelize-sqlite.ts'
 import { lendTransactions } from './sequelize-transaction.ts'
 import type { SequelizeTransaction, TransactionClass } from './sequelize-transaction.ts'
 
@@ -33,39 +35,49 @@ export type SequelizeTx<Instance extends SequelizeInstance> = Awaited<
 >
 
 /**
- * Sequelize on the transaction of a handler: `postgresStore({ pool, tx: sequelizeTx(sequelize) })`.
+ * Sequelize on the transaction of a handler: `postgresStore({ pool, tx: sequelizeTx(sequelize) })`, and the same for
+ * `sqliteStore` with an instance for SQLite.
  *
- * @throws OptionInvalidError for what is no instance of Sequelize for PostgreSQL
+ * @throws OptionInvalidError for what is no instance of Sequelize for PostgreSQL or SQLite
  */
 export function sequelizeTx<Instance extends SequelizeInstance>(
   sequelize: Instance,
-): TxBinding<PostgresTx, SequelizeTx<Instance>> {
+): TxBinding<PostgresTx | SqliteTx, SequelizeTx<Instance>> {
   const instance = requireSequelize(sequelize)
+  const engine = requireEngine(instance)
   const lend = lendTransactions(instance, classOf(instance).Transaction)
-  const lent = new WeakMap<PostgresTx, SequelizeTransaction>()
-  const bind = (sql: PostgresTx): SequelizeTransaction => {
+  const lent = new WeakMap<PostgresTx | SqliteTx, SequelizeTransaction>()
+  const bind = (sql: PostgresTx | SqliteTx): SequelizeTransaction => {
     const known = lent.get(sql)
     if (known !== undefined) return known
-    const made = lend(asPgClient(sql, readingAs(instance)))
+    const made = lend(
+      engine === 'postgres'
+        ? asPgClient(sql as PostgresTx, readingAs(instance))
+        : new LentSqlite3(sql as SqliteTx),
+    )
     lent.set(sql, made)
     return made
   }
   return Object.freeze({
-    engine: 'postgres' as const,
+    engine,
     load: async () => {
+      if (engine === 'sqlite') return refuseOwnConnections(instance)
       // Its first connection tells it the numbers of types, without which it reads lists of enums as texts.
       await sequelize.authenticate()
-      refuseConnections(instance)
+      refusePooled(instance)
     },
-    bind: (sql: PostgresTx) => bind(sql) as SequelizeTx<Instance>,
-    run: <Result>(sql: PostgresTx, work: () => Promise<Result>) =>
+    bind: (sql: PostgresTx | SqliteTx) => bind(sql) as SequelizeTx<Instance>,
+    run: <Result>(sql: PostgresTx | SqliteTx, work: () => Promise<Result>) =>
       runWatched(instance, () => runInCls(instance, () => bind(sql), work)),
   })
 }
 
 /** The rest of an instance, which its types keep to themselves or leave open. */
 interface UsedSequelize extends SequelizeInstance {
-  readonly connectionManager: { getTypeParser(oid: number, format?: string): never }
+  readonly connectionManager: {
+    getTypeParser(oid: number, format?: string): never
+    getConnection(options?: object): Promise<unknown>
+  }
   addHook(hook: string, name: string, fn: () => void): unknown
   removeHook(hook: string, name: string): unknown
 }
@@ -90,9 +102,14 @@ function requireSequelize(sequelize: unknown): UsedSequelize {
     const wanted = 'an instance of Sequelize 6, as in sequelizeTx(sequelize)'
     throw new OptionInvalidError('sequelizeTx', wanted, sequelize)
   }
-  const dialect = given.getDialect()
-  if (dialect === 'postgres') return given as UsedSequelize
-  throw new OptionInvalidError('sequelizeTx', "an instance with dialect: 'postgres'", dialect)
+  return given as UsedSequelize
+}
+
+function requireEngine(sequelize: UsedSequelize): Engine {
+  const dialect = sequelize.getDialect()
+  if (dialect === 'postgres' || dialect === 'sqlite') return dialect
+  const wanted = "an instance with dialect: 'postgres' or 'sqlite'"
+  throw new OptionInvalidError('sequelizeTx', wanted, dialect)
 }
 
 /** Its own connections are told so when they are made. */
@@ -124,17 +141,34 @@ const HOOK = 'beforePoolAcquire'
 const HOOK_NAME = 'hookonce'
 
 /** Sequelize asks its pool for a connection where a call has no transaction. */
-function refuseConnections(sequelize: UsedSequelize): void {
+function refusePooled(sequelize: UsedSequelize): void {
   // Once for each instance, however many stores it has.
   sequelize.removeHook(HOOK, HOOK_NAME)
-  sequelize.addHook(HOOK, HOOK_NAME, () => {
-    const handler = running.getStore()
-    if (handler?.sequelize !== sequelize || handler.isOver) return
-    throw new HookonceError(
-      'TRANSACTION_EXPECTED',
-      'A call of Sequelize in a handler has no transaction, and would stay when the handler is undone. Pass { transaction: tx }, to sequelize.transaction as well',
-    )
-  })
+  sequelize.addHook(HOOK, HOOK_NAME, () => refuseIn(sequelize))
+}
+
+const guarded = new WeakSet<object>()
+
+/** For SQLite it has no pool, and no hook there. */
+function refuseOwnConnections(sequelize: UsedSequelize): void {
+  const { connectionManager } = sequelize
+  if (guarded.has(connectionManager)) return
+  guarded.add(connectionManager)
+  const connect = connectionManager.getConnection.bind(connectionManager)
+  connectionManager.getConnection = async (options) => {
+    refuseIn(sequelize)
+    return connect(options)
+  }
+}
+
+/** @throws HookonceError in a handler that was lent a transaction of this instance */
+function refuseIn(sequelize: object): void {
+  const handler = running.getStore()
+  if (handler?.sequelize !== sequelize || handler.isOver) return
+  throw new HookonceError(
+    'TRANSACTION_EXPECTED',
+    'A call of Sequelize in a handler has no transaction, and would stay when the handler is undone. Pass { transaction: tx }, to sequelize.transaction as well',
+  )
 }
 
 /** As `sequelize.transaction(work)` does it. */

@@ -1,19 +1,23 @@
 /**
  * `hookonce/typeorm`: a handler's `tx` is the `EntityManager` that TypeORM's `dataSource.transaction` gives, on
- * PostgreSQL.
+ * either store.
  *
- * A query runner of the user's own data source gets a client of `pg` that is the lent transaction (`asPgClient`), so
- * that entities, subscribers and naming are those of the user. Nothing of TypeORM is imported, neither code nor types:
+ * On PostgreSQL a query runner of the user's own data source gets a client of `pg` that is the lent transaction
+ * (`asPgClient`), on SQLite statements that are answered by it (`typeorm-sqlite.ts`). So entities, subscribers and naming
+ * are those of the user. Nothing of TypeORM is imported, neither code nor types:
  * the data source brings both.
  *
  * @module
  */
 
 import { HookonceError, OptionInvalidError } from '../errors.ts'
-import type { TxBinding } from '../store/contract/tx-binding.ts'
+import type { Engine, TxBinding } from '../store/contract/tx-binding.ts'
 import { asPgClient } from '../store/postgres/lent-client.ts'
 import type { LentPgClient } from '../store/postgres/lent-client.ts'
 import type { PostgresTx } from '../store/postgres/tx.ts'
+import type { SqliteTx } from '../store/sqlite/tx.ts'
+import { lendSqliteRunner } from './typeorm-sqlite.ts'
+import type { SqliteDataSource } from './typeorm-sqlite.ts'
 
 /** A `DataSource` of TypeORM's, as far as it is used here. */
 export interface TypeormDataSource {
@@ -28,31 +32,46 @@ export type TypeormTx<Source extends TypeormDataSource> = ReturnType<
 >['manager']
 
 /**
- * TypeORM on the transaction of a handler: `postgresStore({ pool, tx: typeormTx(dataSource) })`. The data source is
- * initialized before the inbox starts.
+ * TypeORM on the transaction of a handler: `postgresStore({ pool, tx: typeormTx(dataSource) })`, and the same for
+ * `sqliteStore` with a data source of the type `better-sqlite3`. It is initialized before the inbox starts.
  *
- * @throws OptionInvalidError for what is no data source for PostgreSQL
+ * @throws OptionInvalidError for what is no data source for PostgreSQL or SQLite
  */
 export function typeormTx<Source extends TypeormDataSource>(
   dataSource: Source,
-): TxBinding<PostgresTx, TypeormTx<Source>> {
-  requireDataSource(dataSource)
+): TxBinding<PostgresTx | SqliteTx, TypeormTx<Source>> {
+  const engine = requireDataSource(dataSource)
   return Object.freeze({
-    engine: 'postgres' as const,
+    engine,
     load: async () => requireInitialized(dataSource),
-    bind: (sql: PostgresTx) => lendManager(dataSource, sql),
+    bind: (sql: PostgresTx | SqliteTx) => {
+      const runner =
+        engine === 'postgres'
+          ? lendRunner(dataSource, sql as PostgresTx)
+          : lendSqliteRunner(dataSource as unknown as SqliteDataSource, sql as SqliteTx)
+      // So that `save` opens no transaction of its own.
+      Object.defineProperty(runner, 'isTransactionActive', { get: () => true, set: ignore })
+      return runner.manager
+    },
   })
 }
 
-function requireDataSource(dataSource: unknown): void {
+const ENGINES: Readonly<Record<string, Engine>> = {
+  postgres: 'postgres',
+  'better-sqlite3': 'sqlite',
+}
+
+function requireDataSource(dataSource: unknown): Engine {
   const given = dataSource as Partial<TypeormDataSource> | null | undefined
   if (typeof given?.createQueryRunner !== 'function' || typeof given.isInitialized !== 'boolean') {
     const wanted = 'a DataSource of TypeORM, as in typeormTx(dataSource)'
     throw new OptionInvalidError('typeormTx', wanted, dataSource)
   }
   const type = given.options?.type
-  if (type === 'postgres') return
-  throw new OptionInvalidError('typeormTx', "a DataSource with type: 'postgres'", type)
+  const engine = ENGINES[type ?? '']
+  if (engine !== undefined) return engine
+  const wanted = "a DataSource with type: 'postgres' or 'better-sqlite3'"
+  throw new OptionInvalidError('typeormTx', wanted, type)
 }
 
 /** Its entities are read when it is initialized. To do that here could change their tables, by `synchronize`. */
@@ -64,19 +83,12 @@ function requireInitialized({ isInitialized }: TypeormDataSource): void {
   )
 }
 
-function lendManager<Source extends TypeormDataSource>(
-  dataSource: Source,
-  sql: PostgresTx,
-): TypeormTx<Source> {
+function lendRunner(dataSource: TypeormDataSource, sql: PostgresTx) {
   const client: LentPgClient = asPgClient(sql)
   const runner = dataSource.createQueryRunner()
-  Object.defineProperties(runner, {
-    // What it asks its pool for, when it has none.
-    databaseConnection: { value: client },
-    // So that `save` opens no transaction of its own.
-    isTransactionActive: { get: () => true, set: ignore },
-  })
-  return runner.manager
+  // What it asks its pool for, when it has none.
+  Object.defineProperty(runner, 'databaseConnection', { value: client })
+  return runner
 }
 
 /** TypeORM says it of each transaction that it begins and ends; the one around them is open all the time. */

@@ -31,12 +31,16 @@ export function withOperatorFlags(
   command: Command,
   { reaches = 'gateway' }: { readonly reaches?: 'gateway' | 'store' } = {},
 ): Command {
-  withStoreFlags(command)
-  if (reaches === 'gateway')
-    command
-      .option('--url <url>', 'a running gateway, by its admin listener (default: HOOKONCE_URL)')
-      .option('--token <token>', 'for that gateway, or env:<NAME> (default: HOOKONCE_TOKEN)')
+  if (reaches === 'gateway') withPlaceFlags(command)
+  else withStoreFlags(command)
   return command.option('--json', 'for programs')
+}
+
+/** Adds those that name a store or a gateway. */
+export function withPlaceFlags(command: Command): Command {
+  return withStoreFlags(command)
+    .option('--url <url>', 'a running gateway, by its admin listener (default: HOOKONCE_URL)')
+    .option('--token <token>', 'for that gateway, or env:<NAME> (default: HOOKONCE_TOKEN)')
 }
 
 /** Adds those that name a store, and nothing else. */
@@ -73,7 +77,7 @@ export async function openOperator(
 }
 
 /** What was said on the command line counts before the environment, and one of both is meant. */
-function findGateway(
+export function findGateway(
   { environment, folder }: Shell,
   { url, token, store, config }: OperatorFlags,
 ): RemoteOperatorOptions | undefined {
@@ -140,14 +144,19 @@ export function withActionFlags(
 }
 
 export function readAction(
-  { environment }: Shell,
+  shell: Shell,
   { reason, actor, requestToken }: ActionFlags,
 ): ActionOptions {
   return {
-    actor: actor ?? environment['HOOKONCE_ACTOR'] ?? userInfo().username,
+    actor: actor ?? findActor(shell),
     ...(reason !== undefined && { reason }),
     ...(requestToken !== undefined && { token: requestToken }),
   }
+}
+
+/** Who asks, where no flag says it. */
+export function findActor({ environment }: Shell): string {
+  return environment['HOOKONCE_ACTOR'] ?? userInfo().username
 }
 
 /** A token stands for one action, so that each of several subjects has one of its own. */

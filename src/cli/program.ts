@@ -13,6 +13,7 @@ import { addBackfill } from './commands/backfill.ts'
 import { addErase } from './commands/erase.ts'
 import { addGroups } from './commands/groups.ts'
 import { addLanes } from './commands/lanes.ts'
+import { addMcp } from './commands/mcp.ts'
 import { addMessages } from './commands/messages.ts'
 import { addVerify } from './commands/verify.ts'
 import { addDoctor } from './commands/doctor.ts'
@@ -34,7 +35,7 @@ import { addToken } from './commands/token.ts'
 import { addTrigger } from './commands/trigger.ts'
 import { EXIT } from './exit-codes.ts'
 import type { Shell } from './shell.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from '../gateway/version.ts'
 
 export function createProgram(shell: Shell): Command {
   const program = new Command('hookonce')
@@ -47,6 +48,8 @@ export function createProgram(shell: Shell): Command {
       getOutHelpWidth: () => Math.min(shell.columns, 100),
       getErrHelpWidth: () => Math.min(shell.columns, 100),
     })
+    // Commander leaves help as it is where less than 40 columns are left for it, as on a narrow terminal.
+    .configureHelp({ minWidthToWrap: 20 })
     .addHelpText('after', EXAMPLES)
     .exitOverride()
   addDev(program)
@@ -90,6 +93,7 @@ const OPERATORS: readonly ((program: Command, shell: Shell) => void)[] = [
   addCompletion,
   addMigrate,
   addToken,
+  addMcp,
 ]
 
 /** Runs what the words ask for. What goes wrong is printed, and the shell is told how it ended. */

@@ -38,7 +38,8 @@ export function processShell(): Shell {
   return {
     folder: process.cwd(),
     environment: env,
-    columns: stdout.columns ?? readColumns(env['COLUMNS']),
+    // A terminal that was not told its size has 0.
+    columns: stdout.columns || readColumns(env['COLUMNS']),
     isInteractive: stdin.isTTY && stdout.isTTY,
     hasColour: stdout.isTTY && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb',
     // Listened for when a command asks for it: a listener keeps Ctrl-C from ending any other. A second Ctrl-C, of a

@@ -16,6 +16,20 @@ export class Interruption {
     return () => void this.#listeners.delete(listener)
   }
 
+  /** Waits for so long, or until the interruption. */
+  async pause(pauseMs: number): Promise<void> {
+    if (this.#isInterrupted) return
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        clearTimeout(timer)
+        stopListening()
+        resolve()
+      }
+      const timer = setTimeout(end, pauseMs)
+      const stopListening = this.onInterrupt(end)
+    })
+  }
+
   interrupt(): void {
     this.#isInterrupted = true
     for (const listener of [...this.#listeners]) listener()

@@ -3,7 +3,7 @@
  *
  *     start:   listen ─▶ open the store, as often as it takes ─▶ ready
  *     reload:  prepare: build a second inbox ─▶ take: start it ─▶ deliveries go there ─▶ stop the first
- *     stop:    not ready ─▶ answer what is in flight ─▶ stop the inbox
+ *     stop:    not ready ─▶ let a balancer notice ─▶ answer what is in flight ─▶ stop the inbox
  *
  * What it promises:
  *
@@ -22,6 +22,7 @@ import type { Receiver } from '../http/receiver.ts'
 import type { Inbox, SourceMap } from '../index.ts'
 import { buildAdmin } from './admin/build-admin.ts'
 import type { BuiltAdmin } from './admin/build-admin.ts'
+import type { Role } from './admin/roles.ts'
 import { buildInbox } from './build-inbox.ts'
 import type { BuildTerms, BuiltInbox } from './build-inbox.ts'
 import type { ResolvedConfig } from './config/schema.ts'
@@ -39,6 +40,12 @@ export interface GatewayOptions extends BuildTerms {
    * @defaultValue true
    */
   readonly hasAdmin?: boolean
+  /**
+   * What a model may do over MCP on this machine without a token. With one, its role counts.
+   *
+   * @defaultValue 'viewer'
+   */
+  readonly mcpRoleWithoutToken?: Role
 }
 
 /** What became of a reload. */
@@ -59,6 +66,12 @@ export type Prepared =
 /** How long to wait before the database is tried again. */
 const AGAIN_MS = 1_000
 
+/**
+ * How long a gateway that stops keeps connections without a request. Under load a proxy sends on each of them within
+ * that time, and the answer closes it; one that stays idle for so long is hardly used at the moment in which it is closed.
+ */
+const IDLE_MS = 1_000
+
 /** A gateway that listens. Made by `startGateway`. */
 export class Gateway {
   readonly #options: GatewayOptions
@@ -78,12 +91,18 @@ export class Gateway {
     this.#built = buildInbox(options.config, options)
     this.#current = new CurrentInbox(this.#built.inbox, options.watch)
     this.#receiver = options.config.roles.includes('receive')
-      ? createReceiver(this.#current)
+      ? createReceiver(this.#current, {
+          keepAliveTimeoutMs: options.config.receive.keepAliveTimeoutMs,
+        })
       : undefined
     const { roles } = options.config
     this.#admin =
       roles.includes('admin') && options.hasAdmin !== false
-        ? buildAdmin(options.config, { built: () => this.#built, logger: options.logger })
+        ? buildAdmin(options.config, {
+            built: () => this.#built,
+            logger: options.logger,
+            mcpRoleWithoutToken: options.mcpRoleWithoutToken ?? 'viewer',
+          })
         : undefined
     this.#admin?.watch(this.#built.inbox)
   }
@@ -199,10 +218,19 @@ export class Gateway {
   async #stop(): Promise<void> {
     this.#ending.abort()
     const graceMs = this.#config.stopGraceMs
+    await this.#withdraw()
     this.#admin?.live.stop()
-    await Promise.all([this.#receiver?.drain({ graceMs }), this.#admin?.server.stop(graceMs)])
+    const receiverStopped = this.#receiver?.drain({ graceMs, idleMs: IDLE_MS })
+    await Promise.all([receiverStopped, this.#admin?.server.stop(graceMs)])
     await this.#reloading
     await this.#built.stop()
+  }
+
+  /** Nobody waits for a process that receives nothing, or that could not listen. */
+  async #withdraw(): Promise<void> {
+    if (this.address === undefined) return
+    this.#receiver?.withdraw()
+    await pause(this.#config.receive.withdrawMs)
   }
 }
 
@@ -230,6 +258,7 @@ export function findRefusal(before: ResolvedConfig, after: ResolvedConfig): stri
     roles: (config: ResolvedConfig) => config.roles.toSorted(),
     'receive.host': (config: ResolvedConfig) => config.receive.host,
     'receive.port': (config: ResolvedConfig) => config.receive.port,
+    'receive.keepAliveTimeoutMs': (config: ResolvedConfig) => config.receive.keepAliveTimeoutMs,
     admin: (config: ResolvedConfig) => config.admin,
   }
   const changed = Object.entries(parts)

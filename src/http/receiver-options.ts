@@ -85,6 +85,14 @@ export interface DrainOptions {
    * @defaultValue 10_000
    */
   readonly graceMs?: number
+  /**
+   * How long connections without a request are kept for the one that their client may be sending. It is taken, and its
+   * answer closes the connection. Behind a proxy that keeps connections, give it a second or more: a proxy cannot send
+   * again what met a closed socket. It counts towards `graceMs`.
+   *
+   * @defaultValue 0
+   */
+  readonly idleMs?: number
 }
 
 function requirePath(option: string, value: unknown): void {

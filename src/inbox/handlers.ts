@@ -8,12 +8,9 @@ import type {
   TypePattern,
 } from '../model/event-types.ts'
 import type { AnySends, SendMap } from '../model/sends.ts'
-import type {
-  AnyHandler,
-  HandlerOptions,
-  HandlerRegistry,
-  StepHandlerOptions,
-} from '../work/handlers.ts'
+import type { HandlerOptions, StepHandlerOptions } from '../work/handler-options.ts'
+import type { HandlerRegistry } from '../work/handler-registry.ts'
+import type { AnyHandler } from '../work/handler-unit.ts'
 
 /** The part of an inbox that handlers are registered with. */
 export abstract class InboxHandlers<

@@ -42,7 +42,7 @@ export interface DueRun {
   readonly hasMore: boolean
   /**
    * When to call again, if nothing is stored before: the next attempt of an event or message is due no earlier, as far as
-   * is known. `undefined` where none waits.
+   * is known, and no event has waited for long enough in its lane. `undefined` where none waits.
    */
   readonly nextDueInMs: number | undefined
 }

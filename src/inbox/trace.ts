@@ -2,7 +2,7 @@ import { OptionInvalidError } from '../errors.ts'
 import type { WebhookEvent } from '../model/event.ts'
 import type { Tracing } from '../model/tracing.ts'
 import { TRACEPARENT_KEPT } from '../receive/keep-trace.ts'
-import type { AnyHandler } from '../work/handlers.ts'
+import type { AnyHandler } from '../work/handler-unit.ts'
 
 /** @throws OptionInvalidError for what cannot trace */
 export function requireTracing(tracing: Tracing | undefined): Tracing | undefined {

@@ -6,6 +6,7 @@
  */
 
 import type { Delivery } from './delivery.ts'
+import type { Prober } from './probe.ts'
 import type { QuarantineReason } from './quarantine-reason.ts'
 import type { SecretLabel } from './secret-use.ts'
 import type { StandardSchema } from './standard-schema.ts'
@@ -161,6 +162,8 @@ export interface Source<Events extends EventMap = AnyEvents> {
   readonly secretHeaders?: readonly string[]
   /** What its secrets are called, and until when each verifies, so that the use of each can be listed. */
   readonly secretLabels?: readonly SecretLabel[]
+  /** Knows the probes of `hookonce doctor`, who has one of its secrets. Left out, every probe is refused. */
+  readonly prober?: Prober
   readonly acknowledge: AcknowledgePolicy
   readonly redelivery: RedeliveryPolicy
   readonly sameBytes: SameBytesPolicy

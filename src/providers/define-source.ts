@@ -18,6 +18,7 @@ import type {
   SuccessAnswer,
   Verdict,
 } from '../model/source.ts'
+import { createProber } from '../verify/prober.ts'
 import { listSecretLabels } from '../verify/secrets.ts'
 import type { ResolvedSecret, Secret } from '../verify/secrets.ts'
 
@@ -84,6 +85,7 @@ export function defineSource<Events extends EventMap>(
   if (bodyBytesMax !== undefined) {
     requireInteger(`${facts.provider}.bodyBytesMax`, bodyBytesMax, { min: 1, max: 134_217_728 })
   }
+  const prober = createProber(secrets)
   return Object.freeze({
     provider: facts.provider,
     securityHeaders: Object.freeze([...new Set(facts.securityHeaders)]),
@@ -98,6 +100,7 @@ export function defineSource<Events extends EventMap>(
     }),
     warnings: Object.freeze([...warnings]),
     secretLabels: Object.freeze(listSecretLabels(secrets)),
+    ...(prober !== undefined && { prober }),
     verify,
     identify,
   })

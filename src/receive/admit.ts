@@ -6,7 +6,7 @@
  *                                 400
  *
  * A sender that only checks the endpoint is answered before or after `verify`, as its handshake asks,
- * and leaves nothing behind.
+ * and leaves nothing behind. So is a probe of `hookonce doctor`.
  *
  * What this module promises: nothing unverified is admitted or logged, and nothing of it is read but what
  * an unsigned handshake needs.
@@ -24,6 +24,7 @@ import type { EventDraft } from '../model/event.ts'
 import type { HandshakeAnswer, Source, VerdictReason } from '../model/source.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import { handshaken, malformed, refused, unavailable, unknownSource } from './acknowledge.ts'
+import { answerProbe } from './answer-probe.ts'
 import { draftEvents } from './identity.ts'
 import { findBreach, keepWithin } from './limits.ts'
 
@@ -55,6 +56,9 @@ export async function admit(
 
   const breach = findBreach(source, delivery, context.options)
   if (breach !== undefined) return reportBreach(context, sourceName, breach)
+
+  const probed = answerProbe(source, delivery)
+  if (probed !== undefined) return greet(context, sourceName, source, probed)
 
   const greeting = source.handshake && (await source.handshake(delivery, 'unverified'))
   if (greeting !== undefined) return greet(context, sourceName, source, greeting)

@@ -7,7 +7,8 @@
 
 import type { Topic } from '../model/topic.ts'
 import type { DueKind, DueTopic } from '../store/contract/queue.ts'
-import type { HandlerRegistry, HandlerUnit } from './handlers.ts'
+import type { HandlerRegistry } from './handler-registry.ts'
+import type { HandlerUnit } from './handler-unit.ts'
 
 /** A topic that this worker has handlers for. */
 export interface OwnTopic extends DueTopic {

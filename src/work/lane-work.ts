@@ -1,7 +1,7 @@
 import type { EventId } from '../model/event.ts'
 import type { ClaimedEvent } from '../store/contract/claimed-event.ts'
 import type { Agenda } from './agenda.ts'
-import type { HandlerUnit } from './handlers.ts'
+import type { HandlerUnit } from './handler-unit.ts'
 import { sortLanes } from './sort-lanes.ts'
 import type { SortContext } from './sort-lanes.ts'
 

@@ -40,7 +40,9 @@ export interface WorkerOptions {
    * How long a group goes on starting handlers. What it has not started by then goes back to the queue.
    *
    * It bounds how long an event waits for its neighbours' commit, and on SQLite how long a new
-   * delivery waits for the writer; not how long one handler may run (that is `timeoutMs`).
+   * delivery waits for the writer; not how long one handler may run (that is `timeoutMs`). Where the database is so far
+   * away, or so busy, that a group's transaction takes longer than this without any handler, the group may take as long
+   * again, up to ten times this.
    *
    * @defaultValue 100
    */

@@ -1,5 +1,5 @@
 import type { PauseRecord } from '../store/contract/pauses.ts'
-import type { HandlerUnit } from './handlers.ts'
+import type { HandlerUnit } from './handler-unit.ts'
 
 /**
  * What this worker leaves alone because an operator has paused it, as of the last reading. The events stay ready

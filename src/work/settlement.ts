@@ -2,7 +2,7 @@ import type { FailedAttempt, FreedLane, RunSpan, Settlement } from '../model/out
 import { findLane } from '../ordering/place-event.ts'
 import type { ClaimedEvent } from '../store/contract/claimed-event.ts'
 import { describeCauses, describeMessage, describeStack } from '../telemetry/describe-error.ts'
-import type { HandlerUnit } from './handlers.ts'
+import type { HandlerUnit } from './handler-unit.ts'
 import { backoffMs } from '../model/retry-policy.ts'
 import type { RunFailed, RunResult } from './group/run-event.ts'
 import { RetryAfterError } from '../model/handler-results.ts'

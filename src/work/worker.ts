@@ -13,15 +13,16 @@ import { asError } from '../errors.ts'
 import type { EventDraft } from '../model/event.ts'
 import { Topics } from '../model/topic.ts'
 import type { ClaimedEvent } from '../store/contract/claimed-event.ts'
-import type { ClaimRequest } from '../store/contract/queue.ts'
 import type { Store } from '../store/contract/store.ts'
 import type { RunningEvent, WorkerSlot } from '../store/contract/workers.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { Agenda, ENOUGH, isSort } from './agenda.ts'
+import { Agenda, isSort } from './agenda.ts'
 import type { Plan } from './agenda.ts'
+import { createClaim } from './create-claim.ts'
 import { atMost, GOODBYE_MS, LET_GO_MS } from '../flow/at-most.ts'
 import { GroupSizes } from './group/group-sizes.ts'
-import type { HandlerRegistry, HandlerUnit } from './handlers.ts'
+import type { HandlerRegistry } from './handler-registry.ts'
+import type { HandlerUnit } from './handler-unit.ts'
 import { LaneWork } from './lane-work.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { Interruption } from '../flow/interruption.ts'
@@ -50,13 +51,6 @@ export interface WorkerContext<Tx> extends SettlementListener {
   readonly isBrief: boolean
 }
 
-/**
- * Inside a group a handler may wait this long for a row that another transaction holds before the group is
- * made smaller.
- */
-const GROUP_LOCK_TIMEOUT_MS = 50
-/** The database ends a transaction that has been idle for the handler's time and this much more. */
-const IDLE_MARGIN_MS = 1_000
 /** How soon an idle worker looks again after a claim that found nothing of what a look had seen. */
 const LOOK_AGAIN_MS = 20
 
@@ -187,7 +181,7 @@ export class Worker<Tx> {
       if (dueInMs !== 0 && this.#isAtRest) return dueInMs
       this.#wakeUp.call()
       // What is due and could not be claimed is in other hands.
-      await this.#pause(LOOK_AGAIN_MS)
+      await this.#stopping.pause(LOOK_AGAIN_MS)
     }
     return undefined
   }
@@ -242,7 +236,8 @@ export class Worker<Tx> {
       } finally {
         giveBack()
       }
-      if (troubles > 0) await this.#pause(Math.min(2_000, 25 * 2 ** Math.min(troubles, 10)))
+      if (troubles > 0)
+        await this.#stopping.pause(Math.min(2_000, 25 * 2 ** Math.min(troubles, 10)))
     }
   }
 
@@ -263,9 +258,7 @@ export class Worker<Tx> {
         events = await this.#lease(plan)
         return 'settled'
       }
-      const group = await this.#context.store.queue.claim(
-        this.#createRequest(slot, plan.kind, plan),
-      )
+      const group = await this.#context.store.queue.claim(createClaim(slot, plan.kind, plan.topics))
       if (group === undefined) return 'settled'
       events = group.events
       const unsorted = events.filter((event) => this.#lanes.isUnsorted(event))
@@ -298,20 +291,6 @@ export class Worker<Tx> {
 
   #leaseTerms(): { workerId: string; leaseMs: number } {
     return { workerId: this.id, leaseMs: this.#context.options.deadAfterMs }
-  }
-
-  #createRequest(slot: WorkerSlot, kind: ClaimRequest['kind'], { topics }: Plan): ClaimRequest {
-    const timeouts = topics.map(({ due }) => due.unit.timeoutMs)
-    return {
-      slot,
-      kind,
-      topics: topics.map(({ topic, limit }) => ({ topic, limit })),
-      enough: ENOUGH,
-      fillsLanes: runsInOrder(topics[0]?.due.unit),
-      lockTimeoutMs: GROUP_LOCK_TIMEOUT_MS,
-      idleTimeoutMs: Math.max(1, ...timeouts) + IDLE_MARGIN_MS,
-      opensLate: opensLate(topics[0]?.due.unit),
-    }
   }
 
   #createRunContext(slot: WorkerSlot): RunGroupContext {
@@ -374,20 +353,6 @@ export class Worker<Tx> {
     return Math.min(Math.max(dueInMs ?? Infinity, LOOK_AGAIN_MS), pollMs)
   }
 
-  /** After trouble; ends at once when the worker is stopped. */
-  async #pause(pauseMs: number): Promise<void> {
-    if (this.#isStopping) return
-    await new Promise<void>((resolve) => {
-      const end = () => {
-        clearTimeout(timer)
-        stopListening()
-        resolve()
-      }
-      const timer = setTimeout(end, pauseMs)
-      const stopListening = this.#stopping.onInterrupt(end)
-    })
-  }
-
   #reportError(doing: string, error: unknown): void {
     this.#context.happenings.emit('worker.error', {
       workerId: this.id,
@@ -395,18 +360,4 @@ export class Worker<Tx> {
       error: asError(error),
     })
   }
-}
-
-/**
- * A handler that runs alone, and one that promises nothing, may wait for the outside world before it needs the
- * database. In a group each is quick, and the next one waits for it.
- */
-function opensLate(unit: HandlerUnit | undefined): ClaimRequest['opensLate'] {
-  if (unit === undefined || unit.isSteps) return 'never'
-  return unit.guarantee === 'at-least-once' ? 'always' : 'alone'
-}
-
-/** Whether the events of a group run one after the other. */
-function runsInOrder(unit: HandlerUnit | undefined): boolean {
-  return unit !== undefined && !unit.isSteps && unit.guarantee === 'exactly-once'
 }

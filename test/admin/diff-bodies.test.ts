@@ -28,6 +28,27 @@ describe('the difference between a conflict and the first event', () => {
     expect(diff).toEqual({ kind: 'json', isCut: false, differences: [] })
   })
 
+  test('is told of numbers that JavaScript makes one of', () => {
+    const first = '{"id":9007199254740992,"rate":0.1234567890123456789,"huge":1e400,"text":"1e400"}'
+    const second =
+      '{"id":9007199254740993,"rate":0.1234567890123456788,"huge":1e401,"text":"1e400"}'
+
+    expect(diffBodies(bytes(first), bytes(second))).toEqual({
+      kind: 'json',
+      isCut: false,
+      differences: [
+        { path: '$.id', change: 'changed', before: '9007199254740992', after: '9007199254740993' },
+        {
+          path: '$.rate',
+          change: 'changed',
+          before: '0.1234567890123456789',
+          after: '0.1234567890123456788',
+        },
+        { path: '$.huge', change: 'changed', before: '1e400', after: '1e401' },
+      ],
+    })
+  })
+
   test.each([
     ['no JSON', bytes('a=1&b=2'), bytes('a=1&b=3'), { lengths: [7, 7], differsAt: 6 }],
     ['no text', new Uint8Array([1, 255]), bytes('{}'), { lengths: [2, 2], differsAt: 0 }],

@@ -33,6 +33,8 @@ export interface BoundInbox<Tx, Sql> {
   readonly inbox: Inbox<{ pings: Source }, Tx, Sql>
   /** Of the database, where it is PostgreSQL. */
   readonly config?: ConnectionConfig
+  /** The database, where it is SQLite. */
+  readonly file?: string
   /** A signed delivery. */
   deliver(key: string): Promise<unknown>
   /** Resolves when so many events have come to this. Ask before the first can. */
@@ -70,8 +72,9 @@ export async function openBoundSqlite<Tx>(
 ): Promise<BoundInbox<Tx, SqliteTx>> {
   const database = await createSqlite({ driver: DEFAULT_DRIVER })
   onTestFinished(() => database.close())
-  const store = sqliteStore(database.file, { driver: DEFAULT_DRIVER, tx })
-  return open(store, (sql, params) => database.query(sql, params), worker)
+  const { file } = database
+  const store = sqliteStore(file, { driver: DEFAULT_DRIVER, tx })
+  return { ...(await open(store, (sql, params) => database.query(sql, params), worker)), file }
 }
 
 async function open<Tx, Sql>(

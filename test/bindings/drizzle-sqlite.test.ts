@@ -10,6 +10,7 @@ import type { SqliteTx } from '../../src/store/sqlite/index.ts'
 import { bindingContract } from './binding-contract.ts'
 import type { BindingUnderTest } from './binding-contract.ts'
 import { openBoundSqlite } from './bound-inbox.ts'
+import { killContract } from './kill-contract.ts'
 
 const effects = sqliteTable('effects', { eventKey: text('event_key'), note: text() })
 const invoices = sqliteTable('invoices', {
@@ -38,6 +39,10 @@ const underTest: BindingUnderTest<Tx, SqliteTx> = {
 
 describe('hookonce/drizzle/sqlite', () => {
   bindingContract(underTest)
+  killContract(underTest, {
+    program: new URL('killed-process.ts', import.meta.url),
+    library: 'drizzle-sqlite',
+  })
 
   /** Runs `work` as a handler, and gives what it returned. */
   async function inHandler<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {

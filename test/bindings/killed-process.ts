@@ -1,12 +1,18 @@
 /** A process that writes by one of these libraries until it is killed (`killContract`). */
 
 import { pgTable, text } from 'drizzle-orm/pg-core'
+import { sqliteTable, text as sqliteText } from 'drizzle-orm/sqlite-core'
+import { drizzleTx as drizzleSqliteTx } from '../../src/bindings/drizzle-sqlite.ts'
 import { drizzleTx } from '../../src/bindings/drizzle.ts'
 import { knexTx } from '../../src/bindings/knex.ts'
 import { kyselyTx } from '../../src/bindings/kysely.ts'
 import { readKilledOptions, runUntilKilled } from './run-until-killed.ts'
 
 const effects = pgTable('effects', { eventKey: text('event_key'), note: text() })
+const effectsOnSqlite = sqliteTable('effects', {
+  eventKey: sqliteText('event_key'),
+  note: sqliteText(),
+})
 
 const options = readKilledOptions()
 switch (options.library) {
@@ -14,6 +20,12 @@ switch (options.library) {
     await runUntilKilled(options, {
       binding: drizzleTx(),
       insert: async (tx, eventKey, note) => tx.insert(effects).values({ eventKey, note }),
+    })
+    break
+  case 'drizzle-sqlite':
+    await runUntilKilled(options, {
+      binding: drizzleSqliteTx(),
+      insert: async (tx, eventKey, note) => tx.insert(effectsOnSqlite).values({ eventKey, note }),
     })
     break
   case 'kysely':

@@ -149,6 +149,10 @@ describe.skipIf(hasNoPostgres)('hookonce/knex', () => {
 
 describe('hookonce/knex on SQLite', () => {
   bindingContract(onSqlite)
+  killContract(onSqlite, {
+    program: new URL('killed-process.ts', import.meta.url),
+    library: 'knex',
+  })
   knexContract(onSqlite, { client: 'better-sqlite3', serial: 'integer primary key' })
 
   test('writes times as milliseconds, and gives the id of what was inserted', async () => {

@@ -159,6 +159,10 @@ describe.skipIf(hasNoPostgres)('hookonce/kysely', () => {
 
 describe('hookonce/kysely on SQLite', () => {
   bindingContract(onSqlite)
+  killContract(onSqlite, {
+    program: new URL('killed-process.ts', import.meta.url),
+    library: 'kysely',
+  })
   kyselyContract(onSqlite, 'integer primary key')
 
   test('gives the id of what was inserted', async () => {

@@ -9,23 +9,31 @@ import pg from 'pg'
 import { createInbox } from '../../src/inbox/inbox.ts'
 import { hmac } from '../../src/providers/hmac.ts'
 import type { TxBinding } from '../../src/store/contract/tx-binding.ts'
+import type { Store } from '../../src/store/contract/store.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import type { SqliteTx } from '../../src/store/sqlite/index.ts'
 import { createProbedClients } from '../support/faults/probed-client.ts'
 import type { Probe } from '../support/faults/probed-client.ts'
+import { probeLibsql } from '../support/faults/probed-libsql.ts'
 import type { ConnectionConfig } from '../support/postgres/start-postgres.ts'
 
 export interface KilledOptions {
   readonly library: string
-  readonly config: ConnectionConfig
+  readonly database: KilledDatabase
   /** Of the COMMIT. */
   readonly phase: 'before' | 'after'
   readonly deadAfterMs: number
 }
 
-/** A library, by what it writes. */
+export type KilledDatabase =
+  | { readonly engine: 'postgres'; readonly config: ConnectionConfig }
+  | { readonly engine: 'sqlite'; readonly file: string }
+
+/** A library, by what it writes. A store refuses a binding that is for the other. */
 export interface KilledLibrary<Tx> {
-  readonly binding: TxBinding<PostgresTx, Tx>
+  readonly binding: TxBinding<never, Tx>
   insert(tx: Tx, key: string, note: string): Promise<unknown>
 }
 
@@ -42,14 +50,12 @@ const SOURCE = {
 } as const
 
 export async function runUntilKilled<Tx>(
-  { config, phase, deadAfterMs }: KilledOptions,
+  { database, phase, deadAfterMs }: KilledOptions,
   { binding, insert }: KilledLibrary<Tx>,
 ): Promise<void> {
-  const { Client } = createProbedClients(killAtCommit(phase))
-  const pool = new pg.Pool({ ...config, max: 10, Client })
   const silent = () => undefined
   const inbox = createInbox({
-    store: postgresStore({ pool, tx: binding }),
+    store: openProbed(database, killAtCommit(phase), binding),
     // It receives nothing: only the name has to be that of the test's own inbox.
     sources: { pings: hmac(SOURCE) },
     logger: { debug: silent, info: silent, warn: silent, error: silent },
@@ -59,13 +65,30 @@ export async function runUntilKilled<Tx>(
   await inbox.start()
 }
 
+function openProbed<Tx>(
+  database: KilledDatabase,
+  probe: Probe,
+  tx: TxBinding<never, Tx>,
+): Store<unknown, Tx> {
+  if (database.engine === 'postgres') {
+    const { Client } = createProbedClients(probe)
+    const pool = new pg.Pool({ ...database.config, max: 10, Client })
+    return postgresStore({ pool, tx: tx as TxBinding<PostgresTx, Tx> })
+  }
+  probeLibsql(probe)
+  return sqliteStore(database.file, {
+    driver: 'libsql',
+    tx: tx as TxBinding<SqliteTx, Tx>,
+  })
+}
+
 /** On the connection that has written the effect: the others commit as well. */
 function killAtCommit(phase: KilledOptions['phase']): Probe {
   let writing: object | undefined
   return (boundary) => {
     const { text, connection } = boundary
-    // Prisma names the schema too.
-    if (/insert into (?:"public"\.)?"?effects/i.test(text)) writing = connection
+    // Prisma names the schema too, and quotes are of three kinds.
+    if (/insert into ([`"]?(?:public|main)[`"]?\.)?[`"]?effects/i.test(text)) writing = connection
     if (connection !== writing || boundary.phase !== phase) return undefined
     if (!/(?:^|;)\s*commit\b/i.test(text)) return undefined
     process.kill(process.pid, 'SIGKILL')

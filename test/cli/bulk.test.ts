@@ -84,6 +84,30 @@ describe('hookonce bulk', () => {
     expect(new Set(subjects).size).toBe(40)
   })
 
+  test('lists those that have events left', async () => {
+    const { store, url } = await aStoreOnFile()
+    const list = ['bulk', 'list', '--store', url]
+    const nothing = await runCommand(list)
+    await fill(store, 3)
+    const ended = await runCommand(['bulk', 'retry', '--yes', ...FAST, '--store', url])
+    await fill(store, 2, 'github')
+    const hostile = 'fixed\u001b[2J'
+    await runCommand(['bulk', 'retry', '--dry-run', '--reason', hostile, '--store', url])
+
+    const { code, lines } = await runCommand(list)
+    const all = await runCommand([...list, '--all', '--json'])
+
+    expect([nothing.code, nothing.errors]).toEqual([3, 'No bulk has events left.'])
+    expect(ended.code).toBe(0)
+    expect(code).toBe(0)
+    expect(lines).toEqual([
+      expect.stringMatching(/^id +action +state +left +age +by$/),
+      expect.stringMatching(/^[0-9a-f-]{36} +retry +planned +2 of 2 +.*on-call@example.com$/),
+      '  fixed\\u001b[2J',
+    ])
+    expect(JSON.parse(all.output)).toMatchObject([{ left: 2 }, { left: 0, done: 3 }])
+  })
+
   test('that is interrupted says how to go on, and one that was aborted does not', async () => {
     const { store, url } = await aStoreOnFile()
     await fill(store, 20)
@@ -118,8 +142,9 @@ test.each([
 })
 
 /** Dead events. */
-async function fill(store: Store<QueryTx>, count: number): Promise<void> {
-  for (let nth = 0; nth < count; nth += 1) await anEventThat(store, dead, { key: `evt_${nth}` })
+async function fill(store: Store<QueryTx>, count: number, source = 'stripe'): Promise<void> {
+  for (let nth = 0; nth < count; nth += 1)
+    await anEventThat(store, dead, { key: `evt_${nth}`, source })
 }
 
 async function countStates(store: Store<QueryTx>): Promise<Record<string, number>> {

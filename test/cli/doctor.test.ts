@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { checkSettings } from '../../src/cli/doctor/check-store.ts'
+import { checkClock, checkSettings } from '../../src/cli/doctor/check-store.ts'
 import { openDriver } from '../../src/store/sqlite/open-driver.ts'
 import { createPostgresDatabase, hasNoPostgres } from '../support/postgres/open-postgres.ts'
 import { aFolder, aStoreOnFile, anEventThat, runCommand } from '../support/run-command.ts'
+import { claimOne, enqueue, unknownMessage } from '../support/outbox-steps.ts'
 import { startSink } from '../support/sink.ts'
 import { dead } from '../support/store-steps.ts'
 
@@ -112,6 +113,32 @@ describe('hookonce doctor', () => {
     expect(away.output).not.toContain('secret-word')
   })
 
+  test('says that there are no tables yet, and what makes them', async () => {
+    const folder = aFolder()
+    const handle = (await openDriver('auto')).open(join(folder, 'empty.db'))
+    handle.execute('create table other (id integer)')
+    handle.close()
+
+    const { code, output } = await runCommand(['doctor', '--store', 'sqlite:empty.db'], { folder })
+
+    expect(code).toBe(4)
+    expect(output).toMatch(/^problem +schema /m)
+    expect(output).toContain('hookonce migrate makes the tables.')
+  })
+
+  test('warns of what is paused, and of messages that may have arrived', async () => {
+    const { store, url } = await aStoreOnFile()
+    await enqueue(store, {})
+    await store.messages.settle([unknownMessage(await claimOne(store))])
+    await runCommand(['pause', 'source', 'stripe', '--store', url])
+
+    const { code, output } = await runCommand(['doctor', '--store', url])
+
+    expect(code).toBe(0)
+    expect(output).toMatch(/^warning +pauses +source stripe is paused$/m)
+    expect(output).toMatch(/^warning +messages +1 to receipts may have arrived$/m)
+  })
+
   test.skipIf(hasNoPostgres)('reads the settings of a PostgreSQL', async () => {
     const { host, port, user, password = '', database } = await createPostgresDatabase()
     const url = `postgres://${user}:${password}@localhost:${port}/${database}?host=${host}`
@@ -132,6 +159,21 @@ test.each([
   ['journal_mode', 'delete', 'problem'],
 ])('%s = %s is a %s', (name, value, level) => {
   expect(checkSettings([{ name, value }])).toMatchObject([{ level }])
+})
+
+test.each([
+  [0, 'ok', /^0 ms from/],
+  [-1_900, 'ok', /from the database's$/],
+  [30_000, 'warning', /^this machine is 30.0 s behind the database$/],
+  [-3_600_000, 'problem', /^this machine is 1 hour ahead of the database$/],
+])('a database whose clock is %i ms ahead of ours is %s', (aheadMs, level, message) => {
+  const nowMs = 1_790_000_000_000
+
+  expect(checkClock(nowMs + aheadMs, nowMs)).toMatchObject({
+    level,
+    check: 'clock',
+    message: expect.stringMatching(message) as string,
+  })
 })
 
 function aConfig(config: object): string {

@@ -148,7 +148,7 @@ describe('hookonce events show', () => {
   })
 })
 
-describe('what senders write', () => {
+describe('D10: what senders write', () => {
   const hostile = () => ({
     source: 'stripe',
     type: `t${HOSTILE}`,

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { cutText, displayWidth } from '../../src/cli/output/display-width.ts'
+import { printBody } from '../../src/cli/output/print-body.ts'
+import type { Shell } from '../../src/cli/shell.ts'
 import { formatAge, formatSpan, formatTime } from '../../src/cli/output/times.ts'
 import { wrapText } from '../../src/cli/output/wrap-text.ts'
 
@@ -45,5 +47,46 @@ describe('times', () => {
 
   test('a span has the unit that fits', () => {
     expect([34, 1_200, 180_000].map(formatSpan)).toEqual(['34 ms', '1.2 s', '3 minutes'])
+  })
+})
+
+describe('the body of an event', () => {
+  function print(text: string): readonly string[] {
+    const lines: string[] = []
+    const shell = { columns: Infinity, hasColour: false, print: (line: string) => lines.push(line) }
+    const event = { id: 'evt', headers: {}, payload: 'kept', body: Buffer.from(text) } as const
+    printBody(shell as unknown as Shell, event, Infinity)
+    return lines.slice(2)
+  }
+
+  test('is laid out with every number and text as the sender wrote it', () => {
+    const text =
+      '{"id":9007199254740993,"huge":1e400,"price":1.10,"none":[],"no":{},"list":[1,{"a":"}:,\\""}]}'
+
+    expect(print(text)).toEqual([
+      '  {',
+      '    "id": 9007199254740993,',
+      '    "huge": 1e400,',
+      '    "price": 1.10,',
+      '    "none": [],',
+      '    "no": {},',
+      '    "list": [',
+      '      1,',
+      '      {',
+      '        "a": "}:,\\""',
+      '      }',
+      '    ]',
+      '  }',
+    ])
+    expect(print('"text"')).toEqual(['  "text"'])
+    expect(print('no\njson')).toEqual(['  no', '  json'])
+  })
+
+  test('that is nothing but brackets is laid out in proportion to its size', () => {
+    const depth = 100_000
+    const lines = print('['.repeat(depth) + ']'.repeat(depth))
+
+    expect(lines.length).toBe(2 * depth - 1)
+    expect(lines.every(({ length }) => length < 100)).toBe(true)
   })
 })

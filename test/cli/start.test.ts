@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -9,6 +9,8 @@ import { listenFor, urlBehind } from '../support/postgres/listen-for.ts'
 import { hasNoPostgres, createEmptyPostgresDatabase } from '../support/postgres/open-postgres.ts'
 import { startCli } from '../support/run-cli.ts'
 import type { CliProcess } from '../support/run-cli.ts'
+import { rawSender, statuses } from '../support/raw-exchange.ts'
+import { until } from '../support/faults/until.ts'
 import { startSink } from '../support/sink.ts'
 
 const SECRET = 'whsec_0123456789abcdef'
@@ -34,6 +36,45 @@ describe('hookonce start', () => {
     const ids = sink.list().map(({ body }) => (JSON.parse(body) as { id: string }).id)
     expect(new Set(ids)).toEqual(new Set([...answered, ...ids]))
     expect([...sink.countEffects().values()].every((count) => count === 1)).toBe(true)
+  })
+
+  test('R45: told to stop, it is not ready first, and goes on as before until a balancer can have noticed', async () => {
+    const sink = await startSink()
+    const folder = aFolder({ url: sink.url })
+    const env = { HOOKONCE_RECEIVE__WITHDRAW_MS: '3600000' }
+    const cli = startCli(['start', '--port', '0'], { folder, env })
+    const port = await portOf(cli)
+    await cli.untilLine('gateway.started')
+
+    cli.kill('SIGTERM')
+    await until('it is not ready', async () => (await statusOf(port, 'readyz')) === 503)
+
+    expect(await statusOf(port, 'healthz')).toBe(200)
+    expect(await deliver(port, 'evt_1')).toBe(200)
+    await sink.untilRequests(1)
+  })
+
+  test('R45: told to stop, it takes what a proxy sends on a connection that it has kept, and closes that with its answer', async () => {
+    const sink = await startSink()
+    const cli = startCli(['start', '--port', '0'], { folder: aFolder({ url: sink.url }) })
+    const port = await portOf(cli)
+    await cli.untilLine('gateway.started')
+    const proxy = await rawSender(port)
+    proxy.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n')
+    await proxy.answered('"ok"')
+    const { headers, body } = sign('stripe', { key: 'evt_1' }, { secret: SECRET })
+    const head = Object.entries({ ...headers, host: 'x', 'content-length': body.byteLength })
+    const lines = head.map(([name, value]) => `${name}: ${String(value)}\r\n`).join('')
+    proxy.write(`POST /in/stripe HTTP/1.1\r\n${lines}\r\n`)
+
+    cli.kill('SIGTERM')
+    await until('it takes no new connection', () => isRefused(port))
+    proxy.write(body)
+    const answers = await proxy.closed
+
+    expect(statuses(answers)).toEqual([200, 200])
+    expect(answers.toLowerCase().split('http/1.1 200').at(-1)).toContain('connection: close')
+    expect(await cli.gone).toEqual({ code: 0, signal: null })
   })
 
   test('ends at once at the second signal', async () => {
@@ -70,6 +111,29 @@ describe('hookonce start', () => {
     expect(first.list()).toHaveLength(1)
   })
 
+  test('keeps its config while the file of it is gone, whatever the environment would do for one', async () => {
+    const folder = aFolder({ url: 'https://example.com/' })
+    const config = join(folder, 'hookonce.config.json')
+    const env = { HOOKONCE_STORE: `sqlite:${join(folder, 'here.db')}` }
+    // A receiver alone would start without a source as well.
+    const flags = ['start', '--role', 'receive', '--port', '0']
+    const cli = startCli(flags, { folder, env })
+    const port = await portOf(cli)
+    await cli.untilLine('gateway.started')
+
+    renameSync(config, `${config}.new`)
+    cli.kill('SIGHUP')
+    const decisions = () => cli.lines().filter(({ msg }) => String(msg).startsWith('config.'))
+    await until('it has decided', () => decisions().length > 0)
+    expect(decisions()).toMatchObject([{ msg: 'config.refused: the one before it stays' }])
+    expect(await deliver(port, 'evt_1')).toBe(200)
+
+    renameSync(`${config}.new`, config)
+    cli.kill('SIGHUP')
+    await cli.untilLine('config.reloaded')
+    expect(await deliver(port, 'evt_2')).toBe(200)
+  })
+
   test('refuses a config that cannot be used, with the code for usage', async () => {
     const folder = aFolder({ url: 'https://example.com/', provider: 'stirpe' })
 
@@ -97,7 +161,7 @@ describe('hookonce start', () => {
   })
 
   test.skipIf(hasNoPostgres)(
-    'answers 503 while its database is away, says so, and goes on by itself when it is there',
+    'R07: answers 503 while its database is away, says so, and goes on by itself when it is there',
     async () => {
       const config = await createEmptyPostgresDatabase()
       const folder = aFolder({ url: 'https://example.com/' })
@@ -159,4 +223,14 @@ function writeConfig(folder: string, { url, provider = 'stripe' }: Given): void 
     destinations: { app: { url, allowPrivate: true, retry: { firstMs: 100 } } },
   }
   writeFileSync(join(folder, 'hookonce.config.json'), JSON.stringify(config))
+}
+
+async function isRefused(port: number): Promise<boolean> {
+  try {
+    const { socket } = await rawSender(port)
+    socket.destroy()
+    return false
+  } catch {
+    return true
+  }
 }

@@ -14,6 +14,14 @@ const REQUIRED_PAGES = [
   'docs/lifecycle.md',
   'docs/glossary.md',
   'docs/choosing.md',
+  'docs/gateway.md',
+  'docs/deployment.md',
+  'docs/sizing.md',
+  'docs/upgrading.md',
+  'docs/metrics.md',
+  'docs/reference/configuration.md',
+  'docs/reference/cli.md',
+  'SECURITY.md',
   'docs/guides/handlers.md',
   'docs/guides/raw-bodies.md',
   'docs/reference/errors.md',
@@ -22,6 +30,14 @@ const REQUIRED_PAGES = [
 describe('the documentation', () => {
   test.each(REQUIRED_PAGES)('has the page %s', (name) => {
     expect(fs.existsSync(path.join(ROOT, name))).toBe(true)
+  })
+
+  test('leads from README.md to each of them', () => {
+    const targets = listLinks(readPage('README.md')).map(({ target }) => target.split('#')[0])
+
+    expect(
+      REQUIRED_PAGES.filter((name) => name !== 'README.md' && !targets.includes(name)),
+    ).toEqual([])
   })
 
   test.each(listPages().map((page) => [page.name, page] as const))(

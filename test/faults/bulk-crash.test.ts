@@ -42,7 +42,7 @@ describe.each(ENGINES)('a bulk on %s', (engine) => {
   afterAll(() => processes.close())
 
   test.each([RETRY, REPLAY])(
-    'Y04: whose processes are killed halfway gives each event exactly one new run: $plan.action',
+    'Y04, D15: whose processes are killed halfway gives each event exactly one new run, and one row in the audit: $plan.action',
     { timeout: LIMIT_MS },
     async ({ plan, end, table }) => {
       const database = await createFaultDatabase(engine)
@@ -69,6 +69,9 @@ describe.each(ENGINES)('a bulk on %s', (engine) => {
       const halfway = await bulk.find(id)
       expect(halfway?.done).toBeGreaterThan(0)
       expect(halfway?.left).toBeGreaterThan(0)
+      // A process that was killed has left no event with a new run and without its row, or the other way round.
+      const acted = (await countBy(table, database))[2] ?? 0
+      expect(await countAudited(plan.action, database)).toBe(acted)
 
       const run = await bulk.run(id, { ratePerSecond: 10_000 })
       if (run.status === 'done') await run.ended
@@ -76,6 +79,7 @@ describe.each(ENGINES)('a bulk on %s', (engine) => {
 
       expect(await bulk.find(id)).toMatchObject({ done: EVENTS, refused: {}, left: 0 })
       expect(await countBy(table, database)).toEqual({ 2: EVENTS })
+      expect(await countAudited(plan.action, database)).toBe(EVENTS)
     },
   )
 })
@@ -124,6 +128,15 @@ async function endAll(store: Store<QueryTx>, end: Subject['end']): Promise<void>
     await group.settle(group.events.map(end))
     expect(await group.commit()).toEqual({ status: 'committed' })
   }
+}
+
+/** How many events the audit says this was done to. */
+async function countAudited(action: string, database: FaultDatabase): Promise<number> {
+  const tables = database.engine === 'postgres' ? 'hookonce.' : 'hookonce_'
+  const [row] = await database.query(
+    `select count(*) as found from ${tables}audit where action = '${action}' and subject_kind = 'event'`,
+  )
+  return Number(row?.['found'])
 }
 
 /** How many events have so many rows. */

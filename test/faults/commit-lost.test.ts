@@ -93,13 +93,16 @@ describe('a connection to PostgreSQL that is lost when an event is stored', () =
       poolMax: 1,
       receive: { answerTimeoutMs: 1_500, waitingMax: 5 },
     })
+    await receiver.inbox.start()
     await warmUp(receiver)
+    expect(receiver.inbox.isReady()).toBe(true)
     const taken = await receiver.pool!.connect()
     const deliveries = Array.from({ length: 30 }, (_, i) => fromPartner({ key: `evt_${i}` }))
 
     const answers = await Promise.all(
       deliveries.map((delivery) => receiver.inbox.receive('partner', delivery)),
     )
+    await until('it is not ready', () => !receiver.inbox.isReady())
     taken.release()
 
     expect(answers.map(({ status }) => status)).toEqual(deliveries.map(() => 503))

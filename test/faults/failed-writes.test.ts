@@ -5,7 +5,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { execFileSync } from 'node:child_process'
-import { existsSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -126,7 +127,13 @@ describe.skipIf(hasNoSmallDisk)('SQLite on a disk that is full', () => {
 
 describe.skipIf(hasNoLockedFiles)('a SQLite file that became read-only', () => {
   test('R71: a receiver without deliveries finds out, tells it once, and is ready when it can write again', async () => {
-    const database = await createFaultDatabase('sqlite')
+    // On a disk: files in memory cannot be locked.
+    const folder = mkdtempSync(join(tmpdir(), 'hookonce-locked-'))
+    const { database, drop } = await addLedger(await createSqlite({ folder }))
+    onTestFinished(async () => {
+      await drop()
+      rmSync(folder, { recursive: true, force: true })
+    })
     const receiver = createFaultInbox(database)
     await receiver.inbox.start()
     expect(receiver.inbox.isReady()).toBe(true)

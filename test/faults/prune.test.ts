@@ -111,8 +111,7 @@ const FORCED = { force: true }
 const OF_POSTGRES = [
   /detach partition \S*events_/,
   /insert into \S*events select/,
-  /drop table \S*events_/,
-  /drop table \S*outcomes_/,
+  /detach partition \S*outcomes_/,
   /prune_payloads/,
   /prune_keys/,
   /set value = \$1 where name = 'prune'/,

@@ -79,7 +79,7 @@ describe('tokens', () => {
 })
 
 describe('a session', () => {
-  test('stands for its token, and changes nothing without its request token', async () => {
+  test('D03: stands for its token, and changes nothing without its request token', async () => {
     const { ask, opened } = await start(sqlite)
     const login = await ask('POST', '/api/v1/login', { body: { token: CONFIG_TOKEN } })
     const [setCookie = ''] = login.headers['set-cookie'] ?? []
@@ -132,7 +132,7 @@ describe('a session', () => {
     expect([afterLogout.status, afterRevoke.status, after.status]).toEqual([401, 401, 401])
   })
 
-  test('is not guessed: the eleventh attempt of a minute has to wait, also with the right token', async () => {
+  test('D07: is not guessed: the eleventh attempt of a minute has to wait, also with the right token', async () => {
     const { ask, clock } = await start(sqlite)
     const attempt = (token: string) => ask('POST', '/api/v1/login', { body: { token } })
     const failed = await Promise.all(Array.from({ length: 30 }, (_, nth) => attempt(`no ${nth}`)))

@@ -13,7 +13,7 @@ import { QUIET } from '../support/through-gateway.ts'
 
 describe('the admin listener of a gateway', () => {
   test.each(['0.0.0.0', '::', '192.168.0.1', 'gateway.internal'])(
-    'does not go beyond this machine without a token: %s',
+    'D02: does not go beyond this machine without a token: %s',
     async (host) => {
       await expect(start({ host })).rejects.toMatchObject({
         code: 'CONFIG_INVALID',
@@ -22,7 +22,13 @@ describe('the admin listener of a gateway', () => {
     },
   )
 
-  test('goes beyond it with one, and answers nothing without it', async () => {
+  test('D02: without a word about it, it is on this machine alone', async () => {
+    const { gateway } = await start({})
+
+    expect(gateway.adminAddress?.address).toBe('127.0.0.1')
+  })
+
+  test('D02: goes beyond it with one, and answers nothing without it', async () => {
     const { gateway, url } = await start({ host: '0.0.0.0', token: 'a-token-of-the-config' })
     await using operator = createRemoteOperator({ url, token: 'a-token-of-the-config' })
 
@@ -31,7 +37,7 @@ describe('the admin listener of a gateway', () => {
     expect(await operator.countEvents()).toBe(0)
   })
 
-  test('is another one than that of the senders', async () => {
+  test('D14: is another one than that of the senders', async () => {
     const { gateway, url } = await start({})
     const senders = `http://127.0.0.1:${gateway.address?.port}`
 

@@ -12,6 +12,15 @@ import { startAdmin } from '../support/through-gateway.ts'
 
 const TOKEN = 'a token of the config'
 const sqlite = sqliteUnderTest('libsql')
+const FORM_TYPES = [
+  'application/x-www-form-urlencoded',
+  'multipart/form-data; boundary=x',
+  'text/plain',
+]
+/** Everything that changes something, with a path to it. */
+const MUTATIONS = Object.entries(ROUTES)
+  .filter(([, { method }]) => method !== 'GET')
+  .map(([name, { path }]) => [name, `/api/v1${path.replace(/\{.+?\}/g, 'x')}`] as const)
 
 describe('the admin API', () => {
   test('answers a refused action with 409, why, and what to do instead', async () => {
@@ -149,7 +158,7 @@ describe('the admin API answers no stranger:', () => {
     ['127.0.0.1:1', 200],
     ['[::1]:4401', 200],
     ['hooks.example.com', 200],
-  ])('a name that was made to lead here, %j: %d', async (host, status) => {
+  ])('D04: a name that was made to lead here, %j: %d', async (host, status) => {
     const { ask } = await start({ hosts: ['hooks.example.com'] })
 
     expect(await ask('GET', '/api/v1/pauses', { headers: { host } })).toMatchObject({ status })
@@ -160,7 +169,7 @@ describe('the admin API answers no stranger:', () => {
     ['http://localhost:3000', 403],
     ['null', 403],
     ['https://hooks.example.com', 200],
-  ])('a page of another site, %s: %d', async (origin, status) => {
+  ])('D03: a page of another site, %s: %d', async (origin, status) => {
     const { ask } = await start({ hosts: ['hooks.example.com'] })
 
     const answer = await ask('GET', '/api/v1/pauses', { headers: { origin } })
@@ -171,25 +180,76 @@ describe('the admin API answers no stranger:', () => {
     )
   })
 
-  test.each(['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/plain'])(
-    'a form of another site, as %s',
-    async (type) => {
+  test.each(MUTATIONS)(
+    'D03: a page or a form of another site, which asks for %s',
+    async (_, path) => {
       const { ask, inbox } = await start()
+      const body = { target: { source: 'stripe' }, reason: 'none' }
+      const fromPage = (origin: string) => ask('POST', path, { body, headers: { origin } })
+      const fromForm = (type: string) =>
+        ask('POST', path, { text: JSON.stringify(body), headers: { 'content-type': type } })
 
-      const answer = await ask('POST', '/api/v1/pauses', {
-        text: '{"target":{"source":"stripe"}}',
-        headers: { 'content-type': type },
-      })
+      const pages = await Promise.all(['http://evil.example', 'null'].map(fromPage))
+      const forms = await Promise.all(FORM_TYPES.map(fromForm))
+      const asRead = await ask('GET', path)
 
-      expect(answer.status).toBe(415)
+      expect(pages.map(({ status }) => status)).toEqual([403, 403])
+      expect(forms.map(({ status }) => status)).toEqual([415, 415, 415])
+      // What a link or a picture can ask for is a GET, and it acts on nothing.
+      expect([404, 405, 200]).toContain(asRead.status)
+      expect(await inbox.admin.listAudit()).toEqual([])
       expect(await inbox.admin.listPauses()).toEqual([])
+    },
+  )
+})
+
+describe('D08: a query that means harm', () => {
+  test.each([
+    `source:x' or '1'='1`,
+    `key:"'; drop table hookonce_events; --"`,
+    'text:%',
+    'text:_',
+    `text:"(a+)+$"`,
+    `where:"$.a'] ; drop table hookonce_events; --=1"`,
+    `source:stripe) union select 1 --`,
+  ])('%s is a text to look for, or is refused', async (filter) => {
+    const { ask, inbox, deliverBytes } = await start()
+    await deliverBytes('ping_1', Buffer.from('{}'))
+
+    const { status, json } = await ask('GET', `/api/v1/events?filter=${encodeURIComponent(filter)}`)
+
+    expect([200, 400]).toContain(status)
+    if (status === 200) expect(json).toMatchObject({ events: [] })
+    expect(await inbox.admin.countEvents()).toBe(1)
+  })
+
+  test.each(
+    Object.entries(ROUTES)
+      .filter(([, { query }]) => Object.keys(query?.shape ?? {}).includes('limit'))
+      .map(([name, { path }]) => [name, path] as const),
+  )('a page of %s has an end, whatever was asked for', async (name, path) => {
+    const { ask } = await start()
+    const state = name === 'listMessages' ? '&state=dead' : ''
+
+    const { status, json } = await ask('GET', `/api/v1${path}?limit=1000000000${state}`)
+
+    expect(status).toBe(400)
+    expect(json['detail']).toContain('query.limit')
+  })
+
+  test.each(['sort=body', 'order=1;drop table hookonce_events'])(
+    'there is no order to ask for: %s',
+    async (query) => {
+      const { ask } = await start()
+
+      expect((await ask('GET', `/api/v1/events?${encodeURI(query)}`)).status).toBe(400)
     },
   )
 })
 
 describe('the roles', () => {
   test.each(Object.entries(ROUTES).map(([name, route]) => [name, route] as const))(
-    'let no lesser one do %s',
+    'D06: let no lesser one do %s',
     async (_, { method, path, role }) => {
       const { ask } = await start({ token: TOKEN.replaceAll(' ', '-'), ...withTokens() })
       const order: readonly Role[] = ['viewer', 'operator', 'admin']

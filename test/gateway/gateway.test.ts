@@ -152,7 +152,7 @@ describe('a gateway', () => {
     await sink.untilRequests(1)
   })
 
-  test('does not start with a secret that can be guessed', async () => {
+  test('R32: does not start with a secret that can be guessed', async () => {
     await expect(start({ secrets: ['short'] })).rejects.toThrow(
       'sources.stripe: secrets[0] is shorter than 16 bytes',
     )

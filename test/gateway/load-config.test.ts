@@ -18,7 +18,13 @@ describe('a config', () => {
 
     expect(file).toBeUndefined()
     expect(config.store).toBe('sqlite:.hookonce/hookonce.db')
-    expect(config.receive).toEqual({ host: '127.0.0.1', port: 4400, bodyBytesMax: 1_048_576 })
+    expect(config.receive).toEqual({
+      host: '127.0.0.1',
+      port: 4400,
+      bodyBytesMax: 1_048_576,
+      keepAliveTimeoutMs: 65_000,
+      withdrawMs: 0,
+    })
   })
 
   test('is what a flag says, else the environment, else the file', async () => {
@@ -112,7 +118,7 @@ describe('a config', () => {
     )
   })
 
-  test('with a secret that is not there is refused by name', async () => {
+  test('R32: with a secret that is not there is refused by name', async () => {
     const file = {
       sources: { stripe: STRIPE, github: { provider: 'github', secrets: ['file:no-such'] } },
     }
@@ -141,7 +147,7 @@ describe('a config', () => {
     expect(config.sources['stripe']?.secrets).toEqual([SECRET])
   })
 
-  test('does not change what every object has', async () => {
+  test('D13: does not change what every object has', async () => {
     const folder = aFolder()
     writeFileSync(join(folder, 'hookonce.config.json'), '{ "__proto__": { "polluted": true } }')
 

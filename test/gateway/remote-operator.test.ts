@@ -5,9 +5,17 @@ import { collectingStatsContract } from '../inbox/collecting-stats.ts'
 import { findingEventsContract } from '../inbox/finding-events.ts'
 import { forgetContract } from '../inbox/forget.ts'
 import { groupingErrorsContract } from '../inbox/grouping-errors.ts'
+import { messageActionsContract } from '../inbox/message-actions.ts'
 import { operatorsContract } from '../inbox/operators.ts'
+import { outboxContract } from '../inbox/outbox.ts'
+import { pausesContract } from '../inbox/pauses.ts'
 import { replayContract } from '../inbox/replay.ts'
+import { retentionContract } from '../inbox/retention.ts'
+import { secretsContract } from '../inbox/secrets.ts'
 import { showingEventsContract } from '../inbox/showing-events.ts'
+import { stepRulesContract } from '../inbox/step-rules.ts'
+import { stepsContract } from '../inbox/steps.ts'
+import { unfinishedContract } from '../inbox/unfinished.ts'
 import { postgresUnderTest } from '../support/postgres/postgres-under-test.ts'
 import { sqliteUnderTest } from '../support/sqlite-under-test.ts'
 import { throughGateway } from '../support/through-gateway.ts'
@@ -22,6 +30,14 @@ collectingStatsContract(sqlite)
 bulkActionsContract(sqlite)
 replayContract(sqlite)
 forgetContract(sqlite)
+messageActionsContract(sqlite)
+outboxContract(sqlite)
+stepsContract(sqlite)
+stepRulesContract(sqlite)
+retentionContract(sqlite)
+pausesContract(sqlite)
+secretsContract(sqlite)
+unfinishedContract(sqlite)
 
 const shared = inject('postgres')
 
@@ -30,6 +46,8 @@ describe.skipIf(shared === null)('PostgreSQL', () => {
   const postgres = throughGateway(postgresUnderTest('PostgreSQL', () => shared))
   replayContract(postgres)
   showingEventsContract(postgres)
+  messageActionsContract(postgres)
+  retentionContract(postgres)
 })
 
 describe('a remote operator', () => {

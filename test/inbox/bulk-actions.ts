@@ -4,6 +4,7 @@ import { createBulkOperator } from '../../src/admin/bulk-operator.ts'
 import type { BulkOperator, BulkPlan } from '../../src/admin/bulk-operator.ts'
 import { BulkRunner } from '../../src/admin/bulk-runner.ts'
 import type { BulkEnd } from '../../src/admin/bulk-runner.ts'
+import type { Operator } from '../../src/admin/operator.ts'
 import type { Store } from '../../src/store/contract/store.ts'
 import { aClaim, anEventDraft } from '../support/builders.ts'
 import { copyEvent } from '../support/copy-event.ts'
@@ -40,6 +41,28 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
         left: 12,
       })
       expect(await store.operators.listDead(100)).toHaveLength(13)
+    })
+
+    test('those that have events left are listed, for a person who has lost their ids', async () => {
+      const { bulk, store } = await open(underTest)
+      await recordDead(store, 2)
+      const plan = { action: 'retry', filter: {}, reason: 'fixed', actor: 'Ada' } as const
+      const ended = await bulk.plan(plan)
+      await runToEnd(bulk, ended.id)
+      expect(await bulk.list()).toEqual([])
+      await recordDead(store, 1, 'github')
+      const left = await bulk.plan(plan)
+      const later = await bulk.plan(plan)
+
+      expect(await bulk.list()).toEqual([await bulk.find(later.id), await bulk.find(left.id)])
+      expect(await bulk.list({ limit: 1 })).toMatchObject([{ id: later.id, left: 1, actor: 'Ada' }])
+      expect((await bulk.list({ all: true })).map(({ id }) => id)).toEqual([
+        later.id,
+        left.id,
+        ended.id,
+      ])
+      await bulk.abort(later.id)
+      expect(await bulk.list()).toMatchObject([{ id: left.id }])
     })
 
     test('what was counted is what is acted on, whatever comes to fit later', async () => {
@@ -318,6 +341,9 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
       ['run', [UNKNOWN, { ratePerSecond: 0 }], '.ratePerSecond'],
       ['run', [UNKNOWN, { rate: 1 }], '.rate'],
       ['find', [], '.id'],
+      ['list', [{ state: 'planned' }], '.state'],
+      ['list', [{ all: 'yes' }], '.all'],
+      ['list', [{ limit: 0 }], '.limit'],
       ['abort', [null], '.id'],
     ] as const)('%s refuses %j by name', async (name, args, option) => {
       const { bulk } = await open(underTest)
@@ -367,18 +393,19 @@ async function open(underTest: StoreUnderTest) {
   return {
     store,
     database,
-    bulk: bulkOf(store),
-    another: async () => bulkOf(await second()),
+    bulk: bulkOf(underTest, store),
+    another: async () => bulkOf(underTest, await second()),
   }
 }
 
-function bulkOf(store: Store<QueryTx>): BulkOperator {
+function bulkOf({ operate }: StoreUnderTest, store: Store<QueryTx>): BulkOperator {
   const runner = new BulkRunner()
-  return createBulkOperator(
+  const bulk = createBulkOperator(
     (act) => act(store),
     runner,
     () => undefined,
   )
+  return operate === undefined ? bulk : operate({ admin: { bulk } as Operator }).bulk
 }
 
 async function runToEnd(bulk: BulkOperator, id: string): Promise<BulkEnd> {

@@ -4,6 +4,7 @@ import { backfillContract } from './backfill.ts'
 import { eventCopiesContract } from './event-copies.ts'
 import { failuresContract } from './failures.ts'
 import { forgetContract } from './forget.ts'
+import { messageActionsContract } from './message-actions.ts'
 import { oddEndsContract } from './odd-ends.ts'
 import { operatorsContract } from './operators.ts'
 import { orderValuesContract } from './order-values.ts'
@@ -48,6 +49,7 @@ export function everyContract(store: StoreUnderTest): void {
   retentionContract(store)
   savepointsContract(store)
   outboxContract(store)
+  messageActionsContract(store)
   stepsContract(store)
   stepRulesContract(store)
 }

@@ -183,7 +183,7 @@ export function retentionContract(underTest: StoreUnderTest): void {
       for (let n = 0; n < 5; n += 1) await deliver(`evt_${n}`)
       await done
       await setLastRun(database.query, store.engine, Date.now() - 60 * 86_400_000)
-      const admin = operatorIn(60, opened)
+      const admin = operatorIn(60, underTest, opened)
       const order = { reason: 'retention was longer', actor: 'kim', token: 'prune-1' }
 
       expect(await admin.prune(order)).toMatchObject({
@@ -403,8 +403,12 @@ async function deliverUntilStale(inbox: Receiver, stale: Promise<unknown>): Prom
 }
 
 /** An operator to whom everything is as old as it will be in so many days. */
-function operatorIn(days: number, { store }: Pick<InboxUnderTest, 'store'>): Operator {
-  return bindOperator({
+function operatorIn(
+  days: number,
+  { operate = ({ admin }) => admin }: StoreUnderTest,
+  { store }: Pick<InboxUnderTest, 'store'>,
+): Operator {
+  const admin = bindOperator({
     store,
     open: async () => {},
     onForgotten: () => {},
@@ -415,6 +419,7 @@ function operatorIn(days: number, { store }: Pick<InboxUnderTest, 'store'>): Ope
     bulkRunner: new BulkRunner(),
     retention: policyIn(days),
   })
+  return operate({ admin })
 }
 
 async function setLastRun(

@@ -82,6 +82,33 @@ export function sequenceContract(store: StoreUnderTest): void {
       await expect.poll(() => applied('K'), PATIENT).toEqual(['e1'])
     })
 
+    test('an event that died behind a gap runs when a person has retried it, and the lane goes on', async () => {
+      const { newInbox, deliver, applied, find } = await openOrdered(store)
+      const inbox = newInbox()
+      const order = { ...ORDER, gapMs: 0, onGap: 'dead' } as const
+      inbox.on('partner', '*', { order }, async (event, { tx }) => {
+        if (event.payload.n === 2) throw permanent('broken')
+        await apply(tx, event)
+      })
+      await inbox.start()
+      const ids = await deliver(
+        { id: 'e1', lane: 'K', n: 1 },
+        { id: 'e2', lane: 'K', n: 2 },
+        { id: 'e3', lane: 'K', n: 3 },
+        { id: 'e4', lane: 'K', n: 4 },
+      )
+      const [, e2 = '', e3 = '', e4 = ''] = ids
+      for (const id of [e2, e3, e4])
+        await expect.poll(async () => (await find(id)).state, PATIENT).toBe('dead')
+
+      await inbox.admin.discard(e2, { reason: 'it is broken' })
+      await inbox.admin.retry(e3)
+      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1', 'e3'])
+      await inbox.admin.retry(e4)
+
+      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1', 'e3', 'e4'])
+    })
+
     test('the number of a dead event is missing, until the event is retried', async () => {
       const { newInbox, deliver, applied, find } = await openOrdered(store)
       let isBroken = true

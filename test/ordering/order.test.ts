@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { HandlerRegistry } from '../../src/work/handlers.ts'
-import type { HandlerOptions } from '../../src/work/handlers.ts'
+import { HandlerRegistry } from '../../src/work/handler-registry.ts'
+import type { HandlerOptions } from '../../src/work/handler-options.ts'
 
 const lane = () => 'lane'
 

@@ -10,7 +10,7 @@ switch (options.library) {
   case 'typeorm': {
     const { insertWithTypeorm, openTypeorm } = await import('./typeorm-effects.ts')
     await runUntilKilled(options, {
-      binding: typeormTx(await openTypeorm(options.config)),
+      binding: typeormTx(await openTypeorm(options.database)),
       insert: insertWithTypeorm,
     })
     break
@@ -18,7 +18,7 @@ switch (options.library) {
   case 'sequelize': {
     const { insertWithSequelize, openSequelize } = await import('./sequelize-effects.ts')
     await runUntilKilled(options, {
-      binding: sequelizeTx(openSequelize(options.config).sequelize),
+      binding: sequelizeTx(openSequelize(options.database).sequelize),
       insert: insertWithSequelize,
     })
     break
@@ -26,20 +26,22 @@ switch (options.library) {
   case 'mikro-orm': {
     const { Effect, openMikroOrm } = await import('./mikro-orm-effects.ts')
     await runUntilKilled(options, {
-      binding: mikroOrmTx(await openMikroOrm(options.config)),
+      binding: mikroOrmTx(await openMikroOrm(options.database)),
       // Left to the flush of ours, after the handler has returned.
       insert: async (tx, eventKey, note) => tx.create(Effect, { eventKey, note }),
     })
     break
   }
   case 'prisma': {
-    const { createBinding, insert } = await import('./prisma-subject.ts')
-    await runUntilKilled(options, { binding: createBinding(), insert })
+    const { createBinding, createSqliteBinding, insert } = await import('./prisma-subject.ts')
+    const create = options.database.engine === 'postgres' ? createBinding : createSqliteBinding
+    await runUntilKilled(options, { binding: create(), insert })
     break
   }
   case 'postgres-js': {
     const { createBinding, insert } = await import('./postgres-js-subject.ts')
-    await runUntilKilled(options, { binding: createBinding(options.config), insert })
+    if (options.database.engine !== 'postgres') throw new Error('It is for PostgreSQL')
+    await runUntilKilled(options, { binding: createBinding(options.database.config), insert })
     break
   }
   default:

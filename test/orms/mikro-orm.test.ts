@@ -1,55 +1,82 @@
 import { TransactionPropagation } from '@mikro-orm/postgresql'
-import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { MikroORM as SqliteOrm } from '@mikro-orm/libsql'
+import type { EntityManager as SqliteManager } from '@mikro-orm/libsql'
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
 import { mikroOrmTx } from '../../src/bindings/mikro-orm.ts'
+import type { Engine } from '../../src/store/contract/tx-binding.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import type { SqliteTx } from '../../src/store/sqlite/index.ts'
+import type { WorkerOptions } from '../../src/work/options.ts'
 import { bindingContract, postgresBindingContract } from '../bindings/binding-contract.ts'
 import type { BindingUnderTest } from '../bindings/binding-contract.ts'
-import { codeBehind, inHandler, openBoundTo } from '../bindings/bound-inbox.ts'
+import { codeBehind, inHandler, openBoundSqlite, openBoundTo } from '../bindings/bound-inbox.ts'
+import type { BoundInbox } from '../bindings/bound-inbox.ts'
 import { killContract } from '../bindings/kill-contract.ts'
+import type { KilledDatabase } from '../bindings/run-until-killed.ts'
 import { hasNoPostgres, newPool } from '../support/postgres/open-postgres.ts'
-import type { ConnectionConfig } from '../support/postgres/start-postgres.ts'
 import { AWKWARD, CREATE_INVOICES } from './invoices.ts'
 import { Effect, insertWithMikroOrm, Invoice, openMikroOrm } from './mikro-orm-effects.ts'
+import type { Orm } from './mikro-orm-effects.ts'
 
-async function openWithOrm(worker = {}) {
-  let orm: MikroORM | undefined
-  const bound = await openBoundTo(async (config: ConnectionConfig) => {
-    const made = await openMikroOrm(config)
-    orm = made
-    onTestFinished(() => made.close())
-    return mikroOrmTx(made)
-  }, worker)
-  return { ...bound, orm: orm as MikroORM }
+type Bound<Sql> = BoundInbox<EntityManager, Sql> & { readonly orm: Orm }
+
+/** The instance as well, which handlers do not get. */
+interface Subject<Sql> extends BindingUnderTest<EntityManager, Sql> {
+  readonly engine: Engine
+  open(worker?: WorkerOptions): Promise<Bound<Sql>>
 }
 
-const underTest: BindingUnderTest<EntityManager, PostgresTx> = {
+function underTest<Sql>(subject: Pick<Subject<Sql>, 'name' | 'engine' | 'open'>): Subject<Sql> {
+  return {
+    ...subject,
+    insert: insertWithMikroOrm,
+    nestsDeeper: true,
+    nest: (tx, work) => tx.transactional(work),
+    run: (tx, text) => tx.execute(text),
+  }
+}
+
+async function openOrm(database: KilledDatabase): Promise<Orm> {
+  const orm = await openMikroOrm(database)
+  onTestFinished(() => orm.close())
+  return orm
+}
+
+const onPostgres = underTest<PostgresTx>({
   name: 'MikroORM on PostgreSQL',
-  open: openWithOrm,
-  insert: insertWithMikroOrm,
-  nestsDeeper: true,
-  nest: (tx, work) => tx.transactional(work),
-  run: (tx, text) => tx.execute(text),
-}
+  engine: 'postgres',
+  open: async (worker) => {
+    let orm: Orm | undefined
+    const bound = await openBoundTo(async (config) => {
+      orm = await openOrm({ engine: 'postgres', config })
+      return mikroOrmTx(orm)
+    }, worker)
+    return { ...bound, orm: orm as Orm }
+  },
+})
 
-async function openWithInvoices() {
-  const bound = await openWithOrm()
-  await bound.query(CREATE_INVOICES)
-  return bound
-}
+const onSqlite = underTest<SqliteTx>({
+  name: 'MikroORM on SQLite',
+  engine: 'sqlite',
+  open: async (worker) => {
+    const orm = await openOrm({ engine: 'sqlite', file: ':memory:' })
+    return { ...(await openBoundSqlite(mikroOrmTx(orm), worker)), orm }
+  },
+})
 
-describe.skipIf(hasNoPostgres)('hookonce/mikro-orm', () => {
-  bindingContract(underTest)
-  postgresBindingContract(underTest)
-  killContract(underTest, {
-    program: new URL('killed-process.ts', import.meta.url),
-    library: 'mikro-orm',
-  })
+const KILLED = { program: new URL('killed-process.ts', import.meta.url), library: 'mikro-orm' }
+
+describe.skipIf(hasNoPostgres)('hookonce/mikro-orm on PostgreSQL', () => {
+  bindingContract(onPostgres)
+  postgresBindingContract(onPostgres)
+  killContract(onPostgres, KILLED)
+  mikroOrmContract(onPostgres)
 
   test('is the EntityManager of the driver, by its types and in fact', async () => {
-    const { inbox } = await openWithOrm()
+    const { inbox } = await onPostgres.open()
     inbox.on('pings', '*', async (_event, { tx, sql }) => {
       expectTypeOf(tx).toExtend<EntityManager>()
       expectTypeOf(await tx.findOneOrFail(Invoice, 'a')).toExtend<Invoice>()
@@ -62,167 +89,220 @@ describe.skipIf(hasNoPostgres)('hookonce/mikro-orm', () => {
         expectTypeOf(tx).toExtend<EntityManager>()
       })
     })
-    const bound = await openWithOrm()
+    const bound = await onPostgres.open()
 
     const tx = await inHandler(bound, async (em) => em)
 
     expect(tx).toBeInstanceOf(bound.orm.em.constructor)
   })
 
-  test('writes and reads big integers, times, dates, lists and JSON', async () => {
-    const bound = await openWithInvoices()
+  test("keeps PostgreSQL's own operator ?, and expands lists", async () => {
+    const bound = await onPostgres.open()
+    await bound.query(CREATE_INVOICES.postgres)
 
-    const read = await inHandler(bound, async (em) => {
-      em.create(Invoice, { ...AWKWARD })
-      await em.flush()
-      em.clear()
-      return { ...(await em.findOneOrFail(Invoice, { id: AWKWARD.id })) }
-    })
-
-    expect(read).toEqual(AWKWARD)
-    const [kept] = await bound.query('select cents::text, tags, data, paid_at from invoices')
-    const { cents, tags, data, paidAt } = AWKWARD
-    expect(kept).toEqual({ cents, tags, data, paid_at: paidAt })
-  })
-
-  test('flushes what the handler has not flushed, in a step.tx as well', async () => {
-    const { inbox, deliver, untilAll, query } = await openWithInvoices()
-    await query(`insert into invoices (id) values ('a'), ('b')`)
-    inbox.steps('pings', '*', async (_event, step) => {
-      await step.tx('first', async (em) => {
-        const invoice = await em.findOneOrFail(Invoice, 'a')
-        invoice.status = 'paid'
-      })
-      await step.tx('second', async (em) => {
-        em.remove(await em.findOneOrFail(Invoice, 'b'))
-      })
-    })
-    const done = untilAll('event.done', 1)
-    await inbox.start()
-
-    await deliver('evt_1')
-    await done
-
-    expect(await query('select id, status from invoices')).toEqual([{ id: 'a', status: 'paid' }])
-  })
-
-  test('fails the handler whose flush fails, and keeps nothing of it', async () => {
-    const { inbox, deliver, untilAll, query } = await openWithInvoices()
-    await query(`insert into invoices (id) values ('a')`)
-    inbox.on('pings', '*', { retry: { attemptsMax: 1 } }, async (_event, { tx }) => {
-      await tx.nativeUpdate(Invoice, { id: 'a' }, { status: 'paid' })
-      tx.create(Invoice, { id: 'a' })
-    })
-    const dead = untilAll('event.dead', 1)
-    await inbox.start()
-
-    await deliver('evt_1')
-    const [end] = await dead
-
-    expect(end?.error?.name).toBe('UniqueConstraintViolationException')
-    expect(await query('select status from invoices')).toEqual([{ status: 'open' }])
-  })
-
-  test('has an identity map of its own in each run', async () => {
-    const { inbox, deliver, untilAll, query } = await openWithInvoices()
-    await query(`insert into invoices (id, cents) values ('a', 1)`)
-    const seen: unknown[] = []
-    inbox.on('pings', '*', { retry: { firstMs: 0 } }, async (_event, { tx, attempt }) => {
-      const invoice = await tx.findOneOrFail(Invoice, 'a')
-      seen.push(invoice.cents)
-      invoice.cents = `${BigInt(invoice.cents) + 1n}`
-      if (attempt > 1) return
-      await tx.flush()
-      throw new Error('after the flush')
-    })
-    const done = untilAll('event.done', 1)
-    await inbox.start()
-
-    await deliver('evt_1')
-    await done
-
-    expect(seen).toEqual(['1', '1'])
-    expect(await query('select cents from invoices')).toEqual([{ cents: '2' }])
-  })
-
-  test('binds ?, and runs query builders, Knex and upserts in it', async () => {
-    const bound = await openWithInvoices()
-
-    const found = await inHandler(bound, async (em) => {
+    const rows = await inHandler(bound, async (em) => {
       await em.execute('insert into invoices (id, data) values (?, ?)', ['a', '{"a":"?"}'])
-      await em.upsert(Invoice, { id: 'a', cents: '2' })
-      await em.createQueryBuilder(Invoice).update({ status: 'sent' }).where({ id: 'a' }).execute()
-      await em.getKnex()('invoices').where({ id: 'a' }).update({ status: 'paid' })
-      const [row] = await em.execute<unknown[]>(
-        `select cents, status from invoices where data \\? 'a' and id in (?)`,
-        [['a', 'z']],
-      )
-      return { row, seen: await bound.query('table invoices') }
+      return em.execute<unknown[]>(`select id from invoices where data \\? 'a' and id in (?)`, [
+        ['a', 'z'],
+      ])
     })
 
-    expect(found).toEqual({ row: { cents: '2', status: 'paid' }, seen: [] })
-    expect(await bound.query('select status, data from invoices')).toEqual([
-      { status: 'paid', data: { a: '?' } },
-    ])
+    expect(rows).toEqual([{ id: 'a' }])
+    expect(await bound.query('select data from invoices')).toEqual([{ data: { a: '?' } }])
   })
+})
 
-  test('lets no way to open a transaction lead past it', async () => {
-    const bound = await openWithOrm()
+describe('hookonce/mikro-orm on SQLite', () => {
+  bindingContract(onSqlite)
+  killContract(onSqlite, KILLED)
+  mikroOrmContract(onSqlite)
 
-    await inHandler(bound, async (em) => {
-      const work = (note: string) => (inner: EntityManager) => insertWithMikroOrm(inner, 'a', note)
-      await em.transactional(work('new'), { propagation: TransactionPropagation.REQUIRES_NEW })
-      await em.transactional(work('none'), { propagation: TransactionPropagation.NOT_SUPPORTED })
-      const by = em.fork()
-      await by.begin()
-      await insertWithMikroOrm(by, 'a', 'undone')
-      await by.rollback()
-      await by.begin()
-      await insertWithMikroOrm(by, 'a', 'by hand')
-      await by.commit()
-      // Committed by another connection, these would be there for it.
-      expect(await bound.notes()).toEqual([])
+  test('is the EntityManager of the driver, by its types and in fact', async () => {
+    const orm = await SqliteOrm.init({ entities: [Effect], dbName: ':memory:', connect: false })
+    const bound = await openBoundSqlite(mikroOrmTx(orm))
+
+    const tx = await inHandler(bound, async (em, sql) => {
+      expectTypeOf(em).toExtend<SqliteManager>()
+      expectTypeOf(sql).toEqualTypeOf<SqliteTx>()
+      return em
     })
 
-    expect(await bound.notes()).toEqual(['by hand', 'new', 'none'])
+    expect(tx).toBeInstanceOf(orm.em.constructor)
   })
+})
 
-  test('cannot be ended by its own means', async () => {
-    const bound = await openWithOrm()
+/** What MikroORM does on either engine. */
+function mikroOrmContract<Sql>(subject: Subject<Sql>): void {
+  async function openWithInvoices() {
+    const bound = await subject.open()
+    await bound.query(CREATE_INVOICES[subject.engine])
+    return bound
+  }
 
-    const codes = await inHandler(bound, async (em) => {
-      await insertWithMikroOrm(em, 'a', 'kept')
-      return [
-        await em.commit().then(() => 'taken', codeBehind),
-        await em.rollback().then(() => 'taken', codeBehind),
-      ]
+  describe(`${subject.name}: the tx of a handler`, () => {
+    test('writes and reads big integers, times, dates, lists and JSON', async () => {
+      const bound = await openWithInvoices()
+
+      const read = await inHandler(bound, async (em) => {
+        em.create(Invoice, { ...AWKWARD })
+        await em.flush()
+        em.clear()
+        return { ...(await em.findOneOrFail(Invoice, { id: AWKWARD.id })) }
+      })
+
+      expect(read).toEqual(AWKWARD)
+      const [kept] = await bound.query('select cast(cents as text) as cents from invoices')
+      expect(kept).toEqual({ cents: AWKWARD.cents })
     })
 
-    expect(codes).toEqual(['TRANSACTION_CONTROL', 'TRANSACTION_CONTROL'])
-    expect(await bound.notes()).toEqual(['kept'])
-  })
+    test('flushes what the handler has not flushed, in a step.tx as well', async () => {
+      const { inbox, deliver, untilAll, query } = await openWithInvoices()
+      await query(`insert into invoices (id) values ('a'), ('b')`)
+      inbox.steps('pings', '*', async (_event, step) => {
+        await step.tx('first', async (em) => {
+          const invoice = await em.findOneOrFail(Invoice, 'a')
+          invoice.status = 'paid'
+        })
+        await step.tx('second', async (em) => {
+          em.remove(await em.findOneOrFail(Invoice, 'b'))
+        })
+      })
+      const done = untilAll('event.done', 1)
+      await inbox.start()
 
-  test('leaves the instance as it is, whose own manager MikroORM refuses in a handler', async () => {
-    const { orm, ...bound } = await openWithOrm()
+      await deliver('evt_1')
+      await done
 
-    await inHandler(bound, async (em) => {
-      em.persist(em.create(Effect, { eventKey: 'a', note: 'kept' }))
-      await expect(orm.em.findAll(Effect)).rejects.toThrow('global EntityManager')
+      expect(await query('select id, status from invoices')).toEqual([{ id: 'a', status: 'paid' }])
     })
 
-    expect(await orm.em.fork().findAll(Effect)).toHaveLength(1)
-  })
+    test('fails the handler whose flush fails, and keeps nothing of it', async () => {
+      const { inbox, deliver, untilAll, query } = await openWithInvoices()
+      await query(`insert into invoices (id) values ('a')`)
+      inbox.on('pings', '*', { retry: { attemptsMax: 1 } }, async (_event, { tx }) => {
+        await tx.nativeUpdate(Invoice, { id: 'a' }, { status: 'paid' })
+        tx.create(Invoice, { id: 'a' })
+      })
+      const dead = untilAll('event.dead', 1)
+      await inbox.start()
 
-  test('refuses what is no instance for PostgreSQL, and says what is', async () => {
-    const { orm } = await openWithOrm()
+      await deliver('evt_1')
+      const [end] = await dead
+
+      expect(end?.error?.name).toBe('UniqueConstraintViolationException')
+      expect(await query('select status from invoices')).toEqual([{ status: 'open' }])
+    })
+
+    test('has an identity map of its own in each run', async () => {
+      const { inbox, deliver, untilAll, query } = await openWithInvoices()
+      await query(`insert into invoices (id, cents) values ('a', 1)`)
+      const seen: unknown[] = []
+      inbox.on('pings', '*', { retry: { firstMs: 0 } }, async (_event, { tx, attempt }) => {
+        const invoice = await tx.findOneOrFail(Invoice, 'a')
+        seen.push(invoice.cents)
+        invoice.cents = `${BigInt(invoice.cents) + 1n}`
+        if (attempt > 1) return
+        await tx.flush()
+        throw new Error('after the flush')
+      })
+      const done = untilAll('event.done', 1)
+      await inbox.start()
+
+      await deliver('evt_1')
+      await done
+
+      expect(seen).toEqual(['1', '1'])
+      const kept = await query('select cast(cents as text) as cents from invoices')
+      expect(kept).toEqual([{ cents: '2' }])
+    })
+
+    test('binds ?, and runs query builders, Knex and upserts in it', async () => {
+      const bound = await openWithInvoices()
+
+      const found = await inHandler(bound, async (em) => {
+        await em.execute('insert into invoices (id, status) values (?, ?)', ['a', '?'])
+        await em.upsert(Invoice, { id: 'a', cents: '2' })
+        const built = await em
+          .createQueryBuilder(Invoice)
+          .update({ status: 'sent' })
+          .where({ id: 'a', status: '?' })
+          .execute()
+        await em.getKnex()('invoices').where({ id: 'a' }).update({ status: 'paid' })
+        const [row] = await em.execute<unknown[]>('select id, status from invoices')
+        return { built: built.affectedRows, row, seen: await bound.query('select * from invoices') }
+      })
+
+      expect(found).toEqual({ built: 1, row: { id: 'a', status: 'paid' }, seen: [] })
+      const rows = await bound.query('select status, cast(cents as text) as cents from invoices')
+      expect(rows).toEqual([{ status: 'paid', cents: '2' }])
+    })
+
+    test('lets no way to open a transaction lead past it', async () => {
+      const bound = await subject.open()
+
+      await inHandler(bound, async (em) => {
+        const work = (note: string) => (inner: EntityManager) =>
+          insertWithMikroOrm(inner, 'a', note)
+        await em.transactional(work('new'), { propagation: TransactionPropagation.REQUIRES_NEW })
+        await em.transactional(work('none'), { propagation: TransactionPropagation.NOT_SUPPORTED })
+        const by = em.fork()
+        await by.begin()
+        await insertWithMikroOrm(by, 'a', 'undone')
+        await by.rollback()
+        await by.begin()
+        await insertWithMikroOrm(by, 'a', 'by hand')
+        await by.commit()
+        // Committed by another connection, these would be there for it.
+        expect(await bound.notes()).toEqual([])
+      })
+
+      expect(await bound.notes()).toEqual(['by hand', 'new', 'none'])
+    })
+
+    test('cannot be ended by its own means', async () => {
+      const bound = await subject.open()
+
+      const codes = await inHandler(bound, async (em) => {
+        await insertWithMikroOrm(em, 'a', 'kept')
+        return [
+          await em.commit().then(() => 'taken', codeBehind),
+          await em.rollback().then(() => 'taken', codeBehind),
+        ]
+      })
+
+      expect(codes).toEqual(['TRANSACTION_CONTROL', 'TRANSACTION_CONTROL'])
+      expect(await bound.notes()).toEqual(['kept'])
+    })
+
+    test('leaves the instance as it is, whose own manager MikroORM refuses in a handler', async () => {
+      const { orm, ...bound } = await subject.open()
+
+      await inHandler(bound, async (em) => {
+        em.persist(em.create(Effect, { eventKey: 'a', note: 'kept' }))
+        await expect(orm.em.findAll(Effect)).rejects.toThrow('global EntityManager')
+      })
+
+      // On SQLite the instance is in memory, and has no tables.
+      if (subject.engine === 'postgres') expect(await orm.em.fork().findAll(Effect)).toHaveLength(1)
+    })
+  })
+}
+
+describe('mikroOrmTx', () => {
+  test('refuses what is no instance for the store, and says what is', async () => {
+    const config = { host: 'localhost', port: 1, user: 'nobody', database: 'none' }
+    const orm = await openOrm({ engine: 'postgres', config })
+    const onFile = await openOrm({ engine: 'sqlite', file: ':memory:' })
 
     // @ts-expect-error a manager is made from it
     expect(() => mikroOrmTx(orm.em)).toThrow('mikroOrmTx must be an instance of MikroORM 6')
     // @ts-expect-error a pool is none
     expect(() => mikroOrmTx(newPool({}))).toThrow('mikroOrmTx must be an instance of MikroORM 6')
-    // @ts-expect-error it is for PostgreSQL
     expect(() => sqliteStore('never-opened.db', { tx: mikroOrmTx(orm) })).toThrow(
       'sqliteStore.tx must be a binding for sqlite',
+    )
+    expect(() => postgresStore({ pool: newPool({}), tx: mikroOrmTx(onFile) })).toThrow(
+      'postgresStore.tx must be a binding for postgres',
     )
     // @ts-expect-error the binding is made from it
     expect(() => postgresStore({ pool: newPool({}), tx: orm })).toThrow(

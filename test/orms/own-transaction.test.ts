@@ -5,6 +5,7 @@ import { pgTable, text } from 'drizzle-orm/pg-core'
 import knex from 'knex'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
+import { PrismaLibSql } from '@prisma/adapter-libsql'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { describe, onTestFinished } from 'vitest'
 import {
@@ -18,12 +19,14 @@ import {
   fromSequelize,
   fromTypeorm,
 } from '../../src/index.ts'
+import type { KilledDatabase } from '../bindings/run-until-killed.ts'
 import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
 import type { ConnectionConfig } from '../support/postgres/start-postgres.ts'
 import { PrismaClient } from './generated/prisma/client.ts'
+import { PrismaClient as SqliteClient } from './generated/prisma-sqlite/client.ts'
 import { insertWithMikroOrm, openMikroOrm } from './mikro-orm-effects.ts'
-import { ownTransactionContract } from './own-transaction-contract.ts'
-import type { OwnLibrary } from './own-transaction-contract.ts'
+import { ownSqliteTransactionContract, ownTransactionContract } from './own-transaction-contract.ts'
+import type { OwnDatabase, OwnLibrary, OwnSqliteLibrary } from './own-transaction-contract.ts'
 import { openSql } from './postgres-js-subject.ts'
 import { PREPARE } from './prisma-subject.ts'
 import { openSequelize } from './sequelize-effects.ts'
@@ -128,49 +131,15 @@ const LIBRARIES: readonly OwnLibrary[] = [
   },
   {
     name: 'TypeORM',
-    open: async (config) => {
-      const dataSource = await openTypeorm(config)
-      onTestFinished(() => dataSource.destroy())
-      return {
-        transact: (work) =>
-          dataSource.transaction((manager) =>
-            work(fromTypeorm(manager), (key) => insertWithTypeorm(manager, key, '')),
-          ),
-        mistake: () => fromTypeorm(dataSource.manager),
-      }
-    },
+    open: (config) => openOwnTypeorm({ engine: 'postgres', config }),
   },
   {
     name: 'MikroORM',
-    open: async (config) => {
-      const orm = await openMikroOrm(config)
-      onTestFinished(() => orm.close())
-      return {
-        transact: (work) =>
-          orm.em
-            .fork()
-            .transactional((em) =>
-              work(fromMikroOrm(em), (key) => insertWithMikroOrm(em, key, '')),
-            ),
-        mistake: () => fromMikroOrm(orm.em.fork()),
-      }
-    },
+    open: (config) => openOwnMikroOrm({ engine: 'postgres', config }),
   },
   {
     name: 'Sequelize',
-    open: async (config) => {
-      const { sequelize, Effects } = openSequelize(config)
-      onTestFinished(() => sequelize.close())
-      return {
-        transact: (work) =>
-          sequelize.transaction((transaction) =>
-            work(fromSequelize(sequelize, transaction), (eventKey) =>
-              Effects.create({ eventKey, note: '' }, { transaction }),
-            ),
-          ),
-        mistake: () => fromSequelize(sequelize, sequelize),
-      }
-    },
+    open: (config) => openOwnSequelize({ engine: 'postgres', config }),
   },
   {
     name: 'postgres.js',
@@ -192,6 +161,69 @@ const LIBRARIES: readonly OwnLibrary[] = [
   },
 ]
 
-describe.skipIf(hasNoPostgres)('a transaction that the user has opened', () => {
+/** Those of the root are in `test/bindings/own-transactions.test.ts`. */
+const ON_SQLITE: readonly OwnSqliteLibrary[] = [
+  { name: 'TypeORM', open: (file) => openOwnTypeorm({ engine: 'sqlite', file }) },
+  { name: 'MikroORM', open: (file) => openOwnMikroOrm({ engine: 'sqlite', file }) },
+  { name: 'Sequelize', open: (file) => openOwnSequelize({ engine: 'sqlite', file }) },
+  {
+    name: 'Prisma',
+    open: async (file) => {
+      const prisma = new SqliteClient({ adapter: new PrismaLibSql({ url: `file:${file}` }) })
+      onTestFinished(() => prisma.$disconnect())
+      return {
+        transact: (work) =>
+          prisma.$transaction((tx) =>
+            work(fromPrisma(tx), (eventKey) => tx.effect.create({ data: { eventKey } })),
+          ),
+        mistake: () => fromPrisma(prisma),
+      }
+    },
+  },
+]
+
+async function openOwnTypeorm(database: KilledDatabase): Promise<OwnDatabase> {
+  const dataSource = await openTypeorm(database, { isOnFile: true })
+  onTestFinished(() => dataSource.destroy())
+  return {
+    transact: (work) =>
+      dataSource.transaction((manager) =>
+        work(fromTypeorm(manager), (key) => insertWithTypeorm(manager, key, '')),
+      ),
+    mistake: () => fromTypeorm(dataSource.manager),
+  }
+}
+
+async function openOwnMikroOrm(database: KilledDatabase): Promise<OwnDatabase> {
+  const orm = await openMikroOrm(database, { isOnFile: true })
+  onTestFinished(() => orm.close())
+  return {
+    transact: (work) =>
+      orm.em
+        .fork()
+        .transactional((em) => work(fromMikroOrm(em), (key) => insertWithMikroOrm(em, key, ''))),
+    mistake: () => fromMikroOrm(orm.em.fork()),
+  }
+}
+
+async function openOwnSequelize(database: KilledDatabase): Promise<OwnDatabase> {
+  const { sequelize, Effects } = openSequelize(database)
+  onTestFinished(() => sequelize.close())
+  return {
+    transact: (work) =>
+      sequelize.transaction((transaction) =>
+        work(fromSequelize(sequelize, transaction), (eventKey) =>
+          Effects.create({ eventKey, note: '' }, { transaction }),
+        ),
+      ),
+    mistake: () => fromSequelize(sequelize, sequelize),
+  }
+}
+
+describe.skipIf(hasNoPostgres)('a transaction that the user has opened on PostgreSQL', () => {
   for (const library of LIBRARIES) ownTransactionContract(library)
+})
+
+describe('a transaction that the user has opened on SQLite', () => {
+  for (const library of ON_SQLITE) ownSqliteTransactionContract(library)
 })

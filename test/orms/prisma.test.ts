@@ -2,69 +2,85 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import { prismaTx } from '../../src/bindings/prisma.ts'
 import { createInbox } from '../../src/inbox/inbox.ts'
 import { hmac } from '../../src/providers/hmac.ts'
+import type { Engine } from '../../src/store/contract/tx-binding.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import type { SqliteTx } from '../../src/store/sqlite/index.ts'
 import { bindingContract, postgresBindingContract } from '../bindings/binding-contract.ts'
 import type { BindingUnderTest } from '../bindings/binding-contract.ts'
-import { codeBehind, inHandler, openBoundPostgres } from '../bindings/bound-inbox.ts'
-import type { BoundInbox } from '../bindings/bound-inbox.ts'
+import {
+  codeBehind,
+  inHandler,
+  openBoundPostgres,
+  openBoundSqlite,
+} from '../bindings/bound-inbox.ts'
 import { killContract } from '../bindings/kill-contract.ts'
 import { aSignal } from '../support/a-signal.ts'
 import { PING_OPTIONS } from '../support/inbox-under-test.ts'
 import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
 import { Prisma, PrismaClient } from './generated/prisma/client.ts'
-import { createBinding, insert, PREPARE } from './prisma-subject.ts'
+import { PrismaClient as SqliteClient } from './generated/prisma-sqlite/client.ts'
+import type { Prisma as SqlitePrisma } from './generated/prisma-sqlite/client.ts'
+import { createBinding, createSqliteBinding, insert, PREPARE } from './prisma-subject.ts'
 import type { Tx } from './prisma-subject.ts'
 
-const onPostgres: BindingUnderTest<Tx, PostgresTx> = {
-  name: 'Prisma',
-  open: async (worker) => {
-    const bound = await openBoundPostgres(createBinding(), worker)
-    await bound.query(PREPARE)
-    return bound
-  },
-  insert,
-  nestsDeeper: true,
-  nest: (tx, work) => tx.$transaction(async (inner) => work(inner as Tx)),
-  run: (tx, text) => tx.$executeRawUnsafe(text),
+function underTest<Sql>(
+  name: string,
+  open: BindingUnderTest<Tx, Sql>['open'],
+): BindingUnderTest<Tx, Sql> {
+  return {
+    name,
+    open,
+    insert,
+    nestsDeeper: true,
+    nest: (tx, work) => tx.$transaction(async (inner) => work(inner as Tx)),
+    run: (tx, text) => tx.$executeRawUnsafe(text),
+  }
 }
 
-const TABLES = `
-  create table "Customer" (id serial primary key, email text not null unique, name text);
-  create table "Invoice" (
-    id text primary key, amount bigint not null, rate numeric, "paidAt" timestamptz(3), "writtenAt" timestamp(3),
-    day date, meta jsonb, bytes bytea, tags text[], amounts bigint[], "customerId" int references "Customer" (id)
-  )`
+const onPostgres = underTest<PostgresTx>('Prisma on PostgreSQL', async (worker) => {
+  const bound = await openBoundPostgres(createBinding(), worker)
+  await bound.query(PREPARE)
+  return bound
+})
+const onSqlite = underTest<SqliteTx>('Prisma on SQLite', (worker) =>
+  openBoundSqlite(createSqliteBinding(), worker),
+)
+const KILLED = { program: new URL('killed-process.ts', import.meta.url), library: 'prisma' }
 
-async function openWithTables(): Promise<BoundInbox<Tx, PostgresTx>> {
-  const bound = await onPostgres.open()
-  await bound.query(TABLES)
+const TABLES: Readonly<Record<Engine, readonly string[]>> = {
+  postgres: [
+    'create table "Customer" (id serial primary key, email text not null unique, name text)',
+    `create table "Invoice" (
+      id text primary key, amount bigint not null, rate numeric, "paidAt" timestamptz(3), "writtenAt" timestamp(3),
+      day date, meta jsonb, bytes bytea, tags text[], amounts bigint[], "customerId" int references "Customer" (id)
+    )`,
+  ],
+  // As Prisma's own migrations make them.
+  sqlite: [
+    'create table "Customer" (id integer primary key autoincrement, email text not null unique, name text)',
+    `create table "Invoice" (
+      id text primary key, amount bigint not null, rate decimal, "isPaid" boolean, "paidAt" datetime, meta jsonb,
+      bytes blob, "customerId" integer references "Customer" (id)
+    )`,
+  ],
+}
+
+async function openWithTables<Sql>(subject: BindingUnderTest<Tx, Sql>, engine: Engine) {
+  const bound = await subject.open()
+  for (const table of TABLES[engine]) await bound.query(table)
   return bound
 }
 
-describe.skipIf(hasNoPostgres)('hookonce/prisma', () => {
+describe.skipIf(hasNoPostgres)('hookonce/prisma on PostgreSQL', () => {
   bindingContract(onPostgres)
   postgresBindingContract(onPostgres)
-  killContract(onPostgres, {
-    program: new URL('killed-process.ts', import.meta.url),
-    library: 'prisma',
-  })
-
-  test('two hundred duplicates at once have one effect', async () => {
-    const { inbox, deliver, untilAll, notes } = await onPostgres.open()
-    inbox.on('pings', '*', async ({ key }, { tx }) => insert(tx, key, 'paid'))
-    const done = untilAll('event.done', 1)
-    await inbox.start()
-
-    await Promise.all(Array.from({ length: 200 }, () => deliver('evt_1')))
-    await done
-    await inbox.stop()
-
-    expect(await notes()).toEqual(['paid'])
-  })
+  killContract(onPostgres, KILLED)
+  prismaContract(onPostgres, 'postgres')
 
   test('reads and writes big integers, times, JSON, bytes and lists as Prisma does', async () => {
-    const bound = await openWithTables()
+    const bound = await openWithTables(onPostgres, 'postgres')
     // What is written without a zone, or read without one, would be off by hours here.
     await bound.query(`do $$ begin
       execute format('alter database %I set timezone = ''Asia/Kolkata''', current_database()); end $$`)
@@ -105,56 +121,6 @@ describe.skipIf(hasNoPostgres)('hookonce/prisma', () => {
     expect(stored).toEqual({ same: true, text: 'a "b"', day: '2026-03-29' })
   })
 
-  test('upserts, and writes what is nested in one savepoint, two at once', async () => {
-    const bound = await openWithTables()
-
-    const found = await inHandler(bound, async (tx) => {
-      const create = (email: string) =>
-        tx.customer.create({
-          data: { email, invoices: { create: [{ id: `in_${email}`, amount: 1n }] } },
-        })
-      await Promise.all([create('a'), create('b'), create('c')])
-      const where = { email: 'a' }
-      await tx.customer.upsert({ where, create: where, update: { name: 'again' } })
-      await tx.customer.upsert({ where: { email: 'd' }, create: { email: 'd' }, update: {} })
-      return tx.customer.findMany({
-        select: { email: true, name: true, invoices: { select: { id: true } } },
-        orderBy: { email: 'asc' },
-      })
-    })
-
-    expect(found).toEqual([
-      { email: 'a', name: 'again', invoices: [{ id: 'in_a' }] },
-      { email: 'b', name: null, invoices: [{ id: 'in_b' }] },
-      { email: 'c', name: null, invoices: [{ id: 'in_c' }] },
-      { email: 'd', name: null, invoices: [] },
-    ])
-  })
-
-  test('rolls a list of operations back together, and nothing else', async () => {
-    const bound = await openWithTables()
-
-    const codes = await inHandler(bound, async (tx) => {
-      await tx.customer.create({ data: { email: 'before' } })
-      const twice = tx.$transaction([
-        tx.customer.create({ data: { email: 'undone' } }),
-        tx.customer.create({ data: { email: 'before' } }),
-      ])
-      const failed: unknown = await twice.then(
-        () => 'taken',
-        (error: unknown) => error,
-      )
-      await tx.$transaction([tx.customer.create({ data: { email: 'after' } })])
-      return [failed instanceof Prisma.PrismaClientKnownRequestError && failed.code]
-    })
-
-    expect(codes).toEqual(['P2002'])
-    expect(await bound.query('select email from "Customer" order by 1')).toEqual([
-      { email: 'after' },
-      { email: 'before' },
-    ])
-  })
-
   test("leaves no time limit of Prisma's on a nested transaction", async () => {
     const bound = await onPostgres.open()
 
@@ -193,53 +159,6 @@ describe.skipIf(hasNoPostgres)('hookonce/prisma', () => {
     })
 
     expect(codes).toEqual(Array.from({ length: 3 }, () => 'TRANSACTION_CONTROL'))
-  })
-
-  // Prisma does nothing before it is waited for: one client serves both handlers, and must not mix them up.
-  test('an operation that is waited for too late is not done in the next transaction', async () => {
-    const { inbox, deliver, untilAll, notes } = await onPostgres.open({ concurrency: 1 })
-    let late: PromiseLike<unknown> | undefined
-    const codes: unknown[] = []
-    inbox.on('pings', '*', async ({ key }, { tx }) => {
-      await insert(tx, key, key)
-      if (late !== undefined)
-        codes.push(await Promise.resolve(late).then(() => 'taken', codeBehind))
-      late = tx.effect.create({ data: { eventKey: key, note: 'late' } })
-    })
-    await inbox.start()
-
-    for (const key of ['evt_1', 'evt_2']) {
-      const done = untilAll('event.done', 1)
-      await deliver(key)
-      await done
-    }
-
-    expect(codes).toEqual(['TX_REVOKED'])
-    expect(await notes()).toEqual(['evt_1', 'evt_2'])
-  })
-
-  test('an operation that is on its way keeps its client from the next handler', async () => {
-    const { inbox, deliver, untilAll, notes } = await onPostgres.open({ concurrency: 1 })
-    const codes: unknown[] = []
-    inbox.on('pings', '*', async ({ key }, { tx }) => {
-      await insert(tx, key, key)
-      // Without an await, on purpose.
-      for (let at = 0; at < 20; at += 1)
-        insert(tx, key, `${key} late`).then(
-          () => codes.push('taken'),
-          (error: unknown) => codes.push(codeBehind(error)),
-        )
-    })
-    const ended = Promise.all([untilAll('event.done', 2)])
-    await inbox.start()
-    await deliver('evt_1')
-    await deliver('evt_2')
-    await ended
-    await expect.poll(() => codes.length).toBe(40)
-
-    const written = await notes()
-    expect(written.filter((note) => note === 'evt_1' || note === 'evt_2')).toHaveLength(2)
-    expect(written).toHaveLength(2 + codes.filter((code) => code === 'taken').length)
   })
 
   test('two handlers that run at once have a client each', async () => {
@@ -294,6 +213,242 @@ describe.skipIf(hasNoPostgres)('hookonce/prisma', () => {
   })
 })
 
+describe('hookonce/prisma on SQLite', () => {
+  bindingContract(onSqlite)
+  killContract(onSqlite, KILLED)
+  prismaContract(onSqlite, 'sqlite')
+
+  async function openOwn(options = {}) {
+    const bound = await openBoundSqlite(prismaTx(SqliteClient, options))
+    for (const table of TABLES.sqlite) await bound.query(table)
+    return bound
+  }
+  const paidAt = new Date('2026-03-29T01:30:00.123Z')
+
+  test('gives a handler what Prisma gives to the function of $transaction', async () => {
+    await inHandler(await openOwn(), async (tx, sql) => {
+      expectTypeOf(tx).toExtend<SqlitePrisma.TransactionClient>()
+      expectTypeOf(tx.invoice.findFirst).toEqualTypeOf<SqliteClient['invoice']['findFirst']>()
+      expectTypeOf(sql).toEqualTypeOf<SqliteTx>()
+    })
+  })
+
+  test('reads and writes big integers, times, booleans, JSON and bytes as Prisma does', async () => {
+    const bound = await openOwn()
+    const data = {
+      id: 'in_1',
+      amount: 9_007_199_254_740_993n,
+      rate: 0.25,
+      isPaid: true,
+      paidAt,
+      meta: { text: 'a "b"', list: [1, null] },
+      bytes: new Uint8Array([0, 255, 92]),
+    }
+
+    const { found, raw } = await inHandler(bound, async (tx) => {
+      await tx.invoice.create({ data })
+      return {
+        found: await tx.invoice.findUniqueOrThrow({ where: { id: 'in_1' } }),
+        raw: await tx.$queryRaw<
+          unknown[]
+        >`select amount, "isPaid", "paidAt", bytes, 1 + 1 as sum, 'a' as text, null as none from "Invoice"`,
+      }
+    })
+
+    expect({ ...found, rate: Number(found.rate), bytes: [...(found.bytes ?? [])] }).toEqual({
+      ...data,
+      bytes: [0, 255, 92],
+      customerId: null,
+    })
+    expect(raw).toMatchObject([
+      { amount: data.amount, isPaid: true, paidAt, sum: 2, text: 'a', none: null },
+    ])
+    const [stored] = await bound.query('select "paidAt", typeof(meta) as meta from "Invoice"')
+    expect(stored).toEqual({ paidAt: '2026-03-29T01:30:00.123+00:00', meta: 'text' })
+  })
+
+  test('keeps times as milliseconds where it is told so, and reads both', async () => {
+    const bound = await openOwn({ timestampFormat: 'unixepoch-ms' })
+    await bound.query(
+      `insert into "Invoice" (id, amount, "paidAt") values ('b', 1, '2026-03-29T01:30:00.123+00:00')`,
+    )
+
+    const found = await inHandler(bound, async (tx) => {
+      await tx.invoice.create({ data: { id: 'a', amount: 1n, paidAt } })
+      return tx.invoice.findMany({ select: { paidAt: true }, orderBy: { id: 'asc' } })
+    })
+
+    expect(found).toEqual([{ paidAt }, { paidAt }])
+    const kept = await bound.query(`select "paidAt" from "Invoice" where id = 'a'`)
+    expect(kept).toEqual([{ paidAt: paidAt.valueOf() }])
+  })
+
+  test('tells of what fails by the codes of Prisma', async () => {
+    const codes = await inHandler(await openOwn(), async (tx) => {
+      await tx.customer.create({ data: { email: 'a' } })
+      const failing = [
+        () => tx.customer.create({ data: { email: 'a' } }),
+        () => tx.$executeRaw`insert into "Customer" (email) values (null)`,
+        () => tx.$queryRaw`select * from nowhere`,
+      ]
+      const seen: unknown[] = []
+      for (const fail of failing) {
+        seen.push(
+          await fail().then(
+            () => 'taken',
+            (error: unknown) => (error as { code?: unknown }).code,
+          ),
+        )
+      }
+      return seen
+    })
+
+    expect(codes).toEqual(['P2002', 'P2010', 'P2010'])
+  })
+
+  test('refuses what only the owner of a connection may do, and another isolation', async () => {
+    const codes = await inHandler(await openOwn(), async (tx) => {
+      const owned = tx as unknown as SqliteClient
+      const other = { isolationLevel: 'ReadCommitted' as never }
+      const calls = [
+        owned.$connect(),
+        owned.$disconnect(),
+        tx.$transaction(async () => undefined, other),
+        tx.$transaction(async () => undefined, { isolationLevel: 'Serializable' }),
+      ]
+      return Promise.all(calls.map((call) => call.then(() => 'taken', codeBehind)))
+    })
+
+    expect(codes).toEqual([
+      'TRANSACTION_CONTROL',
+      'TRANSACTION_CONTROL',
+      'TRANSACTION_CONTROL',
+      'taken',
+    ])
+  })
+
+  test('is refused by Prisma itself on the other store', async () => {
+    const store = sqliteStore('never-opened.db', { tx: prismaTx(PrismaClient) })
+
+    await expect(store.open()).rejects.toThrow('not compatible with the provider')
+  })
+})
+
+/** What Prisma does on either engine. */
+function prismaContract<Sql>(subject: BindingUnderTest<Tx, Sql>, engine: Engine): void {
+  describe(`${subject.name}: the tx of a handler`, () => {
+    test('two hundred duplicates at once have one effect', async () => {
+      const { inbox, deliver, untilAll, notes } = await subject.open()
+      inbox.on('pings', '*', async ({ key }, { tx }) => insert(tx, key, 'paid'))
+      const done = untilAll('event.done', 1)
+      await inbox.start()
+
+      await Promise.all(Array.from({ length: 200 }, () => deliver('evt_1')))
+      await done
+      await inbox.stop()
+
+      expect(await notes()).toEqual(['paid'])
+    })
+
+    test('upserts, and writes what is nested in one savepoint, two at once', async () => {
+      const bound = await openWithTables(subject, engine)
+
+      const found = await inHandler(bound, async (tx) => {
+        const create = (email: string) =>
+          tx.customer.create({
+            data: { email, invoices: { create: [{ id: `in_${email}`, amount: 1n }] } },
+          })
+        await Promise.all([create('a'), create('b'), create('c')])
+        const where = { email: 'a' }
+        await tx.customer.upsert({ where, create: where, update: { name: 'again' } })
+        await tx.customer.upsert({ where: { email: 'd' }, create: { email: 'd' }, update: {} })
+        return tx.customer.findMany({
+          select: { email: true, name: true, invoices: { select: { id: true } } },
+          orderBy: { email: 'asc' },
+        })
+      })
+
+      expect(found).toEqual([
+        { email: 'a', name: 'again', invoices: [{ id: 'in_a' }] },
+        { email: 'b', name: null, invoices: [{ id: 'in_b' }] },
+        { email: 'c', name: null, invoices: [{ id: 'in_c' }] },
+        { email: 'd', name: null, invoices: [] },
+      ])
+    })
+
+    test('rolls a list of operations back together, and nothing else', async () => {
+      const bound = await openWithTables(subject, engine)
+
+      const codes = await inHandler(bound, async (tx) => {
+        await tx.customer.create({ data: { email: 'before' } })
+        const twice = tx.$transaction([
+          tx.customer.create({ data: { email: 'undone' } }),
+          tx.customer.create({ data: { email: 'before' } }),
+        ])
+        const failed: unknown = await twice.then(
+          () => 'taken',
+          (error: unknown) => error,
+        )
+        await tx.$transaction([tx.customer.create({ data: { email: 'after' } })])
+        return [failed instanceof Prisma.PrismaClientKnownRequestError && failed.code]
+      })
+
+      expect(codes).toEqual(['P2002'])
+      expect(await bound.query('select email from "Customer" order by 1')).toEqual([
+        { email: 'after' },
+        { email: 'before' },
+      ])
+    })
+
+    // Prisma does nothing before it is waited for: one client serves both handlers, and must not mix them up.
+    test('an operation that is waited for too late is not done in the next transaction', async () => {
+      const { inbox, deliver, untilAll, notes } = await subject.open({ concurrency: 1 })
+      let late: PromiseLike<unknown> | undefined
+      const codes: unknown[] = []
+      inbox.on('pings', '*', async ({ key }, { tx }) => {
+        await insert(tx, key, key)
+        if (late !== undefined)
+          codes.push(await Promise.resolve(late).then(() => 'taken', codeBehind))
+        late = tx.effect.create({ data: { eventKey: key, note: 'late' } })
+      })
+      await inbox.start()
+
+      for (const key of ['evt_1', 'evt_2']) {
+        const done = untilAll('event.done', 1)
+        await deliver(key)
+        await done
+      }
+
+      expect(codes).toEqual(['TX_REVOKED'])
+      expect(await notes()).toEqual(['evt_1', 'evt_2'])
+    })
+
+    test('an operation that is on its way keeps its client from the next handler', async () => {
+      const { inbox, deliver, untilAll, notes } = await subject.open({ concurrency: 1 })
+      const codes: unknown[] = []
+      inbox.on('pings', '*', async ({ key }, { tx }) => {
+        await insert(tx, key, key)
+        // Without an await, on purpose.
+        for (let at = 0; at < 20; at += 1)
+          insert(tx, key, `${key} late`).then(
+            () => codes.push('taken'),
+            (error: unknown) => codes.push(codeBehind(error)),
+          )
+      })
+      const ended = Promise.all([untilAll('event.done', 2)])
+      await inbox.start()
+      await deliver('evt_1')
+      await deliver('evt_2')
+      await ended
+      await expect.poll(() => codes.length).toBe(40)
+
+      const written = await notes()
+      expect(written.filter((note) => note === 'evt_1' || note === 'evt_2')).toHaveLength(2)
+      expect(written).toHaveLength(2 + codes.filter((code) => code === 'taken').length)
+    })
+  })
+}
+
 describe('prismaTx', () => {
   const pool = { query: () => undefined, connect: () => undefined } as never
 
@@ -327,5 +482,8 @@ describe('prismaTx', () => {
     expect(() => prismaTx(PrismaClient, { extend: 1 } as never)).toThrow('prismaTx.extend')
     expect(() => prismaTx(PrismaClient, { schema: 1 } as never)).toThrow('prismaTx.schema')
     expect(() => prismaTx(PrismaClient, { client: 1 } as never)).toThrow('prismaTx.client')
+    expect(() => prismaTx(PrismaClient, { timestampFormat: 'unix' } as never)).toThrow(
+      'prismaTx.timestampFormat',
+    )
   })
 })

@@ -3,9 +3,11 @@ import type {
   CreationOptional,
   InferAttributes,
   InferCreationAttributes,
+  Options,
   Transaction,
 } from 'sequelize'
-import type { ConnectionConfig } from '../support/postgres/start-postgres.ts'
+import type { KilledDatabase } from '../bindings/run-until-killed.ts'
+import { sqlite3OnLibsql } from './sqlite3-on-libsql.ts'
 
 export class Effect extends Model<InferAttributes<Effect>, InferCreationAttributes<Effect>> {
   declare eventKey: string
@@ -23,14 +25,10 @@ export class Invoice extends Model<InferAttributes<Invoice>, InferCreationAttrib
 }
 
 /** With models of its own: a model knows one instance. */
-export function openSequelize({ user, ...config }: ConnectionConfig) {
+export function openSequelize(database: KilledDatabase) {
   const sequelize = new Sequelize({
-    ...config,
-    username: user,
-    password: config.password ?? '',
-    dialect: 'postgres',
+    ...connectionOf(database),
     logging: false,
-    pool: { max: 2 },
     define: { timestamps: false },
   })
   class Effects extends Effect {}
@@ -48,12 +46,22 @@ export function openSequelize({ user, ...config }: ConnectionConfig) {
       cents: { type: DataTypes.BIGINT, defaultValue: 0 },
       paidAt: { type: DataTypes.DATE, field: 'paid_at' },
       dueOn: { type: DataTypes.DATEONLY, field: 'due_on' },
-      tags: { type: DataTypes.ARRAY(DataTypes.TEXT), defaultValue: [] },
-      data: DataTypes.JSONB,
+      // Only PostgreSQL has lists.
+      ...(database.engine === 'postgres'
+        ? { tags: { type: DataTypes.ARRAY(DataTypes.TEXT), defaultValue: [] } }
+        : { tags: { type: DataTypes.JSON, defaultValue: [] } }),
+      data: database.engine === 'postgres' ? DataTypes.JSONB : DataTypes.JSON,
     },
     { sequelize, tableName: 'invoices' },
   )
   return { sequelize, Effects, Invoices }
+}
+
+function connectionOf(database: KilledDatabase): Options {
+  if (database.engine === 'sqlite')
+    return { dialect: 'sqlite', dialectModule: sqlite3OnLibsql, storage: database.file }
+  const { user, password = '', ...config } = database.config
+  return { ...config, dialect: 'postgres', username: user, password, pool: { max: 2 } }
 }
 
 export function insertWithSequelize(transaction: Transaction, eventKey: string, note: string) {

@@ -2,49 +2,58 @@ import { DataSource } from 'typeorm'
 import type { EntityManager } from 'typeorm'
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
 import { typeormTx } from '../../src/bindings/typeorm.ts'
+import type { Engine } from '../../src/store/contract/tx-binding.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import type { SqliteTx } from '../../src/store/sqlite/index.ts'
 import { bindingContract, postgresBindingContract } from '../bindings/binding-contract.ts'
 import type { BindingUnderTest } from '../bindings/binding-contract.ts'
-import { codeBehind, inHandler, openBoundTo } from '../bindings/bound-inbox.ts'
+import { codeBehind, inHandler, openBoundSqlite, openBoundTo } from '../bindings/bound-inbox.ts'
 import { killContract } from '../bindings/kill-contract.ts'
+import type { KilledDatabase } from '../bindings/run-until-killed.ts'
 import { hasNoPostgres, newPool } from '../support/postgres/open-postgres.ts'
-import type { ConnectionConfig } from '../support/postgres/start-postgres.ts'
 import { AWKWARD, CREATE_INVOICES } from './invoices.ts'
-import { Effect, insertWithTypeorm, Invoice, openTypeorm } from './typeorm-effects.ts'
+import { ListedLibsql } from './listed-libsql.ts'
+import { Effect, insertWithTypeorm, INVOICES, openTypeorm } from './typeorm-effects.ts'
 
-async function bind(config: ConnectionConfig) {
-  const dataSource = await openTypeorm(config)
+function underTest<Sql>(
+  name: string,
+  open: BindingUnderTest<EntityManager, Sql>['open'],
+): BindingUnderTest<EntityManager, Sql> {
+  return {
+    name,
+    open,
+    insert: insertWithTypeorm,
+    nestsDeeper: true,
+    nest: (tx, work) => tx.transaction(work),
+    run: (tx, text) => tx.query(text),
+  }
+}
+
+async function bind(database: KilledDatabase) {
+  const dataSource = await openTypeorm(database)
   onTestFinished(() => dataSource.destroy())
   return typeormTx(dataSource)
 }
 
-const underTest: BindingUnderTest<EntityManager, PostgresTx> = {
-  name: 'TypeORM on PostgreSQL',
-  open: (worker) => openBoundTo(bind, worker),
-  insert: insertWithTypeorm,
-  nestsDeeper: true,
-  nest: (tx, work) => tx.transaction(work),
-  run: (tx, text) => tx.query(text),
-}
+const IN_MEMORY = { engine: 'sqlite', file: ':memory:' } as const
+const onPostgres = underTest<PostgresTx>('TypeORM on PostgreSQL', (worker) =>
+  openBoundTo((config) => bind({ engine: 'postgres', config }), worker),
+)
+const onSqlite = underTest<SqliteTx>('TypeORM on SQLite', async (worker) =>
+  openBoundSqlite(await bind(IN_MEMORY), worker),
+)
+const KILLED = { program: new URL('killed-process.ts', import.meta.url), library: 'typeorm' }
 
-async function openWithInvoices() {
-  const bound = await underTest.open()
-  await bound.query(CREATE_INVOICES)
-  return bound
-}
-
-describe.skipIf(hasNoPostgres)('hookonce/typeorm', () => {
-  bindingContract(underTest)
-  postgresBindingContract(underTest)
-  killContract(underTest, {
-    program: new URL('killed-process.ts', import.meta.url),
-    library: 'typeorm',
-  })
+describe.skipIf(hasNoPostgres)('hookonce/typeorm on PostgreSQL', () => {
+  bindingContract(onPostgres)
+  postgresBindingContract(onPostgres)
+  killContract(onPostgres, KILLED)
+  typeormContract(onPostgres, 'postgres')
 
   test('is the EntityManager of TypeORM, by its types and in fact', async () => {
-    const { inbox } = await underTest.open()
+    const { inbox } = await onPostgres.open()
     inbox.on('pings', '*', async (_event, { tx, sql }) => {
       expectTypeOf(tx).toEqualTypeOf<EntityManager>()
       expectTypeOf(sql).toEqualTypeOf<PostgresTx>()
@@ -56,12 +65,16 @@ describe.skipIf(hasNoPostgres)('hookonce/typeorm', () => {
     })
 
     expect(
-      await inHandler(await underTest.open(), async (tx) => tx.getRepository(Effect).count()),
+      await inHandler(await onPostgres.open(), async (tx) => tx.getRepository(Effect).count()),
     ).toBe(0)
   })
 
   test('gives rows and their count for UPDATE and DELETE, as TypeORM does', async () => {
-    const found = await inHandler(await openWithInvoices(), async (tx) => {
+    const bound = await onPostgres.open()
+    await bound.query(CREATE_INVOICES.postgres)
+    const { postgres: Invoice } = INVOICES
+
+    const found = await inHandler(bound, async (tx) => {
       await tx.insert(Invoice, [{ id: 'a' }, { id: 'b' }])
       return {
         updated: await tx.query(`update invoices set status = 'paid' returning id`),
@@ -78,78 +91,173 @@ describe.skipIf(hasNoPostgres)('hookonce/typeorm', () => {
       deleted: [[], 2],
     })
   })
+})
 
-  test('writes and reads big integers, times, dates, lists and JSON', async () => {
-    const bound = await openWithInvoices()
+describe('hookonce/typeorm on SQLite', () => {
+  bindingContract(onSqlite)
+  killContract(onSqlite, KILLED)
+  typeormContract(onSqlite, 'sqlite')
 
-    const read = await inHandler(bound, async (tx) => {
-      await tx.save(Invoice, { ...AWKWARD })
-      return tx.findOneByOrFail(Invoice, { id: AWKWARD.id })
+  test('is the EntityManager of TypeORM, by its types and in fact', async () => {
+    const { inbox } = await onSqlite.open()
+    inbox.on('pings', '*', async (_event, { tx, sql }) => {
+      expectTypeOf(tx).toEqualTypeOf<EntityManager>()
+      expectTypeOf(sql).toEqualTypeOf<SqliteTx>()
     })
 
-    expect(read).toEqual(AWKWARD)
-    const [kept] = await bound.query('select cents::text, tags, data, paid_at from invoices')
-    const { cents, tags, data, paidAt } = AWKWARD
-    expect(kept).toEqual({ cents, tags, data, paid_at: paidAt })
+    expect(
+      await inHandler(await onSqlite.open(), async (tx) => tx.getRepository(Effect).count()),
+    ).toBe(0)
   })
 
-  test('runs save, upsert, query builders and repositories of the data source in it', async () => {
-    const bound = await openWithInvoices()
-    const dataSource = await openTypeorm(bound.config as ConnectionConfig)
+  test('gives rows, or the id of the last one, as TypeORM does there', async () => {
+    const bound = await onSqlite.open()
+    await bound.query(CREATE_INVOICES.sqlite)
+    const { sqlite: Invoice } = INVOICES
+
+    const found = await inHandler(bound, async (tx) => {
+      await tx.insert(Invoice, [{ id: 'a' }, { id: 'b' }])
+      return {
+        returned: await tx.query(`update invoices set status = 'paid' returning id`),
+        affected: (await tx.update(Invoice, { id: 'a' }, { status: 'open' })).affected,
+        selected: await tx.query('select id from invoices where status = ?', ['open']),
+        none: await tx.query('with some as (select 1) select * from some where false'),
+        inserted: await tx.query(`insert into invoices (id) values ('c')`),
+        deleted: (await tx.delete(Invoice, ['a', 'b', 'c'])).affected,
+      }
+    })
+
+    expect(found).toEqual({
+      returned: [{ id: 'a' }, { id: 'b' }],
+      affected: 1,
+      selected: [{ id: 'a' }],
+      none: [],
+      inserted: 3,
+      deleted: 3,
+    })
+  })
+
+  test('tells of what fails as TypeORM does, and leaves the data source as it is', async () => {
+    const dataSource = await openTypeorm(IN_MEMORY)
     onTestFinished(() => dataSource.destroy())
+    const own = dataSource.createQueryRunner()
+    const bound = await openBoundSqlite(typeormTx(dataSource))
+    await bound.query(CREATE_INVOICES.sqlite)
 
-    await inHandler(bound, async (tx) => {
-      const invoices = tx.withRepository(dataSource.getRepository(Invoice))
-      await invoices.save({ id: 'a', cents: '1' })
-      await invoices.upsert({ id: 'a', cents: '2' }, ['id'])
-      await tx.createQueryBuilder().update(Invoice).set({ status: 'paid' }).execute()
-      await tx.increment(Invoice, { id: 'a' }, 'cents', 1)
-      // Committed by another connection, these would be there for it.
-      expect(await bound.query('select * from invoices')).toEqual([])
+    const failed = await inHandler(bound, async (tx) => {
+      await tx.insert(INVOICES.sqlite, { id: 'a' })
+      return tx.insert(INVOICES.sqlite, { id: 'a' }).catch((error: unknown) => error)
     })
 
-    expect(await bound.query('select id, status, cents from invoices')).toEqual([
-      { id: 'a', status: 'paid', cents: '3' },
-    ])
+    expect(failed).toMatchObject({
+      name: 'QueryFailedError',
+      message: expect.stringContaining('UNIQUE constraint failed: invoices.id') as string,
+    })
+    // A data source has one runner for SQLite, and ours is another.
+    expect(dataSource.createQueryRunner()).toBe(own)
+    expect(own.isTransactionActive).toBe(false)
   })
 
-  test('cannot be ended by its own means', async () => {
-    const bound = await underTest.open()
-
-    const codes = await inHandler(bound, async (tx) => {
-      await insertWithTypeorm(tx, 'a', 'kept')
-      const runner = tx.queryRunner!
-      return [
-        await runner.commitTransaction().then(() => 'taken', codeBehind),
-        await runner.rollbackTransaction().then(() => 'taken', codeBehind),
-      ]
+  test('gives nobody the connection of the data source', async () => {
+    const codes = await inHandler(await onSqlite.open(), async (tx) => {
+      const connection = (await tx.queryRunner!.connect()) as InstanceType<typeof ListedLibsql>
+      const ways = [() => connection.exec('commit'), () => connection.prepare('select 1')]
+      return Promise.all(ways.map((way) => Promise.resolve().then(way).catch(codeBehind)))
     })
 
     expect(codes).toEqual(['TRANSACTION_CONTROL', 'TRANSACTION_CONTROL'])
-    expect(await bound.notes()).toEqual(['kept'])
   })
+})
 
-  test('refuses another isolation, and has transactions that are ended by hand', async () => {
-    const bound = await underTest.open()
+/** What TypeORM does on either engine. */
+function typeormContract<Sql>(subject: BindingUnderTest<EntityManager, Sql>, engine: Engine): void {
+  const Invoice = INVOICES[engine]
 
-    const code = await inHandler(bound, async (tx) => {
-      const runner = tx.queryRunner!
-      await runner.startTransaction()
-      await insertWithTypeorm(tx, 'a', 'undone')
-      await runner.rollbackTransaction()
-      await runner.startTransaction()
-      await insertWithTypeorm(tx, 'a', 'by hand')
-      await runner.commitTransaction()
-      const strict = tx.transaction('SERIALIZABLE', (inner) =>
-        insertWithTypeorm(inner, 'a', 'strict'),
-      )
-      return strict.then(() => 'taken', codeBehind)
+  async function openWithInvoices() {
+    const bound = await subject.open()
+    await bound.query(CREATE_INVOICES[engine])
+    return bound
+  }
+
+  describe(`${subject.name}: the tx of a handler`, () => {
+    test('writes and reads big integers, times, dates, lists and JSON', async () => {
+      const bound = await openWithInvoices()
+
+      const read = await inHandler(bound, async (tx) => {
+        await tx.save(Invoice, { ...AWKWARD })
+        return tx.findOneByOrFail(Invoice, { id: AWKWARD.id })
+      })
+
+      // SQLite has no type that TypeORM would read as a text.
+      expect({ ...read, cents: String(read.cents) }).toEqual(AWKWARD)
+      const [kept] = await bound.query('select cast(cents as text) as cents from invoices')
+      expect(kept).toEqual({ cents: AWKWARD.cents })
     })
 
-    expect(code).toBe('TRANSACTION_CONTROL')
-    expect(await bound.notes()).toEqual(['by hand'])
-  })
+    test('runs save, upsert, query builders and repositories of the data source in it', async () => {
+      const bound = await openWithInvoices()
+      const { config, file = '' } = bound
+      const dataSource = await openTypeorm(
+        config === undefined ? { engine: 'sqlite', file } : { engine: 'postgres', config },
+      )
+      onTestFinished(() => dataSource.destroy())
 
+      await inHandler(bound, async (tx) => {
+        const invoices = tx.withRepository(dataSource.getRepository(Invoice))
+        await invoices.save({ id: 'a', cents: '1' })
+        await invoices.upsert({ id: 'a', cents: '2' }, ['id'])
+        await tx.createQueryBuilder().update(Invoice).set({ status: 'paid' }).execute()
+        await tx.increment(Invoice, { id: 'a' }, 'cents', 1)
+        // Committed by another connection, these would be there for it.
+        expect(await bound.query('select * from invoices')).toEqual([])
+      })
+
+      const rows = await bound.query(
+        'select id, status, cast(cents as text) as cents from invoices',
+      )
+      expect(rows).toEqual([{ id: 'a', status: 'paid', cents: '3' }])
+    })
+
+    test('cannot be ended by its own means', async () => {
+      const bound = await subject.open()
+
+      const codes = await inHandler(bound, async (tx) => {
+        await insertWithTypeorm(tx, 'a', 'kept')
+        const runner = tx.queryRunner!
+        return [
+          await runner.commitTransaction().then(() => 'taken', codeBehind),
+          await runner.rollbackTransaction().then(() => 'taken', codeBehind),
+        ]
+      })
+
+      expect(codes).toEqual(['TRANSACTION_CONTROL', 'TRANSACTION_CONTROL'])
+      expect(await bound.notes()).toEqual(['kept'])
+    })
+
+    test('refuses another isolation, and has transactions that are ended by hand', async () => {
+      const bound = await subject.open()
+
+      const code = await inHandler(bound, async (tx) => {
+        const runner = tx.queryRunner!
+        await runner.startTransaction()
+        await insertWithTypeorm(tx, 'a', 'undone')
+        await runner.rollbackTransaction()
+        await runner.startTransaction()
+        await insertWithTypeorm(tx, 'a', 'by hand')
+        await runner.commitTransaction()
+        const strict = tx.transaction('SERIALIZABLE', (inner) =>
+          insertWithTypeorm(inner, 'a', 'strict'),
+        )
+        return strict.then(() => 'taken', codeBehind)
+      })
+
+      expect(code).toBe('TRANSACTION_CONTROL')
+      expect(await bound.notes()).toEqual(['by hand'])
+    })
+  })
+}
+
+describe('typeormTx', () => {
   test('wants a data source that is initialized before the inbox is started', async () => {
     const dataSource = new DataSource({ type: 'postgres', entities: [Effect] })
     const pool = newPool({ max: 1 })
@@ -161,18 +269,27 @@ describe.skipIf(hasNoPostgres)('hookonce/typeorm', () => {
     })
   })
 
-  test('refuses what is no data source for PostgreSQL, and says what is', () => {
+  test('refuses what is no data source for the store, and says what is', () => {
     const dataSource = new DataSource({ type: 'postgres' })
+    const onFile = new DataSource({
+      type: 'better-sqlite3',
+      driver: ListedLibsql,
+      database: ':memory:',
+    })
     const other = Object.create(dataSource, { options: { value: { type: 'mysql' } } }) as DataSource
 
     // @ts-expect-error a manager is made from it
     expect(() => typeormTx(dataSource.manager)).toThrow('typeormTx must be a DataSource of TypeORM')
     // @ts-expect-error a pool is none
     expect(() => typeormTx(newPool({}))).toThrow('typeormTx must be a DataSource of TypeORM')
-    expect(() => typeormTx(other)).toThrow("must be a DataSource with type: 'postgres'")
-    // @ts-expect-error it is for PostgreSQL
+    expect(() => typeormTx(other)).toThrow(
+      "must be a DataSource with type: 'postgres' or 'better-sqlite3'",
+    )
     expect(() => sqliteStore('never-opened.db', { tx: typeormTx(dataSource) })).toThrow(
       'sqliteStore.tx must be a binding for sqlite',
+    )
+    expect(() => postgresStore({ pool: newPool({}), tx: typeormTx(onFile) })).toThrow(
+      'postgresStore.tx must be a binding for postgres',
     )
     // @ts-expect-error the binding is made from it
     expect(() => postgresStore({ pool: newPool({}), tx: dataSource })).toThrow(

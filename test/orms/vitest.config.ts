@@ -1,6 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { preferMemory } from '../support/data-folder.ts'
 import { listAliases } from '../support/hookonce-alias.ts'
+
+preferMemory()
 
 /** Run by `npm run test:orms`, which installs the libraries of this folder first. */
 export default defineConfig({

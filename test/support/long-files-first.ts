@@ -2,7 +2,7 @@ import { BaseSequencer } from 'vitest/node'
 import type { TestSpecification } from 'vitest/node'
 
 /** Those that have the longest files begin; the many short files of `unit` fill what is left at the end. */
-const PROJECTS = ['faults', 'store', 'examples', 'exhaustive', 'guard', 'docs', 'unit']
+const PROJECTS = ['faults', 'store', 'gateway', 'docs', 'exhaustive', 'guard', 'examples', 'unit']
 
 /** What takes longest. Begun last, one of them would run on alone when everything else has ended. */
 const LONG = [
@@ -11,18 +11,33 @@ const LONG = [
   'test/faults/left-behind.test.ts',
   'test/faults/clocks.test.ts',
   'test/faults/steps.test.ts',
+  'test/faults/steps-everywhere.test.ts',
+  'test/faults/prune.test.ts',
   'test/faults/relay-crash.test.ts',
   'test/faults/stop-without-database.test.ts',
-  'test/faults/steps-everywhere.test.ts',
+  'test/faults/lanes.test.ts',
+  'test/faults/poison.test.ts',
+  'test/inbox/postgres.test.ts',
   'test/store/contract/postgres.test.ts',
   'test/store/contract/postgres-15.test.ts',
-  'test/inbox/postgres.test.ts',
+  'test/inbox/sqlite.test.ts',
   'test/inbox/batches-postgres.test.ts',
-  'test/inbox/batches-sqlite.test.ts',
+  'test/store/contract/sqlite.test.ts',
+  'test/inbox/finding-postgres.test.ts',
+  'test/inbox/ordering-postgres.test.ts',
+  'test/inbox/order-properties-postgres.test.ts',
   'test/store/postgres/local-settings.test.ts',
+  'test/inbox/batches-sqlite.test.ts',
+  'test/gateway/remote-operator.test.ts',
+  'test/gateway/killed.test.ts',
+  'test/docs/snippets.test.ts',
+  'test/types/optional-peers.test.ts',
+  'test/package/esbuild.test.ts',
+  'test/docs/error-codes.test.ts',
   'test/providers/forged-cost.test.ts',
   'test/providers/batch-growth.test.ts',
   'test/providers/unsigned-changes.test.ts',
+  'test/providers/every-provider.test.ts',
 ]
 
 /**
@@ -41,7 +56,9 @@ export class LongFilesFirst extends BaseSequencer {
 }
 
 function rankProject({ project }: TestSpecification): number {
-  return PROJECTS.indexOf(project.name)
+  const rank = PROJECTS.indexOf(project.name)
+  if (rank < 0) throw new Error(`long-files-first.ts has no place for the project ${project.name}`)
+  return rank
 }
 
 function rankFile({ moduleId }: TestSpecification): number {

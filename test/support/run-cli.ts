@@ -21,16 +21,29 @@ export interface CliProcess {
   /** Until it has written this, on its output or among its errors. */
   untilText(text: string): Promise<void>
   kill(signal: NodeJS.Signals): void
+  /** Reads nothing more of what it writes, or goes on. */
+  stopReading(): void
+  goOnReading(): void
   /** How it ended. */
   readonly gone: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
+}
+
+export interface StartCliOptions {
+  readonly folder: string
+  readonly env?: Record<string, string>
+  /** The file that its output goes to, instead of to us. */
+  readonly log?: string
 }
 
 /** Starts it, and kills it at the end of the test. */
 export function startCli(
   args: readonly string[],
-  { folder, env = {} }: { readonly folder: string; readonly env?: Record<string, string> },
+  { folder, env = {}, log }: StartCliOptions,
 ): CliProcess {
-  const child = spawn(process.execPath, [bundleCommand(), ...args], {
+  const command = [process.execPath, bundleCommand(), ...args]
+  const shell = ['sh', '-c', 'file=$1; shift; exec "$@" > "$file"', 'sh', log ?? '']
+  const [file = '', ...words] = log === undefined ? command : [...shell, ...command]
+  const child = spawn(file, words, {
     cwd: folder,
     // Gateways that run side by side have admin listeners of their own.
     env: { ...cleanEnvironment(), HOOKONCE_ADMIN__PORT: '0', ...env },
@@ -66,6 +79,8 @@ export function startCli(
         return (output + errors).includes(text)
       }),
     kill: (signal) => void child.kill(signal),
+    stopReading: () => void child.stdout.pause(),
+    goOnReading: () => void child.stdout.resume(),
     gone: new Promise((resolve) =>
       child.once('close', (code, signal) => resolve({ code, signal })),
     ),

@@ -7,10 +7,10 @@
  */
 
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { toSqlValue } from '../../src/store/sqlite/driver.ts'
 import { openDriver } from '../../src/store/sqlite/open-driver.ts'
+import { findDataFolder } from './data-folder.ts'
 
 export type DriverName = 'node:sqlite' | 'libsql'
 
@@ -35,7 +35,7 @@ export async function createSqlite({
   driver = 'libsql',
   folder,
 }: SqliteDatabaseOptions = {}): Promise<SqliteDatabase> {
-  const dir = folder ?? (await mkdtemp(join(tmpdir(), 'hookonce-sqlite-')))
+  const dir = folder ?? (await mkdtemp(join(findDataFolder(), 'hookonce-sqlite-')))
   const file = join(dir, 'inbox.db')
   const handle = (await openDriver(driver)).open(file)
   return {

@@ -32,7 +32,7 @@ describe('what is kept of an error', () => {
     })
   })
 
-  test('has no values of rows, which databases and ORMs put beside the reason', () => {
+  test('S04: has no values of rows, which databases and ORMs put beside the reason', () => {
     const error = failedQuery()
 
     expect(JSON.stringify(describeError(error))).not.toContain('canary')

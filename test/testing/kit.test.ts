@@ -132,6 +132,32 @@ describe('a test inbox', () => {
     expect((await t.redeliver(delivered)).answers[0]?.outcome).toBe('accepted')
   })
 
+  test.each([
+    { mode: 'sequence', sequence: () => 2, gapMs: 60_000, onGap: 'run' },
+    { mode: 'after', requires: 'invoice.created', waitMs: 60_000, onMissing: 'run' },
+  ] as const)(
+    'what an event waits for in its lane is waited for by drain ($mode)',
+    async (order) => {
+      const t = await testInbox({
+        sources: { stripe },
+        handlers: (inbox) => {
+          inbox.on('stripe', 'invoice.created', () => undefined)
+          const lane = () => 'K'
+          inbox.on('stripe', 'invoice.paid', { order: { ...order, lane } }, () => undefined)
+        },
+      })
+      onTestFinished(() => t.close())
+      const delivered = await t.deliver('stripe', 'invoice.paid')
+
+      const { nextDueInMs } = await t.idle()
+      expect(nextDueInMs).toBeGreaterThan(0)
+      expect(nextDueInMs).toBeLessThanOrEqual(60_000)
+      await t.drain()
+
+      await expect(delivered).toBeDone()
+    },
+  )
+
   test('a destination answers as the test says', async () => {
     const t = await anInbox()
     let isDown = true
@@ -146,6 +172,15 @@ describe('a test inbox', () => {
     await t.drain()
 
     expect(t.messages('mail')).toHaveBeenSentOnce()
+  })
+
+  test('a destination that is misspelt is no destination to which nothing was sent', async () => {
+    const t = await anInbox()
+    const expected = { code: 'DESTINATION_UNKNOWN' }
+
+    expect(() => t.onSend('mial', () => undefined)).toThrow('did you mean "mail"?')
+    expect(() => t.messages('mial')).toThrow(expect.objectContaining(expected))
+    expect(t.messages()).toEqual([])
   })
 
   test('a source of yours is signed for with its credentials', async () => {

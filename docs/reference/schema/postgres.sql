@@ -1038,10 +1038,15 @@ begin
     join lateral (select * from "hookonce".events where id = due.event_id limit 1) e on true
    union all
   select 'later', null, null, null,
-         (extract(epoch from (select min(q.run_at)
-                                from "hookonce".queue q
-                               where q.parked is null and q.attempts > 0 and q.lease_token is null
-                                 and q.run_at > (select clock_timestamp())) - clock_timestamp()) * 1000)::float8;
+         least((extract(epoch from (select min(q.run_at)
+                                      from "hookonce".queue q
+                                     where q.parked is null and q.attempts > 0 and q.lease_token is null
+                                       and q.run_at > (select clock_timestamp())) - clock_timestamp()) * 1000)::float8,
+               (select greatest(extract(epoch from q.wait_until - clock_timestamp()) * 1000, 1)::float8
+                  from "hookonce".queue q
+                 where q.parked = 'waiting' and q.wait_until is not null
+                 order by q.wait_until
+                 limit 1));
 end
 $look$;
 
@@ -1415,7 +1420,9 @@ begin
       on conflict (lane) do update set used_at = clock_timestamp()
         where lanes.used_at < clock_timestamp() - interval '3600000 milliseconds';
   update "hookonce".queue q
-     set lane = s.lane, number = s.number, place = s.place, wait_ms = s.wait_ms, policy = s.policy,
+     set lane = s.lane, number = s.number, place = s.place, wait_ms = s.wait_ms,
+         -- A person has retried what died of it: retry-event.ts.
+         policy = case when q.policy = 'run' and s.policy = 'dead' then 'run' else s.policy end,
          parked = 'waiting'
     from unnest(events, runs, chosen, numbers, places, waits_ms, policies)
       as s (event_id, run, lane, number, place, wait_ms, policy)
@@ -1492,9 +1499,11 @@ $pass_deadlines$;
 create or replace function "hookonce".settle_resting(
   events uuid[], runs integer[], states text[], attempt_counts integer[], started_ago_ms float8[],
   durations_ms integer[], reasons text[], results text[])
-returns bigint language plpgsql set enable_seqscan = off set jit = off as $settle_resting$
+returns bigint language plpgsql set enable_seqscan = off set jit = off set lock_timeout = '2s' as $settle_resting$
 declare
-  rested record;
+  rested  record;
+  -- One moment for all: rows come in the order in which they lie in the table, which in a lane is often the wrong one.
+  rest_at timestamptz := clock_timestamp();
 begin
   with s as materialized (
          select *
@@ -1509,8 +1518,8 @@ begin
        written as (
          insert into "hookonce".outcomes
                 (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at)
-         select event_id, run, state, attempts, clock_timestamp() - ago_ms * interval '1 millisecond', duration_ms,
-                reason, result, clock_timestamp()
+         select event_id, run, state, attempts, rest_at - ago_ms * interval '1 millisecond', duration_ms, reason,
+                result, rest_at
            from gone)
   select count(*) as found, count(lane) as in_lanes, array_agg(event_id) as events, array_agg(run) as runs,
          array_agg(state) as states, array_agg(lane) as lanes, array_agg(number) as numbers,
@@ -2616,7 +2625,7 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 1ace309a4daeb41e30d838432e4665add7cf172a71529f1945c1c7904f826e3c')
+insert into "hookonce".meta (name, value) values ('functions', '1 76d7b39c7723325932a28d689ea5d1e8594e4af6921710a2a57d54f63cbd2e65')
     on conflict (name) do update set value = excluded.value;
 
 commit;

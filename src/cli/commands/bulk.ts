@@ -28,7 +28,8 @@ import { printEvents } from '../output/print-events.ts'
 import { printFields } from '../output/print-fields.ts'
 import { printJson } from '../output/print-json.ts'
 import { printRefusal, printResults } from '../output/print-result.ts'
-import { formatTime } from '../output/times.ts'
+import { printTable } from '../output/print-table.ts'
+import { formatAge, formatTime } from '../output/times.ts'
 import { readCount } from '../read-flags.ts'
 import { followBulk } from '../follow-bulk.ts'
 import type { Shell } from '../shell.ts'
@@ -38,6 +39,11 @@ interface BulkFlags extends ActionFlags {
   readonly dryRun?: boolean
   readonly freshKeys?: boolean
   readonly applied?: boolean
+}
+
+interface ListFlags extends OperatorFlags {
+  readonly all?: boolean
+  readonly limit: number
 }
 
 const ACTIONS: Readonly<Record<BulkAction, string>> = {
@@ -61,6 +67,12 @@ export function addBulk(program: Command, shell: Shell): void {
     .action(async (id: string, flags: BulkFlags) =>
       withOperator(shell, flags, (operator) => run(shell, operator, id, flags)),
     )
+  withOperatorFlags(bulk.command('list'))
+    .description('those that have events left, latest first: to go on with, or to abort')
+    .option('--all', 'also those that have ended or were aborted')
+    .option('--limit <n>', 'how many at most', readCount, 100)
+    .addHelpText('after', '\nExamples:\n  hookonce bulk list\n  hookonce bulk list --all --json')
+    .action(async (flags: ListFlags) => list(shell, flags))
   withOperatorFlags(bulk.command('show'))
     .description('how far one has come')
     .argument('<bulk>', 'its id')
@@ -183,6 +195,32 @@ async function run(
 function describe({ done, refused, left }: BulkRecord): string {
   const codes = Object.entries(refused).map(([code, count]) => `${count} refused (${code})`)
   return [`${done} done`, ...codes, ...(left === 0 ? [] : [`${left} left`])].join(', ')
+}
+
+async function list(shell: Shell, { all = false, limit, ...flags }: ListFlags): Promise<void> {
+  const bulks = await withOperator(shell, flags, (operator) => operator.bulk.list({ all, limit }))
+  if (bulks.length === 0) shell.endWith(EXIT.nothing)
+  if (flags.json === true) return printJson(shell, bulks)
+  if (bulks.length === 0)
+    return shell.printError(all ? 'There is no bulk.' : 'No bulk has events left.')
+  printTable<BulkRecord>(
+    shell,
+    [
+      { head: 'id', cell: ({ id }) => id, isWhole: true },
+      { head: 'action', cell: ({ action }) => action, isWhole: true },
+      { head: 'state', cell: stateOf, isWhole: true },
+      { head: 'left', cell: ({ left, planned }) => `${left} of ${planned}`, isWhole: true },
+      { head: 'age', cell: ({ createdAt }) => formatAge(createdAt), dispensable: 1 },
+      { head: 'by', cell: ({ actor }) => actor ?? '', dispensable: 2 },
+    ],
+    bulks,
+    { note: ({ reason }) => reason },
+  )
+}
+
+/** That nothing is left is no state of its own, and the first thing that a person wants to know. */
+function stateOf({ state, left }: BulkRecord): string {
+  return state === 'planned' && left === 0 ? 'ended' : state
 }
 
 async function show(shell: Shell, id: string, flags: OperatorFlags): Promise<void> {

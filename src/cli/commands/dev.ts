@@ -62,6 +62,8 @@ async function dev(flags: DevFlags): Promise<void> {
       printEvents(inbox, config, tail)
     },
     watch: tail,
+    // What is tried here may be tried by the model beside the person as well.
+    mcpRoleWithoutToken: 'admin',
   })
   const quit = stopOnSignals(gateway, screen, keyboard)
   try {

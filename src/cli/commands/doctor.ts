@@ -5,30 +5,44 @@
  */
 
 import type { Command } from 'commander'
-import { asError } from '../../errors.ts'
+import { asError, OptionInvalidError } from '../../errors.ts'
+import { buildSources } from '../../gateway/build-sources.ts'
 import { loadConfig } from '../../gateway/config/load-config.ts'
 import type { LoadedConfig } from '../../gateway/config/load-config.ts'
+import type { Source } from '../../index.ts'
 import { escapeText } from '../../telemetry/escape-text.ts'
 import { checkSources, checkStart } from '../doctor/check-config.ts'
 import { checkDestinations } from '../doctor/check-destinations.ts'
+import { checkRawBody } from '../doctor/check-raw-body.ts'
 import { checkStore } from '../doctor/check-store.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { EXIT } from '../exit-codes.ts'
+import { findNamedSource, withSourceFlags } from '../named-source.ts'
+import type { SourceFlags } from '../named-source.ts'
 import { findStore, withOperatorFlags } from '../operator-flags.ts'
 import type { OperatorFlags } from '../operator-flags.ts'
-import { padText } from '../output/display-width.ts'
+import { displayWidth, padText } from '../output/display-width.ts'
 import { paint } from '../output/paint.ts'
 import { printJson } from '../output/print-json.ts'
+import { wrapText } from '../output/wrap-text.ts'
 import type { Shell } from '../shell.ts'
 
+interface DoctorFlags extends OperatorFlags, SourceFlags {
+  readonly to?: string
+}
+
 export function addDoctor(program: Command, shell: Shell): void {
-  withOperatorFlags(program.command('doctor'))
-    .description('check the store, its durability, clocks, secrets, retention and destinations')
-    .addHelpText(
-      'after',
-      '\nEnds with 4 where there is a problem. With --store only the store is checked.\n\nExamples:\n  hookonce doctor\n  hookonce doctor --store env:DATABASE_URL --json',
+  const command = withOperatorFlags(program.command('doctor'), { reaches: 'store' })
+    .description(
+      'check the store, its durability, clocks, secrets, retention and destinations, or a receiver',
     )
-    .action(async (flags: OperatorFlags) => {
+    .option(
+      '--to <url>',
+      'check a running receiver instead: whether bodies arrive as they are sent',
+    )
+  withSourceFlags(command)
+    .addHelpText('after', HELP)
+    .action(async (flags: DoctorFlags) => {
       const findings = await examine(shell, flags)
       if (findings.some(({ level }) => level === 'problem')) shell.endWith(EXIT.notReady)
       if (flags.json === true) printJson(shell, findings)
@@ -36,8 +50,19 @@ export function addDoctor(program: Command, shell: Shell): void {
     })
 }
 
-async function examine(shell: Shell, flags: OperatorFlags): Promise<readonly Finding[]> {
+const HELP = `
+Ends with 4 where there is a problem. With --store only the store is checked, with --to only the
+receiver: it is sent probes, which it answers and does not store.
+
+Examples:
+  hookonce doctor
+  hookonce doctor --store env:DATABASE_URL --json
+  hookonce doctor --to https://hooks.example.com/in/stripe --source stripe
+  hookonce doctor --to https://example.com/webhooks --provider stripe --secret env:STRIPE_WEBHOOK_SECRET`
+
+async function examine(shell: Shell, flags: DoctorFlags): Promise<readonly Finding[]> {
   const { folder, environment } = shell
+  if (flags.to !== undefined) return examineReceiver(shell, flags.to, flags)
   if (flags.store !== undefined) return checkStore(await findStore(shell, flags), folder)
   let loaded: LoadedConfig
   try {
@@ -70,15 +95,35 @@ async function examine(shell: Shell, flags: OperatorFlags): Promise<readonly Fin
   ]
 }
 
+async function examineReceiver(
+  shell: Shell,
+  to: string,
+  flags: DoctorFlags,
+): Promise<readonly Finding[]> {
+  if (!/^https?:\/\/./.test(to) || !URL.canParse(to))
+    throw new OptionInvalidError('--to', 'the URL that a sender has, such as https://…', to)
+  const { given } = await findNamedSource(shell, 'doctor --to', flags)
+  const { source } = buildSources({ sources: { source: given } })
+  return checkRawBody(to, source as Source)
+}
+
 const STYLES = { ok: 'green', warning: 'yellow', problem: 'red' } as const
 
 function print(shell: Shell, findings: readonly Finding[]): void {
   const width = Math.max(...findings.map(({ check }) => check.length))
   for (const { level, check, message, advice } of findings) {
-    const [first = '', ...rest] = message.split('\n')
+    const indent = ' '.repeat(width + 11)
+    const [first = '', ...rest] = [message, ...(advice === undefined ? [] : [advice])]
+      .flatMap((text) => text.split('\n'))
+      .flatMap((text) => wrapWhole(escapeText(text), shell.columns - indent.length))
     const mark = paint(shell, STYLES[level], padText(level, 7))
-    shell.print(`${mark}  ${padText(escapeText(check), width)}  ${escapeText(first)}`)
-    for (const line of [...rest, ...(advice === undefined ? [] : [advice])])
-      shell.print(`${' '.repeat(width + 11)}${escapeText(line)}`)
+    shell.print(`${mark}  ${padText(escapeText(check), width)}  ${first}`)
+    for (const line of rest) shell.print(`${indent}${line}`)
   }
+}
+
+/** In lines that fit. A word that does not fit, such as a path or a command, is left to the terminal: it is to be copied. */
+function wrapWhole(text: string, columns: number): readonly string[] {
+  const longest = text.split(' ').reduce((most, word) => Math.max(most, displayWidth(word)), 0)
+  return longest > columns ? [text] : wrapText(text, columns)
 }

@@ -40,8 +40,11 @@ Examples:
   hookonce start --role receive --port 8080
   hookonce start --role work,relay`
 
-async function start(flags: ConfigFlags): Promise<void> {
-  const { config, file } = await loadFromFlags(flags)
+async function start(given: ConfigFlags): Promise<void> {
+  const { config, file } = await loadFromFlags(given)
+  // From here on it is this file: one that is gone for a moment would be a config without sources, and every sender
+  // would be told that there is nothing here.
+  const flags = file === undefined ? given : { ...given, config: file }
   const logger = createLogger(config.log)
   if (config.processes > 1 && cluster.isPrimary) return startGroup(config, logger, flags)
   const gateway = await startGateway({
@@ -90,7 +93,7 @@ async function startGroup(
     logger,
     checkConfig: () => findProblem(config, logger, flags),
     // Deliveries, handlers and messages have the grace time each, and a goodbye of about ten seconds.
-    stopWithinMs: 3 * config.stopGraceMs + 15_000,
+    stopWithinMs: config.receive.withdrawMs + 3 * config.stopGraceMs + 15_000,
   })
   // Ended at once by a second signal, it takes its children with it: Node ends a child whose parent is gone.
   stopOnSignals(logger, async () => {

@@ -1,6 +1,6 @@
 import type { ResolvedConfig } from '../../gateway/config/schema.ts'
 import { urlOf } from '../receive-url.ts'
-import { VERSION } from '../version.ts'
+import { VERSION } from '../../gateway/version.ts'
 import { DEMO } from './dev-config.ts'
 import { harmless } from './screen.ts'
 import type { Screen } from './screen.ts'

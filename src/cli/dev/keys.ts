@@ -11,6 +11,7 @@ import type { ResolvedConfig } from '../../gateway/config/schema.ts'
 import { DEV_FOLDER, makeDevFolder } from '../../gateway/dev-folder.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { escapeText } from '../../telemetry/escape-text.ts'
+import { advise } from '../output/advise.ts'
 import { urlOf } from '../receive-url.ts'
 import { addSource } from './add-source.ts'
 import type { DevFlags } from './dev-config.ts'
@@ -87,7 +88,7 @@ async function retryDead({ gateway, tail }: KeyTerms): Promise<string> {
       : await admin.retryMessage(dead.id, terms)
   return result.status === 'done'
     ? `The ${dead.kind} ${dead.id} is tried again.`
-    : `The ${dead.kind} ${dead.id} is not tried again: ${result.reason}. ${result.instead}`
+    : `The ${dead.kind} ${dead.id} is not tried again: ${result.reason} ${advise(result.instead, dead.id)}`
 }
 
 /** Of an earlier run. */

@@ -23,6 +23,12 @@ export class Screen {
     this.#hasColours = this.isTerminal && !environment['NO_COLOR']
   }
 
+  /** How wide a line may be; `Infinity` where it goes to a file or another program. */
+  get columns(): number {
+    // A terminal that was not told its size has 0.
+    return this.isTerminal ? this.#output.columns || Infinity : Infinity
+  }
+
   line(text = ''): void {
     // The question is taken away, and put back below the line.
     if (this.#question === '') this.#output.write(`${text}\n`)

@@ -1,8 +1,8 @@
 /**
  * The live tail: a line for each delivery with what it was answered, and a line for what became of the event.
  *
- *     12:00:01  demo      order.paid            200 accepted            019a8f6e-…
- *     12:00:01  demo      order.paid            done in 12 ms           019a8f6e-…
+ *     12:00:01  demo      order.paid          200 accepted          019a8f6e-…
+ *     12:00:01  demo      order.paid          done in 12 ms         019a8f6e-…
  *
  * @module
  */
@@ -12,6 +12,8 @@ import type { AnswerWatch } from '../../gateway/current-inbox.ts'
 import type { Inbox, SourceMap } from '../../index.ts'
 import type { HappeningName, Happenings } from '../../telemetry/happenings.ts'
 import { describeHappening } from './describe-happening.ts'
+import { cutText, displayWidth, padText } from '../output/display-width.ts'
+import { wrapText } from '../output/wrap-text.ts'
 import { harmless } from './screen.ts'
 import type { Screen } from './screen.ts'
 
@@ -78,8 +80,9 @@ export class Tail implements AnswerWatch {
 
   /** What the handler of a source that forwards nowhere has to show. */
   printEvent(event: { source: string; type: string; id: string; body: Uint8Array }): void {
-    const text = harmless(Buffer.from(event.body).toString(), 100)
-    this.#write({ ...event, what: `handler got ${text}`, eventId: undefined, style: 'dim' })
+    const { source, type, body } = event
+    const what = `handler got ${harmless(Buffer.from(body).toString(), 100)}`
+    this.#write({ source, type, what, style: 'dim', isOneLine: true })
   }
 
   #tell<Name extends HappeningName>(name: Name, happening: Happenings[Name]): void {
@@ -109,22 +112,41 @@ export class Tail implements AnswerWatch {
     this.#reasons.set(place, [...(this.#reasons.get(place) ?? []), why])
   }
 
-  #write({ source = '', type, what, eventId, style }: TailLine): void {
+  #write({ style, ...given }: TailLine): void {
     if (this.#isQuiet) return
-    const time = this.#screen.paint('dim', new Date().toTimeString().slice(0, 8))
-    const told = this.#screen.paint(style, harmless(what, 240).padEnd(WHAT_WIDTH))
-    const columns = [
-      time,
-      harmless(source, 32).padEnd(SOURCE_WIDTH),
-      harmless(type ?? '', 48).padEnd(TYPE_WIDTH),
-      told,
-      ...(eventId === undefined ? [] : [this.#screen.paint('dim', harmless(eventId, 36))]),
-    ]
-    this.#screen.line(columns.join('  ').trimEnd())
+    const time = this.#screen.paint('dim', new Date().toTimeString().slice(0, TIME_WIDTH))
+    const { head, what, eventId } = layOutLine(given, this.#screen.columns)
+    const [first = '', ...rest] = what.map((text) => this.#screen.paint(style, text))
+    const id = eventId === '' ? '' : `  ${this.#screen.paint('dim', eventId)}`
+    this.#screen.line(`${time}  ${head}  ${first}${id}`.trimEnd())
+    for (const text of rest)
+      this.#screen.line(`${' '.repeat(TIME_WIDTH + 4 + displayWidth(head))}${text}`)
   }
 }
 
-const [SOURCE_WIDTH, TYPE_WIDTH, WHAT_WIDTH] = [10, 20, 22]
+/**
+ * What fits between the edges of the terminal. Where a line is too long the id goes first: it is of use only as a whole,
+ * and `hookonce events list` has it. Then what happened has several lines: why it went wrong is what a person looks for.
+ */
+export function layOutLine(
+  { source = '', type = '', what, eventId = '', isOneLine = false }: Omit<TailLine, 'style'>,
+  columns: number,
+): { readonly head: string; readonly what: readonly string[]; readonly eventId: string } {
+  const [sourceMax, typeMax] = columns < 100 ? [SOURCE_WIDTH, TYPE_WIDTH] : [24, 40]
+  const head = [
+    padText(cutText(harmless(source, 240), sourceMax), SOURCE_WIDTH),
+    padText(cutText(harmless(type, 240), typeMax), TYPE_WIDTH),
+  ].join('  ')
+  const told = padText(harmless(what, 240), WHAT_WIDTH)
+  const id = harmless(eventId, 36)
+  const room = Math.max(WHAT_WIDTH, columns - TIME_WIDTH - 4 - displayWidth(head))
+  if (room >= displayWidth(told) + 2 + id.length) return { head, what: [told], eventId: id }
+  const text = told.trimEnd()
+  return { head, what: isOneLine ? [cutText(text, room)] : wrapText(text, room), eventId: '' }
+}
+
+/** With an id of 36 columns they are 98: less than a terminal of 100. */
+const [TIME_WIDTH, SOURCE_WIDTH, TYPE_WIDTH, WHAT_WIDTH] = [8, 8, 18, 20]
 
 /** The answer to a delivery whose body was not read to its end: only its happening tells of it. */
 function describeUnread(name: HappeningName, { reason, error }: About): string | undefined {
@@ -150,6 +172,8 @@ interface TailLine {
   readonly what: string
   readonly eventId?: string | undefined
   readonly style: 'dim' | 'green' | 'red' | 'yellow'
+  /** Whether its beginning is enough, as that of a body is. */
+  readonly isOneLine?: boolean
 }
 
 function styleOf(name: HappeningName): TailLine['style'] {

@@ -56,7 +56,7 @@ async function reach(operator: StandaloneOperator, place: string): Promise<reado
         ? {
             level: 'warning',
             check: 'workers',
-            message: `none is running; ${queue.due.count} events are due`,
+            message: `none is running; ${queue.due.count === 1 ? '1 event is' : `${queue.due.count} events are`} due`,
             advice: 'Start one: hookonce start --role work.',
           }
         : { level: 'ok', check: 'workers', message: `${workers.length} running` },
@@ -126,7 +126,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   CONFIG_INVALID: 'Write sqlite:<file> or postgres://….',
 }
 
-function checkClock(storeMs: number, ownMs: number): Finding {
+/** Whether this machine and the database agree about the time. */
+export function checkClock(storeMs: number, ownMs: number): Finding {
   const skewMs = storeMs - ownMs
   const span = formatSpan(Math.abs(skewMs))
   if (Math.abs(skewMs) < SKEW_WARNED_MS)

@@ -36,8 +36,44 @@ function layOut(body: Uint8Array): readonly string[] | undefined {
     return undefined
   }
   try {
-    return JSON.stringify(JSON.parse(text), undefined, 2).split('\n')
+    JSON.parse(text)
   } catch {
     return text.split('\n')
   }
+  return layOutJson(text)
 }
+
+const JSON_PIECE = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
+/** As deep as lines are moved to the right: a body that is nothing but brackets would be gigabytes of blanks. */
+const INDENT_MAX = 40
+
+/**
+ * A line for each member and element, with every number and text as it was written: parsed and written anew,
+ * 9007199254740993 would be another number, and 1e400 would be `null`.
+ */
+function layOutJson(text: string): readonly string[] {
+  const pieces = text.match(JSON_PIECE) ?? []
+  const lines: string[] = []
+  let line = ''
+  let depth = 0
+  const endLine = (): void => {
+    lines.push(line)
+    line = '  '.repeat(Math.min(depth, INDENT_MAX))
+  }
+  for (const [at, piece] of pieces.entries()) {
+    const next = pieces[at + 1] ?? ''
+    if (piece === '}' || piece === ']') {
+      depth -= 1
+      if (!OPENS.has(pieces[at - 1] ?? '')) endLine()
+    }
+    line += piece === ':' ? ': ' : piece
+    if (OPENS.has(piece)) {
+      depth += 1
+      if (next !== '}' && next !== ']') endLine()
+    } else if (piece === ',') endLine()
+  }
+  lines.push(line)
+  return lines
+}
+
+const OPENS: ReadonlySet<string> = new Set(['{', '['])

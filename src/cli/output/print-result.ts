@@ -2,6 +2,7 @@ import type { ActionRefused, ActionResult } from '../../index.ts'
 import { escapeText } from '../../telemetry/escape-text.ts'
 import { EXIT } from '../exit-codes.ts'
 import type { Shell } from '../shell.ts'
+import { advise } from './advise.ts'
 import { paint } from './paint.ts'
 import { printJson } from './print-json.ts'
 
@@ -49,7 +50,7 @@ export function printRefusal(shell: Shell, subject: string, refused: ActionRefus
   shell.printError(
     `${escapeText(subject)}: ${paint(shell, 'red', 'refused')} (${code}). ${escapeText(reason)}`,
   )
-  shell.printError(`  ${escapeText(instead)}`)
+  shell.printError(`  ${escapeText(advise(instead, subject))}`)
 }
 
 function isMissing({ code }: ActionRefused): boolean {

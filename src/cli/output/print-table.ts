@@ -87,18 +87,26 @@ function fit<Row>(columns: readonly Laid<Row>[], width: number): readonly Laid<R
   )
 }
 
-/** Takes from the widest, a column at a time. `undefined` where that is not enough. */
+/**
+ * Takes from the widest, a column at a time: from those that could go, and then from the others. `undefined` where that
+ * is not enough.
+ */
 function narrow<Row>(
   columns: readonly Laid<Row>[],
   excess: number,
 ): readonly Laid<Row>[] | undefined {
   const widths = columns.map(({ width }) => width)
-  for (let left = excess; left > 0; left -= 1) {
+  const findWidest = (isMeant: (column: Laid<Row>) => boolean): number => {
     let widest = -1
-    columns.forEach(({ isWhole }, index) => {
-      if (isWhole !== true && (widths[index] ?? 0) > Math.max(NARROWEST, widths[widest] ?? 0))
-        widest = index
+    columns.forEach((column, index) => {
+      if (column.isWhole === true || !isMeant(column)) return
+      if ((widths[index] ?? 0) > Math.max(NARROWEST, widths[widest] ?? 0)) widest = index
     })
+    return widest
+  }
+  for (let left = excess; left > 0; left -= 1) {
+    const beside = findWidest(({ dispensable }) => dispensable !== undefined)
+    const widest = beside < 0 ? findWidest(() => true) : beside
     if (widest < 0) return undefined
     widths[widest] = (widths[widest] ?? 0) - 1
   }

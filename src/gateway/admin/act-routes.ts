@@ -14,8 +14,10 @@ import type { Given } from './route.ts'
 import { bytes } from './wire.ts'
 
 const ACT = { method: 'POST', role: 'operator', mayRefuse: true } as const
+/** What takes something away, or has an effect a second time. */
+const DESTROYS = { destroys: true } as const
 /** What cannot be undone. */
-const ACT_FOR_GOOD = { ...ACT, role: 'admin' } as const
+const ACT_FOR_GOOD = { ...ACT, ...DESTROYS, role: 'admin' } as const
 
 const ORDER = {
   reason: z.string().optional().describe('Why. Kept in the audit.'),
@@ -47,18 +49,25 @@ const pausing = z.strictObject({ target, ...ORDER })
 export const ACT_ROUTES = {
   retry: eventAction('retry', order, 'Runs a dead event again'),
   release: eventAction('release', reasoned, 'Runs a conflict or a quarantined event'),
-  discard: eventAction('discard', reasoned, 'Ends an event that has no effects: it never runs'),
-  forget: eventAction(
-    'forget',
-    order,
-    "Drops the key of an event, so that the sender's redelivery runs afresh",
-  ),
+  discard: {
+    ...eventAction('discard', reasoned, 'Ends an event that has no effects: it never runs'),
+    ...DESTROYS,
+  },
+  forget: {
+    ...eventAction(
+      'forget',
+      order,
+      "Drops the key of an event, so that the sender's redelivery runs afresh",
+    ),
+    ...DESTROYS,
+  },
   erase: {
     ...eventAction('erase', reasoned, 'Takes the bytes of an event out of every table, for good'),
     ...ACT_FOR_GOOD,
   },
   replay: route({
     ...ACT,
+    ...DESTROYS,
     path: '/events/{eventId}/replay',
     summary: 'Runs an event once more that has come to its end',
     takesPayload: true,
@@ -77,6 +86,7 @@ export const ACT_ROUTES = {
   }),
   resolveStep: route({
     ...ACT,
+    ...DESTROYS,
     path: '/events/{eventId}/resolve-step',
     summary: 'Says what became of a call whose outcome is not known',
     body: z.strictObject({
@@ -98,11 +108,14 @@ export const ACT_ROUTES = {
     'retryMessage',
     'Sends a dead or unknown message again, under its own key',
   ),
-  confirmMessage: messageAction('confirmMessage', 'Says that an unknown message has arrived'),
-  discardMessage: messageAction(
-    'discardMessage',
-    'Drops a message that is not sent and not on its way',
-  ),
+  confirmMessage: {
+    ...messageAction('confirmMessage', 'Says that an unknown message has arrived'),
+    ...DESTROYS,
+  },
+  discardMessage: {
+    ...messageAction('discardMessage', 'Drops a message that is not sent and not on its way'),
+    ...DESTROYS,
+  },
   pause: route({
     ...ACT,
     path: '/pauses',
@@ -146,6 +159,7 @@ export const ACT_ROUTES = {
   }),
   runBulk: route({
     ...ACT,
+    ...DESTROYS,
     path: '/bulks/{id}/run',
     summary: 'Acts on the events that were chosen, in the background of the gateway',
     body: z.strictObject({

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { ActionRefused, Operator } from '../../index.ts'
+import type { Operator } from '../../index.ts'
+import { callRoute } from './call-route.ts'
 import type { Asked } from './page.ts'
-import { notFound, problemOfRefusal } from './problem.ts'
 import type { Problem } from './problem.ts'
 import { readBody, readQuery, readText } from './read-given.ts'
 import type { Given, Route } from './route.ts'
@@ -10,7 +10,7 @@ import { sendBytes, sendJson } from './send-answer.ts'
 
 /** The largest body of what says who, why and which. */
 const BODY_BYTES_MAX = 262_144
-const BODY_TIMEOUT_MS = 30_000
+export const BODY_TIMEOUT_MS = 30_000
 
 export interface AnswerTerms {
   /** The operator that is in use now. */
@@ -32,25 +32,26 @@ export async function answerRoute(
   if (typeof text !== 'string') return text
   const body = route.method === 'GET' ? {} : readBody(route.body, text)
   const given: Given = { path, query, body, actor: (said) => nameActor(principal?.name, said) }
-  const result = await route.call(operator(), given as Given<never, never>)
-  if (result === undefined) return notFound()
-  if (isRefused(result)) return problemOfRefusal(result)
-  if (route.answer === 'bytes') sendBytes(response, result as Uint8Array)
-  else sendJson(response, z.encode(route.answer, result))
+  const called = await callRoute(operator(), route, given)
+  if (called.status === 'problem') return called.problem
+  if (route.answer === 'bytes') sendBytes(response, called.result as Uint8Array)
+  else sendJson(response, z.encode(route.answer, called.result))
   return undefined
 }
 
 /** In base64, a third longer. */
-function bodyBytesMax({ takesPayload = false }: Route, payloadBytesMax: number): number {
+export function bodyBytesMax(
+  { takesPayload = false }: Pick<Route, 'takesPayload'>,
+  payloadBytesMax: number,
+): number {
   return BODY_BYTES_MAX + (takesPayload ? Math.ceil((payloadBytesMax * 4) / 3) : 0)
 }
 
 /** A name of a token has no slash in it, so that what a person says of themselves cannot pass for another token. */
-function nameActor(tokenName: string | undefined, said: string | undefined): string | undefined {
+export function nameActor(
+  tokenName: string | undefined,
+  said: string | undefined,
+): string | undefined {
   if (tokenName === undefined) return said
   return said === undefined ? tokenName : `${tokenName}/${said}`
-}
-
-function isRefused(result: unknown): result is ActionRefused {
-  return typeof result === 'object' && (result as Partial<ActionRefused>).status === 'refused'
 }

@@ -4,18 +4,20 @@
  * @module
  */
 
-import { HookonceError } from '../../errors.ts'
+import { asError, HookonceError } from '../../errors.ts'
 import type { Logger } from '../../index.ts'
 import { createMetrics } from '../../metrics/index.ts'
 import type { Metrics } from '../../metrics/index.ts'
 import type { BuiltInbox } from '../build-inbox.ts'
 import type { ResolvedConfig } from '../config/schema.ts'
+import { mcpPage } from '../mcp/mcp-page.ts'
 import { AdminServer } from './admin-server.ts'
 import { isLoopback } from './host-guard.ts'
 import { LiveStreams, livePage } from './live.ts'
 import { loginPages } from './login.ts'
 import { openApiPage } from './openapi.ts'
 import type { Page } from './page.ts'
+import type { Role } from './roles.ts'
 import { findToken } from './tokens.ts'
 
 /** What it is built from, beside the config. */
@@ -23,6 +25,8 @@ export interface AdminTerms {
   /** What is in use now: a reload puts another in its place. */
   readonly built: () => BuiltInbox
   readonly logger: Logger
+  /** What a model may do over MCP on this machine without a token. */
+  readonly mcpRoleWithoutToken: Role
 }
 
 /** The listener, and what it tells of as it happens. */
@@ -38,16 +42,22 @@ export interface BuiltAdmin {
  *
  * @throws HookonceError CONFIG_INVALID for one that other machines could use without a token
  */
-export function buildAdmin(config: ResolvedConfig, { built, logger }: AdminTerms): BuiltAdmin {
+export function buildAdmin(
+  config: ResolvedConfig,
+  { built, logger, mcpRoleWithoutToken }: AdminTerms,
+): BuiltAdmin {
   const { host, port, token, hosts } = config.admin
   requireToken(host, token)
+  const answering = {
+    payloadBytesMax: config.receive.bodyBytesMax,
+    operator: () => built().inbox.admin,
+  }
   const server = new AdminServer({
     host,
     port,
     token,
     hosts,
-    payloadBytesMax: config.receive.bodyBytesMax,
-    operator: () => built().inbox.admin,
+    ...answering,
     findToken: (hash) => findToken(built().store.tokens, hash),
     logger,
   })
@@ -61,6 +71,12 @@ export function buildAdmin(config: ResolvedConfig, { built, logger }: AdminTerms
     ...loginPages(access, Date.now),
     livePage(live, isKnown),
     metricsPage(metrics),
+    mcpPage({
+      ...answering,
+      roleWithoutToken: mcpRoleWithoutToken,
+      onError: (error) =>
+        logger.error({ path: '/mcp', error: asError(error).message }, 'admin.failed'),
+    }),
   ])
   const watch = (inbox: BuiltInbox['inbox']): void => {
     live.watch(inbox.events)

@@ -6,13 +6,13 @@
  */
 
 import { z } from 'zod'
+import { writeSchema } from './json-schema.ts'
+import type { Json } from './json-schema.ts'
 import type { Page } from './page.ts'
 import type { Role } from './roles.ts'
 import type { Route } from './route.ts'
-import { BASE_PATH, ROUTES } from './routes.ts'
+import { BASE_PATH, listPathNames, ROUTES } from './routes.ts'
 import { sendJson } from './send-answer.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** `GET /api/openapi.json`. It tells nothing of this gateway, so that it needs no token. */
 export const openApiPage: Page = {
@@ -166,11 +166,12 @@ function describeAnswer({ answer }: Route, schemas: Record<string, unknown>): Js
   return { 'application/json': { schema: schemaOf(answer, schemas) } }
 }
 
-function describePath({ path }: Route): readonly Json[] {
-  return [...path.matchAll(/\{(.+?)\}/g)].map(([, name]) => ({
+function describePath(route: Route): readonly Json[] {
+  return listPathNames(route).map(({ name, description }) => ({
     name,
     in: 'path',
     required: true,
+    description,
     schema: { type: 'string' },
   }))
 }
@@ -195,8 +196,7 @@ function describeQuery(
 
 /** As it is in JSON. What has a name goes to the components, and is referred to. */
 function schemaOf(schema: z.ZodType, schemas: Record<string, unknown>): Json {
-  const written = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json
-  const { $schema: _draft, $defs = {}, id, ...rest } = written as Json & { readonly $defs?: Json }
+  const { $defs = {}, id, ...rest } = writeSchema(schema)
   for (const [name, definition] of Object.entries($defs)) {
     const { id: _id, ...named } = definition as Json
     schemas[name] = relocate(named)

@@ -24,7 +24,7 @@ export function readQuery(
       throw new OptionInvalidError(`query.${name}`, { message: `query.${name} can be said once` })
     texts[name] = isNumber(shape[name]) && /^-?\d{1,15}$/.test(text) ? Number(text) : text
   }
-  return schema === undefined ? {} : check('query', schema, texts)
+  return schema === undefined ? {} : checkGiven('query', schema, texts)
 }
 
 function isNumber(schema: unknown): boolean {
@@ -38,8 +38,7 @@ export function readBody(
   text: string,
 ): Readonly<Record<string, unknown>> {
   const parsed = text === '' ? {} : parseJson(text)
-  rejectUnknownKeys('body', parsed, Object.keys(schema?.shape ?? {}))
-  return schema === undefined ? {} : check('body', schema, parsed)
+  return checkGiven('body', schema ?? NOTHING, parsed)
 }
 
 function parseJson(text: string): unknown {
@@ -50,11 +49,15 @@ function parseJson(text: string): unknown {
   }
 }
 
-function check(
-  part: 'query' | 'body',
+const NOTHING = z.strictObject({})
+
+/** @throws OptionInvalidError */
+export function checkGiven(
+  part: 'query' | 'body' | 'arguments',
   schema: z.ZodObject,
   value: unknown,
 ): Readonly<Record<string, unknown>> {
+  rejectUnknownKeys(part, value, Object.keys(schema.shape))
   const checked = z.safeDecode(schema, value as z.input<typeof schema>)
   if (checked.success) return checked.data
   const [issue] = checked.error.issues

@@ -6,7 +6,13 @@
 
 import { z } from 'zod'
 import { parseFilter } from '../../admin/filter-text.ts'
-import type { EventQuery, GroupQuery, MessageState, StatsQuery } from '../../index.ts'
+import type {
+  EventQuery,
+  GroupQuery,
+  ListBulksQuery,
+  MessageState,
+  StatsQuery,
+} from '../../index.ts'
 import { MESSAGE_STATES } from '../../index.ts'
 import { bulkRecord } from './answers/bulks.ts'
 import {
@@ -22,7 +28,7 @@ import {
 import { auditRecord, pauseRecord, secretUse } from './answers/operators.ts'
 import { collectedStats, errorGroups, unfinished } from './answers/stats.ts'
 import { route } from './route.ts'
-import { instant } from './wire.ts'
+import { flag, instant } from './wire.ts'
 
 const READ = { method: 'GET', role: 'viewer' } as const
 
@@ -64,7 +70,7 @@ export const READ_ROUTES = {
     ...READ,
     path: '/dead',
     summary: 'The events that stopped and wait for a person, whole, latest first',
-    query: z.strictObject({ limit: z.int().min(1).optional() }),
+    query: z.strictObject({ limit }),
     answer: z.array(eventRecord),
     call: (operator, { query }) => operator.listDead(query.limit),
   }),
@@ -168,7 +174,7 @@ export const READ_ROUTES = {
     query: z.strictObject({
       state: z.enum(MESSAGE_STATES).describe('Those that are dead or unknown wait for a person.'),
       destination: z.string().optional().describe('The name of a destination. Left out: any.'),
-      limit: z.int().min(1).optional().describe('How many at most; 100 if left out.'),
+      limit,
     }),
     answer: z.array(messageRecord),
     call: (operator, { query }) => operator.listMessages(query as { state: MessageState }),
@@ -187,6 +193,17 @@ export const READ_ROUTES = {
     summary: 'What is paused, with who did it, why and since when',
     answer: z.array(pauseRecord),
     call: (operator) => operator.listPauses(),
+  }),
+  listBulks: route({
+    ...READ,
+    path: '/bulks',
+    summary: 'Actions on many events that have events left, latest first',
+    query: z.strictObject({
+      all: flag.optional().describe('`true`: also those that have ended or were aborted.'),
+      limit: z.int().min(1).optional().describe('How many at most; 100 if left out.'),
+    }),
+    answer: z.array(bulkRecord),
+    call: (operator, { query }) => operator.bulk.list(query as ListBulksQuery),
   }),
   findBulk: route({
     ...READ,
@@ -210,7 +227,7 @@ export const READ_ROUTES = {
     summary: 'What operators did, latest first',
     query: z.strictObject({
       eventId: z.string().optional().describe('What was done to this event. Left out: to any.'),
-      limit: z.int().min(1).optional().describe('How many at most; 100 if left out.'),
+      limit,
     }),
     answer: z.array(auditRecord),
     call: (operator, { query }) => operator.listAudit(query as { eventId?: string }),

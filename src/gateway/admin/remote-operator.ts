@@ -49,14 +49,15 @@ const TIMEOUT_MS = 600_000
  */
 export function createRemoteOperator(options: RemoteOperatorOptions): StandaloneOperator {
   const closing = new AbortController()
-  const access = { ...resolveOptions(options), signal: closing.signal }
+  const access = { ...resolveGateway(options), signal: closing.signal }
   const send: Send = (name, given = {}) => sendTo(access, name, given)
   const close = async (): Promise<void> => closing.abort()
   const remote = { ...bindRoutes(send, closing.signal), close, [Symbol.asyncDispose]: close }
   return checkFirst(remote, createChecker())
 }
 
-function resolveOptions(options: RemoteOperatorOptions): Omit<GatewayAccess, 'signal'> {
+/** @throws OptionInvalidError for an option that is unknown or cannot be used */
+export function resolveGateway(options: RemoteOperatorOptions): Omit<GatewayAccess, 'signal'> {
   const path = 'createRemoteOperator'
   rejectUnknownKeys(path, options, ['url', 'token', 'timeoutMs'])
   const { url, token, timeoutMs = TIMEOUT_MS } = options
@@ -185,6 +186,7 @@ function bindBulk(send: Send, closing: AbortSignal): Operator['bulk'] {
       return { status: 'done', ended: untilEnded(() => find(id), closing) }
     },
     find,
+    list: (query = {}) => send('listBulks', { query }),
     abort: (id, body = {}) => send('abortBulk', { path: { id }, body }),
   }
 }

@@ -37,6 +37,8 @@ export interface Route {
   readonly mayRefuse?: boolean
   /** Whether its body may be as large as a delivery. */
   readonly takesPayload?: boolean
+  /** Whether it takes something away, or has an effect a second time: a program asks a person before it. */
+  readonly destroys?: boolean
   readonly call: (operator: Operator, given: Given<never, never>) => Promise<unknown>
 }
 

@@ -57,6 +57,24 @@ function decode(part: string): string | undefined {
   }
 }
 
+/** What stands where a path has a name, by what stands before it. */
+const NAMED: Readonly<Record<string, string>> = {
+  events: 'The id of the event.',
+  messages: 'The id of the message.',
+  bulks: 'The id of the bulk, as its plan answered it.',
+  sources: 'The name of the source.',
+}
+
+/** The names in the path of a route, and what they are. */
+export function listPathNames({
+  path,
+}: Pick<Route, 'path'>): readonly { readonly name: string; readonly description: string }[] {
+  return [...path.matchAll(/(\w+)\/\{(\w+)\}/g)].map(([, before = '', name = '']) => ({
+    name,
+    description: NAMED[before] ?? '',
+  }))
+}
+
 /** The path of a route with its names filled in. */
 export function fillPath(
   route: Pick<Route, 'path'>,

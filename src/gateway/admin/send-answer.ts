@@ -46,7 +46,8 @@ export function sendProblem(
   send(response, problem.status, headers, JSON.stringify(writeProblem(problem)))
 }
 
-function send(
+/** With what every answer says. */
+export function send(
   response: ServerResponse,
   status: number,
   headers: Readonly<Record<string, string>>,

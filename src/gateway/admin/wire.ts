@@ -29,6 +29,12 @@ export const bytes = z.codec(
   },
 )
 
+/** Yes or no in a query, where everything is text. */
+export const flag = z.codec(z.enum(['true', 'false']), z.boolean(), {
+  decode: (text) => text === 'true',
+  encode: (value) => (value ? 'true' : 'false'),
+})
+
 /** What may not be there: `undefined` here, `null` in JSON, so that an answer always has the same members. */
 export function orNull<Inner extends z.ZodType>(
   inner: Inner,

@@ -45,6 +45,10 @@ export interface ReceiveConfig {
   readonly host?: string
   readonly port?: number
   readonly bodyBytesMax?: number
+  /** How long a connection without a request is kept. Longer than a proxy in front keeps it: most do for 60 s. */
+  readonly keepAliveTimeoutMs?: number
+  /** How long a process that is told to stop says 503 on `/readyz` and goes on as before, for a balancer that asks. */
+  readonly withdrawMs?: number
 }
 
 /** Where operators come in. */

@@ -23,6 +23,20 @@ const receive = z
     host: z.string().default('127.0.0.1').describe('The address to listen on.'),
     port: port.default(4400).describe('The port to listen on; 0 lets the system choose.'),
     bodyBytesMax: z.int().min(1).default(1_048_576).describe('The largest body that is taken.'),
+    keepAliveTimeoutMs: milliseconds
+      .max(3_600_000)
+      .default(65_000)
+      .describe(
+        'How long a connection without a request is kept. Longer than a proxy in front keeps it: most do for 60 s.',
+      ),
+    withdrawMs: z
+      .int()
+      .min(0)
+      .max(3_600_000)
+      .default(0)
+      .describe(
+        'How long a process that is told to stop says 503 on `/readyz` and goes on as before, for a balancer that asks.',
+      ),
   })
   .describe('Where deliveries come in: `POST /in/<source>`, `/healthz` and `/readyz`.')
 
@@ -141,7 +155,7 @@ const destination = z
       .int()
       .min(1)
       .default(10)
-      .describe('How many attempts in a row may get no answer before it is left alone.'),
+      .describe('How many attempts in a row may get no answer before it is left alone, each process.'),
     breakerMs: milliseconds
       .max(3_600_000)
       .default(30_000)

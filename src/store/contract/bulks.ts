@@ -24,12 +24,20 @@ export interface BulkStore {
   /** From now on it can be run, and no event is added. */
   endPlanning(id: BulkId): Promise<void>
   find(id: BulkId): Promise<BulkRecord | undefined>
+  /** The latest first. */
+  list(query: BulkQuery): Promise<readonly BulkRecord[]>
   /** The first of its events, newest first. */
   listEvents(id: BulkId, limit: number): Promise<readonly EventId[]>
   /** Acts on the newest event that is left and that no other transaction has in hand. `none` unless it is planned. */
   actOnNext(id: BulkId): Promise<BulkActed>
   /** Nothing more is done from here on; what is being done is waited for. Refused when it is not planned. */
   abort(id: BulkId, order: Ordered): Promise<BulkAbort>
+}
+
+export interface BulkQuery {
+  /** Only those that are planned and have events left, or whatever is kept. */
+  readonly which: 'unfinished' | 'all'
+  readonly limit: number
 }
 
 export interface BulkDraft {

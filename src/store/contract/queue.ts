@@ -100,7 +100,7 @@ export interface LookRequest {
 export interface Look {
   /** What may be claimed or leased now. What a worker's record lists as running is left out. */
   readonly due: readonly DueTopic[]
-  /** Until the next event that is not due yet; `undefined` when none waits. */
+  /** Until the next event is due, or has waited for long enough in its lane; `undefined` when none waits for a time. */
   readonly nextDueInMs: number | undefined
   /** Where the next page begins; `undefined` when this was the last. */
   readonly next: Topic | undefined

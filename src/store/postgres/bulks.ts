@@ -11,6 +11,7 @@ import {
   endBulkPlanning,
   findBulk,
   listBulkEvents,
+  listBulks,
 } from './sql/plan-bulk.ts'
 import { abortBulk, actOnNextInBulk, noteInBulk } from './sql/run-bulk.ts'
 import { requestOf } from '../shared/bulk-request.ts'
@@ -27,6 +28,7 @@ export function createBulks(connections: Connections): BulkStore {
     endPlanning: (id) => connections.transact((connection) => endBulkPlanning(connection, id)),
     find: async (id) =>
       isEventId(id) ? connections.use((connection) => findBulk(connection, id)) : undefined,
+    list: (query) => connections.use((connection) => listBulks(connection, query)),
     listEvents: (id, limit) =>
       connections.use((connection) => listBulkEvents(connection, id, limit)),
     actOnNext: async (id) => (isEventId(id) ? actOnNext(connections, id) : { status: 'none' }),

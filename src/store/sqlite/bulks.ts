@@ -8,6 +8,7 @@ import {
   endBulkPlanning,
   findBulk,
   listBulkEvents,
+  listBulks,
 } from './sql/plan-bulk.ts'
 import { abortBulk, actOnNextInBulk } from './sql/run-bulk.ts'
 import { requestOf } from '../shared/bulk-request.ts'
@@ -21,6 +22,7 @@ export function createBulks(connections: Connections): BulkStore {
     endPlanning: (id) =>
       connections.write('durably', (connection) => endBulkPlanning(connection, id)),
     find: (id) => connections.read((reader) => findBulk(reader, id)),
+    list: (query) => connections.read((reader) => listBulks(reader, query)),
     listEvents: (id, limit) => connections.read((reader) => listBulkEvents(reader, id, limit)),
     actOnNext: (id) =>
       connections.write('durably', (connection) => actOnNextInBulk(connection, id, act)),

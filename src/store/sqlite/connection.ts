@@ -1,4 +1,4 @@
-import type { SqliteHandle, SqliteStatement, SqlRow } from './driver.ts'
+import type { SqlAnswer, SqliteHandle, SqliteStatement, SqlRow } from './driver.ts'
 import { toSqlValue } from './driver.ts'
 
 /** The most statements of a handler that are kept prepared; ours are always kept. */
@@ -34,11 +34,7 @@ export class Connection {
   }
 
   /** Runs a handler's statement, untouched. */
-  query(
-    sql: string,
-    params: readonly unknown[],
-    isArray = false,
-  ): { rows: SqlRow[]; rowCount: number } {
+  query(sql: string, params: readonly unknown[], isArray = false): SqlAnswer {
     const values = params.map(toSqlValue)
     const statement = this.#lent.get(sql) ?? this.#handle.prepare(sql)
     // Taken out while it runs and put back at the end: the oldest is then the first to go, and one

@@ -5,7 +5,14 @@
  */
 
 import { fromSqlValue } from './driver.ts'
-import type { SqliteDriver, SqliteHandle, SqliteStatement, SqlRow, SqlValue } from './driver.ts'
+import type {
+  SqliteColumn,
+  SqliteDriver,
+  SqliteHandle,
+  SqliteStatement,
+  SqlRow,
+  SqlValue,
+} from './driver.ts'
 
 /** The part of the binding's module that is used here. */
 export type LibsqlModule = new (file: string) => LibsqlDatabase
@@ -22,6 +29,7 @@ interface LibsqlStatement {
   safeIntegers(enabled: boolean): LibsqlStatement
   /** Rows as lists. */
   raw(enabled: boolean): LibsqlStatement
+  columns(): SqliteColumn[]
   run(params: readonly SqlValue[]): { changes: number }
   all(params: readonly SqlValue[]): Record<string, unknown>[]
 }
@@ -55,9 +63,11 @@ function prepare(database: LibsqlDatabase, sql: string): SqliteStatement {
     all: (params) => statement.all(params).map(convertRow),
     run: (params) => statement.run(params).changes,
     query: (params, isArray = false) => {
-      if (!statement.reader) return { rows: [], rowCount: statement.run(params).changes }
+      const columns = isArray ? { columns: statement.columns() } : undefined
+      if (!statement.reader)
+        return { rows: [], rowCount: statement.run(params).changes, ...columns }
       const rows = statement.safeIntegers(true).raw(isArray).all(params).map(convertRow)
-      return { rows, rowCount: rows.length }
+      return { rows, rowCount: rows.length, ...columns }
     },
   }
 }

@@ -6,7 +6,14 @@
 
 import { HookonceError } from '../../errors.ts'
 import { fromSqlValue } from './driver.ts'
-import type { SqliteDriver, SqliteHandle, SqliteStatement, SqlRow, SqlValue } from './driver.ts'
+import type {
+  SqliteColumn,
+  SqliteDriver,
+  SqliteHandle,
+  SqliteStatement,
+  SqlRow,
+  SqlValue,
+} from './driver.ts'
 
 /** The part of `node:sqlite` that is used here. Declared by hand, since Node 20's types do not have it. */
 export interface NodeSqliteModule {
@@ -25,6 +32,8 @@ interface NodeStatement {
   setReadBigInts(enabled: boolean): void
   /** Since 22.16. */
   setReturnArrays?(enabled: boolean): void
+  /** Since 22.16. */
+  columns?(): SqliteColumn[]
   run(...params: unknown[]): { changes: number | bigint }
   all(...params: unknown[]): Record<string, unknown>[]
 }
@@ -73,12 +82,14 @@ function prepare(
       const before = totalChanges.all()[0]
       statement.setReadBigInts(true)
       const rows = statement.all(...bindable(sql, params)).map(convertRow)
-      if (rows.length > 0) return { rows, rowCount: rows.length }
+      const columns = isArray ? { columns: statement.columns?.() ?? [] } : undefined
+      if (rows.length > 0) return { rows, rowCount: rows.length, ...columns }
       // `changes()` keeps the count of the latest write, so it means this one only if the total moved.
       const after = totalChanges.all()[0]
       return {
         rows,
         rowCount: before?.['total'] === after?.['total'] ? 0 : Number(after?.['latest']),
+        ...columns,
       }
     },
   }

@@ -29,9 +29,23 @@ export interface SqliteStatement {
   run(params: readonly SqlValue[]): number
   /**
    * For statements we did not write: rows if it has any, and whole numbers past 2^53 as `bigint`. A row is a list of
-   * values in place of an object where `isArray` says so.
+   * values in place of an object where `isArray` says so; then there are `columns` as well.
    */
-  query(params: readonly SqlValue[], isArray?: boolean): { rows: SqlRow[]; rowCount: number }
+  query(params: readonly SqlValue[], isArray?: boolean): SqlAnswer
+}
+
+/** What a statement that we did not write is answered with. */
+export interface SqlAnswer {
+  readonly rows: SqlRow[]
+  readonly rowCount: number
+  readonly columns?: readonly SqliteColumn[]
+}
+
+/** A column of an answer. */
+export interface SqliteColumn {
+  readonly name: string
+  /** As the table declares it; `null` for an expression, and where the table does not say. */
+  readonly type: string | null
 }
 
 export type SqlValue = null | number | bigint | string | Uint8Array

@@ -26,5 +26,6 @@ export function sqliteStore<Tx = SqliteTx>(
 export type { TxBinding } from '../contract/tx-binding.ts'
 export { printMigrations } from './migrate.ts'
 export type { SqliteStore } from './store.ts'
-export type { SqliteTx, SqliteTxQueryOptions } from './tx.ts'
+export type { SqliteColumn } from './driver.ts'
+export type { SqliteTx, SqliteTxQueryOptions, SqliteTxResult } from './tx.ts'
 export type { SqliteStoreOptions } from './options.ts'

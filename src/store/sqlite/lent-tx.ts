@@ -9,9 +9,9 @@ import { readNestedControl } from '../shared/nested-control.ts'
 import { Savepoints } from '../shared/savepoints.ts'
 import { allowUnawaited } from '../shared/unawaited.ts'
 import { toSqlValue } from './driver.ts'
-import type { SqlRow, SqlValue } from './driver.ts'
+import type { SqlAnswer, SqlValue } from './driver.ts'
 import { numberPlaceholders } from './placeholders.ts'
-import type { SqliteTx, SqliteTxQueryOptions } from './tx.ts'
+import type { SqliteTx, SqliteTxQueryOptions, SqliteTxResult } from './tx.ts'
 
 /** PRAGMA is among them since some pragmas commit, and ATTACH would move writes out of our transaction's file. */
 const REFUSED: ReadonlySet<string> = new Set([
@@ -33,11 +33,7 @@ export interface Lender {
   openNow(): boolean
   /** Opens it as soon as the writer is free. */
   open(): Promise<void>
-  query(
-    sql: string,
-    params: readonly unknown[],
-    isArray: boolean,
-  ): { rows: SqlRow[]; rowCount: number }
+  query(sql: string, params: readonly unknown[], isArray: boolean): SqlAnswer
   execute(sql: string): void
 }
 
@@ -67,6 +63,8 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+const lentTxs = new WeakMap<object, LentSqliteTx>()
+
 /**
  * A statement runs before the call returns, also one that is not awaited. Only one that is called before the
  * transaction is open waits, with all that are called after it, and then they run in their order.
@@ -90,6 +88,12 @@ export class LentSqliteTx implements LentTx<SqliteTx> {
     this.#lender = lender
     this.#isAlone = isAlone
     this.#clock = clock
+    lentTxs.set(this.tx, this)
+  }
+
+  /** Whether it takes no further statements. */
+  get isRevoked(): boolean {
+    return this.#isRevoked
   }
 
   findImposed(): Error | undefined {
@@ -120,7 +124,7 @@ export class LentSqliteTx implements LentTx<SqliteTx> {
     const tx: SqliteTx = Object.freeze({
       query: <Row>(...given: Given) => {
         const answer = isNested ? this.#queryNested(...given) : this.#query(...given)
-        return allowUnawaited(answer) as Promise<{ rows: Row[]; rowCount: number }>
+        return allowUnawaited(answer) as Promise<SqliteTxResult<Row>>
       },
       write: (sql: string, params?: readonly unknown[]) => this.#write(sql, params),
       savepoint: <Result>(work: (tx: SqliteTx) => Result | Promise<Result>) =>
@@ -243,6 +247,11 @@ export class LentSqliteTx implements LentTx<SqliteTx> {
       reject(error)
     }
   }
+}
+
+/** What is behind a transaction that a handler was lent; `undefined` for one of the user's own. */
+export function findLentTx(tx: object): LentSqliteTx | undefined {
+  return lentTxs.get(tx)
 }
 
 function readRowMode(options: SqliteTxQueryOptions | undefined): boolean {

@@ -1,4 +1,4 @@
-import type { SqlRow } from './driver.ts'
+import type { SqliteColumn, SqlRow } from './driver.ts'
 
 /** What a handler gets as `ctx.tx`: its writes and the event's completion commit together. */
 export interface SqliteTx {
@@ -12,7 +12,7 @@ export interface SqliteTx {
     sql: string,
     params?: readonly unknown[],
     options?: SqliteTxQueryOptions,
-  ): Promise<{ rows: Row[]; rowCount: number }>
+  ): Promise<SqliteTxResult<Row>>
   /**
    * Runs a statement whose answer the handler does not need. Here it has run when the call returns, and throws
    * there what is wrong with it, unless the handler has to wait for SQLite's one writer: then it runs when that is
@@ -30,6 +30,16 @@ export interface SqliteTx {
    * alone in a text, become those of a savepoint. In `tx` itself they are refused.
    */
   asNested(): SqliteTx
+}
+
+/** What `tx.query` resolves with. */
+export interface SqliteTxResult<Row> {
+  /** What the statement returned; none for one that returns nothing. */
+  rows: Row[]
+  /** How many rows it returned, or changed. */
+  rowCount: number
+  /** Its columns, in the order of the values, where `rowMode` is `'array'`. */
+  columns?: readonly SqliteColumn[]
 }
 
 /** Whether this was lent by the store, and is not a transaction of the user's own. */

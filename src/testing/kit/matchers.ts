@@ -18,7 +18,7 @@ export interface MatcherResult {
 
 /**
  * Matchers for vitest and jest: `expect.extend(hookonceMatchers)`, once, in a file of your setup. Their types come with
- * `import type {} from 'hookonce/testing/vitest'`, or `'hookonce/testing/jest'`.
+ * `import type {} from 'hookonce/testing/vitest'`, or `'hookonce/testing/jest'`, or `'hookonce/testing/jest-globals'`.
  */
 export const hookonceMatchers = Object.freeze({
   toHaveTakenEffectOnce: async (

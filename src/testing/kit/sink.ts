@@ -4,6 +4,8 @@
  * @module
  */
 
+import { HookonceError } from '../../errors.ts'
+import { didYouMean } from '../../options/did-you-mean.ts'
 import type { Message } from '../../model/message.ts'
 import { destination } from '../../outbox/destination.ts'
 import type { Destination, SendContext } from '../../outbox/destination.ts'
@@ -43,6 +45,21 @@ export function sinkFor(real: Destination, { sent, findAnswer, pass }: SinkConte
     await pass('after-send')
   })
   return { ...sink, policy: real.policy, schema: real.schema }
+}
+
+/**
+ * Of a name that is misspelt a test would be told that nothing was sent, and what it says the destination does would
+ * never be done.
+ *
+ * @throws HookonceError with the code DESTINATION_UNKNOWN, and the names that there are
+ */
+export function requireDestination(destinations: readonly Destination[], wanted: string): void {
+  const names = destinations.map(({ name }) => name)
+  if (names.includes(wanted)) return
+  throw new HookonceError(
+    'DESTINATION_UNKNOWN',
+    `There is no destination "${wanted}"${didYouMean(wanted, names)} Given: ${names.join(', ') || 'none'}`,
+  )
 }
 
 function describe(

@@ -22,6 +22,7 @@ import { catchFetch, noteCall } from './outside-calls.ts'
 import type { FetchStub, HandlerTools, OutsideCall } from './outside-calls.ts'
 import { payloadFor, requireSign } from './sender.ts'
 import type { Sender } from './sender.ts'
+import { requireDestination } from './sink.ts'
 import type { SentMessage, SinkAnswer } from './sink.ts'
 import { pruneAt, TestClock } from './test-clock.ts'
 import type { TestDatabase } from './test-database.ts'
@@ -209,6 +210,7 @@ export class TestBench<Sources extends SourceMap, Tx, Sql> {
 
   /** The messages that have reached their destination, in the order in which they did. */
   messages(destination?: string): readonly SentMessage[] {
+    if (destination !== undefined) requireDestination(this.#parts.destinations, destination)
     return this.#sent.filter((one) => destination === undefined || one.destination === destination)
   }
 
@@ -229,6 +231,7 @@ export class TestBench<Sources extends SourceMap, Tx, Sql> {
 
   /** Says what a destination does from now on. It takes what it gets unless this throws, as in a `SendFunction`. */
   onSend(destination: string, answer: SinkAnswer): void {
+    requireDestination(this.#parts.destinations, destination)
     this.#answers.set(destination, answer)
   }
 

@@ -1,6 +1,6 @@
 /**
  * `hookonce/testing/jest`: the types of `hookonceMatchers` for the `expect` that `@types/jest` declares globally. Types
- * only: nothing here runs. The `expect` of `@jest/globals` has types of its own, which this does not reach.
+ * only: nothing here runs. For `import { expect } from '@jest/globals'` there is `hookonce/testing/jest-globals`.
  *
  *     import type {} from 'hookonce/testing/jest'
  *

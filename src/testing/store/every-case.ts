@@ -7,6 +7,7 @@ import { eventActionCases } from './cases/event-actions.ts'
 import { eventRunCases } from './cases/event-runs.ts'
 import { fullLaneCases } from './cases/full-lanes.ts'
 import { laneCases } from './cases/lanes.ts'
+import { laneDeadlineCases } from './cases/lane-deadlines.ts'
 import { lanePauseCases } from './cases/lane-pauses.ts'
 import { leaseCases } from './cases/leases.ts'
 import { lentTransactionCases } from './cases/lent-transaction.ts'
@@ -41,6 +42,7 @@ export const EVERY_CASE: readonly StoreCase[] = [
   ...unhandledCases,
   ...laneCases,
   ...fullLaneCases,
+  ...laneDeadlineCases,
   ...lanePauseCases,
   ...messageCases,
   ...messageOperatorCases,

@@ -22,8 +22,8 @@ import type { FailureReason } from '../../model/outcome.ts'
 import type { ClaimedEvent } from '../../store/contract/claimed-event.ts'
 import type { Group } from '../../store/contract/group.ts'
 import type { Store } from '../../store/contract/store.ts'
-import { findOnlyHandler } from '../handlers.ts'
-import type { HandlerUnit } from '../handlers.ts'
+import { findOnlyHandler } from '../handler-unit.ts'
+import type { HandlerUnit } from '../handler-unit.ts'
 import { reportSettlement } from '../report-settlement.ts'
 import type { SettlementListener } from '../report-settlement.ts'
 import { RETRY_DEFAULTS } from '../../model/retry-policy.ts'
@@ -93,6 +93,12 @@ export async function abandonGroup<Tx>(
     return false
   }
   if (isGone) return await suspect(context, events, ended())
+  // What handlers meet is settled with their events, so it was met by ours: a lock that another held for too long, a
+  // pruner perhaps. Blamed for it, an event alone would lose an attempt, and those of a group their company.
+  if (context.store.findTrouble(error) === 'contended') {
+    release(context, events, error)
+    return false
+  }
   const reason = { reason: 'commit', error: asError(error), isPermanent: false } as const
   return await suspect(context, events, reason)
 }

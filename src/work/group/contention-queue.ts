@@ -12,7 +12,7 @@
  * @module
  */
 
-import type { HandlerUnit } from '../handlers.ts'
+import type { HandlerUnit } from '../handler-unit.ts'
 
 /** How long the groups of a unit run one after the other after it was last contended. Side by side is tried again then. */
 const FIRST_MS = 5_000

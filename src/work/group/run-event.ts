@@ -17,7 +17,7 @@ import type { StoreTrouble } from '../../store/contract/store-trouble.ts'
 import type { HandlerClock, LentTx } from '../../store/contract/transaction.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { createEnvelope } from '../../model/envelope.ts'
-import type { Handler, HandlerUnit } from '../handlers.ts'
+import type { Handler, HandlerUnit } from '../handler-unit.ts'
 import { Abortion, InterruptedError } from '../../flow/interruption.ts'
 import type { Interruption } from '../../flow/interruption.ts'
 import type { HandlerOutbox } from '../outgoing.ts'
@@ -244,11 +244,14 @@ export class HandlerTimeoutError extends HookonceError {
   override readonly name = 'HandlerTimeoutError'
 
   constructor(timeoutMs: number, what = 'The handler') {
-    super(
-      'HANDLER_TIMEOUT',
-      `${what} did not end within ${timeoutMs} ms. If it waited for something outside the database, that belongs in the outbox (send) or in a step.call`,
-      { retryable: true },
-    )
+    // These two are where waiting for something outside belongs.
+    const waitsOutside = what === 'fetch' || what.startsWith('step.call(')
+    const advice = waitsOutside
+      ? 'Hand its signal on to what it waits for, so that this ends with it; timeoutMs gives it longer'
+      : 'If it waited for something outside the database, that belongs in the outbox (send) or in a step.call'
+    super('HANDLER_TIMEOUT', `${what} did not end within ${timeoutMs} ms. ${advice}`, {
+      retryable: true,
+    })
   }
 }
 

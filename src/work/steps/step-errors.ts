@@ -6,7 +6,7 @@
 
 import { asError, CommitUnknownError, HookonceError, StoreUnavailableError } from '../../errors.ts'
 import type { FailureReason } from '../../model/outcome.ts'
-import type { Handler } from '../handlers.ts'
+import type { Handler } from '../handler-unit.ts'
 import type { RunFailed } from '../group/run-event.ts'
 import { PermanentError } from '../../model/handler-results.ts'
 

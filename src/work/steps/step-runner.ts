@@ -15,7 +15,7 @@ import type {
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Topic } from '../../model/topic.ts'
 import { Combiner } from '../../flow/combiner.ts'
-import type { HandlerUnit } from '../handlers.ts'
+import type { HandlerUnit } from '../handler-unit.ts'
 import { retryWrite } from '../../flow/retry-write.ts'
 import type { Interruption } from '../../flow/interruption.ts'
 import type { HandlerOutbox } from '../outgoing.ts'

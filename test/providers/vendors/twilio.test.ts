@@ -48,7 +48,7 @@ describe('Twilio', () => {
     expect(await isBelieved(source, delivery)).toBe(true)
   })
 
-  test('takes the host from the configuration, whatever the request says', async () => {
+  test('R40: takes the host from the configuration, whatever the request says', async () => {
     const source = twilio({ secrets, publicUrl: 'https://example.com/in' })
     const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example' }
 

@@ -8,7 +8,7 @@ import type { StoreUnderTest } from '../../support/store-under-test.ts'
 /** What an operator's action is worth without its row in the audit. The other cases are in the conformance suite. */
 export function eventActionsContract(underTest: StoreUnderTest): void {
   describe(`${underTest.name}: actions on events`, () => {
-    test('an action that cannot be written to the audit does not happen', async () => {
+    test('D15: an action that cannot be written to the audit does not happen', async () => {
       const { store, database } = await openStore(underTest)
       await recordOne(store, anEventDraft())
       const eventId = await runOne(store, done)

@@ -50,6 +50,23 @@ describe.skipIf(hasNoPostgres)('a role with the rights that the guide names', ()
     expect(await inbox.admin.findEvent(first.eventId as string)).toMatchObject({ state: 'done' })
     expect(await inbox.admin.forget(first.eventId as string)).toMatchObject({ status: 'done' })
   })
+
+  test.each([
+    'create table hookonce.mine (id int)',
+    'alter table hookonce.events add column mine int',
+    'drop table hookonce.events',
+    'truncate hookonce.events',
+    'create schema mine',
+    'select * from elsewhere.secrets',
+  ])('S05: may do no more: %s', async (sql) => {
+    const opened = await openPostgres()
+    const role = await createRole(opened)
+    await opened.query(grantsOfTheGuide(role.user))
+    await opened.query('create schema elsewhere; create table elsewhere.secrets (id int)')
+    onTestFinished(async () => void (await opened.query('drop schema elsewhere cascade')))
+
+    await expect(newPool(role).query(sql)).rejects.toMatchObject({ code: '42501' })
+  })
 })
 
 function grantsOfTheGuide(role: string): string {

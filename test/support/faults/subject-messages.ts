@@ -9,7 +9,7 @@ import type { RelayOptions } from '../../../src/outbox/options.ts'
 import type { RetentionPolicy } from '../../../src/retention/options.ts'
 import type { WorkerOptions } from '../../../src/work/options.ts'
 import type { ReceiveOptions } from '../../../src/receive/options.ts'
-import type { HandlerOptions, StepHandlerOptions } from '../../../src/work/handlers.ts'
+import type { HandlerOptions, StepHandlerOptions } from '../../../src/work/handler-options.ts'
 import type { ConnectionConfig } from '../postgres/start-postgres.ts'
 import type { Boundary } from './probed-client.ts'
 

@@ -39,6 +39,11 @@ export class Child {
     return this.#process.exitCode !== null || this.#process.signalCode !== null
   }
 
+  /** `null` while it runs, and where a signal ended it. */
+  get exitCode(): number | null {
+    return this.#process.exitCode
+  }
+
   /** What it writes until the text is there; rejects when it ends before that. */
   async untilWritten(text: string | RegExp): Promise<string> {
     const isThere = (): boolean =>

@@ -27,6 +27,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
+import { findDataFolder } from '../data-folder.ts'
 import { findBinaries, prepareBinaries } from './find-binaries.ts'
 import type { ServerVersion } from './find-binaries.ts'
 import { freezeTree, killTree, thawTree } from './process-tree.ts'
@@ -97,8 +98,9 @@ export function findServerUser(): { uid: number; gid: number } | undefined {
 
 /** A temporary folder with a path short enough for a socket (about 100 bytes on every system). */
 export function makeServerDir(): string {
-  // Not os.tmpdir(), which on macOS is already 50 bytes long.
-  const dir = mkdtempSync('/tmp/hookonce-pg-')
+  const folder = findDataFolder()
+  // What the system offers on macOS is already 50 bytes long.
+  const dir = mkdtempSync(join(folder.length > 20 ? '/tmp' : folder, 'hookonce-pg-'))
   const user = findServerUser()
   if (user !== undefined) chownSync(dir, user.uid, user.gid)
   chmodSync(dir, 0o755)

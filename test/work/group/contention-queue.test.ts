@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { HandlerUnit } from '../../../src/work/handlers.ts'
+import type { HandlerUnit } from '../../../src/work/handler-unit.ts'
 import { ContentionQueue } from '../../../src/work/group/contention-queue.ts'
 
 const unit = (name: string): HandlerUnit => ({

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { GroupSizes } from '../../../src/work/group/group-sizes.ts'
-import { HandlerRegistry } from '../../../src/work/handlers.ts'
-import type { HandlerOptions, HandlerUnit } from '../../../src/work/handlers.ts'
+import { HandlerRegistry } from '../../../src/work/handler-registry.ts'
+import type { HandlerOptions } from '../../../src/work/handler-options.ts'
+import type { HandlerUnit } from '../../../src/work/handler-unit.ts'
 
 function unitOf(options: HandlerOptions = {}): HandlerUnit {
   const handlers = new HandlerRegistry(new Set(['stripe']))
@@ -99,6 +100,29 @@ describe('group sizes', () => {
     expect(sizes.limitFor(unitOf(), A)).toBe(10)
     expect(sizes.isOver(50, 10)).toBe(false)
     expect(sizes.isOver(60, 10)).toBe(true)
+  })
+
+  test('its time is what its trips to the database take, where that is longer, and at most ten times its own', () => {
+    const unit = unitOf()
+    const sizes = new GroupSizes({ groupMax: 200, groupBudgetMs: 100 })
+    sizes.measured(A, 10)
+    const answerIn = (tripMs: number) => {
+      for (let i = 0; i < 200; i += 1) sizes.answered(tripMs)
+    }
+
+    answerIn(5)
+    expect(sizes.limitFor(unit, A)).toBe(10)
+    expect(sizes.isOver(110, 1)).toBe(true)
+
+    answerIn(50)
+    expect(sizes.limitFor(unit, A)).toBe(39)
+    expect(sizes.isOver(110, 1)).toBe(false)
+    expect(sizes.isOver(410, 1)).toBe(true)
+
+    for (let i = 0; i < 20; i += 1) sizes.succeeded(A, sizes.limitFor(unit, A))
+    answerIn(10_000)
+    expect(sizes.limitFor(unit, A)).toBe(100)
+    expect(sizes.isOver(1_010, 1)).toBe(true)
   })
 
   test('a handler never gets more than its own groupMax', () => {

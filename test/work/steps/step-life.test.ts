@@ -57,4 +57,14 @@ describe('the life of a run’s steps', () => {
       life.withTimeout(new Promise(() => undefined), 1, 'step.tx("slow")'),
     ).rejects.toThrow('step.tx("slow") did not end within 1 ms')
   })
+
+  test.each([
+    ['step.tx("slow")', 'belongs in the outbox (send) or in a step.call'],
+    ['step.call("slow")', 'Hand its signal on'],
+    ['fetch', 'Hand its signal on'],
+  ])('%s that takes too long is told what to do about it', async (what, advice) => {
+    const running = new StepLife().withTimeout(new Promise(() => undefined), 1, what)
+
+    await expect(running).rejects.toThrow(advice)
+  })
 })

@@ -15,6 +15,7 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises'
+import { lowestIdAt } from '../../../model/id-range.ts'
 import type { PruneLimits, PruneStep } from '../../contract/retention.ts'
 import type { Connection } from '../connection.ts'
 import type { Connections } from '../connections.ts'
@@ -137,18 +138,20 @@ const survivorsOf = ({ parent, name }: Week): string => `
    where ${SURVIVES[parent]}
    limit $2`
 
-// $1 survivors
+// $1 survivors  $2 the least id of the week  $3 the least of the next
 //
-// An event that was queued since is one as well.
+// An event that was queued since is one as well. It is found by the queue's index, since everybody waits meanwhile: to
+// look through a week of 1,000,000 events instead took about 1 s, and this way 1 ms.
 const moveSql = ({ parent, name }: Week): string => `
   insert into {schema}.${parent}
   select w.*
     from {schema}.${name} w
-   where w.${keyOf(parent)} = any($1::uuid[])
-      or exists (select from {schema}.queue q where q.event_id = w.${keyOf(parent)})`
+   where w.${keyOf(parent)} = any($1::uuid[] || array(select q.event_id
+                                             from {schema}.queue q
+                                            where q.event_id >= $2 and q.event_id < $3))`
 
 async function dropWeek(connection: Connection, week: Week, limits: PruneLimits): Promise<Dropped> {
-  const { parent, name } = week
+  const { parent, name, endMs } = week
   const { rows: locked } = await connection.query(BEGIN)
   if (locked.length === 0) return 'busy'
   const { rows } = await connection.query<'id'>(survivorsOf(week), [
@@ -159,8 +162,12 @@ async function dropWeek(connection: Connection, week: Week, limits: PruneLimits)
   const { rows: counted } = await connection.query<'found'>(
     `select count(*) as found from {schema}.${name}`,
   )
-  await connection.query(`alter table {schema}.${parent} detach partition {schema}.${name}`)
-  const moved = await connection.query(moveSql(week), [`{${rows.map(({ id }) => id).join()}}`])
-  await connection.query(`drop table {schema}.${name}`)
-  return Number(counted[0]?.found) - (moved.rowCount ?? 0)
+  const survivors = `{${rows.map(({ id }) => id).join()}}`
+  // In one round trip: those who wait for the lock do not wait for this process as well, which may be busy.
+  const [, moved] = await connection.runTogether([
+    { text: `alter table {schema}.${parent} detach partition {schema}.${name}` },
+    { text: moveSql(week), values: [survivors, lowestIdAt(endMs - WEEK_MS), lowestIdAt(endMs)] },
+    { text: `drop table {schema}.${name}` },
+  ])
+  return Number(counted[0]?.found) - (moved?.rowCount ?? 0)
 }

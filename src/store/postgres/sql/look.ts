@@ -5,6 +5,9 @@
  * more than one. What a worker's record lists as running is not waiting: an idle worker that was told of it would
  * ask for it again and again.
  *
+ * The end of what an event waits for in its lane counts as well: a process that is called now and then must be called
+ * then. One that has passed, and that nobody has decided about yet, is in a millisecond.
+ *
  * @module
  */
 
@@ -74,10 +77,15 @@ begin
     join lateral (select * from {schema}.events where id = due.event_id limit 1) e on true
    union all
   select 'later', null, null, null,
-         (extract(epoch from (select min(q.run_at)
-                                from {schema}.queue q
-                               where q.parked is null and q.attempts > 0 and q.lease_token is null
-                                 and q.run_at > (select clock_timestamp())) - clock_timestamp()) * 1000)::float8;
+         least((extract(epoch from (select min(q.run_at)
+                                      from {schema}.queue q
+                                     where q.parked is null and q.attempts > 0 and q.lease_token is null
+                                       and q.run_at > (select clock_timestamp())) - clock_timestamp()) * 1000)::float8,
+               (select greatest(extract(epoch from q.wait_until - clock_timestamp()) * 1000, 1)::float8
+                  from {schema}.queue q
+                 where q.parked = 'waiting' and q.wait_until is not null
+                 order by q.wait_until
+                 limit 1));
 end
 $look$;`
 

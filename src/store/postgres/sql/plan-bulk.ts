@@ -1,6 +1,6 @@
 import type { BulkAction, BulkId, BulkRecord, BulkState, BulkTerms } from '../../../model/bulk.ts'
 import type { EventId } from '../../../model/event.ts'
-import type { BulkDraft } from '../../contract/bulks.ts'
+import type { BulkDraft, BulkQuery } from '../../contract/bulks.ts'
 import { plainArray, withoutNul } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
 
@@ -48,8 +48,7 @@ export async function endBulkPlanning(connection: Connection, id: BulkId): Promi
   await connection.query(END_PLANNING, [id])
 }
 
-// $1 bulk
-const FIND = `
+const SELECT = `
   select b.id, b.action, b.filter, b.reason, b.actor, b.terms, b.state,
          (extract(epoch from b.created_at) * 1000)::bigint as created_at,
          (select json_object_agg(coalesce(outcome, 'left'), found)
@@ -57,27 +56,57 @@ const FIND = `
                     from {schema}.bulk_events
                    where bulk_id = b.id
                    group by 1) counted) as outcomes
-    from {schema}.bulks b
+    from {schema}.bulks b`
+
+// $1 bulk
+const FIND = `${SELECT}
    where b.id = $1 and b.state <> 'pruned'`
+
+// $1 limit
+const LIST = `${SELECT}
+   where b.state <> 'pruned'
+   order by b.id desc
+   limit $1`
+
+// $1 limit
+const LIST_UNFINISHED = `${SELECT}
+   where b.state = 'planned'
+     and exists (select from {schema}.bulk_events e where e.bulk_id = b.id and e.outcome is null)
+   order by b.id desc
+   limit $1`
 
 export async function findBulk(
   connection: Connection,
   bulkId: BulkId,
 ): Promise<BulkRecord | undefined> {
-  const { rows } = await connection.query(FIND, [bulkId])
-  const [row] = rows
-  if (row === undefined) return undefined
-  const counted = JSON.parse(row['outcomes'] ?? '{}') as Record<string, number>
+  const { rows } = await connection.query<BulkColumn>(FIND, [bulkId])
+  return rows.map(recordOf)[0]
+}
+
+export async function listBulks(
+  connection: Connection,
+  { which, limit }: BulkQuery,
+): Promise<readonly BulkRecord[]> {
+  const text = which === 'all' ? LIST : LIST_UNFINISHED
+  const { rows } = await connection.query<BulkColumn>(text, [limit])
+  return rows.map(recordOf)
+}
+
+type BulkColumn =
+  'id' | 'action' | 'filter' | 'reason' | 'actor' | 'terms' | 'state' | 'created_at' | 'outcomes'
+
+function recordOf(row: Readonly<Record<BulkColumn, string | null>>): BulkRecord {
+  const counted = JSON.parse(row.outcomes ?? '{}') as Record<string, number>
   const { done = 0, left = 0, ...refused } = counted
   return {
-    id: row['id'] ?? '',
-    action: row['action'] as BulkAction,
-    state: row['state'] as BulkState,
-    reason: row['reason'] ?? undefined,
-    actor: row['actor'] ?? undefined,
-    terms: termsOf(row['terms']),
-    filter: row['filter'] ?? '',
-    createdAt: new Date(Number(row['created_at'])),
+    id: row.id ?? '',
+    action: row.action as BulkAction,
+    state: row.state as BulkState,
+    reason: row.reason ?? undefined,
+    actor: row.actor ?? undefined,
+    terms: termsOf(row.terms),
+    filter: row.filter ?? '',
+    createdAt: new Date(Number(row.created_at)),
     planned: Object.values(counted).reduce((sum, count) => sum + count, 0),
     done,
     refused,

@@ -39,7 +39,9 @@ begin
    order by s.mode = 'after', s.lane, s.first
       ${HOLD_LANE};
   update {schema}.queue q
-     set lane = s.lane, number = s.number, place = s.place, wait_ms = s.wait_ms, policy = s.policy,
+     set lane = s.lane, number = s.number, place = s.place, wait_ms = s.wait_ms,
+         -- A person has retried what died of it: retry-event.ts.
+         policy = case when q.policy = 'run' and s.policy = 'dead' then 'run' else s.policy end,
          parked = 'waiting'
     from unnest(events, runs, chosen, numbers, places, waits_ms, policies)
       as s (event_id, run, lane, number, place, wait_ms, policy)

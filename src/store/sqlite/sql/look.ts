@@ -42,6 +42,15 @@ const LATER = `
      and lease_token is null
      and run_at > ${NOW}`
 
+// As on PostgreSQL, the end of what an event waits for in its lane counts as well.
+const DEADLINE = `
+  select max(wait_until - ${NOW}, 1) as deadline_in_ms
+    from {prefix}queue
+   where parked = 'waiting'
+     and wait_until is not null
+   order by wait_until
+   limit 1`
+
 export function look(connection: Connection, { after, limit }: LookRequest): Look {
   const [times] = connection.all<{ later_in_ms: number | null; now: number }>(LATER)
   const found = (['fresh', 'head', 'again', 'leasable', 'suspect'] as const).flatMap((kind) =>
@@ -53,7 +62,9 @@ export function look(connection: Connection, { after, limit }: LookRequest): Loo
       dueInMs: row.run_at - (times?.now ?? 0),
     })),
   )
-  return summarizeLook(found, times?.later_in_ms ?? undefined, limit)
+  const [deadline] = connection.all<{ deadline_in_ms: number }>(DEADLINE)
+  const laterInMs = Math.min(times?.later_in_ms ?? Infinity, deadline?.deadline_in_ms ?? Infinity)
+  return summarizeLook(found, laterInMs, limit)
 }
 
 function listTopics(connection: Connection, kind: DueKind, { after, limit }: LookRequest): Row[] {

@@ -1,6 +1,6 @@
 import type { BulkAction, BulkId, BulkRecord, BulkState, BulkTerms } from '../../../model/bulk.ts'
 import type { EventId } from '../../../model/event.ts'
-import type { BulkDraft } from '../../contract/bulks.ts'
+import type { BulkDraft, BulkQuery } from '../../contract/bulks.ts'
 import type { Connection } from '../connection.ts'
 
 // 1 id  2 action  3 filter  4 reason  5 actor  6 terms
@@ -57,8 +57,37 @@ const COUNT = `
 
 export function findBulk(connection: Connection, bulkId: BulkId): BulkRecord | undefined {
   const [row] = connection.all<BulkRow>(FIND, [bulkId])
-  if (row === undefined) return undefined
-  const counts = connection.all<{ outcome: string; found: number }>(COUNT, [bulkId])
+  return row === undefined ? undefined : recordOf(connection, row)
+}
+
+// 1 limit
+const LIST = `
+  select id, action, filter, reason, actor, terms, state, created_at
+    from {prefix}bulks
+   where state <> 'pruned'
+   order by id desc
+   limit ?`
+
+// 1 limit
+const LIST_UNFINISHED = `
+  select id, action, filter, reason, actor, terms, state, created_at
+    from {prefix}bulks b
+   where state = 'planned'
+     and exists (select 1 from {prefix}bulk_events e where e.bulk_id = b.id and e.outcome is null)
+   order by id desc
+   limit ?`
+
+export function listBulks(
+  connection: Connection,
+  { which, limit }: BulkQuery,
+): readonly BulkRecord[] {
+  return connection
+    .all<BulkRow>(which === 'all' ? LIST : LIST_UNFINISHED, [limit])
+    .map((row) => recordOf(connection, row))
+}
+
+function recordOf(connection: Connection, row: BulkRow): BulkRecord {
+  const counts = connection.all<{ outcome: string; found: number }>(COUNT, [row.id])
   const counted = Object.fromEntries(counts.map(({ outcome, found }) => [outcome, found]))
   const { done = 0, left = 0, ...refused } = counted
   return {

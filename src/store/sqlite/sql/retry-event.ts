@@ -18,6 +18,19 @@ const INSERT_QUEUE = `
    where id = ?
       on conflict do nothing`
 
+// What died because something was missing in its lane runs when it has waited once more, as on PostgreSQL.
+//
+// 1 event id  2 run
+const KEEP_WISH = `
+  update {prefix}queue
+     set policy = (select case a.reason when 'order' then 'run' end
+                     from {prefix}attempts a
+                    where a.event_id = ?1 and a.run = ?2
+                    order by a.failed_at desc, a.rowid desc
+                    limit 1)
+   where event_id = ?1
+     and run = ?2`
+
 // 1 event id  2 run
 const MAKE_DUE = `
   update {prefix}queue
@@ -31,8 +44,8 @@ export function retryEvent(
   eventId: EventId,
   { state, run }: { readonly state: string; readonly run: number },
 ): void {
-  if (state === 'dead') reviveEvent(connection, eventId)
-  else connection.run(MAKE_DUE, [eventId, run])
+  if (state !== 'dead') connection.run(MAKE_DUE, [eventId, run])
+  else if (reviveEvent(connection, eventId)) connection.run(KEEP_WISH, [eventId, run])
 }
 
 /**

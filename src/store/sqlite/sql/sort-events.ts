@@ -28,17 +28,19 @@ const INSERT_LANE = `
    limit 1
       on conflict do nothing`
 
+// A person has retried what died of it: `retry-event.ts`.
+//
 // 1 lane  2 number  3 place  4 policy  5 wait in ms  6 event id  7 run
 const PLACE = `
   update {prefix}queue
-     set lane = ?,
-         number = ?,
-         place = ?,
-         policy = ?,
-         wait_ms = ?,
+     set lane = ?1,
+         number = ?2,
+         place = ?3,
+         policy = case when policy = 'run' and ?4 = 'dead' then 'run' else ?4 end,
+         wait_ms = ?5,
          parked = 'waiting'
-   where event_id = ?
-     and run = ?`
+   where event_id = ?6
+     and run = ?7`
 
 /** Inside a write transaction. */
 export function sortEvents(connection: Connection, request: SortRequest): SortResult {

@@ -5,7 +5,7 @@ import type { AnyStore, StoreCase } from '../store-case.ts'
 import { anEventDraft } from '../steps/builders.ts'
 import { act, dead, NO_ORDER, recordOne, runOne } from '../steps/store-steps.ts'
 
-const BULK = '01900000-0000-7000-8000-000000000001'
+const BULK = bulkNumbered(1)
 
 export const bulkCases: readonly StoreCase[] = casesOf('actions on many events', [
   {
@@ -57,7 +57,36 @@ export const bulkCases: readonly StoreCase[] = casesOf('actions on many events',
       assertMatches(await store.bulks.find(BULK), { state: 'aborted', planned: 2, left: 1 })
     },
   },
+
+  {
+    name: 'those that have events left are listed, latest first, and the others where all are asked for',
+    run: async (open) => {
+      const { store } = await open()
+      const [first = '', second = ''] = await recordDead(store, 2)
+      await create(store, bulkNumbered(1))
+      await plan(store, [first], bulkNumbered(2))
+      await plan(store, [first], bulkNumbered(3))
+      await plan(store, [first, second], bulkNumbered(4))
+      await plan(store, [], bulkNumbered(5))
+      await store.bulks.actOnNext(bulkNumbered(2))
+      await store.bulks.abort(bulkNumbered(3), NO_ORDER)
+      await plan(store, [second], bulkNumbered(6))
+
+      const listed = async (which: 'unfinished' | 'all', limit = 100) =>
+        (await store.bulks.list({ which, limit })).map(({ id }) => id)
+      assert.deepEqual(await listed('unfinished'), [6, 4].map(bulkNumbered))
+      assert.deepEqual(await listed('unfinished', 1), [bulkNumbered(6)])
+      assert.deepEqual(await listed('all'), [6, 5, 4, 3, 2, 1].map(bulkNumbered))
+      assert.deepEqual(await store.bulks.list({ which: 'all', limit: 1 }), [
+        await store.bulks.find(bulkNumbered(6)),
+      ])
+    },
+  },
 ])
+
+function bulkNumbered(n: number): string {
+  return `01900000-0000-7000-8000-00000000000${n}`
+}
 
 async function recordDead(store: AnyStore, count: number): Promise<readonly string[]> {
   const ids: string[] = []
@@ -68,10 +97,10 @@ async function recordDead(store: AnyStore, count: number): Promise<readonly stri
   return ids
 }
 
-async function create(store: AnyStore): Promise<void> {
+async function create(store: AnyStore, id = BULK): Promise<void> {
   const { reason, actor } = NO_ORDER
   await store.bulks.create({
-    id: BULK,
+    id,
     action: 'retry',
     filter: '{}',
     reason,
@@ -80,10 +109,10 @@ async function create(store: AnyStore): Promise<void> {
   })
 }
 
-async function plan(store: AnyStore, eventIds: readonly string[]): Promise<void> {
-  await create(store)
-  await store.bulks.addEvents(BULK, eventIds)
-  await store.bulks.endPlanning(BULK)
+async function plan(store: AnyStore, eventIds: readonly string[], id = BULK): Promise<void> {
+  await create(store, id)
+  await store.bulks.addEvents(id, eventIds)
+  await store.bulks.endPlanning(id)
 }
 
 /** Acts on what is left, and says on which events. */

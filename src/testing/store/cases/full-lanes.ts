@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { assertMatches, eventually } from '../check.ts'
+import { assertMatches } from '../check.ts'
 import { casesOf } from '../store-case.ts'
-import type { AnyStore, StoreCase } from '../store-case.ts'
+import type { StoreCase } from '../store-case.ts'
 import type { Placement } from '../../../ordering/place-event.ts'
 import type { ClaimedEvent } from '../../../store/contract/claimed-event.ts'
-import type { PassedDeadline } from '../../../store/contract/lanes.ts'
 import type { Group } from '../../../store/contract/group.ts'
-import { aLane, inFifo, recordKeys, sort, statesOf } from '../steps/lane-steps.ts'
+import { aLane, inFifo, passDeadlines, recordKeys, sort, statesOf } from '../steps/lane-steps.ts'
 import { act, claim, dead, done, retryIn, runOne } from '../steps/store-steps.ts'
 
 const inLatest = ({ key }: ClaimedEvent): Placement => ({
@@ -185,13 +184,4 @@ function keysOf(group: Group<unknown>, lane: string): readonly string[] {
   return group.events
     .filter((event) => event.lane?.key === lane)
     .map((event) => (event.lane?.isBehind === true ? `${event.key} behind` : event.key))
-}
-
-/** What has waited for long enough, once there is any. */
-async function passDeadlines(store: AnyStore): Promise<readonly PassedDeadline[]> {
-  return eventually(async () => {
-    const passed = await store.lanes.passDeadlines(10)
-    assert.notDeepEqual(passed, [])
-    return passed
-  })
 }

@@ -1,21 +1,11 @@
 import assert from 'node:assert/strict'
-import { assertMatches, eventually } from '../check.ts'
+import { assertMatches } from '../check.ts'
 import { casesOf } from '../store-case.ts'
-import type { AnyStore, StoreCase } from '../store-case.ts'
-import type { PassedDeadline } from '../../../store/contract/lanes.ts'
+import type { StoreCase } from '../store-case.ts'
 import { aClaim } from '../steps/builders.ts'
 import { aLane, decide, recordKeys, sort, statesOf, write } from '../steps/lane-steps.ts'
 import { LEASE_MS } from '../steps/lease-steps.ts'
-import {
-  act,
-  claim,
-  dead,
-  done,
-  NO_ORDER,
-  retryIn,
-  runOne,
-  sweepOthers,
-} from '../steps/store-steps.ts'
+import { act, claim, dead, done, retryIn, runOne, sweepOthers } from '../steps/store-steps.ts'
 
 export const laneCases: readonly StoreCase[] = [
   ...casesOf('lanes', [
@@ -334,37 +324,7 @@ export const laneCases: readonly StoreCase[] = [
         await group.abandon()
       },
     },
-
-    {
-      name: 'a lane that is paused passes no deadline',
-      run: async (open) => {
-        const { store } = await open()
-        const lane = aLane('K', 'sequence')
-        const [id = ''] = await recordKeys(store, ['K5'])
-        await sort(store, {
-          place: () => ({ lane, number: 5, first: 1, waitMs: 0, policy: 'run' }),
-        })
-
-        await store.pauses.pause(LANE_K, NO_ORDER)
-
-        assert.deepEqual(await store.lanes.passDeadlines(10), [])
-        await store.pauses.resume(LANE_K, NO_ORDER)
-        assertMatches(await passDeadlines(store), [{ becomes: 'ready' }])
-        assert.deepEqual(await statesOf(store, [id]), ['ready'])
-      },
-    },
   ]),
 ]
 
 const HEAD = { kind: 'head' } as const
-
-const LANE_K = { kind: 'lane', source: 'stripe', name: 'K' } as const
-
-/** What has waited for long enough, once there is any. */
-async function passDeadlines(store: AnyStore): Promise<readonly PassedDeadline[]> {
-  return eventually(async () => {
-    const passed = await store.lanes.passDeadlines(10)
-    assert.notDeepEqual(passed, [])
-    return passed
-  })
-}

@@ -4,11 +4,13 @@
  * @module
  */
 
+import assert from 'node:assert/strict'
 import { laneIdOf } from '../../../ordering/lane-id.ts'
 import type { OrderMode } from '../../../ordering/order.ts'
 import type { Placement } from '../../../ordering/place-event.ts'
 import type { ClaimedEvent } from '../../../store/contract/claimed-event.ts'
-import type { SortRequest } from '../../../store/contract/lanes.ts'
+import type { PassedDeadline, SortRequest } from '../../../store/contract/lanes.ts'
+import { eventually } from '../check.ts'
 import { anEventDraft } from './builders.ts'
 import { recordOne } from './store-steps.ts'
 import type { AnyStore } from '../store-case.ts'
@@ -70,6 +72,15 @@ export async function sort(
   steps: SortSteps = {},
 ): Promise<readonly string[] | undefined> {
   return write(store, await decide(store, steps))
+}
+
+/** What has waited for long enough, once there is any. */
+export async function passDeadlines(store: AnyStore): Promise<readonly PassedDeadline[]> {
+  return eventually(async () => {
+    const passed = await store.lanes.passDeadlines(10)
+    assert.notDeepEqual(passed, [])
+    return passed
+  })
 }
 
 export async function statesOf(

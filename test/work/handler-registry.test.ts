@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { createInbox } from '../../src/inbox/inbox.ts'
 import { stripe } from '../../src/providers/vendors/stripe.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
-import { HandlerRegistry } from '../../src/work/handlers.ts'
-import type { HandlerOptions } from '../../src/work/handlers.ts'
+import { HandlerRegistry } from '../../src/work/handler-registry.ts'
+import type { HandlerOptions } from '../../src/work/handler-options.ts'
 
 function registry(): HandlerRegistry {
   return new HandlerRegistry(new Set(['stripe', 'github']))

@@ -8,6 +8,7 @@
  */
 
 import { HookonceError } from '../errors.ts'
+import { DriverAdapterError } from './prisma-adapter.ts'
 
 /** An error of the driver, as far as it is read. */
 interface DriverError {
@@ -19,17 +20,6 @@ interface DriverError {
   readonly constraint?: string
   readonly table?: string
   readonly hint?: string
-}
-
-/** What Prisma knows by its name, and not by its class. */
-class DriverAdapterError extends Error {
-  override readonly name = 'DriverAdapterError'
-  override readonly cause: object
-
-  constructor(cause: object, message: string) {
-    super(message)
-    this.cause = cause
-  }
 }
 
 export function describeForPrisma(error: unknown): unknown {

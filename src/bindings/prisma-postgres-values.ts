@@ -9,30 +9,10 @@
  */
 
 import type { PgTypeParsers } from '../store/postgres/driver.ts'
+import type { PrismaArgType } from './prisma-adapter.ts'
+import { COLUMN } from './prisma-columns.ts'
 
-/** What Prisma says of a parameter. */
-export interface PrismaArgType {
-  readonly scalarType?: string
-  readonly dbType?: string
-  readonly arity?: string
-}
-
-/** As Prisma numbers them. Those of lists are 64 further on. */
-const COLUMN = {
-  int32: 0,
-  int64: 1,
-  float: 2,
-  double: 3,
-  numeric: 4,
-  boolean: 5,
-  text: 7,
-  date: 8,
-  time: 9,
-  dateTime: 10,
-  json: 11,
-  bytes: 13,
-  uuid: 15,
-} as const
+/** Types of lists are numbered 64 further on. */
 const LIST = 64
 /** Prisma's lists have no number for these in the same place. */
 const UUID_LIST = 78

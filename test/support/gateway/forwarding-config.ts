@@ -1,0 +1,30 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sign } from '../../../src/testing/index.ts'
+import type { Delivery } from '../../../src/index.ts'
+
+const SECRET = 'whsec_0123456789abcdef'
+
+/** The config of a gateway that forwards what one sender delivers to a service on this machine. */
+export function writeForwardingConfig(folder: string, servicePort: number): void {
+  const config = {
+    // Short, so that what a killed gateway was sending is sent again within the run.
+    relay: { leaseMs: 3_000 },
+    sources: { stripe: { provider: 'stripe', secrets: [SECRET], forward: ['app'] } },
+    destinations: {
+      app: {
+        url: `http://127.0.0.1:${servicePort}/`,
+        allowPrivate: true,
+        timeoutMs: 2_000,
+        retry: { firstMs: 100, factor: 1, attemptsMax: 1_000 },
+        breakerMs: 200,
+      },
+    },
+  }
+  writeFileSync(join(folder, 'hookonce.config.json'), JSON.stringify(config))
+}
+
+/** A delivery that a gateway with this config believes. */
+export function signForConfig(key: string): Delivery {
+  return sign('stripe', { key }, { secret: SECRET })
+}
