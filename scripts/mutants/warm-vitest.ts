@@ -30,7 +30,7 @@ export interface RunReport {
   readonly errors: readonly string[]
 }
 
-/** Between two tests that begin or end. The longest test that is not waiting for anything takes half of that. */
+/** Between two tests that begin or end. The longest entry took half of that, with all of its runs. */
 const SILENCE_MS = 300_000
 
 export class WarmVitest {
