@@ -22,13 +22,14 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
  * What the package may weigh. The packed size is what every user downloads, the unpacked one what
  * every user keeps. Raise it in the change that needs it, with the reason in that change.
  *
- * Measured: about 1,800,000 bytes packed, 6,931,000 unpacked. Most of it is 76 providers with their fixtures; 1.65 MB is the
- * command with the packages that it needs, 321,000 bytes of that the SDK of MCP (65,000 packed), 172,000 bytes the references of the command and of the admin API, 109,000 bytes the kit for tests of handlers, 333,000 the reference of the API,
+ * Most of it is 76 providers with their fixtures. The command with the packages that it needs is 2 MB: 321,000 bytes of
+ * that are the SDK of MCP, 352,000 what the gateway sends with. 172,000 bytes are the references of the command and of
+ * the admin API, 109,000 the kit for tests of handlers, 333,000 the reference of the API, 23,000 pictures of terminals,
  * 270,000 the suite for authors of stores, which is the tests of our own stores and cannot be had without them.
  * A little more is the room for what comes.
  */
-const PACKED_BYTES_MAX = 1_900_000
-const UNPACKED_BYTES_MAX = 7_200_000
+const PACKED_BYTES_MAX = 2_000_000
+const UNPACKED_BYTES_MAX = 7_600_000
 
 /** npm runs these on a user's machine when the package is installed, or on ours before it is published. */
 const LIFECYCLE_SCRIPTS = [
@@ -74,7 +75,8 @@ export function checkManifest(manifest: Manifest, packed: Packed): readonly stri
     (name) => manifest.peerDependenciesMeta?.[name]?.optional !== true,
   )
   const strays = [...files].filter(
-    (file) => !/^\.\/(dist\/|docs\/.*\.(json|md|sql)$|[A-Z]+(\.md)?$|package\.json$)/.test(file),
+    (file) =>
+      !/^\.\/(dist\/|docs\/.*\.(json|md|sql|svg)$|[A-Z]+(\.md)?$|package\.json$)/.test(file),
   )
   return [
     ...missing,

@@ -132,14 +132,17 @@ describe('hookonce doctor --to', () => {
     const away = await examine('http://127.0.0.1:1/hooks')
     const unnamed = await runCommand(['doctor', '--to', 'http://127.0.0.1:1/hooks'])
     const noUrl = await runCommand(['doctor', '--to', 'example.com'])
+    const password = await examine('https://kim:secret-word@127.0.0.1:1/hooks')
     const keys = await runCommand([
       'doctor',
       ...['--to', 'http://127.0.0.1:1/hooks', '--provider', 'discord'],
       ...['--option', `publicKey=${'a'.repeat(64)}`],
     ])
 
-    expect(away.output).toMatch(/^problem +raw body +http:\/\/127.0.0.1:1\/hooks cannot be reached/)
+    expect(away.output).toMatch(/^problem +raw body +127.0.0.1:1 cannot be reached/)
     expect(unnamed.errors).toContain('Say whose signature it is')
+    expect(password.errors).toContain('--to must be the URL that a sender has')
+    expect(password.errors).not.toContain('secret-word')
     expect(noUrl.errors).toContain('--to must be the URL that a sender has')
     expect(keys.output).toMatch(/^warning +raw body +discord has no secret that both sides know/)
     expect([away.code, unnamed.code, noUrl.code, keys.code]).toEqual([4, 2, 2, 0])

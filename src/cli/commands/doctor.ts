@@ -100,7 +100,9 @@ async function examineReceiver(
   to: string,
   flags: DoctorFlags,
 ): Promise<readonly Finding[]> {
-  if (!/^https?:\/\/./.test(to) || !URL.canParse(to))
+  const url = URL.canParse(to) ? new URL(to) : undefined
+  const isPlain = url?.username === '' && url.password === ''
+  if (url === undefined || !/^https?:$/.test(url.protocol) || !isPlain)
     throw new OptionInvalidError('--to', 'the URL that a sender has, such as https://…', to)
   const { given } = await findNamedSource(shell, 'doctor --to', flags)
   const { source } = buildSources({ sources: { source: given } })

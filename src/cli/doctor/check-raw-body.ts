@@ -62,7 +62,9 @@ async function checkOne(url: string, source: Source, probe: ProbeBody): Promise<
   } catch (error) {
     const { message, cause } = asError(error)
     const why = cause instanceof Error ? cause.message : message
-    return refused(`${url} cannot be reached: ${why}`, 'Does the receiver run there?')
+    // A path may have a token in it.
+    const { host } = new URL(url)
+    return refused(`${host} cannot be reached: ${why}`, 'Does the receiver run there?')
   }
   const answer = readAnswer(text)
   const isPacked = probe.contentEncoding !== undefined
