@@ -226,7 +226,7 @@ export class Gateway {
     await this.#built.stop()
   }
 
-  /** Nobody waits for a process that receives nothing, or that could not listen. */
+  /** No balancer waits for a process that receives nothing, or that could not listen. */
   async #withdraw(): Promise<void> {
     if (this.address === undefined) return
     this.#receiver?.withdraw()

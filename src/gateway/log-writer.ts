@@ -3,7 +3,7 @@
  *
  * What it promises:
  *
- * - A log that nobody reads, or a disk that is slow, holds up no delivery: lines wait in memory, up to a bound.
+ * - A log that is not read, or a disk that is slow, holds up no delivery: lines wait in memory, up to a bound.
  * - A disk without room ends nothing. Lines that cannot be written are dropped and counted, and the first line that can
  *   be written again is one that says how many are missing.
  * - Written at once where it can be: a process that is killed has said what it knew.
@@ -97,7 +97,7 @@ export class LogWriter {
     try {
       if (this.#waiting.length > 0) writeSync(this.#fd, this.#takeWaiting())
     } catch {
-      // There is nobody left to tell.
+      // There is no log left to tell.
     }
   }
 }

@@ -52,7 +52,7 @@ describe.skipIf(hasNoPostgres)('the secrets of a gateway', () => {
         headers: { ...(headers as Record<string, string>), ...credentials },
       }),
       await ask(receiveUrl, 'POST', '/in/stripe', { text, headers: credentials }),
-      await ask(receiveUrl, 'POST', '/in/nobody', { text, headers: credentials }),
+      await ask(receiveUrl, 'POST', '/in/nosuch', { text, headers: credentials }),
     ]
     await sink.untilRequests(1)
     const eventId = String(deliveries[0]?.json['event'])

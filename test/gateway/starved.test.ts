@@ -55,7 +55,7 @@ describe('a gateway that its machine gives too little', () => {
     },
   )
 
-  test('S07: with a log that nobody reads it receives as before, and says later how many lines are missing', async () => {
+  test('S07: with a log that is not read it receives as before, and says later how many lines are missing', async () => {
     const sink = await startSink()
     const env = { HOOKONCE_LOG__LEVEL: 'debug' }
     const cli = startCli(['start', '--port', '0'], { folder: aFolder(sink), env })

@@ -290,7 +290,7 @@ function mikroOrmContract<Sql>(subject: Subject<Sql>): void {
 
 describe('mikroOrmTx', () => {
   test('refuses what is no instance for the store, and says what is', async () => {
-    const config = { host: 'localhost', port: 1, user: 'nobody', database: 'none' }
+    const config = { host: 'localhost', port: 1, user: 'none', database: 'none' }
     const orm = await openOrm({ engine: 'postgres', config })
     const onFile = await openOrm({ engine: 'sqlite', file: ':memory:' })
 

@@ -349,7 +349,7 @@ function sequelizeContract<Sql>(subject: Subject<Sql>): void {
 
 describe('sequelizeTx', () => {
   test('refuses what is no instance for the store, and says what is', async () => {
-    const config = { host: 'localhost', port: 1, user: 'nobody', database: 'none' }
+    const config = { host: 'localhost', port: 1, user: 'none', database: 'none' }
     const { sequelize } = openModels({ engine: 'postgres', config })
     const onFile = openModels({ engine: 'sqlite', file: ':memory:' }).sequelize
     const other = Object.create(sequelize, { getDialect: { value: () => 'mysql' } }) as Sequelize

@@ -158,7 +158,7 @@ describe('hookonce/typeorm on SQLite', () => {
     expect(own.isTransactionActive).toBe(false)
   })
 
-  test('gives nobody the connection of the data source', async () => {
+  test('gives no caller the connection of the data source', async () => {
     const codes = await inHandler(await onSqlite.open(), async (tx) => {
       const connection = (await tx.queryRunner!.connect()) as InstanceType<typeof ListedLibsql>
       const ways: (() => unknown)[] = [

@@ -140,7 +140,7 @@ const survivorsOf = ({ parent, name }: Week): string => `
 
 // $1 survivors  $2 the least id of the week  $3 the least of the next
 //
-// An event that was queued since is one as well. It is found by the queue's index, since everybody waits meanwhile: to
+// An event that was queued since is one as well. It is found by the queue's index, since receivers and workers wait meanwhile: to
 // look through a week of 1,000,000 events instead took about 1 s, and this way 1 ms.
 const moveSql = ({ parent, name }: Week): string => `
   insert into {schema}.${parent}
