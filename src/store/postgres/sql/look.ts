@@ -6,7 +6,7 @@
  * ask for it again and again.
  *
  * The end of what an event waits for in its lane counts as well: a process that is called now and then must be called
- * then. One that has passed, and that nobody has decided about yet, is in a millisecond.
+ * then. One that has passed, and about which no worker has decided yet, is in a millisecond.
  *
  * @module
  */
