@@ -27,8 +27,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
  * 270,000 the suite for authors of stores, which is the tests of our own stores and cannot be had without them.
  * A little more is the room for what comes.
  */
-const PACKED_BYTES_MAX = 1_800_000
-const UNPACKED_BYTES_MAX = 6_850_000
+const PACKED_BYTES_MAX = 1_950_000
+const UNPACKED_BYTES_MAX = 7_250_000
 
 /** npm runs these on a user's machine when the package is installed, or on ours before it is published. */
 const LIFECYCLE_SCRIPTS = [

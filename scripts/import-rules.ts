@@ -348,7 +348,12 @@ export const OUTSIDE_RULES: readonly OutsideRule[] = [
   ...bound(/^bindings\/knex\.ts$/, ['knex']),
   {
     files: /^(gateway|cli)\//,
-    packages: ['commander', 'jiti', 'pg', 'pino', 'undici', 'zod'],
+    packages: ['commander', 'jiti', 'pg', 'pino', 'zod'],
+    form: 'bundled',
+  },
+  {
+    files: /^gateway\/undici-/,
+    packages: ['undici', 'undici/lib/core/connect.js', 'undici/lib/dispatcher/agent.js'],
     form: 'bundled',
   },
 ]

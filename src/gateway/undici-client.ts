@@ -6,8 +6,9 @@
  * @module
  */
 
-import { Agent, buildConnector } from 'undici'
 import type { Dispatcher } from 'undici'
+import buildConnector from 'undici/lib/core/connect.js'
+import Agent from 'undici/lib/dispatcher/agent.js'
 import type {
   ClientRequest,
   CreateHttpClient,
