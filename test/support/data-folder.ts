@@ -13,12 +13,12 @@
 import { statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 
-const VARIABLE = 'HOOKONCE_TEST_DATA'
+const VARIABLE = 'TEST_DATA_FOLDER'
 const MEMORY = '/dev/shm'
 /** A whole run has used less than one; containers often have 64 MB there. */
 const FREE_BYTES_MIN = 4 * 1024 ** 3
 
-/** The folder for the files of databases. Said by `HOOKONCE_TEST_DATA`, or the system's temporary one. */
+/** The folder for the files of databases. Said by `TEST_DATA_FOLDER`, or the system's temporary one. */
 export function findDataFolder(): string {
   return process.env[VARIABLE] ?? tmpdir()
 }

@@ -200,7 +200,7 @@ export const READ_ROUTES = {
     summary: 'Actions on many events that have events left, latest first',
     query: z.strictObject({
       all: flag.optional().describe('`true`: also those that have ended or were aborted.'),
-      limit: z.int().min(1).optional().describe('How many at most; 100 if left out.'),
+      limit,
     }),
     answer: z.array(bulkRecord),
     call: (operator, { query }) => operator.bulk.list(query as ListBulksQuery),
