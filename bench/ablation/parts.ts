@@ -101,8 +101,8 @@ export const PARTS: readonly Part[] = [
       },
       {
         file: 'src/work/group/group-sizes.ts',
-        search: 'return Math.min(limit, this.#groupBudgetMs / (averageMs + this.#settleMs))',
-        replace: 'return Math.min(limit * 1e6, this.#groupBudgetMs / (averageMs + this.#settleMs))',
+        search: 'return Math.min(limit, this.#budgetMs / (averageMs + this.#settleMs))',
+        replace: 'return Math.min(limit * 1e6, this.#budgetMs / (averageMs + this.#settleMs))',
       },
     ],
   },
