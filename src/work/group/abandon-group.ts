@@ -93,8 +93,9 @@ export async function abandonGroup<Tx>(
     return false
   }
   if (isGone) return await suspect(context, events, ended())
-  // What handlers meet is settled with their events, so it was met by ours: a lock that another held for too long, a
-  // pruner perhaps. Blamed for it, an event alone would lose an attempt, and those of a group their company.
+  // A handler that waited for a lock in vain has failed, and does not come here. This was met while its outcome was
+  // written: another, perhaps a pruner, held a lock for too long. An event that ran alone would lose an attempt for it,
+  // and the events of a group would run alone from now on.
   if (context.store.findTrouble(error) === 'contended') {
     release(context, events, error)
     return false
