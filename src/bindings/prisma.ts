@@ -18,7 +18,6 @@ import type { PostgresTx } from '../store/postgres/tx.ts'
 import { findLentTx as findLentSqliteTx } from '../store/sqlite/lent-tx.ts'
 import type { SqliteTx } from '../store/sqlite/tx.ts'
 import { LentPrismaAdapter } from './prisma-adapter.ts'
-import type { PrismaEngine } from './prisma-adapter.ts'
 import { prismaOnPostgres } from './prisma-postgres.ts'
 import { prismaOnSqlite } from './prisma-sqlite.ts'
 import type { PrismaTimestampFormat } from './prisma-sqlite.ts'
@@ -140,7 +139,7 @@ class LentClient {
     this.#engine = engine
     const spoken =
       engine === 'postgres' ? prismaOnPostgres(schema) : prismaOnSqlite(timestampFormat)
-    this.#adapter = new LentPrismaAdapter(spoken as PrismaEngine<Sql>)
+    this.#adapter = new LentPrismaAdapter<Sql>(spoken)
     this.#client = new PrismaClient({ ...client, adapter: this.#adapter }) as ExtendableClient
     this.#extend = extend ?? ((given: never): object => given)
   }

@@ -23,7 +23,12 @@ export interface SqliteDataSource {
 interface SqliteRunner {
   manager: unknown
   /** The last of the arguments says how much of the answer is wanted. */
-  query(text: string, values?: readonly unknown[], isStructured?: boolean): Promise<unknown>
+  query: (
+    this: SqliteRunner,
+    text: string,
+    values?: readonly unknown[],
+    isStructured?: boolean,
+  ) => Promise<unknown>
   /** What `query` waits for before it calls the statement. */
   getStmt(text: string): Promise<AnsweredStatement>
 }
@@ -46,7 +51,7 @@ export function lendSqliteRunner(dataSource: SqliteDataSource, sql: SqliteTx): S
     manager: dataSource.createEntityManager(runner),
     query: (text: string, values: readonly unknown[] = [], isStructured = false) => {
       const answering = viewOf(runner, { getStmt: () => answer(tx, text, values) })
-      return Reflect.apply(query, answering, [text, values, isStructured]) as Promise<unknown>
+      return query.call(answering, text, values, isStructured)
     },
   })
 }

@@ -161,7 +161,10 @@ describe('hookonce/typeorm on SQLite', () => {
   test('gives nobody the connection of the data source', async () => {
     const codes = await inHandler(await onSqlite.open(), async (tx) => {
       const connection = (await tx.queryRunner!.connect()) as InstanceType<typeof ListedLibsql>
-      const ways = [() => connection.exec('commit'), () => connection.prepare('select 1')]
+      const ways: (() => unknown)[] = [
+        () => connection.exec('commit'),
+        () => connection.prepare('select 1'),
+      ]
       return Promise.all(ways.map((way) => Promise.resolve().then(way).catch(codeBehind)))
     })
 

@@ -58,10 +58,27 @@ describe('sqlite: the lent transaction', () => {
       expect(objects).toEqual([{ a: 2n ** 60n, b: new Uint8Array([7]) }])
     }
     const insert = await tx.query("insert into effects values ('a', 'b')", [], { rowMode: 'array' })
-    expect(insert).toEqual({ rows: [], rowCount: 1 })
+    expect(insert).toEqual({ rows: [], rowCount: 1, columns: [] })
     await expect(tx.query(text, values, { rowMode: 'list' as 'array' })).rejects.toThrow(
       'tx.query rowMode',
     )
+  })
+
+  test('tells of the columns of rows as lists, in their order and as they are declared', async () => {
+    const { tx } = await openGroup()
+    await tx.query('create table dated (id integer primary key, paid_at DateTime, any)')
+    const text = 'select any, paid_at, id, id + 1 as id from dated'
+
+    const { columns = [] } = await tx.query(text, [], { rowMode: 'array' })
+
+    const told = columns.map(({ name, type }) => [name, type?.toLowerCase() ?? null])
+    expect(told).toEqual([
+      ['any', null],
+      ['paid_at', 'datetime'],
+      ['id', 'integer'],
+      ['id', null],
+    ])
+    expect(await tx.query(text)).not.toHaveProperty('columns')
   })
 
   test('keeps a whole number whole', async () => {
