@@ -35,13 +35,45 @@ export function describeCause(cause: unknown): string {
   return message === '' ? String(code) : message
 }
 
-/** The five characters by which PostgreSQL names an error; `undefined` for one that did not come from it. */
+/**
+ * The five characters by which PostgreSQL names an error; `undefined` for one that did not come from it.
+ *
+ * A row that found the partition of a new week being made is called a serialization failure, which it is.
+ */
 export function findSqlState(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
   // Errors of sockets have codes such as EPIPE, but no severity.
   if (!('severity' in error)) return undefined
+  if (metNewPartition(error)) return SERIALIZATION_FAILURE
   return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined
 }
+
+const SERIALIZATION_FAILURE = '40001'
+
+/**
+ * Whether a row was on its way to one of our default partitions while another process attached the partition of
+ * that week. PostgreSQL refuses the row as a violated constraint (23514), and takes it when it is sent again.
+ */
+function metNewPartition(error: PgFailure): boolean {
+  return (
+    error.code === '23514' &&
+    error.routine === 'ExecPartitionCheckEmitError' &&
+    DEFAULT_PARTITIONS.has(error.table)
+  )
+}
+
+interface PgFailure {
+  readonly code: unknown
+  readonly routine?: unknown
+  readonly table?: unknown
+}
+
+const DEFAULT_PARTITIONS: ReadonlySet<unknown> = new Set([
+  'events_default',
+  'requests_default',
+  'outcomes_default',
+  'attempts_default',
+])
 
 /** The same of what is behind an error of ours. */
 export function findStateBehind(error: unknown): string | undefined {

@@ -39,11 +39,12 @@ const RESTORE =
   'Stop every process that uses the database. Then put the file that shall be used in its place once more, ' +
   'without the -wal and -shm of another, and start again.'
 
-/** What a look has found. */
+/** What a look has found: the database file, and the index of the log before and after the file was read. */
 interface Look {
   readonly size: bigint
   readonly header: string | undefined
-  readonly index: WalIndex | undefined
+  readonly before: WalIndex | undefined
+  readonly after: WalIndex | undefined
 }
 
 export class FileWatch {
@@ -99,41 +100,54 @@ export class FileWatch {
 
   /** Says what has changed. */
   #look(tries = 1): string | undefined {
+    const before = this.#readIndex()
+    const header = this.#database?.read(DATABASE_HEADER_BYTES)?.toString('latin1')
     const database = see(this.#file)
+    const after = this.#readIndex()
     if (database === undefined || database.identity !== this.#identities.get(this.#file))
       return describe(`The database file ${this.#file} was deleted or replaced`, RESTORE)
-    const { size } = database
-    const header = this.#database?.read(DATABASE_HEADER_BYTES)?.toString('latin1')
-    // Read after the file: a checkpoint says so here before it writes there.
-    const index = this.#sharedMemory && readWalIndex(this.#sharedMemory)
-    if (this.#isOverwritten({ size, header, index }))
+    const look = { size: database.size, header, before, after }
+    if (this.#isOverwritten(look))
       return describe(`The database file ${this.#file} was overwritten`, RESTORE)
     const renamed = this.#findRenamed()
     if (renamed !== undefined) {
       this.#isLogOrphaned = see(this.#logFile) === undefined
       return describe(`${renamed} was deleted or replaced`, RESTART)
     }
-    if (index !== undefined && !this.#isLogWhole(index)) {
-      if (this.#isStill(index))
+    if (after !== undefined && !this.#isLogWhole(after)) {
+      if (this.#isStill(after))
         return describe(`The log ${this.#logFile} was cut or overwritten`, RESTORE)
       // Another process has begun the log anew while it was read.
       return tries < LOOKS_MAX ? this.#look(tries + 1) : undefined
     }
-    this.#last = { size, header, index: index ?? this.#last?.index }
+    this.#last = {
+      ...look,
+      before: before ?? this.#last?.before,
+      after: after ?? this.#last?.after,
+    }
     return undefined
   }
 
-  /** Whether the database file has changed since the last look, and no checkpoint was at it. */
-  #isOverwritten({ size, header, index: now }: Look): boolean {
-    const before = this.#last
-    if (before?.index === undefined || now === undefined) return false
-    if (header === before.header && size >= before.size) return false
+  /**
+   * Whether the database file has changed since the last look, and no checkpoint was at it from before the file
+   * was read then until after it was read now. A checkpoint says so in the index before it writes to the file,
+   * and once more when it has written. One that came between the file and the index of one look would
+   * otherwise be missed: the file then is from before it, and the index from after it.
+   */
+  #isOverwritten({ size, header, after }: Look): boolean {
+    const last = this.#last
+    if (last?.before === undefined || after === undefined) return false
+    if (header === last.header && size >= last.size) return false
     return (
-      now.salt === before.index.salt &&
-      now.inDatabase === before.index.inDatabase &&
-      now.onTheWay === before.index.onTheWay &&
-      now.onTheWay <= now.inDatabase
+      after.salt === last.before.salt &&
+      after.inDatabase === last.before.inDatabase &&
+      after.onTheWay === last.before.onTheWay &&
+      after.onTheWay <= after.inDatabase
     )
+  }
+
+  #readIndex(): WalIndex | undefined {
+    return this.#sharedMemory && readWalIndex(this.#sharedMemory)
   }
 
   /** The first file whose name stands for another, or for none. */
@@ -145,7 +159,7 @@ export class FileWatch {
 
   /** Whether no process has written to the log since the index was read: SQLite says there when one has. */
   #isStill(index: WalIndex): boolean {
-    const now = this.#sharedMemory && readWalIndex(this.#sharedMemory)
+    const now = this.#readIndex()
     return now !== undefined && JSON.stringify(now) === JSON.stringify(index)
   }
 
@@ -153,7 +167,7 @@ export class FileWatch {
     // Empty, or about to begin anew.
     if (this.#log === undefined || now.frames === 0) return true
     if (this.#readLog(0, LOG_HEADER_BYTES)?.toString('latin1', 16, 24) !== now.salt) return false
-    const before = this.#last?.index
+    const before = this.#last?.after
     const isSame = before?.salt === now.salt && before.frames > 0
     if (isSame && this.#readFrame(before, before.frames)?.checksum !== before.checksum) return false
     // What was cut off ends with what was the last frame by then, and others may have written since.

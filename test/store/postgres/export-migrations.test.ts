@@ -108,10 +108,11 @@ describe.skipIf(hasNoPostgres)('exportMigrations', () => {
       })
       await inbox.start()
 
-      await inbox.receive(
+      const answer = await inbox.receive(
         'pings',
         sign('hmac', { body: 'evt_1', headers: { 'x-id': 'evt_1' } }, PING_OPTIONS),
       )
+      expect(answer).toMatchObject({ outcome: 'accepted' })
       await done
 
       expect((await pool.query('select key from effects')).rows).toEqual([{ key: 'evt_1' }])

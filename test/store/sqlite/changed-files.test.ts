@@ -6,8 +6,9 @@ import { symlinkSync, truncateSync, unlinkSync, utimesSync, writeFileSync } from
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { sqliteStore } from '../../../src/store/sqlite/index.ts'
+import { LastingFile } from '../../../src/store/sqlite/lasting-file.ts'
 import { openDriver } from '../../../src/store/sqlite/open-driver.ts'
 import { anEventDraft } from '../../support/builders.ts'
 import { openInbox } from '../../support/inbox-under-test.ts'
@@ -185,6 +186,35 @@ describe('sqlite: what may happen to the files of an open store', () => {
     }
 
     expect(await store.operators.countEvents()).toBe(46)
+  })
+
+  test('a checkpoint that comes while they are looked at', async () => {
+    const { file, record } = await openWithBackup()
+    const other = (await openDriver(DEFAULT_DRIVER)).open(file)
+    onTestFinished(() => other.close())
+    const { read } = LastingFile.prototype
+    let checkpoints = 0
+    vi.spyOn(LastingFile.prototype, 'read').mockImplementation(function (
+      this: LastingFile,
+      length: number,
+    ) {
+      const bytes = read.call(this, length)
+      // The header of the database file was read, and what says how far the checkpoint is was not.
+      if (length === 100) {
+        other.execute('create table t (x)')
+        other.execute('drop table t')
+        other.prepare('pragma wal_checkpoint(passive)').all([])
+        checkpoints += 1
+      }
+      return bytes
+    })
+    onTestFinished(() => void vi.restoreAllMocks())
+
+    expect(await record('first')).toMatchObject({ status: 'accepted' })
+    vi.restoreAllMocks()
+
+    expect(checkpoints).toBeGreaterThan(0)
+    expect(await record('second')).toMatchObject({ status: 'accepted' })
   })
 
   test('a new time of its last change', async () => {
