@@ -1,5 +1,5 @@
 /**
- * P05: `kill -9` at every statement of a run of the pruner. What is left of it is taken up by the next run, and at
+ * P05: `kill -9` at the decisive statements of a run of the pruner, and with `npm run test:all` at every one. What is left of it is taken up by the next run, and at
  * no moment is half of an event gone.
  */
 
@@ -41,12 +41,14 @@ describe.each(ENGINES)('kill -9 of a pruner on %s', (engine) => {
       const store = await openStore(database)
       await dropWeeksAhead(database)
       const policy = policyIn(100)
+      const statements = engine === 'postgres' ? OF_POSTGRES : OF_SQLITE
       let started = 0
 
       const { deaths } = await killAtEveryBoundary({
         pool: pruners,
         config: { store: database.store, retention: policy },
         except: APART_FROM_EVENTS,
+        decisive: [...statements, /commit/],
         prepare: async (n) => {
           started = n
           await recordOne(store, anEventDraft({ key: `done_${n}` }))
@@ -60,7 +62,7 @@ describe.each(ENGINES)('kill -9 of a pruner on %s', (engine) => {
         afterDeath: async () => expect(await countHalves(database)).toBe(0),
       })
 
-      expectDeathsAt(deaths, engine, engine === 'postgres' ? OF_POSTGRES : OF_SQLITE)
+      expectDeathsAt(deaths, engine, statements)
       await prune({ store, policy }, FORCED)
       expect(await countHalves(database)).toBe(0)
       expect(await database.count('events')).toBe(3)

@@ -1,6 +1,7 @@
 /**
- * A five-step handler, killed with SIGKILL at every boundary of every statement it sends: before it is sent,
- * when it has been sent and before its answer, and after its answer, one process for each.
+ * A five-step handler, killed with SIGKILL at the boundaries of the decisive statements it sends, and with
+ * `npm run test:all` of every one: before it is sent, when it has been sent and before its answer, and after its
+ * answer, one process for each.
  *
  * As in `kill-everywhere.test.ts`, the boundaries are not listed anywhere: each process dies at the first one at
  * which none before it did, and the first process that lives to see its event through has been at no other.
@@ -60,6 +61,7 @@ describe.each(ENGINES)('a five-step handler on %s', (engine) => {
       const { deaths } = await killAtEveryBoundary({
         pool: workers,
         except: APART_FROM_EVENTS,
+        decisive: DECISIVE[engine],
         config: {
           store: database.store,
           // It takes no worker for dead by the clock: what the others left is for the survivor.

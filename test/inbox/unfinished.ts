@@ -114,12 +114,13 @@ export function unfinishedContract(store: StoreUnderTest): void {
         },
       )
       await inbox.start()
-      const [, behind = '', , last = ''] = await deliver(
+      const [first = '', behind = '', , last = ''] = await deliver(
         { id: 'd1', lane: 'D', type: 'lined' },
         { id: 'd2', lane: 'D', type: 'lined' },
         { id: 's1', lane: 'S', type: 'counted', n: 1 },
         { id: 's3', lane: 'S', type: 'counted', n: 3 },
       )
+      await expect.poll(async () => (await find(first)).state, PATIENT).toBe('dead')
       for (const id of [behind, last])
         await expect.poll(async () => (await find(id)).state, PATIENT).toBe('waiting')
       await inbox.stop()
