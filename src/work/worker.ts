@@ -217,15 +217,20 @@ export class Worker<Tx> {
   async #runSlot(slot: WorkerSlot): Promise<void> {
     const context = this.#createRunContext(slot)
     let troubles = 0
+    let hasWorked = false
     for (let round = 1; !this.#isStopping; round += 1) {
       const giveBack = await this.#permits.take()
       try {
         const plan = this.#agenda.next(round) ?? (await this.#agenda.nextAfterLook(round))
         if (plan === undefined) {
           giveBack()
+          // What it ran may be due again soon, and the slot that waits with a limit has not looked since.
+          if (hasWorked && !this.#agenda.isBusy) this.#wakeUp.call()
+          hasWorked = false
           await this.#idle(slot)
           continue
         }
+        hasWorked = true
         // There may be more; an idle slot asks.
         this.#wakeUp.call()
         const end = await this.#carryOut(context, slot, plan)

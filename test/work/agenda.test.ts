@@ -27,12 +27,17 @@ function open(options: WorkerOptions = {}) {
   const health = new TopicHealth({ slowMs: resolved.groupBudgetMs })
   const found: DueTopic[] = []
   let foreign = 0
+  let looks = 0
+  const next = { inMs: undefined as number | undefined }
   const agenda = new Agenda({
     handlers,
     options: resolved,
     sizes,
     health,
-    look: async () => ({ due: found, nextDueInMs: undefined, next: undefined }),
+    look: async () => {
+      looks += 1
+      return { due: found, nextDueInMs: next.inMs, next: undefined }
+    },
     isPaused: () => false,
     stepRoom: (_topic, promised) => Math.max(0, 10 - promised),
     onFound: () => undefined,
@@ -42,7 +47,17 @@ function open(options: WorkerOptions = {}) {
     },
   })
   const planned = (turn = FRESH) => typesOf(agenda.next(turn))
-  return { agenda, handlers, sizes, health, found, planned, countForeign: () => foreign }
+  return {
+    agenda,
+    handlers,
+    sizes,
+    health,
+    found,
+    next,
+    planned,
+    countForeign: () => foreign,
+    countLooks: () => looks,
+  }
 }
 
 function typesOf(plan: Plan | undefined): readonly string[] {
@@ -183,5 +198,55 @@ describe('the agenda', () => {
 
     expect(planned()).toEqual(['a'])
     expect(agenda.takeForeign()).toMatchObject([{ type: 'unknown', kind: 'again' }])
+  })
+
+  test('does not look for a slot that is kept free, as often as the busy ones claim', async () => {
+    const { agenda, found, planned, countLooks } = open({ concurrency: 2, reserved: 1 })
+    found.push(due('a'))
+    await agenda.lookAround()
+    planned()
+    found.length = 0
+
+    expect(await agenda.lookAround()).toBeGreaterThan(0)
+    expect(await agenda.lookAround()).toBeGreaterThan(0)
+
+    expect(countLooks()).toBe(1)
+  })
+
+  test('looks for it when there is word of a change', async () => {
+    const { agenda, found, planned, countLooks } = open({ concurrency: 2, reserved: 1 })
+    found.push(due('a'))
+    await agenda.lookAround()
+    planned()
+
+    agenda.lookSoon()
+    found.push(due('b'))
+
+    expect(await agenda.lookAround()).toBe(0)
+    expect(countLooks()).toBe(2)
+  })
+
+  test('looks for it when an event is due that was seen before', async () => {
+    const { agenda, found, next, planned, countLooks } = open({ concurrency: 2, reserved: 1 })
+    found.push(due('a'))
+    next.inMs = 0
+    await agenda.lookAround()
+    planned()
+
+    await agenda.lookAround()
+
+    expect(countLooks()).toBe(2)
+  })
+
+  test('looks for a slot that is free when no other is busy', async () => {
+    const { agenda, found, countLooks } = open({ concurrency: 2, reserved: 1 })
+    found.push(due('a'))
+    await agenda.lookAround()
+    const plan = agenda.next(FRESH)!
+    agenda.ended(plan, { events: [], ranMs: 1 })
+
+    await agenda.lookAround()
+
+    expect(countLooks()).toBe(2)
   })
 })

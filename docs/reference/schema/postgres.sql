@@ -1499,7 +1499,8 @@ $pass_deadlines$;
 create or replace function "hookonce".settle_resting(
   events uuid[], runs integer[], states text[], attempt_counts integer[], started_ago_ms float8[],
   durations_ms integer[], reasons text[], results text[])
-returns bigint language plpgsql set enable_seqscan = off set jit = off set lock_timeout = '2s' as $settle_resting$
+returns bigint language plpgsql set enable_seqscan = off set jit = off set lock_timeout = '2s'
+  set plan_cache_mode = force_generic_plan as $settle_resting$
 declare
   rested  record;
   -- One moment for all: rows come in the order in which they lie in the table, which in a lane is often the wrong one.
@@ -2625,7 +2626,7 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 76d7b39c7723325932a28d689ea5d1e8594e4af6921710a2a57d54f63cbd2e65')
+insert into "hookonce".meta (name, value) values ('functions', '1 d9897ed7d20b3eca8476eeb8c5e2c83a7c5264f3f689ba350f01371451e6aa96')
     on conflict (name) do update set value = excluded.value;
 
 commit;

@@ -27,7 +27,8 @@ export const CREATE_SETTLE_RESTING = `
 create or replace function {schema}.settle_resting(
   events uuid[], runs integer[], states text[], attempt_counts integer[], started_ago_ms float8[],
   durations_ms integer[], reasons text[], results text[])
-returns bigint language plpgsql set enable_seqscan = off set jit = off set lock_timeout = '2s' as $settle_resting$
+returns bigint language plpgsql set enable_seqscan = off set jit = off set lock_timeout = '2s'
+  set plan_cache_mode = force_generic_plan as $settle_resting$
 declare
   rested  record;
   -- One moment for all: rows come in the order in which they lie in the table, which in a lane is often the wrong one.
