@@ -17,6 +17,7 @@ test('a token is made, shown once, listed without what it says, used and revoked
   const made = await run('create', '--name', 'ci', '--role', 'viewer', '--expires', '30d')
   const again = await run('create', '--name', 'ci', '--role', 'viewer')
   const listed = await run('list', '--json')
+  const other = await run('create', '--name', 'cd', '--role', 'admin', '--json')
   const token = made.output.trim()
 
   expect(token).toMatch(/^hko_[\w-]{43}$/)
@@ -24,6 +25,11 @@ test('a token is made, shown once, listed without what it says, used and revoked
   expect(again.errors).toContain('hookonce token revoke ci')
   expect(JSON.parse(listed.output)).toMatchObject([{ name: 'ci', role: 'viewer' }])
   expect(listed.output).not.toContain(token.slice(4))
+  expect(JSON.parse(other.output)).toEqual({
+    name: 'cd',
+    role: 'admin',
+    token: expect.stringMatching(/^hko_[\w-]{43}$/),
+  })
 
   const gateway = startCli(
     ['start', '--role', 'admin', '--store', 'sqlite:events.db', '--log-level', 'info'],

@@ -23,7 +23,7 @@ import type { Shell } from '../shell.ts'
 
 export function addToken(program: Command, shell: Shell): void {
   const token = program.command('token').description('who may use the admin API of a gateway')
-  withStoreFlags(token.command('create'))
+  withOperatorFlags(token.command('create'), { reaches: 'store' })
     .description('make a token; it is shown once')
     .requiredOption('--name <name>', 'what the audit calls those who use it')
     .requiredOption('--role <role>', 'viewer, operator or admin')
@@ -59,7 +59,8 @@ async function create(shell: Shell, { name, role, expires, ...flags }: CreateFla
       'OPTION_INVALID',
       `There is a token "${name}". Choose another name, or revoke it: hookonce token revoke ${name}`,
     )
-  shell.print(created.token)
+  if (flags.json === true) printJson(shell, { name, role, token: created.token })
+  else shell.print(created.token)
   shell.printError('It is shown once. Keep it where secrets are kept.')
 }
 
