@@ -23,7 +23,7 @@ export default tseslint.config(
       'test/docs/generated/',
       'test/orms/generated/',
       'examples/nextjs-prisma/generated/',
-      'test/runners/*.{mjs,ts}',
+      'test/runners/**/*.{mjs,js,ts}',
     ],
   },
 

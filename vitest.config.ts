@@ -7,30 +7,31 @@ preferMemory()
 
 const TOOLS = 'test/support/tools/global-setup.ts'
 const POSTGRES = 'test/support/postgres/global-setup.ts'
+const PACKED = 'test/support/packed/global-setup.ts'
 const REDIS = 'test/support/redis/global-setup.ts'
 
 const EXHAUSTIVE = [
-  'test/http/receiver-fuzz.test.ts',
   'test/providers/{batch-growth,forged-cost,fuzz,kept-secrets,unsigned-changes}.test.ts',
   'test/store/shared/scanning-cost.test.ts',
 ]
 
 /**
- * `npm run test:all`. Without it a run leaves out the contract on a second server and driver, the kit on PostgreSQL, what costs minutes, and
- * faults that take their time: outages, restores, clocks that are set, replies that are slow.
+ * `npm run test:all`. Without it a run leaves out the contract on a second server and driver and with encryption, what
+ * many thousand requests do, replies that are slow, and single faults that take their time (`slow-tests.ts`): long
+ * outages, clocks that are set again and again.
  */
 const RUNS_ALL = process.env['HOOKONCE_TESTS'] === 'all'
-const SLOW_FAULTS = RUNS_ALL
-  ? []
-  : [
-      'test/faults/{clocks,outages,promotion,slow-replies,stop-without-database}.test.ts',
-      'test/faults/{left-behind,restored,terminated-backends}.test.ts',
-    ]
+const SLOW_FAULTS = RUNS_ALL ? [] : ['test/faults/slow-replies.test.ts']
 /** A server that takes a minute to start, and that nothing installs. */
 const SLOW_SERVERS = RUNS_ALL ? [] : ['test/docs/rabbitmq.test.ts']
+/** A page whose reader installs the package. */
+const INSTALLS = ['test/docs/first-service.test.ts']
 const OTHER_ENGINES = RUNS_ALL
   ? []
-  : ['test/store/contract/{postgres-15,node-sqlite}.test.ts', 'test/inbox/kit-postgres.test.ts']
+  : [
+      'test/store/contract/{postgres-15,node-sqlite}.test.ts',
+      'test/store/encryption/everything.test.ts',
+    ]
 
 /**
  * What a test needs decides where it is. A server is started once for all projects of a run, by the first that
@@ -39,7 +40,7 @@ const OTHER_ENGINES = RUNS_ALL
 const PROJECTS = {
   /** Real databases, and nothing that goes wrong: the stores, and inboxes on them. */
   store: {
-    include: ['test/{store,inbox,bindings}/**/*.test.ts'],
+    include: ['test/{store,inbox,bindings,once,own-tx}/**/*.test.ts'],
     exclude: ['test/store/shared/**', ...OTHER_ENGINES],
     globalSetup: [POSTGRES],
   },
@@ -64,11 +65,16 @@ const PROJECTS = {
     include: EXHAUSTIVE,
     isolate: true,
   },
-  /** What a reader and the compiler of a user see: pages, types, the package. */
+  /** What a reader and the compiler of a user see: pages, types, how the code is laid out. */
   docs: {
-    include: ['test/{docs,types,package,structure}/**/*.test.ts'],
-    exclude: SLOW_SERVERS,
-    globalSetup: [TOOLS],
+    include: ['test/{docs,types,structure}/**/*.test.ts'],
+    exclude: [...SLOW_SERVERS, ...INSTALLS],
+    globalSetup: [TOOLS, POSTGRES],
+  },
+  /** The packed package in the folder of a user. It is built first, where it is not. */
+  package: {
+    include: ['test/package/**/*.test.ts', ...INSTALLS],
+    globalSetup: [PACKED, POSTGRES],
   },
 }
 
@@ -87,9 +93,9 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // A condition that is waited for has half of that; by default it would be a second.
-    expect: { poll: { timeout: 60_000 } },
-    // Many tests wait for a time to pass, a lease or an outage: two of them use half of a machine with two cores.
-    maxWorkers: 3,
+    expect: { poll: { timeout: 60_000, interval: 20 } },
+    // Many tests wait for a time to pass, a lease or an outage: three of them leave a quarter of two cores idle.
+    maxWorkers: 4,
     // Modules are loaded once in a worker and not once in a file. Nothing of ours happens at import, and what a
     // test changes outside of itself it puts back, or the next file would see it.
     isolate: false,
@@ -119,8 +125,8 @@ export default defineConfig({
           exclude: [
             ...ELSEWHERE,
             ...EXHAUSTIVE,
-            'test/{bindings,cli,deploy,docs,faults,gateway,guard,inbox,metrics,package,structure,types}/**',
-            'test/store/{contract,postgres,sqlite}/**',
+            'test/{bindings,cli,deploy,docs,faults,gateway,guard,inbox,metrics,once,own-tx,package,structure,types}/**',
+            'test/store/{contract,encryption,postgres,sqlite}/**',
           ],
         },
       },

@@ -1,15 +1,15 @@
 /**
  * Takes parts away that are there to be fast, one at a time, and measures what that costs.
  *
- *     npm run ablate                              every part
- *     npm run ablate -- turns group-sizes         some
- *     npm run ablate -- --rounds 5                more rounds
- *     npm run ablate -- --quick                   short runs, to see that it works; keeps no results
- *     npm run ablate -- --note "…"                a sentence to keep with the results
+ *     npm run ablate                                 every part
+ *     npm run ablate -- group-sizes pending-writes   some
+ *     npm run ablate -- --rounds 5                   more rounds
+ *     npm run ablate -- --quick                      short runs, to see that it works; keeps no results
+ *     npm run ablate -- --note "…"                   a sentence to keep with the results
  *
  * For each part, the workloads that it was made for run with and without it in turns. The goal is that it wins a
- * tenth; what does not is a candidate to go. Ends with 1 when a change does not fit the source any more, or when an
- * effect was lost or doubled.
+ * tenth; what does not is a candidate to go. Each part has a result of its own, which is written when it was
+ * measured. Ends with 1 when a change does not fit the source any more, or when an effect was lost or doubled.
  *
  * @module
  */
@@ -17,6 +17,8 @@
 import { parseArgs } from 'node:util'
 import { AblationContestants } from './ablation/ablation-contestants.ts'
 import { buildWithout } from './ablation/build-without.ts'
+import { describeAblation } from './ablation/describe-ablation.ts'
+import type { Measured } from './ablation/describe-ablation.ts'
 import { printAblation } from './ablation/print-ablation.ts'
 import { PARTS } from './ablation/parts.ts'
 import type { Part } from './ablation/parts.ts'
@@ -25,8 +27,6 @@ import { BenchContext } from './harness/context.ts'
 import { describeMachine } from './harness/machine.ts'
 import type { WorkloadResult } from './harness/measurement.ts'
 import { writeReadme, writeResult } from './harness/report.ts'
-
-type Measured = Pick<WorkloadResult, 'contestants' | 'ratios' | 'checks'>
 
 /** What a part has to win to stay. */
 const WIN = 1.1
@@ -51,28 +51,20 @@ const rounds = Number(values.rounds ?? (values.quick ? 1 : 5))
 const context = await BenchContext.start({ quick: values.quick, rounds, only: '' })
 try {
   const contestants = new AblationContestants(context)
-  const measured: Measured[] = []
-  for (const part of chosen) measured.push(await ablate(part, contestants))
-  const result: WorkloadResult = {
-    workload: 'ablation',
-    title: 'Each part that is there to be fast, with it and without it',
-    contestants: measured.flatMap((each) => each.contestants),
-    ratios: measured.flatMap((each) => each.ratios),
-    checks: measured.flatMap((each) => each.checks),
+  const machine = await describeMachine(context.admin)
+  const results: WorkloadResult[] = []
+  for (const part of chosen) {
+    const result = describeAblation(part, await ablate(part, contestants))
+    results.push(result)
+    // A part whose change does not fit the source was not measured: what is known of it stays.
+    if (values.quick || result.ratios.length === 0) continue
+    const at = new Date().toISOString()
+    const command = `npm run ablate -- ${part.name} --rounds ${rounds}`
+    writeResult({ command, at, rounds, note: values.note, machine, result })
   }
-  printAblation(result)
-  if (result.checks.some(({ isOk }) => !isOk)) process.exitCode = 1
-  if (!values.quick) {
-    writeResult({
-      command: ['npm run ablate', '--', ...positionals, '--rounds', rounds].join(' '),
-      at: new Date().toISOString(),
-      rounds,
-      note: values.note,
-      machine: await describeMachine(context.admin),
-      result,
-    })
-    writeReadme()
-  }
+  printAblation(results)
+  if (results.some(({ checks }) => checks.some(({ isOk }) => !isOk))) process.exitCode = 1
+  if (!values.quick) writeReadme()
 } finally {
   await context.close()
 }

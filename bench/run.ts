@@ -90,7 +90,7 @@ const context = await BenchContext.start({
 })
 try {
   const machine = await describeMachine(context.admin)
-  for (const { id, title, run } of chosen) {
+  for (const { id, title, rounds: own = rounds, run } of chosen) {
     console.log(`\n${id}  ${title}`)
     const result = { workload: id, title, ...(await run(context)) }
     printResult(result)
@@ -99,7 +99,7 @@ try {
     writeResult({
       command: `npm run bench${words.length > 0 ? ` -- ${words.join(' ')}` : ''}`,
       at: new Date().toISOString(),
-      rounds,
+      rounds: own,
       note: values.note,
       machine,
       result,

@@ -1,5 +1,5 @@
 /**
- * `npm run bench` and `npm run ablate`: installs the peers where they are missing, compiles, and runs.
+ * `npm run bench`, `npm run ablate` and `npm run against`: installs the peers where they are missing, compiles, and runs.
  *
  * Compiled rather than run through `tsx`, because what is measured must be what users get: tsx wraps
  * every function to keep its name, which a hot path pays for. The output goes into `node_modules`,
@@ -19,7 +19,9 @@ const BENCH = import.meta.dirname
 const PEERS = ['pg-boss', 'bullmq', '@dbos-inc/dbos-sdk', '@restatedev/restate-sdk']
 const COMPILED = join(BENCH, 'node_modules', '.compiled')
 
-if (PEERS.some((peer) => !existsSync(join(BENCH, 'node_modules', peer)))) {
+const [first, ...rest] = process.argv.slice(2)
+// The package against itself needs none of them.
+if (first !== 'against' && PEERS.some((peer) => !existsSync(join(BENCH, 'node_modules', peer)))) {
   console.log('Installing the peers (npm install in bench/)')
   // Not `npm ci`, which wants every optional package of every platform in the lock file, also those that
   // a registry does not have.
@@ -32,12 +34,11 @@ writeFileSync(join(COMPILED, 'package.json'), '{ "type": "module" }\n')
 // For W8, which runs on it beside the Node that runs this.
 const newer = await findNewerNode()
 if ('path' in newer && newer.path !== process.execPath) process.env[NEWER_NODE] = newer.path
-const [first, ...rest] = process.argv.slice(2)
-// Half a minute and 300 MB where they are not there: not for those who name other workloads.
+// Half a minute and 300 MB where they are not there: not where other workloads are named.
 if (first === undefined || first.startsWith('-') || process.argv.includes('W2-stack'))
   await prepareStack()
-if (first === 'ablate')
-  run(process.execPath, [join(COMPILED, 'bench', 'ablate.js'), ...rest], BENCH)
+if (first === 'ablate' || first === 'against')
+  run(process.execPath, [join(COMPILED, 'bench', `${first}.js`), ...rest], BENCH)
 else run(process.execPath, [join(COMPILED, 'bench', 'run.js'), ...process.argv.slice(2)], BENCH)
 
 function run(command: string, args: readonly string[], cwd: string): void {

@@ -1,6 +1,6 @@
 /**
  * Makes one file of the command and the gateway, with the packages that they need, so that a user of the library
- * installs none of these. Part of `npm run build`, after the compiler.
+ * installs none of these. Beside it lies what reads a config in TypeScript. Part of `npm run build`, after the compiler.
  *
  * The library itself stays outside: a config file that imports `hookonce/providers` and the gateway that runs it have
  * the same code in memory.
@@ -57,6 +57,22 @@ export class DefaultJsonSchemaValidator {
   }
 }`
 
+/** What turns a config in TypeScript into JavaScript. Beside the one file, and loaded only where there is such a config. */
+const TRANSFORMER = 'babel.cjs'
+
+/** jiti looks for it in its own package, which a user does not have. */
+const findTransformerBeside: Plugin = {
+  name: 'find-transformer-beside',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]jiti[\\/]lib[\\/]jiti\.mjs$/ }, ({ path: file }) => {
+      const named = `../dist/${TRANSFORMER}`
+      const text = fs.readFileSync(file, 'utf8')
+      if (!text.includes(named)) throw new Error(`${file} does not load ${named} any more`)
+      return { contents: text.replace(named, `./${TRANSFORMER}`) }
+    })
+  },
+}
+
 const { metafile } = await build({
   entryPoints: [path.join(SOURCE, 'cli/main.ts')],
   outfile: path.join(FOLDER, 'main.js'),
@@ -68,7 +84,7 @@ const { metafile } = await build({
   minifySyntax: true,
   minifyWhitespace: true,
   external: ['pg-native', 'libsql'],
-  plugins: [leaveLibraryOutside, leaveValidatorOut],
+  plugins: [leaveLibraryOutside, leaveValidatorOut, findTransformerBeside],
   metafile: true,
   // Packages in CommonJS call `require`, which a module does not have.
   banner: {
@@ -76,6 +92,10 @@ const { metafile } = await build({
   },
 })
 
+fs.copyFileSync(
+  path.join(ROOT, 'node_modules/jiti/dist', TRANSFORMER),
+  path.join(FOLDER, TRANSFORMER),
+)
 fs.writeFileSync(path.join(FOLDER, 'LICENSES.txt'), collectLicences(Object.keys(metafile.inputs)))
 fs.chmodSync(path.join(FOLDER, 'main.js'), 0o755)
 

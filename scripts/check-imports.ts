@@ -72,7 +72,8 @@ export function listPartImports(root: string): ReadonlyMap<string, ReadonlySet<s
 function judge(file: string, found: Import, files: ReadonlySet<string>): Violation | undefined {
   const { specifier } = found
   if (specifier === undefined) {
-    if (OUTSIDE_RULES.some((rule) => rule.files.test(file))) return undefined
+    const mayCompute = OUTSIDE_RULES.some((rule) => rule.mayCompute && rule.files.test(file))
+    if (mayCompute) return undefined
     const because = 'An import whose name is worked out at run time cannot be checked.'
     return { kind: 'unreadable', file, target: 'import(…)', because }
   }

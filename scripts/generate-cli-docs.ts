@@ -52,7 +52,7 @@ export function generateCliDocs(): Readonly<Record<string, string>> {
 const INTRODUCTION = [
   '## Where the events are',
   '',
-  '`--store sqlite:<file>`, `--store postgres://…` or `--store env:DATABASE_URL` names the database. Without it the config of the folder does, or `HOOKONCE_STORE`. A command that looks after events makes no database and migrates none: `hookonce migrate` does.',
+  '`--store sqlite:<file>`, `--store postgres://…` or `--store env:DATABASE_URL` names the database. Without it the config of the folder does, or `HOOKONCE_STORE`. `--url http://127.0.0.1:4401` names a running gateway by its admin listener instead, and `--token`, or `HOOKONCE_TOKEN`, is what it knows you by; `HOOKONCE_URL` stands for `--url` where neither `--store` nor `--config` is said. Those that have no `--url` need the database itself. A command that looks after events makes no database and migrates none: `hookonce migrate` does.',
   '',
   'What changes something is in the audit with who did it: `--actor`, or `HOOKONCE_ACTOR`, or your name on the machine.',
   '',
@@ -111,6 +111,7 @@ function silentShell(): Shell {
     folder: ROOT,
     environment: {},
     columns: COLUMNS,
+    isTerminal: false,
     isInteractive: false,
     hasColour: false,
     interrupted: new AbortController().signal,

@@ -164,6 +164,7 @@ function listFacts({ definition, notes }: Documented): readonly (readonly [strin
     ['methods', (definition.methods ?? []).join(', ')],
     ['largest body', describeLargestBody(definition.bodyBytesMax)],
     ['retries for', writeWindow(definition.retryWindowHours)],
+    ['by hand, after that', writeManual(definition.manualRedeliveryHours)],
     [
       'waits for an answer',
       definition.timeoutSeconds ? `${definition.timeoutSeconds} s` : undefined,
@@ -218,6 +219,12 @@ function writeWindow(hours: number | null): string {
   if (hours === null) return 'unknown (reckoned with 72 h)'
   if (hours === 0) return 'does not retry'
   return hours < 1 ? `${Math.max(1, Math.round(hours * 60))} min` : `${hours} h`
+}
+
+/** Keys are kept for both together: `retention/options.ts`. */
+function writeManual(hours: number | undefined): string {
+  if (hours === undefined) return 'unknown (reckoned with 72 h)'
+  return hours === 0 ? 'it cannot be asked to' : `${hours} h`
 }
 
 const OPTION_WORDS: Readonly<Record<string, string>> = {

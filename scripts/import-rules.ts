@@ -137,7 +137,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   {
     part: 'once',
     path: 'once/',
-    mayImport: ['contract', ...LEAVES],
+    mayImport: ['contract', 'telemetry', ...LEAVES],
     because: `${PHASE_BECAUSE} Its messages are drafted by the outbox that the inbox hands to it.`,
   },
   {
@@ -284,6 +284,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
       'contract',
       'body',
       'egress',
+      'flow',
       'telemetry',
       ...LEAVES,
     ],
@@ -313,7 +314,9 @@ export interface OutsideRule {
   readonly files: RegExp
   readonly packages: readonly string[]
   /** `bundled`: in any form, since the build takes it in. @defaultValue 'dynamic' */
-  readonly form?: 'dynamic' | 'type' | 'bundled'
+  readonly form?: 'static' | 'dynamic' | 'type' | 'bundled'
+  /** Whether a name that is worked out at run time may be loaded as well. What it leads to cannot be checked. */
+  readonly mayCompute?: boolean
 }
 
 /** An entry for a library: it has the library's types, and loads it when a store opens. */
@@ -327,24 +330,34 @@ function bound(files: RegExp, packages: readonly string[]): readonly OutsideRule
 /**
  * Everything from outside that is not built into Node. By dynamic import only: a static one would
  * make every user install what only some need. Types may be imported by entries of their own, which
- * are not loaded by loading another entry.
+ * are not loaded by loading another entry. So may a test runner, by an entry that is for nothing else.
  */
 export const OUTSIDE_RULES: readonly OutsideRule[] = [
   {
-    files: /^store\/sqlite\/(open-driver|driver-[a-z-]+)\.ts$/,
+    files: /^store\/sqlite\/driver-[a-z-]+\.ts$/,
     packages: ['libsql', 'node:sqlite'],
+  },
+  // The installed binding is loaded under a name that a bundler does not see.
+  {
+    files: /^store\/sqlite\/open-driver\.ts$/,
+    packages: ['libsql', 'node:sqlite'],
+    mayCompute: true,
   },
   { files: /^types\/stripe\.ts$/, packages: ['stripe'], form: 'type' },
   { files: /^types\/github\.ts$/, packages: ['@octokit/openapi-webhooks-types'], form: 'type' },
   ...bound(/^bindings\/drizzle(-options|-sqlite)?\.ts$/, ['drizzle-orm']),
   { files: /^tracing\/opentelemetry\.ts$/, packages: ['@opentelemetry/api'], form: 'type' },
   { files: /^testing\/runners\/vitest\.ts$/, packages: ['vitest'], form: 'type' },
+  { files: /^testing\/runners\/vitest\.ts$/, packages: ['vitest'], form: 'static' },
+  { files: /^testing\/runners\/jest-globals\.ts$/, packages: ['@jest/globals'], form: 'static' },
   ...bound(/^bindings\/drizzle\.ts$/, ['drizzle-orm/node-postgres', 'drizzle-orm/pg-core']),
   ...bound(/^bindings\/drizzle-sqlite\.ts$/, [
     'drizzle-orm/sqlite-proxy',
     'drizzle-orm/sqlite-core',
   ]),
-  ...bound(/^bindings\/kysely\.ts$/, ['kysely']),
+  ...bound(/^bindings\/kysely(-transaction)?\.ts$/, ['kysely']),
+  // MikroORM 7 brings a Kysely of its own: only types are named, and in no declaration that its entry gives.
+  { files: /^bindings\/(lent|mikro-orm)-kysely\.ts$/, packages: ['kysely'], form: 'type' },
   ...bound(/^bindings\/knex\.ts$/, ['knex']),
   {
     files: /^(gateway|cli)\//,

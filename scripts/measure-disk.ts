@@ -3,7 +3,7 @@
  *
  *     npm run measure:disk -- --events 20000 --bytes 1024
  *
- * Prints for each store what its file or its tables have grown by, for each event, by table. The tables of PostgreSQL
+ * With `--keep` the result is kept in `bench/results`. Prints for each store what its file or its tables have grown by, for each event, by table. The tables of PostgreSQL
  * are vacuumed first; the file of SQLite has its log written back into it.
  *
  * @module
@@ -21,6 +21,8 @@ import { sign } from '../src/testing/index.ts'
 import { createPostgres } from '../test/support/postgres/postgres-database.ts'
 import { startPostgres } from '../test/support/postgres/start-postgres.ts'
 import { createSqlite } from '../test/support/sqlite-database.ts'
+import type { Check } from '../bench/harness/measurement.ts'
+import { keepMeasured } from './keep-measured.ts'
 
 const SECRET = 'whsec_only_for_a_measurement'
 const AT_ONCE = 64
@@ -29,12 +31,21 @@ const { values } = parseArgs({
   options: {
     events: { type: 'string', default: '20000' },
     bytes: { type: 'string', default: '1024' },
+    keep: { type: 'boolean', default: false },
   },
 })
 const events = Number(values.events)
 const bytes = Number(values.bytes)
+const measured: Check[] = []
 await measurePostgres()
 await measureSqlite()
+if (values.keep)
+  keepMeasured({
+    id: 'disk',
+    title: `How many bytes of disk each of ${events} events with bodies of ${bytes} bytes takes`,
+    checks: measured.map(({ name, isOk, detail }) => ({ name, isOk, detail })),
+    measured,
+  })
 
 async function measurePostgres(): Promise<void> {
   const server = await startPostgres()
@@ -125,6 +136,8 @@ function print(name: string, tables: readonly (readonly [string, number])[]): vo
   )
   for (const [table, size] of tables.toSorted(([, one], [, other]) => other - one))
     if (size >= events) console.log(`  ${perEvent(size).padStart(14)}  ${table}`)
+  const byTable = Object.fromEntries(tables)
+  measured.push({ name, isOk: true, detail: `${perEvent(total)} each`, ...{ byTable } })
 }
 
 function perEvent(size: number): string {

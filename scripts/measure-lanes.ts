@@ -5,6 +5,8 @@
  *
  *     npx tsx scripts/measure-lanes.ts --store postgres --blocked 1000,10000,100000
  *
+ * With `--keep` the figures are kept in `bench/results`.
+ *
  * @module
  */
 
@@ -23,11 +25,13 @@ import { aClaim, anEventDraft } from '../test/support/builders.ts'
 import { startPostgres } from '../test/support/postgres/start-postgres.ts'
 import { dead, done, runOne } from '../test/support/store-steps.ts'
 import type { QueryTx } from '../test/support/store-under-test.ts'
+import { keepMeasured } from './keep-measured.ts'
 
 const { values } = parseArgs({
   options: {
     store: { type: 'string', default: 'sqlite' },
     blocked: { type: 'string', default: '1000,10000,100000' },
+    keep: { type: 'boolean', default: false },
   },
 })
 const BATCH = 500
@@ -58,6 +62,7 @@ async function run(store: Store<QueryTx>): Promise<void> {
   const without = await measure(store, 'without')
   console.log(JSON.stringify({ store: store.engine, blocked: 0, fastestMs: without }))
   let blocked = 0
+  const measured: object[] = [{ blocked, fastestMs: without }]
   for (const wanted of values.blocked.split(',').map(Number)) {
     await blockLanes(store, blocked, wanted)
     blocked = wanted
@@ -68,7 +73,15 @@ async function run(store: Store<QueryTx>): Promise<void> {
       claim: round(fastestMs.claim / without.claim),
     }
     console.log(JSON.stringify({ store: store.engine, blocked, fastestMs, ratio }))
+    measured.push({ blocked, fastestMs, ratio })
   }
+  if (!values.keep) return
+  keepMeasured({
+    id: `blocked-lanes-${store.engine}`,
+    title: `What an answer, sorting and a claim cost beside lanes that are blocked, on ${store.engine}`,
+    checks: measured.map((one) => ({ name: 'measured', isOk: true, detail: JSON.stringify(one) })),
+    measured,
+  })
 }
 
 interface Costs {

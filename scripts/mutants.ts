@@ -126,7 +126,7 @@ function copyRepository(): string {
   const copy = fs.mkdtempSync(path.join(os.tmpdir(), 'hookonce-mutants-'))
   const left = new Set(['.git', 'node_modules', 'dist', 'coverage', '.hookonce'])
   fs.cpSync(ROOT, copy, { recursive: true, filter: (file) => !left.has(path.basename(file)) })
-  for (const folder of ['', 'test/orms']) {
+  for (const folder of ['', 'test/orms', 'test/orms/mikro-orm-7']) {
     const modules = path.join(folder, 'node_modules')
     if (fs.existsSync(path.join(ROOT, modules)))
       fs.symlinkSync(path.join(ROOT, modules), path.join(copy, modules))

@@ -99,7 +99,7 @@ function save(name: string, screen: string, ...ids: readonly string[]): void {
   console.log(path.relative(ROOT, file))
 }
 
-/** What was typed, for those who cannot see the picture. */
+/** What was typed, for readers who cannot see the picture. */
 function titleOf(screen: string): string {
   return /npx hookonce[^\u001b\n]*/.exec(screen)?.[0] ?? 'hookonce'
 }

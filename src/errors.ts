@@ -23,6 +23,9 @@ export const ERROR_CODES = [
   'STORE_REJECTED',
   'STORE_UNSAFE',
   'COMMIT_UNKNOWN',
+  'DECRYPT_FAILED',
+  'ENCRYPTION_KEY_MISSING',
+  'ENCRYPTION_KEY_WRONG',
   'DRIVER_MISSING',
   'TRANSACTION_EXPECTED',
   'TRANSACTION_CONTROL',
@@ -136,6 +139,25 @@ export class StoreRejectedError extends HookonceError {
   }
 }
 
+/**
+ * What is stored encrypted cannot be read: it was changed or moved (`DECRYPT_FAILED`), or this process lacks its key
+ * (`ENCRYPTION_KEY_MISSING`). Never says what is in it.
+ */
+export class UnreadableError extends HookonceError {
+  override readonly name = 'UnreadableError'
+
+  /** `what` cannot be read, such as "events.body of 0192…"; `keyId` where its key is missing. */
+  constructor(code: 'DECRYPT_FAILED' | 'ENCRYPTION_KEY_MISSING', what: string, keyId?: string) {
+    const why =
+      code === 'DECRYPT_FAILED'
+        ? 'it was changed in the database, or belongs to another row'
+        : `it was encrypted with a key that this process does not have${keyId === undefined ? '' : ` (${JSON.stringify(keyId)})`}`
+    super(code, `${code}: ${what} cannot be decrypted: ${why}`, {
+      retryable: code === 'ENCRYPTION_KEY_MISSING',
+    })
+  }
+}
+
 /** A statement failed in the transaction, and the handler that sent it went on as if it had not. */
 export class TransactionAbortedError extends HookonceError {
   override readonly name = 'TransactionAbortedError'
@@ -150,7 +172,7 @@ export class TransactionAbortedError extends HookonceError {
 }
 
 /**
- * A handler tried to change a setting of a transaction that it shares with other events, who would run
+ * A handler tried to change a setting of a transaction that it shares with other events, which would run
  * with it, or to make something else that they would meet. Alone it may: the worker takes the hint and no
  * longer groups the handler.
  */

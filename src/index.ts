@@ -27,12 +27,12 @@ export type { Operator, StepDecision } from './admin/operator.ts'
 export type { LaneName, PauseTarget } from './admin/pause-target.ts'
 export type {
   BulkOperator,
-  BulkPlan,
   BulkRun,
   BulkRunOptions,
   ListBulksQuery,
-  PlannedBulk,
 } from './admin/bulk-operator.ts'
+export type { ListAuditQuery, ListRunsQuery, PageQuery } from './admin/require-arguments.ts'
+export type { BulkPlan, MessageBulkPlan, PlannedBulk } from './admin/plan-bulk.ts'
 export type { BulkEnd } from './admin/bulk-runner.ts'
 export type { CollectedStats, StatsQuery } from './admin/collect-stats.ts'
 export type { EventFinder } from './admin/event-finder.ts'
@@ -41,6 +41,8 @@ export type { ErrorGroup, ErrorGroups, GroupQuery } from './admin/group-errors.t
 export type { FailedLook, MissingEffect, ReconcileReport } from './admin/reconcile.ts'
 export type { ReconcileOptions, ReconcileRerun } from './admin/reconcile-options.ts'
 export type { EventPage } from './admin/list-events.ts'
+export type { MessagePage } from './admin/list-messages.ts'
+export type { MessageFilter, MessageQuery } from './admin/message-query.ts'
 export type { ShownEvent, ShownRun } from './admin/show-event.ts'
 export type { EraseWhere, EraseWhereResult } from './admin/erase-where.ts'
 export type {
@@ -59,13 +61,22 @@ export {
   StoreFileChangedError,
   StoreRejectedError,
   StoreUnavailableError,
+  UnreadableError,
 } from './errors.ts'
 export type { ErrorCode } from './errors.ts'
 export type { Acknowledgement, AcknowledgementOutcome } from './model/acknowledgement.ts'
 export type { Delivery, DeliveryHeaders } from './model/delivery.ts'
 export { ACTION_RULES, EVENT_ACTIONS, REFUSAL_CODES } from './model/event-action.ts'
 export type { EventAction, RefusalCode } from './model/event-action.ts'
-export type { BulkAction, BulkId, BulkRecord, BulkState, BulkTerms } from './model/bulk.ts'
+export type {
+  BulkAction,
+  BulkId,
+  BulkRecord,
+  BulkState,
+  BulkTerms,
+  EventBulkAction,
+  MessageBulkAction,
+} from './model/bulk.ts'
 export { EVENT_STATES, PARKED_STATES, SETTLED_STATES, TRANSITIONS } from './model/event-state.ts'
 export type { EventState, ParkedState, SettledState } from './model/event-state.ts'
 export type {
@@ -97,6 +108,7 @@ export type {
   MessageId,
   MessageRecord,
   MessageResponse,
+  MessageSummary,
   RecordedMessageFailure,
   SendOptions,
 } from './model/message.ts'
@@ -137,8 +149,10 @@ export type {
 export type {
   AfterOrder,
   FifoOrder,
+  LaneOrder,
   LatestOrder,
   OrderMode,
+  NoOrder,
   OrderOptions,
   SequenceOrder,
 } from './ordering/order.ts'
@@ -187,6 +201,7 @@ export type {
   Stats,
   WorkerStats,
 } from './model/stats.ts'
+export type { OpenTransaction } from './model/open-transaction.ts'
 export type { StepKind, StepRecord, StepState } from './model/step.ts'
 export type { ReceiveOptions } from './receive/options.ts'
 export type { RetentionDays, RetentionOptions } from './retention/options.ts'
@@ -200,7 +215,7 @@ export type { HappeningName, Happenings } from './telemetry/happenings.ts'
 export { consoleLogger } from './telemetry/logger.ts'
 export type { LogFields, Logger, LogLevel } from './telemetry/logger.ts'
 export type { HandlerContext } from './work/handler-context.ts'
-export type { HandlerDefaultOptions } from './work/handler-defaults.ts'
+export type { HandlerDefaultOptions, SourceOrders } from './work/handler-defaults.ts'
 export type { TxBinding } from './store/contract/tx-binding.ts'
 export type { Fetch, HandlerOptions, StepHandlerOptions } from './work/handler-options.ts'
 export type { WorkerOptions } from './work/options.ts'

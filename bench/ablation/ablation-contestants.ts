@@ -1,10 +1,12 @@
 import type { BenchContext } from '../harness/context.ts'
 import { drainContestant } from '../harness/measure-drain.ts'
+import { duplicatesContestant } from '../harness/measure-duplicates.ts'
 import { ReceiveBench } from '../harness/measure-receive.ts'
 import { relayContestant } from '../harness/measure-relay.ts'
 import type { Contestant } from '../harness/measurement.ts'
 import { STORM } from '../load/storm-order.ts'
 import { RECEIVERS } from '../workloads/w1-receive.ts'
+import { DUPLICATE_CASES } from '../workloads/w9-duplicate-while-running.ts'
 import type { AblationWorkload } from './parts.ts'
 
 interface Entry {
@@ -53,6 +55,17 @@ export class AblationContestants {
       case 'W11, old snapshot':
         return this.#relay({ messages: 150_000, isSnapshotHeld: true }, entry)
     }
+  }
+
+  /** Duplicates of an event whose handler runs, on each store and with each way to know them. */
+  createDuplicates(entry: Entry): readonly Contestant[] {
+    return DUPLICATE_CASES.map((each) =>
+      duplicatesContestant(this.#context, {
+        ...each,
+        ...entry,
+        name: `${entry.name}: ${each.name}`,
+      }),
+    )
   }
 
   #drain({ waits = false, inboxes = 1, ...task }: DrainOf, entry: Entry): Contestant {

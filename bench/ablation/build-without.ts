@@ -19,14 +19,19 @@ export function buildWithout({ name, changes }: Part): Build {
   const build = join(BENCH_DIR, 'node_modules', '.ablated', name)
   rmSync(build, { recursive: true, force: true })
   cpSync(COMPILED_DIR, build, { recursive: true })
+  compileInto(build, changed.texts)
+  return { build }
+}
+
+/** `texts` by their paths in the tree. Their types are not checked. */
+export function compileInto(build: string, texts: ReadonlyMap<string, string>): void {
   const compilerOptions = readCompilerOptions()
-  for (const [file, text] of changed.texts) {
+  for (const [file, text] of texts) {
     const { outputText } = ts.transpileModule(text, { compilerOptions, fileName: file })
     const output = join(build, file.replace(/\.ts$/, '.js'))
     mkdirSync(dirname(output), { recursive: true })
     writeFileSync(output, outputText)
   }
-  return { build }
 }
 
 function readSource(file: string): string | undefined {

@@ -4,7 +4,12 @@ import type { FigureName, WorkloadResult } from '../harness/measurement.ts'
 import { describeSpread } from '../harness/report.ts'
 
 /** A row for each part and workload: both rates, and what was measured with the part against without it. */
-export function printAblation({ contestants, ratios, checks }: WorkloadResult): void {
+export function printAblation(results: readonly WorkloadResult[]): void {
+  const [contestants, ratios, checks] = [
+    results.flatMap((each) => each.contestants),
+    results.flatMap((each) => each.ratios),
+    results.flatMap((each) => each.checks),
+  ]
   const rate = (name: string): string => {
     const { measurements = [] } = contestants.find((each) => each.name === name) ?? {}
     return Math.round(medianOf(measurements.map((each) => each.rate))).toLocaleString('en')

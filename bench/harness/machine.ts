@@ -17,7 +17,8 @@ export interface Machine {
   readonly postgresSettings: Readonly<Record<string, string>>
 }
 
-export async function describeMachine(postgres: Pool): Promise<Machine> {
+/** `hasPeers`: whether others are compared with, so that they are installed. */
+export async function describeMachine(postgres: Pool, { hasPeers = true } = {}): Promise<Machine> {
   const newer = findNewerNode()
   return {
     cpu: os.cpus()[0]?.model.trim() ?? 'unknown',
@@ -27,14 +28,10 @@ export async function describeMachine(postgres: Pool): Promise<Machine> {
     versions: {
       node: process.version.slice(1),
       ...(newer !== undefined && { 'node with SQLite built in': readNodeVersion(newer) }),
-      'node where a peer asks for it': readNodeVersion(findNewestNode()),
+      ...(hasPeers && { 'node where a peer asks for it': readNodeVersion(findNewestNode()) }),
       postgresql: await show(postgres, 'server_version'),
-      pg: readVersion('pg'),
-      'pg-boss': readVersion('pg-boss'),
-      'graphile-worker': readVersion('graphile-worker'),
-      '@dbos-inc/dbos-sdk': readVersion('@dbos-inc/dbos-sdk'),
-      bullmq: readVersion('bullmq'),
-      '@restatedev/restate-sdk': readVersion('@restatedev/restate-sdk'),
+      pg: hasPeers ? readVersion('pg') : readRootVersion('pg'),
+      ...(hasPeers && readPeerVersions()),
       libsql: readRootVersion('libsql'),
       wrk: findWrkVersion() ?? 'not here: a generator of our own on Node',
     },
@@ -45,6 +42,17 @@ export async function describeMachine(postgres: Pool): Promise<Machine> {
       wal_sync_method: await show(postgres, 'wal_sync_method'),
     },
   }
+}
+
+function readPeerVersions(): Readonly<Record<string, string>> {
+  const peers = [
+    'pg-boss',
+    'graphile-worker',
+    '@dbos-inc/dbos-sdk',
+    'bullmq',
+    '@restatedev/restate-sdk',
+  ]
+  return Object.fromEntries(peers.map((name) => [name, readVersion(name)]))
 }
 
 export function findWrkVersion(): string | undefined {

@@ -23,7 +23,7 @@ export type DrainScript =
 export interface DrainTask {
   readonly shape: Shape
   readonly events: number
-  /** Of all who are compared: where one asks for the newest Node, the others run on it as well. */
+  /** Of all that are compared: where one asks for the newest Node, the others run on it as well. */
   readonly runtime: Runtime
 }
 

@@ -32,14 +32,14 @@ export function relayContestant(
     settings,
     measure: (setting) =>
       context.withDatabase(async (postgres, pool) => {
-        const letGo = isSnapshotHeld ? await holdSnapshot(pool) : () => undefined
+        const dropSnapshot = isSnapshotHeld ? await holdSnapshot(pool) : () => undefined
         const config = { ...setting, ...task, postgres }
         const watch = new PostgresWatch(context.meter, postgres.database)
         const settle = (): Promise<void> => context.settle(pool)
         try {
           return await measure({ script: 'relay-hookonce', config, build }, task, { settle, watch })
         } finally {
-          letGo()
+          dropSnapshot()
         }
       }),
   }

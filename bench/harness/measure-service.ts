@@ -188,19 +188,21 @@ export async function measureSustained(
   const startedAt = performance.now()
   const before = await subject.usage()
   const spentBefore = await meter?.read()
-  const samples: { readonly atMs: number; readonly done: number }[] = []
+  const samples: { readonly atMs: number; readonly done: number; readonly prunes?: number }[] = []
   let isLoading = true
   const sampling = (async () => {
     while (isLoading) {
       const { counts } = await subject.usage()
-      samples.push({ atMs: performance.now() - startedAt, done: counts['done'] ?? 0 })
+      const { done = 0, prunes } = counts
+      const atMs = performance.now() - startedAt
+      samples.push({ atMs, done, ...(prunes !== undefined && { prunes }) })
       await pause(SAMPLE_EVERY_MS)
     }
   })()
   const load = await generatePacedLoad({ port, from: 0, count: Infinity, rate: undefined, seconds })
   isLoading = false
   await sampling
-  const { atMs: loadedMs, done: doneMeanwhile } = samples.at(-1)!
+  const { atMs: loadedMs, done: doneMeanwhile, prunes } = samples.at(-1)!
   const answered = answeredOf([load])
   const done = await untilDone(subject, answered)
   const spent = await meter?.read()
@@ -218,7 +220,7 @@ export async function measureSustained(
     notes: {
       ...noteTrouble([load]),
       'waiting at the end': answered - doneMeanwhile,
-      ...(done.counts['pruned'] !== undefined && { pruned: done.counts['pruned'] }),
+      ...(prunes !== undefined && { 'prunes at the end': prunes }),
     },
     ...(await verify(answered)),
     figures: {

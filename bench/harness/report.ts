@@ -33,23 +33,33 @@ export function printResult({ contestants, ratios, checks }: WorkloadResult): vo
 
 export function writeResult(stored: StoredResult): void {
   mkdirSync(RESULTS_DIR, { recursive: true })
-  const name = `${stored.at.slice(0, 10)}-${stored.result.workload}.json`
-  writeFileSync(join(RESULTS_DIR, name), `${JSON.stringify(stored, undefined, 2)}\n`)
+  writeFileSync(join(RESULTS_DIR, nameResult(stored)), `${JSON.stringify(stored, undefined, 2)}\n`)
 }
 
-/** One page from the latest result of every workload. */
+/** A file for each day and workload: of two runs on one day the later one stays. */
+export function nameResult({ at, result }: StoredResult): string {
+  return `${at.slice(0, 10)}-${result.workload}.json`
+}
+
 export function writeReadme(): void {
-  const latest = new Map<string, StoredResult>()
-  for (const name of readdirSync(RESULTS_DIR)
-    .filter((each) => each.endsWith('.json'))
-    .sort()) {
-    const stored = JSON.parse(readFileSync(join(RESULTS_DIR, name), 'utf8')) as StoredResult
-    latest.set(stored.result.workload, stored)
-  }
+  writeFileSync(join(RESULTS_DIR, 'README.md'), renderReadme(readResults(RESULTS_DIR)))
+}
+
+/** Every result of a folder, the earlier ones first. */
+export function readResults(folder: string): readonly StoredResult[] {
+  const names = readdirSync(folder).filter((each) => each.endsWith('.json'))
+  return names
+    .sort()
+    .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as StoredResult)
+}
+
+/** One page from the latest result of every workload, and of every part that was taken away. */
+export function renderReadme(results: readonly StoredResult[]): string {
+  const latest = new Map(results.map((stored) => [stored.result.workload, stored]))
   const sections = [...latest.values()]
     .sort((a, b) => a.result.workload.localeCompare(b.result.workload))
     .map(describeStored)
-  writeFileSync(join(RESULTS_DIR, 'README.md'), `${[INTRODUCTION, ...sections].join('\n\n')}\n`)
+  return `${[INTRODUCTION, ...sections].join('\n\n')}\n`
 }
 
 const INTRODUCTION = `# Results
@@ -72,11 +82,13 @@ Beside the rate there are figures, each the median of the rounds; \`–\` is one
 | answers/s | of requests, where the rate is that of events that are done |
 | rate late/early | events done a second at the end of the run against its beginning |
 | done p50, p99 ms | from stored to done, both as the process saw them |
+| delivery to done p50, p99 ms | from the delivery on, so that it includes how long it takes to be stored |
 | memory MB | the most that the process held (RSS) |
 | memory late/early | the last fifth of the run against the second |
 | idle ms/s | processor time a second when there was nothing to do any more |
 
-\`npm run ablate\` writes the section about parts that were taken away.`
+\`npm run ablate\` writes the sections about parts that were taken away, one for each. The
+scripts that are named in a section's command write it with \`--keep\`.`
 
 function describeStored({ command, at, rounds, note, machine, result }: StoredResult): string {
   const { workload, title, contestants, ratios, checks } = result
@@ -115,7 +127,9 @@ function describeMachine({
     Object.entries(record)
       .map(([name, value]) => `${name} ${value}`)
       .join(', ')
-  return `${cores} cores of ${cpu}, ${memoryGb} GB, ${system}; ${list(versions)}; ${list(postgresSettings)}.`
+  const settings = list(postgresSettings)
+  const about = `${cores} cores of ${cpu}, ${memoryGb} GB, ${system}; ${list(versions)}`
+  return settings === '' ? `${about}.` : `${about}; ${settings}.`
 }
 
 function ratioRow(ratio: MeasuredRatio): string[] {

@@ -3,7 +3,7 @@ import { SOURCES } from './fill-inbox.ts'
 import { openStore } from './open-store.ts'
 import type { ReceiveConfig } from './receive-config.ts'
 
-/** As the first start of an inbox does, for those who fill them before the subject starts. */
+/** As the first start of an inbox does, for workloads that fill them before the subject starts. */
 export async function createTables(config: ReceiveConfig): Promise<void> {
   const { store, close } = openStore(config)
   const inbox = createInbox({ store, sources: SOURCES, worker: false })

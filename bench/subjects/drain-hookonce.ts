@@ -10,6 +10,8 @@ type HookonceConfig = DrainConfig & {
   readonly groupMax: number
   /** Whether the handler waits for the answer to its statement, as those of the peers do. */
   readonly waits?: boolean
+  /** In so many `fifo` lanes. Left out, in no order. */
+  readonly lanes?: number
   /** How many inboxes drain the queue, each with connections of its own, as in several processes. */
   readonly inboxes?: number
 }
@@ -52,10 +54,13 @@ interface Counts {
 }
 
 function open(config: HookonceConfig, counts: Counts, onDone: () => void) {
-  const { concurrency, groupMax, shape, waits = false } = config
+  const { concurrency, groupMax, shape, waits = false, lanes } = config
   const { store, close } = openStore(config)
   const inbox = createInbox({ store, sources: SOURCES, worker: { concurrency, groupMax } })
-  inbox.on('stripe', 'invoice.paid', async ({ payload }, { tx }) => {
+  const lane = ({ payload }: { readonly payload: { readonly id: string } }): string =>
+    String(Number(/\d+$/.exec(payload.id)?.[0] ?? 0) % (lanes ?? 1))
+  const options = lanes === undefined ? {} : { order: { mode: 'fifo', lane } as const }
+  inbox.on('stripe', 'invoice.paid', options, async ({ payload }, { tx }) => {
     const { text, values } = effectOf(shape, payload.id)
     if (waits) await tx.query(text, values)
     else tx.write(text, values)

@@ -13,4 +13,6 @@ export type RunConfig = ReceiveConfig & {
   readonly timedFrom?: number
   /** Removes what is older than is kept, beside everything else. */
   readonly prunes?: boolean
+  /** Whether the handler waits for the answer to its statement. */
+  readonly waits?: boolean
 }

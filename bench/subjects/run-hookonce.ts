@@ -13,15 +13,17 @@ runSubject<RunConfig>(async (config) => {
   const inbox = createInbox({ store, sources: SOURCES })
   inbox.on('stripe', 'invoice.paid', async ({ payload }, { tx }) => {
     const { text, values } = effectOf('row', payload.id)
-    tx.write(text, values)
+    if (config.waits === true) await tx.query(text, values)
+    else tx.write(text, values)
   })
   const times = new EventTimes(config.timedFrom)
   let done = 0
   let failed = 0
-  let pruned = 0
+  let isPruning = false
   const prune = async () => {
-    const { removed } = await inbox.admin.prune({ force: true, reason: 'to be measured' })
-    pruned = removed.events
+    isPruning = true
+    await inbox.admin.prune({ force: true, reason: 'to be measured' })
+    isPruning = false
   }
   inbox.events.on('event.done', ({ key }) => {
     done += 1
@@ -31,6 +33,11 @@ runSubject<RunConfig>(async (config) => {
   })
   inbox.events.on('event.failed', () => (failed += 1))
   inbox.events.on('delivery.accepted', ({ key = '' }) => times.stored(key))
-  await serveInbox(inbox, () => ({ done, failed, pruned, ...times.summarise() }))
+  await serveInbox(inbox, () => ({
+    done,
+    failed,
+    ...(config.prunes && { prunes: Number(isPruning) }),
+    ...times.summarise(),
+  }))
   await close()
 })

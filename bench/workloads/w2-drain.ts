@@ -16,6 +16,8 @@ const GRAPHILE_WORKER = [
   { concurrency: 40, localQueueSize: 2_000, completeDelayMs: 10, poolMax: 40 },
 ]
 
+const ORDERED = 'ours, in 1,000 fifo lanes'
+
 const TEXTBOOK = [{ concurrency: 4 }, { concurrency: 8 }, { concurrency: 16 }]
 
 export const drainStored: Workload = {
@@ -39,6 +41,11 @@ export const drainStored: Workload = {
           settings: [{ concurrency: 4, groupMax: 200, waits: true }],
         }),
         drainContestant(context, task, {
+          name: ORDERED,
+          script: 'drain-hookonce',
+          settings: [{ concurrency: 4, groupMax: 200, lanes: 1_000 }],
+        }),
+        drainContestant(context, task, {
           name: 'pg-boss, transactional',
           script: 'drain-pg-boss',
           settings: PG_BOSS,
@@ -59,6 +66,8 @@ export const drainStored: Workload = {
         { of: 'hookonce', against: 'graphile-worker, at least once', atLeast: 3 },
         { of: 'hookonce', against: 'textbook inbox', atLeast: 5 },
         { of: 'ours, waiting for each write', against: 'pg-boss, transactional', atLeast: 1.3 },
+        // What an order costs: an event is sorted into its lane before it runs.
+        { of: ORDERED, against: 'hookonce' },
       ],
     })
   },

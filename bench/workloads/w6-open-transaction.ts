@@ -8,11 +8,14 @@ import type { Workload } from './workload.ts'
 const ALONE = 'hookonce'
 const BESIDE = 'hookonce beside an open transaction'
 const SLOWER_MAX = 0.85
+const ROUNDS = 1
 
 export const besideOpenTransaction: Workload = {
   id: 'W6',
   title:
     'Receive and run while a transaction elsewhere keeps dead rows from being removed, for 10 minutes unless --seconds says otherwise',
+  // Minutes each: what grows has had the time to.
+  rounds: ROUNDS,
   async run(context) {
     const task = sustainedTask(context.options, 600)
     const entry = (name: string, measure: (service: Service) => Promise<Measurement>) =>
@@ -24,8 +27,7 @@ export const besideOpenTransaction: Workload = {
       })
     return compare({
       ...context.options,
-      // Minutes each: what grows has had the time to.
-      rounds: 1,
+      rounds: ROUNDS,
       say: context.say,
       contestants: [
         entry(ALONE, (service) => measureSustained(service, task)),

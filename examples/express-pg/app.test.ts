@@ -1,7 +1,7 @@
 import { postgresStore } from 'hookonce/postgres'
 import { stripe } from 'hookonce/providers'
-import { hookonceMatchers, testInbox } from 'hookonce/testing'
-import type {} from 'hookonce/testing/vitest'
+import { testInbox } from 'hookonce/testing'
+import 'hookonce/testing/vitest'
 import { describe, expect, test } from 'vitest'
 import {
   createPostgresDatabase,
@@ -11,11 +11,9 @@ import {
 import { databaseUrl, deliverTo, startExample } from '../../test/support/run-example.ts'
 import { addHandlers, CREATE_PAYMENTS } from './handlers.ts'
 
-expect.extend(hookonceMatchers)
-
 /** The handlers of the service on a database of their own. */
 async function makeInbox() {
-  const pool = newPool({ ...(await createPostgresDatabase()), max: 8 })
+  const pool = newPool({ ...(await createPostgresDatabase()), max: 10 })
   return testInbox({
     sources: { stripe },
     store: () => postgresStore({ pool }),

@@ -9,7 +9,7 @@ import { stripe } from 'hookonce/providers'
 import pg from 'pg'
 import { addHandlers, CREATE_PAYMENTS } from './handlers.ts'
 
-const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 8 })
+const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 10 })
 await pool.query(CREATE_PAYMENTS)
 
 const inbox = createInbox({

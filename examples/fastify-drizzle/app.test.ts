@@ -1,8 +1,8 @@
 import { drizzleTx } from 'hookonce/drizzle'
 import { postgresStore } from 'hookonce/postgres'
 import { stripe } from 'hookonce/providers'
-import { hookonceMatchers, testInbox } from 'hookonce/testing'
-import type {} from 'hookonce/testing/vitest'
+import { testInbox } from 'hookonce/testing'
+import 'hookonce/testing/vitest'
 import { describe, expect, test } from 'vitest'
 import {
   createPostgresDatabase,
@@ -13,11 +13,9 @@ import { databaseUrl, deliverTo, startExample } from '../../test/support/run-exa
 import { addHandlers } from './handlers.ts'
 import * as schema from './schema.ts'
 
-expect.extend(hookonceMatchers)
-
 /** The handlers of the service on a database of their own. */
 async function makeInbox() {
-  const pool = newPool({ ...(await createPostgresDatabase()), max: 8 })
+  const pool = newPool({ ...(await createPostgresDatabase()), max: 10 })
   return testInbox({
     sources: { stripe },
     store: () => postgresStore({ pool, tx: drizzleTx({ schema }) }),

@@ -11,7 +11,7 @@ import pg from 'pg'
 import { addHandlers } from './handlers.ts'
 import * as schema from './schema.ts'
 
-const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 8 })
+const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 10 })
 const db = drizzle(pool, { schema })
 await db.execute(schema.CREATE_PAYMENTS)
 

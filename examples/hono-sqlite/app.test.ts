@@ -1,12 +1,11 @@
 import { stripe } from 'hookonce/providers'
-import { crashAt, hookonceMatchers, testInbox } from 'hookonce/testing'
-import type {} from 'hookonce/testing/vitest'
+import { crashAt, testInbox } from 'hookonce/testing'
+import 'hookonce/testing/vitest'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { findNewerNode } from '../../test/support/newer-node.ts'
 import { deliverTo, startExample } from '../../test/support/run-example.ts'
 import { createSqlite } from '../../test/support/sqlite-database.ts'
 import { addHandlers, CREATE_PAYMENTS } from './handlers.ts'
-
-expect.extend(hookonceMatchers)
 
 /** The handlers of the service on a database of their own. */
 const makeInbox = () =>
@@ -26,6 +25,21 @@ describe('Hono and SQLite', () => {
     await expect.poll(payments).toEqual([paid])
     expect(await stop()).toBe(0)
     expect(await query('select invoice, cents from payments')).toMatchObject([paid])
+  })
+
+  test('the same on a Node with a SQLite of its own', { timeout: 300_000 }, async ({ skip }) => {
+    const newer = await findNewerNode()
+    if ('missing' in newer) return skip(newer.missing)
+    const { file, query, close } = await createSqlite()
+    onTestFinished(close)
+    const env = { DATABASE_FILE: file }
+    const { url, stop } = await startExample('hono-sqlite/app.ts', { env, node: newer.path })
+
+    await deliverTo(`${url}/webhooks/stripe`, { key: 'evt_1' })
+
+    const payments = () => query('select invoice, cents from payments')
+    await expect.poll(payments).toHaveLength(1)
+    expect(await stop()).toBe(0)
   })
 
   test('an invoice is booked once, wherever the process dies', async () => {

@@ -10,12 +10,13 @@ import Database from 'libsql'
 import { addHandlers, CREATE_PAYMENTS } from './handlers.ts'
 
 const file = process.env['DATABASE_FILE'] ?? 'hono-sqlite.db'
-// The connection of the service, for its own tables. The inbox has connections of its own to the same file.
+// The connection of the service, for its own tables. The inbox has connections of its own to the same file, and opens
+// them with the same SQLite: two copies of it in one process take each other's locks away.
 const database = new Database(file)
 database.exec(CREATE_PAYMENTS)
 
 const inbox = createInbox({
-  store: sqliteStore(file),
+  store: sqliteStore(file, { driver: 'libsql' }),
   sources: { stripe: stripe({ secrets: [process.env['STRIPE_WEBHOOK_SECRET'] ?? ''] }) },
 })
 addHandlers(inbox)

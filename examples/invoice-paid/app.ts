@@ -9,12 +9,13 @@ import { mail } from './mail.ts'
 import { addHandlers, CREATE_TABLES } from './shop.ts'
 
 const file = process.env['DATABASE_FILE'] ?? 'invoice-paid.db'
+// The SQLite that the inbox has as well: two copies of it in one process take each other's locks away.
 const database = new Database(file)
 database.exec(CREATE_TABLES)
 database.close()
 
 const inbox = createInbox({
-  store: sqliteStore(file),
+  store: sqliteStore(file, { driver: 'libsql' }),
   sources: { stripe: stripe({ secrets: [process.env['STRIPE_WEBHOOK_SECRET'] ?? ''] }) },
   destinations: [mail],
 })

@@ -1,15 +1,13 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { stripe } from 'hookonce/providers'
-import { crashAt, hookonceMatchers, outOfOrder, testInbox } from 'hookonce/testing'
-import type {} from 'hookonce/testing/vitest'
+import { crashAt, outOfOrder, testInbox } from 'hookonce/testing'
+import 'hookonce/testing/vitest'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { deliverTo, startExample } from '../../test/support/run-example.ts'
 import { createSqlite } from '../../test/support/sqlite-database.ts'
 import { mail } from './mail.ts'
 import { addHandlers, CREATE_TABLES } from './shop.ts'
-
-expect.extend(hookonceMatchers)
 
 const INVOICE = 'in_1Example00000000000000001'
 const PAYMENTS = 'select * from payments'
@@ -43,11 +41,14 @@ describe('an invoice is paid', () => {
     ])
   })
 
-  test('the same, wherever the process dies', async () => {
+  test('the same, wherever the process dies: in each handler, and in each of their steps', async () => {
+    const payload = anEvent({ id: 'evt_updated', created: 1_760_000_000, status: 'paid' })
     const points = await crashAt.each(makeInbox, async (t) => {
       await t.deliver('stripe', 'invoice.paid')
+      await t.deliver('stripe', 'invoice.updated', { payload })
       await t.drain()
 
+      await expect(t).toHaveTakenEffectOnce("select * from invoices where status = 'paid'")
       await expect(t).toHaveTakenEffectOnce(PAYMENTS)
       await expect(t).toHaveTakenEffectOnce(PARCELS)
       expect(t.calls('buy label')).toHaveBeenMadeOnce()

@@ -20,7 +20,7 @@ const INBOX = Symbol('inbox')
 const url = process.env['DATABASE_URL'] ?? ''
 
 /** The transactions of handlers come from this pool; the data source has connections of its own for everything else. */
-const pool = new pg.Pool({ connectionString: url, max: 8 })
+const pool = new pg.Pool({ connectionString: url, max: 10 })
 
 /** `synchronize` is for examples: a service has migrations. */
 const openDataSource = () =>

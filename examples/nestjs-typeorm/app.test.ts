@@ -1,7 +1,7 @@
 import { postgresStore } from 'hookonce/postgres'
 import { stripe } from 'hookonce/providers'
-import { hookonceMatchers, testInbox } from 'hookonce/testing'
-import type {} from 'hookonce/testing/vitest'
+import { testInbox } from 'hookonce/testing'
+import 'hookonce/testing/vitest'
 import { typeormTx } from 'hookonce/typeorm'
 import { DataSource } from 'typeorm'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -14,12 +14,10 @@ import { databaseUrl, deliverTo, startExample } from '../../test/support/run-exa
 import { addHandlers } from './handlers.ts'
 import { Payment } from './payment.ts'
 
-expect.extend(hookonceMatchers)
-
 /** The handlers of the service on a database of their own. */
 async function makeInbox() {
   const database = await createPostgresDatabase()
-  const pool = newPool({ ...database, max: 8 })
+  const pool = newPool({ ...database, max: 10 })
   const dataSource = await new DataSource({
     type: 'postgres',
     url: databaseUrl(database),
@@ -40,7 +38,7 @@ describe.skipIf(hasNoPostgres)('NestJS and TypeORM', () => {
     const database = await createPostgresDatabase()
     const { url, stop } = await startExample('nestjs-typeorm/app.ts', {
       env: { DATABASE_URL: databaseUrl(database) },
-      tsconfig: 'examples/nestjs-typeorm/tsconfig.json',
+      tsconfig: 'test/orms/nestjs-example.tsconfig.json',
     })
 
     const answers = await deliverTo(`${url}/webhooks/stripe`, { key: 'evt_1' })

@@ -1,8 +1,8 @@
 import { postgresStore } from 'hookonce/postgres'
 import { prismaTx } from 'hookonce/prisma'
 import { stripe } from 'hookonce/providers'
-import { hookonceMatchers, testInbox } from 'hookonce/testing'
-import type {} from 'hookonce/testing/vitest'
+import { testInbox } from 'hookonce/testing'
+import 'hookonce/testing/vitest'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   createPostgresDatabase,
@@ -16,15 +16,13 @@ import { register } from './instrumentation.ts'
 import { addHandlers } from './lib/handlers.ts'
 import { stopInbox } from './lib/inbox.ts'
 
-expect.extend(hookonceMatchers)
-
 /** What a migration of Prisma's would make. */
 const CREATE_PAYMENTS =
   'create table payments (id serial primary key, invoice text not null, cents integer not null)'
 
 /** The handlers of the service on a database of their own. */
 async function makeInbox() {
-  const pool = newPool({ ...(await createPostgresDatabase()), max: 8 })
+  const pool = newPool({ ...(await createPostgresDatabase()), max: 10 })
   return testInbox({
     sources: { stripe },
     store: () => postgresStore({ pool, tx: prismaTx(PrismaClient) }),

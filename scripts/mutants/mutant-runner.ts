@@ -118,6 +118,8 @@ export class MutantRunner {
   ): Promise<TestRun> {
     const isOfOrms = tests.every((test) => test.startsWith('test/orms/'))
     const vitest = isOfOrms ? this.#vitestOfOrms : this.#vitest
+    // The package is built and packed when a run starts, and would be that of another entry.
+    if (tests.some((test) => test.startsWith('test/package/'))) await vitest.close()
     const heard = await vitest.run({ ...request, tests, changed: file })
     if (heard === 'hung') return { status: 'late', detail: 'the tests did not end' }
     if ('ended' in heard) return { status: 'nothing', detail: heard.ended }

@@ -8,7 +8,7 @@
 import { displayWidth } from '../../src/cli/output/display-width.ts'
 
 export interface DrawTerms {
-  /** For those who cannot see it. */
+  /** For readers who cannot see it. */
   readonly title: string
   readonly columns: number
 }

@@ -84,7 +84,9 @@ function writeConfig(folder: string): void {
       github: { provider: 'github', secrets: ['file:github.secret'], forward: ['app'] },
     },
     // Nothing listens there.
-    destinations: { app: { url: 'http://127.0.0.1:1/webhooks', allowPrivate: true } },
+    destinations: {
+      app: { url: 'http://127.0.0.1:1/webhooks', allowPrivate: true, unsigned: true },
+    },
   }
   writeFileSync(path.join(folder, 'hookonce.config.json'), JSON.stringify(config))
 }

@@ -1,4 +1,5 @@
 import type { EventId } from '../model/event.ts'
+import { MEMORY_VALID_MS } from '../store/contract/memory-valid-ms.ts'
 import type { ActionRequest } from '../store/contract/operators.ts'
 import type { Happenings } from '../telemetry/happenings.ts'
 import type { Act } from './act.ts'
@@ -21,9 +22,11 @@ export async function actOnEvent(
 ): Promise<EventActionResult> {
   const { action, eventId, actor, reason } = request
   const acted = await act((store) => store.operators.act(request))
-  if (acted.status === 'refused') return refuse(action, acted.code)
-  if (action === 'forget') onForgotten(eventId)
+  if (acted.status === 'refused') return refuse(action, acted.code, acted.about)
   if (acted.state === 'ready') onDue()
   onActed({ action, subject: { kind: 'event', id: eventId }, actor, reason })
-  return { status: 'done', eventId, run: acted.run, state: acted.state }
+  const done = { status: 'done', eventId, run: acted.run, state: acted.state } as const
+  if (action !== 'forget') return done
+  onForgotten(eventId)
+  return { ...done, redeliverFrom: new Date(Date.now() + MEMORY_VALID_MS) }
 }

@@ -24,4 +24,9 @@ export type EventActionResult = ActionResult<{
   readonly run: number
   /** The state that the action left the event in. */
   readonly state: EventState
+  /**
+   * With `forget`: from when on a redelivery is sure to be a new event, in every process. Until then another process may
+   * answer it as a duplicate from memory, three seconds at most. By the clock of the process that did it.
+   */
+  readonly redeliverFrom?: Date
 }>

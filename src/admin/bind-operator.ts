@@ -16,6 +16,8 @@ import { createBulkOperator } from './bulk-operator.ts'
 import type { BulkRunner } from './bulk-runner.ts'
 import { createEventActions } from './event-actions.ts'
 import { createEventFinder } from './event-finder.ts'
+import { listMessages } from './list-messages.ts'
+import { resolveMessageQuery } from './message-query.ts'
 import type { Operator } from './operator.ts'
 import { createPauses } from './pauses.ts'
 import type { PauseContext } from './pauses.ts'
@@ -23,10 +25,11 @@ import { createRetentionOperator } from './retention-operator.ts'
 import type { RetentionOperatorContext } from './retention-operator.ts'
 import { refuse } from './refusals.ts'
 import {
-  LIST_LIMIT,
   requireAuditQuery,
-  requireLimit,
-  requireMessageQuery,
+  requireId,
+  requirePageAbove,
+  requirePageBelow,
+  requireRunsPage,
   requireSecretsQuery,
   requireText,
 } from './require-arguments.ts'
@@ -80,35 +83,37 @@ type MessageActions = 'findMessage' | 'listMessages' | MessageAction
 
 function createEventQueries(act: Act): Pick<Operator, EventQueries> {
   return {
-    findEvent: async (eventId) => {
-      requireText('findEvent.eventId', eventId, 'the id of an event')
+    findEvent: async (given) => {
+      const eventId = requireId('findEvent.eventId', given, 'an event')
       return act((store) => store.operators.findEvent(eventId))
     },
-    findRequest: async (eventId) => {
-      requireText('findRequest.eventId', eventId, 'the id of an event')
+    findRequest: async (given) => {
+      const eventId = requireId('findRequest.eventId', given, 'an event')
       return act((store) => store.operators.findRequest(eventId))
     },
-    listEventsByKey: async (source, key) => {
+    listEventsByKey: async (source, key, query = {}) => {
       requireText('listEventsByKey.source', source, 'the name of a source')
       requireText('listEventsByKey.key', key, "the sender's key of an event")
-      return act((store) => store.operators.listEventsByKey(source, key))
+      const page = requirePageAbove('listEventsByKey', query)
+      return act((store) => store.operators.listEventsByKey(source, key, page))
     },
     countEvents: async (source) => {
       if (source !== undefined)
         requireText('countEvents.source', source, 'the name of a source, or left out')
       return act((store) => store.operators.countEvents(source))
     },
-    listDead: async (limit = LIST_LIMIT) => {
-      requireLimit('listDead.limit', limit)
-      return act((store) => store.operators.listDead(limit))
+    listDead: async (query = {}) => {
+      const page = requirePageBelow('listDead', query)
+      return act((store) => store.operators.listDead(page))
     },
-    listSteps: async (eventId) => {
-      requireText('listSteps.eventId', eventId, 'the id of an event')
+    listSteps: async (given) => {
+      const eventId = requireId('listSteps.eventId', given, 'an event')
       return act((store) => store.steps.list(eventId))
     },
-    listRuns: async (eventId) => {
-      requireText('listRuns.eventId', eventId, 'the id of an event')
-      return act((store) => store.operators.listRuns(eventId))
+    listRuns: async (given, query = {}) => {
+      const eventId = requireId('listRuns.eventId', given, 'an event')
+      const page = requireRunsPage(query)
+      return act((store) => store.operators.listRuns(eventId, page))
     },
     listAudit: async (query = {}) => {
       const resolved = requireAuditQuery(query)
@@ -122,13 +127,13 @@ type MessageContext = Pick<OperatorContext, 'onSendable' | 'onActed'> & { readon
 function createMessageOperator(context: MessageContext): Pick<Operator, MessageActions> {
   const { act, onSendable } = context
   return {
-    findMessage: async (id) => {
-      requireText('findMessage.id', id, 'the id of a message')
+    findMessage: async (given) => {
+      const id = requireId('findMessage.id', given, 'a message')
       return act((store) => store.messages.find(id))
     },
-    listMessages: async (query) => {
-      const resolved = requireMessageQuery(query)
-      return act((store) => store.messages.list(resolved))
+    listMessages: async (query = {}) => {
+      const resolved = resolveMessageQuery('listMessages', query)
+      return act((store) => listMessages(store.messages, resolved))
     },
     retryMessage: async (id, options) => {
       const result = await decideMessage(context, 'retryMessage', id, options)
@@ -143,13 +148,19 @@ function createMessageOperator(context: MessageContext): Pick<Operator, MessageA
 async function decideMessage(
   { act, onActed }: MessageContext,
   action: MessageAction,
-  id: MessageId,
+  given: MessageId,
   options: ActionOptions = {},
 ): Promise<ActionResult> {
-  requireText(`${action}.id`, id, 'the id of a message')
+  const id = requireId(`${action}.id`, given, 'a message')
   const order = requireOrder(action, options)
   const decided = await act((store) => store.messages.decide(action, id, order))
-  if (decided.status === 'refused') return refuse(action, decided.code)
+  if (decided.status === 'refused') {
+    // The store decides by the state, which a message that is not there has not.
+    const isUnknown =
+      decided.code === 'MESSAGE_STATE' &&
+      (await act((store) => store.messages.find(id))) === undefined
+    return refuse(action, isUnknown ? 'MESSAGE_UNKNOWN' : decided.code)
+  }
   onActed({ action, subject: { kind: 'message', id }, actor: order.actor, reason: order.reason })
   return decided
 }

@@ -49,7 +49,9 @@ export function resolveStatsQuery(query: StatsQuery): ResolvedStatsQuery {
 }
 
 /** Of each thing that would take long to count. */
-export const COUNTED_MAX = 10_000
+const COUNTED_MAX = 10_000
+/** Of the oldest, and of those that hold most back. */
+const OPEN_SHOWN_MAX = 10
 
 /** How things stand, and what stands still. */
 export interface CollectedStats extends Stats {
@@ -72,6 +74,7 @@ export async function collectStats(
     rates: await collectRates(stats, at, query),
     messages: await stats.countMessages(COUNTED_MAX),
     workers: await stats.listWorkers(),
+    openTransactions: await stats.listOpenTransactions(OPEN_SHOWN_MAX),
     pauses: await pauses.list(),
   }
 }

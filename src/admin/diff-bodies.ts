@@ -46,21 +46,21 @@ const TEXT_LENGTH_MAX = 200
 
 export function diffBodies(first: Uint8Array, second: Uint8Array): BodyDiff {
   // Such a number becomes a text that begins with this, which no sender can know.
-  const mark = randomUUID()
-  const [before, after] = [parse(first, mark), parse(second, mark)]
+  const prefix = randomUUID()
+  const [before, after] = [parse(first, prefix), parse(second, prefix)]
   if (before === undefined || after === undefined) return diffBytes(first, second)
-  const walk = new Walk(mark)
+  const walk = new Walk(prefix)
   walk.compare('$', before.value, after.value, 0)
   return { kind: 'json', differences: walk.differences, isCut: walk.isCut }
 }
 
-function parse(body: Uint8Array, mark: string): { readonly value: unknown } | undefined {
+function parse(body: Uint8Array, prefix: string): { readonly value: unknown } | undefined {
   if (body.byteLength > BYTES_MAX) return undefined
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(body)
     const value: unknown = JSON.parse(text)
     const marked = text.replace(TEXT_OR_NUMBER, (piece) =>
-      isKept(piece) ? piece : JSON.stringify(mark + piece),
+      isKept(piece) ? piece : JSON.stringify(prefix + piece),
     )
     return { value: marked === text ? value : JSON.parse(marked) }
   } catch {
@@ -97,11 +97,11 @@ function diffBytes(first: Uint8Array, second: Uint8Array): BodyDiff {
 class Walk {
   readonly differences: Difference[] = []
   isCut = false
-  readonly #mark: string
+  readonly #prefix: string
   #looked = 0
 
-  constructor(mark: string) {
-    this.#mark = mark
+  constructor(prefix: string) {
+    this.#prefix = prefix
   }
 
   compare(path: string, before: unknown, after: unknown, depth: number): void {
@@ -144,8 +144,8 @@ class Walk {
     this.differences.push({
       path: cut(path),
       change,
-      ...('before' in values && { before: preview(values.before, this.#mark) }),
-      ...('after' in values && { after: preview(values.after, this.#mark) }),
+      ...('before' in values && { before: preview(values.before, this.#prefix) }),
+      ...('after' in values && { after: preview(values.after, this.#prefix) }),
     })
   }
 }
@@ -160,11 +160,11 @@ function asStep(key: string, isList: boolean): string {
 }
 
 /** A container is not written out: it may be all of the body. */
-function preview(value: unknown, mark: string): string {
+function preview(value: unknown, prefix: string): string {
   if (Array.isArray(value)) return `a list of ${value.length}`
   if (isContainer(value)) return `an object with ${Object.keys(value).length} keys`
   if (typeof value !== 'string') return String(value)
-  return value.startsWith(mark) ? cut(value.slice(mark.length)) : JSON.stringify(cut(value))
+  return value.startsWith(prefix) ? cut(value.slice(prefix.length)) : JSON.stringify(cut(value))
 }
 
 function cut(text: string): string {

@@ -16,7 +16,7 @@ import { requireOrder, requireReason, requireReplay } from './action-options.ts'
 import type { ActionResult } from './action-result.ts'
 import type { Operator } from './operator.ts'
 import { refuse } from './refusals.ts'
-import { requireDecision, requireText } from './require-arguments.ts'
+import { requireDecision, requireId, requireText } from './require-arguments.ts'
 
 export function createEventActions(
   context: EventActionContext,
@@ -43,8 +43,8 @@ export function createEventActions(
       requireReason('erase', options)
       return actOnEvent(context, requireRequest('erase', eventId, options))
     },
-    resolveStep: async (eventId, name, decision, options = {}): Promise<ActionResult> => {
-      requireText('resolveStep.eventId', eventId, 'the id of an event')
+    resolveStep: async (given, name, decision, options = {}): Promise<ActionResult> => {
+      const eventId = requireId('resolveStep.eventId', given, 'an event')
       requireText('resolveStep.step', name, 'the name of a step')
       const order = requireOrder('resolveStep', options)
       const { happened, result, handler } = requireDecision(decision)
@@ -69,9 +69,9 @@ export function createEventActions(
 
 function requireRequest(
   action: EventAction,
-  eventId: EventId,
+  given: EventId,
   options: ActionOptions,
 ): ActionRequest {
-  requireText(`${action}.eventId`, eventId, 'the id of an event')
+  const eventId = requireId(`${action}.eventId`, given, 'an event')
   return { action, eventId, ...requireOrder(action, options) }
 }

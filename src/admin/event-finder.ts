@@ -22,7 +22,7 @@ import type { ErrorGroups, GroupQuery } from './group-errors.ts'
 import { listEvents } from './list-events.ts'
 import type { EventPage } from './list-events.ts'
 import { WITHOUT_SUCCESS } from './search-places.ts'
-import { LIST_LIMIT, requireText } from './require-arguments.ts'
+import { LIST_LIMIT, requireId, requireText } from './require-arguments.ts'
 import { showEvent } from './show-event.ts'
 import type { ShownEvent } from './show-event.ts'
 
@@ -75,8 +75,8 @@ export function createEventFinder(act: Act): EventFinder {
       requireText('find.idOrKey', idOrKey, 'the id of an event, or the key of its sender')
       return act((store) => findByIdOrKey(store, idOrKey))
     },
-    show: async (eventId) => {
-      requireText('show.eventId', eventId, 'the id of an event')
+    show: async (given) => {
+      const eventId = requireId('show.eventId', given, 'an event')
       return act((store) => showEvent(store, eventId))
     },
     groups: async (query = {}) => {
@@ -103,9 +103,12 @@ async function findByIdOrKey(
   { search }: Store<unknown>,
   idOrKey: string,
 ): Promise<readonly EventSummary[]> {
-  const id = idOrKey.trim().toLowerCase()
+  // What was pasted may have a space or an end of line around it; a key may also be kept with one.
+  const pasted = idOrKey.trim()
+  const id = pasted.toLowerCase()
   const byId = isUuid(id) ? await search.summarize([id]) : []
   const range = { below: highestId, from: lowestId, limit: LIST_LIMIT }
-  const byKey = await search.walkKey(idOrKey, range)
+  const asGiven = await search.walkKey(idOrKey, range)
+  const byKey = asGiven.length > 0 ? asGiven : await search.walkKey(pasted, range)
   return [...byId, ...byKey.flatMap(({ summary }) => summary ?? [])]
 }

@@ -16,7 +16,7 @@ import { requireInteger } from '../options/require-integer.ts'
 import { requireOneOf } from '../options/require-one-of.ts'
 import { requireLane } from './pause-target.ts'
 import type { LaneName } from './pause-target.ts'
-import { LIST_LIMIT, requireText } from './require-arguments.ts'
+import { LIST_LIMIT, requireDate, requireText } from './require-arguments.ts'
 
 /** Which events are meant. All of what is given must hold; without any of it, every event is. */
 export interface EventFilter {
@@ -162,10 +162,4 @@ function requireCondition(
       equals,
     )
   return { path: steps, equals }
-}
-
-function requireDate(path: string, name: string, date: unknown): number {
-  const time = date instanceof Date ? date.getTime() : Number.NaN
-  if (time >= 0) return time
-  throw new OptionInvalidError(`admin.${path}.${name}`, 'a Date since 1970', date)
 }

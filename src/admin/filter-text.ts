@@ -10,17 +10,17 @@
  */
 
 import { OptionInvalidError } from '../errors.ts'
+import { EVENT_STATES } from '../model/event-state.ts'
+import type { EventState } from '../model/event-state.ts'
 import { didYouMean } from '../options/did-you-mean.ts'
 import type { EventFilter, PayloadCondition } from './event-query.ts'
 
 /** The name before a colon, and what stands behind it. */
-interface Term {
+export interface Term {
   readonly name: string
   readonly value: string
   readonly isQuoted: boolean
 }
-
-type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
 
 const NAMES = ['state', 'source', 'type', 'key', 'text', 'attempts', 'lane', 'before', 'after']
 const EXAMPLE = 'state:dead source:stripe after:2h $.data.customer=cus_9'
@@ -37,14 +37,23 @@ const TERM =
  * @throws OptionInvalidError for a term that cannot be read, with what it should be
  */
 export function parseFilter(text: string, now: Date = new Date()): EventFilter {
+  return readTerms<EventFilter>(text, EXAMPLE, (term) => readTerm(term, now))
+}
+
+/** What the terms of a text say, each name once. */
+export function readTerms<Filter extends object>(
+  text: string,
+  example: string,
+  read: (term: Term) => Partial<Filter>,
+): Filter {
   if (text.length > LENGTH_MAX) throw invalid(`a filter has at most ${LENGTH_MAX} characters`)
-  const filter: Mutable<EventFilter> = {}
-  for (const term of splitTerms(text)) {
+  const filter: object = {}
+  for (const term of splitTerms(text, example)) {
     const target = term.name.startsWith('$') ? 'where' : term.name
     if (Object.hasOwn(filter, target)) throw invalid(`${term.name} can stand in it once`)
-    Object.assign(filter, readTerm(term, now))
+    Object.assign(filter, read(term))
   }
-  return filter
+  return filter as Filter
 }
 
 /** A filter as text that is read as the same filter again. */
@@ -64,13 +73,13 @@ export function formatFilter(filter: EventFilter): string {
   return terms.filter((term) => term !== false).join(' ')
 }
 
-function* splitTerms(text: string): Generator<Term> {
+function* splitTerms(text: string, example: string): Generator<Term> {
   let at = 0
   const end = text.trimEnd().length
   while (at < end) {
     TERM.lastIndex = at
     const groups = TERM.exec(text)?.groups
-    if (groups === undefined) throw unreadable(text.slice(at).trim())
+    if (groups === undefined) throw unreadable(text.slice(at).trim(), example)
     at = TERM.lastIndex
     const { path, name = path ?? '', quoted, bare = '' } = groups
     yield {
@@ -85,8 +94,7 @@ function readTerm({ name, value, isQuoted }: Term, now: Date): Partial<EventFilt
   if (name.startsWith('$')) return { where: { path: name, equals: readEquals(value, isQuoted) } }
   switch (name) {
     case 'state':
-      // What is no state is refused where the filter is used, with the states there are.
-      return { state: value.split(',') as NonNullable<EventFilter['state']> & readonly string[] }
+      return { state: value.split(',').map(readState) }
     case 'source':
     case 'type':
     case 'key':
@@ -107,6 +115,14 @@ function readTerm({ name, value, isQuoted }: Term, now: Date): Partial<EventFilt
   }
 }
 
+function readState(text: string): EventState {
+  const found = EVENT_STATES.find((state) => state === text)
+  if (found !== undefined) return found
+  throw invalid(
+    `there is no state "${shorten(text)}"${didYouMean(text, EVENT_STATES)} There are: ${EVENT_STATES.join(', ')}`,
+  )
+}
+
 function readLane(value: string): NonNullable<EventFilter['lane']> {
   // A source's name has no slash in it; what the handler returns may.
   const slash = value.indexOf('/')
@@ -117,7 +133,7 @@ function readLane(value: string): NonNullable<EventFilter['lane']> {
 const MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** A time, or how long ago. */
-function readTime(name: string, value: string, now: Date): Date {
+export function readTime(name: string, value: string, now: Date): Date {
   const ago = /^(?<count>\d{1,6})(?<unit>[smhd])$/.exec(value)?.groups
   if (ago !== undefined)
     return new Date(now.getTime() - Number(ago['count']) * (MS[ago['unit'] as string] as number))
@@ -141,22 +157,25 @@ function formatEquals(equals: PayloadCondition['equals']): string {
   return typeof equals === 'string' ? quote(equals) : String(equals)
 }
 
-function quote(text: string): string {
+/** A value as it is read again, whatever stands in it. */
+export function quote(text: string): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`
 }
 
-function unreadable(rest: string): OptionInvalidError {
+function unreadable(rest: string, example: string): OptionInvalidError {
   const word = shorten(rest.split(/\s/)[0] ?? '')
   const hint = /[:=]/.test(word)
     ? ''
     : `. To look for a word in what failed attempts say, write text:${word}`
-  return invalid(`"${word}" is no term such as in ${EXAMPLE}${hint}`)
+  return invalid(`"${word}" is no term such as in ${example}${hint}`)
 }
 
-function shorten(text: string): string {
+/** Of what was given, as much as an error repeats. */
+export function shorten(text: string): string {
   return text.slice(0, 60).replace(/[^\x20-\x7e]/g, '?')
 }
 
-function invalid(message: string): OptionInvalidError {
+/** What is wrong with a filter. */
+export function invalid(message: string): OptionInvalidError {
   return new OptionInvalidError('filter', { message: `The filter cannot be read: ${message}` })
 }

@@ -27,7 +27,7 @@ export interface EventPage {
 /** How many events are looked at for one page. Measured on 1,000,000 events: see `docs/finding-events.md`. */
 export const LOOKED_MAX = 10_000
 /** And how much of their payloads. */
-export const BODY_BYTES_MAX = 16 * 1024 * 1024
+const BODY_BYTES_MAX = 16 * 1024 * 1024
 /** As much of them is read at once. */
 const BODY_BYTES_TOGETHER = 1024 * 1024
 

@@ -12,12 +12,14 @@ import type { MessageId, MessageRecord } from '../model/message.ts'
 import type { EventRecord } from '../model/outcome.ts'
 import type { SecretUse } from '../model/secret-use.ts'
 import type { StepRecord } from '../model/step.ts'
-import type { MessageQuery } from '../store/contract/messages.ts'
 import type { AuditRecord, RunRecord } from '../store/contract/operators.ts'
 import type { PauseRecord } from '../store/contract/pauses.ts'
 import type { ActionOptions, ReasonedActionOptions, ReplayOptions } from './action-options.ts'
 import type { ActionResult, EventActionResult } from './action-result.ts'
+import type { MessagePage } from './list-messages.ts'
+import type { MessageQuery } from './message-query.ts'
 import type { PauseTarget } from './pause-target.ts'
+import type { ListAuditQuery, ListRunsQuery, PageQuery } from './require-arguments.ts'
 import type { RetentionOperator } from './retention-operator.ts'
 
 /**
@@ -26,7 +28,7 @@ import type { RetentionOperator } from './retention-operator.ts'
  * cannot be meant.
  */
 export interface Operator extends EventFinder, RetentionOperator {
-  /** The same action on many events. */
+  /** The same action on many events, or on many messages. */
   readonly bulk: BulkOperator
   /** The event with all that is known of it. */
   findEvent(eventId: EventId): Promise<EventRecord | undefined>
@@ -36,17 +38,18 @@ export interface Operator extends EventFinder, RetentionOperator {
    * have only their part in `body`. `undefined` when there is no such event.
    */
   findRequest(eventId: EventId): Promise<Uint8Array | undefined>
-  /** By the sender's key: the event, and the conflicts and quarantined ones kept beside it. */
-  listEventsByKey(source: string, key: string): Promise<readonly EventRecord[]>
+  /** By the sender's key: the event, and the conflicts and quarantined ones kept beside it, oldest first; 100 unless `limit` says otherwise. */
+  listEventsByKey(source: string, key: string, query?: PageQuery): Promise<readonly EventRecord[]>
   /** How many events are stored. */
   countEvents(source?: string): Promise<number>
-  /** The events that stopped and wait for a person, latest first; 100 unless `limit` says otherwise. */
-  listDead(limit?: number): Promise<readonly EventRecord[]>
+  /** The events that stopped and wait for a person, the newest event first; 100 unless `limit` says otherwise. */
+  listDead(query?: PageQuery): Promise<readonly EventRecord[]>
   /** Runs a dead event again, with its attempts at zero. One that waits for its next attempt is due now. */
   retry(eventId: EventId, options?: ActionOptions): Promise<EventActionResult>
   /**
    * Runs an event once more that has come to its end: done, skipped or discarded. It is a run of its own with the
-   * same event id, and with the same idempotency keys unless `freshKeys` asks for others.
+   * same event id, and with the same idempotency keys unless `freshKeys` asks for others. One that was forgotten has its
+   * key again, so that its redelivery does not run beside it; it is refused where the redelivery came first.
    */
   replay(eventId: EventId, options: ReplayOptions): Promise<EventActionResult>
   /** Runs a conflict or a quarantined event, as an event of its own. */
@@ -55,12 +58,16 @@ export interface Operator extends EventFinder, RetentionOperator {
   discard(eventId: EventId, options: ReasonedActionOptions): Promise<EventActionResult>
   /**
    * Drops the key of an event that has come to its end, so that the sender's redelivery runs afresh. A dead event is
-   * discarded with it, so that only the redelivery can run. This process knows at once; others may answer from memory
-   * until their next heartbeat, a second later, three at most. The event itself, and what it has done, stay.
+   * discarded with it, so that only the redelivery can run. The inbox that is asked knows at once; other processes may
+   * answer a redelivery as a duplicate from memory until their next heartbeat, a second later, three at most: have it
+   * sent after `redeliverFrom` of the result. The event itself, and what it has done, stay.
    */
   forget(eventId: EventId, options?: ActionOptions): Promise<EventActionResult>
-  /** The runs of an event that operators asked for. The first run of an event is not among them. */
-  listRuns(eventId: EventId): Promise<readonly RunRecord[]>
+  /**
+   * The runs of an event that operators asked for, in their order; 100 unless `limit` says otherwise. The first run of an
+   * event is not among them.
+   */
+  listRuns(eventId: EventId, query?: ListRunsQuery): Promise<readonly RunRecord[]>
   /** The steps that the latest run of an event has taken, and what is kept of them. */
   listSteps(eventId: EventId): Promise<readonly StepRecord[]>
   /**
@@ -79,12 +86,10 @@ export interface Operator extends EventFinder, RetentionOperator {
   /** The message with all that is known of it. */
   findMessage(id: MessageId): Promise<MessageRecord | undefined>
   /**
-   * The messages in a state, latest first; 100 unless `limit` says otherwise. Those that are `dead` or `unknown`
-   * wait for a person.
+   * Messages that fit, newest first, a page at a time; 100 unless `limit` says otherwise. Those that are `dead` or
+   * `unknown` wait for a person.
    */
-  listMessages(
-    query: Omit<MessageQuery, 'limit'> & { readonly limit?: number },
-  ): Promise<readonly MessageRecord[]>
+  listMessages(query?: MessageQuery): Promise<MessagePage>
   /** Sends a dead or unknown message again, under its own key. */
   retryMessage(id: MessageId, options?: ActionOptions): Promise<ActionResult>
   /** Says that an unknown message has arrived. */
@@ -108,10 +113,7 @@ export interface Operator extends EventFinder, RetentionOperator {
    */
   listSecrets(query?: { readonly source?: string }): Promise<readonly SecretUse[]>
   /** What operators did, latest first; 100 unless `limit` says otherwise. */
-  listAudit(query?: {
-    readonly eventId?: EventId
-    readonly limit?: number
-  }): Promise<readonly AuditRecord[]>
+  listAudit(query?: ListAuditQuery): Promise<readonly AuditRecord[]>
 }
 
 /** What a person has found out about a call whose outcome was not known. */

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { JsonBody } from '../body/json-body.ts'
+import { findValueIn, JsonBody } from '../body/json-body.ts'
 import type { JsonPath } from '../body/json-tokens.ts'
 import { parsePayload } from '../model/parse-payload.ts'
 import type { SearchedBody } from '../store/contract/event-search.ts'
@@ -17,7 +17,7 @@ export function hasPayloadValue(
   { body, headers }: SearchedBody,
   { path, equals }: { readonly path: JsonPath; readonly equals: PayloadCondition['equals'] },
 ): boolean {
-  const found = findValue(tryParse(body, headers), path)
+  const found = findValueIn(tryParse(body, headers), path)
   if (typeof found !== 'number' || typeof equals !== 'string') return found === equals
   return JsonBody.find(body)?.findText(path) === equals
 }
@@ -29,16 +29,4 @@ function tryParse(body: Uint8Array, headers: SearchedBody['headers']): unknown {
   } catch {
     return undefined
   }
-}
-
-function findValue(payload: unknown, path: JsonPath): unknown {
-  let value = payload
-  for (const step of path) {
-    if (typeof value !== 'object' || value === null) return undefined
-    if (Array.isArray(value) !== (typeof step === 'number')) return undefined
-    // Own members only: `$.constructor` must not find Object's.
-    if (!Object.hasOwn(value, step)) return undefined
-    value = (value as Record<string | number, unknown>)[step]
-  }
-  return value
 }

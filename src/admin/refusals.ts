@@ -6,17 +6,33 @@
  */
 
 import type { EventAction, RefusalCode } from '../model/event-action.ts'
+import { findOrderValue } from '../model/order-text.ts'
 import type { MessageAction } from '../store/contract/messages.ts'
+import type { RefusalAbout } from '../store/contract/operators.ts'
 import type { ActionRefused } from './action-result.ts'
 
 /** What was asked for, as far as the advice depends on it. */
 export type Asked =
   EventAction | MessageAction | 'resolveStep' | 'pause' | 'resume' | 'bulk' | 'prune'
 
-export function refuse(asked: Asked, code: RefusalCode): ActionRefused {
-  const instead = INSTEAD_OF[asked]?.[code] ?? INSTEAD[code]
-  return { status: 'refused', code, reason: REASONS[code], instead }
+export function refuse(asked: Asked, code: RefusalCode, about: RefusalAbout = {}): ActionRefused {
+  const instead = advise(about) ?? INSTEAD_OF[asked]?.[code] ?? INSTEAD[code]
+  return { status: 'refused', code, reason: describe(about) ?? REASONS[code], instead }
 }
+
+function describe({ erasedAt, versions }: RefusalAbout): string | undefined {
+  if (erasedAt !== undefined) return `Payload erased on ${erasedAt.toISOString()}.`
+  if (versions === undefined) return undefined
+  const [own, applied] = [versions.version, versions.applied].map(findOrderValue)
+  return `The event is stale: its version ${own} is older than ${applied}, which event ${versions.appliedBy} has applied in its lane.`
+}
+
+function advise({ versions }: RefusalAbout): string | undefined {
+  if (versions === undefined) return undefined
+  return `Replay event ${versions.appliedBy}. ${NEWEST_WINS}`
+}
+
+const NEWEST_WINS = 'An older state must not be written over a newer one.'
 
 const REASONS: Readonly<Record<RefusalCode, string>> = {
   EVENT_UNKNOWN: 'There is no event with this id.',
@@ -30,19 +46,21 @@ const REASONS: Readonly<Record<RefusalCode, string>> = {
   EVENT_UNHANDLED: 'No worker has a handler for the type of the event.',
   EVENT_CONFLICT: 'The event is a conflict: its key came before, with other content.',
   EVENT_QUARANTINED: 'The event is quarantined: it was kept without being run.',
-  EVENT_WAITING: 'The event waits for its turn in its lane, or for what it requires.',
+  EVENT_WAITING: 'The event waits in its lane: behind another, or for what is missing.',
   EVENT_APPLIED:
     'A run of the event has ended as done, and only events without one were asked for.',
-  EVENT_ARRIVED: 'The same event has arrived since, with the same key and content.',
+  EVENT_ARRIVED: 'The same event has arrived since, as another one with its key.',
   EVENT_NOT_SPLIT:
     'The event is a whole request with more events than `receive.eventsMax`, and it was not split.',
   EVENT_NOT_OURS:
     'The event ran in a transaction of your own (inbox.once), and no handler could run it.',
+  EVENT_STALE: 'A later version than that of the event was applied in its lane.',
   KEY_UNKNOWN: 'The event has no key any more: it was forgotten before, or its time was over.',
-  MESSAGE_STATE: 'There is no such message, or it is not in a state that this is for.',
+  MESSAGE_UNKNOWN: 'There is no message with this id.',
+  MESSAGE_STATE: 'The message is not in a state that this is for.',
   MESSAGE_UNSENT: 'A message of the event is not sent yet, or it is not known whether it was.',
   PAYLOAD_ERASED: 'The body of the event was erased.',
-  PAYLOAD_PRUNED: 'The event is past its retention: only how it ended is known.',
+  PAYLOAD_PRUNED: 'The payload of the event is past its retention, and was pruned.',
   STEP_CERTAIN: 'There is no call of that name whose outcome is unknown.',
   TOKEN_USED: 'The token stands for another action.',
   PAUSED: 'It is paused already.',
@@ -54,8 +72,7 @@ const REASONS: Readonly<Record<RefusalCode, string>> = {
   BULK_ABORTED: 'The bulk was aborted.',
   PRUNE_UNUSUAL: 'It would remove far more than usual.',
   PRUNE_BUSY: 'Another pruner is at work, or a transaction holds what would be removed.',
-  RETENTION_UNKNOWN:
-    'No inbox has run on this database, so it is not known how long things are kept.',
+  RETENTION_UNKNOWN: 'No inbox has written down on this database how long things are kept.',
 }
 
 const INSTEAD: Readonly<Record<RefusalCode, string>> = {
@@ -76,10 +93,13 @@ const INSTEAD: Readonly<Record<RefusalCode, string>> = {
   EVENT_NOT_SPLIT:
     'Raise `receive.eventsMax` and have the sender deliver the request again; then discard this one.',
   EVENT_NOT_OURS: 'Forget it, and have its message, job or request come again.',
+  EVENT_STALE: `Replay the event that was applied last in its lane. ${NEWEST_WINS}`,
   KEY_UNKNOWN: 'Nothing is left to do: the next delivery of it is a new event.',
+  MESSAGE_UNKNOWN: 'Look for it among those of its destination: listMessages().',
   MESSAGE_STATE: 'Look at its state: findMessage(id).',
   MESSAGE_UNSENT: 'Let it be sent, or discard it: show(id) names it.',
-  PAYLOAD_ERASED: 'Have the sender deliver it again, or replay it with a body of your own.',
+  PAYLOAD_ERASED:
+    'Forget it: forget(id). Its key is then free, and the sender can deliver it again as a new event. Or give it a body: replay(id, { reason, body }).',
   PAYLOAD_PRUNED: 'Put it right in your own tables, by what the sender shows of it.',
   STEP_CERTAIN: 'Look at its steps: listSteps(eventId).',
   TOKEN_USED: 'Make a new token for each action.',
@@ -94,8 +114,7 @@ const INSTEAD: Readonly<Record<RefusalCode, string>> = {
     "Check the database's clock and the retention options. If it is meant, call prune({ force: true, reason }).",
   PRUNE_BUSY:
     'Nothing is left to do: the other one goes on, and the next run takes up what is left.',
-  RETENTION_UNKNOWN:
-    'Call inbox.admin.prune() of an inbox with its retention, or leave it to the daily run.',
+  RETENTION_UNKNOWN: 'Start an inbox once, or call inbox.admin.prune() of one.',
 }
 
 /** Where the advice depends on what was asked for. */
@@ -127,7 +146,8 @@ const INSTEAD_OF: Readonly<Partial<Record<Asked, Readonly<Partial<Record<Refusal
       EVENT_QUARANTINED: 'Discard it first, and then erase it.',
     },
     release: {
-      EVENT_READY: 'Nothing holds it back: wait for it to run.',
+      EVENT_READY:
+        'Wait for it to run: it needs no release. Where it does not, see what is paused: listPauses().',
     },
     retryMessage: {
       MESSAGE_STATE:
@@ -141,5 +161,7 @@ const INSTEAD_OF: Readonly<Partial<Record<Asked, Readonly<Partial<Record<Refusal
     },
     replay: {
       EVENT_DEAD: 'Retry it: it has not come to its end.',
+      EVENT_ARRIVED:
+        'Leave this one: the other runs. Look at it by its key: listEventsByKey(source, key). Replay that one, if it must run once more.',
     },
   }

@@ -108,6 +108,8 @@ async function pruneNow(
   if (force) requireReason('prune', rest)
   const order = requireOrder('prune', rest)
   const pruned = await act(async (store): Promise<Pruned> => {
+    // For a pruner without an inbox, as a process does that was started.
+    if (retention !== undefined) await store.retention.keepPolicy(JSON.stringify(retention))
     const policy = retention ?? (await findPolicy(store))
     if (policy === undefined)
       return { status: 'refused', code: 'RETENTION_UNKNOWN', removed: NOTHING_REMOVED }

@@ -1,5 +1,7 @@
 /** Asks a sender's own API what it has sent. `githubDeliveries`, `stripeEvents` and `shopifyResources` make one. */
 export interface BackfillClient {
+  /** For how many days the sender keeps what it lists. Left out where it keeps everything, or that is not known. */
+  readonly keptDays?: number
   /**
    * One page of what was sent. It rejects when the API cannot be asked now: the back-fill then stops, and says
    * where it can be taken up again.
@@ -18,7 +20,7 @@ export interface BackfillRequest {
 
 /** A part of what the sender says it sent. */
 export interface BackfillPage {
-  /** In any order. */
+  /** In any order: they are taken in by `occurredAt`. Of several with one time the last is taken for the oldest. */
   readonly events: readonly BackfillEvent[]
   /** Where the next page begins; left out after the last. */
   readonly next?: string | undefined

@@ -38,6 +38,10 @@ export interface BackfillOptions {
    * @defaultValue it goes on to its end
    */
   readonly signal?: AbortSignal
+  /** Why. The audit keeps it; a dry run has no row there. Left out, the audit says nothing of it. */
+  readonly reason?: string
+  /** Who: a name, or an address. Left out, the audit says nothing of it. */
+  readonly actor?: string
 }
 
 export interface ResolvedBackfillOptions extends BackfillOptions {
@@ -57,6 +61,8 @@ export function resolveBackfillOptions(options: BackfillOptions): ResolvedBackfi
     'dryRun',
     'cursor',
     'signal',
+    'reason',
+    'actor',
   ])
   const { from, since, until = new Date(Date.now() - ON_ITS_WAY_MS), types, dryRun } = options
   if (typeof from?.list !== 'function')

@@ -95,9 +95,9 @@ export class Api {
   #judge({ status, headers }: Response, body: Uint8Array): Failed {
     const said = Buffer.from(body.subarray(0, 300)).toString('utf8').trim()
     const waitMs = findWaitMs(status, headers)
-    const isSlowDown = status === 429 || (status === 403 && waitMs !== undefined)
-    if (isSlowDown) {
-      const wait = waitMs ?? RETRY_MS
+    const isLimit = status === 403 && (waitMs !== undefined || /\brate limit\b/i.test(said))
+    if (status === 429 || isLimit) {
+      const wait = waitMs ?? (isLimit ? UNSAID_WAIT_MS : RETRY_MS)
       const message = `asks to wait for ${Math.ceil(wait / 1_000)} s (${status})`
       return { error: this.#stopped(message, { retryable: true }), waitMs: wait }
     }
@@ -137,18 +137,23 @@ export class BackfillStoppedError extends HookonceError {
 }
 
 const RETRY_MS = 500
+/** What GitHub asks for where its secondary limit says no time. */
+const UNSAID_WAIT_MS = 60_000
 
 /** For how long the API asks to be left alone; `undefined` when it says nothing of the kind. */
 function findWaitMs(status: number, headers: Headers): number | undefined {
   if (status !== 403 && status !== 429) return undefined
+  // Times are by the clock of the API, which says what it is.
+  const saidNow = Date.parse(headers.get('date') ?? '')
+  const now = Number.isFinite(saidNow) ? saidNow : Date.now()
   const after = headers.get('retry-after')
   if (after !== null && /^\d{1,9}$/.test(after)) return Number(after) * 1_000
   const date = after === null ? Number.NaN : Date.parse(after)
-  if (Number.isFinite(date)) return Math.max(0, date - Date.now())
+  if (Number.isFinite(date)) return Math.max(0, date - now)
   // GitHub's way: nothing left, and from when on there is again, in seconds since 1970.
   const reset = headers.get('x-ratelimit-reset')
   if (headers.get('x-ratelimit-remaining') === '0' && reset !== null && /^\d{1,12}$/.test(reset))
-    return Math.max(0, Number(reset) * 1_000 - Date.now())
+    return Math.max(0, Number(reset) * 1_000 - now)
   return undefined
 }
 

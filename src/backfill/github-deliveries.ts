@@ -27,6 +27,9 @@ export interface GithubDeliveriesOptions extends ApiOptions {
 
 const NAME = 'githubDeliveries'
 const PAGE = 100
+const GITHUB = 'https://api.github.com'
+/** Of github.com. A GitHub Enterprise Server has its own number. */
+const KEPT_DAYS = 3
 
 /**
  * What GitHub says it delivered to one webhook. GitHub keeps that for three days.
@@ -36,7 +39,7 @@ const PAGE = 100
  */
 export function githubDeliveries(options: GithubDeliveriesOptions): BackfillClient {
   rejectUnknownKeys(NAME, options, ['token', 'of', 'hookId', 'baseUrl', ...API_OPTIONS])
-  const { token, of, hookId, baseUrl = 'https://api.github.com' } = options
+  const { token, of, hookId, baseUrl = GITHUB } = options
   requireText(`${NAME}.token`, token)
   const base = requireBaseUrl(`${NAME}.baseUrl`, baseUrl) + findPath(of, hookId)
   const api = new Api('GitHub', options, {
@@ -47,6 +50,7 @@ export function githubDeliveries(options: GithubDeliveriesOptions): BackfillClie
   })
 
   return {
+    ...(baseUrl === GITHUB && { keptDays: KEPT_DAYS }),
     list: async ({ since, cursor, signal }) => {
       const url = new URL(base)
       url.searchParams.set('per_page', String(PAGE))

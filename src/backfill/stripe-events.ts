@@ -1,7 +1,7 @@
 import { JsonBody } from '../body/json-body.ts'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import type { BackfillClient, BackfillEvent } from './backfill-client.ts'
-import { Api, API_OPTIONS } from './call-api.ts'
+import { Api, API_OPTIONS, BackfillStoppedError } from './call-api.ts'
 import type { ApiOptions } from './call-api.ts'
 import { readPage, requireBaseUrl, requireText } from './read-answer.ts'
 
@@ -25,6 +25,7 @@ export interface StripeEventsOptions extends ApiOptions {
 
 const NAME = 'stripeEvents'
 const PAGE = 100
+const KEPT_DAYS = 30
 
 /** What happened by Stripe's own account of it, which goes back 30 days. */
 export function stripeEvents(options: StripeEventsOptions): BackfillClient {
@@ -39,6 +40,7 @@ export function stripeEvents(options: StripeEventsOptions): BackfillClient {
   })
 
   return {
+    keptDays: KEPT_DAYS,
     list: async ({ since, until, cursor, signal }) => {
       const url = new URL(base)
       url.searchParams.set('limit', String(PAGE))
@@ -48,7 +50,12 @@ export function stripeEvents(options: StripeEventsOptions): BackfillClient {
       const { body } = await api.get(url, signal)
       const events = readPage('Stripe', body, ['data']).flatMap((one) => readEvent(one) ?? [])
       const hasMore = JsonBody.find(body)?.findValue(['has_more']) === true
-      return { events, next: hasMore ? events.at(-1)?.key : undefined }
+      if (!hasMore) return { events, next: undefined }
+      const next = events.at(-1)?.key
+      // A page from which there is no way on is not the last one.
+      if (next === undefined)
+        throw new BackfillStoppedError('Stripe says that there is more, and named no event', {})
+      return { events, next }
     },
   }
 }

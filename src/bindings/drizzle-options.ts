@@ -7,6 +7,7 @@
 import type { Logger } from 'drizzle-orm'
 import type * as ormModule from 'drizzle-orm'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
+import { refuseConnections } from './refuse-connections.ts'
 
 /** As for Drizzle's own `drizzle()`. */
 export interface DrizzleTxOptions<Schema extends Record<string, unknown>> {
@@ -24,6 +25,7 @@ export interface DrizzleTxOptions<Schema extends Record<string, unknown>> {
 
 /** @throws OptionInvalidError for an option that is unknown */
 export function requireDrizzleOptions(options: DrizzleTxOptions<Record<string, unknown>>): void {
+  refuseConnections('drizzleTx', options, 'its schema: drizzleTx({ schema })')
   rejectUnknownKeys('drizzleTx', options, ['schema', 'casing', 'logger'])
 }
 
@@ -46,4 +48,22 @@ function readSchema(orm: typeof ormModule, fullSchema: Record<string, unknown>) 
     orm.createTableRelationsHelpers,
   )
   return { fullSchema, schema: tables, tableNamesMap }
+}
+
+/** A transaction of Drizzle's, or a session. */
+export interface Nesting {
+  transaction(work: (tx: Nesting) => Promise<unknown>, config?: unknown): Promise<unknown>
+}
+
+/**
+ * Each transaction in it gets a session of its own, which is another speaker to the lent transaction. Drizzle's own
+ * transaction in a transaction leaves its savepoint open when it is rolled back, which looks like an await that is
+ * missing; one of a session is ended either way.
+ */
+export function nestTransactions(tx: Nesting, connect: () => Nesting): void {
+  tx.transaction = (work, config) =>
+    connect().transaction((inner) => {
+      nestTransactions(inner, connect)
+      return work(inner)
+    }, config)
 }

@@ -12,7 +12,7 @@ import type { SQLiteTransaction } from 'drizzle-orm/sqlite-core'
 import type { AsyncRemoteCallback, SqliteRemoteResult } from 'drizzle-orm/sqlite-proxy'
 import type { TxBinding } from '../store/contract/tx-binding.ts'
 import type { SqliteTx } from '../store/sqlite/tx.ts'
-import { requireDrizzleOptions, resolveForDrizzle } from './drizzle-options.ts'
+import { nestTransactions, requireDrizzleOptions, resolveForDrizzle } from './drizzle-options.ts'
 import type { DrizzleTxOptions } from './drizzle-options.ts'
 import { loadLibrary, requireLoaded } from './load-library.ts'
 
@@ -29,7 +29,7 @@ export type DrizzleTx<Schema extends Record<string, unknown>> = SQLiteTransactio
 /**
  * Drizzle on the transaction of a handler: `sqliteStore(file, { tx: drizzleTx({ schema }) })`.
  *
- * @throws OptionInvalidError for an option that is unknown
+ * @throws OptionInvalidError for an option that is unknown, and for a database of Drizzle's or a pool
  */
 export function drizzleTx<Schema extends Record<string, unknown> = Record<string, never>>(
   options: DrizzleTxOptions<Schema> = {},
@@ -56,17 +56,16 @@ async function prepare<Schema extends Record<string, unknown>>(
   const { dialectOptions, sessionOptions, relational } = resolveForDrizzle(orm, options)
   const dialect = new core.SQLiteAsyncDialect(dialectOptions)
   return (sql) => {
-    const session = new driver.SQLiteRemoteSession(
-      answerThrough(sql),
-      dialect,
-      relational,
-      undefined,
-      sessionOptions,
-    )
-    const tx = new driver.SQLiteProxyTransaction('async', dialect, session, relational)
-    // Drizzle's own leaves its savepoint open when it is rolled back, which looks like an await that is missing.
-    // A transaction of the session is ended either way.
-    tx.transaction = session.transaction.bind(session)
+    const connect = () =>
+      new driver.SQLiteRemoteSession(
+        answerThrough(sql),
+        dialect,
+        relational,
+        undefined,
+        sessionOptions,
+      )
+    const tx = new driver.SQLiteProxyTransaction('async', dialect, connect(), relational)
+    nestTransactions(tx, connect)
     return tx as unknown as DrizzleTx<Schema>
   }
 }

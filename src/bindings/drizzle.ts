@@ -14,7 +14,7 @@ import type { PgTransaction } from 'drizzle-orm/pg-core'
 import type { TxBinding } from '../store/contract/tx-binding.ts'
 import { asPgClient } from '../store/postgres/lent-client.ts'
 import type { PostgresTx } from '../store/postgres/tx.ts'
-import { requireDrizzleOptions, resolveForDrizzle } from './drizzle-options.ts'
+import { nestTransactions, requireDrizzleOptions, resolveForDrizzle } from './drizzle-options.ts'
 import type { DrizzleTxOptions } from './drizzle-options.ts'
 import { loadLibrary, requireLoaded } from './load-library.ts'
 
@@ -30,7 +30,7 @@ export type DrizzleTx<Schema extends Record<string, unknown>> = PgTransaction<
 /**
  * Drizzle on the transaction of a handler: `postgresStore({ pool, tx: drizzleTx({ schema }) })`.
  *
- * @throws OptionInvalidError for an option that is unknown
+ * @throws OptionInvalidError for an option that is unknown, and for a database of Drizzle's or a pool
  */
 export function drizzleTx<Schema extends Record<string, unknown> = Record<string, never>>(
   options: DrizzleTxOptions<Schema> = {},
@@ -57,12 +57,12 @@ async function prepare<Schema extends Record<string, unknown>>(
   const { dialectOptions, sessionOptions, relational } = resolveForDrizzle(orm, options)
   const dialect = new core.PgDialect(dialectOptions)
   return (sql) => {
-    const client = asPgClient<ConstructorParameters<typeof driver.NodePgSession>[0]>(sql)
-    const session = new driver.NodePgSession(client, dialect, relational, sessionOptions)
-    const tx = new driver.NodePgTransaction(dialect, session, relational)
-    // Drizzle's own leaves its savepoint open when it is rolled back, which looks like an await that is missing.
-    // A transaction of the session is ended either way.
-    tx.transaction = session.transaction.bind(session)
+    const connect = () => {
+      const client = asPgClient<ConstructorParameters<typeof driver.NodePgSession>[0]>(sql)
+      return new driver.NodePgSession(client, dialect, relational, sessionOptions)
+    }
+    const tx = new driver.NodePgTransaction(dialect, connect(), relational)
+    nestTransactions(tx, connect)
     return tx as unknown as DrizzleTx<Schema>
   }
 }

@@ -13,7 +13,7 @@ import { askSqlite } from './ask-sqlite.ts'
 
 /** A client of Knex's, as far as it is made or used here. */
 export interface KnexClient {
-  readonly config: { readonly [LENT]: Lent }
+  readonly config: { readonly [LENT]: Lending }
   transacting?: boolean
   transaction(...given: unknown[]): unknown
 }
@@ -30,14 +30,26 @@ interface Lent {
   readonly tx: SqliteTx
 }
 
+/** What a client has in place of a pool. */
+export interface Lending {
+  /** For its statements. */
+  readonly connection: object
+  /** One for each transaction in it, which is another speaker to the lent one. */
+  readonly open: () => object
+}
+
+export function lendConnections(open: () => object): Lending {
+  return { connection: open(), open }
+}
+
 /** Where a client's configuration has its connection: what Knex makes from a client has the configuration as well. */
 export const LENT = Symbol('hookonce.lent')
 
 /** The same client, on the connection in its configuration. */
 export function lentClass(dialect: KnexClientClass): KnexClientClass {
   return class LentClient extends dialect {
-    acquireConnection(): Promise<Lent> {
-      return Promise.resolve(this.config[LENT])
+    acquireConnection(): Promise<object> {
+      return Promise.resolve(this.config[LENT].connection)
     }
 
     releaseConnection(): Promise<void> {
@@ -49,7 +61,11 @@ export function lentClass(dialect: KnexClientClass): KnexClientClass {
      * looks like an await that is missing.
      */
     override transaction(...given: unknown[]): unknown {
-      const outside = Object.create(this, { transacting: { value: false } }) as LentClient
+      const { open } = this.config[LENT]
+      const outside = Object.create(this, {
+        transacting: { value: false },
+        acquireConnection: { value: async () => open() },
+      }) as LentClient
       return super.transaction.apply(outside, given)
     }
   }

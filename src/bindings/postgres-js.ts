@@ -11,6 +11,7 @@
 import { HookonceError, OptionInvalidError, StoreUnavailableError } from '../errors.ts'
 import type { TxBinding } from '../store/contract/tx-binding.ts'
 import type { PostgresTx } from '../store/postgres/tx.ts'
+import { refuseConnections } from './refuse-connections.ts'
 import { KnownStatements, LentSocket } from './lent-socket.ts'
 
 /** What `sql.begin` gives to its function, and `begin`, which is a savepoint. */
@@ -56,6 +57,7 @@ export function postgresJsTx<Sql extends PostgresJsSql>(
 }
 
 function requirePostgres(postgres: unknown, sql: unknown): void {
+  refuseConnections('postgresJsTx', postgres, 'postgres and your sql: postgresJsTx(postgres, sql)')
   const given = sql as Partial<PostgresJsSql> | undefined
   const isSql = typeof sql === 'function' && typeof given?.options === 'object'
   const isPostgres = typeof postgres === 'function' && !('options' in postgres)
@@ -72,7 +74,7 @@ function requirePostgres(postgres: unknown, sql: unknown): void {
   })
 }
 
-/** It learns the types of lists when it first connects, and those who share its options with it. */
+/** It learns the types of lists when it first connects, and shares them with all that have the same options. */
 async function askForTypes(sql: PostgresJsSql): Promise<void> {
   try {
     await sql.unsafe('select 1')

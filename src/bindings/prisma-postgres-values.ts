@@ -94,12 +94,16 @@ function formatTime(date: Date, dbType: string | undefined): string {
   return text
 }
 
-/** PostgreSQL's `2026-03-29 03:30:00.123456+02`. What is no moment, such as `infinity`, is left as it is. */
+/**
+ * PostgreSQL's `2026-03-29 03:30:00.123456+02`, and `1883-11-18 12:03:57-04:56:02` of the days before time zones. What is
+ * no moment, such as `infinity`, is left as it is.
+ */
 function inUtc(text: string): string {
-  const [, day, time, hours, minutes = '00'] =
-    /^(\d{4}-\d\d-\d\d) ([\d:.]+)([+-]\d\d)(?::?(\d\d))?$/.exec(text) ?? []
-  if (day === undefined || time === undefined || hours === undefined) return text
-  const date = new Date(`${day}T${time}${hours}:${minutes}`)
+  const [, day, time, sign, hours, minutes = '00', seconds = '00'] =
+    /^(\d{4}-\d\d-\d\d) ([\d:.]+)([+-])(\d\d)(?::?(\d\d))?(?::?(\d\d))?$/.exec(text) ?? []
+  if (day === undefined || time === undefined || sign === undefined) return text
+  const wholeMinutes = Date.parse(`${day}T${time}${sign}${hours}:${minutes}`)
+  const date = new Date(wholeMinutes - Number(`${sign}${seconds}`) * 1_000)
   return date.toISOString().replace('Z', '+00:00')
 }
 

@@ -15,8 +15,10 @@ import { requireOneOf } from '../options/require-one-of.ts'
 import type { Engine, TxBinding } from '../store/contract/tx-binding.ts'
 import { findLentTx as findLentPostgresTx } from '../store/postgres/lent-tx.ts'
 import type { PostgresTx } from '../store/postgres/tx.ts'
+import { rememberRefusal } from '../store/shared/refusals.ts'
 import { findLentTx as findLentSqliteTx } from '../store/sqlite/lent-tx.ts'
 import type { SqliteTx } from '../store/sqlite/tx.ts'
+import { refuseConnections } from './refuse-connections.ts'
 import { LentPrismaAdapter } from './prisma-adapter.ts'
 import { prismaOnPostgres } from './prisma-postgres.ts'
 import { prismaOnSqlite } from './prisma-sqlite.ts'
@@ -83,12 +85,18 @@ export function prismaTx<Client extends object, Extended extends object = Client
 }
 
 function requireClass(PrismaClient: unknown): void {
-  if (typeof PrismaClient === 'function') return
+  if (isClientClass(PrismaClient)) return
+  refuseConnections('prismaTx', PrismaClient, 'the class: prismaTx(PrismaClient)')
   throw new OptionInvalidError(
     'prismaTx',
     'given the class PrismaClient. A client has connections of its own, and what it writes would not commit with the event',
     PrismaClient,
   )
+}
+
+function isClientClass(given: unknown): boolean {
+  const { prototype } = given as { readonly prototype?: Readonly<Record<string, unknown>> }
+  return typeof given === 'function' && typeof prototype?.['$connect'] === 'function'
 }
 
 function requireOptions(options: object): void {
@@ -228,10 +236,10 @@ async function refuseLate({ sql }: Use): Promise<never> {
 }
 
 function refuse(name: string) {
-  return async (): Promise<never> => {
+  return rememberRefusal(async (): Promise<never> => {
     throw new HookonceError(
       'TRANSACTION_CONTROL',
       `A handler's transaction is opened and ended by hookonce: ${name} is refused`,
     )
-  }
+  })
 }

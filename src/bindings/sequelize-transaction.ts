@@ -27,11 +27,13 @@ export interface SequelizeTransaction {
 
 export type TransactionClass = new (sequelize: object, options: object) => SequelizeTransaction
 
-/** A transaction on each connection that is a lent one. */
+/** A transaction of the library's on each lent one, which `connect` gives a connection of it. */
 export function lendTransactions(
   sequelize: object,
   Transaction: TransactionClass,
-): (connection: LentConnection) => SequelizeTransaction {
+): (connect: () => LentConnection) => SequelizeTransaction {
+  const connects = new WeakMap<LentConnection, () => LentConnection>()
+
   class LentTransaction extends Transaction {
     /** Both are refused there, by the name of what is wrong. */
     async commit(): Promise<void> {
@@ -48,8 +50,12 @@ export function lendTransactions(
   }
 
   class NestedTransaction extends Transaction {
+    /** On a connection of its own, which is another speaker to the lent transaction. */
     async begin(): Promise<void> {
-      if (!isOfFindOrCreate(this)) await this.connection.query('begin')
+      if (isOfFindOrCreate(this)) return
+      const connect = connects.get(this.connection)
+      if (connect !== undefined) this.connection = open(this, connect)
+      await this.connection.query('begin')
     }
 
     async commit(): Promise<void> {
@@ -75,9 +81,15 @@ export function lendTransactions(
     }
   }
 
-  return (connection) => {
+  function open({ id }: SequelizeTransaction, connect: () => LentConnection): LentConnection {
+    const connection = Object.assign(connect(), { uuid: id })
+    connects.set(connection, connect)
+    return connection
+  }
+
+  return (connect) => {
     const transaction = new LentTransaction(sequelize, {})
-    transaction.connection = Object.assign(connection, { uuid: transaction.id })
+    transaction.connection = open(transaction, connect)
     transaction.savepoints = new Nested()
     return transaction
   }

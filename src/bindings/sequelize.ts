@@ -18,6 +18,7 @@ import type { Engine, TxBinding } from '../store/contract/tx-binding.ts'
 import { asPgClient } from '../store/postgres/lent-client.ts'
 import type { PostgresTx } from '../store/postgres/tx.ts'
 import type { SqliteTx } from '../store/sqlite/tx.ts'
+import { refuseConnections } from './refuse-connections.ts'
 import { LentSqlite3 } from './sequelize-sqlite.ts'
 import { lendTransactions } from './sequelize-transaction.ts'
 import type { SequelizeTransaction, TransactionClass } from './sequelize-transaction.ts'
@@ -50,7 +51,7 @@ export function sequelizeTx<Instance extends SequelizeInstance>(
   const bind = (sql: PostgresTx | SqliteTx): SequelizeTransaction => {
     const known = lent.get(sql)
     if (known !== undefined) return known
-    const made = lend(
+    const made = lend(() =>
       engine === 'postgres'
         ? asPgClient(sql as PostgresTx, readingAs(instance))
         : new LentSqlite3(sql as SqliteTx),
@@ -97,6 +98,7 @@ function classOf(sequelize: object): SequelizeClass {
 }
 
 function requireSequelize(sequelize: unknown): UsedSequelize {
+  refuseConnections('sequelizeTx', sequelize, 'your instance: sequelizeTx(sequelize)')
   const given = sequelize as Partial<UsedSequelize> | null | undefined
   if (typeof given?.getDialect !== 'function' || classOf(given).Transaction === undefined) {
     const wanted = 'an instance of Sequelize 6, as in sequelizeTx(sequelize)'
@@ -147,13 +149,13 @@ function refusePooled(sequelize: UsedSequelize): void {
   sequelize.addHook(HOOK, HOOK_NAME, () => refuseIn(sequelize))
 }
 
-const guarded = new WeakSet<object>()
+const refusing = new WeakSet<object>()
 
 /** For SQLite it has no pool, and no hook there. */
 function refuseOwnConnections(sequelize: UsedSequelize): void {
   const { connectionManager } = sequelize
-  if (guarded.has(connectionManager)) return
-  guarded.add(connectionManager)
+  if (refusing.has(connectionManager)) return
+  refusing.add(connectionManager)
   const connect = connectionManager.getConnection.bind(connectionManager)
   connectionManager.getConnection = async (options) => {
     refuseIn(sequelize)

@@ -61,8 +61,16 @@ async function answer(
   text: string,
   values: readonly unknown[],
 ): Promise<AnsweredStatement> {
-  const { rows, isReader, changes, lastInsertRowid = 0 } = await askSqlite(tx, text, values)
-  return { reader: isReader, all: () => rows, run: () => ({ changes, lastInsertRowid }) }
+  try {
+    const { rows, isReader, changes, lastInsertRowid = 0 } = await askSqlite(tx, text, values)
+    return { reader: isReader, all: () => rows, run: () => ({ changes, lastInsertRowid }) }
+  } catch (error) {
+    // TypeORM 0.3 logs what fails, and makes a `QueryFailedError` of it, only from the call on.
+    const fail = () => {
+      throw error
+    }
+    return { reader: true, all: fail, run: fail }
+  }
 }
 
 /** What `runner.connect()` gives: the connection of the data source would be outside of the transaction. */

@@ -16,6 +16,7 @@ import { asPgClient } from '../store/postgres/lent-client.ts'
 import type { LentPgClient } from '../store/postgres/lent-client.ts'
 import type { PostgresTx } from '../store/postgres/tx.ts'
 import type { SqliteTx } from '../store/sqlite/tx.ts'
+import { refuseConnections } from './refuse-connections.ts'
 import { lendSqliteRunner } from './typeorm-sqlite.ts'
 import type { SqliteDataSource } from './typeorm-sqlite.ts'
 
@@ -45,15 +46,44 @@ export function typeormTx<Source extends TypeormDataSource>(
     engine,
     load: async () => requireInitialized(dataSource),
     bind: (sql: PostgresTx | SqliteTx) => {
-      const runner =
-        engine === 'postgres'
+      const open = (): Runner =>
+        (engine === 'postgres'
           ? lendRunner(dataSource, sql as PostgresTx)
-          : lendSqliteRunner(dataSource as unknown as SqliteDataSource, sql as SqliteTx)
-      // So that `save` opens no transaction of its own.
-      Object.defineProperty(runner, 'isTransactionActive', { get: () => true, set: ignore })
-      return runner.manager
+          : lendSqliteRunner(dataSource as unknown as SqliteDataSource, sql as SqliteTx)) as Runner
+      return openManager(open)
     },
   })
+}
+
+/** A query runner and its manager, as far as they are used here. */
+interface Runner {
+  readonly manager: Manager
+  readonly data: object
+}
+
+interface Manager {
+  transaction(...given: unknown[]): Promise<unknown>
+}
+
+/**
+ * Each transaction in it gets a query runner of its own, which is another speaker to the lent transaction. Subscribers
+ * find what the handler has put into `queryRunner.data` there as well.
+ */
+function openManager(open: () => Runner, data?: object): Manager {
+  const runner = open()
+  // So that `save` opens no transaction of its own.
+  Object.defineProperty(runner, 'isTransactionActive', { get: () => true, set: ignore })
+  if (data !== undefined) Object.assign(runner, { data })
+  const { manager } = runner
+  return Object.assign(manager, {
+    transaction: (...given: unknown[]) => transactionOf(openManager(open, runner.data))(...given),
+  })
+}
+
+/** That of its class, in place of ours. */
+function transactionOf(manager: Manager): Manager['transaction'] {
+  const own = Object.getPrototypeOf(manager) as Manager
+  return (...given) => own.transaction.apply(manager, given)
 }
 
 const ENGINES: Readonly<Record<string, Engine>> = {
@@ -62,6 +92,7 @@ const ENGINES: Readonly<Record<string, Engine>> = {
 }
 
 function requireDataSource(dataSource: unknown): Engine {
+  refuseConnections('typeormTx', dataSource, 'your DataSource: typeormTx(dataSource)')
   const given = dataSource as Partial<TypeormDataSource> | null | undefined
   if (typeof given?.createQueryRunner !== 'function' || typeof given.isInitialized !== 'boolean') {
     const wanted = 'a DataSource of TypeORM, as in typeormTx(dataSource)'

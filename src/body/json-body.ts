@@ -39,15 +39,7 @@ export class JsonBody {
 
   /** The value at a path, as `JSON.parse` gives it. */
   findValue(path: JsonPath): unknown {
-    let value = this.#value
-    for (const step of path) {
-      if (typeof value !== 'object' || value === null) return undefined
-      if (Array.isArray(value) !== (typeof step === 'number')) return undefined
-      // Own members only: `$.constructor` must not find Object's.
-      if (!Object.hasOwn(value, step)) return undefined
-      value = (value as Record<string | number, unknown>)[step]
-    }
-    return value
+    return findValueIn(this.#value, path)
   }
 
   /** The text of a string, number or boolean at a path. Never empty. */
@@ -110,4 +102,17 @@ export class JsonBody {
     if (token === undefined) return undefined
     return Buffer.from(this.#bytes.subarray(token.start, token.end)).toString('latin1')
   }
+}
+
+/** The value at a path in what `JSON.parse` or a form has given. */
+export function findValueIn(payload: unknown, path: JsonPath): unknown {
+  let value = payload
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null) return undefined
+    if (Array.isArray(value) !== (typeof step === 'number')) return undefined
+    // Own members only: `$.constructor` must not find Object's.
+    if (!Object.hasOwn(value, step)) return undefined
+    value = (value as Record<string | number, unknown>)[step]
+  }
+  return value
 }

@@ -174,15 +174,6 @@ export function compileLocators(option: string, text: unknown): readonly Locator
   return text.map((one, index) => compileLocator(`${option}[${index}]`, one))
 }
 
-/** What the first locator that finds anything finds. */
-export function findFirst(locators: readonly Locator[], reading: Reading): string | undefined {
-  for (const locator of locators) {
-    const text = locator.find(reading)
-    if (text !== undefined) return text
-  }
-  return undefined
-}
-
 /** `$.a.b[0]` as steps, or `undefined` when the text is no such path. `$` alone is one. */
 export function findJsonPath(text: string): JsonPath | undefined {
   if (!/^\$(?:\.[^.[\]\s]+|\[\d{1,9}\])*$/.test(text)) return undefined

@@ -36,24 +36,32 @@ const PLACES: Readonly<Record<Exclude<keyof ConfigFlags, 'config'>, readonly [st
 
 /** Adds the flags. */
 export function withConfigFlags(command: Command): Command {
+  return withReceiverFlags(command)
+    .option('--role <roles>', 'what this process does: receive,work,relay,admin', splitList)
+    .option('--admin-host <address>', 'the address of the admin API')
+    .option('--admin-port <number>', 'the port of the admin API', readPort)
+    .option('--log-level <level>', 'debug, info, warn or error')
+}
+
+/** Adds those that say where a gateway receives, and what it has stored. */
+export function withReceiverFlags(command: Command): Command {
   return command
     .option(
       '-c, --config <file>',
       'the config file (default: hookonce.config.ts, .js or .json here)',
     )
     .option('--store <url>', 'sqlite:<file> or postgres://…')
-    .option('--role <roles>', 'what this process does: receive,work,relay,admin', splitList)
-    .option('--host <address>', 'the address to receive on')
-    .option('--port <number>', 'the port to receive on', readPort)
-    .option('--admin-host <address>', 'the address of the admin API')
-    .option('--admin-port <number>', 'the port of the admin API', readPort)
-    .option('--log-level <level>', 'debug, info, warn or error')
+    .option('--host <address>', 'the address on which deliveries are received')
+    .option('--port <number>', 'the port on which deliveries are received', readPort)
 }
 
 /** @throws HookonceError CONFIG_INVALID */
 export async function loadFromFlags(
   flags: ConfigFlags,
-  { flags: more = new Map(), ...others }: Pick<LoadConfigOptions, 'beneath' | 'flags'> = {},
+  {
+    flags: more = new Map(),
+    ...others
+  }: Pick<LoadConfigOptions, 'beneath' | 'flags' | 'purpose'> = {},
 ): Promise<LoadedConfig> {
   const given = Object.entries(PLACES).flatMap(([name, [place, flag]]) => {
     const value = flags[name as keyof typeof PLACES]

@@ -6,6 +6,7 @@
  */
 
 import { runProgram } from './program.ts'
-import { processShell } from './shell.ts'
+import { endWithReader, processShell } from './shell.ts'
 
+endWithReader()
 await runProgram(processShell(), process.argv.slice(2))

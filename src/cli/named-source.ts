@@ -7,8 +7,10 @@
 import type { Command } from 'commander'
 import { HookonceError, OptionInvalidError } from '../errors.ts'
 import { loadConfig } from '../gateway/config/load-config.ts'
+import { buildSources, findSourceProblems } from '../gateway/build-sources.ts'
 import { resolveReferences } from '../gateway/config/references.ts'
 import type { ResolvedConfig, ResolvedSourceConfig } from '../gateway/config/schema.ts'
+import type { Source } from '../index.ts'
 import { didYouMean } from '../options/did-you-mean.ts'
 import { collect } from './read-flags.ts'
 import type { Shell } from './shell.ts'
@@ -82,4 +84,17 @@ function readGiven(
   )
   if (problems.length > 0) throw new HookonceError('CONFIG_INVALID', problems.join('\n'))
   return { ...value, provider }
+}
+
+/**
+ * What `buildSources` makes of it. There is no config to be wrong where a provider is named.
+ *
+ * @throws HookonceError CONFIG_INVALID
+ */
+export function buildNamedSource(given: ResolvedSourceConfig, config?: ResolvedConfig): Source {
+  const sources = { source: given }
+  const problems = config === undefined ? findSourceProblems({ sources }) : []
+  if (problems.length === 0) return buildSources({ sources })['source'] as Source
+  const said = problems.map((problem) => problem.replace(/^sources\.source: /, ''))
+  throw new HookonceError('CONFIG_INVALID', `--provider: ${said.join('\n')}`)
 }

@@ -7,14 +7,16 @@
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { parseFilter } from '../admin/filter-text.ts'
+import { parseMessageFilter } from '../admin/message-filter-text.ts'
 import { HookonceError } from '../errors.ts'
 import { loadConfig } from '../gateway/config/load-config.ts'
 import { resolveReferences } from '../gateway/config/references.ts'
-import { createRemoteOperator } from '../gateway/admin/remote-operator.ts'
+import { createRemoteOperator, resolveGateway } from '../gateway/admin/remote-operator.ts'
 import type { RemoteOperatorOptions } from '../gateway/admin/remote-operator.ts'
-import { openStore } from '../gateway/open-store.ts'
+import { openStore, WITHOUT_KEYS } from '../gateway/open-store.ts'
+import type { OpenTerms } from '../gateway/open-store.ts'
 import { createOperator } from '../index.ts'
-import type { ActionOptions, EventFilter, StandaloneOperator } from '../index.ts'
+import type { ActionOptions, EventFilter, MessageFilter, StandaloneOperator } from '../index.ts'
 import type { Shell } from './shell.ts'
 
 /** What commander makes of the flags. */
@@ -44,7 +46,7 @@ export function withPlaceFlags(command: Command): Command {
 }
 
 /** Adds those that name a store, and nothing else. */
-export function withStoreFlags(command: Command): Command {
+function withStoreFlags(command: Command): Command {
   return command
     .option(
       '-c, --config <file>',
@@ -65,9 +67,8 @@ export async function openOperator(
 ): Promise<StandaloneOperator> {
   const gateway = findGateway(shell, flags)
   if (gateway !== undefined) return createRemoteOperator(gateway)
-  const { store, close } = openStore(await findStore(shell, flags), shell.folder, {
-    migrate: 'check',
-  })
+  const { url, encryption } = await findPlace(shell, flags)
+  const { store, close } = openStore(url, shell.folder, { migrate: 'check', encryption })
   const operator = createOperator({ store })
   const closeAll = async (): Promise<void> => {
     await operator.close()
@@ -78,8 +79,13 @@ export async function openOperator(
 
 /** What was said on the command line counts before the environment, and one of both is meant. */
 export function findGateway(
-  { environment, folder }: Shell,
-  { url, token, store, config }: OperatorFlags,
+  { environment, folder }: Pick<Shell, 'environment' | 'folder'>,
+  {
+    url,
+    token,
+    store,
+    config,
+  }: { readonly [Flag in keyof OperatorFlags]: OperatorFlags[Flag] | undefined },
 ): RemoteOperatorOptions | undefined {
   const isStore = store !== undefined || config !== undefined
   if (url !== undefined && isStore)
@@ -89,7 +95,12 @@ export function findGateway(
   const said = token ?? environment['HOOKONCE_TOKEN'] ?? ''
   const { value, problems } = resolveReferences({ '--token': said }, { environment, folder })
   if (problems.length > 0) throw new HookonceError('CONFIG_INVALID', problems.join('\n'))
-  return { url: place, ...(said !== '' && { token: String(value['--token']) }) }
+  const gateway = { url: place, ...(said !== '' && { token: String(value['--token']) }) }
+  resolveGateway(gateway, {
+    url: url === undefined ? 'HOOKONCE_URL' : '--url',
+    token: token === undefined ? 'HOOKONCE_TOKEN' : '--token',
+  })
+  return gateway
 }
 
 /** Does something with the operator, and closes it. */
@@ -108,17 +119,22 @@ export async function withOperator<Result>(
  *
  * @throws HookonceError CONFIG_INVALID
  */
-export async function findStore(
+export async function findStore(shell: Shell, flags: OperatorFlags): Promise<string> {
+  return (await findPlace(shell, flags)).url
+}
+
+/** The same with the keys of the config. Without a config what is encrypted says so, and the rest can be seen. */
+export async function findPlace(
   { folder, environment }: Shell,
   { store, config }: OperatorFlags,
-): Promise<string> {
+): Promise<{ readonly url: string; readonly encryption: OpenTerms['encryption'] }> {
   if (store === undefined) {
     const loaded = await loadConfig({ folder, environment, file: config })
-    return loaded.config.store
+    return { url: loaded.config.store, encryption: loaded.config.encryption }
   }
   const { value, problems } = resolveReferences({ '--store': store }, { environment, folder })
   if (problems.length > 0) throw new HookonceError('CONFIG_INVALID', problems.join('\n'))
-  return String(value['--store'])
+  return { url: String(value['--store']), encryption: WITHOUT_KEYS }
 }
 
 /** What commander makes of the flags of an action. */
@@ -176,18 +192,27 @@ export function withOwnToken(
  * @throws OptionInvalidError
  */
 export function readFilter(words: readonly string[]): EventFilter {
-  return parseFilter(words.map(quoteValue).join(' '))
+  return readWords(words, parseFilter)
 }
 
-function quoteValue(word: string): string {
+/** The same for messages. */
+export function readMessageFilter(words: readonly string[]): MessageFilter {
+  return readWords(words, parseMessageFilter)
+}
+
+function readWords<Filter>(words: readonly string[], parse: (text: string) => Filter): Filter {
+  return parse(words.map((word) => quoteValue(word, parse)).join(' '))
+}
+
+function quoteValue(word: string, parse: (text: string) => unknown): string {
   const parts = /^(?<name>[^\s:="]+[:=])(?<value>.*\s.*)$/s.exec(word)?.groups
-  if (parts === undefined || canParse(word)) return word
+  if (parts === undefined || canParse(word, parse)) return word
   return `${parts['name']}"${(parts['value'] as string).replace(/["\\]/g, '\\$&')}"`
 }
 
-function canParse(text: string): boolean {
+function canParse(text: string, parse: (text: string) => unknown): boolean {
   try {
-    parseFilter(text)
+    parse(text)
     return true
   } catch {
     return false

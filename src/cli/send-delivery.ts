@@ -27,15 +27,39 @@ export async function sendDelivery(
   return answers
 }
 
-async function sendOne(url: string, { headers, body, method }: Delivery): Promise<Answer> {
+/** Of a receiver somewhere else, which may be a stranger's: one that never ends its answer is not waited for. */
+const ANSWER_MS_MAX = 30_000
+/** More than what a gateway of ours answers. */
+const ANSWER_BYTES_MAX = 65_536
+
+async function readStart({ body }: Response): Promise<string> {
+  const reader = body?.getReader()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for (;;) {
+    const { done = true, value } = (await reader?.read()) ?? {}
+    if (done || value === undefined) break
+    chunks.push(value)
+    length += value.byteLength
+    if (length <= ANSWER_BYTES_MAX) continue
+    await reader?.cancel()
+    break
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+async function sendOne(url: string, delivery: Delivery): Promise<Answer> {
+  const { headers, body, method } = delivery
   try {
-    const response = await fetch(url, {
+    // Some senders have their token in the query.
+    const response = await fetch(new URL(delivery.url, url), {
       method,
       headers: headers as Record<string, string>,
       body: new Uint8Array(body),
       redirect: 'manual',
+      signal: AbortSignal.timeout(ANSWER_MS_MAX),
     })
-    const text = await response.text()
+    const text = await readStart(response)
     const { status, event } = readAnswer(text)
     return { status: response.status, outcome: status ?? `answered ${response.status}`, event }
   } catch (error) {
@@ -67,12 +91,18 @@ export function eventsOf(answers: readonly Answer[]): readonly string[] {
   return [...new Set(answers.flatMap(({ event }) => event ?? []))]
 }
 
+/** Whether the receiver said that it has it. */
+export function isTaken({ status }: Answer): boolean {
+  return status >= 200 && status <= 299
+}
+
 /** `10 deliveries, 1 event, handler ran 1 time`. */
 export function countAnswers(answers: readonly Answer[], runs: number | undefined): string {
-  const events = eventsOf(answers)
+  // A receiver that names no event has got one all the same: the one that was signed.
+  const events = eventsOf(answers).length || (answers.some(isTaken) ? 1 : 0)
   const parts = [
     counted(answers.length, 'delivery', 'deliveries'),
-    ...(events.length > 0 ? [counted(events.length, 'event', 'events')] : []),
+    ...(events > 0 ? [counted(events, 'event', 'events')] : []),
     ...(runs === undefined ? [] : [`handler ran ${counted(runs, 'time', 'times')}`]),
   ]
   return parts.join(', ')

@@ -6,6 +6,7 @@
  */
 
 import { createInterface } from 'node:readline/promises'
+import { cutText } from './output/display-width.ts'
 
 export interface Shell {
   /** What relative paths begin at. */
@@ -13,6 +14,8 @@ export interface Shell {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** How wide a line may be; `Infinity` where the output is a file or another program. */
   readonly columns: number
+  /** Whether the output is a terminal, which bytes can steer. */
+  readonly isTerminal: boolean
   /** Whether a person is there to see progress and to answer. */
   readonly isInteractive: boolean
   readonly hasColour: boolean
@@ -40,6 +43,7 @@ export function processShell(): Shell {
     environment: env,
     // A terminal that was not told its size has 0.
     columns: stdout.columns || readColumns(env['COLUMNS']),
+    isTerminal: stdout.isTTY,
     isInteractive: stdin.isTTY && stdout.isTTY,
     hasColour: stdout.isTTY && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb',
     // Listened for when a command asks for it: a listener keeps Ctrl-C from ending any other. A second Ctrl-C, of a
@@ -55,7 +59,9 @@ export function processShell(): Shell {
     print: (text) => void stdout.write(`${text}\n`),
     printError: (text) => void stderr.write(`${text}\n`),
     write: (bytes) => void stdout.write(bytes),
-    showProgress: (line) => void stderr.write(`\r\u001b[2K${line}`),
+    // Of a line that is longer than the terminal only the last row could be taken away.
+    showProgress: (line) =>
+      void stderr.write(`\r\u001b[2K${cutText(line, (stderr.columns || Infinity) - 1)}`),
     ask: async (question) => {
       const prompt = createInterface({ input: stdin, output: stderr })
       try {
@@ -68,6 +74,18 @@ export function processShell(): Shell {
       process.exitCode = code
     },
   }
+}
+
+/**
+ * Ends the process when what reads its output has gone, as `hookonce events list | head` does when it has seen enough.
+ * That is no failure. Without this each line that follows would end the process with a stack trace.
+ */
+export function endWithReader(): void {
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit()
+      throw error
+    })
 }
 
 function readColumns(text: string | undefined): number {

@@ -35,7 +35,7 @@ export function parseAllowList(option: string, entries: readonly string[]): Allo
 function requireHost(option: string, text: string): string {
   const isName = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(text)
   const url = isName && URL.canParse(`https://${text}/`) ? new URL(`https://${text}/`) : undefined
-  // A number that a URL reads as an address is a slip: who means an address writes one.
+  // A number that a URL reads as an address is a slip: an address is written as one.
   if (url?.hostname === text.toLowerCase()) return url.hostname
   throw new OptionInvalidError(
     option,

@@ -1,13 +1,13 @@
 /**
  * Whether a URL may be a destination, before anything is resolved. For when a destination is
- * configured; the addresses are checked again at every connection (`connection-guard.ts`).
+ * configured; the addresses are checked again at every connection (`connection-check.ts`).
  *
  * @module
  */
 
 import type { AddressClass } from './address-ranges.ts'
 import type { AllowList } from './allow-list.ts'
-import { classifyBytes } from './classify-address.ts'
+import { classifyAddress } from './classify-address.ts'
 import { parseAddress } from './parse-address.ts'
 
 /** Why a destination is not reached. A class of address, or what is wrong with the URL. */
@@ -37,7 +37,7 @@ export function checkUrl(text: string, allowed: AllowList): UrlCheck {
   const bytes = parseAddress(host)
   const isAllowed = bytes === undefined ? allowed.hasHost(host) : allowed.hasAddress(bytes)
   if (!isAllowed) {
-    const kind = bytes === undefined ? checkName(host) : classifyBytes(bytes)
+    const kind = bytes === undefined ? checkName(host) : classifyAddress(bytes)
     if (kind !== 'public') return blocked(kind)
     // Without TLS a signed request can still be read by every machine on the way.
     if (url.protocol === 'http:') return blocked('scheme')

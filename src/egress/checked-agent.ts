@@ -1,5 +1,5 @@
 /**
- * Node's agents, which connect to nothing but what the guard lets through.
+ * Node's agents, which connect to nothing but what the check lets through.
  *
  * @module
  */
@@ -8,17 +8,17 @@ import http from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { ConnectionGuard, ConnectionTarget } from './connection-guard.ts'
+import type { ConnectionCheck, ConnectionTarget } from './connection-check.ts'
 
 /** An agent for `http:` and one for `https:` that connect to nothing unchecked. */
 export function createCheckedAgents(
-  guard: ConnectionGuard,
+  check: ConnectionCheck,
   agentOptions: http.AgentOptions = {},
 ): { readonly http: http.Agent; readonly https: https.Agent } {
   return {
-    http: checkConnections(new http.Agent(agentOptions), guard),
+    http: checkConnections(new http.Agent(agentOptions), check),
     // Said here, because left out it is the environment's to say (NODE_TLS_REJECT_UNAUTHORIZED=0).
-    https: checkConnections(new https.Agent({ ...agentOptions, rejectUnauthorized: true }), guard),
+    https: checkConnections(new https.Agent({ ...agentOptions, rejectUnauthorized: true }), check),
   }
 }
 
@@ -30,7 +30,7 @@ type Connect = (
 /** By replacing the one method through which an agent makes connections, of either kind. */
 function checkConnections<A extends http.Agent>(
   agent: A,
-  { findRefusal, lookup }: ConnectionGuard,
+  { findRefusal, lookup }: ConnectionCheck,
 ): A {
   const connect = agent.createConnection.bind(agent) as Connect
   const connectChecked: Connect = (target, callback) => {

@@ -1,5 +1,5 @@
 /**
- * What an address is for. Pure, and total: any text in, a class out.
+ * What an address is for. Pure, and total: any bytes of an address in, a class out.
  *
  * An IPv6 address may carry an IPv4 address, and a gateway on the way then connects to that one. Such
  * an address is what it carries: `::ffff:169.254.169.254` is the metadata service, however it is written.
@@ -9,15 +9,9 @@
 
 import { IPV4_RANGES, IPV6_RANGES, isWithin, parseRange } from './address-ranges.ts'
 import type { AddressClass } from './address-ranges.ts'
-import { parseAddress } from './parse-address.ts'
 import type { AddressBytes } from './parse-address.ts'
 
-export function classifyAddress(text: string): AddressClass {
-  const bytes = parseAddress(text)
-  return bytes === undefined ? 'malformed' : classifyBytes(bytes)
-}
-
-export function classifyBytes(bytes: AddressBytes): AddressClass {
+export function classifyAddress(bytes: AddressBytes): AddressClass {
   if (bytes.length === 4) return find(IPV4_RANGES, bytes)
   const own = find(IPV6_RANGES, bytes)
   // `::` and `::1` are in the range of those that carry one, and are what they are.

@@ -14,7 +14,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { asError, DestinationBlockedError } from '../errors.ts'
 import { bareHost, checkUrl } from './check-url.ts'
 import type { BlockReason, UrlCheck } from './check-url.ts'
-import { createConnectionGuard } from './connection-guard.ts'
+import { createConnectionCheck } from './connection-check.ts'
 import type { CreateHttpClient, HttpClient } from './http-client.ts'
 import { nodeClient } from './node-client.ts'
 import { resolveEgressOptions } from './options.ts'
@@ -59,7 +59,7 @@ export class Egress {
     createClient: CreateHttpClient = nodeClient,
   ) {
     this.#options = resolveEgressOptions(options, path)
-    this.#client = createClient(createConnectionGuard(this.#options))
+    this.#client = createClient(createConnectionCheck(this.#options))
   }
 
   /** Whether a URL may be a destination, for when it is configured. Its addresses are checked when it is used. */

@@ -2,16 +2,16 @@
  * What speaks HTTP for `egress.ts`. There are two: Node's own (`node-client.ts`), and undici in the gateway, whose
  * file takes it in (`gateway/undici-client.ts`).
  *
- * A client connects to nothing but what its guard lets through, follows no redirect, decodes nothing, and sends a
+ * A client connects to nothing but what its check lets through, follows no redirect, decodes nothing, and sends a
  * request once. Deadlines, and how much of an answer is read, are not its business.
  *
  * @module
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ConnectionGuard } from './connection-guard.ts'
+import type { ConnectionCheck } from './connection-check.ts'
 
-export type CreateHttpClient = (guard: ConnectionGuard) => HttpClient
+export type CreateHttpClient = (check: ConnectionCheck) => HttpClient
 
 export interface HttpClient {
   /**

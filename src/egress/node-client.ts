@@ -4,8 +4,8 @@ import { createCheckedAgents } from './checked-agent.ts'
 import type { CreateHttpClient } from './http-client.ts'
 
 /** Node's own client, which needs no package. */
-export const nodeClient: CreateHttpClient = (guard) => {
-  const agents = createCheckedAgents(guard, { keepAlive: true })
+export const nodeClient: CreateHttpClient = (check) => {
+  const agents = createCheckedAgents(check, { keepAlive: true })
   return {
     send: ({ url, method, headers, body }, listener) => {
       const isSecure = url.protocol === 'https:'

@@ -3,7 +3,7 @@ import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import { requireInteger } from '../options/require-integer.ts'
 import { parseAllowList } from './allow-list.ts'
 import type { AllowList } from './allow-list.ts'
-import type { ResolveAll } from './connection-guard.ts'
+import type { ResolveAll } from './connection-check.ts'
 
 /** What may leave, and how long it may take. */
 export interface EgressOptions {

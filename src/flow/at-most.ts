@@ -19,4 +19,4 @@ export async function atMost(waitMs: number, work: Promise<unknown>): Promise<vo
 export const GOODBYE_MS = 3_000
 
 /** How long what was interrupted may take to end: its ROLLBACK, or a last write that says what became of it. */
-export const LET_GO_MS = 5_000
+export const INTERRUPTED_MS = 5_000

@@ -2,7 +2,7 @@
  * As many at once as there are permits, first come, first served.
  *
  * A group of handlers, a step's transaction and a write under leases each hold one database connection.
- * They share the permits of the worker's `concurrency`, so that together they never empty the pool.
+ * They share as many permits as the worker has slots, so that together they never empty the pool.
  */
 export class Permits {
   readonly #waiting: (() => void)[] = []

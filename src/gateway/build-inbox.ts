@@ -5,15 +5,14 @@
  */
 
 import { createInbox } from '../index.ts'
-import type { Destination, Inbox, Logger, SourceMap } from '../index.ts'
-import { httpDestination } from '../index.ts'
+import type { Inbox, Logger, SourceMap } from '../index.ts'
+import { buildDestination } from './build-destination.ts'
 import { buildSources } from './build-sources.ts'
-import type { ResolvedConfig, ResolvedDestinationConfig } from './config/schema.ts'
+import type { ResolvedConfig } from './config/schema.ts'
 import { findTracing } from './find-tracing.ts'
 import { forwardEvents } from './forward.ts'
 import { openStore } from './open-store.ts'
 import type { Store } from '../store/contract/store.ts'
-import { undiciClient } from './undici-client.ts'
 
 /** An inbox, its store, and how both are stopped. */
 export interface BuiltInbox {
@@ -36,22 +35,39 @@ export interface BuildTerms {
 /**
  * Nothing is connected to yet.
  *
- * @throws HookonceError CONFIG_INVALID; OptionInvalidError; DestinationBlockedError
+ * @throws HookonceError CONFIG_INVALID; OptionInvalidError
  */
 export function buildInbox(
   config: ResolvedConfig,
   { folder, logger, prepare }: BuildTerms,
 ): BuiltInbox {
   const sources = buildSources(config)
-  const destinations = Object.entries(config.destinations).map(buildDestination)
-  const { store, place, close } = openStore(config.store, folder)
+  const destinations = Object.entries(config.destinations).map(([name, given]) =>
+    buildDestination(name, given),
+  )
+  const { reserved, ...ofWorker } = config.worker
+  const worker = { ...ofWorker, ...(reserved !== undefined && { reserved }) }
+  const { store, place, close } = openStore(config.store, folder, {
+    migrate: config.migrate,
+    ...worker,
+    encryption: config.encryption,
+  })
   const { roles, stopGraceMs } = config
+  // Of the listener, and not of the inbox.
+  const {
+    host: _host,
+    port: _port,
+    keepAliveTimeoutMs: _kept,
+    withdrawMs: _told,
+    ...receive
+  } = config.receive
   const inbox: Inbox<SourceMap, unknown> = createInbox({
     store,
     sources,
     destinations,
-    receive: { bodyBytesMax: config.receive.bodyBytesMax },
-    worker: roles.includes('work') ? { stopGraceMs } : false,
+    receive,
+    handlerDefaults: config.handlerDefaults,
+    worker: roles.includes('work') ? { ...worker, stopGraceMs } : false,
     relay: roles.includes('relay') ? { ...config.relay, stopGraceMs } : false,
     retention: config.retention,
     logger,
@@ -68,16 +84,4 @@ export function buildInbox(
       await close()
     },
   }
-}
-
-function buildDestination([name, given]: [string, ResolvedDestinationConfig]): Destination {
-  const { allowPrivate, url, secrets = [], headers = {}, ...options } = given
-  return httpDestination(name, {
-    url,
-    secrets,
-    headers,
-    ...options,
-    client: undiciClient,
-    ...(allowPrivate && URL.canParse(url) && { allow: [new URL(url).hostname] }),
-  })
 }

@@ -21,26 +21,41 @@ const SECRET_BYTES_MIN = 16
  * @throws HookonceError CONFIG_INVALID
  */
 export function buildSources(config: Pick<ResolvedConfig, 'sources'>): Record<string, Source> {
-  const problems: string[] = []
-  const sources: Record<string, Source> = {}
-  for (const [name, given] of Object.entries(config.sources)) {
-    try {
-      sources[name] = buildSource(given)
-    } catch (error) {
-      problems.push(`sources.${name}: ${asError(error).message}`)
-    }
+  const problems = findSourceProblems(config)
+  if (problems.length > 0) {
+    const lines = problems.map((problem) => `  - ${problem}`).join('\n')
+    throw new HookonceError('CONFIG_INVALID', `The config cannot be used:\n${lines}`)
   }
-  if (problems.length === 0) return sources
-  const lines = problems.map((problem) => `  - ${problem}`).join('\n')
-  throw new HookonceError('CONFIG_INVALID', `The config cannot be used:\n${lines}`)
+  return Object.fromEntries(
+    Object.entries(config.sources).map(([name, given]) => [name, buildSource(given)]),
+  )
+}
+
+/** Why sources cannot be made as the config says. */
+export function findSourceProblems({
+  sources,
+}: Pick<ResolvedConfig, 'sources'>): readonly string[] {
+  return Object.entries(sources).flatMap(([name, given]) => {
+    try {
+      buildSource(given)
+      return []
+    } catch (error) {
+      return [`sources.${name}: ${asError(error).message}`]
+    }
+  })
 }
 
 function buildSource(given: ResolvedSourceConfig): Source {
   const { provider, forward: _routes, secrets, ...options } = given
-  requireStrongSecrets(secrets)
   const make =
     typeof provider === 'function' ? (provider as unknown as MakeSource) : findProvider(provider)
-  return make({ ...options, ...(secrets !== undefined && { secrets: secrets.map(withDate) }) })
+  requireStrongSecrets(secrets)
+  const source = make({
+    ...options,
+    ...(secrets !== undefined && { secrets: secrets.map(withDate) }),
+  })
+  requireStrongKeys(source)
+  return source
 }
 
 function findProvider(name: string): MakeSource {
@@ -69,6 +84,7 @@ export function listProviders(): ReadonlyMap<string, MakeSource> {
 
 type GivenSecret = NonNullable<ResolvedSourceConfig['secrets']>[number]
 
+/** For what a provider makes no key of by itself, such as a hash of it. */
 function requireStrongSecrets(secrets: readonly GivenSecret[] = []): void {
   secrets.forEach((secret, index) => {
     const text = typeof secret === 'string' ? secret : secret.value
@@ -78,6 +94,15 @@ function requireStrongSecrets(secrets: readonly GivenSecret[] = []): void {
       `secrets[${index}] is shorter than ${SECRET_BYTES_MIN} bytes, so that it could be guessed. Have the sender make a longer one`,
     )
   })
+}
+
+/** A text of base64 or hex is longer than its key, and only the provider knows which it is. */
+function requireStrongKeys({ shortSecrets: [label] = [] }: Source): void {
+  if (label === undefined) return
+  throw new HookonceError(
+    'CONFIG_INVALID',
+    `secret ${label} is a key of fewer than ${SECRET_BYTES_MIN} bytes when it is decoded, so that it could be guessed. Have the sender make a longer one`,
+  )
 }
 
 function withDate(secret: GivenSecret): unknown {

@@ -61,4 +61,8 @@ export class CurrentInbox implements ReceivingInbox {
   isReady(): boolean {
     return this.#inbox.isReady()
   }
+
+  get clockSkewMs(): number | undefined {
+    return this.#inbox.clockSkewMs
+  }
 }

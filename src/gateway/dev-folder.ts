@@ -1,6 +1,6 @@
 /**
  * `.hookonce`: what `hookonce dev` keeps in the folder in which it is run. The database, the sources that it was given
- * there, and on Node 20 the SQLite binding.
+ * there, the secret with which it signs what it forwards, and on Node 20 the SQLite binding.
  *
  * Nothing in it is for a repository: it has a `.gitignore` of its own, which names everything.
  *
@@ -18,13 +18,33 @@ export const DEV_FOLDER = '.hookonce'
 
 const SOURCES_FILE = 'dev.json'
 
-/** Makes it where it is not there, and says where it is. */
+/** What `hookonce dev --forward` signs with, below the folder of the user. */
+export const FORWARD_SECRET_FILE = `${DEV_FOLDER}/forward.secret`
+
+/**
+ * Makes it where it is not there, and says where it is.
+ *
+ * @throws HookonceError CONFIG_INVALID where nothing can be written
+ */
 export function makeDevFolder(folder: string): string {
   const made = path.join(folder, DEV_FOLDER)
-  mkdirSync(made, { recursive: true })
   const ignore = path.join(made, '.gitignore')
-  if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+  try {
+    mkdirSync(made, { recursive: true })
+    if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+  } catch (error) {
+    throw new HookonceError(
+      'CONFIG_INVALID',
+      `${made} cannot be written to: ${codeOf(error)}. hookonce dev keeps its sources and its database there: run it in a folder that is yours`,
+      { cause: error },
+    )
+  }
   return made
+}
+
+/** `EACCES`, where Node has one; else what it says. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : asError(error).message
 }
 
 /**
@@ -63,6 +83,20 @@ export function withDevSource(
 ): ConfigLayer['value'] {
   const { sources } = (layer?.value ?? {}) as { readonly sources?: object }
   return { ...layer?.value, sources: { ...sources, [name]: source } }
+}
+
+/**
+ * What `hookonce dev --forward` signs with in this folder: the same each time, so that the service that is being
+ * written can have it in its environment.
+ */
+export function keepForwardSecret(folder: string, make: () => string): string {
+  makeDevFolder(folder)
+  const file = path.join(folder, FORWARD_SECRET_FILE)
+  const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : ''
+  if (kept !== '') return kept
+  const made = make()
+  writeFileSync(file, `${made}\n`, { mode: 0o600 })
+  return made
 }
 
 function unreadable(origin: string, why: string): HookonceError {

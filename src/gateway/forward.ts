@@ -15,6 +15,7 @@ import type { DeliveryHeaders } from '../model/delivery.ts'
 import type { WebhookEvent } from '../model/event.ts'
 import { createMatcher } from '../model/type-matcher.ts'
 import type { SendOptions } from '../model/message.ts'
+import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import type { PayloadTest, Transformed } from './config/config.ts'
 import type { ResolvedConfig, ResolvedSourceConfig } from './config/schema.ts'
 
@@ -47,38 +48,48 @@ export function forwardEvents(inbox: Handling, { sources, destinations }: Forwar
       compileRoute(`sources.${name}.forward[${index}]`, entry),
     )
     if (routes.length === 0) continue
-    const order = findOrder(forward, destinations)
+    const order = findOrder(routes, destinations)
     inbox.on(name, '*', { name: 'forward', ...(order && { order }) }, async (event, { send }) => {
-      for (const route of routes) await route(event, send)
+      for (const { wants, write } of routes) if (wants(event)) await write(event, send)
     })
   }
 }
 
 /**
  * A lane of messages has the order in which they were written. So that this is the order in which their events came,
- * the handler has it as well: by the same value, or one lane for the whole source where routes have different ones.
+ * the handler has it as well, by the same value. Where the lanes of routes are named by different values, an event may
+ * come behind one event for one destination and behind another for the next: then all events that are in a lane are in
+ * one, for the whole source.
  */
 function findOrder(
-  forward: readonly RouteConfig[],
+  routes: readonly Route[],
   destinations: ResolvedConfig['destinations'],
 ): FifoOrder | undefined {
-  const inLanes = forward.flatMap((entry) =>
-    typeof entry !== 'string' && entry.lane !== undefined ? [{ ...entry, lane: entry.lane }] : [],
-  )
-  const [first] = inLanes
-  if (first === undefined) return undefined
-  const find = inLanes.every(({ lane }) => lane === first.lane)
-    ? compileLane('lane', first.lane)
-    : ({ source }: Event) => source
+  const inLanes = routes.filter(({ lane }) => lane !== undefined)
+  if (inLanes.length === 0) return undefined
+  const isOneLane = new Set(inLanes.map(({ lane }) => lane)).size === 1
   return {
     mode: 'fifo',
-    // An event without a value waits for no other.
-    lane: (event) => find(event) ?? `alone ${event.id}`,
+    lane: (event) => {
+      const [found] = inLanes.flatMap(({ wants, findLane }) =>
+        wants(event) ? (findLane(event) ?? []) : [],
+      )
+      // What no destination wants in a lane waits for no other.
+      if (found === undefined) return `alone ${event.id}`
+      return isOneLane ? found : event.source
+    },
     onDead: inLanes.every(({ to }) => destinations[to]?.onDead === 'pass') ? 'pass' : 'block',
   }
 }
 
-type Route = (event: Event, send: Send) => Promise<void>
+interface Route {
+  readonly to: string
+  /** As the config says it. */
+  readonly lane: string | undefined
+  readonly wants: (event: Event) => boolean
+  readonly findLane: (event: Event) => string | undefined
+  readonly write: (event: Event, send: Send) => Promise<void>
+}
 
 type RouteConfig = NonNullable<ResolvedSourceConfig['forward']>[number]
 
@@ -93,19 +104,24 @@ function compileRoute(path: string, entry: RouteConfig): Route {
   const isWantedType = types === undefined ? () => true : createMatcher(types)
   const tests = where.map((test, index) => compileTest(`${path}.where[${index}].path`, test))
   const findLane = lane === undefined ? () => undefined : compileLane(`${path}.lane`, lane)
-  return async (event, send) => {
-    if (!isWantedType(event.type) || !tests.every((passes) => passes(event.payload))) return
-    if (transform === undefined) {
-      await send(to, event.body, { headers: headersFor(event), ...inLane(findLane(event)) })
-      return
-    }
-    const made = transform(event)
-    if (made === null) return
-    const body = typeof made.body === 'string' ? Buffer.from(made.body) : made.body
-    await send(to, body, {
-      headers: headersOfTransformed(event, made),
-      ...inLane(findLane(event)),
-    })
+  return {
+    to,
+    lane,
+    wants: (event) => isWantedType(event.type) && tests.every((passes) => passes(event)),
+    findLane,
+    write: async (event, send) => {
+      if (transform === undefined) {
+        await send(to, event.body, { headers: headersFor(event), ...inLane(findLane(event)) })
+        return
+      }
+      const made = requireTransformed(`${path}.transform`, transform(event))
+      if (made === null) return
+      const body = typeof made.body === 'string' ? Buffer.from(made.body) : made.body
+      await send(to, body, {
+        headers: headersOfTransformed(event, made),
+        ...inLane(findLane(event)),
+      })
+    },
   }
 }
 
@@ -115,7 +131,7 @@ const inLane = (lane: string | undefined): SendOptions => (lane === undefined ? 
 function compileLane(option: string, lane: string): (event: Event) => string | undefined {
   const steps = requirePath(option, lane.slice('json:'.length), 'json:$.data.customer')
   return (event) => {
-    const value = valueAt(event.payload, steps)
+    const value = valueAt(payloadOf(event), steps)
     if (!['string', 'number', 'boolean'].includes(typeof value)) return undefined
     const name = JSON.stringify([event.source, value])
     // The sender's text has any length, and the name of a lane has not.
@@ -129,9 +145,19 @@ function requirePath(option: string, path: string, example: string): JsonPath {
   throw new HookonceError('CONFIG_INVALID', `${option} must be a path such as ${example}`)
 }
 
-function compileTest(option: string, { path, equals }: PayloadTest): (payload: unknown) => boolean {
+function compileTest(option: string, { path, equals }: PayloadTest): (event: Event) => boolean {
   const steps = requirePath(option, path, '$.data.status')
-  return (payload) => valueAt(payload, steps) === equals
+  return (event) => valueAt(payloadOf(event), steps) === equals
+}
+
+/** A body that is neither JSON nor a form has no values, and is forwarded where none is asked for. */
+function payloadOf(event: Event): unknown {
+  try {
+    return event.payload
+  } catch (error) {
+    if (error instanceof HookonceError && error.code === 'PAYLOAD_INVALID') return undefined
+    throw error
+  }
 }
 
 function valueAt(payload: unknown, steps: JsonPath): unknown {
@@ -141,6 +167,30 @@ function valueAt(payload: unknown, steps: JsonPath): unknown {
     value = (value as Record<string | number, unknown>)[step]
   }
   return value
+}
+
+/** What a transform without types returns may be anything: said in the words of the config, and not of the outbox. */
+function requireTransformed(option: string, made: unknown): Transformed | null {
+  if (made === null) return null
+  if (made instanceof Promise) {
+    // Nothing waits for it, and what it says would end the process as an unhandled rejection.
+    made.catch(() => undefined)
+    throw notTransformed(option, 'a promise, and must not be async')
+  }
+  if (typeof made !== 'object') {
+    const what = made === undefined ? 'nothing' : `a ${typeof made}`
+    throw notTransformed(option, what)
+  }
+  rejectUnknownKeys(option, made, ['body', 'headers'])
+  if ((made as Transformed).body === undefined) throw notTransformed(option, 'no body')
+  return made as Transformed
+}
+
+function notTransformed(option: string, what: string): HookonceError {
+  return new HookonceError(
+    'MESSAGE_INVALID',
+    `${option} has returned ${what}. It must return { body, headers }, or null for nothing`,
+  )
 }
 
 function headersOfTransformed(
@@ -163,10 +213,10 @@ function headersOfTransformed(
 /** The sender's own, without what belongs to its connection with us, and what says where the event came from. */
 function headersFor(event: Event): Record<string, string> {
   const headers: Record<string, string> = {}
+  const named = namedByConnection(event.headers)
   for (const [name, value] of Object.entries(event.headers)) {
-    if (isDropped(name, value)) continue
-    headers[SET_BY_US.has(name) ? `original-${name}` : name] =
-      typeof value === 'string' ? value : value.join(', ')
+    if (isDropped(name, value) || named.has(name)) continue
+    headers[SET_BY_US.has(name) ? `original-${name}` : name] = asText(value)
   }
   return {
     ...withinBounds(headers),
@@ -176,8 +226,25 @@ function headersFor(event: Event): Record<string, string> {
   }
 }
 
+/** `Connection: close, x-hop` makes `x-hop` one of those that end with the connection. */
+function namedByConnection({ connection }: DeliveryHeaders): ReadonlySet<string> {
+  if (connection === undefined) return new Set()
+  return new Set(
+    asText(connection)
+      .split(',')
+      .map((name) => name.trim().toLowerCase()),
+  )
+}
+
+function asText(value: DeliveryHeaders[string]): string {
+  return typeof value === 'string' ? value : value.join(', ')
+}
+
 /** What all of them may take together: a message has an end, and many servers refuse a head of 8 KiB. */
 const HEADERS_LENGTH_MAX = 6_000
+
+/** The longest name that a message takes. */
+const HEADER_NAME_LENGTH_MAX = 100
 
 /** An event is not held up by what a proxy has put on it: the longest headers stay behind, and are named. */
 function withinBounds(headers: Record<string, string>): Record<string, string> {
@@ -186,16 +253,19 @@ function withinBounds(headers: Record<string, string>): Record<string, string> {
   )
   let length = 0
   const kept = shortest.filter(([name, value]) => {
+    if (name.length > HEADER_NAME_LENGTH_MAX) return false
     length += name.length + value.length
     return length <= HEADERS_LENGTH_MAX
   })
   if (kept.length === shortest.length) return headers
-  const left = shortest.slice(kept.length).map(([name]) => name)
+  const left = shortest.filter((entry) => !kept.includes(entry)).map(([name]) => name)
   return { ...Object.fromEntries(kept), 'hookonce-left-out': left.join(', ').slice(0, 500) }
 }
 
 function isDropped(name: string, value: DeliveryHeaders[string]): boolean {
-  return HOP_BY_HOP.has(name) || name.startsWith('hookonce-') || value === WITHHELD
+  return (
+    HOP_BY_HOP.has(name) || name.startsWith('hookonce-') || KEPT_AS.has(name) || value === WITHHELD
+  )
 }
 
 /** What stands in a stored event in place of a header that is a secret. */
@@ -208,6 +278,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'content-length',
   'expect',
   'host',
+  'http2-settings',
   'keep-alive',
   'proxy-authenticate',
   'proxy-authorization',
@@ -225,6 +296,9 @@ const SET_BY_US: ReadonlySet<string> = new Set([
   'webhook-signature',
   'webhook-timestamp',
 ])
+
+/** The names under which those are kept: a sender cannot say for another what it has said. */
+const KEPT_AS: ReadonlySet<string> = new Set([...SET_BY_US].map((name) => `original-${name}`))
 
 /** A type is the sender's text; a header is one line of visible characters. */
 function asHeaderText(text: string): string {

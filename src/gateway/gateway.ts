@@ -10,6 +10,7 @@
  * - Without its database it listens all the same, answers 503, and goes on by itself when the database is back.
  * - A config that cannot be used changes nothing: not at start, where nothing has begun, and not at a reload.
  * - A reload drops no request.
+ * - It stops in a time that the config bounds, whatever its database does: what would wait longer ends with the process.
  *
  * @module
  */
@@ -17,9 +18,13 @@
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { asError, HookonceError } from '../errors.ts'
+import { atMost, GOODBYE_MS, INTERRUPTED_MS } from '../flow/at-most.ts'
 import { createReceiver } from '../http/node.ts'
+import { readinessOf } from '../http/readiness.ts'
 import type { Receiver } from '../http/receiver.ts'
 import type { Inbox, SourceMap } from '../index.ts'
+import type { Counted } from '../metrics/counted.ts'
+import { InboxMetrics } from '../metrics/inbox-metrics.ts'
 import { buildAdmin } from './admin/build-admin.ts'
 import type { BuiltAdmin } from './admin/build-admin.ts'
 import type { Role } from './admin/roles.ts'
@@ -40,6 +45,8 @@ export interface GatewayOptions extends BuildTerms {
    * @defaultValue true
    */
   readonly hasAdmin?: boolean
+  /** What the processes beside this one have counted, with what this one has. Left out, it is alone. */
+  readonly collectCounts?: () => Promise<Counted>
   /**
    * What a model may do over MCP on this machine without a token. With one, its role counts.
    *
@@ -72,12 +79,17 @@ const AGAIN_MS = 1_000
  */
 const IDLE_MS = 1_000
 
+/** How long a gateway that stops may take beside its grace periods: as long as its inbox alone. */
+const LAST_MS = INTERRUPTED_MS + 2 * GOODBYE_MS
+
 /** A gateway that listens. Made by `startGateway`. */
 export class Gateway {
   readonly #options: GatewayOptions
   readonly #current: CurrentInbox
   readonly #receiver: Receiver | undefined
   readonly #admin: BuiltAdmin | undefined
+  /** Where this process has the role, or another one asks what it counts. */
+  readonly #metrics: InboxMetrics | undefined
   readonly #ending = new AbortController()
   #config: ResolvedConfig
   #built: BuiltInbox
@@ -95,16 +107,31 @@ export class Gateway {
           keepAliveTimeoutMs: options.config.receive.keepAliveTimeoutMs,
         })
       : undefined
-    const { roles } = options.config
+    const metrics = options.config.roles.includes('admin') ? new InboxMetrics() : undefined
+    this.#metrics = metrics
     this.#admin =
-      roles.includes('admin') && options.hasAdmin !== false
+      metrics !== undefined && options.hasAdmin !== false
         ? buildAdmin(options.config, {
             built: () => this.#built,
+            readiness: () =>
+              readinessOf({
+                isReady: !this.#ending.signal.aborted && this.#current.isReady(),
+                clockSkewMs: this.#current.clockSkewMs,
+              }),
+            metrics: {
+              contentType: metrics.contentType,
+              render: async () => metrics.render(await options.collectCounts?.()),
+            },
             logger: options.logger,
             mcpRoleWithoutToken: options.mcpRoleWithoutToken ?? 'viewer',
           })
         : undefined
-    this.#admin?.watch(this.#built.inbox)
+    this.#watch(this.#built.inbox)
+  }
+
+  #watch(inbox: BuiltInbox['inbox']): void {
+    this.#admin?.live.watch(inbox.events)
+    this.#metrics?.watch(inbox)
   }
 
   /** The inbox that is in use now. */
@@ -127,6 +154,11 @@ export class Gateway {
     return this.#admin?.server.address
   }
 
+  /** What it has counted so far, for `/metrics` of another process. */
+  count(): Counted {
+    return this.#metrics?.count() ?? {}
+  }
+
   /** @internal */
   async listen(): Promise<void> {
     const { host, port } = this.#config.receive
@@ -135,10 +167,10 @@ export class Gateway {
   }
 
   /**
-   * Until the store was opened and everything runs. A database that does not answer is tried again and again; what
-   * trying again cannot help is thrown.
+   * Until the store was opened and everything runs, or until it was told to stop before that: then `false`. A database
+   * that does not answer is tried again and again; what trying again cannot help is thrown.
    */
-  async untilStarted(): Promise<void> {
+  async untilStarted(): Promise<boolean> {
     let isTold = false
     while (!this.#ending.signal.aborted) {
       try {
@@ -148,7 +180,7 @@ export class Gateway {
             { store: this.place },
             'the store is open: deliveries are taken',
           )
-        return
+        return true
       } catch (error) {
         if (!(error instanceof HookonceError) || !error.retryable) throw error
         if (!isTold) this.#tellUnavailable(error)
@@ -156,6 +188,7 @@ export class Gateway {
         await pause(AGAIN_MS, undefined, { signal: this.#ending.signal }).catch(() => undefined)
       }
     }
+    return false
   }
 
   #tellUnavailable(error: Error): void {
@@ -204,8 +237,8 @@ export class Gateway {
     this.#built = next
     this.#config = config
     this.#current.replaceBy(next.inbox)
-    this.#admin?.watch(next.inbox)
-    await before.stop()
+    this.#watch(next.inbox)
+    await this.#inTime(before.stop())
     return { status: 'reloaded' }
   }
 
@@ -217,8 +250,21 @@ export class Gateway {
 
   async #stop(): Promise<void> {
     this.#ending.abort()
-    const graceMs = this.#config.stopGraceMs
     await this.#withdraw()
+    await this.#inTime(this.#stopParts())
+  }
+
+  /**
+   * One bound for all parts. One after the other each has its own, a pool waits for its connections on top of that, and a
+   * reload for the inbox before it; the platform kills a process that takes longer than it waits. Twice the grace period:
+   * a worker and then a relay may need it.
+   */
+  #inTime(work: Promise<void>): Promise<void> {
+    return atMost(2 * this.#config.stopGraceMs + LAST_MS, work)
+  }
+
+  async #stopParts(): Promise<void> {
+    const graceMs = this.#config.stopGraceMs
     this.#admin?.live.stop()
     const receiverStopped = this.#receiver?.drain({ graceMs, idleMs: IDLE_MS })
     await Promise.all([receiverStopped, this.#admin?.server.stop(graceMs)])
@@ -258,6 +304,7 @@ export function findRefusal(before: ResolvedConfig, after: ResolvedConfig): stri
     roles: (config: ResolvedConfig) => config.roles.toSorted(),
     'receive.host': (config: ResolvedConfig) => config.receive.host,
     'receive.port': (config: ResolvedConfig) => config.receive.port,
+    'receive.bodyTimeoutMs': (config: ResolvedConfig) => config.receive.bodyTimeoutMs,
     'receive.keepAliveTimeoutMs': (config: ResolvedConfig) => config.receive.keepAliveTimeoutMs,
     admin: (config: ResolvedConfig) => config.admin,
   }

@@ -1,10 +1,13 @@
 import { printMigrations as printPostgres } from '../store/postgres/index.ts'
 import { printMigrations as printSqlite } from '../store/sqlite/index.ts'
-import { openStore } from './open-store.ts'
+import { openStore, WITHOUT_KEYS } from './open-store.ts'
 
 /** Brings the tables of a store up to date, or makes them. Returns where it is. */
 export async function migrateStore(url: string, folder: string): Promise<string> {
-  const { store, place, close } = openStore(url, folder, { migrate: 'auto' })
+  const { store, place, close } = openStore(url, folder, {
+    migrate: 'auto',
+    encryption: WITHOUT_KEYS,
+  })
   try {
     await store.open()
     return place
@@ -14,7 +17,7 @@ export async function migrateStore(url: string, folder: string): Promise<string>
   }
 }
 
-/** The SQL that makes the tables, for those who migrate by hand. */
+/** The SQL that makes the tables, to migrate by hand. */
 export function printSchema(url: string): string {
   return url.startsWith('sqlite:') ? printSqlite() : printPostgres()
 }

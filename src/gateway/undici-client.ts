@@ -15,10 +15,10 @@ import type {
   ExchangeListener,
   HttpClient,
 } from '../egress/http-client.ts'
-import type { ConnectionGuard } from '../egress/connection-guard.ts'
+import type { ConnectionCheck } from '../egress/connection-check.ts'
 
-export const undiciClient: CreateHttpClient = (guard): HttpClient => {
-  let agent = createCheckedAgent(guard)
+export const undiciClient: CreateHttpClient = (check): HttpClient => {
+  let agent = createCheckedAgent(check)
   return {
     send: (request, listener) => {
       const exchange = new Exchange(listener)
@@ -28,7 +28,7 @@ export const undiciClient: CreateHttpClient = (guard): HttpClient => {
     close: () => {
       // One that was destroyed is of no use any more; Node's can be used again.
       void agent.destroy()
-      agent = createCheckedAgent(guard)
+      agent = createCheckedAgent(check)
     },
   }
 }
@@ -36,7 +36,7 @@ export const undiciClient: CreateHttpClient = (guard): HttpClient => {
 /** A connection that is given up sooner is the request's business. This one only clears away what hangs. */
 const CONNECT_TIMEOUT_MS = 60_000
 
-function createCheckedAgent({ findRefusal, lookup }: ConnectionGuard): Agent {
+function createCheckedAgent({ findRefusal, lookup }: ConnectionCheck): Agent {
   const connect = buildConnector({
     lookup,
     // Said here, because left out it is the environment's to say (NODE_TLS_REJECT_UNAUTHORIZED=0).

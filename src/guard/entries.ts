@@ -18,7 +18,7 @@ import {
   MEMORY_POLICY,
   OWN_CONTENT,
   READ,
-  RELEASE,
+  GIVE_BACK,
   RENEW,
 } from './scripts.ts'
 import type { Script } from './scripts.ts'
@@ -73,7 +73,7 @@ export class Entries {
     const reply = await this.#run(CLAIM, key, args, () => {
       // The client sent it after we had given up. No work runs under this lease, so it must not keep
       // the next delivery out.
-      void this.release(key, token).catch(() => undefined)
+      void this.giveBack(key, token).catch(() => undefined)
     })
     return reply[0] === 'claimed' ? 'claimed' : parseHeld(key, reply)
   }
@@ -91,8 +91,8 @@ export class Entries {
     return status === 'marked' ? 'marked' : 'lost'
   }
 
-  async release(key: string, token: string): Promise<void> {
-    await this.#run(RELEASE, key, [leaseOf(token)])
+  async giveBack(key: string, token: string): Promise<void> {
+    await this.#run(GIVE_BACK, key, [leaseOf(token)])
   }
 
   async read(key: string): Promise<'absent' | Held> {

@@ -41,7 +41,7 @@ export class HeldResponse {
   }
 
   /** Sends what was held, and holds no more. */
-  letGo(): void {
+  send(): void {
     const own = this.#response as unknown as Record<string, unknown>
     delete own['write']
     delete own['end']

@@ -15,7 +15,8 @@ export interface MemoryPolicyContext {
  * Refuses a Redis that throws marks away when its memory is full. Every mark has an expiry, so each policy but
  * `noeviction` takes them. Seen without this look: 14,894 of 20,000 done events ran again.
  *
- * Looked at with the first event and then once a minute, on the node that holds that event's key.
+ * Looked at with the first event and then once a minute, on the node that holds that event's key. In a cluster what one
+ * node says counts for all until the next look: which node a key is on, only the client knows.
  */
 export class MemoryPolicy {
   readonly #context: MemoryPolicyContext

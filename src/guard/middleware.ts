@@ -103,7 +103,7 @@ function answerByRoute(
       if (error instanceof BusyError) return comeAgain(error.retryInMs)
       if (!hasRun) throw error
     } finally {
-      held.letGo()
+      held.send()
     }
     // The route has answered; this is written only if it broke before it could.
     return failed(eventId)

@@ -134,7 +134,7 @@ async function runLeased<T>(
   } catch (error) {
     lease.end()
     // If Redis is away it expires by itself. What the work threw is what the caller must hear of.
-    await entries.release(redisKey, token).catch(() => undefined)
+    await entries.giveBack(redisKey, token).catch(() => undefined)
     happenings.emit('guard.failed', { source, key, error: asError(error) })
     throw error
   }

@@ -10,7 +10,7 @@
  *
  *     content <key hash> <fingerprint>            which event they are; expires with the retention
  *
- * Every change of a lease compares the whole value with the lease of the one who asks: a holder that
+ * Every change of a lease compares the whole value with the lease of the caller: a holder that
  * was paused past its lease finds another value, or none, and changes nothing.
  *
  * Clients send a command again when its answer was lost with the connection, so each script does the
@@ -53,7 +53,7 @@ return { 'marked' }
 `)
 
 // ARGV[1] lease
-export const RELEASE = script(`
+export const GIVE_BACK = script(`
 if redis.call('get', KEYS[1]) ~= ARGV[1] then return { 'lost' } end
 redis.call('del', KEYS[1])
 return { 'given-back' }

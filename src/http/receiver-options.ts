@@ -39,7 +39,7 @@ export interface ReceiverOptions {
 
 export type ResolvedReceiverOptions = Readonly<Required<ReceiverOptions>>
 
-export const RECEIVER_DEFAULTS: ResolvedReceiverOptions = Object.freeze({
+const RECEIVER_DEFAULTS: ResolvedReceiverOptions = Object.freeze({
   path: '/in/',
   headersTimeoutMs: 10_000,
   keepAliveTimeoutMs: 5_000,

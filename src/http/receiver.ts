@@ -5,7 +5,7 @@
  * What it promises:
  *
  * - A path is compared as it came, undecoded: no spelling of a path reaches a source but its own.
- * - No sender holds a socket for long: headers, body and idle time each have their limit, and
+ * - No sender holds a socket for long: headers, body, the reading of answers and idle time each have their limit, and
  *   whatever is not read to its end closes its connection.
  * - A drain loses no answer: what is in flight finishes, or is told 503 so that its sender tries again. With `idleMs` it
  *   also closes no connection that a client may be sending on: each is closed together with its next answer.
@@ -25,7 +25,9 @@ import { unavailable, unknownSource, wrongMethod } from '../receive/acknowledge.
 import { limitsOf } from './acknowledge-read.ts'
 import type { Mount } from './acknowledge-read.ts'
 import { answerNode, writeAnswer } from './answer-node.ts'
+import { endUnread } from './end-unread.ts'
 import { isWelcome } from './read-body.ts'
+import { readinessOf } from './readiness.ts'
 import { resolveReceiverOptions } from './receiver-options.ts'
 import type {
   DrainOptions,
@@ -68,6 +70,8 @@ export class Receiver implements AsyncDisposable {
     this.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
       this.#answer(request, response, 'asks to continue'),
     )
+    // As long as a sender may take for its body, it may take to read the answer.
+    endUnread(this.server, inbox.receiveOptions.bodyTimeoutMs)
   }
 
   /**
@@ -183,7 +187,8 @@ export class Receiver implements AsyncDisposable {
 
   #readiness(): Acknowledgement {
     const isReady = this.#phase === 'serving' && this.#inbox.isReady()
-    return isReady ? health(200, 'ready') : health(503, 'not ready')
+    const readiness = readinessOf({ isReady, clockSkewMs: this.#inbox.clockSkewMs })
+    return health(readiness === 'not ready' ? 503 : 200, readiness)
   }
 }
 

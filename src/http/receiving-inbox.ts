@@ -27,4 +27,6 @@ export interface ReceivingInbox {
   reportUnread?(sourceName: string, reason: UnreadReason): void
   /** Whether the inbox takes deliveries now: the store answers and `stop` was not called. */
   isReady(): boolean
+  /** By how much the clock of this process is ahead of the store's, where the inbox has a store and it has answered. */
+  readonly clockSkewMs?: number | undefined
 }

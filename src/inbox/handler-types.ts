@@ -5,6 +5,13 @@
  */
 
 import type { WebhookEvent } from '../model/event.ts'
+import type {
+  EventsOf,
+  PatternsOf,
+  PayloadFor,
+  SourceMap,
+  TypePattern,
+} from '../model/event-types.ts'
 import type { AnySends, SendMap } from '../model/sends.ts'
 import type { HandlerContext } from '../work/handler-context.ts'
 import type { StepContext } from '../work/steps/step-context.ts'
@@ -49,3 +56,13 @@ export type FetchedBy<Options> = Options extends {
 }
   ? Awaited<Fetched>
   : undefined
+
+/** What handlers of a source can be registered for. */
+export type Patterns<Sources extends SourceMap, Name extends keyof Sources> =
+  TypePattern<EventsOf<Sources[Name]>> | readonly TypePattern<EventsOf<Sources[Name]>>[]
+
+/** The payloads of the events that a handler is registered for. */
+export type PayloadOf<Sources extends SourceMap, Name extends keyof Sources, Types> = PayloadFor<
+  EventsOf<Sources[Name]>,
+  PatternsOf<Types>
+>

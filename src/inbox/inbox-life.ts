@@ -5,13 +5,15 @@
  */
 
 import { HookonceError } from '../errors.ts'
-import { atMost, GOODBYE_MS, LET_GO_MS } from '../flow/at-most.ts'
+import { atMost, GOODBYE_MS, INTERRUPTED_MS } from '../flow/at-most.ts'
 import type { SendMap } from '../model/sends.ts'
 import type { InboxParts } from './inbox-parts.ts'
 import { reportNotStarted, reportWarnings } from './options.ts'
 import { reportUnfinished } from './report-unfinished.ts'
 import { DUE_WITHIN_MS, DueRuns } from './run-due.ts'
-import type { DueRun, DueWork, RunDueOptions } from './run-due.ts'
+import { tellHearing } from './tell-hearing.ts'
+import type { DueRun, DueWork, DueWorkTerms, RunDueOptions } from './run-due.ts'
+import { slotCount } from '../work/options.ts'
 
 export class InboxLife<Tx, Sql, Sends extends SendMap> {
   readonly #parts: InboxParts<Tx, Sql, Sends>
@@ -28,7 +30,7 @@ export class InboxLife<Tx, Sql, Sends extends SendMap> {
   constructor(parts: InboxParts<Tx, Sql, Sends>) {
     this.#parts = parts
     const { happenings, handlers, workerOptions } = parts
-    this.#dueRuns = new DueRuns({ happenings, startWork: (terms) => this.#startDueWork(terms) })
+    this.#dueRuns = new DueRuns((terms) => this.#startDueWork(terms))
     const runsNothing = () => this.#state === 'made' && !this.#runsDue && !handlers.isEmpty
     if (workerOptions !== undefined) reportNotStarted(happenings, runsNothing)
   }
@@ -92,7 +94,7 @@ export class InboxLife<Tx, Sql, Sends extends SendMap> {
       for (const warning of store.warnings ?? []) happenings.emit('store.warning', { warning })
       await watch.start()
       parts.context.secrets.announce()
-      if (works) this.#stopListening = await store.queue.listen(() => parts.wakeOwn())
+      if (works) this.#stopListening = await this.#listen()
       // Before this process has anything in hand itself.
       if (works) await reportUnfinished(store, happenings)
       if (workerOptions !== undefined) await parts.startWorker(workerOptions, { isBrief: false })
@@ -106,12 +108,17 @@ export class InboxLife<Tx, Sql, Sends extends SendMap> {
     }
   }
 
+  #listen(): Promise<() => Promise<void>> {
+    const { store, happenings } = this.#parts
+    return store.queue.listen(() => this.#parts.wakeOwn(), tellHearing(happenings))
+  }
+
   async #stopParts(): Promise<void> {
     this.#state = 'stopping'
     const parts = this.#parts
     const { context, outbox } = parts
     const graceMs = (parts.workerOptions?.stopGraceMs ?? 0) + outbox.stopGraceMs
-    const endAt = performance.now() + graceMs + LET_GO_MS
+    const endAt = performance.now() + graceMs + INTERRUPTED_MS
     const inTime = (part: Promise<unknown>) => atMost(Math.max(0, endAt - performance.now()), part)
     // What is only half started could not be stopped.
     if (this.#starting !== undefined) await inTime(this.#starting.catch(() => undefined))
@@ -137,7 +144,8 @@ export class InboxLife<Tx, Sql, Sends extends SendMap> {
   }
 
   /** The worker and the relay of one call of `runDue`. */
-  async #startDueWork(terms: { readonly stopGraceMs: number }): Promise<DueWork> {
+  async #startDueWork(terms: DueWorkTerms): Promise<DueWork> {
+    const { stopGraceMs, onEventSettled, onMessageSettled } = terms
     const parts = this.#parts
     const { watch, outbox, context, workerOptions } = parts
     this.#requireCapacity()
@@ -145,12 +153,16 @@ export class InboxLife<Tx, Sql, Sends extends SendMap> {
     await watch.start()
     try {
       if (workerOptions !== undefined)
-        await parts.startWorker({ ...workerOptions, ...terms }, { isBrief: true })
-      outbox.start(terms)
+        await parts.startWorker(
+          { ...workerOptions, stopGraceMs },
+          { isBrief: true, onSettled: onEventSettled },
+        )
+      outbox.start({ stopGraceMs, onSettled: onMessageSettled })
     } catch (error) {
       await watch.stop()
       throw error
     }
+    const announced = parts.dailyPrune.announce()
     return {
       untilIdle: async () => {
         const eventInMs = await parts.worker?.untilIdle()
@@ -159,8 +171,12 @@ export class InboxLife<Tx, Sql, Sends extends SendMap> {
         return nextInMs === Infinity ? undefined : nextInMs
       },
       stop: async () => {
-        const ends = [parts.worker?.stop(), outbox.stop(), watch.stop()]
-        await Promise.all([...ends, context.counter.flush(), context.secrets.flush()])
+        const ends = Promise.all([parts.worker?.stop(), outbox.stop()])
+        const goodbyes = [announced, watch.stop(), context.counter.flush(), context.secrets.flush()]
+        await Promise.all([
+          atMost(stopGraceMs + INTERRUPTED_MS, ends),
+          atMost(GOODBYE_MS, Promise.allSettled(goodbyes)),
+        ])
         parts.worker = undefined
       },
     }
@@ -169,7 +185,8 @@ export class InboxLife<Tx, Sql, Sends extends SendMap> {
   /** @throws OptionInvalidError when the pool is too small for what this process is to do */
   #requireCapacity(): void {
     const { store, outbox, workerOptions } = this.#parts
-    const groups = workerOptions?.concurrency ?? (outbox.hasRelay ? 0 : undefined)
+    const slots = workerOptions && slotCount(workerOptions)
+    const groups = slots ?? (outbox.hasRelay ? 0 : undefined)
     if (groups !== undefined) store.queue.requireCapacity(groups)
   }
 }

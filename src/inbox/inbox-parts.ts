@@ -9,6 +9,7 @@
 import { bindOperator } from '../admin/bind-operator.ts'
 import { BulkRunner } from '../admin/bulk-runner.ts'
 import type { Operator } from '../admin/operator.ts'
+import type { Settlement } from '../model/outcome.ts'
 import type { SendMap } from '../model/sends.ts'
 import type { Source } from '../model/source.ts'
 import type { Tracing } from '../model/tracing.ts'
@@ -106,7 +107,13 @@ export class InboxParts<Tx, Sql, Sends extends SendMap> {
 
   async startWorker(
     options: ResolvedWorkerOptions,
-    { isBrief }: { readonly isBrief: boolean },
+    {
+      isBrief,
+      onSettled,
+    }: {
+      readonly isBrief: boolean
+      readonly onSettled?: (state: Settlement['state']) => void
+    },
   ): Promise<void> {
     const worker = new Worker<Sql>({
       isBrief,
@@ -120,6 +127,7 @@ export class InboxParts<Tx, Sql, Sends extends SendMap> {
         // The redelivery of a dead event is a wish to try again, so it must reach the store.
         if (state === 'dead') this.#committedKeys.forget(eventId)
         this.context.outcomes.settled(eventId)
+        onSettled?.(state)
       },
       outbox: {
         draft: (input) => this.outbox.draft(input),

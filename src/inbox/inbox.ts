@@ -18,7 +18,7 @@ import { nodeHandler } from '../http/node.ts'
 import type { ReceivingInbox, UnreadReason } from '../http/receiving-inbox.ts'
 import type { Acknowledgement } from '../model/acknowledgement.ts'
 import type { Delivery } from '../model/delivery.ts'
-import type { EventsOf, PayloadFor, SourceMap } from '../model/event-types.ts'
+import type { EventsOf, PayloadFor, PayloadWith, SourceMap } from '../model/event-types.ts'
 import { requireSource } from '../model/require-source.ts'
 import type { AnySends, SendMap, SendsOf } from '../model/sends.ts'
 import { createOnce } from '../once/once.ts'
@@ -34,8 +34,17 @@ import { receive } from '../receive/receive.ts'
 import { reportAnswered, reportParsed, reportUnread } from '../receive/report-answered.ts'
 import { takeStore } from '../store/contract/take-store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import type { HandlerOptions, StepHandlerOptions } from '../work/handler-options.ts'
+import type { AnyHandler } from '../work/handler-unit.ts'
 import { backfill } from './backfill.ts'
-import { InboxHandlers } from './handlers.ts'
+import type {
+  FetchedBy,
+  HandlerFunction,
+  Patterns,
+  PayloadOf,
+  StepHandlerFunction,
+  TxFor,
+} from './handler-types.ts'
 import { InboxLife } from './inbox-life.ts'
 import { InboxParts } from './inbox-parts.ts'
 import { resolveInboxOptions } from './options.ts'
@@ -59,10 +68,12 @@ export function createInbox<
 }
 
 /** Receives deliveries, keeps events, runs handlers. Made by `createInbox`. */
-export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMap = AnySends>
-  extends InboxHandlers<Sources, Tx, Sql, Sends>
-  implements ReceivingInbox
-{
+export class Inbox<
+  Sources extends SourceMap,
+  Tx,
+  Sql = Tx,
+  Sends extends SendMap = AnySends,
+> implements ReceivingInbox {
   /** Everything that happens, to listen to. */
   readonly events: Pick<HappeningEmitter, 'on' | 'onAny'>
   /** What an operator can do. */
@@ -72,7 +83,7 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMa
   /**
    * Runs work once for a source and key, in a transaction of your own on the inbox's database: a message of a broker,
    * a job, a request with an `Idempotency-Key`. What the work writes, and that it is done, become true with your
-   * COMMIT. A duplicate gets the first result.
+   * COMMIT. A duplicate gets the first result. The same key with another payload is a `conflict`, and told.
    *
    * @throws HookonceError with the code TRANSACTION_EXPECTED, TRANSACTION_ABORTED or RESULT_INVALID
    * @throws OptionInvalidError
@@ -87,16 +98,91 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMa
 
   constructor(options: InboxOptions<Sources, Tx, Sql>) {
     const parts = new InboxParts<Tx, Sql, Sends>(resolveInboxOptions(options))
-    super(parts.handlers)
     this.#parts = parts
     this.#life = new InboxLife(parts)
     this.events = parts.happenings
     this.admin = parts.admin
     this.outbox = parts.outbox
-    this.once = createOnce<Sql, Sends>(parts.store.once, parts.outbox)
+    this.once = createOnce<Sql, Sends>(parts.store.once, parts.outbox, parts.happenings)
     this.receiveOptions = parts.receiveOptions
     this.inFlight = parts.inFlight
     takeStore('createInbox', parts.store)
+  }
+
+  // ── handlers ─────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Registers a handler for a type, a pattern such as `invoice.*`, or a list of them.
+   *
+   * The handler runs once for each event, in a transaction that commits together with the fact that the
+   * event is done. See `HandlerFunction` for what it can return and throw.
+   *
+   * @throws HookonceError with the code SOURCE_UNKNOWN when the inbox has no such source
+   * @throws OptionInvalidError for an option that cannot be used, and a name that another handler of the source has
+   */
+  on<Name extends keyof Sources & string, const Types extends Patterns<Sources, Name>>(
+    source: Name,
+    types: Types,
+    handler: HandlerFunction<PayloadOf<Sources, Name, Types>, Tx, undefined, Sql, Sends>,
+  ): this
+  on<
+    Name extends keyof Sources & string,
+    const Types extends Patterns<Sources, Name>,
+    const Options extends HandlerOptions<unknown, PayloadOf<Sources, Name, Types>>,
+  >(
+    source: Name,
+    types: Types,
+    options: Options,
+    handler: HandlerFunction<
+      PayloadWith<PayloadOf<Sources, Name, Types>, Options>,
+      TxFor<Tx, Options>,
+      FetchedBy<Options>,
+      TxFor<Sql, Options>,
+      Sends
+    >,
+  ): this
+  on(source: string, types: string | readonly string[], ...rest: Rest<HandlerOptions>): this {
+    this.#parts.handlers.add(source, types, ...withOptions(rest))
+    this.#parts.worker?.handlersChanged()
+    return this
+  }
+
+  /**
+   * Registers a step handler, for work that leaves the database: between its steps it holds no transaction,
+   * and each step's result is kept. See `StepContext` for what a step can be.
+   *
+   * @throws HookonceError with the code SOURCE_UNKNOWN when the inbox has no such source
+   * @throws OptionInvalidError for an option that cannot be used, and a name that another handler of the source has
+   */
+  steps<Name extends keyof Sources & string, const Types extends Patterns<Sources, Name>>(
+    source: Name,
+    types: Types,
+    handler: StepHandlerFunction<PayloadOf<Sources, Name, Types>, Tx, undefined, Sql, Sends>,
+  ): this
+  steps<
+    Name extends keyof Sources & string,
+    const Types extends Patterns<Sources, Name>,
+    const Options extends StepHandlerOptions<unknown, PayloadOf<Sources, Name, Types>>,
+  >(
+    source: Name,
+    types: Types,
+    options: Options,
+    handler: StepHandlerFunction<
+      PayloadWith<PayloadOf<Sources, Name, Types>, Options>,
+      Tx,
+      FetchedBy<Options>,
+      Sql,
+      Sends
+    >,
+  ): this
+  steps(
+    source: string,
+    types: string | readonly string[],
+    ...rest: Rest<StepHandlerOptions>
+  ): this {
+    this.#parts.handlers.addSteps(source, types, ...withOptions(rest))
+    this.#parts.worker?.handlersChanged()
+    return this
   }
 
   // ── receive ──────────────────────────────────────────────────────────────────────────────────
@@ -104,20 +190,19 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMa
   /** Takes one delivery and says what to answer. Never throws. */
   async receive(sourceName: string, delivery: Delivery): Promise<Acknowledgement> {
     if (this.#life.isEnding) return unavailable()
+    const { context, happenings, tracing, sources } = this.#parts
     return this.#life.receiving(async () => {
       const startedMs = performance.now()
-      const answer = await this.#receiveTraced(sourceName, delivery)
-      reportAnswered(this.#parts.happenings, sourceName, answer, performance.now() - startedMs)
+      // A name that is not configured is a stranger's text, and makes no span.
+      const answer =
+        tracing === undefined || !sources.has(sourceName)
+          ? await receive(context, sourceName, delivery)
+          : await tracing.receive(sourceName, (traceparent) =>
+              receive(context, sourceName, delivery, traceparent),
+            )
+      reportAnswered(happenings, sourceName, answer, performance.now() - startedMs)
       return answer
     })
-  }
-
-  #receiveTraced(sourceName: string, delivery: Delivery): Promise<Acknowledgement> {
-    const { context, tracing, sources } = this.#parts
-    const take = (traceparent?: string) => receive(context, sourceName, delivery, traceparent)
-    // A name that is not configured is a stranger's text, and makes no span.
-    if (tracing === undefined || !sources.has(sourceName)) return take()
-    return tracing.receive(sourceName, take)
   }
 
   /**
@@ -199,6 +284,15 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMa
     return this.#life.isStarted && this.#parts.watch.isUp
   }
 
+  /**
+   * By how much this process's clock is ahead of the database's, in milliseconds; negative when it is behind, and
+   * `undefined` until the store has answered. It is looked at once a second. By more than 30 s, signatures that hold a
+   * time look stale, and `clock.skewed` is told.
+   */
+  get clockSkewMs(): number | undefined {
+    return this.#parts.watch.clockSkewMs
+  }
+
   // ── start and stop ───────────────────────────────────────────────────────────────────────────
 
   /**
@@ -239,8 +333,13 @@ export class Inbox<Sources extends SourceMap, Tx, Sql = Tx, Sends extends SendMa
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
   }
+}
 
-  protected override handlersChanged(): void {
-    this.#parts.worker?.handlersChanged()
-  }
+/** What comes after source and types: options are left out by most, and the handler is the last. */
+type Rest<Options> = [handler: AnyHandler] | [options: Options, handler: AnyHandler]
+
+function withOptions<Options extends object>(
+  rest: Rest<Options>,
+): [options: Options | Record<string, never>, handler: AnyHandler] {
+  return rest.length === 2 ? rest : [{}, rest[0]]
 }

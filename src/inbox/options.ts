@@ -39,7 +39,7 @@ export interface InboxOptions<
   /** Where messages can be sent: `httpDestination(name, …)`, `destination(name, …)`. Left out, nothing can be sent. */
   readonly destinations?: Destinations
   /** What handlers have that say nothing else. Left out, the defaults of `HandlerOptions` and `StepHandlerOptions`. */
-  readonly handlerDefaults?: HandlerDefaultOptions
+  readonly handlerDefaults?: HandlerDefaultOptions<Sources>
   /** How this process sends messages; `false` for one that only writes them. Left out, the defaults of `RelayOptions`. */
   readonly relay?: RelayOptions | false
   /** How long things are kept. Left out, the defaults of `RetentionOptions`. */

@@ -7,14 +7,16 @@
  * @module
  */
 
+import { StoreUnavailableError } from '../errors.ts'
+import { atMost } from '../flow/at-most.ts'
+import type { Settlement } from '../model/outcome.ts'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import { HOUR_MS, requireInteger } from '../options/require-integer.ts'
-import type { HappeningEmitter } from '../telemetry/emitter.ts'
-import type { HappeningName } from '../telemetry/happenings.ts'
+import type { MessageSettlement } from '../store/contract/messages.ts'
 
 /** How long a call of `runDue` may take. */
 export interface RunDueOptions {
-  /** After so many milliseconds it has returned, or is about to: what still runs by then is let go. */
+  /** After so many milliseconds it has returned, or is about to: what still runs by then is given back. */
   readonly budgetMs: number
   /**
    * For so long before the end nothing more is begun: the time that what runs has to end. What has not ended by then is
@@ -32,6 +34,7 @@ export interface DueRun {
   readonly skipped: number
   /** Attempts that failed and are to be made again. */
   readonly failed: number
+  /** Events that are not run again by themselves, also those that died with the processes that ran them. */
   readonly dead: number
   readonly messagesSent: number
   /** Messages whose attempt failed and is to be made again. */
@@ -54,21 +57,27 @@ export interface DueWork {
   stop(): Promise<void>
 }
 
-export interface DueRunsContext {
-  readonly happenings: HappeningEmitter
-  readonly startWork: (terms: { readonly stopGraceMs: number }) => Promise<DueWork>
+/** What those two are told, and whom they tell of what they have settled. */
+export interface DueWorkTerms {
+  readonly stopGraceMs: number
+  readonly onEventSettled: (state: Settlement['state']) => void
+  readonly onMessageSettled: (state: MessageSettlement['state']) => void
 }
+
+type StartWork = (terms: DueWorkTerms) => Promise<DueWork>
 
 /** How far ahead messages are looked for. */
 export const DUE_WITHIN_MS = HOUR_MS
 
 /** The calls of one inbox, one at a time. */
 export class DueRuns {
-  readonly #context: DueRunsContext
+  readonly #startWork: StartWork
   #current: CurrentRun | undefined
+  /** The start of a call whose time was over before it had ended. */
+  #left: Promise<void> | undefined
 
-  constructor(context: DueRunsContext) {
-    this.#context = context
+  constructor(startWork: StartWork) {
+    this.#startWork = startWork
   }
 
   /** A call while another one is at work gets that one's result: what is due for the one is done by the other. */
@@ -78,11 +87,12 @@ export class DueRuns {
       if (!this.#current.isEnding) return this.#current.result
       await this.#current.result.catch(() => undefined)
     }
-    const current = new CurrentRun(this.#context, terms)
+    const current = new CurrentRun((t) => this.#start(t), terms)
     this.#current = current
     try {
       return await current.result
     } finally {
+      this.#left = current.left
       this.#current = undefined
     }
   }
@@ -91,6 +101,13 @@ export class DueRuns {
   async end(): Promise<void> {
     this.#current?.end()
     await this.#current?.result.catch(() => undefined)
+    await this.#left
+  }
+
+  /** Not beside what a call before has begun to start. */
+  async #start(terms: DueWorkTerms): Promise<DueWork> {
+    await this.#left
+    return this.#startWork(terms)
   }
 }
 
@@ -100,11 +117,14 @@ class CurrentRun {
   readonly result: Promise<DueRun>
   /** Nothing more is begun. */
   isEnding = false
-  readonly #context: DueRunsContext
+  /** What goes on after the result is there: a start that has not ended, and its end. */
+  left: Promise<void> | undefined
+  readonly #start: StartWork
+  readonly #counts = noCounts()
   #end = (): void => undefined
 
-  constructor(context: DueRunsContext, terms: RunDueTerms) {
-    this.#context = context
+  constructor(start: StartWork, terms: RunDueTerms) {
+    this.#start = start
     this.result = this.#run(terms)
   }
 
@@ -114,17 +134,16 @@ class CurrentRun {
 
   async #run({ budgetMs, graceMs }: RunDueTerms): Promise<DueRun> {
     const over = this.#startClock(budgetMs - graceMs)
-    const { counts, stopCounting } = countEnds(this.#context.happenings)
     try {
-      const work = await this.#context.startWork({ stopGraceMs: graceMs })
+      const work = await this.#startWork(over, { budgetMs, graceMs })
       try {
         const idle = work.untilIdle().then((nextDueInMs) => ({ hasMore: false, nextDueInMs }))
         const end = await Promise.race([idle, over])
-        // What fails from now on is told by those who work.
+        // What fails from now on is told by the workers.
         idle.catch(() => undefined)
         this.isEnding = true
         await work.stop()
-        return { ...counts, ...end }
+        return { ...this.#counts, ...end }
       } catch (error) {
         this.isEnding = true
         await work.stop()
@@ -132,8 +151,31 @@ class CurrentRun {
       }
     } finally {
       this.#end()
-      stopCounting()
     }
+  }
+
+  /** A store that has gone silent keeps its start waiting, which must not outlast the call. */
+  async #startWork(over: Promise<unknown>, { budgetMs, graceMs }: RunDueTerms): Promise<DueWork> {
+    const counts = this.#counts
+    const starting = this.#start({
+      stopGraceMs: graceMs,
+      onEventSettled: (state) => countEnd(counts, COUNTED_EVENTS, state),
+      onMessageSettled: (state) => countEnd(counts, COUNTED_MESSAGES, state),
+    })
+    const work = await Promise.race([starting, over.then(() => undefined)])
+    if (work !== undefined) return work
+    this.isEnding = true
+    let late: DueWork | undefined
+    await atMost(
+      graceMs,
+      starting.then((started) => (late = started)),
+    )
+    if (late !== undefined) return late
+    this.left = starting.then(
+      (started) => started.stop().catch(() => undefined),
+      () => undefined,
+    )
+    throw new StoreUnavailableError(`The store did not answer within ${budgetMs} ms`)
   }
 
   #startClock(ms: number): Promise<{ hasMore: true; nextDueInMs: undefined }> {
@@ -151,19 +193,33 @@ type Counts = {
   -readonly [Name in keyof DueRun as DueRun[Name] extends number ? Name : never]: number
 }
 
-const COUNTED = {
-  'event.done': 'done',
-  'event.skipped': 'skipped',
-  'event.failed': 'failed',
-  'event.dead': 'dead',
-  'message.sent': 'messagesSent',
-  'message.failed': 'messagesFailed',
-  'message.dead': 'messagesLeft',
-  'message.unknown': 'messagesLeft',
-} as const satisfies Partial<Record<HappeningName, keyof Counts>>
+const COUNTED_EVENTS: Counted<Settlement['state']> = {
+  done: 'done',
+  skipped: 'skipped',
+  ready: 'failed',
+  dead: 'dead',
+}
 
-function countEnds(happenings: HappeningEmitter): { counts: Counts; stopCounting: () => void } {
-  const counts: Counts = {
+const COUNTED_MESSAGES: Counted<MessageSettlement['state']> = {
+  sent: 'messagesSent',
+  ready: 'messagesFailed',
+  dead: 'messagesLeft',
+  unknown: 'messagesLeft',
+}
+
+type Counted<State extends string> = Readonly<Partial<Record<State, keyof Counts>>>
+
+function countEnd<State extends string>(
+  counts: Counts,
+  counted: Counted<State>,
+  state: State,
+): void {
+  const name = counted[state]
+  if (name !== undefined) counts[name] += 1
+}
+
+function noCounts(): Counts {
+  return {
     done: 0,
     skipped: 0,
     failed: 0,
@@ -172,10 +228,6 @@ function countEnds(happenings: HappeningEmitter): { counts: Counts; stopCounting
     messagesFailed: 0,
     messagesLeft: 0,
   }
-  const stops = (Object.keys(COUNTED) as (keyof typeof COUNTED)[]).map((name) =>
-    happenings.on(name, () => (counts[COUNTED[name]] += 1)),
-  )
-  return { counts, stopCounting: () => stops.forEach((stop) => stop()) }
 }
 
 function resolveRunDueOptions(options: RunDueOptions): RunDueTerms {

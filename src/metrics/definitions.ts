@@ -1,5 +1,5 @@
 /**
- * Every metric, by its name. `docs/reference/metrics.md` has the same list, and a test compares them.
+ * Every metric, by its name. `docs/metrics.md` has the same list, and a test compares them.
  *
  * @module
  */
@@ -77,6 +77,11 @@ export function defineMetrics() {
       help: 'Connections that were lost at COMMIT.',
       labels: [],
     }),
+    decryptFailures: new Counter({
+      name: 'hookonce_store_decrypt_failures_total',
+      help: 'Events and messages that could not be decrypted.',
+      labels: [],
+    }),
     errors: new Counter({
       name: 'hookonce_errors_total',
       help: 'What worker, relay and pruner could not do and try again.',
@@ -87,10 +92,22 @@ export function defineMetrics() {
       help: 'How often a dead event has begun to hold up its lane.',
       labels: ['source'],
     }),
+    listenDown: new Gauge({
+      name: 'hookonce_listen_down',
+      help: '1 while this process does not hear of what others store, and finds it by looking now and then.',
+      labels: [],
+    }),
     ready: new Gauge({
       name: 'hookonce_ready',
       help: '1 while this process takes deliveries, 0 while it answers 503.',
       labels: [],
+      pick: Math.min,
+    }),
+    clockSkew: new Gauge({
+      name: 'hookonce_clock_skew_seconds',
+      help: "By how much this process's clock is ahead of the database's, or behind it where negative; at most a day.",
+      labels: [],
+      pick: (one, other) => (Math.abs(other) > Math.abs(one) ? other : one),
     }),
   }
 }
@@ -126,6 +143,16 @@ export function defineStoreMetrics() {
     workers: new Gauge({
       name: 'hookonce_workers',
       help: 'Workers of all processes that are alive.',
+      labels: [],
+    }),
+    oldestTransaction: new Gauge({
+      name: 'hookonce_store_oldest_transaction_seconds',
+      help: 'For how long the oldest transaction in the database is open, whose ever it is; 0 when none is. Only PostgreSQL.',
+      labels: [],
+    }),
+    heldBack: new Gauge({
+      name: 'hookonce_store_held_back_transactions',
+      help: 'How many transactions have begun since the oldest that something in the database must still see. Only PostgreSQL.',
       labels: [],
     }),
     paused: new Gauge({

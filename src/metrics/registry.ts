@@ -19,38 +19,54 @@ interface Described {
 /** Of one metric. A few sources times a few outcomes are a hundred. */
 const SERIES_MAX = 1_000
 
+/** The series of a metric as a message between processes can carry them. */
+export type CountedSeries<Value> = readonly {
+  readonly labels: readonly string[]
+  readonly value: Value
+}[]
+
 /** One metric: its series by what their labels say. */
 class Metric<Value> {
   readonly described: Described
-  readonly #make: () => Value
-  readonly #series = new Map<string, { readonly labels: readonly string[]; value: Value }>()
+  readonly #series = new Map<
+    string,
+    { readonly labels: readonly string[]; value: Value | undefined }
+  >()
 
-  constructor(described: Described, make: () => Value) {
+  constructor(described: Described) {
     this.described = described
-    this.#make = make
   }
 
-  get series(): Iterable<{ readonly labels: readonly string[]; readonly value: Value }> {
-    return this.#series.values()
+  /** As it is now; what is counted later may change it. */
+  get series(): CountedSeries<Value> {
+    return [...this.#series.values()] as CountedSeries<Value>
   }
 
   clear(): void {
     this.#series.clear()
   }
 
-  protected change(labels: Labels, change: (value: Value) => Value): void {
-    const found = this.#find(this.described.labels.map((name) => labels[name] ?? ''))
+  protected change(labels: Labels, change: (value: Value | undefined) => Value): void {
+    const values = this.described.labels.map((name) => labels[name] ?? '')
+    this.changeSeries(values, change)
+  }
+
+  protected changeSeries(
+    values: readonly string[],
+    change: (value: Value | undefined) => Value,
+  ): void {
+    const found = this.#find(values)
     found.value = change(found.value)
   }
 
-  #find(values: readonly string[]): { value: Value } {
+  #find(values: readonly string[]): { value: Value | undefined } {
     // As JSON, because labels that are only joined could be split in another way.
     const found = this.#series.get(JSON.stringify(values))
     if (found !== undefined) return found
     const isFull = this.#series.size >= SERIES_MAX
     const labels = isFull ? values.map(() => 'other') : values
     const key = JSON.stringify(labels)
-    const made = this.#series.get(key) ?? { labels, value: this.#make() }
+    const made = this.#series.get(key) ?? { labels, value: undefined }
     this.#series.set(key, made)
     return made
   }
@@ -58,13 +74,14 @@ class Metric<Value> {
 
 /** Only grows, until the process ends. */
 export class Counter extends Metric<number> {
-  constructor(described: Described) {
-    super(described, () => 0)
-  }
-
   /** By 0: the series is there before anything was counted, so that Prometheus sees the first one. */
   add(labels: Labels, by = 1): void {
-    this.change(labels, (value) => value + by)
+    this.change(labels, (value = 0) => value + by)
+  }
+
+  /** What another process has counted comes on top. */
+  merge(series: CountedSeries<number>): void {
+    for (const { labels, value: by } of series) this.changeSeries(labels, (value = 0) => value + by)
   }
 
   render(): string {
@@ -74,12 +91,25 @@ export class Counter extends Metric<number> {
 
 /** How things stand now. */
 export class Gauge extends Metric<number> {
-  constructor(described: Described) {
-    super(described, () => 0)
+  readonly #pick: (one: number, other: number) => number
+
+  /** `pick` says what counts of two processes that see it otherwise; left out, the larger. */
+  constructor({
+    pick = Math.max,
+    ...described
+  }: Described & { readonly pick?: (one: number, other: number) => number }) {
+    super(described)
+    this.#pick = pick
   }
 
   set(labels: Labels, to: number): void {
     this.change(labels, () => to)
+  }
+
+  /** As it stands in another process as well. */
+  merge(series: CountedSeries<number>): void {
+    for (const { labels, value: other } of series)
+      this.changeSeries(labels, (value = other) => this.#pick(value, other))
   }
 
   render(): string {
@@ -87,7 +117,8 @@ export class Gauge extends Metric<number> {
   }
 }
 
-interface Distribution {
+/** How often what took how long. */
+export interface Distribution {
   /** How many fell into each bucket, and not into one before it; the last is beyond all. */
   readonly counts: number[]
   sum: number
@@ -99,18 +130,33 @@ export class Histogram extends Metric<Distribution> {
 
   constructor(described: Described & { readonly bounds: readonly number[] }) {
     const { bounds } = described
-    super(described, () => ({ counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 }))
+    super(described)
     this.#bounds = bounds
   }
 
   observe(labels: Labels, seconds: number): void {
     const at = this.#bounds.findIndex((bound) => seconds <= bound)
     const bucket = at === -1 ? this.#bounds.length : at
-    this.change(labels, (value) => {
+    this.change(labels, (value = this.#empty()) => {
       value.counts[bucket] = (value.counts[bucket] ?? 0) + 1
       value.sum += seconds
       return value
     })
+  }
+
+  /** What another process has observed comes on top. */
+  merge(series: CountedSeries<Distribution>): void {
+    for (const { labels, value: other } of series)
+      this.changeSeries(labels, (value = this.#empty()) => {
+        for (const [at, count] of other.counts.entries())
+          value.counts[at] = (value.counts[at] ?? 0) + count
+        value.sum += other.sum
+        return value
+      })
+  }
+
+  #empty(): Distribution {
+    return { counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 }
   }
 
   render(): string {
@@ -132,13 +178,8 @@ export class Histogram extends Metric<Distribution> {
   }
 }
 
-function renderValues(
-  described: Described,
-  type: string,
-  series: Iterable<{ readonly labels: readonly string[]; readonly value: number }>,
-): string {
-  const lines = Array.from(
-    series,
+function renderValues(described: Described, type: string, series: CountedSeries<number>): string {
+  const lines = series.map(
     ({ labels, value }) => `${described.name}${renderLabels(described.labels, labels)} ${value}`,
   )
   return renderMetric(described, type, lines)

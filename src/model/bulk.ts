@@ -1,6 +1,7 @@
 import type { EventAction, RefusalCode } from './event-action.ts'
 import type { EventState } from './event-state.ts'
 import type { EventId } from './event.ts'
+import type { MessageState } from './message-state.ts'
 
 /**
  * What can be done to many events, and the states of those that are chosen where the filter names none. Others that
@@ -12,10 +13,38 @@ export const BULK_ACTIONS = {
   replay: ['done', 'skipped', 'discarded'],
   release: ['conflict', 'quarantined'],
   discard: ['dead', 'unhandled', 'conflict', 'quarantined'],
+  // A redelivery of what is done would have its effect again: that is forgotten only where it is named.
+  forget: ['dead', 'skipped', 'discarded'],
 } as const satisfies Readonly<Partial<Record<EventAction, readonly EventState[]>>>
 
+/**
+ * What can be done to many messages, and the states of those that are chosen where the filter names none. An unknown
+ * message may have arrived, and one that is ready is sent by itself: they are chosen when they are named.
+ */
+export const MESSAGE_BULK_ACTIONS = {
+  retryMessage: ['dead'],
+  discardMessage: ['dead'],
+} as const satisfies Readonly<Record<string, readonly MessageState[]>>
+
+/** The states of messages that an action is for. */
+export const MESSAGE_BULK_STATES: Readonly<Record<MessageBulkAction, readonly MessageState[]>> = {
+  retryMessage: ['dead', 'unknown'],
+  discardMessage: ['dead', 'unknown', 'ready'],
+}
+
 /** What is done to each event of a bulk. */
-export type BulkAction = keyof typeof BULK_ACTIONS
+export type EventBulkAction = keyof typeof BULK_ACTIONS
+
+/** What is done to each message of a bulk of messages. */
+export type MessageBulkAction = keyof typeof MESSAGE_BULK_ACTIONS
+
+/** What is done to each event, or each message, of a bulk. */
+export type BulkAction = EventBulkAction | MessageBulkAction
+
+/** Whether it is a bulk of messages. */
+export function isMessageBulk(action: BulkAction): action is MessageBulkAction {
+  return Object.hasOwn(MESSAGE_BULK_ACTIONS, action)
+}
 
 /** How the events of a bulk are replayed. */
 export interface BulkTerms {
@@ -32,7 +61,7 @@ export interface BulkTerms {
  */
 export type BulkState = 'planning' | 'planned' | 'aborted'
 
-/** A bulk: an action, the events that were chosen for it, and how far it has come. */
+/** A bulk: an action, the events or messages that were chosen for it, and how far it has come. */
 export interface BulkRecord {
   readonly id: BulkId
   readonly action: BulkAction
@@ -57,7 +86,7 @@ export interface BulkRecord {
 /** Ours: a UUIDv7. */
 export type BulkId = string
 
-/** What became of one event of a bulk. */
+/** What became of one event of a bulk. Of a bulk of messages, `eventId` is the id of the message. */
 export type BulkActed =
   | { readonly status: 'done'; readonly eventId: EventId }
   | { readonly status: 'refused'; readonly eventId: EventId; readonly code: string }

@@ -19,7 +19,7 @@ export function createEnvelope(
   return schema === undefined ? new Envelope(event) : createChecked(event, schema)
 }
 
-/** The same with the payload as it came, for those who cannot wait. */
+/** The same with the payload as it came, for a caller that cannot wait. */
 export function createPlainEnvelope(event: EnvelopeContent): WebhookEvent {
   return new Envelope(event)
 }

@@ -49,7 +49,7 @@ export const TRANSITIONS: Readonly<
   running: {
     done: 'the handlers returned and the transaction committed',
     skipped: 'a handler returned skip(reason)',
-    ready: 'a handler threw, its worker crashed or let go of it: it runs again later',
+    ready: 'a handler threw, its worker crashed or gave it back: it runs again later',
     dead: 'a handler threw permanent(reason), the last attempt failed, or it crashed its worker too often',
     unhandled: 'no handler matches its type',
     waiting:

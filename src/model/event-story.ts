@@ -8,8 +8,10 @@ import type { StepRecord } from './step.ts'
 export interface EventStory {
   readonly event: EventRecord
   /**
-   * What else came for it, minute by minute, oldest first; the newest 1,000 of them. What brought the event is not
-   * counted. All of these had its fingerprint: a delivery with other content is an event of its own, `beside` it.
+   * What came for it, minute by minute, oldest first; the newest 1,000 of them. The delivery that brought the event is
+   * among them where the event was a conflict or quarantined from the first, and not where it was accepted:
+   * `event.deliveries` counts all. All of these had its fingerprint: a delivery with other content is an event of its
+   * own, `beside` it.
    */
   readonly deliveries: readonly DeliveriesOfMinute[]
   /** Oldest first. One that waits or runs has no outcome yet. */

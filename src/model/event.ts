@@ -22,7 +22,7 @@ export interface WebhookEvent<Payload = unknown, Type extends string = string> {
   readonly type: Type
   /** The body, parsed as JSON (or as a form, where the sender says so). */
   readonly payload: Payload
-  /** The bytes as they arrived; of a request with several events the part that is this one. */
+  /** The bytes as they arrived; of a request with several events, the part that holds this one. */
   readonly body: Uint8Array
   readonly headers: DeliveryHeaders
   readonly receivedAt: Date
@@ -43,7 +43,7 @@ export interface WebhookEvent<Payload = unknown, Type extends string = string> {
 /** An event about to be stored. */
 export interface EventDraft {
   readonly source: string
-  /** One without a key has a `quarantine`. */
+  /** An event without a key has a `quarantine`. */
   readonly key: string | undefined
   readonly type: string
   /** SHA-256 of (source, scope, key), length-prefixed. The identity. */
@@ -51,13 +51,13 @@ export interface EventDraft {
   /** SHA-256 of the bytes that stay the same between retries. Tells a duplicate from a conflict. */
   readonly fingerprint: Digest
   /**
-   * What may be seen once beside the key: SHA-256 of (source, fingerprint) where the same bytes under
-   * another key must be noticed, of (source, delivery key) where the sender signs that and not the body.
+   * A second hash that may be seen only once, beside the key: SHA-256 of (source, fingerprint) where the same bytes
+   * under another key must be noticed, of (source, delivery key) where the sender signs that and not the body.
    */
   readonly contentHash: Digest | undefined
   readonly sameBytes: SameBytesPolicy
   readonly redelivery: RedeliveryPolicy
-  /** Why it must not run, as far as the delivery tells. What the store finds out may be another reason. */
+  /** Why the event must not run, where the delivery alone shows it. The store may find another reason. */
   readonly quarantine: QuarantineReason | undefined
   readonly body: Uint8Array
   /**
@@ -68,7 +68,7 @@ export interface EventDraft {
   readonly headers: DeliveryHeaders
   readonly receivedAt: Date
   readonly occurredAt: Date | undefined
-  /** What rises when the object changes, as an `OrderText`. */
+  /** The version of the object that the event is about, which rises when the object changes, as an `OrderText`. */
   readonly version: OrderText | undefined
   /** The sender's count of its events, as an `OrderText`. */
   readonly sequence: OrderText | undefined

@@ -14,10 +14,8 @@ export const MESSAGE_STATES = ['ready', 'sending', 'sent', 'dead', 'unknown', 'd
 /** Where a message is. */
 export type MessageState = (typeof MESSAGE_STATES)[number]
 
-/** States that are written as an outcome. */
-export const MESSAGE_OUTCOMES = ['sent', 'dead', 'unknown', 'discarded'] as const
-/** How a message came to rest. */
-export type MessageOutcomeState = (typeof MESSAGE_OUTCOMES)[number]
+/** How a message came to rest. The tables of the stores are compared with it. */
+export type MessageOutcomeState = 'sent' | 'dead' | 'unknown' | 'discarded'
 
 /** From a state, the states a message may go to, each with what takes it there. */
 export const MESSAGE_TRANSITIONS: Readonly<
@@ -29,7 +27,7 @@ export const MESSAGE_TRANSITIONS: Readonly<
   },
   sending: {
     sent: 'the destination took it, or a check found that it had',
-    ready: 'it was not taken, or its relay died or let go of it: it is sent again later',
+    ready: 'it was not taken, or its relay died or gave it back: it is sent again later',
     dead: 'the destination refused it for good, or the last attempt failed',
     unknown: 'it may have arrived, and sending it again could make it happen twice',
   },

@@ -98,6 +98,8 @@ export type MessageFailureReason =
   | 'error'
   /** What a check said, or that it failed. */
   | 'check'
+  /** What is stored of it cannot be decrypted. */
+  | 'unreadable'
 
 /** One attempt that failed, and what the destination said, if it said anything. */
 export interface MessageFailure {
@@ -147,3 +149,9 @@ export interface MessageRecord {
     | undefined
   readonly failures: readonly RecordedMessageFailure[]
 }
+
+/** What a list says of a message, without its bytes. */
+export type MessageSummary = Pick<
+  MessageRecord,
+  'id' | 'destination' | 'key' | 'state' | 'reason' | 'attempts' | 'eventId' | 'createdAt'
+>

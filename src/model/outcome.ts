@@ -15,7 +15,7 @@ export type FailureReason =
   | 'commit'
   /** The process died while the handler ran. */
   | 'crashed'
-  /** The body is not what the handler's `schema` or the parser expects. */
+  /** The body is not what the handler's `schema` or the parser expects, or cannot be decrypted. */
   | 'payload'
   /** Its place in its lane cannot be found, or what it waited for did not come in time. */
   | 'order'
@@ -134,8 +134,11 @@ export interface Outcome {
   readonly settledAt: Date
 }
 
-/** Whether the bytes of an event are kept: not past their retention, and not once they were erased. */
-export type PayloadState = 'kept' | 'pruned' | 'erased'
+/**
+ * Whether the bytes of an event are kept: not past their retention, and not once they were erased. They are
+ * `unreadable` where they are there and cannot be decrypted.
+ */
+export type PayloadState = 'kept' | 'pruned' | 'erased' | 'unreadable'
 
 /** What a waiting event waits for. */
 export interface Blocker {
@@ -162,10 +165,14 @@ export interface EventRecord {
   readonly nextRunAt: Date | undefined
   /**
    * Whether its body and headers are still there. Of one whose payload was `pruned` only the id, the state, the
-   * outcome and the time are known, and its other texts are empty; one that was `erased` has lost its key as well.
+   * outcome and the time are known, and its other texts are empty; one that was `erased` has lost its key as well. Of
+   * one that is `unreadable` body and headers are empty here.
    */
   readonly payload: PayloadState
-  /** The text that its handler's `order.lane` gave its lane; `undefined` for one without a lane. */
+  /**
+   * The text that its handler's `order.lane` gave its lane, also when it has ended; `undefined` for one without a lane,
+   * and for one that no worker has sorted yet.
+   */
   readonly lane: string | undefined
   /** What it waits for, where it is asked for alone; `undefined` where it does not wait. */
   readonly blockedBy?: Blocker | undefined

@@ -12,7 +12,7 @@ export interface ProbeReading {
   readonly isSame: boolean
 }
 
-/** Makes the probes of a source and knows them again. Only who has a secret of the source can make one. */
+/** Makes the probes of a source and knows them again. Only a process that has a secret of the source can make one. */
 export interface Prober {
   /** The value of the header, for a body that is sent at this moment. */
   sign(body: Uint8Array, at: Date): string

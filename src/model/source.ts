@@ -162,6 +162,8 @@ export interface Source<Events extends EventMap = AnyEvents> {
   readonly secretHeaders?: readonly string[]
   /** What its secrets are called, and until when each verifies, so that the use of each can be listed. */
   readonly secretLabels?: readonly SecretLabel[]
+  /** The labels of secrets whose keys have fewer than 16 bytes. The gateway does not start with one. */
+  readonly shortSecrets?: readonly string[]
   /** Knows the probes of `hookonce doctor`, who has one of its secrets. Left out, every probe is refused. */
   readonly prober?: Prober
   readonly acknowledge: AcknowledgePolicy

@@ -1,6 +1,7 @@
 import type { EventState } from './event-state.ts'
 import type { EventId } from './event.ts'
 import type { MessageState } from './message-state.ts'
+import type { OpenTransaction } from './open-transaction.ts'
 
 /** How things stand. What would take long to count is counted up to 10,000, and says so. */
 export interface Stats {
@@ -16,6 +17,11 @@ export interface Stats {
   /** By destination and state: those that are not sent yet, or wait for a person. */
   readonly messages: readonly MessageStats[]
   readonly workers: readonly WorkerStats[]
+  /**
+   * Transactions that are open in the database, oldest first: the ten oldest, and the ten that hold most back. They may
+   * be yours, ours or another program's. `undefined` on SQLite, which cannot tell.
+   */
+  readonly openTransactions: readonly OpenTransaction[] | undefined
 }
 
 /** A number, and whether it is all. Where it is not, there are at least so many. */

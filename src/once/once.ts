@@ -16,6 +16,7 @@
  *   call with one source and key, the first one counts.
  * - Two calls at once: the database's unique key decides. The second waits for the first transaction to end. It runs
  *   the work if that was rolled back.
+ * - A key that comes with another payload is told as `once.conflict`, also where the caller looks at no result.
  * - Work that throws undoes what it has written and frees the key, behind a savepoint: also where the caller catches
  *   the error and commits the rest.
  *
@@ -35,6 +36,7 @@ import type { OnceClaim, OnceStore } from '../store/contract/once.ts'
 import { parseStepResult, stringifyOnceResult } from '../store/contract/step-result.ts'
 import { requireFunction } from '../store/contract/transaction.ts'
 import type { OwnTx } from '../store/contract/transaction.ts'
+import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import { draftOnce } from './draft-once.ts'
 import type { OnceTerms } from './draft-once.ts'
 import { OnceRun } from './once-run.ts'
@@ -56,7 +58,10 @@ export type OnceResult<Result> =
       /** What the first work returned. A handler's result is kept only where its source is answered with it. */
       readonly result: Result | undefined
     }
-  /** The key was here before, with another payload or fingerprint. Nothing was done. */
+  /**
+   * The key was here before, with another payload or fingerprint. Nothing was done, and `once.conflict` is told. Do not
+   * acknowledge such a message: whatever it wanted has not happened.
+   */
   | { readonly status: 'conflict'; readonly eventId: EventId }
   /** Another transaction has claimed the key and has not ended. Only with `onConcurrent: 'refuse'`. */
   | { readonly status: 'running' }
@@ -71,11 +76,16 @@ export type Once<Sql, Sends extends SendMap = AnySends> = <Result>(
 export function createOnce<Sql, Sends extends SendMap>(
   store: OnceStore<Sql>,
   outbox: OnceOutbox<Sql>,
+  happenings: Pick<HappeningEmitter, 'emit'>,
 ): Once<Sql, Sends> {
-  return async (tx, terms, work) => {
+  return async <Result>(
+    tx: Sql | OwnTx,
+    terms: OnceTerms,
+    work: (context: OnceContext<Sends>) => Result | Promise<Result>,
+  ) => {
     const { draft, mayWait } = draftOnce(terms)
     requireFunction('once', work)
-    return store.inSavepoint(tx, async () => {
+    const answer = await store.inSavepoint(tx, async (): Promise<OnceResult<Result>> => {
       const claim = await store.claim(tx, draft, { mayWait })
       if (claim.status === 'running') return claim
       if (claim.status === 'known') return answerKnown(draft.fingerprint, claim)
@@ -90,6 +100,11 @@ export function createOnce<Sql, Sends extends SendMap>(
       await store.finish(tx, eventId, { result: stringifyOnceResult(result), durationMs })
       return { status: 'first', eventId, result }
     })
+    if (answer.status === 'conflict') {
+      const { source, key, type } = draft
+      happenings.emit('once.conflict', { source, eventId: answer.eventId, key, type })
+    }
+    return answer
   }
 }
 

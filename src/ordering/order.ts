@@ -13,11 +13,10 @@ import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import { requireInteger } from '../options/require-integer.ts'
 import { requireOneOf } from '../options/require-one-of.ts'
 
-/** Every mode that an order can have. Without an order events run as they come. */
-export const ORDER_MODES = ['fifo', 'sequence', 'latest', 'after'] as const
+/** How the events of a lane follow each other. Without an order events run as they come. */
+export type OrderMode = 'fifo' | 'sequence' | 'latest' | 'after'
 
-/** How the events of a lane follow each other. */
-export type OrderMode = (typeof ORDER_MODES)[number]
+const ORDER_MODES: readonly OrderMode[] = ['fifo', 'sequence', 'latest', 'after']
 
 interface InLane<Payload> {
   /**
@@ -78,9 +77,17 @@ export interface AfterOrder<Payload = unknown> extends InLane<Payload> {
   readonly onMissing: 'run' | 'dead'
 }
 
-/** In which order the events of a handler run. */
-export type OrderOptions<Payload = unknown> =
+/** As they come, whatever the order of the handler's source is. */
+export interface NoOrder {
+  readonly mode: 'none'
+}
+
+/** An order that the events of a lane can have. */
+export type LaneOrder<Payload = unknown> =
   FifoOrder<Payload> | SequenceOrder<Payload> | LatestOrder<Payload> | AfterOrder<Payload>
+
+/** In which order the events of a handler run. */
+export type OrderOptions<Payload = unknown> = LaneOrder<Payload> | NoOrder
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- orders of every payload type live in one list
 type AnyPayload = any
@@ -92,7 +99,7 @@ export type Order =
   | LatestOrder<AnyPayload>
   | AfterOrder<AnyPayload>
 
-export const ORDER_DEFAULTS = Object.freeze({ onDead: 'block', first: 1 } as const)
+const ORDER_DEFAULTS = Object.freeze({ onDead: 'block', first: 1 } as const)
 
 const WAIT_MS_MAX = 30 * 86_400_000
 
@@ -103,10 +110,25 @@ const KEYS: Readonly<Record<OrderMode, readonly string[]>> = {
   after: ['mode', 'lane', 'requires', 'waitMs', 'onMissing'],
 }
 
+/**
+ * What a handler says of its own order; `undefined` where it has none, whatever its source has.
+ *
+ * @throws OptionInvalidError
+ */
+export function resolveOwnOrder(
+  path: string,
+  options: OrderOptions<AnyPayload>,
+): Order | undefined {
+  requireObject(path, options)
+  requireOneOf(`${path}.mode`, options.mode, [...ORDER_MODES, 'none'])
+  if (options.mode !== 'none') return resolveOrder(path, options)
+  rejectUnknownKeys(path, options, ['mode'])
+  return undefined
+}
+
 /** @throws OptionInvalidError */
-export function resolveOrder(path: string, options: OrderOptions<AnyPayload>): Order {
-  if (typeof options !== 'object' || options === null)
-    throw new OptionInvalidError(path, 'an order, such as { mode: "fifo", lane }', options)
+export function resolveOrder(path: string, options: LaneOrder<AnyPayload>): Order {
+  requireObject(path, options)
   const { mode, lane } = options
   requireOneOf(`${path}.mode`, mode, ORDER_MODES)
   rejectUnknownKeys(path, options, KEYS[mode])
@@ -146,6 +168,11 @@ function resolveAfter(path: string, options: AfterOrder<AnyPayload>): Order {
   requireInteger(`${path}.waitMs`, waitMs, { min: 0, max: WAIT_MS_MAX })
   requireOneOf(`${path}.onMissing`, onMissing, ['run', 'dead'])
   return Object.freeze({ ...options })
+}
+
+function requireObject(path: string, options: unknown): void {
+  if (typeof options === 'object' && options !== null) return
+  throw new OptionInvalidError(path, 'an order, such as { mode: "fifo", lane }', options)
 }
 
 function requireFunction(path: string, value: unknown): void {

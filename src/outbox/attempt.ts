@@ -15,8 +15,9 @@
  */
 
 import { createHash } from 'node:crypto'
-import { asError } from '../errors.ts'
+import { asError, UnreadableError } from '../errors.ts'
 import type { MessageFailure } from '../model/message.ts'
+import { areSealed } from '../model/sealed-headers.ts'
 import type { ClaimedMessage, Doubt, MessageSettlement } from '../store/contract/messages.ts'
 import { backoffMs } from '../model/retry-policy.ts'
 import { describeError } from './destination.ts'
@@ -28,7 +29,7 @@ export interface AttemptContext {
   readonly sinceClaimMs: () => number
   /** Ends the attempt, with the relay. */
   readonly signal: AbortSignal
-  /** Called when a message that may have arrived is sent again to one who ignores keys. */
+  /** Called when a message that may have arrived is sent again to a destination that ignores keys. */
   readonly onResend: (message: ClaimedMessage) => void
 }
 
@@ -52,6 +53,12 @@ export async function attemptMessage(
     result,
     durationMs: performance.now() - startedAt,
   })
+
+  const unreadable = findUnreadable(message)
+  if (unreadable !== undefined) {
+    const failed = failedBy(unreadable)
+    return end(settlementOf(policy, message, failed, { isCleared: false, startedAt }))
+  }
 
   let isCleared = false
   switch (decideInDoubt(policy, message, context.sinceClaimMs())) {
@@ -80,10 +87,32 @@ export async function attemptMessage(
   return end(settlementOf(policy, message, result, { isCleared, startedAt }), result)
 }
 
+/** Why the message cannot be decrypted; a store without keys hands over what is encrypted as it is. */
+export function findUnreadable({
+  unreadable,
+  headers,
+  id,
+}: ClaimedMessage): UnreadableError | undefined {
+  if (unreadable !== undefined || !areSealed(headers)) return unreadable
+  return new UnreadableError('ENCRYPTION_KEY_MISSING', `messages.body of ${id}`)
+}
+
+/** The message is not sent. Where this process lacks the key, another one may have it. */
+function failedBy({ code, message }: UnreadableError): SendFailed {
+  return {
+    status: 'failed',
+    reason: 'unreadable',
+    message,
+    arrived: 'no',
+    answered: false,
+    ...(code === 'DECRYPT_FAILED' && { permanent: message }),
+  }
+}
+
 type InDoubt = 'send' | 'too-late' | 'ask' | 'check' | 'resend'
 
 /** What to do with a message, by whether it may have arrived before. */
-export function decideInDoubt(
+function decideInDoubt(
   { keys, keyLifetimeMs, onUncertain, timeoutMs }: DestinationPolicy,
   { uncertainForMs }: Pick<ClaimedMessage, 'uncertainForMs'>,
   sinceClaimMs: number,
@@ -136,7 +165,7 @@ async function sendInTime(
   )
 }
 
-/** The work gets a signal that ends it, and is waited for: it says itself what became of it. */
+/** Ends the work by a signal when its time is over, and waits for it, since only the work knows what became of it. */
 async function withTimeout<T>(
   timeoutMs: number,
   outer: AbortSignal,
@@ -188,7 +217,7 @@ function timedOut(timeoutMs: number): Error {
 }
 
 /** What a result means, by the destination's policy. */
-export function settlementOf(
+function settlementOf(
   policy: DestinationPolicy,
   message: ClaimedMessage,
   result: SendResult,
@@ -198,7 +227,7 @@ export function settlementOf(
   if (result.status === 'sent') return { id, token, state: 'sent', response: result.response }
   const doubt = doubtOf(result, isCleared)
   const blocksLane = policy.onDead === 'block'
-  // Nothing is wrong with the message: it waits until an operator resumes the destination.
+  // Nothing is wrong with the message. It waits until an operator resumes the destination.
   if (result.gone !== undefined)
     return { id, token, state: 'given-back', retryInMs: policy.retry.firstMs }
 
@@ -241,7 +270,7 @@ function findEnd(
   return attempt >= policy.retry.attemptsMax ? `${result.message}, at the last attempt` : undefined
 }
 
-/** Not sooner than asked for; one that asks for "at once" is not given all attempts in a second. */
+/** Not sooner than the destination asks for. One that asks for "at once" does not get all attempts in a second. */
 function findDelay(
   policy: DestinationPolicy,
   { attempt }: ClaimedMessage,

@@ -81,15 +81,18 @@ export class DestinationQueue {
    * How many messages to claim now.
    *
    * What is claimed counts as sent if this process dies, so that where keys are ignored no more is
-   * claimed than is sent at once. Elsewhere a claim is worth its while when the queue is half empty.
+   * claimed than is sent at once. Under a rate no more waits than a tenth of a second's worth, so that no
+   * lease ends while its message waits its turn; what is on its way does not count against that. Elsewhere
+   * a claim is worth its while when the queue is half empty.
    */
   room(now: number): number {
     const { keys, concurrency, ratePerSecond } = this.#context.destination.policy
     if (this.#isStopping) return 0
     const most = this.#breaker.room(now, this.#held)
-    const perTurn = ratePerSecond > 0 ? Math.ceil(ratePerSecond / 10) : concurrency
     if (keys === 'ignored' || ratePerSecond > 0) {
-      return Math.max(0, Math.min(most, Math.min(concurrency, perTurn) - this.#held))
+      const waitingMax = ratePerSecond > 0 ? Math.ceil(ratePerSecond / 10) : concurrency
+      const free = Math.min(concurrency - this.#held, waitingMax - this.#waiting.length)
+      return Math.max(0, Math.min(most, free))
     }
     const free = concurrency * AHEAD - this.#waiting.length
     return free < concurrency || this.#held >= concurrency * HELD ? 0 : Math.min(most, free)
@@ -110,7 +113,7 @@ export class DestinationQueue {
   async stop(): Promise<void> {
     this.#isStopping = true
     clearTimeout(this.#timer)
-    for (const held of this.#waiting.splice(0)) this.#release(held, 0)
+    for (const held of this.#waiting.splice(0)) this.#giveBack(held, 0)
     if (this.#held > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
   }
 
@@ -120,19 +123,23 @@ export class DestinationQueue {
     while (this.#waiting.length > 0 && this.#inFlight < concurrency && !this.#isStopping) {
       const now = performance.now()
       const heldForMs = this.#breaker.waitMs(now)
-      if (heldForMs !== undefined) return this.#releaseAll(heldForMs)
+      if (heldForMs !== undefined) return this.#giveBackAll(heldForMs)
       if (!this.#rate.tryTake(now)) return this.#pumpIn(this.#rate.waitMs(now))
       const held = this.#waiting.shift() as Held
       if (this.#waiting.length === concurrency) this.#context.onRoom()
       // Another relay may have it before this attempt has ended, or has it already.
-      if (now + attemptMsMax(policy) >= held.leaseEndsAt) this.#release(held, 0)
+      if (now + attemptMsMax(policy) >= held.leaseEndsAt) this.#giveBack(held, 0)
       else void this.#run(held)
     }
   }
 
   #pumpIn(ms: number): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#pump(), Math.ceil(ms))
+    this.#timer = setTimeout(() => {
+      this.#pump()
+      // What has begun no longer waits, and may take long to end.
+      this.#context.onRoom()
+    }, Math.ceil(ms))
   }
 
   async #run(held: Held): Promise<void> {
@@ -166,11 +173,11 @@ export class DestinationQueue {
     this.#context.onHeld(forMs, result.message)
   }
 
-  #releaseAll(retryInMs: number): void {
-    for (const held of this.#waiting.splice(0)) this.#release(held, retryInMs)
+  #giveBackAll(retryInMs: number): void {
+    for (const held of this.#waiting.splice(0)) this.#giveBack(held, retryInMs)
   }
 
-  #release(held: Held, retryInMs: number): void {
+  #giveBack(held: Held, retryInMs: number): void {
     const { id, token } = held.message
     this.#settle(held, { id, token, state: 'given-back', retryInMs }, undefined)
   }

@@ -27,7 +27,7 @@ export interface Destination<Name extends string = string, Payload = unknown> {
   readonly policy: DestinationPolicy
   /** Sends the message once. Never rejects. */
   send(message: Message, context: SendContext): Promise<SendResult>
-  /** Lets go of connections. */
+  /** Closes connections. */
   close?(): void
   /** Never set. Carries the type of the payload to the handlers. */
   readonly payloadType?: Payload

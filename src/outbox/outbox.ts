@@ -19,6 +19,7 @@ import type { MessageInput } from './draft-message.ts'
 import { resolveRelayOptions } from './options.ts'
 import type { RelayOptions, ResolvedRelayOptions } from './options.ts'
 import { Relay } from './relay.ts'
+import type { RelayContext } from './relay.ts'
 import { traceDestinations, traceDraft } from './trace-destinations.ts'
 
 export interface OutboxContext<Tx> {
@@ -30,6 +31,11 @@ export interface OutboxContext<Tx> {
   readonly tracing?: Tracing | undefined
   /** Whether the database is known to be the one it was. Nothing is sent while it is not. */
   readonly isHistoryKnown: () => boolean
+}
+
+interface StartTerms {
+  readonly stopGraceMs?: number
+  readonly onSettled?: RelayContext['onSettled']
 }
 
 export class Outbox<Tx, Sends extends SendMap = AnySends> {
@@ -101,7 +107,7 @@ export class Outbox<Tx, Sends extends SendMap = AnySends> {
   }
 
   /** Starts the relay, if this process is to have one. */
-  start(terms: { readonly stopGraceMs?: number } = {}): void {
+  start({ onSettled, ...terms }: StartTerms = {}): void {
     if (this.#relayOptions === undefined || !this.hasRelay) return
     this.#relay = new Relay({
       store: this.#store,
@@ -109,6 +115,7 @@ export class Outbox<Tx, Sends extends SendMap = AnySends> {
       options: { ...this.#relayOptions, ...terms },
       happenings: this.#happenings,
       isHistoryKnown: this.#isHistoryKnown,
+      onSettled,
     })
     this.#relay.start()
   }

@@ -4,8 +4,8 @@
  *     claim, some for each destination that has room ─▶ its queue ─▶ settle, in batches
  *
  * Many relays may run at once, in one process or in many: a message is one relay's for as long as its
- * lease, and what a relay says after that does not count. Concurrency, rate and breaker are each
- * relay's own.
+ * lease, and what a relay writes after that is refused by the store. Concurrency, rate and breaker are
+ * each relay's own.
  *
  * @module
  */
@@ -13,9 +13,9 @@
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { asError } from '../errors.ts'
-import type { ClaimedMessage, MessageStore } from '../store/contract/messages.ts'
+import type { ClaimedMessage, MessageSettlement, MessageStore } from '../store/contract/messages.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
-import { atMost, GOODBYE_MS, LET_GO_MS } from '../flow/at-most.ts'
+import { atMost, GOODBYE_MS, INTERRUPTED_MS } from '../flow/at-most.ts'
 import { WakeUp } from '../flow/wake-up.ts'
 import type { Destination } from './destination.ts'
 import { DestinationQueue } from './destination-queue.ts'
@@ -29,8 +29,13 @@ export interface RelayContext {
   readonly destinations: readonly Destination[]
   readonly options: ResolvedRelayOptions
   readonly happenings: HappeningEmitter
-  /** Whether the database is known to be the one it was: a moment ago. What may have been sent in a lost history waits. */
+  /**
+   * Whether the database was seen a moment ago not to have gone back. Else messages wait that may have been sent
+   * before it did.
+   */
   readonly isHistoryKnown: () => boolean
+  /** Called for each message of which this relay has written what became of it. */
+  readonly onSettled?: ((state: MessageSettlement['state']) => void) | undefined
 }
 
 /** What is due and could not be claimed a moment ago is held by another relay. */
@@ -38,7 +43,7 @@ const LOOK_AGAIN_MS = 20
 const PAUSE_MAX_MS = 2_000
 
 export class Relay {
-  /** Random per start, for those who look at what happened. */
+  /** Random per start, so that logs tell relays apart. */
   readonly id = randomUUID()
   readonly #context: RelayContext
   readonly #queues: ReadonlyMap<string, DestinationQueue>
@@ -46,7 +51,7 @@ export class Relay {
   readonly #wakeUp = new WakeUp()
   readonly #interruption = new AbortController()
   #running: Promise<void> | undefined
-  /** Whether the last claim began before it was asked when there is nothing more to send. */
+  /** Whether `untilIdle` was called after the last claim began, which may therefore have missed something. */
   #mustClaim = false
   #onIdle: (() => void) | undefined
   #isStopping = false
@@ -95,7 +100,7 @@ export class Relay {
     }, this.#context.options.stopGraceMs)
     await Promise.all([...this.#queues.values()].map((queue) => queue.stop()))
     clearTimeout(grace)
-    await atMost(LET_GO_MS, this.#settler.drain())
+    await atMost(INTERRUPTED_MS, this.#settler.drain())
     this.#settler.abandon()
     this.#close()
     this.#context.happenings.emit('relay.stopped', { relayId: this.id })
@@ -186,6 +191,7 @@ export class Relay {
   async #settle({ message, settlement, end, leaseEndsAt, onWritten }: QueueEnding): Promise<void> {
     const settled = await this.#settler.add({ settlement, leaseEndsAt })
     onWritten()
+    if (settled === 'counted') this.#context.onSettled?.(settlement.state)
     reportEnding(this.#context.happenings, { message, settlement, end }, settled)
   }
 
@@ -194,7 +200,7 @@ export class Relay {
       if (await this.#context.store.pauseDestination(name, reason))
         this.#context.happenings.emit('destination.paused', { destination: name, reason })
     } catch (error) {
-      // The message goes back, and the next one will be told the same.
+      // The message goes back, and the destination will say the same to the next one.
       this.#report('pause a destination', error)
     }
   }

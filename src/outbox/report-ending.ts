@@ -1,5 +1,6 @@
 import type { ClaimedMessage, MessageSettlement } from '../store/contract/messages.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import { findUnreadable } from './attempt.ts'
 import type { AttemptEnd } from './attempt.ts'
 import type { Settled } from './settler.ts'
 
@@ -26,6 +27,8 @@ export function reportEnding(
     if (settlement.state !== 'given-back') happenings.emit('message.lease-lost', about)
     return
   }
+  const error = findUnreadable(message)
+  if (error !== undefined) happenings.emit('store.decrypt-failed', { eventId, messageId, error })
   switch (settlement.state) {
     case 'sent':
       return happenings.emit('message.sent', { ...about, durationMs: end?.durationMs ?? 0 })

@@ -1,4 +1,5 @@
 import type { OwnTx } from '../store/contract/transaction.ts'
+import { isRefusal } from '../store/shared/refusals.ts'
 import { transactionExpected } from '../store/shared/require-own-tx.ts'
 import { rowsOf } from './rows-of.ts'
 
@@ -13,8 +14,8 @@ export interface PrismaTransaction {
  * @throws HookonceError with the code TRANSACTION_EXPECTED for the client of Prisma itself
  */
 export function fromPrisma(tx: PrismaTransaction): OwnTx {
-  // The client of a transaction can neither connect nor disconnect.
-  if ('$connect' in tx && typeof tx.$connect === 'function')
+  // The client of a transaction can neither connect nor disconnect. That of a handler refuses both.
+  if ('$connect' in tx && typeof tx.$connect === 'function' && !isRefusal(tx.$connect))
     throw transactionExpected(
       'fromPrisma was given the client; call prisma.$transaction(async (tx) => …) and pass fromPrisma(tx)',
     )

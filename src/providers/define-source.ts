@@ -19,7 +19,7 @@ import type {
   Verdict,
 } from '../model/source.ts'
 import { createProber } from '../verify/prober.ts'
-import { listSecretLabels } from '../verify/secrets.ts'
+import { listSecretLabels, listShortSecrets } from '../verify/secrets.ts'
 import type { ResolvedSecret, Secret } from '../verify/secrets.ts'
 
 /** What is known of a provider, whatever its configuration. */
@@ -86,6 +86,7 @@ export function defineSource<Events extends EventMap>(
     requireInteger(`${facts.provider}.bodyBytesMax`, bodyBytesMax, { min: 1, max: 134_217_728 })
   }
   const prober = createProber(secrets)
+  const shortSecrets = listShortSecrets(secrets)
   return Object.freeze({
     provider: facts.provider,
     securityHeaders: Object.freeze([...new Set(facts.securityHeaders)]),
@@ -100,6 +101,7 @@ export function defineSource<Events extends EventMap>(
     }),
     warnings: Object.freeze([...warnings]),
     secretLabels: Object.freeze(listSecretLabels(secrets)),
+    ...(shortSecrets.length > 0 && { shortSecrets: Object.freeze(shortSecrets) }),
     ...(prober !== undefined && { prober }),
     verify,
     identify,

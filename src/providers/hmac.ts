@@ -30,7 +30,12 @@ import {
   SOURCE_OPTION_KEYS,
 } from './define-source.ts'
 import type { Identification } from './identification.ts'
-import { compileOwnIdentity, IDENTITY_OPTION_KEYS, requireRetryWindow } from './own-identity.ts'
+import {
+  compileOwnIdentity,
+  IDENTITY_OPTION_KEYS,
+  requireManualRedelivery,
+  requireRetryWindow,
+} from './own-identity.ts'
 import type { IdentityOptions } from './own-identity.ts'
 import { readPlainClaim } from './read-claim.ts'
 
@@ -140,6 +145,7 @@ export function hmac<Events extends EventMap = AnyEvents>(options: HmacOptions):
       ...identification.headers,
     ],
     retryWindowHours: requireRetryWindow('hmac', options.retryWindowHours),
+    manualRedeliveryHours: requireManualRedelivery('hmac', options.manualRedeliveryHours),
     sameBytes: defaultSameBytes(identification, template),
   }
   return defineSource<Events>(facts, options, {

@@ -62,12 +62,24 @@ export interface IdentityOptions {
    * @defaultValue null, for not known
    */
   readonly retryWindowHours?: number | null
+  /**
+   * For how long after that a person can have the sender deliver an event again, by a button or an API, in hours; 0
+   * where that is not possible. Keys must be kept for both together.
+   *
+   * @defaultValue 72
+   */
+  readonly manualRedeliveryHours?: number
 }
 
 const PLACES = ['key', 'type', 'scope', 'occurredAt', 'version', 'sequence'] as const
 
 /** The names of `IdentityOptions`. */
-export const IDENTITY_OPTION_KEYS: readonly string[] = [...PLACES, 'volatile', 'retryWindowHours']
+export const IDENTITY_OPTION_KEYS: readonly string[] = [
+  ...PLACES,
+  'volatile',
+  'retryWindowHours',
+  'manualRedeliveryHours',
+]
 
 /** @throws OptionInvalidError for a place or a path that cannot be read */
 export function compileOwnIdentity(source: string, options: IdentityOptions): Identification {
@@ -94,8 +106,17 @@ export function compileOwnIdentity(source: string, options: IdentityOptions): Id
 
 /** @throws OptionInvalidError for what is no time */
 export function requireRetryWindow(source: string, hours: unknown): number | null {
-  const isWindow = typeof hours === 'number' && Number.isFinite(hours) && hours >= 0
   if (hours === undefined || hours === null) return null
-  if (isWindow) return hours
+  if (isHours(hours)) return hours
   throw new OptionInvalidError(`${source}.retryWindowHours`, 'hours, or null for not known', hours)
+}
+
+/** @throws OptionInvalidError for what is no time */
+export function requireManualRedelivery(source: string, hours: unknown): number | undefined {
+  if (hours === undefined || isHours(hours)) return hours
+  throw new OptionInvalidError(`${source}.manualRedeliveryHours`, 'hours, or left out', hours)
+}
+
+function isHours(hours: unknown): hours is number {
+  return typeof hours === 'number' && Number.isFinite(hours) && hours >= 0
 }

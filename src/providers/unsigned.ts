@@ -7,7 +7,12 @@
 import { requireOneOf } from '../options/require-one-of.ts'
 import type { AnyEvents, EventMap, Source, SourceOptions } from '../model/source.ts'
 import { defineSource, requireOptions, SOURCE_OPTION_KEYS } from './define-source.ts'
-import { compileOwnIdentity, IDENTITY_OPTION_KEYS, requireRetryWindow } from './own-identity.ts'
+import {
+  compileOwnIdentity,
+  IDENTITY_OPTION_KEYS,
+  requireManualRedelivery,
+  requireRetryWindow,
+} from './own-identity.ts'
 import type { IdentityOptions } from './own-identity.ts'
 
 /** What a sender says of events that are not signed. */
@@ -31,6 +36,7 @@ export function unsigned<Events extends EventMap = AnyEvents>(
     provider: 'unsigned',
     securityHeaders: identification.headers,
     retryWindowHours: requireRetryWindow('unsigned', options.retryWindowHours),
+    manualRedeliveryHours: requireManualRedelivery('unsigned', options.manualRedeliveryHours),
     // A stranger who can send the same bytes again can send others as well.
     sameBytes: 'run',
   } as const

@@ -59,12 +59,16 @@ export class CommittedKeys {
   }
 
   /**
-   * Whether its key may have been pruned, by the sender's own time: it may have run, and that is not known any more.
-   * Exact as far as the sender's clock is: what ended before a time has happened before it.
+   * Of a time of which keys were pruned it cannot be told what is new: an event of that time, by the sender's own, may
+   * have run, and is kept for a person. One whose key is still known is a duplicate all the same. Exact as far as the
+   * sender's clock is: what ended before a time has happened before it.
    */
-  isStale({ occurredAt }: EventDraft): boolean {
-    if (this.#forgottenBefore === undefined || occurredAt === undefined) return false
-    return occurredAt.getTime() < this.#forgottenBefore.getTime() + SENDER_CLOCK_MS
+  quarantineStale(drafts: readonly EventDraft[]): readonly EventDraft[] {
+    if (this.#forgottenBefore === undefined) return drafts
+    const staleBefore = this.#forgottenBefore.getTime() + SENDER_CLOCK_MS
+    const isStale = ({ quarantine, occurredAt }: EventDraft): boolean =>
+      quarantine === undefined && occurredAt !== undefined && occurredAt.getTime() < staleBefore
+    return drafts.map((draft) => (isStale(draft) ? { ...draft, quarantine: 'stale' } : draft))
   }
 
   /** The events that were remembered last, without those that are forgotten. */

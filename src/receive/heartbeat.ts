@@ -1,15 +1,14 @@
 import { asError } from '../errors.ts'
 import type { EventId } from '../model/event.ts'
+import { MEMORY_VALID_MS } from '../store/contract/memory-valid-ms.ts'
 import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
+import { isClockSkewed } from './clock-skew.ts'
 import type { CommittedKeys } from './committed-keys.ts'
 import type { HistoryWatch } from './history-watch.ts'
 import type { StoreHealth } from './store-health.ts'
 
 const BEAT_MS = 1_000
-/** Three beats may be missed: a busy event loop is no reason to send a storm to the database. */
-const VALID_MS = 3 * BEAT_MS
-const SKEW_MS_MAX = 30_000
 /** What is lost is always what came last, so a few of those tell. */
 const LATEST = 10
 
@@ -30,6 +29,7 @@ export class Heartbeat {
   readonly #history: HistoryWatch
   #since: Date | undefined
   #confirmedAt = -Infinity
+  #skewMs: number | undefined
   #skewReportedAt = -Infinity
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
@@ -49,7 +49,12 @@ export class Heartbeat {
 
   /** Whether a beat was answered a moment ago, and its history looked at. */
   get isConfirmed(): boolean {
-    return performance.now() - this.#confirmedAt < VALID_MS
+    return performance.now() - this.#confirmedAt < MEMORY_VALID_MS
+  }
+
+  /** By how much this process's clock was ahead of the store's at the last beat. */
+  get skewMs(): number | undefined {
+    return this.#skewMs
   }
 
   /** Beats once, then once a second until stopped. Rejects if the first beat fails. */
@@ -80,7 +85,7 @@ export class Heartbeat {
     await this.#history.check(beat, this.#latest(beat.epoch))
     this.#since = beat.now
     this.#confirmedAt = askedAt
-    this.#committedKeys.confirm(beat, { askedAt, validMs: VALID_MS })
+    this.#committedKeys.confirm(beat, { askedAt, validMs: MEMORY_VALID_MS })
     this.#health.works('read')
     this.#noticeSkew(beat.skewMs)
   }
@@ -92,7 +97,8 @@ export class Heartbeat {
 
   /** Said once a minute: with a wrong clock every signature with a timestamp looks stale. */
   #noticeSkew(skewMs: number): void {
-    if (Math.abs(skewMs) <= SKEW_MS_MAX) return
+    this.#skewMs = skewMs
+    if (!isClockSkewed(skewMs)) return
     if (performance.now() - this.#skewReportedAt < 60_000) return
     this.#skewReportedAt = performance.now()
     this.#happenings.emit('clock.skewed', { skewMs })

@@ -85,8 +85,8 @@ function findContentHash(
 const ALWAYS_WITHHELD: readonly string[] = ['authorization', 'proxy-authorization', 'cookie']
 
 /**
- * The headers as they are kept: a reader of the database learns no token that opens the door. Equal ones are
- * one object.
+ * The headers as they are kept: a reader of the database learns no token that a request is believed by. Equal
+ * ones are one object.
  */
 function keepHeaders(
   { secretHeaders = [] }: Source,

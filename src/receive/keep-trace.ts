@@ -6,9 +6,8 @@ export const TRACEPARENT_KEPT = 'hookonce-traceparent'
 /** Drafts that remember where the trace of their delivery is, so that their handlers can refer to it. */
 export function keepTrace(
   drafts: readonly EventDraft[],
-  traceparent: string | undefined,
+  traceparent: string,
 ): readonly EventDraft[] {
-  if (traceparent === undefined) return drafts
   return drafts.map((draft) => ({
     ...draft,
     headers: { ...draft.headers, [TRACEPARENT_KEPT]: traceparent },

@@ -14,7 +14,7 @@
  * - The body is kept as the bytes that arrived.
  *
  * What it leaves to others: reading the request (`http/`), signature schemes (`verify/`,
- * `providers/`), and running handlers (`work/run-group.ts`).
+ * `providers/`), and running handlers (`work/group/run-group.ts`).
  *
  * @module
  */
@@ -32,7 +32,6 @@ import { admit, reportUnavailable } from './admit.ts'
 import type { AdmitContext } from './admit.ts'
 import { keepTrace } from './keep-trace.ts'
 import type { ResolvedReceiveOptions } from './options.ts'
-import { quarantineStale } from './quarantine-stale.ts'
 import type { SecretCounter } from './secret-counter.ts'
 
 export interface ReceiveContext extends AdmitContext {
@@ -42,7 +41,7 @@ export interface ReceiveContext extends AdmitContext {
   readonly counter: DeliveryCounter
   readonly secrets: SecretCounter
   readonly outcomes: OutcomeWaiter
-  /** Told after new events were committed, so that a worker can start at once. */
+  /** Called after new events were committed, so that a worker can start at once. */
   readonly onStored: (drafts: readonly EventDraft[]) => void
 }
 
@@ -59,8 +58,8 @@ export async function receive(
     const { source, secret } = admission
     context.secrets.count(sourceName, secret, delivery.receivedAt)
     const { committedKeys } = context
-    const timely = admission.drafts.map((draft) => quarantineStale(committedKeys, draft))
-    const drafts = keepTrace(timely, traceparent)
+    const timely = committedKeys.quarantineStale(admission.drafts)
+    const drafts = traceparent === undefined ? timely : keepTrace(timely, traceparent)
 
     const remembered = findRemembered(context, drafts)
     if (remembered !== undefined) return await acknowledge(context, source, remembered)
@@ -74,7 +73,7 @@ export async function receive(
   }
 }
 
-/** Tells of what was recorded, and remembers what is known from now on. */
+/** Tells listeners what was recorded, and remembers the keys that are stored from now on. */
 export function notice(
   context: ReceiveContext,
   drafts: readonly EventDraft[],
@@ -86,7 +85,7 @@ export function notice(
     const draft = drafts[index] as EventDraft
     const { status, eventId, shared } = one
     report(context, draft, one, shared ? 'flight' : 'store')
-    // What is quarantined has not its key, which the same event within the window may still claim.
+    // A quarantined event does not have its key: the same event, signed within the window, may still take it.
     const hasKey = draft.quarantine === undefined
     if (!shared && hasKey && (status === 'accepted' || status === 'duplicate'))
       context.committedKeys.remember(draft, eventId, epoch)

@@ -30,7 +30,7 @@ export class SecretCounter {
 
   count(source: string, label: string, at: Date): void {
     this.#tally.count(source, label, at)
-    this.#flushLater()
+    if (this.#timer === undefined) this.#flushLater()
   }
 
   /** Has every configured secret listed, also those that have verified nothing. */

@@ -23,7 +23,7 @@ export class SecretTally {
       this.#add({ source, label, deliveries: 1, lastUsedAt: at, until })
     } else {
       known.deliveries += 1
-      known.lastUsedAt = laterOf(known.lastUsedAt, at)
+      if (known.lastUsedAt === undefined || known.lastUsedAt < at) known.lastUsedAt = at
     }
   }
 

@@ -40,6 +40,11 @@ export class StoreWatch {
     return this.#heartbeat.isConfirmed
   }
 
+  /** By how much this process's clock is ahead of the store's. */
+  get clockSkewMs(): number | undefined {
+    return this.#heartbeat.skewMs
+  }
+
   /** Rejects if the store does not answer. That it cannot write is told, and no reason not to start. */
   async start(): Promise<void> {
     await this.#heartbeat.start()

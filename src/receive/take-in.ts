@@ -14,7 +14,6 @@ import type { Source } from '../model/source.ts'
 import type { RecordedDraft } from './batcher.ts'
 import { draftEvents } from './identity.ts'
 import { keepWithin } from './limits.ts'
-import { quarantineStale } from './quarantine-stale.ts'
 import { notice } from './receive.ts'
 import type { ReceiveContext } from './receive.ts'
 
@@ -27,17 +26,24 @@ export async function takeIn(
   sourceName: string,
   delivery: Delivery,
 ): Promise<readonly RecordedDraft[]> {
-  const source = context.sources.get(sourceName) as Source
-  const verdict = { ok: true, secret: VERIFIED_BY } as const
-  const events = keepWithin(context.options, source.identify(delivery, verdict, context.options))
-  const { committedKeys } = context
-  const drafts = draftEvents({ sourceName, source, delivery, verdict }, events).map((draft) =>
-    asUnsigned(quarantineStale(committedKeys, draft)),
-  )
-  const { epoch } = committedKeys
+  const drafts = draftGiven(context, sourceName, delivery)
+  const { epoch } = context.committedKeys
   const recorded = await context.batcher.record(drafts)
   notice(context, drafts, recorded, epoch)
   return recorded
+}
+
+/** What would be stored of it, where it is not here. */
+export function draftGiven(
+  context: ReceiveContext,
+  sourceName: string,
+  delivery: Delivery,
+): readonly EventDraft[] {
+  const source = context.sources.get(sourceName) as Source
+  const verdict = { ok: true, secret: VERIFIED_BY } as const
+  const events = keepWithin(context.options, source.identify(delivery, verdict, context.options))
+  const drafts = draftEvents({ sourceName, source, delivery, verdict }, events)
+  return context.committedKeys.quarantineStale(drafts).map(asUnsigned)
 }
 
 /** A dead event is for an operator to retry, and not for what lists it once more. */

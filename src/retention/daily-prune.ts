@@ -3,7 +3,7 @@
  *
  * Each process looks now and then whether a day has passed since the last run, by what that run has written down. Two
  * that find so at once are no harm: a step that meets another pruner ends the run. A process also writes down how long
- * things are kept, for those who prune without an inbox.
+ * things are kept, for a pruner without an inbox.
  *
  * @module
  */
@@ -30,6 +30,7 @@ export class DailyPrune {
   readonly #stop = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> = Promise.resolve()
+  #isAnnounced = false
   /** When a run was refused here, which is told once a day. By a clock that cannot be set. */
   #refusedAt = -Infinity
 
@@ -39,7 +40,14 @@ export class DailyPrune {
   }
 
   start(): void {
-    this.#schedule(Math.min(this.#lookMs, FIRST_LOOK_MS))
+    this.#running = this.announce().finally(() =>
+      this.#schedule(Math.min(this.#lookMs, FIRST_LOOK_MS)),
+    )
+  }
+
+  /** Writes down how long things are kept, once. What cannot be written now is written by the next call, or look. */
+  async announce(): Promise<void> {
+    if (!this.#isAnnounced) await this.#keepPolicy().catch(() => undefined)
   }
 
   /** Ends a run after the step that it is at. */
@@ -65,9 +73,15 @@ export class DailyPrune {
     this.#timer = timer.unref()
   }
 
-  async #look(): Promise<void> {
+  async #keepPolicy(): Promise<void> {
     const { store, policy } = this.#context
     await store.retention.keepPolicy(JSON.stringify(policy))
+    this.#isAnnounced = true
+  }
+
+  async #look(): Promise<void> {
+    const { store, policy } = this.#context
+    await this.#keepPolicy()
     if (!policy.daily) return
     if (performance.now() - this.#refusedAt < DAY_MS) return
     const { nowMs, lastMs } = await store.retention.findLastRun()

@@ -3,7 +3,7 @@
  *
  * Every step is a short transaction of the store, and after each there is a pause three times as long as the step kept
  * others waiting: deliveries and handlers have the database for three quarters of the time. What the step itself waited
- * for its turn does not count, or a busy database would be pruned ever more slowly.
+ * for the writer does not count, or a busy database would be pruned ever more slowly.
  *
  * A run that is killed is taken up by the next one, which finds what is left by looking and needs no notes. Several at
  * once are harmless: a step that meets another pruner ends the run.
@@ -83,7 +83,8 @@ export async function prune(
   { force = false, order, signal }: PruneRequest = {},
 ): Promise<Pruned> {
   const { retention } = store
-  const survey = await retention.survey((nowMs) => limitsAt(policy, nowMs))
+  const { nowMs } = await retention.findLastRun()
+  const survey = await retention.survey(limitsAt(policy, nowMs))
   const excess = force ? undefined : findExcess(survey)
   if (excess !== undefined) {
     happenings?.emit('retention.stopped', { reason: excess })

@@ -94,7 +94,7 @@ export interface Happenings {
     readonly error: Error | undefined
   }
   'event.unhandled': AboutEvent
-  /** It was running when its worker died. */
+  /** The event was running when its worker died. */
   'event.crashed': {
     readonly eventId: EventId
     readonly source: string
@@ -119,7 +119,7 @@ export interface Happenings {
   }
   /** This worker stood still and another one has the event, or may have it: what it still wrote was refused. */
   'lease.lost': AboutEvent & { readonly token: number }
-  /** A leased event was let go without an outcome or a lost attempt. */
+  /** A leased event was given back without an outcome or a lost attempt. */
   'lease.given-back': { readonly eventId: EventId; readonly cause: string }
 
   /**
@@ -127,19 +127,22 @@ export interface Happenings {
    * too long. Told within about a second, by one worker of all that share the database.
    */
   'lane.blocked': AboutLane
-  /** The event is dead no longer: it was retried, discarded or forgotten, and the lane goes on. */
+  /** The event is no longer dead, since an operator has retried, discarded or forgotten it, and the lane goes on. */
   'lane.freed': AboutLane
 
   /** A group was run again one by one because of one of its events. */
   'group.rerun': { readonly size: number; readonly cause: Error }
-  /** The connection was lost at COMMIT: done or not, the queue knows. */
+  /**
+   * The connection was lost at COMMIT. The events are done if it succeeded; if not, they are still in the queue and
+   * run again.
+   */
   'group.commit-unknown': { readonly size: number; readonly error: Error }
-  /** Events were let go without an outcome or a lost attempt: they run again at once. */
+  /** Events were given back without an outcome or a lost attempt: they run again at once. */
   'group.given-back': { readonly size: number; readonly cause: string }
 
   /**
-   * An event was stored that a handler of this process is for, and `start()` was never called here: nothing runs it,
-   * unless another process does.
+   * An event was stored that a handler of this process is for, and neither `start()` nor `runDue()` was called here yet:
+   * nothing runs it, unless another process does.
    */
   'worker.not-started': { readonly source: string; readonly hint: string }
   /**
@@ -171,15 +174,15 @@ export interface Happenings {
     readonly retryInMs: number
   }
   'message.dead': AboutMessage & { readonly reason: string }
-  /** It may have arrived, and sending it again could make it happen twice: a person decides. */
+  /** The message may have arrived, and sending it again could make it happen twice: a person decides. */
   'message.unknown': AboutMessage & { readonly reason: string }
-  /** It may have arrived, the destination ignores keys, and it is sent again because `onUncertain` says so. */
+  /** The message may have arrived, the destination ignores keys, and it is sent again because `onUncertain` says so. */
   'message.resent': AboutMessage
-  /** What was found out about it does not count: another relay has it by now. */
+  /** Another relay has the message by now, so that what became of this attempt is not written. */
   'message.lease-lost': AboutMessage
-  /** No relay sends anything to it until an operator resumes it. */
+  /** No relay sends anything to the destination until an operator resumes it. */
   'destination.paused': { readonly destination: string; readonly reason: string }
-  /** This relay leaves it alone for a while: it does not answer, or it asked for a pause. */
+  /** This relay leaves the destination alone for a while: it does not answer, or it asked for a pause. */
   'destination.held': {
     readonly destination: string
     readonly forMs: number
@@ -214,7 +217,9 @@ export interface Happenings {
     readonly deadAfterMs: number
   }
 
-  /** A run of the pruner has ended, or met another: how much it removed, by table, and why where a person has said so. */
+  /**
+   * A run of the pruner has ended, or met another: how much it removed, by table, and why where a person has said so.
+   */
   'retention.pruned': {
     readonly events: number
     readonly requests: number
@@ -232,15 +237,22 @@ export interface Happenings {
     readonly partitions: number
     readonly reason?: string
   }
-  /** It would have removed far more than usual and has removed nothing: a person decides. */
+  /** A run of the pruner would have removed far more than usual, and has removed nothing: a person decides. */
   'retention.stopped': { readonly reason: string }
   /** The daily run failed; it is tried again an hour later. */
   'retention.error': { readonly error: Error }
 
   'store.commit-unknown': { readonly error: Error }
-  /** It does not answer or cannot write. Told once for each outage. */
+  /** The store does not answer or cannot write. Told once for each outage. */
   'store.unavailable': { readonly error: Error }
   'store.available': { readonly downMs: number }
+  /**
+   * This process gets no notifications of what other processes store: LISTEN fails, its connection was lost, or
+   * nothing comes through it, as behind a pooler in transaction mode. Its worker and relay find what is due by looking
+   * now and then, at most `pollMs` later. Told once, and tried again; `store.listen-restored` when it works.
+   */
+  'store.listen-lost': { readonly error: Error }
+  'store.listen-restored': { readonly downMs: number }
   /**
    * The database was replaced by an older state of itself: a standby was promoted that may not have had everything, or
    * a backup was restored. `missing` of the `checked` events that this process stored last are gone. All destinations
@@ -254,15 +266,30 @@ export interface Happenings {
     /** What to do. */
     readonly hint: string
   }
-  /** Something about the database, said at start. */
+  /**
+   * What is stored of an event or a message cannot be decrypted: it was changed in the database, or this process lacks
+   * its key. Where it was changed the event or message is dead, or the event's step failed.
+   */
+  'store.decrypt-failed': {
+    readonly eventId: string | undefined
+    readonly messageId: string | undefined
+    readonly error: Error
+  }
+  /** What the user should know of the database, told when the inbox starts. */
   'store.warning': { readonly warning: string }
   /** This process's clock and the database's differ: signatures with timestamps will look stale. */
   'clock.skewed': { readonly skewMs: number }
 
+  /**
+   * A call of `inbox.once` has a key that was used with another payload or fingerprint. Its work did not run, and nothing of
+   * it is kept: only its caller has the payload. `eventId` is the first event's, `type` the call's.
+   */
+  'once.conflict': AboutGuarded & { readonly eventId: EventId; readonly type: string }
+
   /** The work ran and its mark is kept. */
   'guard.done': AboutGuarded & { readonly durationMs: number }
   'guard.duplicate': AboutGuarded
-  /** Another delivery runs it now. The sender is told to come again. */
+  /** Another delivery of the event runs its work now. The sender is told to come again. */
   'guard.busy': AboutGuarded & { readonly retryInMs: number }
   /** The work threw; its lease was given back. */
   'guard.failed': AboutGuarded & { readonly error: Error }

@@ -81,9 +81,13 @@ export const HAPPENING_LEVELS: Readonly<Record<HappeningName, LogLevel>> = {
   'store.commit-unknown': 'warn',
   'store.unavailable': 'error',
   'store.available': 'info',
+  'store.listen-lost': 'warn',
+  'store.listen-restored': 'info',
   'store.went-back': 'error',
+  'store.decrypt-failed': 'error',
   'store.warning': 'warn',
   'clock.skewed': 'error',
+  'once.conflict': 'warn',
   'guard.done': 'debug',
   'guard.duplicate': 'warn',
   'guard.busy': 'info',
@@ -178,6 +182,8 @@ const SAMPLED: readonly HappeningName[] = [
   'delivery.malformed',
   'delivery.handshake',
   'delivery.unavailable',
+  // The clients of an endpoint choose its keys and its payloads.
+  'once.conflict',
 ]
 
 /**

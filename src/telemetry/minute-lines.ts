@@ -34,18 +34,18 @@ export class MinuteLines<Line> {
 
   /** Writes what is held back. */
   flush(): void {
-    for (const subject of [...this.#held.keys()]) this.#release(subject)
+    for (const subject of [...this.#held.keys()]) this.#writeHeld(subject)
   }
 
   #hold(subject: string): void {
     const timer = setTimeout(() => {
-      if (this.#release(subject)) this.#hold(subject)
+      if (this.#writeHeld(subject)) this.#hold(subject)
     }, QUIET_MS).unref()
     this.#held.set(subject, { count: 0, latest: undefined, timer })
   }
 
   /** Says whether there was anything. */
-  #release(subject: string): boolean {
+  #writeHeld(subject: string): boolean {
     const held = this.#held.get(subject)
     this.#held.delete(subject)
     clearTimeout(held?.timer)

@@ -22,7 +22,7 @@ const RULES: readonly (readonly [pattern: RegExp, kept: string])[] = [
   // A JSON Web Token.
   [/\beyJ[\w-]{5,5000}\.[\w-]{5,5000}\.[\w-]{5,5000}/g, REDACTED],
   [
-    /\b(?:whsec_|[sr]k_(?:live|test)_|gh[pous]_|github_pat_|glpat-|xox[abprs]-|AKIA|SG\.)[\w.+/=-]{8,500}/g,
+    /\b(?:whsec_|hko_|[sr]k_(?:live|test)_|gh[pous]_|github_pat_|glpat-|xox[abprs]-|AKIA|SG\.)[\w.+/=-]{8,500}/g,
     REDACTED,
   ],
   // token=value

@@ -20,6 +20,13 @@ export interface ProviderFixture {
    * @defaultValue a UUID
    */
   readonly freshKey?: () => string
+  /**
+   * Options and credentials for tests that say none, where a scheme's are like no other: a secret in hex, or an option
+   * beside it that is signed.
+   *
+   * @defaultValue made up, as the scheme takes them
+   */
+  readonly configuration?: () => Configuration
   /** For schemes that are code: what signing adds to a delivery. */
   readonly sign?: (draft: DeliveryDraft, credentials: Credentials) => Partial<DeliveryDraft>
 }
@@ -49,6 +56,12 @@ export interface DeliveryDraft {
   readonly body: Buffer
   readonly at: Date
   readonly key: string
+}
+
+/** Options of a source, and what its sender signs with. */
+export interface Configuration {
+  readonly options: object
+  readonly credentials: Credentials
 }
 
 /** What the sender signs with. */

@@ -3,17 +3,12 @@
 export { checkProvider, listProviderChecks } from './check-provider.ts'
 export type { Finding } from './check-provider.ts'
 export type { ProviderCheck, Problems } from './check-subject.ts'
-export type {
-  Configuration,
-  HandshakeCase,
-  ProviderCase,
-  Resign,
-  Uncovered,
-} from './provider-case.ts'
+export type { HandshakeCase, ProviderCase, Resign, Uncovered } from './provider-case.ts'
 export { sign } from './sign.ts'
 export type { SignableName, SignableProvider } from './sign.ts'
 export type { SignedEvent } from './signed-event.ts'
 export type {
+  Configuration,
   Credentials,
   DeliveryDraft,
   FixtureContent,
@@ -21,13 +16,14 @@ export type {
   ProviderFixture,
 } from './fixture.ts'
 export { crashAt } from './kit/crash-each.ts'
-export type { CrashSubject } from './kit/crash-each.ts'
+export type { CrashEachOptions, CrashSubject } from './kit/crash-each.ts'
 export type { Crash, CrashAt, CrashOptions } from './kit/crash-plan.ts'
 export { CRASH_POINTS } from './kit/crash-points.ts'
 export type { CrashPoint } from './kit/crash-points.ts'
 export type { Delivered, DeliverOptions } from './kit/deliver.ts'
 export { toFixture } from './kit/event-fixture.ts'
 export type { EventFixture, FixtureSubject } from './kit/event-fixture.ts'
+export type { HandlerRun } from './kit/handler-runs.ts'
 export {
   expectDead,
   expectDone,
@@ -47,4 +43,4 @@ export type { TestClock, TimeSpan } from './kit/test-clock.ts'
 export type { Execute } from './kit/test-database.ts'
 export { testInbox } from './kit/test-inbox.ts'
 export type { GivenSources, SourcesFrom, TestInbox, TestInboxOptions } from './kit/test-inbox.ts'
-export type { EffectSubject, EndSubject } from './kit/verdicts.ts'
+export type { EffectSubject, EndSubject } from './kit/judgements.ts'

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import type { Verification } from '../providers/index.ts'
-import type { Configuration } from './provider-case.ts'
+import type { Configuration } from './fixture.ts'
 
 const SECRETS = ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD']
 

@@ -44,7 +44,8 @@ export function placeIdentity(fixture: ProviderFixture, event: SignedEvent): Sig
   return { ...event, body }
 }
 
-function isReadFromHeaders(key: ProviderDefinition['key']): boolean {
+/** Whether the key of a provider's events is in no body. */
+export function isReadFromHeaders(key: ProviderDefinition['key']): boolean {
   const places = [key].flat()
   return places.every((one) => typeof one === 'string' && one.startsWith('header:'))
 }

@@ -5,7 +5,7 @@
  */
 
 import type { Delivery } from '../model/delivery.ts'
-import type { Credentials, ProviderFixture } from './fixture.ts'
+import type { Configuration, ProviderFixture } from './fixture.ts'
 import type { SignedEvent } from './signed-event.ts'
 
 /** What `checkProvider` has to know of a provider and cannot read in its declaration. */
@@ -69,12 +69,6 @@ export interface HandshakeCase {
   readonly answer:
     { readonly status: number; readonly body?: string; readonly headers?: object } | 'refuse'
   readonly options?: object
-}
-
-/** Options of a source, and what its sender signs with. */
-export interface Configuration {
-  readonly options: object
-  readonly credentials: Credentials
 }
 
 /** Signs a body anew, as the provider would at that time. */

@@ -9,14 +9,12 @@ import type { SignedEvent } from './signed-event.ts'
 export function signHmac(event: SignedEvent, options: HmacOptions): Delivery {
   const { body: given, key, type, at = new Date(), headers: more } = event
   // Refuses what `hmac` refuses, so that the rest may rely on the options.
-  hmac(options)
+  const source = hmac(options)
 
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   const payload: Record<string, unknown> = isPlainObject(given) ? structuredClone(given) : {}
   const keyPlace = [options.key].flat()[0] ?? 'body'
   const typePlace = [options.type].flat()[0]
-  requirePlaceable('key', key, keyPlace, given)
-  requirePlaceable('type', type, typePlace, given)
   if (key !== undefined || given === undefined)
     place(keyPlace, key ?? randomUUID(), { headers, payload })
   if (typePlace !== undefined && (type !== undefined || given === undefined)) {
@@ -38,7 +36,15 @@ export function signHmac(event: SignedEvent, options: HmacOptions): Delivery {
   )
   headers[options.header.toLowerCase()] ??= `${options.prefix ?? ''}${signature}`
   const { method = 'POST', url = '/' } = event
-  return { method, url, headers, body, receivedAt: at }
+  const delivery = { method, url, headers, body, receivedAt: at }
+  if (given !== undefined) {
+    const events = source.identify(delivery)
+    const says = (name: 'key' | 'type', value: string): boolean =>
+      events.some((one) => one[name] === value)
+    if (!isPlaceable(keyPlace, given)) requireSaid('key', key, says)
+    if (!isPlaceable(typePlace, given)) requireSaid('type', type, says)
+  }
+  return delivery
 }
 
 function sign(options: HmacOptions, signed: Buffer): string {
@@ -71,19 +77,19 @@ function writeTimestamp({ format }: HmacTimestampOptions, at: Date): string {
 }
 
 /** Only an object has places for what is read from JSON, and `sign` writes no forms and no queries. */
-function requirePlaceable(
-  option: 'key' | 'type',
+function isPlaceable(locator: string | undefined, body: unknown): boolean {
+  if (locator?.startsWith('header:') === true) return true
+  return locator?.startsWith('json:') === true && isPlainObject(body)
+}
+
+/** What could not be put into a body of the caller's must be what this body says, as that of an event from a file does. */
+function requireSaid(
+  name: 'key' | 'type',
   value: string | undefined,
-  locator: string | undefined,
-  body: unknown,
+  says: (name: 'key' | 'type', value: string) => boolean,
 ): void {
-  if (value === undefined || body === undefined || locator?.startsWith('header:') === true) return
-  if (locator?.startsWith('json:') === true && isPlainObject(body)) return
-  throw new OptionInvalidError(
-    `sign.${option}`,
-    'left out, since it cannot be put into this delivery: write it there',
-    value,
-  )
+  if (value === undefined || says(name, value)) return
+  throw new OptionInvalidError(`sign.${name}`, 'left out, or what this body says', value)
 }
 
 /** Puts a value where a locator such as `json:$.a[0].b` or `header:x-id` will find it. */

@@ -1,6 +1,6 @@
 /**
  * GitHub's payloads by the name of their event, from `@octokit/openapi-webhooks-types`. Types only:
- * nothing here runs, and the package is needed by those alone who import this entry.
+ * nothing here runs, and the package is needed only where this entry is imported.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The events of Stripe's own package, by type. Types only: nothing here runs, and `stripe` is needed by
- * those alone who import this entry.
+ * The events of Stripe's own package, by type. Types only: nothing here runs, and `stripe` is needed only
+ * where this entry is imported.
  *
  * @module
  */

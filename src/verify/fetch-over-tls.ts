@@ -13,7 +13,7 @@ import type { TextFetcher } from './fetch-text.ts'
  *
  * A redirect is not followed and is no success, so that nothing leads away from the host. Plain HTTP is for the
  * certificates of authorities, which are published there and count only if they have signed: whether an address
- * may be plain is for the caller to say, who has pinned it.
+ * may be plain is for the caller to say, which has pinned it.
  */
 export const fetchOverTls: TextFetcher = (url, { signal }) =>
   new Promise((resolve, reject) => {

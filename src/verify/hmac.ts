@@ -15,7 +15,7 @@ import type { FindSigner } from './verify-delivery.ts'
 /** The hash of an HMAC. */
 export type HmacAlgorithm = 'sha1' | 'sha256' | 'sha512'
 
-export const DIGEST_BYTES: Readonly<Record<HmacAlgorithm, number>> = {
+const DIGEST_BYTES: Readonly<Record<HmacAlgorithm, number>> = {
   sha1: 20,
   sha256: 32,
   sha512: 64,

@@ -82,7 +82,7 @@ export class Jwks {
       : this.#options.now() - this.#set.fetchedMs
   }
 
-  /** One fetch for all who wait, and none too soon after the last. */
+  /** One fetch for all callers that wait, and none too soon after the last. */
   async #refresh(): Promise<void> {
     if (this.#fetching === undefined && this.#options.now() < this.#nextTryMs) return
     this.#fetching ??= this.#fetch().finally(() => (this.#fetching = undefined))

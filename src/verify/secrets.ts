@@ -96,6 +96,13 @@ export function listSecretLabels(secrets: readonly ResolvedSecret[]): readonly S
   )
 }
 
+/** The labels of those whose bytes could be tried out by a stranger who has one delivery. */
+export function listShortSecrets(secrets: readonly ResolvedSecret[]): readonly string[] {
+  return secrets
+    .filter(({ key }) => (key.symmetricKeySize ?? 0) < SECRET_BYTES_ADVISED)
+    .map(({ label }) => label)
+}
+
 /** Whether a secret still verifies at this moment. A moment that is not a number is never live. */
 export function isLive(secret: ResolvedSecret, nowMs: number): boolean {
   return nowMs <= secret.untilMs

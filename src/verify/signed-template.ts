@@ -224,7 +224,7 @@ export function joinParts(parts: readonly SignedPart[]): Buffer {
 }
 
 /** The query may differ from request to request; the rest of the URL is never the request's to say. */
-export function withQuery(publicUrl: string, requestUrl: string): string {
+function withQuery(publicUrl: string, requestUrl: string): string {
   const at = requestUrl.indexOf('?')
   return publicUrl.includes('?') || at === -1 ? publicUrl : publicUrl + requestUrl.slice(at)
 }

@@ -33,7 +33,7 @@ function digestOf(secret: ResolvedSecret): Buffer {
 }
 
 /** Hashed first, so that neither the content nor the length of a secret shows in the time. */
-export function isSame(a: Uint8Array, b: Uint8Array): boolean {
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
   return timingSafeEqual(hash(a), hash(b))
 }
 

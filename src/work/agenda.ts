@@ -2,11 +2,10 @@
  * What a slot does next: which kind of claim, from which topics, how many events of each.
  *
  * - Topics share the slots (`fair-order.ts`), so that a flood of one holds up no other.
- * - What is fresh comes before what has failed, except now and then (`claim-order.ts`).
- * - The last free slots are kept for a topic that has none and runs well. A flood, a type that only fails and a
- *   handler that hangs can each have all the others, and an event of a quiet source still starts at once.
+ * - Fresh events come before those that have failed, except now and then (`claim-order.ts`).
+ * - The last free slots are kept for topics that have none (`topic-slots.ts`).
  *
- * What it knows of the queue comes from looks, which run beside the claims, and from what this process stores.
+ * What the agenda knows of the queue comes from looks, which run beside the claims, and from what this process stores.
  *
  * @module
  */
@@ -22,8 +21,10 @@ import type { Branch } from './fair-order.ts'
 import type { GroupSizes } from './group/group-sizes.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
 import type { HandlerUnit } from './handler-unit.ts'
+import { LookOrder } from './look-order.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import type { TopicHealth } from './topic-health.ts'
+import { TopicSlots } from './topic-slots.ts'
 
 export interface AgendaContext {
   readonly handlers: HandlerRegistry
@@ -34,7 +35,7 @@ export interface AgendaContext {
   /** Whether an operator has paused the source, or one of the handlers. */
   readonly isPaused: (source: string, unit: HandlerUnit) => boolean
   /** How many more events of a topic with step handlers may be leased now, beside those that are promised. */
-  readonly stepRoom: (topic: Topic, promised: number) => number
+  readonly stepRoom: (due: OwnTopic, promised: number) => number
   /** A look beside the claims has found something. */
   readonly onFound: () => void
   /** Something is due that this worker has no handler for. */
@@ -59,12 +60,19 @@ const LOOK_LIMIT = 256
 const LOOK_EVERY_MS = 100
 /** The same after word of a change, which may come with every delivery. */
 const LOOK_SOON_MS = 20
+/** The same while there are sources that the looks have not come to. */
+const LOOK_ON_MS = 20
 /** A look that is slow, because the queue's index is full of what is dead, is made so much more rarely. */
 const LOOK_SHARE = 20
-/** So many topics share a group at most, beside the first, */
+/** How many topics may share a group with the first one. */
 const SIDE_TOPICS = 7
-/** each with so few events that the first does not wait for them; and only if it has not as many itself. */
+/**
+ * How many events each of them may have, so that the first need not wait for them. Only where the first has fewer
+ * itself.
+ */
 const SIDE_EVENTS = 10
+/** Among how many topics of the same handlers the next is chosen: a flood of types must not make each choice slow. */
+const CANDIDATES_MAX = 32
 /** What a claim costs before it is known how long it takes, so that slots that begin together spread out. */
 const CLAIM_MS = 1
 /** How many events of a topic that fails or is slow are in one group at most. */
@@ -74,25 +82,29 @@ export class Agenda {
   readonly #context: AgendaContext
   readonly #due: DueTopics
   readonly #order = new FairOrder()
-  readonly #held = new Map<Topic, number>()
-  #busy = 0
-  /** Of leases that slots are about to take. */
+  readonly #slots: TopicSlots
+  /** How many leases slots are about to take. */
   #promised = 0
+  /** Whether a slot is about to claim a suspect, or runs it. */
+  #hasSuspect = false
   #looking: Promise<number | undefined> | undefined
-  #after: Topic = -1
+  readonly #lookOrder = new LookOrder()
   #emptyAt = -Infinity
   #isLookWanted = false
   #lookedAt = 0
   #lookAgainAt = 0
-  /** When the first event is due that the last look saw, and that was not due by then. */
+  /** When the next event is due, by the last look. */
   #nextDueAt = Infinity
 
   constructor(context: AgendaContext) {
     this.#context = context
     this.#due = new DueTopics(context.handlers)
+    this.#slots = new TopicSlots(context)
   }
 
-  /** This process has stored or found an event that is due. Whether that is news. */
+  /**
+   * This process has stored or found an event that is due. Returns whether the agenda did not know of its topic yet.
+   */
   add(due: DueTopic): boolean {
     const isNew = this.#due.add(due)
     if (this.#due.hasForeign) this.#context.onForeign()
@@ -106,7 +118,7 @@ export class Agenda {
 
   /** Whether a slot is about to claim something, or runs it. */
   get isBusy(): boolean {
-    return this.#busy > 0
+    return this.#slots.isBusy
   }
 
   /** Waits for a look that is under way. */
@@ -124,7 +136,10 @@ export class Agenda {
     this.#lookAgainAt = Math.min(this.#lookAgainAt, this.#lookedAt + LOOK_SOON_MS)
   }
 
-  /** The same as `next`, for a slot that has nothing else to do: after a look, if the queue has changed since the last. */
+  /**
+   * The same as `next`, for a slot that has nothing else to do: after a look, if the queue has changed since the
+   * last.
+   */
   async nextAfterLook(round: number): Promise<Plan | undefined> {
     if (!this.#isLookWanted) return undefined
     await this.lookAround()
@@ -142,10 +157,11 @@ export class Agenda {
     for (const kind of listKinds(round)) {
       const plan = this.#plan(kind)
       if (plan === undefined) continue
-      this.#busy += 1
+      this.#slots.take(plan.topics.map(({ due }) => due))
       this.#promised += promiseOf(plan)
-      for (const { topic, branch } of plan.topics) {
-        this.#held.set(topic, (this.#held.get(topic) ?? 0) + 1)
+      if (kind === 'suspect') this.#hasSuspect = true
+      for (const { branch, due } of plan.topics) {
+        this.#due.moveBack(due)
         this.#order.charge(branch, CLAIM_MS)
       }
       return plan
@@ -154,38 +170,38 @@ export class Agenda {
   }
 
   /** A topic of which fewer came than were asked for has nothing more for another slot. */
-  claimed({ kind, topics }: Plan, events: readonly { readonly topic: Topic }[]): void {
-    for (const { topic, limit } of topics) {
+  claimed({ topics }: Plan, events: readonly { readonly topic: Topic }[]): void {
+    for (const { topic, limit, due } of topics) {
       const count = events.filter((event) => event.topic === topic).length
-      if (count > 0 && count < limit) this.#due.remove({ kind, topic })
-    }
-  }
-
-  /** With how many events there were, and how long they took. Without any, the topics have nothing due. */
-  ended(
-    plan: Plan,
-    { events, ranMs }: { events: readonly { topic: Topic }[]; ranMs: number },
-  ): void {
-    this.#busy -= 1
-    this.#promised -= promiseOf(plan)
-    if (events.length === 0) this.#emptyAt = performance.now()
-    const { kind, topics } = plan
-    for (const { topic, due, branch } of topics) {
-      const held = (this.#held.get(topic) ?? 1) - 1
-      if (held === 0) this.#held.delete(topic)
-      else this.#held.set(topic, held)
-      const count = events.filter((event) => event.topic === topic).length
-      if (count > 0) {
-        this.#order.charge(branch, (ranMs * count) / events.length)
-        // Some may not have run, and others may have come.
-        this.#due.add(due)
-      } else if (events.length === 0) this.#due.remove({ kind, topic })
+      if (count > 0 && count < limit) this.#due.remove(due)
     }
   }
 
   /**
-   * Looks until something is found that may be done now, or all was looked at. Returns how long until the next
-   * event is due, or until it is time to look again; 0 when there is something to do.
+   * The claim of a plan has ended: which events it got, and how long they took. Where it got none, its topics have
+   * nothing due.
+   */
+  ended(
+    plan: Plan,
+    { events, ranMs }: { events: readonly { topic: Topic }[]; ranMs: number },
+  ): void {
+    this.#slots.giveBack(plan.topics.map(({ due }) => due))
+    this.#promised -= promiseOf(plan)
+    if (plan.kind === 'suspect') this.#hasSuspect = false
+    if (events.length === 0) this.#emptyAt = performance.now()
+    for (const { topic, due, branch } of plan.topics) {
+      const count = events.filter((event) => event.topic === topic).length
+      if (count > 0) {
+        this.#order.charge(branch, (ranMs * count) / events.length)
+        // Some of the events may not have run, and others may have come.
+        this.#due.add(due)
+      } else if (events.length === 0) this.#due.remove(due)
+    }
+  }
+
+  /**
+   * Looks until something is found that may be done now, or all was looked at; while other slots are busy, once.
+   * Returns how long until the next event is due, or until it is time to look again; 0 when there is something to do.
    */
   async lookAround(): Promise<number | undefined> {
     const restMs = this.#restMs()
@@ -194,7 +210,10 @@ export class Agenda {
     do {
       nextDueInMs = await (this.#looking ??= this.#look())
       if (this.#hasPlan()) return 0
-    } while (this.#after !== -1)
+      // What it did not come to can wait for as long as there is something else to do.
+      if (!this.#lookOrder.isWhole && this.#restMs() > 0) return this.#restMs()
+      // A change that was told of during a look may be one that the look could not see yet.
+    } while (!this.#lookOrder.isWhole || this.#isLookWanted)
     return nextDueInMs
   }
 
@@ -204,7 +223,7 @@ export class Agenda {
    * quarter of the database's time, and of groups of one event a third.
    */
   #restMs(): number {
-    if (this.#busy === 0 || this.#isLookWanted || this.#after !== -1) return 0
+    if (!this.#slots.isBusy || this.#isLookWanted) return 0
     return Math.max(0, Math.min(this.#lookAgainAt, this.#nextDueAt) - performance.now())
   }
 
@@ -222,51 +241,71 @@ export class Agenda {
     this.#isLookWanted = false
     try {
       const { due, nextDueInMs, next } = await this.#context.look({
-        after: this.#after,
+        after: this.#lookOrder.after,
         limit: LOOK_LIMIT,
+        runsSuspect: this.#hasSuspect,
       })
-      this.#after = next ?? -1
+      this.#lookOrder.seen(next)
       this.#nextDueAt = performance.now() + (nextDueInMs ?? Infinity)
       for (const each of due) this.add(each)
       return nextDueInMs
     } finally {
       const now = performance.now()
       this.#lookedAt = now
-      this.#lookAgainAt = now + Math.max(LOOK_EVERY_MS, (now - startedAt) * LOOK_SHARE)
+      const everyMs = this.#lookOrder.isWhole ? LOOK_EVERY_MS : LOOK_ON_MS
+      this.#lookAgainAt = now + Math.max(everyMs, (now - startedAt) * LOOK_SHARE)
       this.#looking = undefined
     }
   }
 
   #hasPlan(): boolean {
-    return listKinds(0).some((kind) => this.#plan(kind) !== undefined)
+    return listKinds(0).some((kind) =>
+      this.#due.listByUnit(kind).some((topics) => this.#listCandidates(topics, 1).length > 0),
+    )
   }
 
   #plan(kind: DueKind): Plan | undefined {
-    const candidates = this.#due.list(kind).flatMap((due) => this.#consider(due))
+    const candidates = this.#due
+      .listByUnit(kind)
+      .flatMap((topics) => this.#listCandidates(topics, CANDIDATES_MAX))
     if (candidates.length === 0) return undefined
     const first = this.#order.pick(candidates)
     return { kind, topics: [first, ...this.#listSide(first, candidates)] }
   }
 
-  #consider(due: OwnTopic): readonly PlannedTopic[] {
+  /** Those of topics with the same handlers that may be claimed now, so many at most. */
+  #listCandidates(topics: Iterable<OwnTopic>, most: number): readonly PlannedTopic[] {
+    const candidates: PlannedTopic[] = []
+    for (const due of topics) {
+      // The same for all of them.
+      if (this.#context.isPaused(due.source, due.unit)) break
+      const planned = this.#consider(due)
+      if (planned !== undefined) candidates.push(planned)
+      if (candidates.length >= most) break
+    }
+    return candidates
+  }
+
+  #consider(due: OwnTopic): PlannedTopic | undefined {
     const { kind, topic, source, unit } = due
-    if (this.#context.isPaused(source, unit)) return []
-    // One that was leased before its step handler was removed is leased once more, and goes back to the groups.
+    // One at a time. Another slot would find nothing, and forget a topic that is next.
+    if (kind === 'suspect' && this.#hasSuspect) return undefined
+    // An event that was leased before its step handler was removed is leased once more, and goes back to the groups.
     const limit = isSort(due)
       ? this.#sortRoom(topic)
       : unit.isSteps || kind === 'leasable'
-        ? this.#stepRoom(topic)
-        : this.#mayHaveSlot(kind, topic)
+        ? this.#stepRoom(due)
+        : this.#slots.mayHaveOne(due)
           ? this.#groupLimit(unit, topic)
           : 0
-    if (limit === 0) return []
+    if (limit === 0) return undefined
     const weight = this.#context.options.weights[source] ?? 1
     const branch = [
       { name: `source ${source}`, weight },
       { name: `handler ${unit.name}`, weight: unit.weight },
       { name: `topic ${topic}`, weight: 1 },
     ]
-    return [{ topic, limit, due, branch }]
+    return { topic, limit, due, branch }
   }
 
   /**
@@ -275,38 +314,39 @@ export class Agenda {
    */
   #groupLimit(unit: HandlerUnit, topic: Topic): number {
     const limit = this.#context.sizes.limitFor(unit, topic)
-    return this.#context.health.isTroubled(topic) ? Math.min(limit, TROUBLED_EVENTS) : limit
+    const isTroubled = this.#context.health.isTroubled(topic, unit.name)
+    return isTroubled ? Math.min(limit, TROUBLED_EVENTS) : limit
   }
 
   /** One slot at a time leases events of a topic: how many there is room for depends on what the other takes. */
-  #stepRoom(topic: Topic): number {
-    return this.#held.has(topic) ? 0 : this.#context.stepRoom(topic, this.#promised)
+  #stepRoom(due: OwnTopic): number {
+    return this.#slots.has(due.topic) ? 0 : this.#context.stepRoom(due, this.#promised)
   }
 
-  /** One slot at a time: the other would find that the lock is taken. */
+  /** One slot at a time sorts: another would find that the lock is taken. */
   #sortRoom(topic: Topic): number {
-    return this.#held.has(topic) ? 0 : 1
+    return this.#slots.has(topic) ? 0 : 1
   }
 
-  /** The slot that asks is free itself. */
-  #mayHaveSlot(kind: DueKind, topic: Topic): boolean {
-    const { concurrency, reserved } = this.#context.options
-    if (concurrency - this.#busy > reserved) return true
-    const isNew = kind === 'fresh' || kind === 'head'
-    return isNew && !this.#held.has(topic) && !this.#context.health.isTroubled(topic)
-  }
-
-  /** Topics with few events share a transaction. */
+  /**
+   * Topics with few events share a group, where all of them are known to run well: no outcome of a group is written
+   * before its last event has ended.
+   */
   #listSide(first: PlannedTopic, candidates: readonly PlannedTopic[]): readonly PlannedTopic[] {
     const { kind } = first.due
-    if ((kind !== 'fresh' && kind !== 'head') || !isGroupable(first)) return []
+    if ((kind !== 'fresh' && kind !== 'head') || !this.#isCompany(first)) return []
     return candidates
       .filter(
-        (each) => each !== first && isGroupable(each) && isAlike(each.due.unit, first.due.unit),
+        (each) => each !== first && isAlike(each.due.unit, first.due.unit) && this.#isCompany(each),
       )
-      .filter(({ topic }) => !this.#context.health.isTroubled(topic))
       .slice(0, SIDE_TOPICS)
       .map((each) => ({ ...each, limit: Math.min(each.limit, SIDE_EVENTS) }))
+  }
+
+  #isCompany(planned: PlannedTopic): boolean {
+    const { topic, due } = planned
+    const { health } = this.#context
+    return isGroupable(planned) && health.isKnown(topic) && !health.isTroubled(topic, due.unit.name)
   }
 }
 

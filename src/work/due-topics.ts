@@ -15,19 +15,21 @@ export interface OwnTopic extends DueTopic {
   readonly unit: HandlerUnit
 }
 
-/** Of each kind. A sender may invent types without end; what does not fit is found by a later look. */
-const TOPICS_MAX = 1_000
+/**
+ * Of each kind, for each unit of handlers, and of each source for what has none. A sender may invent types without end;
+ * what does not fit is found by a later look. Those of one sender never take the place of another's: with one limit for
+ * all, the flood of a source with more types than that left a quiet one nothing for as long as it lasted.
+ */
+const TOPICS_MAX = 256
+
+type ByGroup<Value> = Map<string, Map<Topic, Value>>
 
 export class DueTopics {
   readonly #handlers: HandlerRegistry
-  readonly #own: Readonly<Record<DueKind, Map<Topic, OwnTopic>>> = {
-    fresh: new Map(),
-    head: new Map(),
-    again: new Map(),
-    suspect: new Map(),
-    leasable: new Map(),
-  }
-  #foreign = new Map<string, DueTopic>()
+  /** By the name of their handlers. */
+  readonly #own: Readonly<Record<DueKind, ByGroup<OwnTopic>>> = createLists()
+  /** By their source. */
+  readonly #foreign: Readonly<Record<DueKind, ByGroup<DueTopic>>> = createLists()
 
   constructor(handlers: HandlerRegistry) {
     this.#handlers = handlers
@@ -35,45 +37,71 @@ export class DueTopics {
 
   /** Whether it was not known, and is for this worker to run. */
   add(due: DueTopic): boolean {
-    const { kind, topic, source, type } = due
-    const own = this.#own[kind]
-    if (own.has(topic)) return false
-    const unit = this.#handlers.findUnit(source, type)
-    if (unit === undefined) {
-      if (this.#foreign.size < TOPICS_MAX) this.#foreign.set(`${kind} ${topic}`, due)
-      return false
-    }
-    if (own.size >= TOPICS_MAX) return false
-    own.set(topic, { ...due, unit })
-    return true
+    const unit = this.#handlers.findUnit(due.source, due.type)
+    if (unit !== undefined) return addTo(this.#own[due.kind], unit.name, { ...due, unit })
+    addTo(this.#foreign[due.kind], due.source, due)
+    return false
   }
 
-  remove({ kind, topic }: Pick<DueTopic, 'kind' | 'topic'>): void {
-    this.#own[kind].delete(topic)
+  remove({ kind, topic, unit }: OwnTopic): void {
+    const topics = this.#own[kind].get(unit.name)
+    topics?.delete(topic)
+    if (topics?.size === 0) this.#own[kind].delete(unit.name)
   }
 
-  list(kind: DueKind): readonly OwnTopic[] {
-    return [...this.#own[kind].values()]
+  /** It is taken: the others with the same handlers come before it. */
+  moveBack(due: OwnTopic): void {
+    const topics = this.#own[due.kind].get(due.unit.name)
+    if (topics?.delete(due.topic) === true) topics.set(due.topic, due)
+  }
+
+  /** For each unit of handlers its topics, those first that were not taken for longest. */
+  listByUnit(kind: DueKind): readonly Iterable<OwnTopic>[] {
+    return [...this.#own[kind].values()].map((topics) => topics.values())
   }
 
   /** Handlers were added: an event may have one more, and one without any may have one now. */
   handlersChanged(): void {
-    const all = [
-      ...Object.values(this.#own).flatMap((own) => [...own.values()]),
-      ...this.takeForeign(),
-    ]
-    for (const own of Object.values(this.#own)) own.clear()
+    const all = [...takeAll(this.#own), ...this.takeForeign()]
     for (const { kind, topic, source, type } of all) this.add({ kind, topic, source, type })
   }
 
   get hasForeign(): boolean {
-    return this.#foreign.size > 0
+    return Object.values(this.#foreign).some(({ size }) => size > 0)
   }
 
   /** Topics that this worker has no handler for, and forgets. */
   takeForeign(): readonly DueTopic[] {
-    const foreign = [...this.#foreign.values()]
-    this.#foreign = new Map()
-    return foreign
+    return takeAll(this.#foreign)
   }
+}
+
+function createLists<Value>(): Record<DueKind, ByGroup<Value>> {
+  return {
+    fresh: new Map(),
+    head: new Map(),
+    again: new Map(),
+    suspect: new Map(),
+    leasable: new Map(),
+  }
+}
+
+/** Whether it is in the list now, and was not before. */
+function addTo<Value extends { readonly topic: Topic }>(
+  list: ByGroup<Value>,
+  group: string,
+  value: Value,
+): boolean {
+  const topics = list.get(group) ?? new Map<Topic, Value>()
+  if (topics.has(value.topic) || topics.size >= TOPICS_MAX) return false
+  list.set(group, topics.set(value.topic, value))
+  return true
+}
+
+function takeAll<Value>(lists: Readonly<Record<DueKind, ByGroup<Value>>>): readonly Value[] {
+  const all = Object.values(lists).flatMap((list) =>
+    [...list.values()].flatMap((topics) => [...topics.values()]),
+  )
+  for (const list of Object.values(lists)) list.clear()
+  return all
 }

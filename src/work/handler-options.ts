@@ -54,7 +54,7 @@ export interface HandlerOptions<Output = unknown, Payload = AnyPayload> {
    * @defaultValue 1
    */
   readonly weight?: number
-  /** In which order the events of a lane run. Left out, events run as they come. */
+  /** In which order the events of a lane run. Left out, that of its source, and where that has none as they come. */
   readonly order?: OrderOptions<Payload>
   /**
    * Asks for the current state of what the event is about, before the transaction opens; the handler gets it as

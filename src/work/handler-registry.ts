@@ -8,7 +8,11 @@ import { OptionInvalidError } from '../errors.ts'
 import type { StandardSchema } from '../model/standard-schema.ts'
 import type { Order } from '../ordering/order.ts'
 import type { HandledPattern } from '../store/contract/workers.ts'
-import { applyHandlerDefaults, applyStepHandlerDefaults } from './handler-defaults.ts'
+import {
+  applyHandlerDefaults,
+  applyStepHandlerDefaults,
+  resolveSourceOrders,
+} from './handler-defaults.ts'
 import type { HandlerDefaultOptions } from './handler-defaults.ts'
 import type { HandlerOptions, StepHandlerOptions } from './handler-options.ts'
 import { createUnit } from './handler-unit.ts'
@@ -29,6 +33,7 @@ interface RegistryTerms {
 export class HandlerRegistry {
   readonly #sources: ReadonlySet<string>
   readonly #defaults: HandlerDefaultOptions
+  readonly #orders: ReadonlyMap<string, Order>
   readonly #findSchema: FindSchema
   readonly #wrap: NonNullable<RegistryTerms['wrap']>
   readonly #handlers: Handler[] = []
@@ -42,6 +47,7 @@ export class HandlerRegistry {
     this.#wrap = wrap
     this.#sources = sources
     this.#defaults = defaults
+    this.#orders = resolveSourceOrders(sources, defaults.order)
     this.#findSchema = findSchema
   }
 
@@ -52,7 +58,8 @@ export class HandlerRegistry {
     run: AnyHandler,
   ): void {
     const options = applyHandlerDefaults(this.#defaults, given)
-    this.#add(resolveHandler(this.#sources, { source, types, options, run }), 'on')
+    const sourceOrder = this.#orders.get(source)
+    this.#add(resolveHandler(this.#sources, { source, types, options, run, sourceOrder }), 'on')
   }
 
   addSteps(
@@ -62,7 +69,11 @@ export class HandlerRegistry {
     run: AnyHandler,
   ): void {
     const options = applyStepHandlerDefaults(this.#defaults, given)
-    this.#add(resolveStepHandler(this.#sources, { source, types, options, run }), 'steps')
+    const sourceOrder = this.#orders.get(source)
+    this.#add(
+      resolveStepHandler(this.#sources, { source, types, options, run, sourceOrder }),
+      'steps',
+    )
   }
 
   #add(handler: Handler, method: string): void {
@@ -97,6 +108,7 @@ export class HandlerRegistry {
     const schema = this.#findSchema(source, type)
     const handlers = this.#handlers
       .filter((handler) => handler.source === source && handler.matches(type))
+      .map((handler) => withoutOwnWait(handler, type))
       .map((handler) => (handler.schema === undefined ? { ...handler, schema } : handler))
     const awaitedBy = this.#listAwaiting(source, type)
     const unit = handlers.length === 0 ? undefined : createUnit(source, handlers, awaitedBy)
@@ -110,20 +122,30 @@ export class HandlerRegistry {
   }
 
   #listAwaiting(source: string, type: string): readonly Order[] {
-    return this.#handlers.flatMap(({ source: its, order }) =>
+    const awaiting = this.#handlers.flatMap(({ source: its, order }) =>
       its === source && order?.mode === 'after' && order.requires === type ? [order] : [],
     )
+    // Those that have it from their source have the same one.
+    return [...new Set(awaiting)]
   }
+}
+
+/** What others wait for does not wait for its own kind: of the first there would never be one before it. */
+function withoutOwnWait(handler: Handler, type: string): Handler {
+  const { order } = handler
+  const isAwaited = order?.mode === 'after' && order.requires === type
+  return isAwaited ? { ...handler, order: undefined } : handler
 }
 
 /** An event that matches several handlers runs them as one, so that it can have one place and no second. */
 function requireOneOrder(handler: Handler, others: readonly Handler[], path: string): void {
-  const { source, order, patterns } = handler
-  if (order === undefined) return
+  const { source, order, hasOwnOrder, patterns } = handler
+  if (order === undefined || !hasOwnOrder) return
   const meets = others.find(
     (other) =>
       other.source === source &&
       other.order !== undefined &&
+      other.hasOwnOrder &&
       patterns.some((one) => other.patterns.some((two) => patternsMeet(one, two))),
   )
   if (meets === undefined) return

@@ -44,7 +44,9 @@ export interface Handler {
   readonly groupMax: number
   readonly weight: number
   readonly run: AnyHandler
+  /** Its own, or that of its source. */
   readonly order: Order | undefined
+  readonly hasOwnOrder: boolean
   readonly fetch: Fetch | undefined
   /** For a step handler. */
   readonly steps: StepSettings | undefined
@@ -73,9 +75,15 @@ export function createUnit(
     groupMax: Math.min(...handlers.map(({ groupMax }) => groupMax)),
     weight: Math.max(...handlers.map(({ weight }) => weight)),
     isSteps: handlers.some(({ steps, fetch }) => steps !== undefined || fetch !== undefined),
-    order: handlers.find(({ order }) => order !== undefined)?.order,
+    order: findOrdered(handlers)?.order,
     awaitedBy,
   }
+}
+
+/** The one whose order they have: the one that says it itself goes before those that have it from their source. */
+function findOrdered(handlers: readonly Handler[]): Handler | undefined {
+  const ordered = handlers.filter(({ order }) => order !== undefined)
+  return ordered.find(({ hasOwnOrder }) => hasOwnOrder) ?? ordered[0]
 }
 
 /** The one that is to blame for what its unit did, where there is one alone. */

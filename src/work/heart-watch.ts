@@ -1,7 +1,7 @@
 /**
  * Who has died, by watching hearts.
  *
- * A worker is dead when its heart was seen to stand still for `deadAfterMs`, by the clock of the one who
+ * A worker is dead when its heart was seen to stand still for `deadAfterMs`, by the clock of the worker that
  * watches, and only time counts in which a living worker could have beaten:
  *
  * - The watcher's own heart has moved as well. While the database is away, read-only or locked, all hearts stand
@@ -10,7 +10,7 @@
  *   that stood still itself, has not watched for longer.
  * - A look that fails ends the watch, and the next one begins it anew.
  *
- * One who watches only for moments, in a function that is called now and then, would never see a heart stand still for
+ * A worker that watches only for moments, in a function that is called now and then, would never see a heart stand still for
  * as long. It believes what the database says of the time before its first look, all but a millisecond, and so needs to
  * see two looks without a beat, each after a beat of its own. Should it be wrong, because the database was away until
  * now or its clock was set, an event runs again that another worker runs: what that one writes is refused.

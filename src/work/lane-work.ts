@@ -3,7 +3,7 @@ import type { ClaimedEvent } from '../store/contract/claimed-event.ts'
 import type { Agenda } from './agenda.ts'
 import type { HandlerUnit } from './handler-unit.ts'
 import { sortLanes } from './sort-lanes.ts'
-import type { SortContext } from './sort-lanes.ts'
+import type { SortContext, Sorted } from './sort-lanes.ts'
 
 export interface LaneWorkContext extends SortContext {
   readonly agenda: () => Pick<Agenda, 'add' | 'lookSoon'>
@@ -27,12 +27,24 @@ export class LaneWork {
     source: string,
     also: readonly EventId[] = [],
   ): Promise<readonly ClaimedEvent[] | undefined> {
+    return (await this.#sort(source, also))?.events
+  }
+
+  /** Sorts until nothing is left of what there was. `false` when this or another worker is at it. */
+  async sortAll(source: string): Promise<boolean> {
+    let sorted
+    do sorted = await this.#sort(source, [])
+    while (sorted?.isAll === false)
+    return sorted !== undefined
+  }
+
+  async #sort(source: string, also: readonly EventId[]): Promise<Sorted | undefined> {
     // Two of one process would read the same events, and ask for their places twice.
     if (this.#sorting.has(source)) return undefined
     this.#sorting.add(source)
     try {
       const sorted = await sortLanes(this.#context, source, also)
-      if (sorted !== undefined && sorted.length > 0) this.#addHeads(sorted)
+      if (sorted !== undefined && sorted.events.length > 0) this.#addHeads(sorted.events)
       return sorted
     } finally {
       this.#sorting.delete(source)

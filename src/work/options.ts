@@ -4,19 +4,20 @@ import { HOUR_MS, requireInteger } from '../options/require-integer.ts'
 /** How this process runs events. Every duration is in milliseconds and says so. */
 export interface WorkerOptions {
   /**
-   * How many groups of events run at once.
+   * How many groups of events run at once, whatever their types are. `reserved` are beside them.
    *
-   * Each holds one database connection for its transaction, so the pool needs at least this many plus
-   * four: two for storing deliveries, one for the worker's own records, one to listen for wake-ups.
+   * Each group holds one database connection for its transaction, so the pool needs at least as many as both together
+   * plus four: two for storing deliveries, one for the worker's own records, one to listen for wake-ups.
    *
    * @defaultValue 4
    */
   readonly concurrency?: number
   /**
-   * How many of them are kept free for events that would else wait: no type of event can have them while it has
+   * How many more are kept free for events that would else wait: no type of event can have them while it has
    * others, and none that has lately failed, hung or been slow. So an event of a quiet source starts at once,
    * beside a flood, a type that only fails, or a handler that hangs. With another `concurrency` it is a quarter of
-   * that, rounded down, unless it is said.
+   * that, rounded down, but 1 beside two or three, and 0 beside one, unless it is said. 0 for no more than `concurrency`
+   * at once.
    *
    * @defaultValue 1
    */
@@ -56,7 +57,7 @@ export interface WorkerOptions {
   readonly pollMs?: number
   /**
    * How many events of step handlers run at once, beside the groups. They hold a connection only while they
-   * write, and then one of those that `concurrency` allows for. The last fifth is kept for types of events that
+   * write, and then one of those that groups have. The last fifth is kept for types of events that
    * have none running, as `reserved` does for groups.
    *
    * @defaultValue 40
@@ -65,7 +66,7 @@ export interface WorkerOptions {
   /**
    * How long others watch a worker's heart stand still before they take it for dead and count a crash on
    * what it was running. Its transactions are rolled back by then in any case, unless the process is frozen.
-   * Time in which those who watch cannot reach the database does not count.
+   * Time in which the watching workers cannot reach the database does not count.
    *
    * It is also how long a lease is good for: a worker that stands still for longer, because its event loop is
    * blocked or its machine sleeps, loses the events of step handlers to others, and can write nothing more
@@ -101,6 +102,11 @@ export const WEIGHT_MAX = 100
 
 export type ResolvedWorkerOptions = Readonly<Required<WorkerOptions>>
 
+/** How many groups run at once, those in the slots that are kept free included. */
+export function slotCount({ concurrency, reserved }: ResolvedWorkerOptions): number {
+  return concurrency + reserved
+}
+
 export const WORKER_DEFAULTS: ResolvedWorkerOptions = Object.freeze({
   concurrency: 4,
   reserved: 1,
@@ -118,10 +124,10 @@ export const WORKER_DEFAULTS: ResolvedWorkerOptions = Object.freeze({
 export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOptions {
   rejectUnknownKeys('worker', options, Object.keys(WORKER_DEFAULTS))
   const given = { ...WORKER_DEFAULTS, ...options }
-  const reserved = options.reserved ?? Math.floor(given.concurrency / 4)
+  const reserved = options.reserved ?? reservedBeside(given.concurrency)
   const resolved = Object.freeze({ ...given, reserved })
   requireInteger('worker.concurrency', resolved.concurrency, { min: 1, max: 1_000 })
-  requireInteger('worker.reserved', reserved, { min: 0, max: resolved.concurrency - 1 })
+  requireInteger('worker.reserved', reserved, { min: 0, max: resolved.concurrency })
   for (const [source, weight] of Object.entries(resolved.weights))
     requireInteger(`worker.weights.${source}`, weight, { min: 1, max: WEIGHT_MAX })
   requireInteger('worker.groupMax', resolved.groupMax, { min: 1, max: 1_000 })
@@ -133,4 +139,9 @@ export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOpti
   requireInteger('worker.stopGraceMs', resolved.stopGraceMs, { min: 0, max: HOUR_MS })
   requireInteger('worker.blockedMs', resolved.blockedMs, { min: 0, max: 24 * HOUR_MS })
   return resolved
+}
+
+/** Who has a single slot wants one group at a time. Beside two or more, one that hangs must not have the last. */
+function reservedBeside(concurrency: number): number {
+  return concurrency === 1 ? 0 : Math.max(1, Math.floor(concurrency / 4))
 }

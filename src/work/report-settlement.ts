@@ -1,3 +1,4 @@
+import { UnreadableError } from '../errors.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { EventId } from '../model/event.ts'
 import type { Settlement } from '../model/outcome.ts'
@@ -16,6 +17,8 @@ export function reportSettlement(
 ): void {
   const { eventId, source, key, type, attempt } = event
   onSettled(eventId, settlement.state)
+  if (error instanceof UnreadableError)
+    happenings.emit('store.decrypt-failed', { eventId, messageId: undefined, error })
   if (settlement.state === 'done') {
     // Written out: spread objects were 1 of the 19 kilobytes of garbage that an event made.
     const { durationMs, result } = settlement

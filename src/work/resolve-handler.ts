@@ -12,7 +12,8 @@ import { createMatcher } from '../model/type-matcher.ts'
 import { rejectUnknownKeys } from '../options/reject-unknown-keys.ts'
 import { requireInteger } from '../options/require-integer.ts'
 import { requireOneOf } from '../options/require-one-of.ts'
-import { resolveOrder } from '../ordering/order.ts'
+import { resolveOwnOrder } from '../ordering/order.ts'
+import type { Order } from '../ordering/order.ts'
 import { HANDLER_DEFAULTS, STEP_HANDLER_DEFAULTS } from './handler-options.ts'
 import type { HandlerOptions, StepHandlerOptions } from './handler-options.ts'
 import type { AnyHandler, Handler } from './handler-unit.ts'
@@ -23,6 +24,8 @@ interface HandlerInput {
   readonly types: string | readonly string[]
   readonly options: HandlerOptions
   readonly run: AnyHandler
+  /** What its events have where it does not say otherwise. */
+  readonly sourceOrder?: Order | undefined
 }
 
 const OPTION_NAMES = [
@@ -39,12 +42,12 @@ const OPTION_NAMES = [
 
 export function resolveHandler(
   sources: ReadonlySet<string>,
-  { source, types, options, run }: HandlerInput,
+  { options, ...input }: HandlerInput,
 ): Handler {
-  requireSource(sources, source)
-  const path = `on(${JSON.stringify(source)}, …)`
+  requireSource(sources, input.source)
+  const path = `on(${JSON.stringify(input.source)}, …)`
   rejectUnknownKeys(path, options, OPTION_NAMES)
-  return resolveCommon({ source, types, options, run }, path)
+  return resolveCommon({ ...input, options }, path)
 }
 
 const STEP_OPTION_NAMES = [
@@ -61,20 +64,21 @@ const STEP_OPTION_NAMES = [
 
 export function resolveStepHandler(
   sources: ReadonlySet<string>,
-  { source, types, options, run }: HandlerInput & { readonly options: StepHandlerOptions },
+  { options, ...input }: HandlerInput & { readonly options: StepHandlerOptions },
 ): Handler {
-  requireSource(sources, source)
-  const path = `steps(${JSON.stringify(source)}, …)`
+  requireSource(sources, input.source)
+  const path = `steps(${JSON.stringify(input.source)}, …)`
   rejectUnknownKeys(path, options, STEP_OPTION_NAMES)
   const { txTimeoutMs, reconcile, ...common } = { ...STEP_HANDLER_DEFAULTS, ...options }
   requireInteger(`${path}.txTimeoutMs`, txTimeoutMs, { min: 1, max: 3_600_000 })
   if (reconcile !== undefined && typeof reconcile !== 'function')
     throw new OptionInvalidError(`${path}.reconcile`, 'a function', reconcile)
-  const handler = resolveCommon({ source, types, options: common, run }, path)
+  const handler = resolveCommon({ ...input, options: common }, path)
   return { ...handler, steps: { txTimeoutMs, reconcile } }
 }
 
-function resolveCommon({ source, types, options, run }: HandlerInput, path: string): Handler {
+function resolveCommon(input: HandlerInput, path: string): Handler {
+  const { source, types, options, run, sourceOrder } = input
   if (typeof run !== 'function') throw new OptionInvalidError(`${path}.handler`, 'a function', run)
   const patterns = typeof types === 'string' ? [types] : types
   if (
@@ -114,7 +118,8 @@ function resolveCommon({ source, types, options, run }: HandlerInput, path: stri
     groupMax,
     weight,
     run,
-    order: order === undefined ? undefined : resolveOrder(`${path}.order`, order),
+    order: order === undefined ? sourceOrder : resolveOwnOrder(`${path}.order`, order),
+    hasOwnOrder: order !== undefined,
     fetch: options.fetch,
     steps: undefined,
   }

@@ -4,7 +4,7 @@ import type { ClaimedEvent } from '../store/contract/claimed-event.ts'
 import { describeCauses, describeMessage, describeStack } from '../telemetry/describe-error.ts'
 import type { HandlerUnit } from './handler-unit.ts'
 import { backoffMs } from '../model/retry-policy.ts'
-import type { RunFailed, RunResult } from './group/run-event.ts'
+import type { RunFailed, RunResult } from './run-result.ts'
 import { RetryAfterError } from '../model/handler-results.ts'
 
 /** An event with what became of it. */

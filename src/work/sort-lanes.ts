@@ -32,15 +32,22 @@ const ASK_MS = 500
 /** How often it begins anew because what it has read is no longer so. */
 const TRIES_MAX = 5
 
-/** Says which events of the source were sorted; `undefined` when another worker is at it. */
+/** What was sorted. */
+export interface Sorted {
+  readonly events: readonly ClaimedEvent[]
+  /** Whether nothing is left of what there was when it began. */
+  readonly isAll: boolean
+}
+
+/** Sorts events of the source; `undefined` when another worker is at it. */
 export async function sortLanes(
   context: SortContext,
   source: string,
   also: readonly EventId[] = [],
-): Promise<readonly ClaimedEvent[] | undefined> {
+): Promise<Sorted | undefined> {
   const errors = new Map<EventId, Error>()
   for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
-    const result = await sortOnce(context, { source, also, errors })
+    const { result, read } = await sortOnce(context, { source, also, errors })
     if (result.status === 'changed') continue
     if (result.status === 'busy') return undefined
     for (const { event, becomes } of result.events) {
@@ -48,7 +55,8 @@ export async function sortLanes(
       const error = errors.get(event.eventId)
       reportSettlement(context, { event, settlement: becomes, error })
     }
-    return result.events.map(({ event }) => event)
+    const events = result.events.map(({ event }) => event)
+    return { events, isAll: read < SORT_MAX && events.length === read }
   }
   return undefined
 }
@@ -63,18 +71,19 @@ interface Sorting {
 async function sortOnce(
   { store, handlers }: SortContext,
   { source, also, errors }: Sorting,
-): Promise<SortResult> {
+): Promise<{ readonly result: SortResult; readonly read: number }> {
   const found = await store.lanes.listUnsorted(source)
   const isOrdered = (type: string) => handlers.findUnit(source, type)?.order !== undefined
   const topics = found.filter(({ type }) => isOrdered(type)).map(({ topic }) => topic)
   const unordered = found.filter(({ type }) => !isOrdered(type)).map(({ topic }) => topic)
   const request = { source, topics, limit: SORT_MAX, also }
   const events = await store.lanes.readUnsorted(request)
-  if (events.length === 0) return { status: 'sorted', events: [] }
+  const read = events.length
+  if (read === 0) return { result: { status: 'sorted', events: [] }, read }
   const decided = await decide(events, (event) => placeOrEnd(handlers, event, errors))
   const result = await store.lanes.sort({ ...request, unordered, decided })
   const isOvertaken = result.status === 'sorted' && result.events.length === 0
-  return isOvertaken ? { status: 'changed' } : result
+  return { result: isOvertaken ? { status: 'changed' } : result, read }
 }
 
 /** The first of them at least. */
@@ -100,11 +109,12 @@ function placeOrEnd(
   errors: Map<EventId, Error>,
 ): DecidedEvent['becomes'] {
   const unit = handlers.findUnit(event.source, event.type)
-  const ordered = unit?.handlers.find(({ order }) => order !== undefined)
-  if (unit === undefined || ordered?.order === undefined)
+  const ordered = unit?.handlers.find(({ order }) => order === unit.order)
+  if (unit?.order === undefined || ordered === undefined)
     throw new Error(`Event ${event.eventId} has no order`)
   try {
-    return placeEvent(ordered.order, event)
+    if (event.unreadable !== undefined) throw event.unreadable
+    return placeEvent(unit.order, event)
   } catch (thrown) {
     const error = asError(thrown)
     errors.set(event.eventId, error)

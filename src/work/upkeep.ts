@@ -1,11 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { asError } from '../errors.ts'
 import type { Topic } from '../model/topic.ts'
+import type { LateTopic } from '../store/contract/lanes.ts'
 import type { DueKind, DueTopic } from '../store/contract/queue.ts'
 import type { Store } from '../store/contract/store.ts'
 import type { HandledPattern, Heart } from '../store/contract/workers.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
 import { HeartWatch } from './heart-watch.ts'
+import { slotCount } from './options.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import type { PausedWork } from './paused-work.ts'
 import type { SettlementListener } from './report-settlement.ts'
@@ -28,6 +30,8 @@ export interface UpkeepContext extends SettlementListener {
   readonly takeForeign: () => readonly DueTopic[]
   /** The tokens of the leases that this worker works on. */
   readonly tokens: () => readonly number[]
+  /** Sorts all events of a source into their lanes; `false` when another is at it. */
+  readonly sortAll: (source: string) => Promise<boolean>
 }
 
 const UNHANDLED_MS = 5_000
@@ -47,7 +51,7 @@ const SUSPECT_MS = 50
  * What a worker does beside running events: it shows that it lives, counts the crashes of those that do
  * not, wakes events that waited for a handler, and keeps the tables in shape.
  *
- * Each of these fails alone and is tried again at its next turn.
+ * Each of these fails alone and is tried again when it is next due.
  */
 export class Upkeep {
   readonly #context: UpkeepContext
@@ -74,8 +78,10 @@ export class Upkeep {
     const beatMs = Math.max(100, Math.min(1_000, Math.floor(options.deadAfterMs / 5)))
     this.#repeat('show that it lives', beatMs, () => this.#beat())
     this.#repeat('look for dead workers', this.#hearts.lookMs, () => this.#sweep())
-    this.#repeat('release leases that it does not know', Math.floor(options.deadAfterMs / 2), () =>
-      this.#giveBackForgotten(),
+    this.#repeat(
+      'give back leases that it does not know',
+      Math.floor(options.deadAfterMs / 2),
+      () => this.#giveBackForgotten(),
     )
     this.#repeat('wake unhandled events', UNHANDLED_MS, () => this.#wakeUnhandled())
     this.#repeat('park unhandled events', PARK_MS, () => this.#parkUnhandled())
@@ -151,8 +157,8 @@ export class Upkeep {
 
   async #beat(): Promise<void> {
     const { store, handlers, options, workerId, happenings } = this.#context
-    const { deadAfterMs, concurrency } = options
-    await store.workers.beat({ workerId, slots: concurrency, handles: handlers.handles })
+    const { deadAfterMs } = options
+    await store.workers.beat({ workerId, slots: slotCount(options), handles: handlers.handles })
     // By a clock that cannot be set, and that goes on while the process is stopped.
     const stoodStillMs = Math.round(performance.now() - this.#beatAt)
     this.#beatAt = performance.now()
@@ -191,14 +197,30 @@ export class Upkeep {
     const { store, happenings, onSettled, onWoken } = this.#context
     let passed
     do {
-      passed = await store.lanes.passDeadlines(LANES_MAX)
+      const late = await this.#listLate()
+      passed = await store.lanes.passDeadlines({ late, limit: LANES_MAX })
       for (const { becomes, reason, ...event } of passed) {
         if (becomes === 'ready') continue
         onSettled(event.eventId, 'dead')
         happenings.emit('event.dead', { ...event, reason, handler: undefined, error: undefined })
       }
       if (passed.length > 0) onWoken()
-    } while (passed.length === LANES_MAX && !this.#isStopped)
+    } while (passed.length >= LANES_MAX && !this.#isStopped)
+  }
+
+  /**
+   * Those that this worker can tell are late. What they wait for may have been stored while no worker was there, or
+   * while its source was paused, and is in no lane yet: it is sorted first.
+   */
+  async #listLate(): Promise<readonly LateTopic[]> {
+    const { store, handlers, sortAll } = this.#context
+    const late = (await store.lanes.listLate()).filter(
+      ({ source, type }) => handlers.findUnit(source, type) !== undefined,
+    )
+    const sorted = new Set<string>()
+    for (const source of new Set(late.map((each) => each.source)))
+      if (!this.#isStopped && (await sortAll(source))) sorted.add(source)
+    return late.filter(({ source }) => sorted.has(source))
   }
 
   /** Lanes behind an event that was dead, and is so no longer. */
@@ -228,17 +250,17 @@ export class Upkeep {
    * a handler for is left to that worker.
    */
   async #parkUnhandled(): Promise<void> {
-    const { store, takeForeign, handlers } = this.#context
-    if (this.#isParking || handlers.isEmpty) return
+    const { store, takeForeign } = this.#context
+    if (this.#isParking) return
     this.#isParking = true
     try {
       const foreign = takeForeign()
       if (foreign.length === 0) return
       const handled = await store.workers.listHandled()
       const isHandled = createHandledMatcher(handled)
-      const nobodys = foreign.filter(({ source, type }) => !isHandled(source, type))
-      for (const kind of new Set(nobodys.map((due) => due.kind))) {
-        const topics = nobodys.filter((due) => due.kind === kind).map(({ topic }) => topic)
+      const unhandled = foreign.filter(({ source, type }) => !isHandled(source, type))
+      for (const kind of new Set(unhandled.map((due) => due.kind))) {
+        const topics = unhandled.filter((due) => due.kind === kind).map(({ topic }) => topic)
         await this.#park(kind, topics)
       }
     } finally {

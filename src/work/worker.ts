@@ -2,7 +2,7 @@
  * The worker: takes due events and runs them until it is stopped.
  *
  * A number of slots each ask what is next (`agenda.ts`), claim it, run it and ask again; idle ones wait to be
- * called (`wake-up.ts`). Beside them the worker shows that it lives, looks for workers that do not, and parks and
+ * called (`wake-up.ts`). Beside them the worker shows that it lives, looks for workers that have died, and parks and
  * wakes events without a handler (`upkeep.ts`).
  *
  * @module
@@ -19,11 +19,12 @@ import type { Logger } from '../telemetry/logger.ts'
 import { Agenda, isSort } from './agenda.ts'
 import type { Plan } from './agenda.ts'
 import { createClaim } from './create-claim.ts'
-import { atMost, GOODBYE_MS, LET_GO_MS } from '../flow/at-most.ts'
+import { atMost, GOODBYE_MS, INTERRUPTED_MS } from '../flow/at-most.ts'
 import { GroupSizes } from './group/group-sizes.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
 import type { HandlerUnit } from './handler-unit.ts'
 import { LaneWork } from './lane-work.ts'
+import { slotCount } from './options.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { Interruption } from '../flow/interruption.ts'
 import type { HandlerOutbox } from './outgoing.ts'
@@ -47,7 +48,7 @@ export interface WorkerContext<Tx> extends SettlementListener {
   readonly logger: Logger
   readonly keepsResult: (source: string) => boolean
   readonly outbox: HandlerOutbox<Tx>
-  /** Whether it lives only until there is nothing left to do, or its time is over. */
+  /** Whether the worker lives only until nothing is left to do or its time is over, as for `runDue`. */
   readonly isBrief: boolean
 }
 
@@ -66,7 +67,7 @@ export class Worker<Tx> {
   readonly #contention = new ContentionQueue()
   readonly #wakeUp = new WakeUp()
   readonly #interruption = new Interruption()
-  /** Ends what only waits. */
+  /** Ends the pauses of slots that wait, when the worker is stopped. */
   readonly #stopping = new Interruption()
   readonly #upkeep: Upkeep
   /** One for each connection that handlers may hold at once. */
@@ -77,8 +78,10 @@ export class Worker<Tx> {
   /** The slots whose record lists events. */
   readonly #announced = new Set<number>()
   #slots: Promise<void>[] = []
-  /** How many of them have nothing to do. */
+  /** How many slots have nothing to do. */
   #idleSlots = 0
+  /** How often a slot had something to do. */
+  #plansBegun = 0
   #onRest: (() => void) | undefined
   #watchdog: Watchdog | undefined
   #isStopping = false
@@ -87,7 +90,7 @@ export class Worker<Tx> {
     this.#context = context
     this.#sizes = new GroupSizes(context.options)
     this.#health = new TopicHealth({ slowMs: context.options.groupBudgetMs })
-    this.#permits = new Permits(context.options.concurrency)
+    this.#permits = new Permits(slotCount(context.options))
     this.#steps = new StepRunner({
       ...context,
       workerId: this.id,
@@ -106,6 +109,7 @@ export class Worker<Tx> {
       paused: this.#paused,
       takeForeign: () => this.#agenda.takeForeign(),
       tokens: () => this.#steps.tokens,
+      sortAll: (source) => this.#lanes.sortAll(source),
     })
     this.#lanes = new LaneWork({
       ...context,
@@ -119,7 +123,7 @@ export class Worker<Tx> {
       health: this.#health,
       look: (request) => context.store.queue.look(request),
       isPaused: (source, unit) => this.#paused.has(source, unit),
-      stepRoom: (topic, promised) => this.#steps.roomFor(topic, promised),
+      stepRoom: (due, promised) => this.#steps.roomFor(due, promised),
       onFound: () => this.#wakeUp.call(),
       onForeign: () => this.#upkeep.parkUnhandledSoon(),
       onError: (error) => {
@@ -132,26 +136,26 @@ export class Worker<Tx> {
     const { options, happenings } = this.#context
     await this.#upkeep.start()
     if (options.blockedMs > 0) this.#watchdog = startWatchdog(options)
-    this.#slots = Array.from({ length: options.concurrency }, (_, slot) =>
+    this.#slots = Array.from({ length: slotCount(options) }, (_, slot) =>
       this.#runSlot({ workerId: this.id, slot }),
     )
     happenings.emit('worker.started', { workerId: this.id, concurrency: options.concurrency })
   }
 
-  /** There may be something to do; what it is, a look at the queue tells. */
+  /** Something may be due. A look at the queue tells what. */
   wake(): void {
     this.#agenda.lookSoon()
     this.#wakeUp.call()
   }
 
-  /** This process has stored events: what they are is known without a look. */
+  /** This process has stored events, whose topics are known without a look at the queue. */
   eventsStored(drafts: readonly EventDraft[]): void {
     let isNews = false
     for (const { source, type } of drafts) {
       const topic = this.#topics.of(source, type)
       isNews = this.#agenda.add({ kind: 'fresh', topic, source, type }) || isNews
     }
-    // A topic that is known to have something due has been told of, or is being claimed.
+    // Where the agenda knew already that the topic has something due, a slot was called for it, or is claiming it.
     if (isNews) this.#wakeUp.call()
   }
 
@@ -168,32 +172,37 @@ export class Worker<Tx> {
   }
 
   /**
-   * Resolves when nothing is due that it could run, with the time until something is. What comes later may be due by
-   * then.
+   * Resolves when nothing is due that this worker could run, with the time until the next event is due. An event that
+   * is stored later may be due before that.
    */
   async untilIdle(): Promise<number | undefined> {
     await this.#upkeep.caughtUp()
     while (!this.#isStopping) {
       if (!this.#isAtRest) await new Promise<void>((resolve) => (this.#onRest = resolve))
+      // A slot may have begun again since.
+      if (!this.#isAtRest) continue
+      const begun = this.#plansBegun
       // A look that is under way may have begun before the last event was done.
       await this.#agenda.idle()
       const dueInMs = await this.#agenda.lookAround()
-      if (dueInMs !== 0 && this.#isAtRest) return dueInMs
+      // What a slot has run beside this look, the look may have seen as running: not when it is due again.
+      const hasRested = this.#isAtRest && this.#plansBegun === begun
+      if (dueInMs !== 0 && hasRested) return dueInMs
       this.#wakeUp.call()
-      // What is due and could not be claimed is in other hands.
+      // Another worker holds what is due and could not be claimed.
       await this.#stopping.pause(LOOK_AGAIN_MS)
     }
     return undefined
   }
 
   get #isAtRest(): boolean {
-    const { concurrency } = this.#context.options
-    return this.#idleSlots === concurrency && this.#steps.tokens.length === 0
+    const slots = slotCount(this.#context.options)
+    return this.#idleSlots === slots && this.#steps.tokens.length === 0
   }
 
   /**
-   * Takes nothing more, waits for what runs, and after the grace period lets go of the rest. What has not ended
-   * some seconds later waits for a database that does not answer, and ends with its connection.
+   * Claims nothing more, waits for the events that run, and gives back the rest after the grace period. Work that has
+   * not ended some seconds later waits for a database that does not answer, and ends with its connection.
    */
   async stop(): Promise<void> {
     this.#isStopping = true
@@ -201,7 +210,7 @@ export class Worker<Tx> {
     this.#wakeUp.close()
     const { stopGraceMs } = this.#context.options
     const grace = setTimeout(() => this.#interruption.interrupt(), stopGraceMs)
-    await atMost(stopGraceMs + LET_GO_MS, this.#idleWhole())
+    await atMost(stopGraceMs + INTERRUPTED_MS, this.#idleWhole())
     clearTimeout(grace)
     await atMost(GOODBYE_MS, Promise.all([this.#agenda.idle(), this.#upkeep.stop()]))
     await this.#watchdog?.stop()
@@ -224,13 +233,15 @@ export class Worker<Tx> {
         const plan = this.#agenda.next(round) ?? (await this.#agenda.nextAfterLook(round))
         if (plan === undefined) {
           giveBack()
-          // What it ran may be due again soon, and the slot that waits with a limit has not looked since.
+          // The events that this slot ran may be due again soon, and the slot that waits with a limit has not looked
+          // since.
           if (hasWorked && !this.#agenda.isBusy) this.#wakeUp.call()
           hasWorked = false
           await this.#idle(slot)
           continue
         }
         hasWorked = true
+        this.#plansBegun += 1
         // There may be more; an idle slot asks.
         this.#wakeUp.call()
         const end = await this.#carryOut(context, slot, plan)
@@ -287,7 +298,7 @@ export class Worker<Tx> {
 
   async #lease({ topics }: Plan): Promise<readonly ClaimedEvent[]> {
     const { store, options } = this.#context
-    // A crash may have been a deploy, and costs nothing; before the one that would be its last, it runs alone.
+    // A crash may have been a deploy. An event that the next crash would make dead runs alone.
     const aloneFrom = Math.max(1, options.crashesMax - 1)
     const leased = await store.steps.lease({ ...this.#leaseTerms(), topics, aloneFrom })
     this.#steps.start(leased)
@@ -324,7 +335,7 @@ export class Worker<Tx> {
   }
 
   #keepAlone(events: readonly ClaimedEvent[]): void {
-    // A memory of what was refused at COMMIT, not a ledger: forgetting it costs one more refusal.
+    // Which events were refused at COMMIT is only remembered: forgetting it costs one more refusal.
     if (this.#runsAlone.size > 10_000) this.#runsAlone.clear()
     for (const { eventId } of events) this.#runsAlone.add(eventId)
   }
@@ -349,10 +360,8 @@ export class Worker<Tx> {
   /** How long a slot that has nothing to do waits before it looks again by itself. */
   async #findWaitMs(): Promise<number> {
     const { pollMs } = this.#context.options
-    // Without a handler there is nothing that it could do.
-    if (this.#context.handlers.isEmpty) return pollMs
     const dueInMs = await this.#agenda.lookAround()
-    // What is due and could not be claimed a moment ago is in other hands.
+    // Another worker holds what was due and could not be claimed a moment ago.
     const isVain = performance.now() - this.#agenda.emptyAt < LOOK_AGAIN_MS
     if (dueInMs === 0 && !isVain) return 0
     return Math.min(Math.max(dueInMs ?? Infinity, LOOK_AGAIN_MS), pollMs)

@@ -142,6 +142,53 @@ test('is stopped by a wait that is longer than its patience, which it names', as
   expect(requests).toHaveLength(1)
 })
 
+test('waits for as long as the clock of GitHub says, whatever the clock here', async () => {
+  const date = new Date(Date.now() + 3_600_000)
+  const reset = Math.floor(date.getTime() / 1_000) + 90
+  const { api, options } = await openImpatient({
+    status: 403,
+    headers: {
+      date: date.toUTCString(),
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': String(reset),
+    },
+  })
+
+  await expect(listAll(githubDeliveries(options))).rejects.toMatchObject({
+    retryable: true,
+    message: 'GitHub asks to wait for 90 s (403)',
+  })
+  expect(api.requests).toHaveLength(1)
+})
+
+test('takes a limit that names no time for a minute', async () => {
+  const { options } = await openImpatient({
+    status: 403,
+    body: '{"message":"You have exceeded a secondary rate limit. Please wait a few minutes."}',
+  })
+
+  await expect(listAll(githubDeliveries(options))).rejects.toMatchObject({
+    retryable: true,
+    message: 'GitHub asks to wait for 60 s (403)',
+  })
+})
+
+/** An API that limits its callers, and a client that does not wait. */
+async function openImpatient(answer: ApiResponse) {
+  const api = await startApi(() => answer)
+  const options = { token: 't', of: 'octo/hello', hookId: 42, baseUrl: api.baseUrl, patienceMs: 0 }
+  return { api, options }
+}
+
+test('says how far the list of github.com goes back, and nothing of another server', () => {
+  const options = { token: 't', of: 'octo/hello', hookId: 42 }
+
+  expect(githubDeliveries(options).keptDays).toBe(3)
+  expect(githubDeliveries({ ...options, baseUrl: 'https://git.example/api/v3' }).keptDays).toBe(
+    undefined,
+  )
+})
+
 test.each([
   { answer: { status: 401, body: '{"message":"Bad credentials"}' }, says: 'Bad credentials' },
   { answer: { status: 403, body: '{"message":"Must have admin rights"}' }, says: 'admin rights' },
@@ -159,6 +206,31 @@ test.each([
   expect(String(error)).not.toContain('github_pat_x')
   expect(requests).toHaveLength(1)
 })
+
+test.each([
+  {
+    status: 404,
+    body: '{"message":"Not Found","documentation_url":"https://docs.github.com/rest"}',
+  },
+  { status: 410, body: '{"message":"Gone"}' },
+  // A cursor is good for as long as the delivery that it stands for is kept.
+  { status: 400, body: '{"message":"Invalid cursor"}' },
+  { status: 422, body: '{"message":"Validation Failed","errors":[{"field":"cursor"}]}' },
+])(
+  'a page in the middle that is $status stops it there, and is not taken for the last',
+  async (answer) => {
+    const { client, requests } = await open(({ url }) =>
+      url.searchParams.has('cursor') ? answer : page([summary('1', 'guid-1')], 'v1_2'),
+    )
+    const first = await client.list({ since: SINCE, until: UNTIL })
+    expect(first).toMatchObject({ events: [{ key: 'guid-1' }], next: 'v1_2' })
+
+    await expect(
+      client.list({ since: SINCE, until: UNTIL, cursor: first.next }),
+    ).rejects.toMatchObject({ code: 'BACKFILL_STOPPED', retryable: false, status: answer.status })
+    expect(requests).toHaveLength(2)
+  },
+)
 
 test.each([
   { of: 'nothing', answer: { status: 404, body: '{"message":"Not Found"}' } },

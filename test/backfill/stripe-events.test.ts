@@ -56,3 +56,76 @@ test('is stopped by a key that may not read events, and does not tell the key', 
   expect(error).toMatchObject({ code: 'BACKFILL_STOPPED', status: 403 })
   expect(String(error)).not.toContain('rk_live_x')
 })
+
+const LIST = { since: SINCE, until: UNTIL }
+const ONE = `{"object":"list","url":"/v1/events","has_more":false,"data":[${event('evt_1')}]}`
+
+test.each([
+  { status: 429, headers: { 'retry-after': '0' } },
+  // Without a header, as Stripe's rate limiter has answered.
+  {
+    status: 429,
+    body: '{"error":{"message":"Request rate limit exceeded","code":"rate_limit","type":"invalid_request_error"}}',
+  },
+  { status: 503, body: '' },
+])('tries again after $status $headers', async (slowDown) => {
+  const { baseUrl, requests } = await startApi((_, count) =>
+    count === 1 ? slowDown : { body: ONE },
+  )
+
+  const page = await stripeEvents({ apiKey: 'rk_live_x', baseUrl }).list(LIST)
+
+  expect(page.events.map(({ key }) => key)).toEqual(['evt_1'])
+  expect(requests.map(({ url }) => url.search)).toEqual(
+    Array.from({ length: 2 }, () => requests[0]?.url.search),
+  )
+})
+
+test('waits for what Retry-After says, and not for longer than its patience', async () => {
+  const { baseUrl, requests } = await startApi(() => ({
+    status: 429,
+    headers: { 'retry-after': '61' },
+  }))
+  const client = stripeEvents({ apiKey: 'rk_live_x', baseUrl, patienceMs: 60_000 })
+
+  await expect(client.list(LIST)).rejects.toMatchObject({
+    code: 'BACKFILL_STOPPED',
+    retryable: true,
+    message: 'Stripe asks to wait for 61 s (429)',
+  })
+  expect(requests).toHaveLength(1)
+})
+
+test.each([
+  {
+    status: 404,
+    body: '{"error":{"message":"Unrecognized request URL","type":"invalid_request_error"}}',
+  },
+  { status: 410, body: '{"error":{"message":"Gone"}}' },
+  // The event that the last page ended with is past the 30 days by now, or of another account.
+  {
+    status: 400,
+    body: `{"error":{"code":"resource_missing","message":"No such event: 'evt_0'","param":"starting_after","type":"invalid_request_error"}}`,
+  },
+])('is stopped at once by a page that is $status', async (answer) => {
+  const { baseUrl, requests } = await startApi(() => answer)
+
+  const listing = stripeEvents({ apiKey: 'rk_live_x', baseUrl }).list({ ...LIST, cursor: 'evt_0' })
+
+  await expect(listing).rejects.toMatchObject({
+    code: 'BACKFILL_STOPPED',
+    retryable: false,
+    status: answer.status,
+  })
+  expect(requests).toHaveLength(1)
+})
+
+test('is stopped by a page that says there is more and names no event', async () => {
+  const { baseUrl } = await startApi(() => ({
+    body: '{"object":"list","url":"/v1/events","has_more":true,"data":[{"object":"event"}]}',
+  }))
+
+  await expect(stripeEvents({ apiKey: 'rk_live_x', baseUrl }).list(LIST)).rejects.toMatchObject({
+    code: 'BACKFILL_STOPPED',
+  })
+})

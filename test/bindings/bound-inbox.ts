@@ -70,10 +70,18 @@ export async function openBoundSqlite<Tx>(
   tx: TxBinding<SqliteTx, Tx>,
   worker: WorkerOptions = {},
 ): Promise<BoundInbox<Tx, SqliteTx>> {
+  return openBoundToFile(async () => tx, worker)
+}
+
+/** With a binding that is made for the file, of a library that has connections of its own. */
+export async function openBoundToFile<Tx>(
+  bind: (file: string) => Promise<TxBinding<SqliteTx, Tx>>,
+  worker: WorkerOptions = {},
+): Promise<BoundInbox<Tx, SqliteTx>> {
   const database = await createSqlite({ driver: DEFAULT_DRIVER })
   onTestFinished(() => database.close())
   const { file } = database
-  const store = sqliteStore(file, { driver: DEFAULT_DRIVER, tx })
+  const store = sqliteStore(file, { driver: DEFAULT_DRIVER, tx: await bind(file) })
   return { ...(await open(store, (sql, params) => database.query(sql, params), worker)), file }
 }
 

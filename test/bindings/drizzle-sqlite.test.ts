@@ -5,6 +5,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import { drizzleTx } from '../../src/bindings/drizzle-sqlite.ts'
 import type { DrizzleTx } from '../../src/bindings/drizzle-sqlite.ts'
 import { drizzleTx as drizzlePostgresTx } from '../../src/bindings/drizzle.ts'
+import { fromDrizzle } from '../../src/own-tx/from-drizzle.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import type { SqliteTx } from '../../src/store/sqlite/index.ts'
 import { bindingContract } from './binding-contract.ts'
@@ -32,9 +33,9 @@ const underTest: BindingUnderTest<Tx, SqliteTx> = {
   name: 'Drizzle on SQLite',
   open: (worker) => openBoundSqlite(drizzleTx({ schema }), worker),
   insert: async (tx, eventKey, note) => tx.insert(effects).values({ eventKey, note }),
-  nestsDeeper: true,
   nest: (tx, work) => tx.transaction(work),
   run: (tx, text) => tx.run(sql.raw(text)),
+  asOwn: (tx) => fromDrizzle(tx),
 }
 
 describe('hookonce/drizzle/sqlite', () => {

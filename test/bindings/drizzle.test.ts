@@ -4,6 +4,7 @@ import { bigint, integer, jsonb, pgTable, text, timestamp } from 'drizzle-orm/pg
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { drizzleTx } from '../../src/bindings/drizzle.ts'
 import type { DrizzleTx } from '../../src/bindings/drizzle.ts'
+import { fromDrizzle } from '../../src/own-tx/from-drizzle.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
 import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
 import { bindingContract, postgresBindingContract } from './binding-contract.ts'
@@ -38,9 +39,9 @@ const underTest: BindingUnderTest<Tx, PostgresTx> = {
   name: 'Drizzle on PostgreSQL',
   open: (worker) => openBoundPostgres(drizzleTx({ schema }), worker),
   insert: async (tx, eventKey, note) => tx.insert(effects).values({ eventKey, note }),
-  nestsDeeper: true,
   nest: (tx, work) => tx.transaction(work),
   run: (tx, text) => tx.execute(sql.raw(text)),
+  asOwn: (tx) => fromDrizzle(tx),
 }
 
 describe.skipIf(hasNoPostgres)('hookonce/drizzle', () => {
@@ -88,16 +89,21 @@ describe.skipIf(hasNoPostgres)('hookonce/drizzle', () => {
       tags: ['a,b', '{c}', ''],
     }
 
-    const rows = await inHandler(async (tx) => {
-      await tx.execute(sql`set local time zone 'America/Lima'`).catch(() => undefined)
+    const { rows, zone } = await inHandler(async (tx) => {
+      await tx.execute(sql`set local time zone 'Asia/Kolkata'`)
+      const { rows: shown } = await tx.execute(sql`select current_setting('timezone') as zone`)
       await tx.insert(invoices).values(row)
-      return tx
-        .select()
-        .from(invoices)
-        .where(inArray(invoices.id, [1, 2, 3]))
+      return {
+        rows: await tx
+          .select()
+          .from(invoices)
+          .where(inArray(invoices.id, [1, 2, 3])),
+        zone: shown,
+      }
     })
 
     expect(rows).toEqual([row])
+    expect(zone).toEqual([{ zone: 'Asia/Kolkata' }])
   })
 
   test('takes a list as one value where it is told to, and as many where it is not', async () => {

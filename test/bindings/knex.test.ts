@@ -2,6 +2,8 @@ import knex from 'knex'
 import type { Knex } from 'knex'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { knexTx } from '../../src/bindings/knex.ts'
+import type { KnexTxOptions } from '../../src/bindings/knex.ts'
+import { fromKnex } from '../../src/own-tx/from-knex.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
 import type { SqliteTx } from '../../src/store/sqlite/index.ts'
 import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
@@ -20,23 +22,27 @@ function underTest<Sql>(
     name,
     open,
     insert: async (tx, key, note) => tx('effects').insert({ event_key: key, note }),
-    nestsDeeper: true,
     nest: async (tx, work) => tx.transaction((inner) => work(inner)),
     run: async (tx, text) => {
       await tx.raw(text)
     },
+    asOwn: (tx) => fromKnex(tx),
   }
 }
 
-const onPostgres = underTest<PostgresTx>('Knex on PostgreSQL', (worker) =>
-  openBoundPostgres(knexTx(), worker),
-)
-const onSqlite = underTest<SqliteTx>('Knex on SQLite', (worker) =>
-  openBoundSqlite(knexTx(), worker),
-)
+const onPostgres = {
+  ...underTest<PostgresTx>('Knex on PostgreSQL', (worker) => openBoundPostgres(knexTx(), worker)),
+  withOptions: (options: KnexTxOptions) => openBoundPostgres(knexTx(options)),
+}
+const onSqlite = {
+  ...underTest<SqliteTx>('Knex on SQLite', (worker) => openBoundSqlite(knexTx(), worker)),
+  withOptions: (options: KnexTxOptions) => openBoundSqlite(knexTx(options)),
+}
 
 function knexContract<Sql>(
-  subject: BindingUnderTest<Tx, Sql>,
+  subject: BindingUnderTest<Tx, Sql> & {
+    withOptions(options: KnexTxOptions): ReturnType<BindingUnderTest<Tx, Sql>['open']>
+  },
   elsewhere: { readonly client: string; readonly serial: string },
 ): void {
   describe(`${subject.name}: the tx of a handler`, () => {
@@ -50,6 +56,20 @@ function knexContract<Sql>(
       })
 
       expect(await bound.notes()).toEqual(['moved'])
+    })
+
+    test('has the options that are about statements', async () => {
+      const bound = await subject.withOptions({
+        wrapIdentifier: (name, wrap) => wrap(name.replace('eventKey', 'event_key')),
+        postProcessResponse: (rows: object[]) => ({ rows }),
+      })
+
+      const found = await inHandler(bound, async (tx) => {
+        await tx('effects').insert({ eventKey: 'a', note: 'named' })
+        return (await tx('effects').select('note')) as unknown
+      })
+
+      expect(found).toEqual({ rows: [{ note: 'named' }] })
     })
 
     test('binds ? and names, and lets an escaped ? be', async () => {
@@ -92,6 +112,26 @@ function knexContract<Sql>(
         upserted: [{ paid: 2 }],
         counted: 1,
       })
+    })
+
+    test('keeps every digit of big integers, given as texts and as bigint', async () => {
+      const bound = await subject.open()
+      await bound.query('create table totals (id int, cents bigint)')
+
+      const read = await inHandler(bound, async (tx) => {
+        await tx('totals').insert([
+          { id: 1, cents: '9007199254740993' },
+          { id: 2, cents: 9_007_199_254_740_993n },
+        ])
+        return tx('totals').where('cents', '9007199254740993').orderBy('id').select('cents')
+      })
+
+      expect(read.map(({ cents }: { cents: unknown }) => String(cents))).toEqual([
+        '9007199254740993',
+        '9007199254740993',
+      ])
+      const kept = await bound.query('select cast(cents as text) as cents from totals order by id')
+      expect(kept).toEqual([{ cents: '9007199254740993' }, { cents: '9007199254740993' }])
     })
 
     test('cannot be ended by its own means', async () => {

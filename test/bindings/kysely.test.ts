@@ -3,6 +3,7 @@ import type { Generated, Kysely, Transaction } from 'kysely'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { kyselyTx } from '../../src/bindings/kysely.ts'
 import type { KyselyTx } from '../../src/bindings/kysely.ts'
+import { fromKysely } from '../../src/own-tx/from-kysely.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
 import type { SqliteTx } from '../../src/store/sqlite/index.ts'
 import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
@@ -26,9 +27,9 @@ function underTest<Sql>(
     name,
     open,
     insert: (tx, key, note) => tx.insertInto('effects').values({ event_key: key, note }).execute(),
-    nestsDeeper: false,
     nest: (tx, work) => tx.transaction().execute((inner) => work(inner as Tx)),
     run: (tx, text) => sql.raw(text).execute(tx),
+    asOwn: (tx) => fromKysely(tx),
   }
 }
 
@@ -128,6 +129,38 @@ function kyselyContract<Sql>(subject: BindingUnderTest<Tx, Sql>, serial: string)
         rows: [{ id: 1, cents: 9_007_199_254_740_993n, paid: 1 }],
         returned: 1,
       })
+    })
+
+    test('opens transactions in what plugins and savepoints give, until it has ended', async () => {
+      const bound = await subject.open()
+
+      const late = await inHandler(bound, async (tx) => {
+        const kept: Transaction<Database>[] = []
+        await tx.transaction().execute(async (inner) => {
+          kept.push(inner)
+          const camel = inner.withPlugin(new CamelCasePlugin()) as unknown as Kysely<{
+            effects: { eventKey: string; note: string }
+          }>
+          await camel
+            .transaction()
+            .setIsolationLevel('read committed')
+            .execute(async (innermost) => {
+              const nested = await innermost.startTransaction().execute()
+              await nested.insertInto('effects').values({ eventKey: 'a', note: 'deep' }).execute()
+              const behind = await nested.savepoint('one').execute()
+              await repository.onItsOwn(behind.withoutPlugins() as unknown as Kysely<Database>)
+              await behind.commit().execute()
+            })
+        })
+        const [ended] = kept
+        return ended
+          ?.transaction()
+          .execute(async () => 'opened')
+          .catch((error: unknown) => String(error))
+      })
+
+      expect(late).toContain('already committed')
+      expect(await bound.notes()).toEqual(['deep', 'own'])
     })
 
     test('has savepoints in a transaction that is controlled by hand', async () => {

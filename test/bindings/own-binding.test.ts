@@ -1,4 +1,5 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
+import type { OwnTx } from '../../src/store/contract/transaction.ts'
 import type { TxBinding } from '../../src/store/contract/tx-binding.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
@@ -24,6 +25,10 @@ class Library {
     await this.#sql.query(text, values)
   }
 
+  asOwn(): OwnTx {
+    return this.#sql
+  }
+
   async nest(work: (inner: Library) => Promise<void>): Promise<void> {
     await (this.#sql.savepoint as (work: () => unknown) => Promise<unknown>)(() => work(this))
   }
@@ -44,9 +49,9 @@ function ownBindingContract<Lent extends PostgresTx | SqliteTx>({ name, open }: 
     name: `A library of one's own on ${name}`,
     open: (worker) => open(library, worker) as Promise<BoundInbox<Library, Lent & SqliteTx>>,
     insert: (tx, key, note) => tx.run('insert into effects values ($1, $2)', [key, note]),
-    nestsDeeper: true,
     nest: (tx, work) => tx.nest(work),
     run: (tx, sql) => tx.run(sql),
+    asOwn: (tx) => tx.asOwn(),
   })
 
   describe(`${name}: a binding`, () => {

@@ -1,22 +1,68 @@
-/** The service of `docs/guides/raw-bodies.md`, built by Next.js with either of its bundlers, and run. */
+/**
+ * The service of `docs/guides/raw-bodies.md`, built by Next.js with either of its bundlers, and run; and that of
+ * `docs/guides/serverless.md`, in which no worker is started.
+ */
 
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
 import Database from 'libsql'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { sign } from '../../src/testing/index.ts'
 import { listBlocks } from '../docs/markdown.ts'
+import { createFolder, deliver, runToEnd, startService } from './run-next.ts'
 
 const ROOT = path.join(import.meta.dirname, '../..')
-const NEXT = path.join(import.meta.dirname, 'node_modules/next/dist/bin/next')
-const SECRET = 'whsec_test_secret_of_some_length'
+const CRON_SECRET = 'secret_of_the_cron_job'
+
+describe('a function that Next.js builds', () => {
+  test('runs its handler after its answer, and what is due for its cron job', async () => {
+    const folder = createProject(listFunctions())
+    const built = await runToEnd(folder, ['build', '--turbopack'])
+    expect(built.output).toContain('/api/cron')
+    expect(built.code).toBe(0)
+
+    const url = await startService(folder, { CRON_SECRET })
+    const { status } = await deliver(`${url}/webhooks/stripe`)
+
+    expect(status).toBe(200)
+    await untilPaid(folder)
+    const callCron = (headers: Record<string, string>) => fetch(`${url}/api/cron`, { headers })
+    expect((await callCron({})).status).toBe(401)
+    const called = await callCron({ authorization: `Bearer ${CRON_SECRET}` })
+    expect(called.status).toBe(200)
+    expect(await called.json()).toMatchObject({ failed: 0, hasMore: false })
+  })
+})
+
+test('a function in next dev has the handlers of the last edit', async () => {
+  const functions = listFunctions()
+  const folder = createProject(functions)
+  const url = await startService(folder, { CRON_SECRET }, 'dev')
+  await deliver(`${url}/webhooks/stripe`)
+  await untilPaid(folder)
+
+  const file = path.join(folder, 'lib/inbox.ts')
+  const edited = (functions['lib/inbox.ts'] ?? '').replace(INVOICE, `'edited ' + ${INVOICE}`)
+  fs.writeFileSync(file, edited)
+
+  // Next.js notices the edit in its own time. What comes before that has the handler of before.
+  const database = new Database(path.join(folder, 'hooks.db'))
+  onTestFinished(() => void database.close())
+  let nth = 1
+  await expect
+    .poll(
+      async () => {
+        nth += 1
+        await deliver(`${url}/webhooks/stripe`, `evt_${nth}`)
+        return listPaid(database)
+      },
+      { timeout: 120_000, interval: 1_000 },
+    )
+    .toContainEqual({ invoice: 'edited in_of_the_test' })
+})
 
 describe.each(['turbopack', 'webpack'])('a service that Next.js builds with %s', (bundler) => {
   test('takes a delivery in and runs its handler', async () => {
-    const folder = createProject()
+    const folder = createProject(listServed())
     // Without a secret, as where a build runs.
     const built = await runToEnd(folder, ['build', `--${bundler}`])
     expect(built.output).toContain('/webhooks/stripe')
@@ -29,36 +75,23 @@ describe.each(['turbopack', 'webpack'])('a service that Next.js builds with %s',
       status: 200,
       body: { status: 'accepted', event: expect.any(String) as string },
     })
-    const database = new Database(path.join(folder, 'hooks.db'))
-    onTestFinished(() => void database.close())
-    await expect
-      .poll(() => listPaid(database), { timeout: 60_000 })
-      .toEqual([{ invoice: 'in_of_the_test' }])
+    await untilPaid(folder)
   })
 })
 
-/**
- * Inside this folder, where Next.js is: Turbopack follows no link that leads out of its root. Other packages are
- * copied for the same reason.
- */
-function createProject(): string {
-  const folder = fs.mkdtempSync(path.join(import.meta.dirname, 'project-'))
-  onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }))
+/** Packages of the root are copied, since Turbopack follows no link that leads out of its root. */
+function createProject(documented: Readonly<Record<string, string>>): string {
+  const folder = createFolder()
   for (const name of ['libsql', '@libsql', '@neon-rs', 'detect-libc']) {
     const from = path.join(ROOT, 'node_modules', name)
     fs.cpSync(from, path.join(folder, 'node_modules', name), { recursive: true, dereference: true })
   }
-  for (const name of ['dist', 'package.json']) {
-    const to = path.join(folder, 'node_modules/hookonce', name)
-    fs.cpSync(path.join(ROOT, name), to, { recursive: true })
-  }
   const files = {
-    'package.json': '{"private":true}',
     'next.config.mjs': `export default { turbopack: { root: ${JSON.stringify(import.meta.dirname)} } }`,
     'app/layout.tsx': `export default function Layout({ children }: { children: React.ReactNode }) {
       return <html><body>{children}</body></html>
     }`,
-    ...listDocumented(),
+    ...documented,
   }
   for (const [file, text] of Object.entries(files)) {
     fs.mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
@@ -67,84 +100,65 @@ function createProject(): string {
   return folder
 }
 
-/** The files of the page's section, each named in its first line. */
-function listDocumented(): Record<string, string> {
-  const page = 'docs/guides/raw-bodies.md'
-  const text = fs.readFileSync(path.join(ROOT, page), 'utf8')
-  const section = /^## Next\.js\n.*?(?=^## )/ms.exec(text)?.[0] ?? ''
-  const files = listBlocks({ name: page, text: section }).flatMap(({ code }) => {
-    const name = /^\/\/ (\S+\.tsx?)\n/.exec(code)?.[1]
-    return name === undefined ? [] : [[name, code] as const]
-  })
-  expect(files.map(([name]) => name)).toEqual([
+/** A worker runs in the process of Next.js. */
+function listServed(): Record<string, string> {
+  const files = listDocumented('docs/guides/raw-bodies.md', 'Next\\.js')
+  expect(Object.keys(files)).toEqual([
     'lib/inbox.ts',
     'app/webhooks/stripe/route.ts',
     'instrumentation.ts',
   ])
+  return files
+}
+
+/** No worker is started: what is due runs after an answer, and when a cron job calls. */
+function listFunctions(): Record<string, string> {
+  const files = listDocumented('docs/guides/serverless.md')
+  expect(Object.keys(files)).toEqual([
+    'lib/inbox.ts',
+    'app/webhooks/stripe/route.ts',
+    'app/api/cron/route.ts',
+  ])
+  return { ...files, 'lib/inbox.ts': onSqlite(files['lib/inbox.ts'] ?? '') }
+}
+
+/** The page's own is on PostgreSQL, where test/docs/serverless.test.ts runs it. */
+function onSqlite(code: string): string {
+  const changed = code
+    .replace(/^import pg from 'pg'\n/m, '')
+    .replace(/^ *const pool = .*\n/m, '')
+    .replace("{ postgresStore } from 'hookonce/postgres'", "{ sqliteStore } from 'hookonce/sqlite'")
+    .replace(/postgresStore\(.*\)/, "sqliteStore('hooks.db')")
+    .replace(/await tx\.query\('update .*/, WRITE_PAID)
+  expect(changed).not.toMatch(/pg|postgres|update/)
+  return changed
+}
+
+const INVOICE = "event.payload.data.object['id']"
+const WRITE_PAID = `await tx.query('create table if not exists paid (invoice text)')
+    await tx.query('insert into paid values ($1)', [${INVOICE}])`
+
+/** The files of a page, or of one section, each named in its first line. */
+function listDocumented(page: string, title?: string): Record<string, string> {
+  const text = fs.readFileSync(path.join(ROOT, page), 'utf8')
+  const section =
+    title === undefined
+      ? text
+      : (new RegExp(`^## ${title}\\n.*?(?=^## )`, 'ms').exec(text)?.[0] ?? '')
+  const files = listBlocks({ name: page, text: section }).flatMap(({ code }) => {
+    const name = /^\/\/ (\S+\.tsx?)\n/.exec(code)?.[1]
+    return name === undefined ? [] : [[name, code] as const]
+  })
   return Object.fromEntries(files)
 }
 
-function start(folder: string, args: readonly string[], secret?: string): ChildProcess {
-  const { STRIPE_WEBHOOK_SECRET: _none, NODE_ENV: _env, ...env } = process.env
-  const child = spawn(process.execPath, [NEXT, ...args], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...env,
-      NEXT_TELEMETRY_DISABLED: '1',
-      ...(secret !== undefined && { STRIPE_WEBHOOK_SECRET: secret }),
-    },
-  })
-  onTestFinished(async () => {
-    if (child.exitCode !== null) return
-    const ended = new Promise((resolve) => child.once('exit', resolve))
-    child.kill('SIGKILL')
-    await ended
-  })
-  return child
-}
-
-async function runToEnd(
-  folder: string,
-  args: readonly string[],
-): Promise<{ code: number | null; output: string }> {
-  const child = start(folder, args)
-  let output = ''
-  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
-  return { code, output }
-}
-
-/** On a port that is free, when it is ready. */
-async function startService(folder: string): Promise<string> {
-  const child = start(folder, ['start', '--port', '0', '--hostname', '127.0.0.1'], SECRET)
-  child.stderr?.pipe(process.stderr)
-  let url = ''
-  for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
-    url = /Local:\s+(http:\S+)/.exec(line)?.[1] ?? url
-    if (line.includes('Ready')) break
-  }
-  expect(url).not.toBe('')
-  return url
-}
-
-async function deliver(url: string): Promise<{ status: number; body: unknown }> {
-  const event = JSON.stringify({
-    id: 'evt_1',
-    type: 'invoice.paid',
-    created: 1_767_323_045,
-    livemode: false,
-    data: { object: { id: 'in_of_the_test' } },
-  })
-  const { headers, body } = sign('stripe', { body: event }, { secret: SECRET })
-  const init = {
-    method: 'POST',
-    headers: headers as Record<string, string>,
-    body: Buffer.from(body),
-  }
-  const response = await fetch(url, init)
-  return { status: response.status, body: await response.json() }
+/** Until the handler has written its one row. */
+async function untilPaid(folder: string): Promise<void> {
+  const database = new Database(path.join(folder, 'hooks.db'))
+  onTestFinished(() => void database.close())
+  await expect
+    .poll(() => listPaid(database), { timeout: 60_000 })
+    .toEqual([{ invoice: 'in_of_the_test' }])
 }
 
 function listPaid(database: Database.Database): unknown {

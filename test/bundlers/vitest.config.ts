@@ -6,6 +6,7 @@ export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   test: {
     include: ['*.test.ts'],
+    globalSetup: ['../support/packed/global-setup.ts', '../support/postgres/global-setup.ts'],
     // A build takes ten seconds, and a minute on a machine with other things to do.
     testTimeout: 400_000,
     hookTimeout: 60_000,

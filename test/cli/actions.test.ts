@@ -127,6 +127,7 @@ test('replay, release and forget are the actions of an operator', async () => {
     [0, ''],
     [0, ''],
   ])
+  expect(results[1]?.output).toMatch(/Have it sent after \d{4}-/)
   expect(await store.operators.findEvent(ended)).toMatchObject({ state: 'ready' })
   expect(await store.operators.findEvent(id)).toMatchObject({ state: 'ready' })
   expect(await store.operators.listRuns(ended)).toMatchObject([{ reason: 'rows were lost' }])

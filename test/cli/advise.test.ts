@@ -46,9 +46,12 @@ describe('what to do instead of what was refused', () => {
       'bulk list',
       'events find',
       'events show',
+      'forget',
+      'messages list',
       'messages show',
       'pauses',
       'prune',
+      'replay',
       'stats',
     ])
   })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { startApi } from '../backfill/api-server.ts'
 import { aFolder, aStoreOnFile, runCommand } from '../support/run-command.ts'
+import type { CommandTerms } from '../support/run-command.ts'
 
 const SECRET = 'whsec_0123456789abcdef'
 const API_KEY = 'rk_live_of_the_test'
@@ -17,29 +18,31 @@ describe('hookonce backfill', () => {
     )
     const api = await startApi(() => ({ body: `{"has_more":false,"data":[${events.join(',')}]}` }))
     const folder = aConfig(url)
-    const run = (...more: string[]) =>
+    const run = (more: readonly string[], terms: CommandTerms = {}) =>
       runCommand(
         [
-          'backfill',
-          'shop',
-          '--since',
-          '2h',
-          '--key',
-          'env:API_KEY',
-          '--api-url',
-          api.baseUrl,
-          ...more,
+          ...['backfill', 'shop', '--since', '2h', '--key', 'env:API_KEY'],
+          ...['--api-url', api.baseUrl, ...more],
         ],
-        { folder, environment: { API_KEY } },
+        { folder, environment: { API_KEY }, ...terms },
       )
 
-    const dry = await run('--dry-run')
+    const dry = await run(['--dry-run'])
     const before = await store.operators.countEvents()
-    const taken = await run()
-    const again = await run('--json')
+    const unsaid = await run([])
+    const refused = await run([], { isInteractive: true, answers: ['n'] })
+    const none = await store.operators.countEvents()
+    const taken = await run([], { isInteractive: true, answers: ['y'] })
+    const again = await run(['--yes', '--json'])
 
     expect(dry.lines.at(-1)).toBe('2 sent, 0 were here, 2 are missing, 0 failed.')
-    expect(before).toBe(0)
+    expect([before, none]).toEqual([0, 0])
+    expect(dry.progress).toEqual([])
+    expect(unsaid).toMatchObject({ code: 2 })
+    expect(unsaid.errors).toContain('say --yes if it is meant')
+    expect(refused).toMatchObject({ code: 1, errors: 'Nothing was done.' })
+    expect(taken.progress[0]).toMatch(/^\d+ listed by the sender, \d+ s$/)
+    expect(taken.progress.at(-1)).toBe('')
     expect(taken).toMatchObject({ code: 0, errors: '' })
     expect(taken.lines.at(-1)).toBe('2 sent, 0 were here, 2 taken in, 0 failed.')
     expect(JSON.parse(again.output)).toMatchObject({ listed: 2, known: 2, missing: 0 })
@@ -47,12 +50,29 @@ describe('hookonce backfill', () => {
     expect(api.requests[0]?.headers.authorization).toBe(`Bearer ${API_KEY}`)
   })
 
+  test('says what the sender has no list of any more', async () => {
+    const { url } = await aStoreOnFile()
+    const api = await startApi(() => ({ body: '{"has_more":false,"data":[]}' }))
+    const run = (since: string) =>
+      runCommand(
+        ['backfill', 'shop', '--yes', '--since', since, '--key', API_KEY, '--api-url', api.baseUrl],
+        { folder: aConfig(url) },
+      )
+
+    const far = await run('40d')
+    const near = await run('2d')
+
+    expect(far).toMatchObject({ code: 0 })
+    expect(far.errors).toContain('The sender lists nothing from before ')
+    expect(near.errors).toBe('')
+  })
+
   test('ends with 1 where the API refuses, says where to go on, and does not tell the key', async () => {
     const { url } = await aStoreOnFile()
     const api = await startApi(() => ({ status: 403, body: '{"error":{"message":"no"}}' }))
 
     const { code, output, errors } = await runCommand(
-      ['backfill', 'shop', '--since', '2h', '--key', API_KEY, '--api-url', api.baseUrl],
+      ['backfill', 'shop', '--yes', '--since', '2h', '--key', API_KEY, '--api-url', api.baseUrl],
       { folder: aConfig(url) },
     )
 

@@ -4,6 +4,7 @@ import type { Store } from '../../src/store/contract/store.ts'
 import { until } from '../support/faults/until.ts'
 import { startCli } from '../support/run-cli.ts'
 import { aFolder, aStoreOnFile, anEventThat, runCommand } from '../support/run-command.ts'
+import { claimMessages, deadMessage, enqueue, listMessages } from '../support/outbox-steps.ts'
 import { dead } from '../support/store-steps.ts'
 import type { QueryTx } from '../support/store-under-test.ts'
 
@@ -63,7 +64,10 @@ describe('hookonce bulk', () => {
     await fill(store, 40)
     const words = ['bulk', 'retry', '--yes', '--rate', '10', '--store', url]
     const cli = startCli(words, { folder: aFolder() })
-    const retried = async () => (await store.operators.listAudit({ limit: 100 })).length
+    const retried = async () => {
+      const audit = await store.operators.listAudit({ limit: 100 })
+      return audit.filter(({ subject }) => subject.kind === 'event').length
+    }
     await until('some are retried', async () => (await retried()) >= 3)
     cli.kill('SIGKILL')
     await cli.gone
@@ -97,7 +101,7 @@ describe('hookonce bulk', () => {
     const { code, lines } = await runCommand(list)
     const all = await runCommand([...list, '--all', '--json'])
 
-    expect([nothing.code, nothing.errors]).toEqual([3, 'No bulk has events left.'])
+    expect([nothing.code, nothing.errors]).toEqual([3, 'No bulk has anything left.'])
     expect(ended.code).toBe(0)
     expect(code).toBe(0)
     expect(lines).toEqual([
@@ -126,6 +130,29 @@ describe('hookonce bulk', () => {
     expect(aborted.code).toBe(0)
     expect(resumed.code).toBe(1)
     expect(resumed.errors).toContain('BULK_ABORTED')
+  })
+
+  test('sends dead messages again, and drops them, as it does with events', async () => {
+    const { store, url } = await aStoreOnFile()
+    await enqueue(store, { key: 'k1' }, { key: 'k2' }, { key: 'k3', destination: 'crm' })
+    await store.messages.settle((await claimMessages(store)).map((one) => deadMessage(one)))
+    const words = ['destination:receipts', ...FAST, '--store', url]
+
+    const retried = await runCommand(['bulk', 'retry-messages', '--yes', ...words])
+    await store.messages.settle((await claimMessages(store)).map((one) => deadMessage(one)))
+    const dropped = await runCommand(
+      ['bulk', 'discard-messages', '--reason', 'out of date', ...words],
+      { isInteractive: true, answers: ['y'] },
+    )
+    const without = await runCommand(['bulk', 'discard-messages', ...words])
+    const wrong = await runCommand(['bulk', 'retry-messages', 'source:stripe', '--store', url])
+
+    expect(retried.lines[0]).toMatch(/^Bulk [0-9a-f-]{36}: retry 2 messages$/)
+    expect(retried.lines.at(-1)).toBe('2 done')
+    expect(dropped.questions).toEqual(['discard 2 messages? [y/N] '])
+    expect(await listMessages(store, { state: 'discarded', limit: 10 })).toHaveLength(2)
+    expect([retried.code, dropped.code, without.code, wrong.code]).toEqual([0, 0, 2, 2])
+    expect(wrong.errors).toContain('There are: state, destination, text, before, after')
   })
 })
 

@@ -42,11 +42,37 @@ test('an outage is told once, and not by each part that notices', () => {
   )
 })
 
-test('what has no words of its own is told where it is wrong, and left out where it is not', () => {
-  const warning = { source: 'shop', warning: 'no timestamp is signed' }
+test('an outage is no reason to be told of the parts that hear of others', () => {
+  const error = new Error('The connection was lost')
 
-  expect(describeHappening('source.warning', warning)).toBe(
-    'source.warning: source shop, no timestamp is signed',
+  expect(describeHappening('store.listen-lost', { error })).toBeUndefined()
+})
+
+test('what a person has to see to is told in words', () => {
+  const lines = [
+    describeHappening('destination.paused', { destination: 'app', reason: 'it answered 410' }),
+    describeHappening('clock.skewed', { skewMs: -600_000 }),
+    describeHappening('source.warning', { source: 'shop', warning: 'no timestamp is signed' }),
+    describeHappening('worker.late', {
+      workerId: 'w1',
+      stoodStillMs: 10_100,
+      deadAfterMs: 10_000,
+    }),
+  ]
+
+  expect(lines).toEqual([
+    'app is paused until a person resumes it: it answered 410',
+    'the clocks of this machine and of the database differ by 600 s: what senders sign may look stale',
+    'no timestamp is signed',
+    'the worker could not say for 10 s that it lives: the machine slept, the process was busy, or the store was away',
+  ])
+})
+
+test('what has no words of its own is told where it is wrong, and left out where it is not', () => {
+  const unknown = { workerId: 'w1', doing: 'claiming', error: new Error('a bug') }
+
+  expect(describeHappening('worker.error', unknown)).toBe(
+    'worker.error: workerId w1, doing claiming, a bug',
   )
   expect(describeHappening('worker.stopped', { workerId: 'w1' })).toBeUndefined()
 })

@@ -1,9 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { bundleCommand } from '../support/faults/bundle-program.ts'
 import { startSink } from '../support/sink.ts'
 import { hasNoTerminal, startInTerminal } from '../support/terminal.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 describe.skipIf(hasNoTerminal)('in a terminal, hookonce dev', () => {
   test('does what its keys say, and leaves the terminal as it was', async () => {
@@ -32,6 +36,24 @@ describe.skipIf(hasNoTerminal)('in a terminal, hookonce dev', () => {
     expect(terminal.screen()).toMatch(/[^-]icanon/)
   })
 
+  test('is what npm start runs in a clone, after it has shown that ten deliveries are one event', async () => {
+    // npm runs it in the folder of package.json: a folder of the test's own, with what is in the clone.
+    const folder = aFolder()
+    for (const name of ['package.json', 'tsconfig.json', 'node_modules', 'src'])
+      symlinkSync(join(ROOT, name), join(folder, name))
+    const program = ['npm', 'start', '--']
+    const terminal = startInTerminal(['--port', '0'], { folder, program })
+
+    await terminal.untilShown('\n10 deliveries, 1 event, handler ran 1 time\n')
+    await terminal.untilShown('/in/demo')
+    await terminal.untilShown('Press h for the keys')
+    expect(terminal.screen().split('10 deliveries, 1 event')).toHaveLength(2)
+    expect(existsSync(join(folder, '.hookonce/dev.json'))).toBe(true)
+    terminal.press('q')
+
+    await terminal.untilShown('ended with 0')
+  })
+
   test('adds a source while it runs, and shows no secret', async () => {
     const folder = aFolder()
     const terminal = startInTerminal(['dev', '--port', '0'], { folder })
@@ -58,6 +80,21 @@ describe.skipIf(hasNoTerminal)('in a terminal, hookonce dev', () => {
     })
   })
 
+  test('shows the secret of a source that it has made itself, for its sender', async () => {
+    const folder = aFolder()
+    const terminal = startInTerminal(['dev', '--port', '0'], { folder })
+    await terminal.untilShown('Press h for the keys')
+
+    terminal.press('agithub\r\r\r')
+
+    await terminal.untilShown('Its secret was made here. Give it to the sender:')
+    await terminal.untilShown('"env:GITHUB_SECRET"')
+    const kept = JSON.parse(readFileSync(join(folder, '.hookonce/dev.json'), 'utf8')) as {
+      sources: { github: { secrets: [string] } }
+    }
+    expect(terminal.screen()).toContain(`\n    ${kept.sources.github.secrets[0]}\n`)
+  })
+
   test('keeps nothing of a source that cannot be used', async () => {
     const folder = aFolder()
     const terminal = startInTerminal(['dev', '--port', '0'], { folder })
@@ -65,23 +102,70 @@ describe.skipIf(hasNoTerminal)('in a terminal, hookonce dev', () => {
 
     terminal.press('astripe\rshop\rshort\r')
 
-    await terminal.untilShown('shorter than 16 bytes')
+    await terminal.untilShown('It was not added: sources.shop: secrets[0] is shorter than 16 bytes')
+    terminal.press('astripe\rMy Shop\rwhsec_0123456789abcdef\r')
+    await terminal.untilShown('It was not added: sources.My Shop: must be written with a-z')
+    expect(terminal.screen()).not.toContain('Write this source into')
+    terminal.press('atwilio\rshop\r0123456789abcdef\r')
+    await terminal.untilShown('It was not added: sources.shop: twilio.publicUrl must be the URL')
+    await terminal.untilShown('Write this source into')
     expect(readFileSync(join(folder, '.hookonce/dev.json'), 'utf8')).not.toContain('shop')
   })
 
-  test('tries the last dead one again', async () => {
+  test('asks in one row, however narrow the terminal and however long the answer', async () => {
+    const columns = 60
+    const terminal = startInTerminal(['dev', '--port', '0'], { folder: aFolder(), columns })
+    await terminal.untilShown('Press h for the keys')
+
+    terminal.press(`astripe\rshop\rwhsec_${'0123456789abcdef'.repeat(4)}`)
+    await terminal.untilShown(`…${'*'.repeat(columns - 2)}`)
+    terminal.press('\r')
+    await terminal.untilShown('Added: ')
+
+    const rows = terminal.raw().split('\r\x1b[K').slice(1, -1)
+    const asked = rows.filter((row) => !row.includes('\n'))
+    expect(asked.length).toBeGreaterThan(70)
+    expect(asked.filter((row) => row.length >= columns)).toEqual([])
+  })
+
+  test('tries the last dead one again, and then the one before it', async () => {
     const sink = await startSink({ answer: () => ({ status: 400 }) })
     const args = ['dev', '--port', '0', '--forward', sink.url]
     const terminal = startInTerminal(args, { folder: aFolder() })
     await terminal.untilShown('Press h for the keys')
-    terminal.press('t')
-    await terminal.untilShown('dead on its way to dev-forward')
+    for (const _event of ['first', 'second']) {
+      terminal.press('t')
+      await terminal.untilShown('dead on its way to dev-forward')
+    }
     sink.answerWith(() => ({ status: 200 }))
 
-    terminal.press('r')
+    for (const _event of ['second', 'first']) {
+      terminal.press('r')
+      await terminal.untilShown('is tried again.')
+      await terminal.untilShown('delivered to dev-forward')
+    }
 
-    await terminal.untilShown('is tried again.')
-    await terminal.untilShown('delivered to dev-forward')
+    terminal.press('r')
+    await terminal.untilShown('Nothing is dead.')
+    expect([...sink.countEffects().values()]).toEqual([1, 1])
+  })
+
+  test('gives the terminal back to a shell at Ctrl-Z, also below another process as npx, and goes on when it is asked to', async () => {
+    const below = `sh -c '"$@"; true' sh "$@"`
+    const program = ['bash', '-mc', `${below}; echo in the shell; fg`, 'bash']
+    const terminal = startInTerminal([process.execPath, bundleCommand(), 'dev', '--port', '0'], {
+      folder: aFolder(),
+      program,
+    })
+    await terminal.untilShown('Press h for the keys')
+
+    terminal.press('\x1a')
+    await terminal.untilShown('in the shell')
+    terminal.press('h')
+    await terminal.untilShown('c  copy the last body')
+    terminal.press('q')
+
+    await terminal.untilShown('ended with 0')
   })
 
   test('leaves the terminal as it was when it crashes', async () => {

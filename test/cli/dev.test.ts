@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { LIBSQL_VERSION } from '../../src/cli/dev/install-sqlite.ts'
+import type { DeliveryHeaders } from '../../src/model/delivery.ts'
+import { standardWebhooks } from '../../src/providers/index.ts'
 import { sign } from '../../src/testing/index.ts'
-import { listenFor, urlBehind } from '../support/postgres/listen-for.ts'
+import { WireProxy } from '../support/postgres/wire-proxy.ts'
 import { createEmptyPostgresDatabase, hasNoPostgres } from '../support/postgres/open-postgres.ts'
 import { startCli } from '../support/run-cli.ts'
 import type { CliProcess } from '../support/run-cli.ts'
@@ -86,25 +88,74 @@ describe('hookonce dev', () => {
     const dev = startCli(['dev', '--port', String(taken)], { folder: aFolder() })
 
     const { port } = new URL(await urlOf(dev, 'demo'))
-    await dev.untilText(`Port ${taken} is taken by another program: this is ${port}.`)
+    await dev.untilText(`Port ${taken} is taken by another program.`)
     await dev.untilText(`trigger demo order.paid --port ${port}`)
     const readiness = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status
     await expect.poll(readiness).toBe(200)
   })
 
-  test('--forward keeps what its target does not take, and delivers it once the target is back', async () => {
+  test('names the port that is taken, also where it is that of the admin listener', async () => {
+    const taken = await listen()
+    const args = ['dev', '--port', '0', '--admin-port', String(taken)]
+
+    const dev = startCli(args, { folder: aFolder() })
+
+    await urlOf(dev, 'demo')
+    const admin = /admin +http:\/\/127\.0\.0\.1:(\d+)/.exec(dev.output())?.[1]
+    expect(dev.output()).toContain(`Port ${taken} is taken by another program.`)
+    expect(Number(admin)).toBeGreaterThan(taken)
+  })
+
+  test('--forward keeps what its target does not take, and delivers it once the target is back, also when it was killed meanwhile', async () => {
     const sink = await startSink({ answer: () => 'cut' })
     const folder = aFolder()
-    const dev = startCli(['dev', '--port', '0', '--forward', sink.url], { folder })
+    const args = ['dev', '--port', '0', '--forward', sink.url]
+    // What it was sending when it was killed waits for so long.
+    const env = { HOOKONCE_RELAY__LEASE_MS: '16000' }
+    const dev = startCli(args, { folder, env })
     const url = await urlOf(dev, 'demo')
 
     await post(url, { secret: secretOf(folder), type: 'order.paid' })
     await dev.untilText('waits for dev-forward: ')
+    dev.kill('SIGKILL')
+    await dev.gone
+    const again = startCli(args, { folder, env })
+    await again.untilText('waits for dev-forward: ')
     sink.answerWith(() => ({ status: 200 }))
 
-    await dev.untilText('delivered to dev-forward in ')
+    await again.untilText('delivered to dev-forward in ')
+    // Of an event that this process has not received, the line has the source and the type all the same.
+    const delivered = tailOf(again).find((line) => line.includes('delivered to dev-forward'))
+    expect(delivered).toMatch(/demo +order\.paid +delivered/)
     const effects = [...sink.countEffects().values()]
     expect(effects).toEqual([1])
+  })
+
+  test('--forward signs with a secret that it shows, and has again the next time', async () => {
+    const sink = await startSink()
+    const folder = aFolder()
+    const args = ['dev', '--port', '0', '--forward', sink.url]
+    const dev = startCli(args, { folder })
+    const url = await urlOf(dev, 'demo')
+
+    await post(url, { secret: secretOf(folder), type: 'order.paid' })
+    await sink.untilRequests(1)
+
+    const secret = readFileSync(join(folder, '.hookonce/forward.secret'), 'utf8').trim()
+    expect(dev.output()).toContain(`\n  ${secret}\n`)
+    const { headers, body } = sink.list()[0]!
+    const verdict = await standardWebhooks({ secrets: [secret] }).verify({
+      method: 'POST',
+      url: '/',
+      headers: headers as DeliveryHeaders,
+      body: Buffer.from(body),
+      receivedAt: new Date(),
+    })
+    expect(verdict).toMatchObject({ ok: true })
+    dev.kill('SIGTERM')
+    await dev.gone
+    const again = startCli(args, { folder })
+    await again.untilText(secret)
   })
 
   test('says what to do where its own file cannot be read', async () => {
@@ -119,6 +170,17 @@ describe('hookonce dev', () => {
     expect(dev.errors()).toContain('Mend it, or remove it')
   })
 
+  test('says what to do where it cannot keep anything', async () => {
+    const folder = aFolder()
+    writeFileSync(join(folder, '.hookonce'), '')
+
+    const dev = startCli(['dev', '--port', '0'], { folder })
+
+    expect(await dev.gone).toEqual({ code: 2, signal: null })
+    expect(dev.errors()).toContain('.hookonce cannot be written to: EEXIST')
+    expect(dev.errors()).toContain('run it in a folder that is yours')
+  })
+
   test('--forward refuses what is no URL', async () => {
     const dev = startCli(['dev', '--forward', 'localhost:3000'], { folder: aFolder() })
 
@@ -131,21 +193,22 @@ describe('hookonce dev', () => {
     async () => {
       const folder = aFolder()
       const config = await createEmptyPostgresDatabase()
-      const store = urlBehind(folder, config)
-      const dev = startCli(['dev', '--port', '0', '--store', store], { folder })
+      const proxy = new WireProxy(config)
+      onTestFinished(() => proxy.close())
+      const dev = startCli(['dev', '--port', '0', '--store', proxy.url], { folder })
       const url = await urlOf(dev, 'demo')
-      await dev.untilText('the store cannot be opened: deliveries are answered 503 until it can')
+      await dev.untilText('The store cannot be opened: deliveries are answered 503 until it can.')
       const delivered = { secret: secretOf(folder), type: 'order.paid' }
 
       expect(await post(url, delivered)).toBe(503)
       await dev.untilText('503 unavailable: ')
-      await listenFor(folder, config)
-      await dev.untilText('the store is open: deliveries are taken')
+      await proxy.listen()
+      await dev.untilText('The store is open: deliveries are taken.')
       expect(await post(url, delivered)).toBe(200)
 
       await dev.untilText('done in ')
       const told = dev.output().split('\n')
-      const tried = told.filter((line) => line.includes('the store cannot be opened'))
+      const tried = told.filter((line) => line.includes('The store cannot be opened'))
       expect(tried).toHaveLength(1)
       expect(tried[0]).toContain('ENOENT')
       expect(tried[0]).not.toContain('password')

@@ -3,7 +3,11 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { checkClock, checkSettings } from '../../src/cli/doctor/check-store.ts'
 import { openDriver } from '../../src/store/sqlite/open-driver.ts'
-import { createPostgresDatabase, hasNoPostgres } from '../support/postgres/open-postgres.ts'
+import {
+  createPostgresDatabase,
+  hasNoPostgres,
+  openStoreOn,
+} from '../support/postgres/open-postgres.ts'
 import { aFolder, aStoreOnFile, anEventThat, runCommand } from '../support/run-command.ts'
 import { claimOne, enqueue, unknownMessage } from '../support/outbox-steps.ts'
 import { startSink } from '../support/sink.ts'
@@ -18,7 +22,7 @@ describe('hookonce doctor', () => {
     const folder = aConfig({
       store: url,
       sources: { stripe: { provider: 'stripe', secrets: ['env:SECRET'], forward: ['app'] } },
-      destinations: { app: { url: sink.url, allowPrivate: true } },
+      destinations: { app: { url: sink.url, allowPrivate: true, unsigned: true } },
     })
 
     const { code, output } = await runCommand(['doctor'], { folder, environment: { SECRET } })
@@ -39,7 +43,7 @@ describe('hookonce doctor', () => {
       shop: { provider: 'stripe', secrets: [SECRET] },
       billing: { provider: 'stripe', secrets: [SECRET] },
     }
-    const destinations = { app: { url: 'http://127.0.0.1:1/', allowPrivate: true } }
+    const destinations = { app: { url: 'http://127.0.0.1:1/', allowPrivate: true, unsigned: true } }
     const folder = aConfig({ store: url, sources, destinations })
 
     const { code, output } = await runCommand(['doctor', '--json'], { folder })
@@ -148,6 +152,23 @@ describe('hookonce doctor', () => {
     expect(code).toBe(0)
     for (const setting of ['fsync is on', 'full_page_writes is on', 'synchronous_commit is'])
       expect(output).toContain(setting)
+    expect(output).toMatch(/^ok +transactions +none is open for long$/m)
+  })
+
+  test.skipIf(hasNoPostgres)('warns of a database that went back in time', async () => {
+    const config = await createPostgresDatabase()
+    const { host, port, user, password = '', database } = config
+    const url = `postgres://${user}:${password}@localhost:${port}/${database}?host=${host}`
+    const store = await openStoreOn(config)
+    const since = new Date('2026-11-01T03:00:00Z')
+    const until = new Date('2026-11-01T03:07:00Z')
+    await store.events.keepHistory?.({ id: '2', isReplicated: false, wentBack: { since, until } })
+
+    const { code, output } = await runCommand(['doctor', '--store', url])
+
+    expect(code).toBe(0)
+    expect(output).toMatch(/^warning +history +the database went back from .*T03:07.* to .*T03:00/m)
+    expect(output).toContain('Events of that time may be missing')
   })
 })
 

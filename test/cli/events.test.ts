@@ -1,5 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { displayWidth } from '../../src/cli/output/display-width.ts'
+import { createInbox } from '../../src/inbox/inbox.ts'
+import { hubspot } from '../../src/providers/index.ts'
+import { sign, testInbox } from '../../src/testing/index.ts'
+import type { EventFixture } from '../../src/testing/index.ts'
 import { aStoreOnFile, anEventThat, runCommand } from '../support/run-command.ts'
 import { anEventDraft } from '../support/builders.ts'
 import { dead, done, recordOne } from '../support/store-steps.ts'
@@ -40,6 +44,17 @@ describe('hookonce events list', () => {
     expect(lines.join('\n')).toContain('…')
     expect(lines[0]).toContain('type')
     expect(lines[0]?.includes('key')).toBe(columns === 200)
+  })
+
+  test('is not made wide by the text of one stranger where no terminal is, either', async () => {
+    const { store, url } = await aStoreOnFile()
+    await anEventThat(store, done, { type: 'x'.repeat(1_000), key: 'y'.repeat(1_000) })
+    const id = await anEventThat(store, done, { key: 'evt_2' })
+
+    const { lines } = await runCommand(['events', 'list', '--store', url])
+
+    for (const line of lines) expect(displayWidth(line)).toBeLessThan(350)
+    expect(lines.join('\n')).toContain(id)
   })
 
   test('says as JSON what it says in a table, with every field', async () => {
@@ -126,6 +141,35 @@ describe('hookonce events show', () => {
     expect(output).toContain(`hookonce retry ${id}`)
   })
 
+  test('says of one that is due that its source is paused, by whom and why', async () => {
+    const { store, url } = await aStoreOnFile()
+    const { eventId } = await recordOne(store, anEventDraft())
+    const show = async () => (await runCommand(['events', 'show', eventId, '--store', url])).output
+    const before = await show()
+
+    await runCommand(['pause', 'source', 'stripe', '--reason', 'it moves', '--store', url])
+    const paused = await show()
+
+    expect(before).toContain(`hookonce retry ${eventId}`)
+    expect(before).not.toContain('paused')
+    expect(paused).toMatch(/paused +its source by on-call@example\.com, .* ago\): it moves/)
+    expect(paused).toContain('hookonce pauses')
+    expect(paused).not.toContain('hookonce retry')
+  })
+
+  test('counts what came after the delivery that brought it, of a conflict as well', async () => {
+    const { store, url } = await aStoreOnFile()
+    await recordOne(store, anEventDraft({ body: 'first' }))
+    const { eventId } = await recordOne(store, anEventDraft({ body: 'second' }))
+    const show = async () => (await runCommand(['events', 'show', eventId, '--store', url])).output
+    await store.events.countDeliveries([{ eventId, outcome: 'conflict', count: 1 }])
+    expect(await show()).not.toContain('delivered')
+
+    await store.events.countDeliveries([{ eventId, outcome: 'conflict', count: 2 }])
+
+    expect(await show()).toMatch(/delivered +2 more times/)
+  })
+
   test('is colourful where there is a terminal for it, and nowhere else', async () => {
     const { store, url } = await aStoreOnFile()
     const id = await anEventThat(store, dead)
@@ -191,6 +235,8 @@ describe('D10: what senders write', () => {
       await run(['events', 'show', id, '--full']),
       await run(['events', 'show', id, '--json']),
       await run(['events', 'body', id]),
+      // As `xargs` starts it: its input is no terminal.
+      await runCommand(['events', 'body', id, '--store', url], { isTerminal: true }),
     ]
     const refused = [await run(['events', 'find', HOSTILE]), await run(['events', 'list', HOSTILE])]
 
@@ -248,4 +294,36 @@ test('an event is exported as a fixture that the test kit reads, without what is
     body: Buffer.from('{"amount":7}').toString('base64'),
   })
   expect(output).not.toContain('v1=00')
+})
+
+test('an event that came in a request with others is exported as that request', async () => {
+  const { store, url } = await aStoreOnFile()
+  const secret = 'a-secret-of-more-than-16-bytes'
+  const publicUrl = 'https://example.com/in/hubspot'
+  const inbox = createInbox({
+    store,
+    sources: { hubspot: hubspot({ secrets: [secret], publicUrl }) },
+    worker: false,
+  })
+  await inbox.start()
+  onTestFinished(() => inbox.stop())
+  const type = 'contact.propertyChange'
+  const sent = sign('hubspot', { type, at: new Date() }, { secret, publicUrl })
+  const { eventId } = await inbox.receive('hubspot', sent)
+
+  const exported = await runCommand([
+    ...['events', 'export', eventId ?? 'none', '--fixture', '--store', url],
+  ])
+  const t = await testInbox({
+    sources: { hubspot },
+    handlers: (kit) => kit.on('hubspot', type, () => undefined),
+  })
+  onTestFinished(() => t.close())
+  const again = await t.deliverFixture(JSON.parse(exported.output) as object)
+
+  expect(exported.errors).toContain('this is the whole of it')
+  expect(Buffer.from((JSON.parse(exported.output) as EventFixture).body, 'base64')).toEqual(
+    Buffer.from(sent.body),
+  )
+  expect(again.answers.map((answer) => answer?.outcome)).toEqual(['accepted'])
 })

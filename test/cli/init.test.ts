@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -16,11 +17,15 @@ describe('hookonce init', () => {
     const folder = aFolder()
 
     const { code, output } = await runCommand(['init'], { folder })
-    const environment = { STRIPE_WEBHOOK_SECRET: 'whsec_0123456789abcdef' }
+    const environment = {
+      STRIPE_WEBHOOK_SECRET: 'whsec_0123456789abcdef',
+      APP_WEBHOOK_SECRET: 'a secret of the service behind it',
+    }
     const sources = await runCommand(['sources'], { folder, environment })
 
     expect(code).toBe(0)
     expect(output).toContain('Wrote hookonce.config.json')
+    expect(output).toContain('export APP_WEBHOOK_SECRET=')
     expect(output).toContain('npx hookonce start')
     expect(readdirSync(folder)).toEqual(['hookonce.config.json'])
     expect(sources.output).toMatch(/^stripe +stripe +\/in\/stripe +app/m)
@@ -37,6 +42,48 @@ describe('hookonce init', () => {
     expect(output).toContain("app.post('/webhooks/stripe', expressHandler(inbox, 'stripe'))")
     const written = readFileSync(join(folder, 'src/inbox.ts'), 'utf8')
     expect(written).toContain('postgresStore({ pool, tx: drizzleTx() })')
+  })
+
+  test.each([
+    ['commonjs', 'as npm init writes it'],
+    [undefined, 'without a word about it'],
+    ['module', 'of modules'],
+  ])('in a service in JavaScript, %s, writes what Node runs (%s)', async (type, _how) => {
+    const folder = aProject({ type, dependencies: { express: '5', 'better-sqlite3': '12' } })
+
+    const { output } = await runCommand(['init'], { folder })
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      ['--check', join(folder, 'src/inbox.js')],
+      {
+        encoding: 'utf8',
+      },
+    )
+
+    expect([status, stderr]).toEqual([0, ''])
+    const isModule = type === 'module'
+    expect(readFileSync(join(folder, 'src/inbox.js'), 'utf8')).toContain(
+      isModule ? 'export const inbox = ' : 'module.exports = { inbox }',
+    )
+    expect(output).toContain(
+      isModule ? "import { inbox } from './inbox.js'" : "const { inbox } = require('./inbox.js')",
+    )
+    expect(/^ *await /m.test(output)).toBe(isModule)
+  })
+
+  test('in a service with Next.js makes nothing when it is built, and starts it with the server', async () => {
+    const folder = aProject({ dependencies: { next: '16', pg: '8', typescript: '5' } })
+
+    const { output } = await runCommand(['init'], { folder })
+
+    const written = readFileSync(join(folder, 'src/inbox.ts'), 'utf8')
+    expect(written).toMatch(
+      /^export function getInbox\(\) \{\n {2}kept\.hookonce \?\?= makeInbox\(\)$/m,
+    )
+    expect(written).toMatch(/^ {2}const inbox = createInbox\(/m)
+    expect(output).toContain("import { getInbox } from '../../../inbox'\n")
+    expect(output).toContain('// src/instrumentation.ts\n')
+    expect(output).toContain('await getInbox().start()')
   })
 
   test('overwrites nothing', async () => {
@@ -74,11 +121,13 @@ describe('hookonce init', () => {
       { dependencies: { fastify: '5', kysely: '0.28', pg: '8' } },
       { dependencies: { '@nestjs/core': '11', knex: '3', pg: '8' } },
       { dependencies: { next: '16', '@prisma/client': '7' } },
+      { dependencies: { next: '16', 'better-sqlite3': '12' } },
       {},
     ]
     const texts: string[] = []
     for (const project of projects) {
-      const { output } = await runCommand(['init', '--json'], { folder: aProject(project) })
+      const manifest = { devDependencies: { typescript: '5' }, ...project }
+      const { output } = await runCommand(['init', '--json'], { folder: aProject(manifest) })
       texts.push((JSON.parse(output) as { text: string }).text)
     }
 

@@ -26,9 +26,45 @@ describe('hookonce groups', () => {
   })
 })
 
+test.each([
+  [['audit', '--event', 'nosuch'], 3, 'No operator has done anything to the event nosuch.'],
+  [['audit', '--cursor', 'x'], 2, '--cursor must be the id of the last one of the page before'],
+  [['events', 'list', '--cursor', 'x'], 2, '--cursor must be the cursor of a page before'],
+  [['groups', '--after', 'never'], 2, 'It must be how long ago, such as 2d'],
+  [['pauses', '--url', 'nonsense'], 2, "--url must be the URL of a gateway's admin listener"],
+  [
+    ['verify', '--provider', 'stripe', '--secret', 'x', '--body', '/dev/null'],
+    2,
+    'hookonce: --provider: secrets[0] is shorter than 16 bytes',
+  ],
+  [
+    ['verify', '--provider', 'strpe', '--secret', 'x', '--body', '/dev/null'],
+    2,
+    'did you mean "stripe"',
+  ],
+  [['reconcile', 'stripe', '--with', 'no.ts', '--since', '2d'], 2, '--with: the file no.ts cannot'],
+  [['token', 'create', '--name', 'A B', '--role', 'viewer'], 2, '--name must be written with'],
+  [['prune', '--force'], 2, '--force needs --reason'],
+  [['retry', 'x', '--actor', ''], 2, '--actor must be a text'],
+  [
+    ['erase', '--source', 's', '--where', 'id=1', '--reason', 'r', '--yes'],
+    2,
+    '--where must be a path',
+  ],
+])('hookonce %j says what is wrong in the words of its flags', async (words, code, said) => {
+  const { url } = await aStoreOnFile()
+  const place = words.some((word) => ['--url', 'verify'].includes(word)) ? [] : ['--store', url]
+
+  const result = await runCommand([...words, ...place])
+
+  expect(result.code).toBe(code)
+  expect(result.errors).toContain(said)
+})
+
 describe('hookonce pause', () => {
   test('keeps a source still, is listed, and is refused a second time', async () => {
-    const { url } = await aStoreOnFile()
+    const { store, url } = await aStoreOnFile()
+    await anEventThat(store, dead)
     const run = (...words: string[]) => runCommand([...words, '--store', url])
 
     const paused = await run('pause', 'source', 'stripe', '--reason', 'moving house')
@@ -37,13 +73,26 @@ describe('hookonce pause', () => {
     const resumed = await run('resume', 'source', 'stripe')
     const wrong = await run('pause', 'sauce', 'stripe')
 
-    expect(paused).toMatchObject({ code: 0, output: 'source stripe is paused.' })
+    expect(paused).toMatchObject({ code: 0, output: 'source stripe is paused.', errors: '' })
     expect(again.code).toBe(1)
     expect(again.errors).toContain('PAUSED')
     expect(listed.output).toMatch(/source +stripe .* on-call@example.com\n {2}moving house/)
     expect(resumed.code).toBe(0)
     expect(wrong.code).toBe(2)
     expect(await run('pauses')).toMatchObject({ code: 3, errors: 'Nothing is paused.' })
+  })
+
+  test('asks whether the name is right when no event has it', async () => {
+    const { store, url } = await aStoreOnFile()
+    await anEventThat(store, dead)
+
+    const paused = await runCommand(['pause', 'source', 'strpie', '--store', url])
+    const destination = await runCommand(['pause', 'destination', 'receipt', '--store', url])
+
+    expect(paused).toMatchObject({ code: 0, output: 'source strpie is paused.' })
+    expect(paused.errors).toContain('Is its name right?')
+    expect(destination).toMatchObject({ code: 0, output: 'destination receipt is paused.' })
+    expect(destination.errors).toContain('None of the latest messages is for this destination.')
   })
 })
 
@@ -56,12 +105,17 @@ test('lanes that stand still name what they wait for', async () => {
   const { lines } = await runCommand(['lanes', '--store', url])
   const json = await runCommand(['lanes', '--store', url, '--json'])
   const paused = await runCommand(['pause', 'lane', 'stripe/K', '--store', url])
+  const halfNamed = await runCommand(['pause', 'lane', 'stripe', '--store', url])
 
   expect(lines[1]).toMatch(new RegExp(`^stripe/K +2 +`))
   expect(JSON.parse(json.output)).toMatchObject({
     lanes: [{ source: 'stripe', lane: 'K', waiting: 2, blockedBy: { eventId: head } }],
   })
   expect(paused.code).toBe(0)
+  expect(halfNamed.code).toBe(2)
+  expect(halfNamed.errors).toContain(
+    'A lane is named by its source and its key, such as stripe/cus_9',
+  )
 })
 
 test('messages that wait for a person are listed, shown, confirmed and discarded', async () => {
@@ -81,6 +135,7 @@ test('messages that wait for a person are listed, shown, confirmed and discarded
   const unasked = await run('discard', stopped.id)
   const discarded = await run('discard', stopped.id, '--yes')
   const again = await run('retry', stopped.id, '--yes')
+  const missing = await run('retry', 'nosuch', '--yes')
 
   expect(none.code).toBe(3)
   expect(listed.output).toContain(uncertain.id)
@@ -91,6 +146,8 @@ test('messages that wait for a person are listed, shown, confirmed and discarded
   expect(discarded.code).toBe(0)
   expect(again.code).toBe(1)
   expect(again.errors).toContain('MESSAGE_STATE')
+  expect(missing.code).toBe(3)
+  expect(missing.errors).toContain('hookonce messages list destination:<name>')
 })
 
 describe('hookonce erase', () => {
@@ -116,6 +173,19 @@ describe('hookonce erase', () => {
     )
     expect(payloads).toEqual(['erased', 'erased', 'kept'])
   })
+
+  test('tells a person at a terminal that it is at work, and a program nothing', async () => {
+    const { store, url } = await aStoreOnFile()
+    await anEventThat(store, done, { body: '{"customer":"cus_1"}' })
+    const words = ['erase', '--source', 'stripe', '--where', '$.customer=cus_9', '--yes']
+    const erase = (isInteractive: boolean) =>
+      runCommand([...words, '--reason', 'request 12', '--store', url], { isInteractive })
+
+    expect((await erase(false)).progress).toEqual([])
+    const { progress } = await erase(true)
+    expect(progress[0]).toBe('looking through the events of stripe, 0 s')
+    expect(progress.at(-1)).toBe('')
+  })
 })
 
 test('prune is refused where it is not known how long things are kept', async () => {
@@ -127,7 +197,24 @@ test('prune is refused where it is not known how long things are kept', async ()
   expect(refused.code).toBe(1)
   expect(refused.errors).toContain('RETENTION_UNKNOWN')
   expect(forced.code).toBe(2)
-  expect(forced.errors).toContain('reason')
+  expect(forced.errors).toContain('--force needs --reason')
+  expect(forced.questions).toEqual([])
+})
+
+test('the audit goes on where the page before has ended', async () => {
+  const { store, url } = await aStoreOnFile()
+  const id = await anEventThat(store, dead, { key: 'evt_1' })
+  await runCommand(['retry', id, '--reason', 'back', '--store', url])
+  await runCommand(['discard', id, '--reason', 'gone', '--yes', '--store', url])
+  const audit = (...words: string[]) => runCommand(['audit', ...words, '--store', url])
+  const all = JSON.parse((await audit('--json')).output) as readonly { readonly id: string }[]
+
+  const first = await audit('--limit', '1')
+  const rest = await audit('--cursor', all[0]!.id, '--json')
+
+  expect(all).toHaveLength(2)
+  expect(`${first.output}${first.errors}`).toContain(`--cursor ${all[0]!.id}`)
+  expect(JSON.parse(rest.output)).toEqual(all.slice(1))
 })
 
 test('stats, workers, audit and secrets say how things stand', async () => {
@@ -200,6 +287,47 @@ test('tail fits the terminal, with what went wrong below the event', async () =>
   expect(lines[0]).toContain(`${id}  dead  `)
   expect(lines[0]).toHaveLength(80)
   expect(lines[1]).toBe('  Error: no luck')
+})
+
+test('tail has the id on a line of its own where the terminal is narrow', async () => {
+  const { store, url } = await aStoreOnFile()
+  const id = await anEventThat(store, done, { key: 'evt_1' })
+  const interruption = new AbortController()
+
+  const { lines } = await runCommand(['tail', '--store', url], {
+    columns: 60,
+    interrupted: interruption.signal,
+    onPrint: () => interruption.abort(),
+  })
+
+  expect(lines[0]).toMatch(/Z {2}done {7}\S+ \S+ evt_1$/)
+  expect(lines[1]).toBe(`  ${id}`)
+})
+
+test('what is said of an event, and that there is none, is broken between words', async () => {
+  const { store, url } = await aStoreOnFile()
+  const reason = 'the shop has no invoice of that number, and none that was voided'
+  const id = await anEventThat(store, (event) => ({ ...dead(event), reason }))
+
+  const story = await runCommand(['events', 'show', id, '--store', url], { columns: 60 })
+  const none = await runCommand(['events', 'list', 'text:bar', '--store', url], { columns: 60 })
+
+  const at = story.lines.findIndex((line) => line.startsWith('  reason'))
+  expect(story.lines[at + 1]).toMatch(/^ {15,}\S/)
+  for (const line of [story.lines[at]!, ...none.errors.split('\n')])
+    expect(line.length).toBeLessThanOrEqual(60)
+  expect(none.errors).toContain('or see\nhookonce stats.')
+})
+
+test.each(['migrate', 'prune'])('%s tells a person at a terminal that it works', async (name) => {
+  const { url } = await aStoreOnFile()
+
+  const shown = await runCommand([name, '--store', url], { isInteractive: true })
+  const unseen = await runCommand([name, '--store', url])
+
+  expect(shown.progress[0]).toMatch(/, 0 s$/)
+  expect(shown.progress.at(-1)).toBe('')
+  expect(unseen.progress).toEqual([])
 })
 
 test('migrate makes a store, and prints how', async () => {

@@ -3,7 +3,7 @@ import { cutText, displayWidth } from '../../src/cli/output/display-width.ts'
 import { printBody } from '../../src/cli/output/print-body.ts'
 import type { Shell } from '../../src/cli/shell.ts'
 import { formatAge, formatSpan, formatTime } from '../../src/cli/output/times.ts'
-import { wrapText } from '../../src/cli/output/wrap-text.ts'
+import { wrapLines, wrapText, wrapWords } from '../../src/cli/output/wrap-text.ts'
 
 const NOW = new Date('2026-11-16T03:00:00Z')
 
@@ -32,6 +32,22 @@ describe('widths', () => {
     expect(wrapText('one two three', 7)).toEqual(['one two', 'three'])
     expect(wrapText('a-word-that-is-long x', 7)).toEqual(['a-word…', 'x'])
     expect(wrapText('one two three', Infinity)).toEqual(['one two three'])
+  })
+
+  test('what may be copied is broken between words only', () => {
+    expect(wrapWords('one two three', 7)).toEqual(['one two', 'three'])
+    expect(wrapWords('see a-word-that-is-long x', 7)).toEqual(['see', 'a-word-that-is-long', 'x'])
+    expect(wrapWords('one two three', Infinity)).toEqual(['one two three'])
+  })
+
+  test('of what is laid out already a second column stays one, and a command stays whole', () => {
+    const text = 'one two three\n  hookonce retry <id>\n  retry  run it again'
+
+    expect(wrapLines(text, 15)).toBe(
+      'one two three\n  hookonce retry <id>\n  retry  run it\n         again',
+    )
+    expect(wrapLines(text, 8)).toContain('one two\nthree\n  hookonce retry <id>\n')
+    expect(wrapLines(text, Infinity)).toBe(text)
   })
 })
 

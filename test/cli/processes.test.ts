@@ -74,11 +74,12 @@ describe.skipIf(hasNoPostgres)('hookonce start --processes 2', STARTING, () => {
     await cli.untilLine('config.refused: the one before it stays')
     await deliverMany(port, 'before', 6)
     await first.untilRequests(6)
-    writeConfig(folder, { url: second.url })
+    writeConfig(folder, { url: second.url, level: 'debug' })
     cli.kill('SIGHUP')
     await cli.untilLine('config.reloaded')
     await deliverMany(port, 'after', 6)
     await second.untilRequests(6)
+    await cli.untilLine('delivery.accepted')
 
     expect(new Set(idsOf(first))).toEqual(new Set(listKeys('before', 6)))
     expect(pids.filter(isAlive)).toEqual(pids)
@@ -96,6 +97,30 @@ describe.skipIf(hasNoPostgres)('hookonce start --processes 2', STARTING, () => {
     writeConfig(folder, { url: sink.url })
 
     await until('another has started', () => startsOf(cli).length === 2)
+  })
+
+  test('its metrics have what all of them count, and keep what one that was killed had counted', async () => {
+    const sink = await startSink()
+    const { cli, port, pids } = await startTwo(sink)
+    const [first, second] = pids as [number, number]
+    const counts = async () => {
+      const page = await metricsOf(cli)
+      return [ACCEPTED, ACKNOWLEDGED, SETTLED].map((series) => valueOf(page, series))
+    }
+
+    // One that stands still takes no connection: so each of them gets some.
+    await standingStill(first, () => deliverMany(port, 'to-second', 3))
+    await standingStill(second, () => deliverMany(port, 'to-first', 4))
+    await expect.poll(counts).toEqual([7, 7, 7])
+    expect(valueOf(await metricsOf(cli), 'hookonce_ready')).toBe(1)
+    for (const [index, pid] of pids.entries()) {
+      process.kill(pid, 'SIGKILL')
+      await until('another has started', () => startsOf(cli).length === index + 2)
+      expect(await counts()).toEqual([7, 7, 7])
+    }
+    await deliverMany(port, 'after', 2)
+
+    await expect.poll(counts).toEqual([9, 9, 9])
   })
 
   test('the second signal ends all of them at once', async () => {
@@ -122,6 +147,33 @@ async function startTwo(sink: Sink) {
   await cli.untilLine('processes.started')
   // A parent that is killed at the end of a test takes its children with it.
   return { cli, folder, port: (receive as { port: number }).port, pids: startsOf(cli)[0]! }
+}
+
+const ACCEPTED = 'hookonce_deliveries_total{source="stripe",outcome="accepted"}'
+const ACKNOWLEDGED = 'hookonce_ack_seconds_count{source="stripe"}'
+const SETTLED = 'hookonce_events_settled_total{source="stripe",state="done"}'
+
+/** Of the one that has the admin listener now: another one may have a new port. */
+async function metricsOf(cli: CliProcess): Promise<string> {
+  const listening = cli.lines().filter(({ msg, admin }) => msg === 'gateway.listening' && admin)
+  const { port } = listening.at(-1)?.['admin'] as { port: number }
+  const response = await fetch(`http://127.0.0.1:${port}/metrics`)
+  expect(response.status).toBe(200)
+  return response.text()
+}
+
+function valueOf(page: string, series: string): number | undefined {
+  const line = page.split('\n').find((each) => each.startsWith(`${series} `))
+  return line === undefined ? undefined : Number(line.slice(series.length + 1))
+}
+
+async function standingStill(pid: number, act: () => Promise<void>): Promise<void> {
+  process.kill(pid, 'SIGSTOP')
+  try {
+    await act()
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
 }
 
 /** The ids of the children, each time that all of them had started. */
@@ -178,13 +230,20 @@ function aFolder(): string {
 
 function writeConfig(
   folder: string,
-  { url, provider = 'stripe' }: { readonly url: string; readonly provider?: string },
+  {
+    url,
+    provider = 'stripe',
+    level = 'info',
+  }: { readonly url: string; readonly provider?: string; readonly level?: string },
 ): void {
   const config = {
+    log: { level },
     stopGraceMs: 2_000,
     relay: { leaseMs: 3_000 },
     sources: { stripe: { provider, secrets: [SECRET], forward: ['app'] } },
-    destinations: { app: { url, allowPrivate: true, timeoutMs: 1_000, retry: { firstMs: 100 } } },
+    destinations: {
+      app: { url, allowPrivate: true, unsigned: true, timeoutMs: 1_000, retry: { firstMs: 100 } },
+    },
   }
   writeFileSync(join(folder, 'hookonce.config.json'), JSON.stringify(config))
 }

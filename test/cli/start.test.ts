@@ -5,8 +5,12 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { openDriver } from '../../src/store/sqlite/open-driver.ts'
 import { sign } from '../../src/testing/index.ts'
-import { listenFor, urlBehind } from '../support/postgres/listen-for.ts'
+import { startAgain } from '../support/faults/start-again.ts'
+import { hasNoBinaries } from '../support/postgres/find-binaries.ts'
+import { WireProxy } from '../support/postgres/wire-proxy.ts'
 import { hasNoPostgres, createEmptyPostgresDatabase } from '../support/postgres/open-postgres.ts'
+import { createDatabaseOn, startPostgres } from '../support/postgres/start-postgres.ts'
+import { postgresUrl } from '../support/postgres/postgres-url.ts'
 import { startCli } from '../support/run-cli.ts'
 import type { CliProcess } from '../support/run-cli.ts'
 import { rawSender, statuses } from '../support/raw-exchange.ts'
@@ -77,6 +81,15 @@ describe('hookonce start', () => {
     expect(await cli.gone).toEqual({ code: 0, signal: null })
   })
 
+  test('says that nothing can ask for its health, where it has no listener', async () => {
+    const folder = aFolder({ url: 'http://127.0.0.1:1' })
+    const silent = startCli(['start', '--role', 'work'], { folder })
+    await silent.untilLine('gateway.started')
+    const told = () => silent.lines().filter(({ msg }) => String(msg).includes('no-health'))
+
+    expect(told()).toMatchObject([{ roles: ['work'] }])
+  })
+
   test('ends at once at the second signal', async () => {
     const sink = await startSink({ answer: () => 'hang' })
     const cli = startCli(['start', '--port', '0'], { folder: aFolder({ url: sink.url }) })
@@ -111,11 +124,84 @@ describe('hookonce start', () => {
     expect(first.list()).toHaveLength(1)
   })
 
+  test('logs at the level of the config that was read last, and refuses what only a new process can have', async () => {
+    const sink = await startSink()
+    const folder = aFolder({ url: sink.url, log: { level: 'info' } })
+    const cli = startCli(['start', '--port', '0'], { folder })
+    const port = await portOf(cli)
+    await cli.untilLine('gateway.started')
+
+    await deliver(port, 'evt_1')
+    writeConfig(folder, { url: sink.url, receive: { bodyTimeoutMs: 60_000 } })
+    cli.kill('SIGHUP')
+    const refused = await cli.untilLine('config.refused: the one before it stays')
+    writeConfig(folder, { url: sink.url, log: { level: 'debug' } })
+    cli.kill('SIGHUP')
+    await cli.untilLine('config.reloaded')
+    await deliver(port, 'evt_2')
+
+    expect(refused['reason']).toBe('receive.bodyTimeoutMs cannot be changed while it runs')
+    const accepted = await cli.untilLine('delivery.accepted')
+    expect(accepted['key']).toBe('evt_2')
+  })
+
+  test('D10: its log shows what a sender wrote, and lets none of it steer the terminal', async () => {
+    const folder = aFolder({ url: 'http://127.0.0.1:1' })
+    const env = { HOOKONCE_LOG__LEVEL: 'debug' }
+    const cli = startCli(['start', '--port', '0'], { folder, env })
+    const port = await portOf(cli)
+    await cli.untilLine('gateway.started')
+
+    const text = JSON.stringify({ id: 'evt_1', object: 'event', type: 'paid\u202e\u009b31m' })
+    const { headers, body } = sign('stripe', { body: text }, { secret: SECRET })
+    await fetch(`http://127.0.0.1:${port}/in/stripe`, {
+      method: 'POST',
+      headers: headers as Record<string, string>,
+      body: new Uint8Array(body),
+    })
+
+    await until('its type is in the log', () => cli.output().includes('paid'))
+    expect(cli.output()).toContain('paid\\u202e\\u009b31m')
+    expect(cli.output()).not.toMatch(/[\u202e\u009b]/)
+    expect(cli.lines().length).toBeGreaterThan(0)
+  })
+
+  test('a port that another process has is named with its setting', async () => {
+    const folder = aFolder({ url: 'http://127.0.0.1:1' })
+    const port = await portOf(startCli(['start', '--port', '0'], { folder }))
+
+    const second = startCli(['start', '--port', String(port)], { folder })
+
+    expect((await second.gone).code).toBe(2)
+    expect(second.errors()).toContain(`receive.port: another process has the port ${port}`)
+  })
+
+  test('one that is told to stop before its database was there does not say that it started', async () => {
+    const folder = aFolder({ url: 'http://127.0.0.1:1' })
+    const env = { HOOKONCE_STORE: 'postgres://hookonce@127.0.0.1:1/none' }
+    const cli = startCli(['start', '--port', '0'], { folder, env })
+    await cli.untilLine('the store cannot be opened: deliveries are answered 503 until it can')
+
+    cli.kill('SIGTERM')
+
+    expect((await cli.gone).code).toBe(0)
+    const said = cli.lines().map(({ msg }) => msg)
+    expect(said).toContain('gateway.stopping')
+    expect(said).not.toContain('gateway.started')
+  })
+
+  test('a reader of its output that has seen enough is no failure', async () => {
+    const folder = aFolder({ url: 'http://127.0.0.1:1' })
+    const cli = startCli(['config', 'schema'], { folder, reader: 'gone' })
+
+    expect(await cli.gone).toEqual({ code: 0, signal: null })
+    expect(cli.errors()).toBe('')
+  })
+
   test('keeps its config while the file of it is gone, whatever the environment would do for one', async () => {
     const folder = aFolder({ url: 'https://example.com/' })
     const config = join(folder, 'hookonce.config.json')
     const env = { HOOKONCE_STORE: `sqlite:${join(folder, 'here.db')}` }
-    // A receiver alone would start without a source as well.
     const flags = ['start', '--role', 'receive', '--port', '0']
     const cli = startCli(flags, { folder, env })
     const port = await portOf(cli)
@@ -125,7 +211,13 @@ describe('hookonce start', () => {
     cli.kill('SIGHUP')
     const decisions = () => cli.lines().filter(({ msg }) => String(msg).startsWith('config.'))
     await until('it has decided', () => decisions().length > 0)
-    expect(decisions()).toMatchObject([{ msg: 'config.refused: the one before it stays' }])
+    // The file is what is missing. Without it as the config, a relay, which needs no source, would go on with none.
+    expect(decisions()).toMatchObject([
+      {
+        msg: 'config.refused: the one before it stays',
+        reason: expect.stringContaining('hookonce.config.json') as string,
+      },
+    ])
     expect(await deliver(port, 'evt_1')).toBe(200)
 
     renameSync(`${config}.new`, config)
@@ -142,6 +234,17 @@ describe('hookonce start', () => {
     expect(await cli.gone).toEqual({ code: 2, signal: null })
     expect(cli.errors()).toContain('there is no provider "stirpe", did you mean "stripe"?')
     expect(cli.errors()).not.toContain(SECRET)
+  })
+
+  test('says what to do where the folder of its database cannot be made', async () => {
+    const folder = aFolder({ url: 'https://example.com/' })
+    writeFileSync(join(folder, 'data'), '')
+
+    const cli = startCli(['start', '--port', '0', '--store', 'sqlite:data/x.db'], { folder })
+
+    expect(await cli.gone).toEqual({ code: 2, signal: null })
+    expect(cli.errors()).toMatch(/store: the folder \S+data cannot be made: EEXIST/)
+    expect(cli.errors()).toContain('or postgres://')
   })
 
   test('ends where trying again cannot help', async () => {
@@ -165,18 +268,63 @@ describe('hookonce start', () => {
     async () => {
       const config = await createEmptyPostgresDatabase()
       const folder = aFolder({ url: 'https://example.com/' })
-      const store = urlBehind(folder, config)
-      const cli = startCli(['start', '--port', '0', '--store', store], { folder })
+      const proxy = new WireProxy(config)
+      onTestFinished(() => proxy.close())
+      const cli = startCli(['start', '--port', '0', '--store', proxy.url], { folder })
       const port = await portOf(cli)
 
       await cli.untilLine('the store cannot be opened: deliveries are answered 503 until it can')
       expect(await statusOf(port, 'readyz')).toBe(503)
       expect(await statusOf(port, 'healthz')).toBe(200)
       expect(await deliver(port, 'evt_1')).toBe(503)
-      await listenFor(folder, config)
+      await proxy.listen()
 
       await cli.untilLine('gateway.started')
       expect(await deliver(port, 'evt_1')).toBe(200)
+    },
+  )
+
+  test.skipIf(hasNoBinaries)(
+    'R07: answers 503 while its database is stopped under it, in time and with Retry-After, and takes every retry when it is back',
+    async () => {
+      const server = await startPostgres()
+      onTestFinished(() => server.dispose())
+      const sink = await startSink()
+      const folder = aFolder({ url: sink.url, receive: { answerTimeoutMs: 500 } })
+      const store = postgresUrl(await createDatabaseOn(server.config))
+      const cli = startCli(['start', '--port', '0', '--store', store], { folder })
+      const port = await portOf(cli)
+      await cli.untilLine('gateway.started')
+      expect(await deliver(port, 'evt_0')).toBe(200)
+
+      await server.stop('immediate')
+      const keys = Array.from({ length: 20 }, (_, index) => `evt_${index + 1}`)
+      for (const key of keys) {
+        const startedAt = performance.now()
+        const { status, headers } = await post(port, key)
+        const isInTime = performance.now() - startedAt < 2_000
+        const isTold = Number(headers.get('retry-after')) > 0
+        expect({ key, status, isTold, isInTime }).toEqual({
+          key,
+          status: 503,
+          isTold: true,
+          isInTime: true,
+        })
+      }
+      await until('it is not ready', async () => (await statusOf(port, 'readyz')) === 503)
+      expect(await statusOf(port, 'healthz')).toBe(200)
+      await startAgain(server)
+      for (const key of keys)
+        await until(`${key} is taken`, async () => (await deliver(port, key)) === 200)
+      await sink.untilRequests(keys.length + 1)
+
+      expect(await statusOf(port, 'readyz')).toBe(200)
+      const ids = sink.list().map(({ body }) => (JSON.parse(body) as { id: string }).id)
+      expect(new Set(ids)).toEqual(new Set(['evt_0', ...keys]))
+      expect([...sink.countEffects().values()].every((count) => count === 1)).toBe(true)
+      const told = cli.lines().map(({ msg }) => msg)
+      expect(told.filter((msg) => msg === 'store.unavailable')).toHaveLength(1)
+      expect(told.filter((msg) => msg === 'store.available')).toHaveLength(1)
     },
   )
 })
@@ -191,22 +339,27 @@ async function statusOf(port: number, path: string): Promise<number> {
 }
 
 async function deliver(port: number, key: string): Promise<number | 'cut'> {
-  const { headers, body } = sign('stripe', { key }, { secret: SECRET })
   try {
-    const { status } = await fetch(`http://127.0.0.1:${port}/in/stripe`, {
-      method: 'POST',
-      headers: headers as Record<string, string>,
-      body: new Uint8Array(body),
-    })
-    return status
+    return (await post(port, key)).status
   } catch {
     return 'cut'
   }
 }
 
+function post(port: number, key: string): Promise<Response> {
+  const { headers, body } = sign('stripe', { key }, { secret: SECRET })
+  return fetch(`http://127.0.0.1:${port}/in/stripe`, {
+    method: 'POST',
+    headers: headers as Record<string, string>,
+    body: new Uint8Array(body),
+  })
+}
+
 interface Given {
   readonly url: string
   readonly provider?: string
+  readonly log?: { readonly level: string }
+  readonly receive?: { readonly bodyTimeoutMs: number } | { readonly answerTimeoutMs: number }
 }
 
 function aFolder(given: Given): string {
@@ -216,11 +369,12 @@ function aFolder(given: Given): string {
   return folder
 }
 
-function writeConfig(folder: string, { url, provider = 'stripe' }: Given): void {
+function writeConfig(folder: string, { url, provider = 'stripe', ...others }: Given): void {
   const config = {
     stopGraceMs: 2_000,
+    ...others,
     sources: { stripe: { provider, secrets: [SECRET], forward: ['app'] } },
-    destinations: { app: { url, allowPrivate: true, retry: { firstMs: 100 } } },
+    destinations: { app: { url, allowPrivate: true, unsigned: true, retry: { firstMs: 100 } } },
   }
   writeFileSync(join(folder, 'hookonce.config.json'), JSON.stringify(config))
 }

@@ -14,16 +14,19 @@ describe('a line of the tail', () => {
       head: 'demo      order.paid        ',
       what: ['200 accepted        '],
       eventId: ID,
+      isBelow: false,
     })
-    expect(narrow).toEqual({ head: wide.head, what: ['200 accepted'], eventId: '' })
+    expect(narrow).toEqual({ ...wide, what: ['200 accepted'], eventId: '' })
   })
 
   test.each([60, 80, 100, 120])('is never wider than %i columns', (columns) => {
     const hostile = `\u001b[2J${'日本 x'.repeat(80)}`
-    const { head, what } = layOutLine({ source: hostile, type: hostile, what: hostile }, columns)
+    const given = { source: hostile, type: hostile, what: hostile }
+    const { head, what, isBelow } = layOutLine(given, columns)
 
-    for (const text of what)
-      expect(8 + 4 + displayWidth(head) + displayWidth(text)).toBeLessThanOrEqual(columns)
+    expect(8 + 2 + displayWidth(head)).toBeLessThanOrEqual(columns)
+    const before = 8 + 2 + (isBelow ? 0 : displayWidth(head) + 2)
+    for (const text of what) expect(before + displayWidth(text)).toBeLessThanOrEqual(columns)
     expect(`${head}${what.join('')}`).not.toContain('\u001b')
   })
 
@@ -34,6 +37,20 @@ describe('a line of the tail', () => {
     expect(layOutLine({ ...ACCEPTED, what, isOneLine: true }, 80).what).toEqual([
       'dead: connect ECONNREFUSED 10.0.4.17:54…',
     ])
+  })
+
+  test('begins below its head where there is little room beside it, and what is short stays there', () => {
+    const what = 'waits for app: connect ECONNREFUSED 127.0.0.1:3000; again in 5 s'
+
+    expect(layOutLine({ ...ACCEPTED, what }, 60)).toMatchObject({
+      what: ['waits for app: connect ECONNREFUSED', '127.0.0.1:3000; again in 5 s'],
+      isBelow: true,
+    })
+    expect(layOutLine({ ...ACCEPTED, what, isOneLine: true }, 60).what).toEqual([
+      'waits for app: connect ECONNREFUSED 127.0.0.1:300…',
+    ])
+    expect(layOutLine(ACCEPTED, 60)).toMatchObject({ what: ['200 accepted'], isBelow: false })
+    expect(layOutLine({ ...ACCEPTED, what }, 80).isBelow).toBe(false)
   })
 
   test('is whole where it goes to a file', () => {

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createRemoteOperator } from '../../src/gateway/admin/remote-operator.ts'
 import { startCli } from '../support/run-cli.ts'
+import { runCommand } from '../support/run-command.ts'
 
 test('a token is made, shown once, listed without what it says, used and revoked', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hookonce-token-'))
@@ -45,7 +46,34 @@ test('a token is made, shown once, listed without what it says, used and revoked
   await expect(operator.pause({ source: 'x' })).rejects.toMatchObject({ code: 'ROLE_TOO_LOW' })
   await expect(stranger.countEvents()).rejects.toMatchObject({ code: 'ACCESS_DENIED' })
 
-  expect(await run('revoke', 'ci')).toMatchObject({ code: 0 })
+  const revoked = await run('revoke', 'ci', '--json', '--actor', 'ada')
+  expect(revoked).toMatchObject({ code: 0 })
+  expect(JSON.parse(revoked.output)).toEqual({ name: 'ci', isRevoked: true })
   expect(await run('revoke', 'ci')).toMatchObject({ code: 3 })
+  expect(await run('revoke', 'cd')).toMatchObject({ code: 0, output: 'cd is revoked.\n' })
   await expect(operator.countEvents()).rejects.toMatchObject({ code: 'ACCESS_DENIED' })
+
+  const { output } = await runCommand(['audit', '--json', '--store', 'sqlite:events.db'], {
+    folder,
+  })
+  expect(JSON.parse(output)).toMatchObject([
+    { action: 'revokeToken', subject: { id: 'cd' }, actor: userInfo().username },
+    { action: 'revokeToken', subject: { id: 'ci' }, actor: 'ada' },
+    { action: 'createToken', subject: { id: 'cd' }, actor: userInfo().username },
+    { action: 'createToken', subject: { id: 'ci' }, actor: userInfo().username },
+  ])
+})
+
+test('migrate --json says where the tables are, or what makes them', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hookonce-migrate-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const run = async (...args: readonly string[]) =>
+    JSON.parse((await runCommand(['migrate', '--json', ...args], { folder })).output) as unknown
+
+  expect(await run('--store', 'sqlite:made.db')).toEqual({
+    store: expect.stringContaining('made.db') as string,
+  })
+  expect(await run('--print', '--store', 'postgres://')).toEqual({
+    sql: expect.stringContaining('create table') as string,
+  })
 })

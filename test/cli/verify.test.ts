@@ -79,6 +79,33 @@ describe.each(PROVIDERS)('hookonce verify, for %s', (provider) => {
   })
 })
 
+test.each<[string, BufferEncoding, BufferEncoding]>([
+  ['it was written in Latin-1', 'utf8', 'latin1'],
+  ['it was read as Latin-1, and written in UTF-8', 'latin1', 'utf8'],
+])('a body in other letters is known as such: %s', async (what, read, written) => {
+  const body = Buffer.from('{"id":"evt_1","type":"invoice.paid","name":"Zoë"}')
+  const delivery = sign('stripe', { body }, { secret: SECRET })
+  const changed = Buffer.from(body.toString(read), written)
+
+  const { code, output } = await verify('stripe', { ...delivery, body: changed })
+
+  expect(code).toBe(1)
+  expect(output).toContain(`The body was changed on its way: ${what}.`)
+})
+
+test('a body that is not there, or not whole, is known as such', async () => {
+  const delivery = aDelivery('stripe')
+  const length = String(delivery.body.byteLength)
+  const headers = { ...delivery.headers, 'content-length': length }
+
+  const empty = await verify('stripe', { ...delivery, body: Buffer.alloc(0) })
+  const cut = await verify('stripe', { ...delivery, headers, body: delivery.body.subarray(0, 50) })
+
+  expect([empty.code, cut.code]).toEqual([1, 1])
+  expect(empty.output).toContain('The body is empty: has something read it before')
+  expect(cut.output).toContain(`says that it has ${length} bytes, and there are 50: it was cut`)
+})
+
 test('a key of an API is known as such', async () => {
   const { output } = await verify('stripe', aDelivery('stripe'), 'sk_live_0123456789abcdef')
 

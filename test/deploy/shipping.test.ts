@@ -1,9 +1,14 @@
-import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
+import { configSchema } from '../../src/gateway/config/schema.ts'
+import { startGateway } from '../../src/gateway/gateway.ts'
+import { QUIET } from '../support/through-gateway.ts'
 import { findProgram } from '../support/tools/find-or-install.ts'
 
 const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url))
@@ -33,6 +38,81 @@ describe('the Dockerfile', () => {
     expect(valuesOf('FROM')).toHaveLength(2)
     expect(valuesOf('COPY')[0]).toMatch(/^--from=install /)
   })
+})
+
+describe('what asks for the health of a process', () => {
+  const dockerfile = read('docker/Dockerfile')
+  const [, ofDocker = '[]'] = /^HEALTHCHECK [^]*?\n {2}CMD (.*)$/m.exec(dockerfile) ?? []
+  const workers = read('helm/hookonce/templates/workers.yaml')
+  const commandOf = (probe: string, port: number) => {
+    const [, code = ''] = new RegExp(`${probe}:[^]*?- -e\\n +- (.*)\\n`).exec(workers) ?? []
+    return ['node', '-e', code.replace('4401', String(port))]
+  }
+
+  test.each([
+    ['receive', ['receive']],
+    ['work and admin', ['work', 'admin']],
+  ])('Docker knows one with the roles %s to be well, and none that is gone', async (_, roles) => {
+    const gateway = await startWith(roles)
+    const ports = {
+      HOOKONCE_RECEIVE__PORT: String(gateway.address?.port ?? 1),
+      HOOKONCE_ADMIN__PORT: String(gateway.adminAddress?.port ?? 1),
+    }
+    const command = JSON.parse(ofDocker) as readonly string[]
+
+    expect(await run(command, ports)).toBe(0)
+    await gateway.stop()
+    expect(await run(command, ports)).toBe(1)
+  })
+
+  test('Kubernetes knows a worker to be well, and to be ready when its store is open', async () => {
+    const gateway = await startWith(['work', 'relay', 'admin'])
+    const port = gateway.adminAddress?.port ?? 1
+    const ask = () =>
+      Promise.all(['livenessProbe', 'readinessProbe'].map((name) => run(commandOf(name, port))))
+
+    expect(await ask()).toEqual([0, 0])
+    await gateway.inbox.stop()
+    expect(await ask()).toEqual([0, 1])
+    await gateway.stop()
+    expect(await ask()).toEqual([1, 1])
+  })
+
+  test('every process of the chart has a listener to ask', () => {
+    const roles = ['receivers', 'workers'].map(
+      (name) => /--role=(.*)/.exec(read(`helm/hookonce/templates/${name}.yaml`))?.[1],
+    )
+
+    expect(roles).toEqual([expect.stringContaining('receive'), 'work,relay,admin'])
+    expect(workers).toContain('--admin-port=4401')
+  })
+
+  async function startWith(roles: readonly string[]) {
+    const folder = mkdtempSync(path.join(tmpdir(), 'hookonce-health-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const config = configSchema.parse({
+      store: 'sqlite:hookonce.db',
+      receive: { port: 0 },
+      admin: { port: 0 },
+      roles,
+      sources: { stripe: { provider: 'stripe', secrets: ['whsec_0123456789abcdef'] } },
+    })
+    const gateway = await startGateway({ config, folder, logger: QUIET })
+    onTestFinished(() => gateway.stop())
+    await gateway.untilStarted()
+    return gateway
+  }
+
+  /** How it ends. */
+  async function run(
+    [name, ...args]: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<unknown> {
+    expect(name).toBe('node')
+    const child = spawn(process.execPath, args, { env, stdio: 'ignore' })
+    const [code] = (await once(child, 'exit')) as unknown[]
+    return code
+  }
 })
 
 describe('the compose file', () => {
@@ -118,6 +198,37 @@ describe('the Helm chart', () => {
     }
   })
 
+  test('has a Service for the admin port of every pod, where that can be reached', () => {
+    const { text = '' } = templates.find(({ name }) => name === 'metrics.yaml') ?? {}
+    const [opened = '', ...lines] = text.trimEnd().split('\n')
+    const { spec } = parse(
+      lines
+        .slice(0, -1)
+        .filter((line) => !line.includes('{{- include'))
+        .join('\n')
+        .replace(/\{\{.*?\}\}/g, 'release'),
+    ) as { readonly spec: object }
+    const ports = templates.flatMap(({ text: one }) =>
+      Array.from(one.matchAll(/- name: (\w+)\n +containerPort: 4401/g), ([, name]) => name),
+    )
+
+    expect(opened).toBe('{{- if .Values.admin.enabled }}')
+    expect(spec).toEqual({
+      clusterIP: 'None',
+      publishNotReadyAddresses: true,
+      selector: { 'app.kubernetes.io/instance': 'release' },
+      ports: [{ name: 'admin', port: 4401, targetPort: 'admin' }],
+    })
+    expect(ports).toEqual(['admin', 'admin'])
+  })
+
+  test('does not have pods told of services, whose variables begin as ours do', () => {
+    const pods = templates.filter(({ text }) => text.includes('      containers:\n'))
+
+    expect(pods.map(({ name }) => name)).toEqual(['receivers.yaml', 'workers.yaml'])
+    for (const { text } of pods) expect(text).toMatch(/^ {6}enableServiceLinks: false$/m)
+  })
+
   test('is YAML of Kubernetes where its values are put in', () => {
     const documents = templates
       .filter(({ name }) => name.endsWith('.yaml'))
@@ -137,6 +248,7 @@ describe('the Helm chart', () => {
       'Deployment',
       'Deployment',
       'PodDisruptionBudget',
+      'Service',
       'Service',
     ])
   })

@@ -63,6 +63,12 @@ describe('a page of the API', () => {
     expect(section('createInbox')).toContain('[`Destination`](#destination-1)')
   })
 
+  test.each(pages)('makes in %s no type of a list that the reader cannot see', (_file, page) => {
+    const lists = [...page.matchAll(/\(typeof (\w+)\)\[number\]/g)].map(([, name = '']) => name)
+
+    expect(lists.filter((name) => !page.includes(`### \`${name}\`\n`))).toEqual([])
+  })
+
   test('tells the vendors in one table', () => {
     const providers = readPage(`${API_FOLDER}/providers.md`).text
 

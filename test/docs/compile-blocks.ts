@@ -13,13 +13,15 @@ export interface Snippet {
 
 /**
  * Turns the TypeScript blocks of one page into modules. A block marked `continue` is added to the
- * one before it, as a reader would read it.
+ * one before it, as a reader would read it; one marked `fails` is shown in between, and nothing continues it.
  */
 export function assembleSnippets(blocks: readonly Block[]): readonly Snippet[] {
   const snippets: Snippet[] = []
   for (const block of blocks) {
     if (block.language !== 'ts' && block.language !== 'typescript') continue
-    const before = block.marks.includes('continue') ? snippets.pop() : undefined
+    const last = snippets.findLastIndex(({ marks }) => !marks.includes('fails'))
+    const continues = block.marks.includes('continue') && last >= 0
+    const before = continues ? snippets.splice(last, 1)[0] : undefined
     if (before === undefined && block.marks.includes('continue')) {
       throw new Error(`${block.page}:${block.line} continues nothing`)
     }
@@ -46,11 +48,57 @@ export function compileSnippets(
   snippets: readonly Snippet[],
   folder = 'test/docs',
 ): readonly string[] {
-  const options = readCompilerOptions()
-  const host = ts.createCompilerHost(options)
   const texts = new Map(snippets.map((snippet) => [snippetFile(snippet, folder), snippet]))
+  return compile(texts, readCompilerOptions())
+}
+
+/**
+ * What the compiler says of the files of a service in Next.js: blocks that begin with their path as a comment, and find
+ * each other as Next.js finds them. Of the framework itself there is only what the blocks use of it; `npm run
+ * test:bundlers` builds with all of it.
+ */
+export function compileService(blocks: readonly Block[]): readonly string[] {
+  const file = (name: string) => path.posix.join(ROOT, 'test/docs/generated/service', name)
+  const texts = new Map<string, Snippet>([[file('next-server.ts'), NEXT_SERVER]])
+  for (const { page, line, marks, code } of blocks)
+    texts.set(file(findPath(code) ?? `${line}.tsx`), {
+      page,
+      line,
+      marks,
+      code: padTo('', line) + code,
+    })
+  return compile(texts, {
+    ...readCompilerOptions(),
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    rewriteRelativeImportExtensions: false,
+    jsx: ts.JsxEmit.Preserve,
+    paths: { ...listEntryPaths('.'), 'next/server': [file('next-server.ts')] },
+  })
+}
+
+/** The file that a block is, by the comment in its first line. */
+export function findPath(code: string): string | undefined {
+  return /^\/\/ (\S+\.tsx?)\n/.exec(code)?.[1]
+}
+
+const NEXT_SERVER: Snippet = {
+  page: 'next/server',
+  line: 1,
+  marks: [],
+  code: 'export declare function after(task: Promise<unknown> | (() => unknown)): void',
+}
+
+function compile(
+  texts: ReadonlyMap<string, Snippet>,
+  options: ts.CompilerOptions,
+): readonly string[] {
+  const host = ts.createCompilerHost(options)
   const onDisk = ts.createCompilerHost(options)
   host.fileExists = (file) => texts.has(file) || onDisk.fileExists(file)
+  host.directoryExists = (folder) =>
+    [...texts.keys()].some((file) => file.startsWith(`${folder}/`)) ||
+    (onDisk.directoryExists?.(folder) ?? true)
   host.readFile = (file) => texts.get(file)?.code ?? onDisk.readFile(file)
   host.getSourceFile = (file, language) => {
     if (texts.has(file))

@@ -6,6 +6,8 @@ import { listHeadings, readPage, ROOT } from './markdown.ts'
 
 const sources = listTypeScript('src')
 const tests = listTypeScript('test').filter(({ name }) => !name.startsWith('test/docs/'))
+/** The classes of errors that carry a code, by their codes. */
+const CLASSES = readClasses()
 
 describe('every error code', () => {
   test('is in the list once', () => {
@@ -55,20 +57,11 @@ interface SourceText {
 
 /** Whether a file makes an error with this code: by the code itself, or by the class that carries it. */
 function throws({ name, text }: SourceText, code: string): boolean {
-  const className = classOf(code)
+  const className = CLASSES.get(code)
   if (className !== undefined && text.includes(`new ${className}(`)) return true
-  if (name === 'src/errors.ts') return false
+  if (name === 'src/errors.ts' || !text.includes(`'${code}'`)) return false
   const uses = [...text.matchAll(new RegExp(`(\\S*)\\s*'${code}'`, 'g'))]
   return uses.some((use) => !/(===|!==|case|\|)$/.test(use[1] ?? ''))
-}
-
-function classOf(code: string): string | undefined {
-  const errors = fs.readFileSync(path.join(ROOT, 'src/errors.ts'), 'utf8')
-  const declared =
-    /class (\w+) extends HookonceError(?:(?!\nclass |\nexport )[\s\S])*?super\(\s*'([A-Z_]+)'/g
-  const overridden = /class (\w+) extends \w+Error \{[^}]*?override readonly code = '([A-Z_]+)'/g
-  const classes = [...errors.matchAll(declared), ...errors.matchAll(overridden)]
-  return classes.find((match) => match[2] === code)?.[1]
 }
 
 function listTypeScript(folder: string): readonly SourceText[] {
@@ -77,4 +70,14 @@ function listTypeScript(folder: string): readonly SourceText[] {
     .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'))
     .map((file) => path.posix.join(folder, file.split(path.sep).join('/')))
     .map((name) => ({ name, text: fs.readFileSync(path.join(ROOT, name), 'utf8') }))
+}
+
+function readClasses(): ReadonlyMap<string, string> {
+  const errors = fs.readFileSync(path.join(ROOT, 'src/errors.ts'), 'utf8')
+  const declared =
+    /class (\w+) extends HookonceError(?:(?!\nclass |\nexport )[\s\S])*?super\(\s*'([A-Z_]+)'/g
+  const overridden = /class (\w+) extends \w+Error \{[^}]*?override readonly code = '([A-Z_]+)'/g
+  const found = [...errors.matchAll(declared), ...errors.matchAll(overridden)]
+  // The first of them counts.
+  return new Map(found.reverse().map(([, name = '', code = '']) => [code, name]))
 }

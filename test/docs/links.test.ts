@@ -1,7 +1,15 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { listAnchors, listLinks, listPages, readPage, ROOT } from './markdown.ts'
+import {
+  listAnchors,
+  listHeadings,
+  listLinks,
+  listPages,
+  readPage,
+  ROOT,
+  stripBlocks,
+} from './markdown.ts'
 import type { Page } from './markdown.ts'
 
 /** Pages that other pages, the code and the people on call count on. */
@@ -27,6 +35,9 @@ const REQUIRED_PAGES = [
   'docs/reference/errors.md',
 ]
 
+/** Two lines that begin alike for so many characters are two versions of one, which a merge kept. */
+const BEGINNING = 50
+
 describe('the documentation', () => {
   test.each(REQUIRED_PAGES)('has the page %s', (name) => {
     expect(fs.existsSync(path.join(ROOT, name))).toBe(true)
@@ -47,6 +58,16 @@ describe('the documentation', () => {
     },
   )
 
+  test('names tests in SECURITY.md that are there', () => {
+    const named = [...readPage('SECURITY.md').text.matchAll(/`(test\/[^`]+)`/g)].map(
+      ([, name = '']) => name,
+    )
+    const folders = named.map((name) => name.replace(/\/[^/]*\*[^/]*$/, ''))
+
+    expect(named.length).toBeGreaterThan(10)
+    expect(folders.filter((name) => !fs.existsSync(path.join(ROOT, name)))).toEqual([])
+  })
+
   test('calls a file by its name, also after the file was renamed', () => {
     const wrong = listPages().flatMap(({ name, text }) =>
       [...text.matchAll(/\[`([\w./-]+\.(?:ts|json|sql))`\]\(([^)#\s]+)/g)]
@@ -64,7 +85,19 @@ describe('the documentation', () => {
         .text.split('\n')
         .flatMap((line) => /^\| ([^|-][^|]*?) *\|/.exec(line)?.[1] ?? [])
 
-      expect(firsts.filter((first, index) => firsts.indexOf(first) !== index)).toEqual([])
+      expect(listRepeated(firsts)).toEqual([])
+    },
+  )
+
+  test.each(listWrittenPages().map((page) => [page.name, page] as const))(
+    'says in %s no sentence twice, and has no heading twice',
+    (_name, page) => {
+      const beginnings = stripBlocks(page)
+        .split('\n')
+        .filter((line) => line.length > BEGINNING && !/^(\||>|- \[`test\/)/.test(line))
+        .map((line) => line.slice(0, BEGINNING))
+
+      expect(listRepeated([...listHeadings(page), ...beginnings])).toEqual([])
     },
   )
 
@@ -100,6 +133,17 @@ describe('the documentation in the package', () => {
     },
   )
 })
+
+/** Without those that a script writes: members of several types have the same name and text there. */
+function listWrittenPages(): readonly Page[] {
+  return listPages().filter(
+    ({ name }) => !/^docs\/reference\/(api\/|configuration\.md$)/.test(name),
+  )
+}
+
+function listRepeated(texts: readonly string[]): readonly string[] {
+  return texts.filter((text, index) => texts.indexOf(text) !== index)
+}
 
 /** By `files` in the manifest, and what npm always packs. */
 function isPacked(name: string): boolean {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { assembleSnippets, compileSnippets } from './compile-blocks.ts'
+import { assembleSnippets, compileService, compileSnippets, findPath } from './compile-blocks.ts'
 import { listBlocks, listPages } from './markdown.ts'
 import { runSnippet } from './run-snippet.ts'
 
@@ -13,12 +13,34 @@ const snippets = pages
   .filter(({ marks }) => !marks.includes('orms') && !marks.includes('excerpt'))
 const runnable = snippets.filter(({ marks }) => marks.includes('run'))
 
+const files = pages.flatMap((page) => listBlocks(page))
+/** What the files of a service in Next.js import. */
+const inboxOfNext = files.find(({ code }) => findPath(code) === 'lib/inbox.ts')!
+/** The blocks marked `tsx`, by their page. */
+const services = pages
+  .map((page) => listBlocks(page).filter(({ language }) => language === 'tsx'))
+  .flatMap((blocks) => (blocks[0] === undefined ? [] : [[blocks[0].page, blocks] as const]))
+
 /** It is the processor's time that this takes, and others want it too. */
 const COMPILING = { timeout: 900_000 }
 
 describe('the code in the documentation', () => {
   test('compiles against the source, every block of it', COMPILING, () => {
     expect(compileSnippets(snippets)).toEqual([])
+  })
+
+  test.each(services)('compiles in Next.js as well: %s', COMPILING, (_page, blocks) => {
+    expect(blocks.map(({ code }) => findPath(code))).not.toContain(undefined)
+    // A page that has that file itself means its own.
+    expect(compileService([inboxOfNext, ...blocks])).toEqual([])
+    const routes = blocks.filter(({ code }) => findPath(code) !== 'lib/inbox.ts')
+    const [first] = routes.map((block) => ({
+      ...block,
+      code: block.code.replace('getInbox()', 'getInbix()'),
+    }))
+    expect(compileService([first!, inboxOfNext])).toEqual([
+      expect.stringMatching(/^docs\/guides\/.*:\d+ Cannot find name 'getInbix'/),
+    ])
   })
 
   test('is there in the README', () => {

@@ -16,6 +16,24 @@ const FORBIDDEN: readonly [name: string, pattern: RegExp][] = [
   ],
 ]
 
+/** What comments name that is a file of the user, or one that is made. */
+const NOT_OURS: readonly string[] = ['hookonce.config.ts']
+
+test('a comment in src names no file that is not there', () => {
+  const files = listFiles()
+  const isThere = (name: string): boolean => files.some((file) => `/${file}`.endsWith(`/${name}`))
+  const found = files
+    .filter((file) => /^src\/.*\.ts$/.test(file))
+    .flatMap((file) =>
+      [...readText(file).matchAll(/`(?:\.\.?\/)*([\w./-]+\.(?:ts|md))`/g)]
+        .map(([, name = '']) => name)
+        .filter((name) => !isThere(name) && !NOT_OURS.includes(name))
+        .map((name) => `${file}: ${name}`),
+    )
+
+  expect(found).toEqual([])
+})
+
 describe('no file of the repository names', () => {
   test.each(FORBIDDEN)('%s', (_name, pattern) => {
     const found = listFiles().filter((file) => pattern.test(readText(file)))
@@ -36,10 +54,15 @@ test('the search for forbidden words finds them', () => {
 
 /**
  * Pronouns that do not say who acts. A reader who was paged needs the subject: another worker, the sender, the
- * handler. The last ones may stand in an address, such as the recipients of the fixtures.
+ * handler. The last ones of the first list may stand in an address, such as the recipients of the fixtures.
  */
 const PRONOUNS =
-  /\b(?:whoever|whomever|nobody|somebody|anybody|everybody|no one|someone|anyone|everyone)\b(?!@)/i
+  /\b(?:whoever|whomever|nobody|somebody|anybody|everybody|no one|someone|anyone|everyone)s?\b(?!@)|\b(?:those|ones?|all|alone) who\b/i
+
+/** Also in the names of the code: `isTheirFault` is three words, and so is `is_their_fault`. */
+function leavesOpenWhoActs(text: string): boolean {
+  return PRONOUNS.test(text.replace(/([a-z\d])([A-Z])/g, '$1 $2').replaceAll('_', ' '))
+}
 
 test('no text of ours leaves open who acts', () => {
   const found = listFiles()
@@ -48,24 +71,32 @@ test('no text of ours leaves open who acts', () => {
       readText(file)
         .split('\n')
         .flatMap((line, index) =>
-          PRONOUNS.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [],
+          leavesOpenWhoActs(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [],
         ),
     )
 
   expect(found).toEqual([])
 })
 
-test.each(['nobody’s fault', "somebody's row", 'Whoever calls', 'reported to no one'])(
-  'the search for such pronouns finds "%s"',
-  (text) => {
-    expect(PRONOUNS.test(text)).toBe(true)
-  },
-)
+test.each([
+  'nobody’s fault',
+  "somebody's row",
+  'Whoever calls',
+  'reported to no one',
+  'isNobodysFault(error)',
+  'const nobodys = []',
+  'whsec_of_somebody_else',
+  'for those who look at events',
+  'the clock of the one who watches',
+  'All who wait',
+])('the search for such pronouns finds "%s"', (text) => {
+  expect(leavesOpenWhoActs(text)).toBe(true)
+})
 
-test.each(['someone@example.com', 'the sender', 'one of them'])(
+test.each(['someone@example.com', 'the sender', 'one of them', 'a person who waits'])(
   'the search for such pronouns lets "%s" be',
   (text) => {
-    expect(PRONOUNS.test(text)).toBe(false)
+    expect(leavesOpenWhoActs(text)).toBe(false)
   },
 )
 

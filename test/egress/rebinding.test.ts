@@ -3,8 +3,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { parseAllowList } from '../../src/egress/allow-list.ts'
 import { Egress } from '../../src/egress/egress.ts'
 import { createCheckedAgents } from '../../src/egress/checked-agent.ts'
-import { createConnectionGuard } from '../../src/egress/connection-guard.ts'
-import type { GuardTerms } from '../../src/egress/connection-guard.ts'
+import { createConnectionCheck } from '../../src/egress/connection-check.ts'
+import type { CheckTerms } from '../../src/egress/connection-check.ts'
 import type { CreateHttpClient, HttpClient } from '../../src/egress/http-client.ts'
 import { ALLOWED, FORBIDDEN, startPair } from '../support/egress/canary.ts'
 import { CLIENT_NAMES, CLIENTS } from '../support/egress/clients.ts'
@@ -36,8 +36,8 @@ async function get(client: HttpClient, host: string, port: number): Promise<stri
   })
 }
 
-function aClient(create: CreateHttpClient, terms: GuardTerms): HttpClient {
-  const client = create(createConnectionGuard(terms))
+function aClient(create: CreateHttpClient, terms: CheckTerms): HttpClient {
+  const client = create(createConnectionCheck(terms))
   onTestFinished(() => client.close())
   return client
 }
@@ -187,8 +187,8 @@ describe("with Node's agent, an address that is not public", () => {
     ['no host, which Node takes for this machine', { host: '' }, 'loopback'],
     ['a socket of this machine', { socketPath: '/var/run/docker.sock' }, 'socket'],
   ])('is not connected to as %s', async (_name, target, reason) => {
-    const guard = createConnectionGuard({ allowed: parseAllowList('egress.allow', []) })
-    const agent = createCheckedAgents(guard).http
+    const check = createConnectionCheck({ allowed: parseAllowList('egress.allow', []) })
+    const agent = createCheckedAgents(check).http
     onTestFinished(() => agent.destroy())
 
     await expect(getByAgent(agent, { port: 1, ...target })).rejects.toMatchObject({ reason })

@@ -97,7 +97,7 @@ describe.each(ENGINES)('what is verified is kept as it came on %s', (engine) => 
   })
 })
 
-describe('the door itself', () => {
+describe('receiving itself', () => {
   test('R36: a limit that is no limit stops the inbox from being made', () => {
     const store = sqliteStore('unused.db')
     const sources = createFaultSources()

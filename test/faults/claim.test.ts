@@ -129,7 +129,7 @@ describe('claims on PostgreSQL', () => {
     expect((await store.queue.claim(aClaim()))?.events.length).toBe(1)
   })
 
-  test('C21: a worker told to stop with 20 handlers running lets go of those that do not end, at no cost to them', async () => {
+  test('C21: a worker told to stop with 20 handlers running gives back those that do not end, at no cost to them', async () => {
     const database = await createFaultDatabase('postgres')
     const stopping = await startSubject('worker', {
       store: { ...database.store, engine: 'postgres', poolMax: 30 } as typeof database.store,

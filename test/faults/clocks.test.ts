@@ -25,6 +25,7 @@ import type { SubjectConfig } from '../support/faults/subject-messages.ts'
 import { hasNoBinaries } from '../support/postgres/find-binaries.ts'
 import { startPostgres } from '../support/postgres/start-postgres.ts'
 import { startSink } from '../support/sink.ts'
+import { RUNS_ALL } from '../support/slow-tests.ts'
 import { createSettableClock, hasNoFaketime, withClockOff } from '../support/tools/wrong-clock.ts'
 import type { SettableClock } from '../support/tools/wrong-clock.ts'
 
@@ -37,7 +38,9 @@ function wrongBy(engine: Engine, offMs: number): SpawnOptions {
 }
 
 describe.each(ENGINES)('with the wrong time, on %s', (engine) => {
-  test.skipIf(hasNoFaketime)(
+  const takesLong = engine === 'postgres' && !RUNS_ALL
+
+  test.skipIf(hasNoFaketime || takesLong)(
     'C08: workers whose clocks are ten minutes off take no lease early, and none late',
     async () => {
       const { database, other, start } = await openScene(engine)
@@ -96,8 +99,9 @@ describe.each(ENGINES)('with the wrong time, on %s', (engine) => {
 describe.each(ENGINES)('a clock that is set while they work, on %s', (engine) => {
   // The server whose clock is set must be one of their own.
   const cannotSet = hasNoFaketime || (engine === 'postgres' && hasNoBinaries)
+  const takesLong = engine === 'postgres' && !RUNS_ALL
 
-  test.skipIf(cannotSet)(
+  test.skipIf(cannotSet || takesLong)(
     'C10: an hour back: nothing stands still for that long, and a process says so',
     async () => {
       const { clock, database, deliver, receiver, start } = await openClocked(engine)
@@ -140,7 +144,7 @@ describe.each(ENGINES)('a clock that is set while they work, on %s', (engine) =>
     },
   )
 
-  test.skipIf(cannotSet)(
+  test.skipIf(cannotSet || !RUNS_ALL)(
     'C10: an hour back, time and again: a message that waits for three seconds is sent, by relays alone',
     async () => {
       const { clock, deliver, receiver, start } = await openClocked(engine)

@@ -27,7 +27,7 @@ test('the crash command says what it counted when all is well', { timeout: 280_0
   expect(said).not.toMatch(/sqlite: 0 events/)
   expect(said).toMatch(/\d+ processes were replaced/)
   expect(said).toMatch(/\d+ × (?:kill -9|SIGTERM|a frozen)/)
-  expect(code).toBe(0)
+  expect(code, said).toBe(0)
 })
 
 test('the crash command refuses a fault it does not have, and names those it has', async () => {

@@ -51,7 +51,7 @@ describe.each(ENGINES)(
 
 describe('a handler that ends the transaction of its group of 50 through the client itself', () => {
   test.each([
-    ['commit', 'rollback of everything by the commit guard'],
+    ['commit', 'rollback of everything by the fence'],
     ['rollback', 'the end of the transaction'],
     ['rollback; begin', 'another transaction in place of ours'],
     ['commit and chain', 'a commit that opens another transaction'],

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createReceiver } from '../../src/http/node.ts'
+import { createMetrics } from '../../src/metrics/index.ts'
 import { createFaultDatabase } from '../support/faults/fault-database.ts'
 import type { FaultDatabase } from '../support/faults/fault-database.ts'
 import { createFaultInbox } from '../support/faults/fault-inbox.ts'
@@ -50,13 +51,7 @@ describe.skipIf(hasNoSmallDisk || hasNoBinaries)('PostgreSQL on a disk that is f
     await receiver.inbox.start()
     await expectFullDisk(receiver, disk)
 
-    const [told] = receiver.happened.filter(({ name }) => name === 'store.unavailable')
-    expect(told?.about).toMatchObject({
-      error: {
-        code: 'STORE_UNAVAILABLE',
-        message: expect.stringMatching(/53100.*space/) as string,
-      },
-    })
+    expect(findTold(receiver)).toMatch(/53100.*space/)
     expect(await database.count('events')).toBe(3)
   }, 120_000)
 })
@@ -77,12 +72,14 @@ describe.skipIf(hasNoSmallDisk || hasNoBinaries)('PostgreSQL whose log has no ro
     await receiver.inbox.start()
     const acknowledged: string[] = []
     let refused = 0
+    const others: unknown[] = []
     let isOver = false
     const send = async (key: string) => {
       const body = JSON.stringify({ id: key, type: 'large', text: LARGE })
-      const { status } = await receiver.inbox.receive('partner', fromPartnerBytes(body))
+      const { status, headers } = await receiver.inbox.receive('partner', fromPartnerBytes(body))
       if (status === 200) acknowledged.push(key)
-      else refused += 1
+      else if (status === 503 && Number(headers['retry-after']) > 0) refused += 1
+      else others.push({ status, headers })
     }
     const sending = Promise.all(
       Array.from({ length: 4 }, async (_, sender) => {
@@ -108,6 +105,7 @@ describe.skipIf(hasNoSmallDisk || hasNoBinaries)('PostgreSQL whose log has no ro
       `select convert_from(event_key, 'UTF8') as key from hookonce.events`,
     )
     const stored = new Set(rows.map(({ key }) => String(key)))
+    expect(others).toEqual([])
     expect(before).toBeGreaterThan(0)
     expect(acknowledged.filter((key) => !stored.has(key))).toEqual([])
   }, 180_000)
@@ -121,6 +119,8 @@ describe.skipIf(hasNoSmallDisk)('SQLite on a disk that is full', () => {
     const receiver = createFaultInbox(database)
     await receiver.inbox.start()
     await expectFullDisk(receiver, disk)
+
+    expect(findTold(receiver)).toMatch(/full.*SQLITE_FULL/)
     expect(await database.count('events')).toBe(3)
   }, 120_000)
 })
@@ -136,6 +136,7 @@ describe.skipIf(hasNoLockedFiles)('a SQLite file that became read-only', () => {
     })
     const receiver = createFaultInbox(database)
     await receiver.inbox.start()
+    watch(receiver)
     expect(receiver.inbox.isReady()).toBe(true)
 
     const unlock = lockFiles(listFiles(database))
@@ -145,8 +146,12 @@ describe.skipIf(hasNoLockedFiles)('a SQLite file that became read-only', () => {
     expect(refused.status).toBe(503)
     expect(receiver.inbox.isReady()).toBe(false)
 
+    expect(findTold(receiver)).toMatch(/SQLITE_(?:READONLY|IOERR|CANTOPEN|PERM)/)
+    await expectMetrics(receiver, { ready: 0, outages: 1 })
+
     unlock()
     await until('it is ready again', () => receiver.inbox.isReady(), LIMIT)
+    await expectMetrics(receiver, { ready: 1, outages: 1 })
     expect((await receiver.inbox.receive('partner', fromPartner({ key: 'evt_1' }))).status).toBe(
       200,
     )
@@ -205,8 +210,10 @@ async function expectFullDisk(
   const readyz = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status
   const deliver = async (key: string) =>
     (await receiver.inbox.receive('partner', fromPartner({ key, type: LARGE }))).status
+  watch(receiver)
   expect(await deliver('evt_1')).toBe(200)
   expect(await readyz()).toBe(200)
+  await expectMetrics(receiver, { ready: 1, outages: 0 })
 
   disk.fill()
   expect(await deliver('evt_2')).toBe(503)
@@ -214,13 +221,39 @@ async function expectFullDisk(
   await until('it is told', () => receiver.count('store.unavailable') > 0, LIMIT)
   expect(await deliver('evt_3')).toBe(503)
   expect(await readyz()).toBe(503)
+  await expectMetrics(receiver, { ready: 0, outages: 1 })
 
   disk.free()
   await until('it is ready again', async () => (await readyz()) === 200, LIMIT)
+  await expectMetrics(receiver, { ready: 1, outages: 1 })
   expect(await deliver('evt_2')).toBe(200)
   expect(await deliver('evt_3')).toBe(200)
   expect(receiver.count('store.unavailable')).toBe(1)
   expect(receiver.count('store.available')).toBe(1)
+}
+
+const pages = new WeakMap<FaultInbox, ReturnType<typeof createMetrics>>()
+
+function watch(receiver: FaultInbox): void {
+  pages.set(receiver, createMetrics(receiver.inbox))
+}
+
+/** What the shipped alerts look at. The store can be read all the while, so that it is up. */
+async function expectMetrics(
+  receiver: FaultInbox,
+  { ready, outages }: { readonly ready: number; readonly outages: number },
+): Promise<void> {
+  const lines = (await pages.get(receiver)!.render()).split('\n')
+  expect(lines).toContain(`hookonce_ready ${ready}`)
+  expect(lines).toContain(`hookonce_store_outages_total ${outages}`)
+  expect(lines).toContain('hookonce_store_up 1')
+}
+
+/** The database's own words, in what was told of the outage. */
+function findTold({ happened }: FaultInbox): string {
+  const told = happened.find(({ name }) => name === 'store.unavailable')
+  const { error } = (told?.about ?? {}) as { error?: { code?: string; message?: string } }
+  return `${error?.code}: ${error?.message}`
 }
 
 /** A database whose tables are on that disk, and whose log is not: with that full the server would stop. */

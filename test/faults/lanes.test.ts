@@ -3,23 +3,22 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { WebhookEvent } from '../../src/model/event.ts'
+import { destination } from '../../src/outbox/destination.ts'
 import { createFaultDatabase, ENGINES } from '../support/faults/fault-database.ts'
 import type { FaultDatabase } from '../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../support/faults/fault-inbox.ts'
-import { fromPartner } from '../support/faults/fault-sources.ts'
+import { forSteps, fromPartner } from '../support/faults/fault-sources.ts'
 import { expectDeathsAt } from '../support/faults/deaths.ts'
 import { killAtEveryBoundary } from '../support/faults/kill-at-every-boundary.ts'
+import { orderOf } from '../support/faults/lane-orders.ts'
 import { createScriptedHandler } from '../support/faults/scripted-handler.ts'
+import { createScriptedSteps } from '../support/faults/scripted-steps.ts'
 import { startSubject } from '../support/faults/start-subjects.ts'
 import { SubjectPool } from '../support/faults/subject.ts'
 import { until } from '../support/faults/until.ts'
 
 const LIMIT_MS = 600_000
-const order = {
-  mode: 'fifo',
-  lane: (event: WebhookEvent) => (event.payload as { lane: string }).lane,
-} as const
+const order = orderOf('fifo')
 
 /** What is decided where: the place in the lane, and the end of the first, which makes the second ready. */
 const DECISIVE = {
@@ -38,7 +37,7 @@ describe.each(ENGINES)('a lane whose worker stands still on %s', (engine) => {
       store: database.store,
       worker: { concurrency: 1, deadAfterMs: 60_000 },
       handler: { timeoutMs: 2_000, retry: { firstMs: 1 } },
-      hasLanes: true,
+      lanes: 'fifo',
     })
     const other = createFaultInbox(database, { worker: { concurrency: 2, deadAfterMs: 500 } })
     // SQLite has one writer: what stands still with it holds up every other process, until it is killed.
@@ -69,12 +68,68 @@ describe.each(ENGINES)('a lane whose worker stands still on %s', (engine) => {
   })
 })
 
+describe.each(ENGINES)('a lane of step handlers whose worker stands still on %s', (engine) => {
+  test('O04: is taken over between two steps, and what comes back late takes no step and sends nothing', async () => {
+    const database = await createFaultDatabase(engine)
+    const unreachable = 'http://127.0.0.1:9'
+    const frozen = await startSubject('worker', {
+      store: database.store,
+      worker: { concurrency: 1, deadAfterMs: 60_000 },
+      lanes: 'fifo',
+      steps: { sink: unreachable, options: { retry: { firstMs: 1 } } },
+      sink: { url: unreachable, allow: ['127.0.0.1'] },
+    })
+    const mail = destination('sink', () => undefined)
+    const other = createFaultInbox(database, {
+      worker: { concurrency: 2, deadAfterMs: 500 },
+      destinations: [mail],
+    })
+    const steps = [
+      ['tx', 'first'],
+      ['send', 'first'],
+      ['reach', 'inside'],
+      ['tx', 'second'],
+      ['send', 'second'],
+    ] as const
+    await accept(other, forSteps({ key: 'evt_1', lane: 'K', steps }))
+    await frozen.untilReached('inside evt_1')
+    frozen.signal('SIGSTOP')
+    await accept(other, forSteps({ key: 'evt_2', lane: 'K', steps }))
+
+    const reached: string[] = []
+    const host = { reach: async (point: string) => void reached.push(point) }
+    other.inbox.steps('partner', '*', { order }, createScriptedSteps(host, unreachable))
+    await other.inbox.start()
+    await other.untilHappened('event.done', 'evt_2')
+    frozen.signal('SIGCONT')
+    frozen.goOn('inside evt_1')
+    await frozen.untilHappened('lease.lost')
+
+    expect(reached).toEqual(['inside evt_1', 'inside evt_2'])
+    expect(
+      await database.listWrongEffects(
+        ['evt_1', 'evt_2'].flatMap((key) => [`${key}:first`, `${key}:second`]),
+      ),
+    ).toEqual([])
+    expect(await database.query('select event_key, note from effects order by 1')).toEqual([
+      { event_key: 'evt_1:first', note: '1' },
+      { event_key: 'evt_1:second', note: '2' },
+      { event_key: 'evt_2:first', note: '1' },
+      { event_key: 'evt_2:second', note: '1' },
+    ])
+    expect(await database.count('message_queue')).toBe(4)
+    const [first, second] = [await other.getEvent('evt_1'), await other.getEvent('evt_2')]
+    expect(Number(first.outcome?.settledAt)).toBeLessThan(Number(second.outcome?.settledAt))
+    expect(frozen.countHappened('event.done')).toBe(0)
+  })
+})
+
 describe.each(ENGINES)('lanes on %s', (engine) => {
   test('a worker that stands still in a function of the user holds nothing that others need', async () => {
     const database = await createFaultDatabase(engine)
     const other = createFaultInbox(database, { worker: { concurrency: 2 } })
     await accept(other, fromPartner({ key: 'evt_1', lane: 'K', freezesLane: true }))
-    const frozen = await startSubject('worker', { store: database.store, hasLanes: true })
+    const frozen = await startSubject('worker', { store: database.store, lanes: 'fifo' })
     await frozen.untilReached('lane evt_1')
 
     await accept(other, fromPartner({ key: 'evt_2', lane: 'K' }))
@@ -115,7 +170,7 @@ describe.each(ENGINES)('lanes on %s', (engine) => {
         config: {
           store: database.store,
           worker: { concurrency: 1, deadAfterMs: 600_000, crashesMax: 100, pollMs: 20 },
-          hasLanes: true,
+          lanes: 'fifo',
         },
         prepare: async (n) => {
           const lane = `lane_${n}`

@@ -177,7 +177,9 @@ describe.each(BEFORE_AND_AFTER)('a connection to PostgreSQL that is lost (%s)', 
 
     await accept(worker, forSteps({ key: 'evt_1' }))
     await fired
-    await expect.poll(() => worker.inbox.admin.listMessages({ state: 'sent' })).toHaveLength(1)
+    await expect
+      .poll(async () => (await worker.inbox.admin.listMessages({ state: 'sent' })).messages)
+      .toHaveLength(1)
 
     expect(sent).toHaveLength(1)
     expect(worker.count('message.lease-lost')).toBe(0)

@@ -4,6 +4,7 @@
  */
 
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { destination } from '../../src/outbox/destination.ts'
 import type { Store } from '../../src/store/contract/store.ts'
 import { anEventDraft } from '../support/builders.ts'
 import { createFaultDatabase } from '../support/faults/fault-database.ts'
@@ -15,6 +16,7 @@ import { WRITE_EFFECT } from '../support/faults/scripted-handler.ts'
 import { startSubject } from '../support/faults/start-subjects.ts'
 import type { Subject } from '../support/faults/subject.ts'
 import { until } from '../support/faults/until.ts'
+import { slowTest } from '../support/slow-tests.ts'
 import { WireProxy } from '../support/postgres/wire-proxy.ts'
 import { leaseOne } from '../support/lease-steps.ts'
 import { openStoreOn } from '../support/postgres/open-postgres.ts'
@@ -22,12 +24,12 @@ import { recordOne } from '../support/store-steps.ts'
 import type { QueryTx } from '../support/store-under-test.ts'
 
 /** Looked at every two seconds; after one or two looks there are six seconds left to come back in. */
-const WORKER = { concurrency: 2, deadAfterMs: 10_000 }
+const WORKER = { concurrency: 2, reserved: 0, deadAfterMs: 10_000 }
 const LIMIT = { limitMs: 90_000 }
 const LOOK = 'extract(epoch from max(beat_at))'
 
 describe('PostgreSQL away for longer than deadAfterMs', () => {
-  test.each(['cutOff', 'freeze'] as const)(
+  slowTest.each(['cutOff', 'freeze'] as const)(
     'C24: after %s no living worker has crashed, and what it holds it goes on with',
     async (outage) => {
       const database = await createFaultDatabase('postgres')
@@ -56,81 +58,96 @@ describe('PostgreSQL away for longer than deadAfterMs', () => {
     180_000,
   )
 
-  test('C19: a worker that is cut off alone loses its lease, and what it writes when it is back is refused', async () => {
-    const database = await createFaultDatabase('postgres')
-    const brief = { ...WORKER, deadAfterMs: 1_000 }
-    const gate = createGate()
-    const cutOff = await startBehindProxy(database, gate, 'steps', brief)
-    const receiver = createFaultInbox(database)
-    await accept(receiver, forSteps({ key: 'evt_1' }))
-    await until('it has the event', () => gate.waiting === 1, LIMIT)
-    const open = createGate()
-    open.open()
-    const living = await startBehindProxy(database, open, 'steps', brief)
+  test.each([
+    ['steps', 120_000, ['lease.lost']],
+    ['groups', 5_000, ['event.failed', 'group.given-back']],
+  ] as const)(
+    'C19: a worker of %s that is cut off alone loses its event, and what it writes and sends when it is back is refused',
+    async (kind, timeoutMs, lost) => {
+      const database = await createFaultDatabase('postgres')
+      const brief = { ...WORKER, deadAfterMs: 1_000 }
+      const gate = createGate()
+      const cutOff = await startBehindProxy(database, gate, kind, brief, timeoutMs)
+      const receiver = createFaultInbox(database)
+      await accept(receiver, forSteps({ key: 'evt_1' }))
+      await until('it has the event', () => gate.waiting === 1, LIMIT)
+      const open = createGate()
+      open.open()
+      const living = await startBehindProxy(database, open, kind, brief, timeoutMs)
 
-    cutOff.proxy.freeze()
-    await living.untilHappened('event.crashed')
-    await untilDone([living], 'evt_1')
-    expect(await database.countEffects('evt_1')).toBe(1)
-    cutOff.proxy.restore()
-    gate.open()
-    await cutOff.untilHappened('lease.lost')
+      cutOff.proxy.freeze()
+      await untilDone([living], 'evt_1')
+      expect(await database.countEffects('evt_1')).toBe(1)
+      cutOff.proxy.restore()
+      gate.open()
+      await until('it knows', () => lost.some((name) => cutOff.count(name) > 0), LIMIT)
 
-    expect(await database.listWrongEffects(['evt_1'])).toEqual([])
-    expect(cutOff.count('event.done')).toBe(0)
-    // It is a worker as before.
-    await accept(receiver, forSteps({ key: 'evt_2' }))
-    await untilDone([cutOff, living], 'evt_2')
-    expect(await database.listWrongEffects(['evt_1', 'evt_2'])).toEqual([])
-  }, 180_000)
+      expect(await database.listWrongEffects(['evt_1'])).toEqual([])
+      expect(cutOff.count('event.done')).toBe(0)
+      // It is a worker as before.
+      await accept(receiver, forSteps({ key: 'evt_2' }))
+      await untilDone([cutOff, living], 'evt_2')
+      expect(await database.listWrongEffects(['evt_1', 'evt_2'])).toEqual([])
+      expect(await database.count('message_queue')).toBe(2)
+    },
+    180_000,
+  )
 
-  test('C24: groups that an outage has ended run again, and no crash is counted', async () => {
-    const database = await createFaultDatabase('postgres')
-    const gate = createGate()
-    const workers = [
-      await startBehindProxy(database, gate, 'groups'),
-      await startBehindProxy(database, gate, 'groups'),
-    ]
-    const receiver = createFaultInbox(database)
-    const keys = ['evt_0', 'evt_1', 'evt_2', 'evt_3']
-    for (const key of keys) {
-      await accept(receiver, fromPartner({ key }))
-      await until(`${key} runs`, () => gate.waiting > keys.indexOf(key), LIMIT)
-    }
+  slowTest(
+    'C24: groups that an outage has ended run again, and no crash is counted',
+    async () => {
+      const database = await createFaultDatabase('postgres')
+      const gate = createGate()
+      const workers = [
+        await startBehindProxy(database, gate, 'groups'),
+        await startBehindProxy(database, gate, 'groups'),
+      ]
+      const receiver = createFaultInbox(database)
+      const keys = ['evt_0', 'evt_1', 'evt_2', 'evt_3']
+      for (const key of keys) {
+        await accept(receiver, fromPartner({ key }))
+        await until(`${key} runs`, () => gate.waiting > keys.indexOf(key), LIMIT)
+      }
 
-    for (const { proxy } of workers) proxy.cutOff()
-    await untilHeartsAreOld(database, WORKER.deadAfterMs)
-    workers[0]!.proxy.restore()
-    await untilLooked(workers[0]!, 2)
-    workers[1]!.proxy.restore()
-    gate.open()
-    for (const key of keys) await untilDone(workers, key)
+      for (const { proxy } of workers) proxy.cutOff()
+      await untilHeartsAreOld(database, WORKER.deadAfterMs)
+      workers[0]!.proxy.restore()
+      await untilLooked(workers[0]!, 2)
+      workers[1]!.proxy.restore()
+      gate.open()
+      for (const key of keys) await untilDone(workers, key)
 
-    expect(workers.map(({ count }) => count('event.crashed'))).toEqual([0, 0])
-    expect(await database.listWrongEffects(keys)).toEqual([])
-  }, 180_000)
+      expect(workers.map(({ count }) => count('event.crashed'))).toEqual([0, 0])
+      expect(await database.listWrongEffects(keys)).toEqual([])
+    },
+    180_000,
+  )
 
-  test('C24: what was seen before an outage counts for nothing after it', async () => {
-    const database = await createFaultDatabase('postgres')
-    if (database.store.engine !== 'postgres') throw new Error('This is for PostgreSQL')
-    const other = (await openStoreOn(database.store.connection)) as unknown as Store<QueryTx>
-    await recordOne(other, anEventDraft())
-    await leaseOne(other, 'silent')
-    const watcher = await startBehindProxy(database, createGate(), 'steps', {
-      ...WORKER,
-      deadAfterMs: 5_000,
-    })
-    // It stands still for most of the time after which it is dead.
-    await untilLooked(watcher, 4)
+  slowTest(
+    'C24: what was seen before an outage counts for nothing after it',
+    async () => {
+      const database = await createFaultDatabase('postgres')
+      if (database.store.engine !== 'postgres') throw new Error('This is for PostgreSQL')
+      const other = (await openStoreOn(database.store.connection)) as unknown as Store<QueryTx>
+      await recordOne(other, anEventDraft())
+      await leaseOne(other, 'silent')
+      const watcher = await startBehindProxy(database, createGate(), 'steps', {
+        ...WORKER,
+        deadAfterMs: 5_000,
+      })
+      // It stands still for most of the time after which it is dead.
+      await untilLooked(watcher, 4)
 
-    watcher.proxy.cutOff()
-    await until('a look fails', () => watcher.happened.some(isFailedLook), LIMIT)
-    watcher.proxy.restore()
-    await untilLooked(watcher, 3)
-    expect(watcher.count('event.crashed')).toBe(0)
+      watcher.proxy.cutOff()
+      await until('a look fails', () => watcher.happened.some(isFailedLook), LIMIT)
+      watcher.proxy.restore()
+      await untilLooked(watcher, 3)
+      expect(watcher.count('event.crashed')).toBe(0)
 
-    await watcher.untilHappened('event.crashed')
-  }, 180_000)
+      await watcher.untilHappened('event.crashed')
+    },
+    180_000,
+  )
 
   test('C24: a worker that died in the outage is found when it is over', async () => {
     const database = await createFaultDatabase('postgres')
@@ -192,7 +209,49 @@ describe('a SQLite file that is locked for longer than deadAfterMs', () => {
     expect(workers.map((worker) => worker.countHappened('event.crashed'))).toEqual([0, 0])
     expect(await database.listWrongEffects(keys.map((key) => `${key}:a`))).toEqual([])
   }, 180_000)
+
+  test.each([
+    ['before their first statement', [['reach', 'inside'] as const, ['write', 'a'] as const]],
+    ['when they have written', [['write', 'a'] as const, ['reach', 'inside'] as const]],
+  ])(
+    'C24: nor one whose handlers wait in groups, %s',
+    async (_, steps) => {
+      const database = await createFaultDatabase('sqlite')
+      const start = () =>
+        startSubject('worker', {
+          store: database.store,
+          worker: { concurrency: 1, deadAfterMs: 3_000 },
+          handler: { timeoutMs: 120_000 },
+        })
+      const workers: readonly Subject[] = [await start(), await start()]
+      const receiver = createFaultInbox(database)
+      await accept(receiver, fromPartner({ key: 'evt_0', steps }))
+      await Promise.race(workers.map((worker) => worker.untilReached('inside evt_0')))
+
+      // Where the handler holds the lock itself, that is the outage of the other worker.
+      const holds = await tryHold(database)
+      await untilHeartsAreOld(database, 3_000)
+      if (holds) await database.query('commit')
+      for (const worker of workers) worker.goOn('inside evt_0')
+      await Promise.race(workers.map((worker) => worker.untilHappened('event.done', 'evt_0')))
+      await untilBeaten(database, 2)
+
+      expect(workers.map((worker) => worker.countHappened('event.crashed'))).toEqual([0, 0])
+      expect(await database.listWrongEffects(['evt_0'])).toEqual([])
+      expect(await database.count('outcomes', 'attempts = 1')).toBe(1)
+    },
+    180_000,
+  )
 })
+
+async function tryHold(database: FaultDatabase): Promise<boolean> {
+  try {
+    await database.query('begin immediate')
+    return true
+  } catch {
+    return false
+  }
+}
 
 interface Gate {
   /** How many were ever at it. */
@@ -227,23 +286,31 @@ async function startBehindProxy(
   gate: Gate,
   kind: 'steps' | 'groups' = 'steps',
   worker: object = WORKER,
+  timeoutMs = 120_000,
 ): Promise<BehindProxy> {
   if (database.store.engine !== 'postgres') throw new Error('This is for PostgreSQL')
   const proxy = await WireProxy.start(database.store.connection)
-  const made = createFaultInbox(database, { connection: proxy.config, worker })
+  // No relay is here: what is written is there to be counted.
+  const made = createFaultInbox(database, {
+    connection: proxy.config,
+    worker,
+    destinations: [destination('mail', () => undefined)],
+  })
   onTestFinished(() => proxy.close())
-  const soon = { retry: { firstMs: 1, factor: 1 }, timeoutMs: 120_000 }
+  const soon = { retry: { firstMs: 1, factor: 1 }, timeoutMs }
   if (kind === 'steps') {
     made.inbox.steps('partner', '*', soon, async (event, step) => {
       await gate.pass()
-      await step.tx('write', async (tx) => {
+      await step.tx('write', async (tx, { send }) => {
         await tx.query(WRITE_EFFECT, [event.key, 'ran'])
+        await send('mail', { to: event.key })
       })
     })
   } else {
-    made.inbox.on('partner', '*', { ...soon, groupMax: 1 }, async (event, { tx }) => {
+    made.inbox.on('partner', '*', { ...soon, groupMax: 1 }, async (event, { tx, send }) => {
       await gate.pass()
       await tx.query(WRITE_EFFECT, [event.key, 'ran'])
+      await send('mail', { to: event.key })
     })
   }
   await made.inbox.start()

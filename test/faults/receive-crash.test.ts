@@ -103,7 +103,13 @@ describe.each(ENGINES)('a receiver that is killed on %s', (engine) => {
     const deliveries = Array.from({ length: 50 }, (_, i) => fromPartner({ key: `evt_${i}` }))
     // On PostgreSQL the first batch is held before its COMMIT, so that all of them are in flight for certain.
     if (engine === 'postgres')
-      await receiver.arm({ matches: '^commit', phase: 'before', at: 1, then: 'pause' })
+      await receiver.arm({
+        from: INSERT,
+        matches: '^commit',
+        phase: 'before',
+        at: 1,
+        then: 'pause',
+      })
 
     const sending = Promise.allSettled(
       deliveries.map((delivery) => post(receiver.url, delivery, { source: 'watched' })),

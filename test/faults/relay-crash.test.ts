@@ -112,7 +112,7 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
       const looker = createFaultInbox(database)
       const sink = { url: 'https://example.com/hooks' }
       const countMessages = async () =>
-        (await looker.inbox.admin.listMessages({ state: 'ready', limit: 1_000 })).length
+        (await looker.inbox.admin.listMessages({ state: 'ready', limit: 1_000 })).messages.length
       const countEffects = async () => database.countEffects()
       await looker.inbox.admin.countEvents()
       // PostgreSQL may still be undoing what the dead process had open.
@@ -167,7 +167,7 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
     },
   )
 
-  test('X04: that is frozen past its lease is fenced when it thaws, and begins nothing more', async () => {
+  test('X04: that is frozen past its lease has lost it when it thaws, and begins nothing more', async () => {
     const outbox = await openOutbox(engine)
     let release: (answer: SinkAnswer) => void = () => undefined
     const held = new Promise<SinkAnswer>((resolve) => (release = resolve))

@@ -12,6 +12,7 @@ import { createPostgres } from '../support/postgres/postgres-database.ts'
 import type { FaultDatabase } from '../support/faults/make-database.ts'
 import { post } from '../support/faults/post.ts'
 import { startAgain } from '../support/faults/start-again.ts'
+import { slowTest } from '../support/slow-tests.ts'
 import { startSubject } from '../support/faults/start-subjects.ts'
 import type { Subject } from '../support/faults/subject.ts'
 import { until } from '../support/faults/until.ts'
@@ -83,37 +84,41 @@ describe.skipIf(hasNoBinaries)('a server that is restarted again and again', () 
   })
   afterAll(() => server.dispose())
 
-  test('C23: handlers that block the event loop meanwhile: no process ends, nothing is lost or doubled', async () => {
-    const { database, drop } = await addLedger(await createPostgres(server.config))
-    onTestFinished(drop)
-    const { receiver, worker } = await startBoth(database)
-    const keys = Array.from({ length: 100 }, (_, i) => `evt_${i}`)
-    // What arrives while the loop is blocked is read in one piece.
-    const steps: readonly Step[] = [
-      ['block', 60],
-      ['write', 'ran'],
-    ]
-    await sendAll(receiver, keys, steps)
+  slowTest(
+    'C23: handlers that block the event loop meanwhile: no process ends, nothing is lost or doubled',
+    async () => {
+      const { database, drop } = await addLedger(await createPostgres(server.config))
+      onTestFinished(drop)
+      const { receiver, worker } = await startBoth(database)
+      const keys = Array.from({ length: 100 }, (_, i) => `evt_${i}`)
+      // What arrives while the loop is blocked is read in one piece.
+      const steps: readonly Step[] = [
+        ['block', 60],
+        ['write', 'ran'],
+      ]
+      await sendAll(receiver, keys, steps)
 
-    // Each time as soon as one of them has connected, which is when the others are about to.
-    for (let restart = 1; restart <= 8; restart += 1) {
-      await until(
-        'one is connected, or they are gone',
-        async () => {
-          const found = await database.query(CONNECTED).catch(() => [])
-          return found.length > 0 || !worker.isStarted
-        },
-        { ...LIMIT, everyMs: 1 },
-      )
-      await server.stop('fast')
-      await startAgain(server)
-    }
-    expectAlive(receiver, worker)
+      // Each time as soon as one of them has connected, which is when the others are about to.
+      for (let restart = 1; restart <= 8; restart += 1) {
+        await until(
+          'one is connected, or they are gone',
+          async () => {
+            const found = await database.query(CONNECTED).catch(() => [])
+            return found.length > 0 || !worker.isStarted
+          },
+          { ...LIMIT, everyMs: 1 },
+        )
+        await server.stop('fast')
+        await startAgain(server)
+      }
+      expectAlive(receiver, worker)
 
-    await untilIdle(database)
-    expect(await database.listWrongEffects(keys)).toEqual([])
-    expectAlive(receiver, worker)
-  }, 300_000)
+      await untilIdle(database)
+      expect(await database.listWrongEffects(keys)).toEqual([])
+      expectAlive(receiver, worker)
+    },
+    300_000,
+  )
 })
 
 const CONNECTED = `

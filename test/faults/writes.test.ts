@@ -101,7 +101,7 @@ describe('a write that ends its own connection', () => {
       worker.inbox.on('partner', '*', AT_ONCE, async (event, { tx }) => {
         const isOdd = Number(event.key.slice(4)) % 2 === 1
         if (event.key === culprit) tx.write(TERMINATE)
-        // The one after the culprit sends what it wrote, and is the one who hears of it.
+        // The one after the culprit sends what it wrote, and is the one that hears of it.
         else if (others === 'wait for an answer' && isOdd)
           await tx.query(WRITE, [event.key, 'once'])
         else tx.write(WRITE, [event.key, 'once'])

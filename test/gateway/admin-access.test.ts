@@ -5,6 +5,7 @@ import type { AdminServerOptions } from '../../src/gateway/admin/admin-server.ts
 import { livePage, LiveStreams } from '../../src/gateway/admin/live.ts'
 import { loginPages } from '../../src/gateway/admin/login.ts'
 import { createToken, findToken } from '../../src/gateway/admin/tokens.ts'
+import { EVENT_ACTIONS } from '../../src/model/event-action.ts'
 import { HappeningEmitter } from '../../src/telemetry/emitter.ts'
 import { exchange } from '../support/exchange.ts'
 import type { Asked } from '../support/exchange.ts'
@@ -29,6 +30,38 @@ function tokenTests(underTest: StoreUnderTest): void {
       )
       await tokens.revoke('ci', undefined)
       expect((await ask('GET', '/api/v1/pauses', as(token))).json['code']).toBe('ACCESS_DENIED')
+    })
+
+    test('Y07: of a viewer releases nothing, and runs, discards or forgets nothing: it is answered 403', async () => {
+      const { ask, tokens, opened } = await start(underTest)
+      const { inbox, deliver } = opened
+      const { eventId: first } = await deliver('evt_1')
+      const { eventId } = await deliver('evt_1', { amount: 2 })
+      const viewer = await made(tokens, { name: 'reads', role: 'viewer' })
+      const operator = await made(tokens, { name: 'acts', role: 'operator' })
+      const body = { reason: 'a correction' }
+
+      for (const id of [eventId, first])
+        for (const action of EVENT_ACTIONS) {
+          const path = `/api/v1/events/${id}/${action}`
+          expect(await ask('POST', path, { body, ...as(viewer.token) }), path).toMatchObject({
+            status: 403,
+            json: { code: 'ROLE_TOO_LOW' },
+          })
+        }
+      expect(await inbox.admin.findEvent(eventId ?? '')).toMatchObject({ state: 'conflict' })
+      expect(await inbox.admin.listAudit({ eventId: eventId ?? '' })).toEqual([])
+      const shown = await ask('GET', `/api/v1/events/${eventId}`, as(viewer.token))
+      expect(shown.json).toMatchObject({ difference: { differences: [{ change: 'changed' }] } })
+
+      const path = `/api/v1/events/${eventId}/release`
+      expect(await ask('POST', path, { body, ...as(operator.token) })).toMatchObject({
+        status: 200,
+        json: { status: 'done', state: 'ready' },
+      })
+      expect(await inbox.admin.listAudit({ eventId: eventId ?? '' })).toMatchObject([
+        { action: 'release', actor: 'acts', ...body },
+      ])
     })
 
     test('opens nothing once its time is over', async () => {
@@ -132,12 +165,13 @@ describe('a session', () => {
     expect([afterLogout.status, afterRevoke.status, after.status]).toEqual([401, 401, 401])
   })
 
-  test('D07: is not guessed: the eleventh attempt of a minute has to wait, also with the right token', async () => {
-    const { ask, clock } = await start(sqlite)
+  test('D07: is not guessed: the eleventh attempt of a minute has to wait, also with the right token, unless that was made', async () => {
+    const { ask, clock, tokens } = await start(sqlite)
     const attempt = (token: string) => ask('POST', '/api/v1/login', { body: { token } })
     const failed = await Promise.all(Array.from({ length: 30 }, (_, nth) => attempt(`no ${nth}`)))
 
     const locked = await attempt(CONFIG_TOKEN)
+    const own = await attempt((await made(tokens, { name: 'ada', role: 'viewer' })).token)
     const elsewhere = await ask('GET', '/api/v1/pauses', as(CONFIG_TOKEN))
     clock.now += 60_000
     const later = await attempt(CONFIG_TOKEN)
@@ -146,7 +180,26 @@ describe('a session', () => {
     expect(failed.filter(({ status }) => status === 429)).toHaveLength(20)
     expect(locked).toMatchObject({ status: 429, json: { code: 'ATTEMPTS_EXCEEDED' } })
     expect(locked.headers['retry-after']).toBe('60')
-    expect([elsewhere.status, later.status]).toEqual([200, 200])
+    expect([own.status, elsewhere.status, later.status]).toEqual([200, 200, 200])
+  })
+
+  test('D07: nor is the token of the config, and a token that was made is not kept waiting', async () => {
+    const { ask, clock, tokens, warned } = await start(sqlite)
+    const made = await createToken(tokens, { name: 'ci', role: 'viewer' })
+    const guess = (token: string) => ask('GET', '/api/v1/pauses', as(token))
+    const statuses: (number | undefined)[] = []
+    for (let nth = 0; nth < 12; nth += 1) statuses.push((await guess(`no-${nth}`)).status)
+
+    const right = await guess(CONFIG_TOKEN)
+    const own = await guess(made.status === 'created' ? made.token : '')
+    clock.now += 60_000
+    const later = await guess(CONFIG_TOKEN)
+
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429])
+    expect(right).toMatchObject({ status: 429, json: { code: 'ATTEMPTS_EXCEEDED' } })
+    expect(right.headers['retry-after']).toBe('60')
+    expect([own.status, later.status]).toEqual([200, 200])
+    expect(warned).toEqual(['admin.locked-out'])
   })
 })
 
@@ -195,6 +248,23 @@ describe('a live stream', () => {
     expect(refused.headers['retry-after']).toBe('15')
     expect(streams.size).toBe(0)
   })
+
+  test('ends with the session that it was opened in', async () => {
+    const { openStream, server, streams, url } = await startLive({ checksAccess: true })
+    server.add(loginPages(server.access))
+    const login = await exchange(url, 'POST', '/api/v1/login', { body: { token: CONFIG_TOKEN } })
+    const cookie = login.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+    const stays = await openStream()
+    const stream = await openStream(`cookie: ${cookie}`)
+    const headers = { cookie, 'x-hookonce-request-token': String(login.json['requestToken']) }
+
+    await exchange(url, 'POST', '/api/v1/logout', { body: {}, headers })
+    streams.beat()
+    await stream.ended
+
+    expect(streams.size).toBe(1)
+    await stays.until(': heartbeat')
+  })
 })
 
 function as(token: string): { readonly headers: Record<string, string> } {
@@ -217,12 +287,19 @@ async function start(underTest: StoreUnderTest) {
     findToken: (hash) => findToken(tokens, hash),
     now,
   }
-  const { url, server } = await startAdmin({ operator: () => opened.inbox.admin, ...options })
-  server.add(loginPages(server.access, now))
-  return { opened, tokens, clock, ask: (...asked: Asked) => exchange(url, ...asked) }
+  const warned: string[] = []
+  const warn = (_fields: object, message: string) => void warned.push(message)
+  const logger = { debug: () => {}, info: () => {}, warn, error: () => {} }
+  const { url, server } = await startAdmin({
+    operator: () => opened.inbox.admin,
+    logger,
+    ...options,
+  })
+  server.add(loginPages(server.access))
+  return { opened, tokens, clock, warned, ask: (...asked: Asked) => exchange(url, ...asked) }
 }
 
-async function startLive() {
+async function startLive({ checksAccess = false } = {}) {
   const opened = await openInbox(sqlite)
   const happenings = new HappeningEmitter()
   const streams = new LiveStreams()
@@ -233,18 +310,23 @@ async function startLive() {
     operator: () => opened.inbox.admin,
     token: CONFIG_TOKEN,
   })
-  server.add([livePage(streams, async () => allowed.now)])
+  server.add([
+    livePage(streams, async (principal) =>
+      checksAccess ? server.access.isStillKnown(principal) : allowed.now,
+    ),
+  ])
   return {
     happenings,
     streams,
     allowed,
+    server,
     url,
-    openStream: () => openStream(Number(new URL(url).port)),
+    openStream: (credentials?: string) => openStream(Number(new URL(url).port), credentials),
   }
 }
 
 /** On a socket of our own, so that what is read is ours to decide. */
-async function openStream(port: number) {
+async function openStream(port: number, credentials = `authorization: Bearer ${CONFIG_TOKEN}`) {
   const socket = connect(port, '127.0.0.1')
   onTestFinished(() => void socket.destroy())
   let received = ''
@@ -259,7 +341,7 @@ async function openStream(port: number) {
     while (!received.includes(words)) await new Promise<void>((resolve) => (onData = resolve))
   }
   socket.write(
-    `GET /api/v1/live HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer ${CONFIG_TOKEN}\r\n\r\n`,
+    `GET /api/v1/live HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${credentials}\r\n\r\n`,
   )
   await until(': connected')
   return { socket, until, ended, text: () => received.replace(/\r\n[0-9a-f]+\r\n/g, '') }

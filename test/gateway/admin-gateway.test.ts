@@ -1,13 +1,17 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { generateOpenApi } from '../../scripts/generate-openapi.ts'
-import { isLoopback } from '../../src/gateway/admin/host-guard.ts'
+import { isLoopback } from '../../src/gateway/admin/host-check.ts'
 import { createRemoteOperator } from '../../src/gateway/admin/remote-operator.ts'
 import { configSchema } from '../../src/gateway/config/schema.ts'
 import { startGateway } from '../../src/gateway/gateway.ts'
+import { createInbox } from '../../src/index.ts'
+import { unsigned } from '../../src/providers/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { exchange } from '../support/exchange.ts'
 import { QUIET } from '../support/through-gateway.ts'
 
@@ -46,6 +50,34 @@ describe('the admin listener of a gateway', () => {
     expect((await exchange(url, 'GET', '/api/v1/stats')).status).toBe(200)
   })
 
+  test('says to a supervisor without a token that a process lives and is ready, also one that receives nothing', async () => {
+    const token = 'a-token-of-the-config'
+    const { gateway, url } = await start({ roles: ['work', 'admin'], host: '0.0.0.0', token })
+    const ask = async (path: string) => {
+      const { status, json } = await exchange(url, 'GET', path)
+      return { status, json }
+    }
+    expect(gateway.address).toBeUndefined()
+    expect(await ask('/healthz')).toEqual({ status: 200, json: { status: 'ok' } })
+    expect(await ask('/readyz')).toEqual({ status: 200, json: { status: 'ready' } })
+    expect((await fetch(`${url}/readyz`, { method: 'HEAD' })).status).toBe(200)
+    expect((await ask('/metrics')).status).toBe(401)
+
+    await gateway.inbox.stop()
+
+    expect(await ask('/healthz')).toEqual({ status: 200, json: { status: 'ok' } })
+    expect(await ask('/readyz')).toEqual({ status: 503, json: { status: 'not ready' } })
+  })
+
+  test('D04: tells its health to no name that is not its own, and to no page of another site', async () => {
+    const { url } = await start({})
+    for (const path of ['/healthz', '/readyz']) {
+      const named = await exchange(url, 'GET', path, { headers: { host: 'evil.example' } })
+      const from = { headers: { origin: 'http://evil.example' } }
+      expect([named.status, (await exchange(url, 'GET', path, from)).status]).toEqual([421, 403])
+    }
+  })
+
   test('is there only with its role, and is not moved by a reload', async () => {
     const { gateway, config } = await start({ roles: ['work'] })
 
@@ -68,6 +100,39 @@ describe('the admin listener of a gateway', () => {
     while (!text.includes('operator.acted')) text += (await reader.read()).value ?? ''
     await reader.cancel()
     expect(text).toContain('"action":"pause"')
+  })
+
+  test('tells what becomes of events in other processes over its store', async () => {
+    const { gateway, url, store } = await start({ roles: ['admin'] })
+    const response = await fetch(`${url}/api/v1/live`)
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+    const other = createInbox({
+      store: sqliteStore(store),
+      sources: { in: unsigned({ verify: 'none', key: 'header:x-id' }) },
+      logger: QUIET,
+    })
+    onTestFinished(() => other.stop())
+    const tried: string[] = []
+    gateway.inbox.events.onAny((name) => void tried.push(name))
+    other.on('in', '*', async () => undefined)
+    await other.start()
+
+    // Until one is told: the first look has to come before the event.
+    let text = ''
+    let read = reader.read()
+    for (let n = 0; !text.includes('"state":"done"'); n += 1) {
+      const request = { method: 'POST', headers: { 'x-id': `evt_${n}` }, body: '{}' }
+      await other.fetch('in')(new Request('http://localhost/in', request))
+      const { value } = await Promise.race([read, pause(500, { value: undefined })])
+      if (value === undefined) continue
+      text += value
+      read = reader.read()
+    }
+    await reader.cancel()
+
+    expect(text).toContain('event: event.seen')
+    expect(text).toContain('"source":"in"')
+    expect(tried.filter((name) => name.startsWith('event.'))).toEqual([])
   })
 
   test.each([
@@ -129,5 +194,6 @@ async function start({
   const gateway = await startGateway({ config, folder, logger: QUIET })
   onTestFinished(() => gateway.stop())
   await gateway.untilStarted()
-  return { gateway, config, url: `http://127.0.0.1:${gateway.adminAddress?.port}` }
+  const store = join(folder, 'hookonce.db')
+  return { gateway, config, store, url: `http://127.0.0.1:${gateway.adminAddress?.port}` }
 }

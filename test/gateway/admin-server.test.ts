@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import type { Operator } from '../../src/admin/operator.ts'
 import type { AdminServerOptions } from '../../src/gateway/admin/admin-server.ts'
 import type { Role } from '../../src/gateway/admin/roles.ts'
@@ -7,7 +7,11 @@ import { hashSecret } from '../../src/gateway/admin/secret-text.ts'
 import { exchange } from '../support/exchange.ts'
 import type { Asked } from '../support/exchange.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
+import { postgresUnderTest } from '../support/postgres/postgres-under-test.ts'
+import { rawSender } from '../support/raw-exchange.ts'
 import { sqliteUnderTest } from '../support/sqlite-under-test.ts'
+import type { StoreUnderTest } from '../support/store-under-test.ts'
+import { sendUnread } from '../support/send-unread.ts'
 import { startAdmin } from '../support/through-gateway.ts'
 
 const TOKEN = 'a token of the config'
@@ -21,6 +25,8 @@ const FORM_TYPES = [
 const MUTATIONS = Object.entries(ROUTES)
   .filter(([, { method }]) => method !== 'GET')
   .map(([name, { path }]) => [name, `/api/v1${path.replace(/\{.+?\}/g, 'x')}`] as const)
+
+const POST = 'POST /api/v1/pauses HTTP/1.1\r\nhost: localhost\r\n'
 
 describe('the admin API', () => {
   test('answers a refused action with 409, why, and what to do instead', async () => {
@@ -40,6 +46,26 @@ describe('the admin API', () => {
       code: 'EVENT_DONE',
       detail: 'The event is done: its effects have happened.',
       instead: 'Replay it, if it must run once more.',
+    })
+  })
+
+  test('Y06: answers an action that needs an erased payload with 422, and says when it was erased', async () => {
+    const { inbox, deliverUntil, ask } = await start()
+    inbox.on('stripe', 'invoice.paid', () => undefined)
+    await inbox.start()
+    const { eventId } = await deliverUntil('evt_1', 'event.done')
+    await inbox.admin.erase(eventId, { reason: 'asked for' })
+
+    const answer = await ask('POST', `/api/v1/events/${eventId}/replay`, {
+      body: { reason: 'once more' },
+    })
+
+    expect(answer.status).toBe(422)
+    expect(answer.json).toMatchObject({
+      status: 422,
+      code: 'PAYLOAD_ERASED',
+      detail: expect.stringMatching(/^Payload erased on \d{4}-/) as string,
+      instead: expect.any(String) as string,
     })
   })
 
@@ -66,7 +92,8 @@ describe('the admin API', () => {
     ['/api/v1/events?limit=many', 'query.limit'],
     ['/api/v1/events?limit=1&limit=2', 'query.limit can be said once'],
     ['/api/v1/groups?since=yesterday', 'query.since'],
-    ['/api/v1/messages', 'query.state'],
+    ['/api/v1/messages?state=dead', 'query'],
+    ['/api/v1/messages?filter=state:failed', 'There are: ready, sending'],
   ])('says what is wrong with %s', async (path, words) => {
     const { ask } = await start()
 
@@ -116,6 +143,35 @@ describe('the admin API', () => {
       status,
       json: { code: 'REQUEST_REFUSED' },
     })
+  })
+
+  test.each([
+    ['no request', 'GARBAGE\r\n\r\n', 400],
+    ['no host', 'GET /api/v1/stats HTTP/1.1\r\n\r\n', 421],
+    ['two hosts', 'GET /api/v1/stats HTTP/1.1\r\nhost: localhost\r\nhost: evil\r\n\r\n', 421],
+    ['two lengths', `${POST}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n`, 400],
+    ['headers without an end', `${POST}x-long: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+    ['an expectation', `${POST}expect: a miracle\r\n\r\n`, 417],
+  ])('answers %s as a problem, too', async (_name, bytes, status) => {
+    const { url } = await start()
+    const sender = await rawSender(Number(new URL(url).port))
+    onTestFinished(() => void sender.socket.destroy())
+    sender.write(bytes)
+
+    const answer = await sender.answered('"}')
+
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    expect(answer).toMatch(/^content-type: application\/problem\+json\r$/im)
+    const [, body = ''] = answer.split('\r\n\r\n')
+    expect(JSON.parse(body)).toMatchObject({ status, code: 'REQUEST_REFUSED' })
+  })
+
+  test('R78: cuts off a client that reads no answer, and answers others', async () => {
+    const { url, ask } = await start({ unreadMs: 100 })
+
+    await sendUnread(Number(new URL(url).port))
+
+    expect((await ask('GET', '/api/v1/pauses')).status).toBe(200)
   })
 
   test('S04: tells nothing of an error that was not foreseen', async () => {
@@ -203,17 +259,25 @@ describe('the admin API answers no stranger:', () => {
   )
 })
 
-describe('D08: a query that means harm', () => {
+const shared = inject('postgres')
+const stores: readonly StoreUnderTest[] = [
+  sqlite,
+  ...(shared === null ? [] : [postgresUnderTest('PostgreSQL', () => shared)]),
+]
+
+describe.each(stores)('D08: a query that means harm, on $name', (underTest) => {
   test.each([
     `source:x' or '1'='1`,
     `key:"'; drop table hookonce_events; --"`,
+    `key:"'; drop table hookonce.events; --"`,
+    `text:"$1\\\\'; select pg_sleep(60); --"`,
     'text:%',
     'text:_',
     `text:"(a+)+$"`,
     `where:"$.a'] ; drop table hookonce_events; --=1"`,
     `source:stripe) union select 1 --`,
   ])('%s is a text to look for, or is refused', async (filter) => {
-    const { ask, inbox, deliverBytes } = await start()
+    const { ask, inbox, deliverBytes } = await start({}, underTest)
     await deliverBytes('ping_1', Buffer.from('{}'))
 
     const { status, json } = await ask('GET', `/api/v1/events?filter=${encodeURIComponent(filter)}`)
@@ -226,12 +290,12 @@ describe('D08: a query that means harm', () => {
   test.each(
     Object.entries(ROUTES)
       .filter(([, { query }]) => Object.keys(query?.shape ?? {}).includes('limit'))
-      .map(([name, { path }]) => [name, path] as const),
-  )('a page of %s has an end, whatever was asked for', async (name, path) => {
-    const { ask } = await start()
-    const state = name === 'listMessages' ? '&state=dead' : ''
+      .map(([name, { path, query }]) => [name, path, 'key' in (query?.shape ?? {})] as const),
+  )('a page of %s has an end, whatever was asked for', async (_name, path, needsKey) => {
+    const { ask } = await start({}, underTest)
+    const key = needsKey ? '&key=evt_1' : ''
 
-    const { status, json } = await ask('GET', `/api/v1${path}?limit=1000000000${state}`)
+    const { status, json } = await ask('GET', `/api/v1${path}?limit=1000000000${key}`)
 
     expect(status).toBe(400)
     expect(json['detail']).toContain('query.limit')
@@ -240,7 +304,7 @@ describe('D08: a query that means harm', () => {
   test.each(['sort=body', 'order=1;drop table hookonce_events'])(
     'there is no order to ask for: %s',
     async (query) => {
-      const { ask } = await start()
+      const { ask } = await start({}, underTest)
 
       expect((await ask('GET', `/api/v1/events?${encodeURI(query)}`)).status).toBe(400)
     },
@@ -310,8 +374,11 @@ function withTokens(): Pick<AdminServerOptions, 'findToken'> {
   }
 }
 
-async function start(options: Partial<AdminServerOptions> = {}) {
-  const opened = await openInbox(sqlite)
+async function start(
+  options: Partial<AdminServerOptions> = {},
+  underTest: StoreUnderTest = sqlite,
+) {
+  const opened = await openInbox(underTest)
   const { url } = await startAdmin({ operator: () => opened.inbox.admin, ...options })
   return { ...opened, url, ask: (...asked: Asked) => exchange(url, ...asked) }
 }

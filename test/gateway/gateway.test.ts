@@ -8,11 +8,22 @@ import type { Gateway } from '../../src/gateway/gateway.ts'
 import { consoleLogger } from '../../src/index.ts'
 import { sign } from '../../src/testing/index.ts'
 import type { SignedEvent } from '../../src/testing/index.ts'
+import { until } from '../support/faults/until.ts'
 import { startSink } from '../support/sink.ts'
 import type { Sink } from '../support/sink.ts'
 
 const SECRET = 'whsec_0123456789abcdef'
 const SIGNING = 'a secret of the service behind it'
+/** 32 bytes, whether it is read as hex, as base64 or as a text. */
+const ENOUGH = '0123456789abcdef'.repeat(4)
+/** A sender of a person's own, which signs its body. */
+const OWN = {
+  header: 'x-signature',
+  algorithm: 'sha256',
+  encoding: 'hex',
+  key: 'json:$.id',
+  type: 'json:$.type',
+}
 const QUIET = { ...consoleLogger(), debug() {}, info() {}, warn() {}, error() {} }
 
 describe('a gateway', () => {
@@ -158,6 +169,42 @@ describe('a gateway', () => {
     )
   })
 
+  test.each([
+    ['base64 of 8 bytes', 'standard_webhooks', {}, `whsec_${bytes(8).toString('base64')}`],
+    ['base64 of 15 bytes', 'standard_webhooks', {}, `whsec_${bytes(15).toString('base64')}`],
+    ['a signing token of 8 bytes', 'gitlab', {}, `whsec_${bytes(8).toString('base64')}`],
+    ['16 digits of hex', 'hmac', { ...OWN, secretEncoding: 'hex' }, bytes(8).toString('hex')],
+    ['base64 of 12', 'hmac', { ...OWN, secretEncoding: 'base64' }, bytes(12).toString('base64')],
+  ])('R32: measures the key and not its text: %s for %s', async (_, provider, options, secret) => {
+    await expect(start({ provider, options, secrets: [ENOUGH, secret] })).rejects.toThrow(
+      'sources.stripe: secret 2 is a key of fewer than 16 bytes when it is decoded',
+    )
+  })
+
+  test('R32: takes a key of 16 bytes, however long its text is', async () => {
+    const hex = { ...OWN, secretEncoding: 'hex' }
+    const { gateway } = await start({
+      provider: 'hmac',
+      options: hex,
+      secrets: [bytes(16).toString('hex')],
+    })
+    expect(gateway.address).toBeDefined()
+  })
+
+  test('signs nothing only where the config says unsigned', async () => {
+    const sink = await startSink()
+    await expect(start({ sink, signing: {} })).rejects.toThrow(
+      'destinations.app.secrets: there are none',
+    )
+
+    const { deliver } = await start({ sink, signing: { unsigned: true } })
+    await deliver({ key: 'evt_1' })
+    await sink.untilRequests(1)
+
+    expect(sink.list()[0]?.headers).toHaveProperty('webhook-id')
+    expect(sink.list()[0]?.headers).not.toHaveProperty('webhook-signature')
+  })
+
   test('sends nothing in a process that only receives, and a second one does', async () => {
     const sink = await startSink()
     const folder = aFolder()
@@ -179,10 +226,25 @@ interface Given {
   readonly forward?: readonly unknown[]
   readonly secrets?: readonly string[]
   readonly provider?: string
+  readonly options?: object
+  /** How what is forwarded is signed. */
+  readonly signing?: object
   readonly store?: string
   readonly folder?: string
   readonly roles?: readonly string[]
 }
+
+test('what a gateway has no destination for waits as unhandled, also where it forwards nothing at all', async () => {
+  const { gateway, deliver } = await start({ forward: [] })
+
+  const { status } = await deliver({ key: 'evt_1', type: 'invoice.paid' })
+
+  expect(status).toBe(200)
+  await until('it is parked', async () => {
+    const { events } = await gateway.inbox.admin.list({ state: 'unhandled' })
+    return events.length === 1
+  })
+})
 
 async function start(given: Given = {}) {
   const folder = given.folder ?? aFolder()
@@ -193,6 +255,8 @@ async function start(given: Given = {}) {
       forward,
       secrets,
       provider,
+      options,
+      signing = { secrets: [SIGNING] },
       store,
       roles,
     } = {
@@ -208,13 +272,14 @@ async function start(given: Given = {}) {
         stripe: {
           provider: provider ?? 'stripe',
           secrets: secrets ?? [SECRET],
+          ...options,
           forward: forward ?? Object.keys(sinks ?? {}),
         },
       },
       destinations: Object.fromEntries(
         Object.entries(sinks ?? {}).map(([name, { url }]) => [
           name,
-          { url, allowPrivate: true, secrets: [SIGNING] },
+          { url, allowPrivate: true, ...signing },
         ]),
       ),
     })
@@ -234,6 +299,10 @@ async function deliverTo(gateway: Gateway, event: SignedEvent) {
     body: new Uint8Array(body),
   })
   return { status, sent: Buffer.from(body).toString() }
+}
+
+function bytes(count: number): Buffer {
+  return Buffer.alloc(count, 'key')
 }
 
 function idsOf(sink: Sink): readonly string[] {

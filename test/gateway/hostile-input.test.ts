@@ -105,6 +105,10 @@ describe('a gateway', () => {
     expect([health.json, ready.json]).toEqual([{ status: 'ok' }, { status: 'ready' }])
     expect(outside.status).toBe(404)
     expect(metrics.status).toBe(200)
+    expect(metrics.headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    })
     expect(metrics.body.toString()).toMatch(/hookonce_deliveries_total\{[^}]*accepted[^}]*\} 1/)
     expect(metrics.body.toString()).not.toContain('canary')
   })
@@ -127,8 +131,8 @@ async function start({ sink }: { readonly sink?: Sink } = {}) {
       twilio: { provider: 'twilio', secrets: [TWILIO_SECRET], publicUrl: PUBLIC_URL },
     },
     destinations: sink && {
-      all: { url: new URL('/all', sink.url).href, allowPrivate: true },
-      some: { url: new URL('/some', sink.url).href, allowPrivate: true },
+      all: { url: new URL('/all', sink.url).href, allowPrivate: true, unsigned: true },
+      some: { url: new URL('/some', sink.url).href, allowPrivate: true, unsigned: true },
     },
   })
   const gateway = await startGateway({ config, folder, logger: QUIET })

@@ -22,6 +22,14 @@ describe('a config', () => {
       host: '127.0.0.1',
       port: 4400,
       bodyBytesMax: 1_048_576,
+      inFlightBytesMax: 134_217_728,
+      eventsMax: 10_000,
+      waitingMax: 5_000,
+      batchMax: 200,
+      rememberMax: 50_000,
+      bodyTimeoutMs: 15_000,
+      answerTimeoutMs: 5_000,
+      processedTimeoutMs: 20_000,
       keepAliveTimeoutMs: 65_000,
       withdrawMs: 0,
     })
@@ -66,6 +74,7 @@ describe('a config', () => {
         HOOKONCE_SOURCES__STRIPE__FORWARD: 'app',
         HOOKONCE_DESTINATIONS__APP__URL: 'http://127.0.0.1:3000/',
         HOOKONCE_DESTINATIONS__APP__ALLOW_PRIVATE: 'true',
+        HOOKONCE_DESTINATIONS__APP__UNSIGNED: 'true',
         HOOKONCE_RETENTION__KEYS_DAYS: 'forever',
         HOOKONCE_ROLES: 'work,relay',
         STRIPE_SECRET: SECRET,
@@ -79,9 +88,63 @@ describe('a config', () => {
       toleranceSeconds: 600,
       forward: ['app'],
     })
-    expect(config.destinations['app']).toMatchObject({ allowPrivate: true })
+    expect(config.destinations['app']).toMatchObject({ allowPrivate: true, unsigned: true })
     expect(config.retention).toMatchObject({ keysDays: 'forever', doneDays: 30 })
     expect(config.roles).toEqual(['work', 'relay'])
+  })
+
+  test('leaves alone what Kubernetes and Docker say of services with our name', async () => {
+    const { config } = await load({
+      environment: {
+        HOOKONCE_SERVICE_HOST: '10.0.0.1',
+        HOOKONCE_SERVICE_PORT: '80',
+        HOOKONCE_SERVICE_PORT_HTTP: '80',
+        HOOKONCE_PORT: 'tcp://10.0.0.1:80',
+        HOOKONCE_PORT_80_TCP: 'tcp://10.0.0.1:80',
+        HOOKONCE_PORT_80_TCP_PROTO: 'tcp',
+        HOOKONCE_PORT_80_TCP_PORT: '80',
+        HOOKONCE_PORT_80_TCP_ADDR: '10.0.0.1',
+        HOOKONCE_ADMIN_SERVICE_HOST: '10.0.0.2',
+        HOOKONCE_ADMIN_PORT: 'tcp://10.0.0.2:4401',
+        HOOKONCE_RECEIVE__PORT: '4500',
+      },
+    })
+
+    expect(config.receive.port).toBe(4500)
+  })
+
+  test('may refer to a variable that begins as ours do', async () => {
+    const key = Buffer.alloc(32, 7).toString('base64')
+    const file = { encryption: { keys: [{ id: '2026-11', key: 'env:HOOKONCE_KEY_2026_11' }] } }
+    const environment = { HOOKONCE_KEY_2026_11: key, HOOKONCE_KEY_2027_01: key }
+
+    const { config } = await load({
+      file,
+      environment: { HOOKONCE_KEY_2026_11: key },
+    })
+
+    expect(config.encryption?.keys).toEqual([{ id: '2026-11', key }])
+    const message = await refusal({ file, environment })
+    expect(message).not.toContain('2026_11')
+    expect(message).toContain(
+      'HOOKONCE_KEY_2027_01: there is no KEY_2027_01. A variable of your own needs a name that does not begin with HOOKONCE_, or an env: reference',
+    )
+  })
+
+  test('has a variable with one _ too few told with the name that is meant', async () => {
+    const message = await refusal({
+      environment: {
+        HOOKONCE_RECEIVE_PORT: '80',
+        HOOKONCE_PORT: '80',
+        HOOKONCE_DESTINATIONS_APP_URL: 'https://example.com/',
+      },
+    })
+
+    expect(message).toContain(
+      'HOOKONCE_RECEIVE_PORT: there is no RECEIVE_PORT, did you mean "RECEIVE__PORT"?',
+    )
+    expect(message).toContain('HOOKONCE_PORT: there is no PORT, did you mean "RECEIVE__PORT"?')
+    expect(message).toContain('two underscores go one level down, as in DESTINATIONS__<NAME>__')
   })
 
   test('has everything that is wrong with it told at once, with the nearest name and where it was said', async () => {
@@ -102,9 +165,140 @@ describe('a config', () => {
       'recieve: there is no such setting, did you mean "receive"? (hookonce.config.json)',
     )
     expect(message).toContain('receive.prot: there is no such setting, did you mean "port"?')
-    expect(message).toMatch(/receive\.port: .*expected number.*\(hookonce\.config\.json\)/)
+    expect(message).toContain('receive.port: must be a number (hookonce.config.json)')
     expect(message).toContain('sources.Stripe: must be written with a-z, 0-9, - and _ only')
-    expect(message).toMatch(/sources\.github\.forward/)
+    expect(message).toContain(
+      'sources.github.forward.1.too: there is no such setting, did you mean "to"?',
+    )
+  })
+
+  test.each([
+    [
+      { roles: ['recieve'] },
+      'roles.0: must be "receive", "work", "relay" or "admin", did you mean',
+    ],
+    [{ receive: { bodyBytesMax: -1 } }, 'receive.bodyBytesMax: must be 1 or more'],
+    [{ receive: { port: 70_000 } }, 'receive.port: must be 65535 or less'],
+    [{ receive: { port: 1.5 } }, 'receive.port: must be a whole number'],
+    [{ retention: { keysDays: 'long' } }, 'retention.keysDays: must be a number or "forever"'],
+    [{ retention: { keysDays: 0 } }, 'retention.keysDays: must be 1 or more'],
+    [{ tracing: 'yes' }, 'tracing: must be true or false'],
+    [{ admin: 4401 }, 'admin: must be an object'],
+    [{ destinations: { app: {} } }, 'destinations.app.url: is missing'],
+    [inSource({ secrets: [5] }), 'secrets.0: must be a text, or an object with value, label'],
+    [inSource({ secrets: [{ valu: 'x' }] }), 'secrets.0.value: is missing'],
+    [inSource({ secrets: [{ valu: 'x' }] }), 'secrets.0.valu: there is no such setting, did you'],
+    [inSource({ secrets: [{ value: 'x', until: 'now' }] }), 'until: must be a time, such as 2026-'],
+    [inSource({ status: 201 }), 'sources.in.status: must be 200, 202 or 204'],
+    [inSource({ forward: [5] }), 'sources.in.forward.0: must be a text or an object'],
+    [inSource({ forward: [{ to: 'a', typs: [] }] }), 'forward.0.typs: there is no such setting'],
+    [inSource({ forward: [{ to: 'a', types: [] }] }), 'forward.0.types: must not be empty'],
+    [inSource({ forward: [{ to: 'a', lane: '$.a' }] }), 'forward.0.lane: must begin with json:$'],
+    [
+      inSource({ forward: [{ to: 'a', where: [{ path: '$.a', equals: {} }] }] }),
+      'forward.0.where.0.equals: must be a text, a number, true or false or null',
+    ],
+  ])('has what is wrong told in words: %j', async (file, words) => {
+    const message = await refusal({ file })
+
+    expect(message).toContain(words)
+    expect(message).not.toMatch(/invalid input|expected/i)
+  })
+
+  test('to start with has what its form does not show told in the same breath', async () => {
+    const file = {
+      receive: { port: 'a lot' },
+      sources: {
+        Stripe: { provider: 'stripe' },
+        github: { provider: 'github', secrets: ['short'], forward: ['ap', 'audit'] },
+        stripe: { provider: 'stirpe', secrets: ['x'.repeat(20)] },
+      },
+      destinations: {
+        app: { url: 'http://10.0.0.1/' },
+        audit: { url: 'https://example.com/', timeoutMs: -1 },
+        both: { url: 'https://example.com/', secrets: [SECRET], unsigned: true },
+        weak: { url: 'https://example.com/', secrets: [`whsec_${btoa('12345678')}`] },
+      },
+      admin: { host: '0.0.0.0' },
+    }
+
+    const message = await refusal({ file, purpose: 'start' })
+    const lines = message.split('\n')
+
+    expect(lines.filter((line) => line.includes('receive.port'))).toHaveLength(1)
+    expect(message).toContain('sources.Stripe: must be written with')
+    expect(message).toContain('sources.github: secrets[0] is shorter than 16 bytes')
+    expect(message).toContain('sources.github.forward: there is no destination "ap"')
+    expect(message).toContain(
+      'sources.stripe: there is no provider "stirpe", did you mean "stripe"?',
+    )
+    expect(message).toContain('destinations.audit.timeoutMs')
+    expect(message).not.toContain('there is no destination "audit"')
+    expect(message).toMatch(
+      /destinations\.app\.url: 10\.0\.0\.1 .*set destinations\.app\.allowPrivate to true/,
+    )
+    expect(message).toContain('destinations.app.secrets: there are none, so that nothing would be')
+    expect(message).toContain('set destinations.app.unsigned to true')
+    expect(message).toContain('destinations.both.unsigned: it is true, and there are secrets')
+    expect(message).toMatch(/destinations\.weak: .*secrets.*at least 16 bytes/)
+    expect(message).toContain('admin.token: it is missing, and admin.host 0.0.0.0')
+    expect(message).not.toContain('option allow')
+  })
+
+  test('to start with has what would end the start later told as well', async () => {
+    const file = {
+      store: 'mysql://db/hooks',
+      roles: ['recieve'],
+      relay: { leaseMs: 10_000 },
+      sources: {
+        github: {
+          provider: 'github',
+          secrets: ['x'.repeat(20)],
+          forward: [{ to: 'app', lane: 'json:$..x' }],
+        },
+      },
+      destinations: {
+        app: { url: 'https://example.com/' },
+        none: { url: 'example' },
+        ftp: { url: 'ftp://example.com/' },
+        plain: { url: 'http://hooks.example.com/' },
+        login: { url: 'https://me:pass-word@example.com/' },
+      },
+    }
+
+    const message = await refusal({ file, purpose: 'start' })
+
+    expect(message).toContain('store: must be sqlite:<file> or postgres://')
+    expect(message).toMatch(/roles\.0: .* \(hookonce\.config\.json\)/)
+    expect(message).toContain(
+      'relay.leaseMs: 10000 must be longer than every timeoutMs; that of destinations.app is 15000',
+    )
+    expect(message).toContain('sources.github.forward[0].lane must be a path such as')
+    expect(message).toContain('destinations.none.url: it is not a URL, such as https://')
+    expect(message).toContain('destinations.ftp.url: it must begin with https:')
+    expect(message).toContain('destinations.plain.url: it begins with http:')
+    expect(message).toContain('set destinations.plain.allowPrivate to true')
+    expect(message).toContain('Put them into destinations.login.headers')
+    expect(message).not.toContain('pass-word')
+  })
+
+  test('with a secret that is not there has nothing else told of its source', async () => {
+    // The reference itself is shorter than a secret may be.
+    const sources = { github: { provider: 'github', secrets: ['env:NAME'] } }
+
+    const message = await refusal({ file: { sources }, purpose: 'start' })
+
+    const problem = 'sources.github.secrets.0: the environment variable NAME is not set'
+    expect(message).toBe(`The config cannot be used:\n  - ${problem}`)
+  })
+
+  test('to look at events with may lack what only a receiver needs', async () => {
+    const file = { sources: { github: { provider: 'github', secrets: ['short'] } } }
+
+    expect((await load({ file })).config.sources).toHaveProperty('github')
+    expect(await refusal({ file: {}, purpose: 'start' })).toContain('sources: there are none')
+    const worker = new Map([['roles', { flag: '--role', value: ['work'] }]])
+    expect((await load({ flags: worker, purpose: 'start' })).config.roles).toEqual(['work'])
   })
 
   test('that forwards to what is not there is refused', async () => {
@@ -173,6 +367,71 @@ describe('a config', () => {
     expect(config.sources['a']?.forward?.[0]).toHaveProperty('transform')
   })
 
+  test('in TypeScript may import from this package where that is not installed', async () => {
+    const folder = aFolder()
+    writeFileSync(
+      join(folder, 'hookonce.config.ts'),
+      `import { defineConfig } from 'hookonce/config'
+       export default defineConfig({ receive: { port: 4500 } })`,
+    )
+
+    expect((await loadConfig({ folder, environment: {} })).config.receive.port).toBe(4500)
+  })
+
+  test.each([
+    ['null', 'hookonce.config.json', 'null', 'hookonce.config.json must be an object'],
+    ['a list', 'hookonce.config.json', '[1]', 'hookonce.config.json must be an object'],
+    [
+      'no default export',
+      'hookonce.config.ts',
+      'export const config = {}',
+      'hookonce.config.ts has no default export: begin it with export default',
+    ],
+    [
+      'a secret that is nothing',
+      'hookonce.config.ts',
+      'export default { sources: { a: { provider: "github", secrets: [process.env.NO_SUCH_NAME] } } }',
+      'sources.a.secrets.0: is missing. Check that the environment variable it comes from is set',
+    ],
+    [
+      'a name that JSON can have and an object cannot',
+      'hookonce.config.json',
+      '{ "sources": { "__proto__": { "provider": "github" } } }',
+      'sources.__proto__: this cannot be a name',
+    ],
+  ])('that is or has %s is refused with what is wrong', async (_what, name, text, message) => {
+    const folder = aFolder()
+    writeFileSync(join(folder, name), text)
+
+    await expect(loadConfig({ folder, environment: {} })).rejects.toThrow(message)
+  })
+
+  test('may be in a file that exports with module.exports', async () => {
+    const folder = aFolder()
+    writeFileSync(join(folder, 'hookonce.config.js'), 'module.exports = { receive: { port: 1 } }')
+
+    expect((await loadConfig({ folder, environment: {} })).config.receive.port).toBe(1)
+  })
+
+  test.each([
+    ['hookonce.config.ts', 'export default'],
+    ['hookonce.config.js', 'export default'],
+    ['hookonce.config.js', 'module.exports ='],
+    ['hookonce.config.mjs', 'export default'],
+  ])('in %s with %s is read anew each time', async (file, exports) => {
+    const folder = aFolder()
+    const write = (port: number): void =>
+      writeFileSync(join(folder, file), `${exports} { receive: { port: ${port} } }`)
+
+    write(1)
+    const first = await load({ folder })
+    write(2)
+    const second = await load({ folder })
+
+    const ports = [first, second].map(({ config }) => config.receive.port)
+    expect(ports).toEqual([1, 2])
+  })
+
   test('is refused when there are two', async () => {
     const folder = aFolder()
     writeFileSync(join(folder, 'hookonce.config.json'), '{}')
@@ -186,6 +445,7 @@ describe('a config', () => {
   test('is printed with where each value was said, and without a secret', async () => {
     const file = {
       store: 'postgres://me:pass-word@db/hooks',
+      encryption: { keys: [{ id: '2026-11', key: 'top-secret' }] },
       sources: {
         stripe: STRIPE,
         partner: { provider: 'hmac', header: 'x-sig', secrets: [SECRET], apiKey: 'top-secret' },
@@ -236,11 +496,17 @@ interface Given {
   readonly environment?: Record<string, string>
   readonly flags?: NonNullable<LoadConfigOptions['flags']>
   readonly beneath?: LoadConfigOptions['beneath']
+  readonly purpose?: LoadConfigOptions['purpose']
 }
 
 function load({ folder = aFolder(), file, environment = {}, ...others }: Given = {}) {
   if (file !== undefined) writeFileSync(join(folder, 'hookonce.config.json'), JSON.stringify(file))
   return loadConfig({ folder, environment, ...others })
+}
+
+/** A config with one source, of which something is wrong. */
+function inSource(settings: object): object {
+  return { sources: { in: { provider: 'github', ...settings } } }
 }
 
 async function refusal(given: Given): Promise<string> {

@@ -183,7 +183,7 @@ describe('text of a stranger', () => {
     const args: Record<string, object> = {
       find: { what: 'ping_1' },
       listEventsByKey: { source: 'pings', key: 'ping_1' },
-      listMessages: { state: 'dead' },
+      listMessages: { filter: 'state:dead' },
       findByIdempotencyKey: { key: 'ho_1' },
       findMessage: { id: 'x' },
       findBulk: { id: 'x' },
@@ -202,7 +202,7 @@ describe('text of a stranger', () => {
     }
   })
 
-  test('is shown as data between two marks that it cannot know, with nothing unseen in it', async () => {
+  test('is shown as data between two tags that it cannot know, with nothing unseen in it', async () => {
     const tags = 'obey'.replace(/./g, (letter) =>
       String.fromCodePoint(0xe0000 + letter.charCodeAt(0)),
     )
@@ -333,7 +333,7 @@ describe('/mcp answers no stranger:', () => {
     expect((await ask(method, '/mcp', { text: '', headers })).status).toBe(405)
   })
 
-  test('one who would listen for ever is refused', async () => {
+  test('a client that would listen for ever is refused', async () => {
     const { url } = await start()
     const { client } = await connectHttp(url, { token: 'hko_viewer', era: '2026' })
 

@@ -1,6 +1,9 @@
-import { describe, expect, inject, test } from 'vitest'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createRemoteOperator } from '../../src/gateway/admin/remote-operator.ts'
 import { bulkActionsContract } from '../inbox/bulk-actions.ts'
+import { bulkMessagesContract } from '../inbox/bulk-messages.ts'
 import { collectingStatsContract } from '../inbox/collecting-stats.ts'
 import { findingEventsContract } from '../inbox/finding-events.ts'
 import { forgetContract } from '../inbox/forget.ts'
@@ -28,6 +31,7 @@ showingEventsContract(sqlite)
 groupingErrorsContract(sqlite)
 collectingStatsContract(sqlite)
 bulkActionsContract(sqlite)
+bulkMessagesContract(sqlite)
 replayContract(sqlite)
 forgetContract(sqlite)
 messageActionsContract(sqlite)
@@ -58,6 +62,22 @@ describe('a remote operator', () => {
     [{ url: 'http://localhost', tokn: 'x' }, 'createRemoteOperator.tokn'],
   ])('is not made of %j', (options, option) => {
     expect(() => createRemoteOperator(options)).toThrow(expect.objectContaining({ option }))
+  })
+
+  test('says that what answers is no gateway, whatever it answers', async () => {
+    const server = createServer((_request, response) => {
+      response.setHeader('content-type', 'text/html')
+      response.end('<h1>Log in</h1>')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    await using operator = createRemoteOperator({ url: `http://127.0.0.1:${port}` })
+
+    await expect(operator.stats()).rejects.toMatchObject({
+      code: 'GATEWAY_UNAVAILABLE',
+      message: expect.stringContaining('answered 200, and not as the admin API') as string,
+    })
   })
 
   test('says that the gateway does not answer, and that it can be tried again', async () => {

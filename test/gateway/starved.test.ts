@@ -159,7 +159,12 @@ function aFolder({ url }: Sink): string {
     store: 'sqlite:hookonce.db',
     sources: { stripe: { provider: 'stripe', secrets: [SECRET], forward: ['app'] } },
     destinations: {
-      app: { url, allowPrivate: true, retry: { firstMs: 100, factor: 1, attemptsMax: 1_000 } },
+      app: {
+        url,
+        allowPrivate: true,
+        unsigned: true,
+        retry: { firstMs: 100, factor: 1, attemptsMax: 1_000 },
+      },
     },
   }
   writeFileSync(join(folder, 'hookonce.config.json'), JSON.stringify(config))

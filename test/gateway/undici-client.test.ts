@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { parseAllowList } from '../../src/egress/allow-list.ts'
-import { createConnectionGuard } from '../../src/egress/connection-guard.ts'
-import type { ResolveAll } from '../../src/egress/connection-guard.ts'
+import { createConnectionCheck } from '../../src/egress/connection-check.ts'
+import type { ResolveAll } from '../../src/egress/connection-check.ts'
 import type { HttpClient } from '../../src/egress/http-client.ts'
 import { undiciClient } from '../../src/gateway/undici-client.ts'
 
@@ -80,7 +80,7 @@ async function aServer() {
 
 function aClient(resolve?: ResolveAll): HttpClient {
   const allowed = parseAllowList('egress.allow', [HERE])
-  const client = undiciClient(createConnectionGuard({ allowed, ...(resolve && { resolve }) }))
+  const client = undiciClient(createConnectionCheck({ allowed, ...(resolve && { resolve }) }))
   onTestFinished(() => client.close())
   return client
 }

@@ -20,7 +20,7 @@ const PLENTY = '100mb'
 describe.skipIf(hasNoRedisServer).each(['redis', 'ioredis'] as const)(
   'a Redis that evicts, %s',
   (kind) => {
-    test.each(EVICTING)('is refused, and nothing runs: %s', async (policy) => {
+    test.each(EVICTING)('R73: is refused, and nothing runs: %s', async (policy) => {
       const redis = await aRedis(kind, { maxmemory: PLENTY, 'maxmemory-policy': policy })
       const { guard } = await aGuard({ redis, whenUnavailable: 'run' })
       let runs = 0
@@ -33,7 +33,7 @@ describe.skipIf(hasNoRedisServer).each(['redis', 'ioredis'] as const)(
       expect(guard.isReady()).toBe(false)
     })
 
-    test('is taken as soon as it keeps what it is given', async () => {
+    test('R73: is taken as soon as it keeps what it is given', async () => {
       const redis = await aRedis(kind, { maxmemory: PLENTY, 'maxmemory-policy': 'allkeys-lru' })
       const { guard } = await aGuard({ redis })
       await expect(guard.once('orders', 'evt_1', () => 1)).rejects.toThrow('noeviction')
@@ -44,7 +44,7 @@ describe.skipIf(hasNoRedisServer).each(['redis', 'ioredis'] as const)(
       expect(guard.isReady()).toBe(true)
     })
 
-    test('is taken while it has no limit, or where the user says so', async () => {
+    test('R73: is taken while it has no limit, or where the user says so', async () => {
       const redis = await aRedis(kind, { maxmemory: '0', 'maxmemory-policy': 'allkeys-lru' })
       const unlimited = await aGuard({ redis })
       expect(await unlimited.guard.once('orders', 'evt_1', () => 1)).toMatchObject({
@@ -60,7 +60,7 @@ describe.skipIf(hasNoRedisServer).each(['redis', 'ioredis'] as const)(
       expect(careless.happened.filter((name) => name === 'store.warning')).toHaveLength(1)
     })
 
-    test('that does not tell is taken, with one warning', async () => {
+    test('R73: that does not tell is taken, with one warning', async () => {
       const redis = await aRedis(kind, {})
       await redis.send('ACL', 'SETUSER', 'default', '-info')
       const { guard, happened } = await aGuard({ redis })

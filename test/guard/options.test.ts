@@ -24,7 +24,11 @@ describe('a guard is refused', () => {
     ['a retention of no days', { retentionDays: 0 }, 'createGuard.retentionDays'],
     ['a prefix that decides the slot', { prefix: '{app}:' }, 'createGuard.prefix'],
     ['a negative size', { resultBytesMax: -1 }, 'createGuard.resultBytesMax'],
-    ['an unknown option of the door', { receive: { batchMax: 1 } }, 'createGuard.receive.batchMax'],
+    [
+      'an unknown option of receiving',
+      { receive: { batchMax: 1 } },
+      'createGuard.receive.batchMax',
+    ],
     ['no sources', { sources: {} }, 'createGuard.sources'],
     [
       'a source with a bad name',

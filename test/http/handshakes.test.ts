@@ -14,46 +14,49 @@ import { sign } from '../../src/testing/index.ts'
 const SECRET = 'a-secret-for-tests-only'
 const QUERY = 'hub.mode=subscribe&hub.challenge=42&hub.verify_token='
 
-describe('a handshake at the door of a real inbox', () => {
+describe('a handshake with a real inbox', () => {
   test('with the right token is answered, with another refused, and neither is stored', async () => {
-    await using door = await openDoor()
+    await using receiver = await openReceiver()
 
-    const right = await fetch(`${door.url}/in/meta?${QUERY}right`)
-    const wrong = await fetch(`${door.url}/in/meta?${QUERY}wrong`)
+    const right = await fetch(`${receiver.url}/in/meta?${QUERY}right`)
+    const wrong = await fetch(`${receiver.url}/in/meta?${QUERY}wrong`)
 
     expect([right.status, await right.text()]).toEqual([200, '42'])
     expect([wrong.status, await wrong.json()]).toEqual([401, { error: 'unauthorized' }])
-    expect(await door.countEvents()).toBe(0)
-    const told = door.happenings.filter((name) => name !== 'delivery.answered')
+    expect(await receiver.countEvents()).toBe(0)
+    const told = receiver.happenings.filter((name) => name !== 'delivery.answered')
     expect(told).toEqual(['delivery.handshake', 'delivery.refused'])
   })
 
   test('that is signed is answered after its signature, and not stored', async () => {
-    await using door = await openDoor()
+    await using receiver = await openReceiver()
     const body = { type: 'url_verification', challenge: 'abc' }
     const signed = sign(slack, { body }, { secret: SECRET })
 
-    expect(await door.inbox.receive('slack', signed)).toMatchObject({ status: 200, body: 'abc' })
-    expect(await door.inbox.receive('slack', { ...signed, headers: {} })).toMatchObject({
+    expect(await receiver.inbox.receive('slack', signed)).toMatchObject({
+      status: 200,
+      body: 'abc',
+    })
+    expect(await receiver.inbox.receive('slack', { ...signed, headers: {} })).toMatchObject({
       status: 401,
     })
-    expect(await door.countEvents()).toBe(0)
+    expect(await receiver.countEvents()).toBe(0)
   })
 
   test('may be a HEAD, and other methods are told which ones there are', async () => {
-    await using door = await openDoor()
+    await using receiver = await openReceiver()
 
-    expect((await fetch(`${door.url}/in/pinged`, { method: 'HEAD' })).status).toBe(200)
-    const put = await fetch(`${door.url}/in/pinged`, { method: 'PUT' })
+    expect((await fetch(`${receiver.url}/in/pinged`, { method: 'HEAD' })).status).toBe(200)
+    const put = await fetch(`${receiver.url}/in/pinged`, { method: 'PUT' })
     expect([put.status, put.headers.get('allow')]).toEqual([405, 'POST, HEAD'])
-    const get = await fetch(`${door.url}/in/slack`)
+    const get = await fetch(`${receiver.url}/in/slack`)
     expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST'])
   })
 
   test('reaches a Fastify plugin', async () => {
-    await using door = await openDoor()
+    await using receiver = await openReceiver()
     const app = fastify()
-    await app.register(fastifyPlugin(door.inbox, 'meta'), { prefix: '/webhooks/meta' })
+    await app.register(fastifyPlugin(receiver.inbox, 'meta'), { prefix: '/webhooks/meta' })
 
     const address = await app.listen({ port: 0, host: '127.0.0.1' })
     try {
@@ -67,14 +70,14 @@ describe('a handshake at the door of a real inbox', () => {
 
 describe('a delivery with several events', () => {
   test('stores each with its own bytes, none of a retry, and of an overlap only the new one', async () => {
-    await using door = await openDoor()
+    await using receiver = await openReceiver()
 
     for (const ids of [['a', 'b', 'c'], ['a', 'b', 'c'], ['b', 'c', 'd'], []]) {
-      expect(await door.inbox.receive('meta', batchOf(ids))).toMatchObject({ status: 200 })
+      expect(await receiver.inbox.receive('meta', batchOf(ids))).toMatchObject({ status: 200 })
     }
 
-    expect(await door.countEvents()).toBe(4)
-    const [stored] = await door.inbox.admin.listEventsByKey('meta', 'b')
+    expect(await receiver.countEvents()).toBe(4)
+    const [stored] = await receiver.inbox.admin.listEventsByKey('meta', 'b')
     const body = Buffer.from(stored?.body ?? []).toString()
     expect(body).toContain('"messages":[{"id":"b","type":"text"}]')
   })
@@ -82,19 +85,19 @@ describe('a delivery with several events', () => {
 
 describe('what a provider wants to hear', () => {
   test('is an exact text, or an empty refusal with a status of its own', async () => {
-    await using door = await openDoor()
+    await using receiver = await openReceiver()
     const delivery = {
       ...batchOf([]),
       headers: { 'x-token': SECRET },
       body: Buffer.from('{"id":"1"}'),
     }
 
-    expect(await door.inbox.receive('pinged', delivery)).toMatchObject({
+    expect(await receiver.inbox.receive('pinged', delivery)).toMatchObject({
       status: 200,
       body: '[accepted]',
       headers: { 'content-type': 'text/plain' },
     })
-    expect(await door.inbox.receive('pinged', { ...delivery, headers: {} })).toMatchObject({
+    expect(await receiver.inbox.receive('pinged', { ...delivery, headers: {} })).toMatchObject({
       status: 498,
       body: '',
     })
@@ -108,7 +111,7 @@ function batchOf(ids: readonly string[]): Delivery {
   return sign(meta, { body: { object: 'whatsapp_business_account', entry } }, { secret: SECRET })
 }
 
-async function openDoor() {
+async function openReceiver() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hookonce-'))
   const pinged = defineProvider({
     provider: 'pinged',

@@ -17,60 +17,62 @@ const SOURCES: SourceMap = { partner: standardWebhooks({ secrets: [SECRET] }) }
 
 describe('a receiver in front of a real inbox', () => {
   test('R46: an event whose sender went away after the body is stored, and its retry is a duplicate', async () => {
-    await using door = await openDoor()
+    await using receiver = await openReceiver()
 
-    const sender = await rawSender(door.port)
-    const accepted = new Promise((resolve) => door.inbox.events.on('delivery.accepted', resolve))
+    const sender = await rawSender(receiver.port)
+    const accepted = new Promise((resolve) =>
+      receiver.inbox.events.on('delivery.accepted', resolve),
+    )
     sender.socket.end(signed('msg_1'))
     sender.socket.destroySoon()
     await accepted
 
-    expect(await rawExchange(door.port, signed('msg_1'))).toContain('{"status":"duplicate"')
-    expect(await rawExchange(door.port, signed('msg_2'))).toContain('{"status":"accepted"')
+    expect(await rawExchange(receiver.port, signed('msg_1'))).toContain('{"status":"duplicate"')
+    expect(await rawExchange(receiver.port, signed('msg_2'))).toContain('{"status":"accepted"')
   })
 
   test('R39: a second id in front of a well-signed one is 400, and never a key', async () => {
-    await using door = await openDoor()
+    await using receiver = await openReceiver()
 
-    const answer = await rawExchange(door.port, signed('msg_1', 'webhook-id: evil\r\n'))
+    const answer = await rawExchange(receiver.port, signed('msg_1', 'webhook-id: evil\r\n'))
 
     expect(statuses(answer)).toEqual([400])
-    expect(await rawExchange(door.port, signed('msg_1'))).toContain('{"status":"accepted"')
+    expect(await rawExchange(receiver.port, signed('msg_1'))).toContain('{"status":"accepted"')
   })
 
   test('a body that is too large, or does not come, leaves a line that says so', async () => {
-    await using door = await openDoor({ bodyBytesMax: 100, bodyTimeoutMs: 50 })
+    await using receiver = await openReceiver({ bodyBytesMax: 100, bodyTimeoutMs: 50 })
     const reasons: string[] = []
-    door.inbox.events.on('delivery.malformed', ({ source, reason }) =>
+    receiver.inbox.events.on('delivery.malformed', ({ source, reason }) =>
       reasons.push(`${source} ${reason}`),
     )
     const head = 'POST /in/partner HTTP/1.1\r\nhost: x\r\n'
 
-    const declared = await rawExchange(door.port, `${head}content-length: 101\r\n\r\n`)
+    const declared = await rawExchange(receiver.port, `${head}content-length: 101\r\n\r\n`)
     const chunked = await rawExchange(
-      door.port,
+      receiver.port,
       `${head}transfer-encoding: chunked\r\n\r\n65\r\n${'a'.repeat(101)}\r\n`,
     )
-    const late = await rawExchange(door.port, `${head}content-length: 10\r\n\r\nabc`)
+    const late = await rawExchange(receiver.port, `${head}content-length: 10\r\n\r\nabc`)
 
     expect([declared, chunked, late].map(statuses)).toEqual([[413], [413], [408]])
     expect(reasons).toEqual(['partner too-large', 'partner too-large', 'partner too-slow'])
   })
 
   test('R62: a body for which there is no room leaves a line that says so', async () => {
-    await using door = await openDoor({ inFlightBytesMax: 1_048_576 })
+    await using receiver = await openReceiver({ inFlightBytesMax: 1_048_576 })
     const said: unknown[] = []
-    door.inbox.events.on('delivery.unavailable', (happening) => said.push(happening))
-    door.inbox.inFlight.take(1_048_576)
+    receiver.inbox.events.on('delivery.unavailable', (happening) => said.push(happening))
+    receiver.inbox.inFlight.take(1_048_576)
 
-    const answer = await rawExchange(door.port, signed('msg_1'))
-    door.inbox.inFlight.giveBack(1_048_576)
+    const answer = await rawExchange(receiver.port, signed('msg_1'))
+    receiver.inbox.inFlight.giveBack(1_048_576)
 
     expect(statuses(answer)).toEqual([503])
     expect(said).toMatchObject([
       { source: 'partner', error: { code: 'RECEIVE_FULL', retryable: true } },
     ])
-    expect(await rawExchange(door.port, signed('msg_1'))).toContain('{"status":"accepted"')
+    expect(await rawExchange(receiver.port, signed('msg_1'))).toContain('{"status":"accepted"')
   })
 
   test('R63: each source has a largest body of its own, or that of the inbox', async () => {
@@ -80,15 +82,15 @@ describe('a receiver in front of a real inbox', () => {
       usual: standardWebhooks({ secrets: [SECRET] }),
       hub: github({ secrets: [SECRET] }),
     }
-    await using door = await openDoor({ bodyBytesMax: 1_000 }, sources)
+    await using receiver = await openReceiver({ bodyBytesMax: 1_000 }, sources)
     const head = (name: string) => `POST /in/${name} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n`
     const send = async (name: string, length: number): Promise<string> => {
       const declared = `${head(name)}content-length: ${length}\r\n\r\n${'x'.repeat(length)}`
       const chunk = `${length.toString(16)}\r\n${'x'.repeat(length)}\r\n0\r\n\r\n`
       const chunked = `${head(name)}transfer-encoding: chunked\r\n\r\n${chunk}`
       const answers = [
-        await rawExchange(door.port, declared),
-        await rawExchange(door.port, chunked),
+        await rawExchange(receiver.port, declared),
+        await rawExchange(receiver.port, chunked),
       ]
       return answers.map((answer) => String(statuses(answer))).join()
     }
@@ -98,21 +100,21 @@ describe('a receiver in front of a real inbox', () => {
     expect([await send('large', 3_000), await send('large', 3_001)]).toEqual(['401,401', '413,413'])
     expect(await send('hub', 2_000_000)).toBe('401,401')
     expect(
-      await rawExchange(door.port, `${head('hub')}content-length: 26214401\r\n\r\n`),
+      await rawExchange(receiver.port, `${head('hub')}content-length: 26214401\r\n\r\n`),
     ).toContain('{"error":"body_too_large","max":26214400}')
   })
 
   test('a stopped inbox is not ready, and tells senders to come again', async () => {
-    await using door = await openDoor()
+    await using receiver = await openReceiver()
 
-    await door.inbox.stop()
+    await receiver.inbox.stop()
 
-    expect((await fetch(`http://127.0.0.1:${door.port}/readyz`)).status).toBe(503)
-    expect(statuses(await rawExchange(door.port, signed('msg_1')))).toEqual([503])
+    expect((await fetch(`http://127.0.0.1:${receiver.port}/readyz`)).status).toBe(503)
+    expect(statuses(await rawExchange(receiver.port, signed('msg_1')))).toEqual([503])
   })
 })
 
-async function openDoor(receive: ReceiveOptions = {}, sources: SourceMap = SOURCES) {
+async function openReceiver(receive: ReceiveOptions = {}, sources: SourceMap = SOURCES) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hookonce-http-'))
   const inbox = createInbox({
     store: sqliteStore(path.join(folder, 'hooks.db')),

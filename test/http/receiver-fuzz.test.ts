@@ -49,7 +49,7 @@ describe('R44: requests that no honest sender would send', () => {
       await Promise.all(Array.from({ length: PARALLEL }, keepSending))
       if ('HOOKONCE_FUZZ_REQUESTS' in process.env) console.log('answers:', answers)
 
-      // The mix is worth something only while it reaches every corner of the door.
+      // The mix is worth something only while it reaches every corner of the receiver.
       expect(Object.keys(answers)).toEqual(
         expect.arrayContaining(['200', '400', '404', '405', '408', '413', '415']),
       )

@@ -10,7 +10,6 @@ const AFTER = {
   waitMs: HOUR_MS,
   onMissing: 'run',
 } as const
-const PATIENT = { timeout: 30_000, interval: 20 }
 
 /** What `after` promises, on every store. */
 export function afterContract(store: StoreUnderTest): void {
@@ -26,7 +25,7 @@ export function afterContract(store: StoreUnderTest): void {
       await inbox.start()
       const [early = ''] = await deliver({ id: 'u1', lane: 'K', type: 'user.updated' })
       await expect
-        .poll(async () => (await find(early)).blockedBy?.reason, PATIENT)
+        .poll(async () => (await find(early)).blockedBy?.reason)
         .toMatch(/^waiting for user\.created until \d{4}-/)
 
       await deliver(
@@ -34,9 +33,9 @@ export function afterContract(store: StoreUnderTest): void {
         { id: 'other', lane: 'L', type: 'user.created' },
       )
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['c1', 'u1'])
+      await expect.poll(() => applied('K')).toEqual(['c1', 'u1'])
       await deliver({ id: 'u2', lane: 'K', type: 'user.updated' })
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['c1', 'u1', 'u2'])
+      await expect.poll(() => applied('K')).toEqual(['c1', 'u1', 'u2'])
     })
 
     test('a step handler of what is required frees them too', async () => {
@@ -55,7 +54,7 @@ export function afterContract(store: StoreUnderTest): void {
         { id: 'c1', lane: 'K', type: 'user.created' },
       )
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['c1', 'u1'])
+      await expect.poll(() => applied('K')).toEqual(['c1', 'u1'])
     })
 
     test.each([
@@ -70,7 +69,7 @@ export function afterContract(store: StoreUnderTest): void {
 
       const [id = ''] = await deliver({ id: 'u1', lane: 'K', type: 'user.updated' })
 
-      await expect.poll(async () => (await find(id)).state, PATIENT).toBe(state)
+      await expect.poll(async () => (await find(id)).state).toBe(state)
       expect(await applied('K')).toEqual(expected)
       if (state === 'dead')
         expect((await find(id)).reason).toBe('no user.created was done in its lane in time')

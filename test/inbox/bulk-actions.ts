@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, expect, test } from 'vitest'
 import { createBulkOperator } from '../../src/admin/bulk-operator.ts'
-import type { BulkOperator, BulkPlan } from '../../src/admin/bulk-operator.ts'
+import type { BulkOperator } from '../../src/admin/bulk-operator.ts'
 import { BulkRunner } from '../../src/admin/bulk-runner.ts'
 import type { BulkEnd } from '../../src/admin/bulk-runner.ts'
+import type { BulkPlan } from '../../src/admin/plan-bulk.ts'
 import type { Operator } from '../../src/admin/operator.ts'
 import type { Store } from '../../src/store/contract/store.ts'
 import { aClaim, anEventDraft } from '../support/builders.ts'
 import { copyEvent } from '../support/copy-event.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
 import { recordKeys, sort, statesOf } from '../support/lane-steps.ts'
-import { act, dead, done, recordOne, runOne, skipped } from '../support/store-steps.ts'
+import { act, dead, done, NO_ORDER, recordOne, runOne, skipped } from '../support/store-steps.ts'
 import { openStore } from '../support/store-under-test.ts'
 import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
 
@@ -40,7 +41,7 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
         refused: {},
         left: 12,
       })
-      expect(await store.operators.listDead(100)).toHaveLength(13)
+      expect(await store.operators.listDead({ limit: 100 })).toHaveLength(13)
     })
 
     test('those that have events left are listed, for a person who has lost their ids', async () => {
@@ -75,7 +76,7 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
       expect(await runToEnd(bulk, id)).toEqual({ status: 'finished' })
 
       expect(await bulk.find(id)).toMatchObject({ done: 3, left: 0, reason: 'fixed', actor: 'Ada' })
-      expect(await store.operators.listDead(100)).toMatchObject([{ id: later }])
+      expect(await store.operators.listDead({ limit: 100 })).toMatchObject([{ id: later }])
     })
 
     test('an event whose state has changed since is refused, and says why', async () => {
@@ -93,6 +94,51 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
         refused: { EVENT_DONE: 1, EVENT_READY: 1 },
         left: 0,
       })
+    })
+
+    test('a double click makes one bulk, and who has run it is kept', async () => {
+      const { bulk, store } = await open(underTest)
+      await recordDead(store, 3)
+      const plan = { action: 'retry', filter: { source: 'stripe' }, token: 'click 1' } as const
+
+      const [one, two] = await Promise.all([bulk.plan(plan), bulk.plan(plan)])
+      const again = await bulk.plan(plan)
+
+      expect(two).toEqual(one)
+      expect(again).toEqual(one)
+      expect(one.count).toBe(3)
+      expect(await bulk.list({ all: true })).toHaveLength(1)
+      await expect(bulk.plan({ ...plan, filter: {} })).rejects.toMatchObject({
+        code: 'OPTION_INVALID',
+        option: 'admin.bulk.plan.token',
+      })
+      const run = await bulk.run(one.id, { actor: 'grace', reason: 'now', token: 'click 2' })
+      await bulk.run(one.id, { actor: 'grace', reason: 'now', token: 'click 2' })
+      if (run.status === 'done') await run.ended
+      const subject = { kind: 'bulk', id: one.id } as const
+      expect(await store.operators.listAudit({ subject, limit: 9 })).toMatchObject([
+        { action: 'bulk.run', actor: 'grace', reason: 'now', token: 'click 2' },
+        { action: 'bulk.plan', actor: undefined, token: 'click 1' },
+      ])
+      expect(await bulk.find(one.id)).toMatchObject({ done: 3 })
+    })
+
+    test('forgets what has ended, and what is done only where it is named', async () => {
+      const { bulk, store } = await open(underTest)
+      await recordOne(store, anEventDraft({ key: 'done' }))
+      await runOne(store, done)
+      await recordDead(store, 2)
+      const why = { action: 'forget', reason: 'the sender sends them again' } as const
+
+      const { id, count } = await bulk.plan({ ...why, filter: {} })
+      await runToEnd(bulk, id)
+
+      expect(count).toBe(2)
+      expect(await bulk.find(id)).toMatchObject({ done: 2, refused: {}, left: 0 })
+      expect(await recordOne(store, anEventDraft({ key: 'done' }))).toMatchObject({
+        status: 'duplicate',
+      })
+      expect((await bulk.plan({ ...why, filter: { state: 'done' } })).count).toBe(1)
     })
 
     test('an event that dies again is not acted on again, however often the bulk is run', async () => {
@@ -154,6 +200,7 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
 
       expect(await store.operators.listAudit({ limit: 10 })).toMatchObject([
         { action: 'bulk.abort', subject: { kind: 'bulk', id }, ...order },
+        { action: 'bulk.plan', subject: { kind: 'bulk', id } },
       ])
     })
 
@@ -263,14 +310,18 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
         if (action === 'replay') for (const eventId of ids) await act(store, 'discard', eventId)
         const { id, count } = await bulk.plan({ action, filter: {}, reason: 'why' })
         expect(count).toBe(20)
-        const before = (await store.operators.listAudit({ limit: 100 })).length
+        const acted = async () => {
+          const audit = await store.operators.listAudit({ limit: 100 })
+          return audit.filter(({ subject }) => subject.kind === 'event')
+        }
+        const before = (await acted()).length
 
         const runners = [bulk, await another(), await another()]
         await Promise.all(runners.map((runner) => runToEnd(runner, id)))
         await runToEnd(bulk, id)
 
         expect(await bulk.find(id)).toMatchObject({ done: 20, refused: {}, left: 0 })
-        expect(await store.operators.listAudit({ limit: 100 })).toHaveLength(before + 20)
+        expect(await acted()).toHaveLength(before + 20)
         for (const eventId of ids)
           expect(await store.operators.listRuns(eventId)).toHaveLength(action === 'replay' ? 1 : 0)
       },
@@ -298,7 +349,7 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
 
     test('a bulk that is not here, or not planned to the end, is refused with what to do', async () => {
       const { bulk, store } = await open(underTest)
-      const draft = { action: 'retry', filter: '{}', reason: undefined, actor: undefined } as const
+      const draft = { action: 'retry', filter: '{}', ...NO_ORDER } as const
       await store.bulks.create({ ...draft, id: UNKNOWN, terms: undefined })
       const other = UNKNOWN.replace(/0$/, '1')
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createInbox } from '../../src/inbox/inbox.ts'
+import { adyen } from '../../src/providers/vendors/adyen.ts'
 import { github } from '../../src/providers/vendors/github.ts'
 import { unsigned } from '../../src/providers/unsigned.ts'
 import { stripe } from '../../src/providers/vendors/stripe.ts'
@@ -78,25 +79,48 @@ describe('createInbox refuses', () => {
   })
 
   test.each<[string, object, number, RegExp]>([
-    ['Stripe', { stripe: source }, 5, /"stripe" retries for up to 72 h.*72 h more.*to 6 or more/],
+    [
+      'Stripe',
+      { stripe: source },
+      29,
+      /"stripe" retries for up to 72 h.*648 h more.*to 30 or more/,
+    ],
     [
       'GitHub, which only a person makes deliver again',
       { hub: github({ secrets: ['It is a secret of GitHub'] }) },
-      2,
-      /"hub" retries for up to 0 h.*72 h more.*to 3 or more/,
+      6,
+      /"hub" retries for up to 0 h.*168 h more.*to 7 or more/,
     ],
     [
       'a sender of which nothing is known',
-      { own: { ...source, retryWindowHours: null } },
+      { own: unsigned({ verify: 'none', key: 'json:$.id' }) },
       5,
       /how long "own" retries is not known, so 72 h are assumed.*to 6 or more/,
     ],
-    ['Adyen', { adyen: { ...source, retryWindowHours: 720 } }, 32, /720 h.*to 33 or more/],
+    [
+      'Adyen, whose own retries take longest',
+      { adyen: adyen({ secrets: ['0'.repeat(64)] }) },
+      32,
+      /720 h.*72 h more.*to 33 or more/,
+    ],
     [
       'a sender that says more',
       { own: { ...source, manualRedeliveryHours: 2_400 } },
       45,
       /2400 h more.*to 103 or more/,
+    ],
+    [
+      'a sender of your own that says so',
+      {
+        own: unsigned({
+          verify: 'none',
+          key: 'json:$.id',
+          retryWindowHours: 24,
+          manualRedeliveryHours: 240,
+        }),
+      },
+      10,
+      /"own" retries for up to 24 h.*240 h more.*to 11 or more/,
     ],
   ])('P03: to forget keys that %s may still deliver', (_who, sources, keysDays, message) => {
     const options = { sources, retention: { keysDays } }
@@ -112,7 +136,7 @@ describe('createInbox refuses', () => {
 
 describe('createInbox takes', () => {
   test.each<[string, object]>([
-    ['keys for as long as they are needed', { keysDays: 6 }],
+    ['keys for as long as they are needed', { keysDays: 30 }],
     ['keys for ever', { keysDays: 'forever' }],
     ['an option that is left undefined', { keysDays: undefined, doneDays: 7 }],
   ])('%s', (_what, retention) => {

@@ -140,4 +140,21 @@ describe('a function as a destination', () => {
     // A tenth of a second's worth may go at once; the rest keeps its distance.
     expect(at.at(-1)! - at[0]!).toBeGreaterThanOrEqual(((30 - 5 - 1) / 50) * 1_000 - 5)
   })
+
+  test('with a rate, and slow to answer, is called as often at once as its concurrency says', async () => {
+    let running = 0
+    const hang = () => {
+      running += 1
+      return new Promise<void>(() => undefined)
+    }
+    const outbox = await openOutbox('sqlite')
+    await outbox.write(7)
+    // The relay claims because there is room: it does not look by itself before the test has given up.
+    await outbox.relay([destination('sink', { ratePerSecond: 5, concurrency: 6 }, hang)], {
+      pollMs: 60_000,
+      stopGraceMs: 100,
+    })
+
+    await until('six are running', () => running === 6, { limitMs: 20_000 })
+  })
 })

@@ -1,9 +1,13 @@
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 import { fairnessContract } from './fairness.ts'
+import { groupBudgetContract } from './group-budget.ts'
 import { backfillContract } from './backfill.ts'
+import { backfillOverHttpContract } from './backfill-over-http.ts'
+import { bothKindsContract } from './both-kinds.ts'
 import { eventCopiesContract } from './event-copies.ts'
 import { failuresContract } from './failures.ts'
 import { forgetContract } from './forget.ts'
+import { interruptedNeighboursContract } from './interrupted-neighbours.ts'
 import { messageActionsContract } from './message-actions.ts'
 import { oddEndsContract } from './odd-ends.ts'
 import { operatorsContract } from './operators.ts'
@@ -23,20 +27,25 @@ import { stepsContract } from './steps.ts'
 import { trappingObjectsContract } from './trapping-objects.ts'
 import { unfinishedContract } from './unfinished.ts'
 import { workContract } from './work.ts'
+import { weightsContract } from './weights.ts'
 import { writesContract } from './writes.ts'
 
 /** All that an inbox must do on a store. Run by `test/inbox/<store>.test.ts`. */
 export function everyContract(store: StoreUnderTest): void {
   receiveContract(store)
   backfillContract(store)
+  backfillOverHttpContract(store)
   redeliveredContract(store)
   secretsContract(store)
   reconcileContract(store)
   unfinishedContract(store)
   orderValuesContract(store)
   workContract(store)
+  interruptedNeighboursContract(store)
   runDueContract(store)
   fairnessContract(store)
+  groupBudgetContract(store)
+  weightsContract(store)
   eventCopiesContract(store)
   oddEndsContract(store)
   trappingObjectsContract(store)
@@ -45,6 +54,7 @@ export function everyContract(store: StoreUnderTest): void {
   operatorsContract(store)
   forgetContract(store)
   replayContract(store)
+  bothKindsContract(store)
   pausesContract(store)
   retentionContract(store)
   savepointsContract(store)

@@ -2,8 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { apply, AT_ONCE, laneOf, openOrdered } from '../support/ordered-inbox.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 
-const PATIENT = { timeout: 30_000, interval: 20 }
-
 /** What `fetch` promises, on every store. */
 export function fetchContract(store: StoreUnderTest): void {
   describe(`${store.name}: fetch`, () => {
@@ -24,7 +22,7 @@ export function fetchContract(store: StoreUnderTest): void {
 
       const [id = ''] = await deliver({ id: 'e1', lane: 'K' })
 
-      await expect.poll(async () => (await find(id)).state, PATIENT).toBe('done')
+      await expect.poll(async () => (await find(id)).state).toBe('done')
       expect(seen).toEqual(['Ada', false])
       expect(await applied('K')).toEqual(['e1'])
     })
@@ -46,7 +44,7 @@ export function fetchContract(store: StoreUnderTest): void {
 
       const [id = ''] = await deliver({ id: 'e1', lane: 'K' })
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1'])
+      await expect.poll(() => applied('K')).toEqual(['e1'])
       expect((await find(id)).failures.map(({ message }) => message)).toEqual(['503', '503'])
     })
 
@@ -64,8 +62,32 @@ export function fetchContract(store: StoreUnderTest): void {
 
       const [id = ''] = await deliver({ id: 'e1', lane: 'K' })
 
-      await expect.poll(async () => (await find(id)).state, PATIENT).toBe('dead')
+      await expect.poll(async () => (await find(id)).state).toBe('dead')
       expect((await find(id)).failures.map(({ reason }) => reason)).toEqual(['timeout'])
+      expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+    })
+
+    test('a handler that hangs behind its fetch is told by its signal when its time is up', async () => {
+      const { newInbox, deliver, find } = await openOrdered(store)
+      const inbox = newInbox()
+      const aborted: string[] = []
+      const options = { fetch: () => 1, timeoutMs: 300, retry: { attemptsMax: 1 } }
+      const hang = (name: string, signal: AbortSignal) =>
+        new Promise<void>(() => signal.addEventListener('abort', () => aborted.push(name)))
+      inbox.on('partner', 'tx', { ...options, name: 'tx' }, (_event, { signal }) =>
+        hang('tx', signal),
+      )
+      const twice = { ...options, guarantee: 'at-least-once', name: 'twice' } as const
+      inbox.on('partner', 'twice', twice, (_event, { signal }) => hang('twice', signal))
+      await inbox.start()
+
+      const ids = await deliver(
+        { id: 'e1', lane: 'K', type: 'tx' },
+        { id: 'e2', lane: 'K', type: 'twice' },
+      )
+
+      for (const id of ids) await expect.poll(async () => (await find(id)).state).toBe('dead')
+      expect(aborted.toSorted()).toEqual(['twice', 'tx'])
     })
 
     test('step handlers can fetch, and a lane keeps its order', async () => {
@@ -86,7 +108,7 @@ export function fetchContract(store: StoreUnderTest): void {
 
       await deliver(...ids.map((id, at) => ({ id, lane: 'K', type: at % 3 === 0 ? 'a' : 'b' })))
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(ids)
+      await expect.poll(() => applied('K')).toEqual(ids)
     })
   })
 }

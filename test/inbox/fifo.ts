@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { permanent } from '../../src/model/handler-results.ts'
+import { blockThread } from '../support/block-thread.ts'
 import { apply, AT_ONCE, laneOf, openOrdered } from '../support/ordered-inbox.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 
 const FIFO = { order: { mode: 'fifo', lane: laneOf }, retry: AT_ONCE } as const
-const PATIENT = { timeout: 30_000, interval: 20 }
 
 /** What a fifo lane promises, on every store. */
 export function fifoContract(store: StoreUnderTest): void {
@@ -24,7 +24,7 @@ export function fifoContract(store: StoreUnderTest): void {
 
       await inbox.start()
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1', 'e2', 'e3'])
+      await expect.poll(() => applied('K')).toEqual(['e1', 'e2', 'e3'])
     })
 
     test('O01: a lane may span types, and is in the order in which they were stored', async () => {
@@ -41,7 +41,7 @@ export function fifoContract(store: StoreUnderTest): void {
 
       await inbox.start()
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(sent.map(({ id }) => id))
+      await expect.poll(() => applied('K')).toEqual(sent.map(({ id }) => id))
     })
 
     test('O01: in a lane that is full, a group ends where one fails', async () => {
@@ -58,7 +58,7 @@ export function fifoContract(store: StoreUnderTest): void {
 
       await inbox.start()
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(sent.map(({ id }) => id))
+      await expect.poll(() => applied('K')).toEqual(sent.map(({ id }) => id))
       expect(Math.max(...reruns)).toBeGreaterThan(1)
     })
 
@@ -76,7 +76,7 @@ export function fifoContract(store: StoreUnderTest): void {
 
       await inbox.start()
 
-      await expect.poll(async () => (await find(ids[10] ?? '')).state, PATIENT).toBe('dead')
+      await expect.poll(async () => (await find(ids[10] ?? '')).state).toBe('dead')
       expect(await applied('K')).toEqual(sent.slice(0, 10).map(({ id }) => id))
       expect((await find(ids[11] ?? '')).blockedBy?.eventId).toBe(ids[10])
       expect(ran).not.toContain('e11')
@@ -98,8 +98,8 @@ export function fifoContract(store: StoreUnderTest): void {
 
       await inbox.start()
 
-      await expect.poll(() => applied('L'), PATIENT).toEqual(['x1', 'x2'])
-      await expect.poll(async () => (await find(e1 ?? '')).state, PATIENT).toBe('dead')
+      await expect.poll(() => applied('L')).toEqual(['x1', 'x2'])
+      await expect.poll(async () => (await find(e1 ?? '')).state).toBe('dead')
       expect(await applied('K')).toEqual([])
       expect(await find(e2 ?? '')).toMatchObject({
         state: 'waiting',
@@ -107,6 +107,41 @@ export function fifoContract(store: StoreUnderTest): void {
         blockedBy: { eventId: e1, state: 'dead', until: undefined },
       })
     })
+
+    test.each(['handlers', 'step handlers'])(
+      'an event that has ended says in which lane it was: %s',
+      async (kind) => {
+        const { newInbox, deliver, find } = await openOrdered(store)
+        const inbox = newInbox()
+        const order = { mode: 'fifo', lane: laneOf } as const
+        const refuseSome = (id: string) => {
+          if (id === 'e2') throw permanent('broken')
+        }
+        if (kind === 'handlers')
+          inbox.on('partner', '*', { order }, ({ payload }) => refuseSome(payload.id))
+        else
+          inbox.steps('partner', '*', { order }, async ({ payload }, step) => {
+            await step.tx('refuse', () => refuseSome(payload.id))
+          })
+        await inbox.start()
+        const ids = await deliver(
+          { id: 'e1', lane: 'K' },
+          { id: 'e2', lane: 'K' },
+          { id: 'e3', lane: 'K' },
+        )
+        const [e1 = '', e2 = '', e3 = ''] = ids
+        await expect.poll(async () => (await find(e2)).state).toBe('dead')
+        await expect.poll(async () => (await find(e3)).state).toBe('waiting')
+        await inbox.admin.discard(e3, { reason: 'not wanted' })
+
+        for (const [id, state] of [
+          [e1, 'done'],
+          [e2, 'dead'],
+          [e3, 'discarded'],
+        ] as const)
+          expect((await inbox.admin.show(id))?.event).toMatchObject({ state, lane: 'K' })
+      },
+    )
 
     test('O02: that a lane is blocked is told, and that it is free again', async () => {
       const { newInbox, deliver, applied } = await openOrdered(store)
@@ -122,12 +157,12 @@ export function fifoContract(store: StoreUnderTest): void {
 
       const [e1 = ''] = await deliver({ id: 'e1', lane: 'K' }, { id: 'e2', lane: 'K' })
       const about = { source: 'partner', lane: 'K', mode: 'fifo', eventId: e1 }
-      await expect.poll(() => told, PATIENT).toEqual([['blocked', about]])
+      await expect.poll(() => told).toEqual([['blocked', about]])
       await inbox.admin.discard(e1, { reason: 'it is broken' })
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e2'])
+      await expect.poll(() => applied('K')).toEqual(['e2'])
       await expect
-        .poll(() => told, PATIENT)
+        .poll(() => told)
         .toEqual([
           ['blocked', about],
           ['freed', about],
@@ -144,13 +179,13 @@ export function fifoContract(store: StoreUnderTest): void {
       })
       await inbox.start()
       const [e1 = ''] = await deliver({ id: 'e1', lane: 'K' }, { id: 'e2', lane: 'K' })
-      await expect.poll(async () => (await find(e1)).state, PATIENT).toBe('dead')
+      await expect.poll(async () => (await find(e1)).state).toBe('dead')
       isBroken = false
 
       await inbox.admin.retry(e1)
       await deliver({ id: 'e3', lane: 'K' })
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1', 'e2', 'e3'])
+      await expect.poll(() => applied('K')).toEqual(['e1', 'e2', 'e3'])
     })
 
     test('O02: with onDead pass the next one runs', async () => {
@@ -165,7 +200,7 @@ export function fifoContract(store: StoreUnderTest): void {
 
       await inbox.start()
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e2'])
+      await expect.poll(() => applied('K')).toEqual(['e2'])
       expect((await find(e1)).state).toBe('dead')
     })
 
@@ -178,13 +213,13 @@ export function fifoContract(store: StoreUnderTest): void {
       })
       await inbox.start()
       const [e1 = ''] = await deliver({ id: 'e1', lane: 'K' }, { id: 'e2', lane: 'K' })
-      await expect.poll(async () => (await find(e1)).state, PATIENT).toBe('dead')
+      await expect.poll(async () => (await find(e1)).state).toBe('dead')
 
       await database.query(`update ${outcomes(store)} set state = 'skipped' where event_id = $1`, [
         e1,
       ])
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e2'])
+      await expect.poll(() => applied('K')).toEqual(['e2'])
     })
 
     test('O06: while a long lane waits for its head, all others go on', async () => {
@@ -201,8 +236,7 @@ export function fifoContract(store: StoreUnderTest): void {
 
       await inbox.start()
 
-      for (const { id, lane } of others)
-        await expect.poll(() => applied(lane), PATIENT).toEqual([id])
+      for (const { id, lane } of others) await expect.poll(() => applied(lane)).toEqual([id])
       expect(await applied('hot')).toEqual([])
       expect((await find(ids[149] ?? '')).blockedBy?.eventId).toBe(ids[0])
     })
@@ -219,7 +253,7 @@ export function fifoContract(store: StoreUnderTest): void {
 
       await inbox.start()
 
-      await expect.poll(() => applied('hot'), PATIENT).toEqual(hot.map(({ id }) => id))
+      await expect.poll(() => applied('hot')).toEqual(hot.map(({ id }) => id))
       const last = Math.max(...others.map(({ id }) => ended.indexOf(id)))
       expect(ended).toEqual(expect.arrayContaining(others.map(({ id }) => id)))
       expect(last).toBeLessThan(hot.length / 2)
@@ -236,15 +270,15 @@ export function fifoContract(store: StoreUnderTest): void {
 
       await inbox.start()
 
-      await expect.poll(async () => (await find(e1)).attempts, PATIENT).toBe(1)
+      await expect.poll(async () => (await find(e1)).attempts).toBe(1)
       const until = (await find(e1)).nextRunAt
       await expect
-        .poll(async () => (await find(e2)).blockedBy, PATIENT)
+        .poll(async () => (await find(e2)).blockedBy)
         .toEqual({
           eventId: e1,
           state: 'ready',
           until,
-          reason: `waiting for ${e1}, which is ready until ${until?.toISOString()}`,
+          reason: `waiting for ${e1} until ${until?.toISOString()}, when it is due`,
         })
     })
 
@@ -266,7 +300,7 @@ export function fifoContract(store: StoreUnderTest): void {
 
       await inbox.start()
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e3'])
+      await expect.poll(() => applied('K')).toEqual(['e3'])
       const failures = [await find(e1), await find(e2)].map(({ state, failures: [first] }) => ({
         state,
         reason: first?.reason,
@@ -291,8 +325,7 @@ export function fifoContract(store: StoreUnderTest): void {
       const lane = (event: { payload: { lane: string } }) => {
         asked += 1
         roundsAtEach.push(rounds)
-        const until = performance.now() + 50
-        while (performance.now() < until);
+        blockThread(50)
         return event.payload.lane
       }
       inbox.on('partner', '*', { order: { mode: 'fifo', lane } }, (event, { tx }) =>
@@ -301,7 +334,7 @@ export function fifoContract(store: StoreUnderTest): void {
 
       await inbox.start()
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(sent.map(({ id }) => id))
+      await expect.poll(() => applied('K')).toEqual(sent.map(({ id }) => id))
       expect(asked).toBe(sent.length)
       expect(new Set(roundsAtEach).size).toBeGreaterThan(sent.length / 4)
     })
@@ -323,7 +356,7 @@ export function fifoContract(store: StoreUnderTest): void {
 
       await inbox.start()
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(ids)
+      await expect.poll(() => applied('K')).toEqual(ids)
     })
 
     test('several workers keep one order', async () => {
@@ -346,7 +379,7 @@ export function fifoContract(store: StoreUnderTest): void {
 
       for (const lane of lanes) {
         const expected = sent.filter((each) => each.lane === lane).map(({ id }) => id)
-        await expect.poll(() => applied(lane), PATIENT).toEqual(expected)
+        await expect.poll(() => applied(lane)).toEqual(expected)
       }
     })
 
@@ -356,7 +389,7 @@ export function fifoContract(store: StoreUnderTest): void {
       inbox.on('partner', '*', FIFO, (event, { tx }) => apply(tx, event))
       await inbox.start()
       await deliver({ id: 'e1', lane: 'K' })
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1'])
+      await expect.poll(() => applied('K')).toEqual(['e1'])
 
       const lane = { source: 'partner', key: 'K' }
       const who = { reason: 'the customer is being merged', actor: 'ada' }
@@ -369,16 +402,14 @@ export function fifoContract(store: StoreUnderTest): void {
       ])
       const [e2 = ''] = await deliver({ id: 'e2', lane: 'K' }, { id: 'x1', lane: 'L' })
 
-      await expect.poll(() => applied('L'), PATIENT).toEqual(['x1'])
-      await expect
-        .poll(async () => (await find(e2)).blockedBy?.reason, PATIENT)
-        .toBe('its lane is paused')
+      await expect.poll(() => applied('L')).toEqual(['x1'])
+      await expect.poll(async () => (await find(e2)).blockedBy?.reason).toBe('its lane is paused')
       expect(await inbox.admin.show(e2)).toMatchObject({
         event: { state: 'waiting', lane: 'K', blockedBy: { reason: 'its lane is paused' } },
       })
       expect((await inbox.admin.list({ lane })).events).toMatchObject([{ id: e2 }])
       expect(await inbox.admin.resume({ lane }, { actor: 'bo' })).toEqual({ status: 'done' })
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1', 'e2'])
+      await expect.poll(() => applied('K')).toEqual(['e1', 'e2'])
       expect(await inbox.admin.resume({ lane })).toMatchObject({ code: 'NOT_PAUSED' })
       expect(await inbox.admin.listPauses()).toEqual([])
       expect(await inbox.admin.listAudit()).toMatchObject([

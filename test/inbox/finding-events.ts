@@ -64,7 +64,8 @@ export function findingEventsContract(underTest: StoreUnderTest): void {
           occurredAt,
           nextRunAt: undefined,
           settledAt: expect.any(Date) as Date,
-          bodyBytes: 7,
+          // As it is stored.
+          bodyBytes: underTest.encrypts === true ? 7 + 54 : 7,
         },
       ])
     })
@@ -224,6 +225,15 @@ export function findingEventsContract(underTest: StoreUnderTest): void {
       const [, id = ''] = await recordAll(store, ['a', 'b', 'c'])
 
       expect(await finder.find(` ${id.toUpperCase()}\n`)).toMatchObject([{ id, key: 'b' }])
+    })
+
+    test('a key finds its event with spaces around it, and one that is kept with a space finds its own', async () => {
+      const { store, finder } = await open(underTest)
+      await recordAll(store, ['a', 'a ', 'b'])
+
+      expect(await finder.find(' b\n')).toMatchObject([{ key: 'b' }])
+      expect(await finder.find('a ')).toMatchObject([{ key: 'a ' }])
+      expect(await finder.find('a')).toMatchObject([{ key: 'a' }])
     })
 
     test.each([

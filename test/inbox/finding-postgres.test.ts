@@ -1,6 +1,7 @@
 import { describe, inject } from 'vitest'
 import { postgresUnderTest } from '../support/postgres/postgres-under-test.ts'
 import { bulkActionsContract } from './bulk-actions.ts'
+import { bulkMessagesContract } from './bulk-messages.ts'
 import { collectingStatsContract } from './collecting-stats.ts'
 import { findingEventsContract } from './finding-events.ts'
 import { groupingErrorsContract } from './grouping-errors.ts'
@@ -17,5 +18,6 @@ describe.skipIf(shared === null)('PostgreSQL', () => {
   groupingErrorsContract(postgres)
   collectingStatsContract(postgres)
   bulkActionsContract(postgres)
+  bulkMessagesContract(postgres)
   manyAtRestContract(postgres)
 })

@@ -1,5 +1,6 @@
 import { sqliteUnderTest } from '../support/sqlite-under-test.ts'
 import { bulkActionsContract } from './bulk-actions.ts'
+import { bulkMessagesContract } from './bulk-messages.ts'
 import { collectingStatsContract } from './collecting-stats.ts'
 import { findingEventsContract } from './finding-events.ts'
 import { groupingErrorsContract } from './grouping-errors.ts'
@@ -13,4 +14,5 @@ showingEventsContract(libsql)
 groupingErrorsContract(libsql)
 collectingStatsContract(libsql)
 bulkActionsContract(libsql)
+bulkMessagesContract(libsql)
 manyAtRestContract(libsql)

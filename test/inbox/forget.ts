@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { permanent } from '../../src/model/handler-results.ts'
 import { aSignal } from '../support/a-signal.ts'
+import { deliverTo, openOrdered } from '../support/ordered-inbox.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
 import type { TestInbox } from '../support/inbox-under-test.ts'
 import { WRITE } from '../support/step-handlers.ts'
@@ -74,6 +75,30 @@ export function forgetContract(store: StoreUnderTest): void {
       expect(forgotten).toMatchObject({ status: 'done', state: 'discarded' })
       expect(retried).toMatchObject({ status: 'refused', code: 'EVENT_DISCARDED' })
       expect(again.outcome).toBe('accepted')
+    })
+
+    test('says from when on a redelivery is new, also in a process that has not heard of it', async () => {
+      const { newInbox } = await openOrdered(store)
+      let isDeaf = false
+      const never = new Promise<never>(() => undefined)
+      const receiver = newInbox({}, {}, (own) => {
+        const beat = own.events.beat.bind(own.events)
+        own.events.beat = (since) => (isDeaf ? never : beat(since))
+        return own
+      })
+      receiver.on('partner', '*', () => undefined)
+      const done = new Promise<void>((resolve) => receiver.events.on('event.done', () => resolve()))
+      await receiver.start()
+      const sent = { id: 'e1', lane: 'K' } as const
+      const eventId = await deliverTo(receiver, sent)
+      await done
+      isDeaf = true
+
+      const forgotten = await newInbox(false).admin.forget(eventId)
+
+      const from = forgotten.status === 'done' ? forgotten.redeliverFrom : undefined
+      await expect.poll(() => Date.now()).toBeGreaterThanOrEqual(from?.getTime() ?? Infinity)
+      expect(await deliverTo(receiver, sent)).not.toBe(eventId)
     })
   })
 }

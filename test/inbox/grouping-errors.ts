@@ -75,7 +75,8 @@ export function groupingErrorsContract(underTest: StoreUnderTest): void {
       },
     )
 
-    test.each(['dead', 'failed'] as const)(
+    // Made of copies, which cannot be where a row opens in its own place alone.
+    test.skipIf(underTest.encrypts).each(['dead', 'failed'] as const)(
       'no more than 10,000 %s events are looked at, each once',
       async (state) => {
         const { store, finder, copy } = await open(underTest)

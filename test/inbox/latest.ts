@@ -3,7 +3,6 @@ import { apply, AT_ONCE, laneOf, openOrdered } from '../support/ordered-inbox.ts
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 
 const LATEST = { order: { mode: 'latest', lane: laneOf }, retry: AT_ONCE } as const
-const PATIENT = { timeout: 30_000, interval: 20 }
 
 /** What `latest` promises, on every store. */
 export function latestContract(store: StoreUnderTest): void {
@@ -14,16 +13,16 @@ export function latestContract(store: StoreUnderTest): void {
       inbox.on('partner', '*', LATEST, (event, { tx }) => apply(tx, event))
       await inbox.start()
       await deliver({ id: 'v9', lane: 'K', n: 9 })
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['v9'])
+      await expect.poll(() => applied('K')).toEqual(['v9'])
 
       const [old = ''] = await deliver({ id: 'v8', lane: 'K', n: 8 })
 
-      await expect.poll(async () => (await find(old)).state, PATIENT).toBe('skipped')
+      await expect.poll(async () => (await find(old)).state).toBe('skipped')
       expect((await find(old)).reason).toBe(
         'stale: its version 8 is older than 9, which was applied',
       )
       await deliver({ id: 'also-v9', lane: 'K', n: 9 })
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['v9', 'also-v9'])
+      await expect.poll(() => applied('K')).toEqual(['v9', 'also-v9'])
     })
 
     test('what failed lets others go first, and is applied if it is still the latest', async () => {
@@ -37,15 +36,15 @@ export function latestContract(store: StoreUnderTest): void {
       })
       await inbox.start()
       const [v7 = ''] = await deliver({ id: 'v7', lane: 'K', n: 7 })
-      await expect.poll(async () => (await find(v7)).attempts, PATIENT).toBe(1)
+      await expect.poll(async () => (await find(v7)).attempts).toBe(1)
       isBroken = false
 
       await deliver({ id: 'v6', lane: 'K', n: 6 })
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['v6'])
-      await expect.poll(async () => (await find(v7)).state, PATIENT).toBe('ready')
+      await expect.poll(() => applied('K')).toEqual(['v6'])
+      await expect.poll(async () => (await find(v7)).state).toBe('ready')
       await own.events.nudge(v7)
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['v6', 'v7'])
+      await expect.poll(() => applied('K')).toEqual(['v6', 'v7'])
     })
 
     test('step handlers skip what is older as well', async () => {
@@ -56,11 +55,11 @@ export function latestContract(store: StoreUnderTest): void {
       })
       await inbox.start()
       await deliver({ id: 'v9', lane: 'K', n: 9 })
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['v9'])
+      await expect.poll(() => applied('K')).toEqual(['v9'])
 
       const [old = ''] = await deliver({ id: 'v8', lane: 'K', n: 8 })
 
-      await expect.poll(async () => (await find(old)).state, PATIENT).toBe('skipped')
+      await expect.poll(async () => (await find(old)).state).toBe('skipped')
       expect(await applied('K')).toEqual(['v9'])
     })
 
@@ -73,15 +72,15 @@ export function latestContract(store: StoreUnderTest): void {
       )
       await inbox.start()
       await deliver({ id: '2026-02-01T00:00:00Z', lane: 'K' })
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['2026-02-01T00:00:00Z'])
+      await expect.poll(() => applied('K')).toEqual(['2026-02-01T00:00:00Z'])
 
       const [older = '', none = ''] = await deliver(
         { id: '2025-02-01T00:00:00Z', lane: 'K' },
         { id: 'no time', lane: 'K' },
       )
 
-      await expect.poll(async () => (await find(older)).state, PATIENT).toBe('skipped')
-      await expect.poll(async () => (await find(none)).state, PATIENT).toBe('dead')
+      await expect.poll(async () => (await find(older)).state).toBe('skipped')
+      await expect.poll(async () => (await find(none)).state).toBe('dead')
     })
   })
 }

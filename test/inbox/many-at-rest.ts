@@ -4,58 +4,66 @@ import { anEventDraft } from '../support/builders.ts'
 import { copyEvent } from '../support/copy-event.ts'
 import { dead, done, recordOne, runOne, unhandled } from '../support/store-steps.ts'
 import { openStore } from '../support/store-under-test.ts'
-import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
+import type { OpenedStore, QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
 
 const MANY = 100_000
-/** What a busy machine may add to the best of many, whatever is measured. */
-const NOISE_MS = 10
+/** An index of many rows is a level or two deeper. What looked at the rows would cost a hundred times as much. */
+const RATIO_MAX = 2
+const ROUNDS_MIN = 40
+/** On a machine that is busy with other things it takes longer until each has had a moment to itself. */
+const ROUNDS_MAX = 1_000
 
 /** What events at rest cost those that run, on every store. Run by `test/inbox/finding-<store>.test.ts`. */
 export function manyAtRestContract(underTest: StoreUnderTest): void {
   describe(`${underTest.name}: beside ${MANY} parked and ${MANY} dead events`, () => {
-    test('an answer, a duplicate and a claim cost what they cost without', async () => {
-      const { store, database } = await openStore(underTest)
-      await measure(store, 'warm')
-      const without = await measure(store, 'without')
+    test('an answer, a duplicate and a claim cost less than twice what they cost without', async () => {
+      const without = await openStore(underTest)
+      const beside = await openStore(underTest)
+      await addResting(beside)
 
-      await recordOne(store, anEventDraft({ key: 'parked' }))
-      const parked = await runOne(store, unhandled)
-      await recordOne(store, anEventDraft({ key: 'dead' }))
-      const buried = await runOne(store, dead)
-      const { engine } = store
-      const tables = ['queue', 'outcomes']
-      await copyEvent(database, { engine, eventId: parked, count: MANY, tables })
-      await copyEvent(database, { engine, eventId: buried, count: MANY, from: MANY + 1, tables })
-      await measure(store, 'warm too')
-      const beside = await measure(store, 'beside')
+      // In turns, and the best of each: what it costs, whatever else the machine does.
+      const best = { without: newCosts(), beside: newCosts() }
+      const isDear = (part: keyof Costs) => best.beside[part] >= RATIO_MAX * best.without[part]
+      let round = 0
+      do {
+        await measure(without.store, round, best.without)
+        await measure(beside.store, round, best.beside)
+        round += 1
+      } while (round < ROUNDS_MIN || (PARTS.some(isDear) && round < ROUNDS_MAX))
 
-      for (const part of ['answer', 'duplicate', 'claim'] as const)
-        expect(beside[part], part).toBeLessThan(2 * without[part] + NOISE_MS)
+      for (const part of PARTS)
+        expect(best.beside[part] / best.without[part], part).toBeLessThan(RATIO_MAX)
     })
   })
 }
 
-interface Costs {
-  readonly answer: number
-  readonly duplicate: number
-  readonly claim: number
+const PARTS = ['answer', 'duplicate', 'claim'] as const
+
+type Costs = Record<(typeof PARTS)[number], number>
+
+function newCosts(): Costs {
+  return { answer: Infinity, duplicate: Infinity, claim: Infinity }
 }
 
-const ROUNDS = 40
+async function addResting({ store, database }: OpenedStore): Promise<void> {
+  await recordOne(store, anEventDraft({ key: 'parked' }))
+  const parked = await runOne(store, unhandled)
+  await recordOne(store, anEventDraft({ key: 'dead' }))
+  const buried = await runOne(store, dead)
+  const { engine } = store
+  const tables = ['queue', 'outcomes']
+  await copyEvent(database, { engine, eventId: parked, count: MANY, tables })
+  await copyEvent(database, { engine, eventId: buried, count: MANY, from: MANY + 1, tables })
+}
 
-/** The best of many rounds, in milliseconds: what it costs, without what else the machine did. */
-async function measure(store: Store<QueryTx>, name: string): Promise<Costs> {
-  const costs = { answer: Infinity, duplicate: Infinity, claim: Infinity }
+async function measure(store: Store<QueryTx>, round: number, best: Costs): Promise<void> {
   const time = async (part: keyof Costs, work: () => Promise<unknown>) => {
     const start = performance.now()
     await work()
-    costs[part] = Math.min(costs[part], performance.now() - start)
+    best[part] = Math.min(best[part], performance.now() - start)
   }
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const draft = anEventDraft({ key: `${name} ${round}` })
-    await time('answer', () => recordOne(store, draft))
-    await time('duplicate', () => recordOne(store, draft))
-    await time('claim', () => runOne(store, done))
-  }
-  return costs
+  const draft = anEventDraft({ key: `round ${round}` })
+  await time('answer', () => recordOne(store, draft))
+  await time('duplicate', () => recordOne(store, draft))
+  await time('claim', () => runOne(store, done))
 }

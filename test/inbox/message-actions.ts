@@ -26,11 +26,13 @@ export function messageActionsContract(underTest: StoreUnderTest): void {
 
       expect(withHex(found)).toEqual(withHex(await store.messages.find(id)))
       expect(withHex(found)).toMatchObject({ state: 'dead', key: 'k1', body: '00ff7b' })
-      expect(await inbox.admin.listMessages({ state: 'dead', destination: 'receipts' })).toEqual([
-        found,
-      ])
-      expect(await inbox.admin.listMessages({ state: 'dead', destination: 'crm' })).toEqual([])
-      expect(await inbox.admin.listMessages({ state: 'sent' })).toEqual([])
+      expect(
+        (await inbox.admin.listMessages({ state: 'dead', destination: 'receipts' })).messages,
+      ).toEqual([found])
+      expect(
+        (await inbox.admin.listMessages({ state: 'dead', destination: 'crm' })).messages,
+      ).toEqual([])
+      expect((await inbox.admin.listMessages({ state: 'sent' })).messages).toEqual([])
     })
 
     test('sends a dead one again, which a relay does under its own key', async () => {
@@ -76,7 +78,7 @@ export function messageActionsContract(underTest: StoreUnderTest): void {
       expect(await admin.findMessage(unwanted)).toMatchObject({ state: 'discarded' })
       for (const act of [admin.retryMessage, admin.confirmMessage, admin.discardMessage])
         expect(await act(arrived)).toMatchObject({ status: 'refused', code: 'MESSAGE_STATE' })
-      expect(await admin.listMessages({ state: 'unknown' })).toEqual([])
+      expect((await admin.listMessages({ state: 'unknown' })).messages).toEqual([])
       expect((await admin.listAudit()).map(({ action }) => action)).toEqual([
         'discardMessage',
         'confirmMessage',

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Operator } from '../../src/admin/operator.ts'
+import { permanent } from '../../src/model/handler-results.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 
@@ -37,10 +38,16 @@ export function operatorsContract(store: StoreUnderTest): void {
       ['listEventsByKey', [{ source: 'stripe' }], '.source'],
       ['listEventsByKey', ['stripe'], '.key'],
       ['countEvents', [{ source: 'stripe' }], '.source'],
-      ['listDead', [{ source: 'stripe' }], '.limit'],
-      ['listDead', ['10'], '.limit'],
-      ['listDead', [-1], '.limit'],
-      ['listDead', [1.5], '.limit'],
+      ['listEventsByKey', ['stripe', 'evt_1', { cursor: 'x' }], '.cursor'],
+      ['listDead', [{ source: 'stripe' }], '.source'],
+      ['listDead', [10], ''],
+      ['listDead', [{ limit: '10' }], '.limit'],
+      ['listDead', [{ limit: -1 }], '.limit'],
+      ['listDead', [{ limit: 1.5 }], '.limit'],
+      ['listDead', [{ cursor: 7 }], '.cursor'],
+      ['listRuns', ['x', { cursor: '1' }], '.cursor'],
+      ['listAudit', [{ cursor: 7 }], '.cursor'],
+      ['listAudit', [{ cursor: "1' or 1=1" }], '.cursor'],
       ['retry', [7], '.eventId'],
       ['listSteps', [null], '.eventId'],
       ['resolveStep', [], '.eventId'],
@@ -51,14 +58,17 @@ export function operatorsContract(store: StoreUnderTest): void {
       ['resolveStep', ['x', 'charge', { happened: true, handler: 7 }], '.handler'],
       ['forget', [], '.eventId'],
       ['findMessage', [], '.id'],
-      ['listMessages', [], ''],
       ['listMessages', ['dead'], ''],
-      ['listMessages', [{}], '.state'],
+      ['listMessages', [{ state: [] }], '.state'],
       ['listMessages', [{ state: 'failed' }], '.state'],
       ['listMessages', [{ state: 'dead', source: 'stripe' }], '.source'],
       ['listMessages', [{ state: 'dead', destination: 7 }], '.destination'],
       ['listMessages', [{ state: 'dead', destination: 'sink\0' }], '.destination'],
       ['listMessages', [{ state: 'dead', limit: '10' }], '.limit'],
+      ['listMessages', [{ limit: 1_001 }], '.limit'],
+      ['listMessages', [{ cursor: 'next' }], '.cursor'],
+      ['listMessages', [{ text: 7 }], '.text'],
+      ['listMessages', [{ after: '2h' }], '.after'],
       ['retryMessage', [undefined], '.id'],
       ['confirmMessage', [{}], '.id'],
       ['discardMessage', [7], '.id'],
@@ -108,6 +118,8 @@ export function operatorsContract(store: StoreUnderTest): void {
       ['countEvents', ['stripe\0'], 0],
       ['listRuns', ['\0'], []],
       ['listAudit', [{ eventId: 'x' }], []],
+      ['listAudit', [{ eventId: '\0' }], []],
+      ['listSecrets', [{ source: 'stripe\0' }], []],
       ['listSteps', ['\0'], []],
       ['findMessage', ['\0'], undefined],
     ])('%s finds nothing by %j', async (name, args, nothing) => {
@@ -127,9 +139,9 @@ export function operatorsContract(store: StoreUnderTest): void {
       ['resume', [{ source: 'stripe' }], 'NOT_PAUSED'],
       ['pause', [{ lane: { source: 'stripe', key: '\0' } }], 'LANE_UNKNOWN'],
       ['resume', [{ lane: { source: 'stripe', key: '\ud800' } }], 'NOT_PAUSED'],
-      ['retryMessage', ['\0'], 'MESSAGE_STATE'],
-      ['confirmMessage', ['\0'], 'MESSAGE_STATE'],
-      ['discardMessage', ['\0'], 'MESSAGE_STATE'],
+      ['retryMessage', ['\0'], 'MESSAGE_UNKNOWN'],
+      ['confirmMessage', ['\0'], 'MESSAGE_UNKNOWN'],
+      ['discardMessage', ['\0'], 'MESSAGE_UNKNOWN'],
     ])('%s of %j is refused with why and what to do instead', async (name, args, code) => {
       const { inbox } = await openInbox(store)
 
@@ -141,6 +153,28 @@ export function operatorsContract(store: StoreUnderTest): void {
         reason: expect.stringMatching(/\w\.$/),
         instead: expect.stringMatching(/\w.*\.$/),
       })
+    })
+
+    test('ids may be pasted, in capitals and with spaces around them: what is done has the id itself', async () => {
+      const { inbox, deliverUntil } = await openInbox(store)
+      inbox.on('stripe', 'invoice.paid', () => {
+        throw permanent('a bug')
+      })
+      await inbox.start()
+      const { eventId } = await deliverUntil('evt_1', 'event.dead')
+      const pasted = ` ${eventId.toUpperCase()}\n`
+      const once = { reason: 'it is a copy', token: 'click-1' }
+
+      const discarded = await inbox.admin.discard(pasted, once)
+      const plan = await inbox.admin.bulk.plan({ action: 'retry', filter: {} })
+      await inbox.admin.bulk.abort(plan.id.toUpperCase())
+
+      expect(discarded).toEqual({ status: 'done', eventId, run: 0, state: 'discarded' })
+      expect(await inbox.admin.discard(eventId, once)).toEqual(discarded)
+      expect((await inbox.admin.show(pasted))?.audit).toMatchObject([{ action: 'discard' }])
+      expect(await inbox.admin.listAudit({ eventId: pasted })).toHaveLength(1)
+      const [aborted] = await inbox.admin.listAudit({ limit: 1 })
+      expect(aborted?.subject).toEqual({ kind: 'bulk', id: plan.id })
     })
 
     test('pause keeps any reason', async () => {

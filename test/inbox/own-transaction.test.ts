@@ -27,14 +27,14 @@ const common = {
 describe.skipIf(hasNoPostgres)('in a transaction of the user, on PostgreSQL', () => {
   async function open() {
     const config = await createPostgresDatabase()
-    const pool = newPool({ ...config, max: 8 })
+    const pool = newPool({ ...config, max: 10 })
     const inbox = createInbox({ ...common, store: postgresStore({ pool }) })
     onTestFinished(() => inbox.stop())
     await inbox.start()
     const client = new pg.Client(config)
     await client.connect()
     onTestFinished(() => client.end())
-    const count = async () => (await inbox.admin.listMessages({ state: 'ready' })).length
+    const count = async () => (await inbox.admin.listMessages({ state: 'ready' })).messages.length
     return { inbox, pool, client, count }
   }
 
@@ -92,7 +92,7 @@ test('in a transaction of the user, on SQLite', async () => {
     query: async <Row>(sql: string, params: readonly unknown[] = []) =>
       own.prepare(sql).query(params.map(toSqlValue)) as { rows: Row[]; rowCount: number },
   }
-  const count = async () => (await inbox.admin.listMessages({ state: 'ready' })).length
+  const count = async () => (await inbox.admin.listMessages({ state: 'ready' })).messages.length
 
   own.execute('begin immediate')
   await inbox.outbox.send(tx, 'mail', 1)

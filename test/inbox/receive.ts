@@ -116,7 +116,7 @@ export function receiveContract(store: StoreUnderTest): void {
 
     test('a forged delivery is refused with one fixed body and leaves nothing', async () => {
       const { inbox, deliver } = await openInbox(store, { worker: false })
-      const forged = sign('stripe', { key: 'evt_1' }, { secret: 'whsec_of_somebody_else' })
+      const forged = sign('stripe', { key: 'evt_1' }, { secret: 'whsec_of_another_account' })
 
       const answer = await inbox.receive('stripe', forged)
 

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createInbox } from '../../src/inbox/inbox.ts'
 import type { Delivery } from '../../src/model/delivery.ts'
@@ -34,6 +35,67 @@ export function redeliveredContract(store: StoreUnderTest): void {
       await second
       expect(await countEffects('b')).toBe(1)
       expect(await inbox.admin.listAudit()).toMatchObject([{ action: 'release' }])
+    })
+
+    test('R21: what came under the same key with another body is shown with what differs', async () => {
+      const { inbox } = await openGithub(store)
+      const first = untilDone(inbox, 1)
+      const body = '{"action":"opened","issue":{"id":9007199254740993,"labels":["bug"]}}'
+      const { eventId } = await inbox.receive('github', signed('a', body))
+      await first
+
+      const other = '{"action":"opened","issue":{"id":9007199254740992,"labels":["bug","new"]}}'
+      const conflict = await inbox.receive('github', signed('a', other))
+
+      expect(conflict).toMatchObject({ status: 200, outcome: 'conflict' })
+      expect(await inbox.admin.show(conflict.eventId ?? '')).toMatchObject({
+        event: { state: 'conflict', reason: 'same key, other content' },
+        firstEventId: eventId,
+        beside: [{ event: { id: eventId, state: 'done' }, hasSameBody: false }],
+        difference: {
+          kind: 'json',
+          differences: [
+            {
+              path: '$.issue.id',
+              change: 'changed',
+              before: '9007199254740993',
+              after: '9007199254740992',
+            },
+            { path: '$.issue.labels[1]', change: 'added', after: '"new"' },
+          ],
+          isCut: false,
+        },
+      })
+      expect((await inbox.admin.show(eventId ?? ''))?.difference).toBeUndefined()
+    })
+
+    test('R21: of whatever contents come under one key, one runs, and each other is kept as a conflict', async () => {
+      const { inbox, deliverBytes, countEffects } = await openInbox(store)
+      inbox.on('pings', '*', (event, { tx }) => tx.query(WRITE, [event.key, 'ran']))
+      await inbox.start()
+      let keys = 0
+      const contents = fc.array(fc.uint8Array({ maxLength: 40 }), { minLength: 2, maxLength: 5 })
+
+      await fc.assert(
+        fc.asyncProperty(contents, fc.boolean(), async (bodies, isAtOnce) => {
+          const key = `key_${(keys += 1)}`
+          const ran = untilDone(inbox, 1)
+          const answers = await deliverAll(bodies, isAtOnce, (body) => deliverBytes(key, body))
+          await ran
+
+          const others = new Set(bodies.map((body) => Buffer.from(body).toString('hex'))).size - 1
+          expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200))
+          expect(answers.filter(({ outcome }) => outcome === 'accepted')).toHaveLength(1)
+          expect(answers.filter(({ outcome }) => outcome === 'conflict').length).toBe(others)
+          const kept = await inbox.admin.listEventsByKey('pings', key)
+          expect(kept.map(({ state }) => state)).toEqual([
+            'done',
+            ...Array.from({ length: others }, () => 'conflict'),
+          ])
+          expect(await countEffects(key)).toBe(1)
+        }),
+        { numRuns: 20 },
+      )
     })
 
     test("R25: ten equal bodies under ten ids are ten effects where the source says sameBytes: 'run'", async () => {
@@ -99,6 +161,21 @@ async function openGithub(underTest: StoreUnderTest) {
   inbox.on('github', '*', (event, { tx }) => tx.query(WRITE, [event.key, 'ran']))
   await inbox.start()
   return { inbox, countEffects }
+}
+
+async function deliverAll<Answer>(
+  bodies: readonly Uint8Array[],
+  isAtOnce: boolean,
+  deliver: (body: Uint8Array) => Promise<Answer>,
+): Promise<readonly Answer[]> {
+  if (isAtOnce) return Promise.all(bodies.map(deliver))
+  const answers: Answer[] = []
+  for (const body of bodies) answers.push(await deliver(body))
+  return answers
+}
+
+function signed(key: string, body: string): Delivery {
+  return sign('github', { key, body }, { secret: SECRET })
 }
 
 /** GitHub does not sign the id. */

@@ -1,12 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { destination } from '../../src/outbox/destination.ts'
 import { permanent } from '../../src/model/handler-results.ts'
+import { aSignal } from '../support/a-signal.ts'
 import { openInbox } from '../support/inbox-under-test.ts'
 import { limitsIn, pruneRows } from '../support/retention-steps.ts'
 import { WRITE } from '../support/step-handlers.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 
 const WHY = { reason: 'the rows were lost', actor: 'ada' }
+
+const ADVICE =
+  /^Forget it: forget\(id\)\. .* deliver it again.* replay\(id, \{ reason, body \}\)\.$/
 
 /** What handlers see of a replay and of a release. Run by `test/inbox/<store>.test.ts`. */
 export function replayContract(store: StoreUnderTest): void {
@@ -91,12 +95,13 @@ export function replayContract(store: StoreUnderTest): void {
       expect(new Set(sent).size).toBe(2)
     })
 
-    test('takes the steps of a step handler anew, and the calls have the same keys', async () => {
+    test('takes the steps of a step handler anew under the same keys, and shows the results of both runs', async () => {
       const { inbox, deliverUntil, next } = await openInbox(store)
       const calls: unknown[] = []
       inbox.steps('stripe', 'invoice.paid', async (_event, step) => {
         await step.call('charge', ({ idempotencyKey }) => {
           calls.push([step.run, step.isReplay, idempotencyKey])
+          return `receipt ${calls.length}`
         })
       })
       await inbox.start()
@@ -111,6 +116,11 @@ export function replayContract(store: StoreUnderTest): void {
       expect(second.slice(0, 2)).toEqual([1, true])
       expect(second[2]).toBe(first[2])
       expect(calls).toHaveLength(2)
+      const kept = (nth: number) => ({ name: 'charge', result: `"receipt ${nth}"` })
+      expect((await inbox.admin.show(eventId))?.runs).toMatchObject([
+        { run: 0, replay: undefined, steps: [kept(1)] },
+        { run: 1, replay: WHY, steps: [kept(2)] },
+      ])
     })
 
     test('Y03: of an event that is not at its end is refused with what to do', async () => {
@@ -133,6 +143,67 @@ export function replayContract(store: StoreUnderTest): void {
     })
   })
 
+  describe(`${store.name}: a replay of what runs`, () => {
+    test('Y03: is refused while a plain handler has the event, and it runs on', async () => {
+      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      const entered = aSignal()
+      const released = aSignal()
+      inbox.on('stripe', 'invoice.paid', async (event, { tx }) => {
+        entered.give()
+        await released.given
+        await tx.query(WRITE, [event.key, 'ran'])
+      })
+      await inbox.start()
+      const ended = next('event.done')
+      const { eventId = '' } = await deliver('evt_1')
+      await entered.given
+
+      expect(await inbox.admin.replay(eventId, WHY)).toMatchObject({
+        status: 'refused',
+        code: 'EVENT_RUNNING',
+      })
+      released.give()
+      await ended
+
+      expect((await inbox.admin.show(eventId))?.runs).toMatchObject([
+        { outcome: { state: 'done' } },
+      ])
+      expect(await countEffects()).toBe(1)
+    })
+
+    test('Y03: is refused between two steps, and these go on', async () => {
+      const { inbox, deliver, next, countEffects } = await openInbox(store)
+      const entered = aSignal()
+      const released = aSignal()
+      inbox.steps('stripe', 'invoice.paid', async (event, step) => {
+        await step.tx('first', async (tx) => {
+          await tx.query(WRITE, [event.key, 'first'])
+        })
+        entered.give()
+        await released.given
+        await step.tx('second', async (tx) => {
+          await tx.query(WRITE, [event.key, 'second'])
+        })
+      })
+      await inbox.start()
+      const ended = next('event.done')
+      const { eventId = '' } = await deliver('evt_1')
+      await entered.given
+
+      expect(await inbox.admin.replay(eventId, WHY)).toMatchObject({
+        status: 'refused',
+        code: 'EVENT_RUNNING',
+      })
+      released.give()
+      await ended
+
+      expect((await inbox.admin.show(eventId))?.runs).toMatchObject([
+        { outcome: { state: 'done' } },
+      ])
+      expect(await countEffects()).toBe(2)
+    })
+  })
+
   describe(`${store.name}: a replay that is refused`, () => {
     test('Y06: is one of an event whose bytes were erased, or whose payload is past its time', async () => {
       const { inbox, deliverUntil, countEffects, store: own } = await openInbox(store)
@@ -143,6 +214,7 @@ export function replayContract(store: StoreUnderTest): void {
       expect(await inbox.admin.replay(erased.eventId, WHY)).toMatchObject({
         status: 'refused',
         code: 'PAYLOAD_ERASED',
+        reason: expect.stringMatching(/^Payload erased on \d{4}-\d{2}-\d{2}T[\d:.]+Z\.$/) as string,
       })
       const pruned = await deliverUntil('evt_2', 'event.done')
       await pruneRows(own, limitsIn(31))
@@ -153,6 +225,34 @@ export function replayContract(store: StoreUnderTest): void {
         code: 'PAYLOAD_PRUNED',
       })
       expect(await countEffects()).toBe(2)
+    })
+
+    test('of an erased event says what brings it back: a delivery after it was forgotten, or a body', async () => {
+      const { inbox, deliver, deliverUntil, next, countEffects } = await openInbox(store, {
+        receive: { rememberMax: 0 },
+      })
+      inbox.on('stripe', 'invoice.paid', (event, { tx }) => tx.query(WRITE, [event.key, 'ran']))
+      await inbox.start()
+      const { eventId } = await deliverUntil('evt_1', 'event.done')
+      await inbox.admin.erase(eventId, { reason: 'asked for' })
+      const refused = await inbox.admin.replay(eventId, WHY)
+      expect(refused).toMatchObject({ instead: expect.stringMatching(ADVICE) as string })
+
+      // By itself a delivery brings nothing back: the key is still known.
+      expect(await deliver('evt_1')).toMatchObject({ outcome: 'duplicate', eventId })
+      const replayed = next('event.done')
+      const given = await inbox.admin.replay(eventId, { ...WHY, body: '{"given":"by hand"}' })
+      expect(given).toMatchObject({ status: 'done', state: 'ready' })
+      await replayed
+      expect(await countEffects()).toBe(2)
+
+      expect(await inbox.admin.forget(eventId, WHY)).toMatchObject({ status: 'done' })
+      const redelivered = next('event.done')
+      const again = await deliver('evt_1')
+      await redelivered
+      expect(again).toMatchObject({ outcome: 'accepted' })
+      expect(again.eventId).not.toBe(eventId)
+      expect(await countEffects()).toBe(3)
     })
 
     test('Y07: is one of a conflict or of what is quarantined, which are released, with a row in the audit', async () => {

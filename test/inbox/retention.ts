@@ -65,7 +65,7 @@ export function retentionContract(underTest: StoreUnderTest): void {
       expect(await store.operators.listEventsByKey('stripe', 'evt_old')).toMatchObject([
         { state: 'quarantined', reason: 'stale' },
       ])
-      // The same through the other door.
+      // The same asked for in the other way.
       await inbox.backfill('stripe', { from: tells('evt_told'), since: new Date(0) })
       expect(await store.operators.listEventsByKey('stripe', 'evt_told')).toMatchObject([
         { state: 'quarantined', reason: 'stale' },
@@ -172,6 +172,25 @@ export function retentionContract(underTest: StoreUnderTest): void {
         instead: expect.stringContaining('inbox.admin.prune()') as string,
         removed: NOTHING_REMOVED,
       })
+    })
+
+    test('how long things are kept is known to others as soon as an inbox was started, run or pruned', async () => {
+      const { inbox, database, store, another } = await openInbox(underTest)
+      const operator = createOperator({ store: database.newStore() })
+      onTestFinished(() => operator.close())
+      const { retention } = store
+
+      await another({ worker: false }).admin.prune()
+      expect(await operator.prune()).toMatchObject({ status: 'done' })
+
+      const kept = async (): Promise<unknown> => JSON.parse((await retention.findPolicy()) ?? '')
+      await retention.keepPolicy(JSON.stringify(policyIn(3)))
+      await another().runDue({ budgetMs: 60_000 })
+      expect(await kept()).toEqual(policyIn(0))
+
+      await retention.keepPolicy(JSON.stringify(policyIn(3)))
+      await inbox.start()
+      await expect.poll(kept).toEqual(policyIn(0))
     })
 
     test('a forced run is in the audit once, with what it removed, however often it is asked for', async () => {

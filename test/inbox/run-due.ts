@@ -1,10 +1,16 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createInbox } from '../../src/inbox/inbox.ts'
 import { destination } from '../../src/outbox/destination.ts'
+import { stripe } from '../../src/providers/vendors/stripe.ts'
+import type { Look } from '../../src/store/contract/queue.ts'
+import type { Store } from '../../src/store/contract/store.ts'
+import { aSignal } from '../support/a-signal.ts'
 import { until } from '../support/faults/until.ts'
-import { deliver, openInbox } from '../support/inbox-under-test.ts'
+import { deliver, openInbox, SECRET } from '../support/inbox-under-test.ts'
 import type { InboxUnderTest, TestInbox } from '../support/inbox-under-test.ts'
 import { WRITE } from '../support/step-handlers.ts'
-import type { StoreUnderTest } from '../support/store-under-test.ts'
+import { openStore } from '../support/store-under-test.ts'
+import type { QueryTx, StoreUnderTest } from '../support/store-under-test.ts'
 
 /** Long enough for a machine that is busy: a call returns when nothing is due. */
 const BUDGET_MS = 60_000
@@ -95,7 +101,24 @@ export function runDueContract(store: StoreUnderTest): void {
       expect(run.nextDueInMs).toBeLessThanOrEqual(1_200_000)
     })
 
-    test('lets go of a handler when the time is over, and the next call runs it without a lost attempt', async () => {
+    test('says so also where the attempt failed while the queue was looked at', async () => {
+      const opened = await openStore(store)
+      const { inbox, running, goOn, slowLooks } = createSlowLooker(opened.database.newStore())
+      inbox.on('stripe', '*', { retry: { firstMs: 600_000 } }, async () => {
+        running.give()
+        await goOn.given
+        throw new Error('not today')
+      })
+      await deliver(inbox, 'a')
+
+      const run = await inbox.runDue({ budgetMs: BUDGET_MS })
+
+      expect(slowLooks).toEqual([{ due: [], nextDueInMs: undefined, next: undefined }])
+      expect(run).toMatchObject({ failed: 1, hasMore: false })
+      expect(run.nextDueInMs).toBeGreaterThan(0)
+    })
+
+    test('gives an event back when the time is over, and the next call runs it without a lost attempt', async () => {
       const { inbox, deliver: accept, countEffects } = await openInbox(store)
       const attempts: number[] = []
       inbox.on('stripe', '*', async (event, { tx, attempt, signal }) => {
@@ -149,6 +172,16 @@ export function runDueContract(store: StoreUnderTest): void {
       expect(await countEffects()).toBe(1)
     })
 
+    test('counts an event as dead that a dead worker had for the last time', async () => {
+      const worker = { deadAfterMs: 500, concurrency: 1, crashesMax: 1 }
+      const opened = await openInbox(store, { worker })
+      register(opened.inbox)
+      await opened.deliver('a')
+      await leaveRunning(opened)
+
+      expect(await opened.inbox.runDue({ budgetMs: BUDGET_MS })).toEqual({ ...NOTHING, dead: 1 })
+    })
+
     test('is refused on an inbox that was started or stopped, and with options that it does not know', async () => {
       const { inbox } = await openInbox(store)
 
@@ -165,7 +198,7 @@ export function runDueContract(store: StoreUnderTest): void {
       await expect(inbox.runDue({ budgetMs: 1 })).rejects.toMatchObject({ code: 'INBOX_STOPPED' })
     })
 
-    test('start() ends a call that is at work, and runs what it has let go of', async () => {
+    test('start() ends a call that is at work, and runs what it has given back', async () => {
       const { inbox, deliver: accept, countEffects, next } = await openInbox(store)
       let calls = 0
       const running = new Promise<void>((resolve) =>
@@ -224,4 +257,42 @@ async function leaveRunning({ store, inbox }: InboxUnderTest): Promise<void> {
   await until('its heart has stood still for long', async () =>
     (await store.workers.listHearts()).every(({ stillMs }) => stillMs > 500),
   )
+}
+
+/**
+ * An inbox one of whose looks at the queue is slow: it sees the event that runs, and is answered when that event has
+ * ended and its slot has nothing more to do.
+ */
+function createSlowLooker(store: Store<QueryTx>) {
+  const [running, rested, goOn] = [aSignal(), aSignal(), aSignal()]
+  const { look } = store.queue
+  const { announce } = store.workers
+  const slowLooks: Look[] = []
+  let looks = 0
+  Object.assign(store.queue, {
+    look: async (request: Parameters<typeof look>[0]) => {
+      looks += 1
+      // The first finds the event.
+      if (looks !== 2) return look(request)
+      await running.given
+      const found = await look(request)
+      goOn.give()
+      await rested.given
+      slowLooks.push(found)
+      return found
+    },
+  })
+  Object.assign(store.workers, {
+    announce: async (...given: Parameters<typeof announce>) => {
+      await announce(...given)
+      if (given[1].length === 0) setImmediate(() => rested.give())
+    },
+  })
+  const inbox = createInbox({
+    store,
+    sources: { stripe: stripe({ secrets: [SECRET] }) },
+    logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+  })
+  onTestFinished(() => inbox.stop())
+  return { inbox, running, goOn, slowLooks }
 }

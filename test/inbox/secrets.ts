@@ -44,7 +44,7 @@ export function secretsContract(store: StoreUnderTest): void {
       const last = new Date(Date.now() - 30_000)
       await deliverWith(inbox, OLD, 'evt_1', last)
       await deliverWith(inbox, OLD, 'evt_1', first)
-      await deliverWith(inbox, 'whsec_a_secret_of_no_one_that_is_known', 'evt_2')
+      await deliverWith(inbox, 'whsec_a_secret_of_an_unknown_sender', 'evt_2')
 
       const [byNew, byOld] = await inbox.admin.listSecrets({ source: 'stripe' })
       expect(byNew).toEqual({

@@ -5,7 +5,6 @@ import type { StoreUnderTest } from '../support/store-under-test.ts'
 
 const HOUR_MS = 3_600_000
 const ORDER = { mode: 'sequence', lane: laneOf, gapMs: HOUR_MS, onGap: 'run' } as const
-const PATIENT = { timeout: 30_000, interval: 20 }
 
 /** What a sequence promises, on every store. */
 export function sequenceContract(store: StoreUnderTest): void {
@@ -21,7 +20,7 @@ export function sequenceContract(store: StoreUnderTest): void {
 
       for (const n of [3, 5, 1, 2, 4]) await deliver({ id: `e${n}`, lane: 'K', n })
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1', 'e2', 'e3', 'e4', 'e5'])
+      await expect.poll(() => applied('K')).toEqual(['e1', 'e2', 'e3', 'e4', 'e5'])
     })
 
     test('O07: an event behind a gap names the number that is missing, and until when', async () => {
@@ -35,9 +34,9 @@ export function sequenceContract(store: StoreUnderTest): void {
         { id: 'e3', lane: 'K', n: 3 },
       )
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1'])
+      await expect.poll(() => applied('K')).toEqual(['e1'])
       await expect
-        .poll(async () => (await find(e3)).blockedBy, PATIENT)
+        .poll(async () => (await find(e3)).blockedBy)
         .toEqual({
           eventId: undefined,
           state: undefined,
@@ -54,10 +53,10 @@ export function sequenceContract(store: StoreUnderTest): void {
       await inbox.start()
 
       await deliver({ id: 'e4', lane: 'K', n: 4 }, { id: 'e5', lane: 'K', n: 5 })
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e4', 'e5'])
+      await expect.poll(() => applied('K')).toEqual(['e4', 'e5'])
       await deliver({ id: 'e2', lane: 'K', n: 2 })
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e4', 'e5', 'e2'])
+      await expect.poll(() => applied('K')).toEqual(['e4', 'e5', 'e2'])
     })
 
     test('or the event behind it is dead, and says what was missing', async () => {
@@ -71,7 +70,7 @@ export function sequenceContract(store: StoreUnderTest): void {
 
       const [e3 = ''] = await deliver({ id: 'e3', lane: 'K', n: 3 })
 
-      await expect.poll(() => dead, PATIENT).toEqual([e3])
+      await expect.poll(() => dead).toEqual([e3])
       const { state, reason, failures } = await find(e3)
       expect({ state, reason }).toEqual({
         state: 'dead',
@@ -79,7 +78,7 @@ export function sequenceContract(store: StoreUnderTest): void {
       })
       expect(failures.map((each) => each.reason)).toEqual(['order'])
       await deliver({ id: 'e1', lane: 'K', n: 1 })
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1'])
+      await expect.poll(() => applied('K')).toEqual(['e1'])
     })
 
     test('an event that died behind a gap runs when a person has retried it, and the lane goes on', async () => {
@@ -99,14 +98,14 @@ export function sequenceContract(store: StoreUnderTest): void {
       )
       const [, e2 = '', e3 = '', e4 = ''] = ids
       for (const id of [e2, e3, e4])
-        await expect.poll(async () => (await find(id)).state, PATIENT).toBe('dead')
+        await expect.poll(async () => (await find(id)).state).toBe('dead')
 
       await inbox.admin.discard(e2, { reason: 'it is broken' })
       await inbox.admin.retry(e3)
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1', 'e3'])
+      await expect.poll(() => applied('K')).toEqual(['e1', 'e3'])
       await inbox.admin.retry(e4)
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1', 'e3', 'e4'])
+      await expect.poll(() => applied('K')).toEqual(['e1', 'e3', 'e4'])
     })
 
     test('the number of a dead event is missing, until the event is retried', async () => {
@@ -122,13 +121,13 @@ export function sequenceContract(store: StoreUnderTest): void {
         { id: 'e1', lane: 'K', n: 1 },
         { id: 'e2', lane: 'K', n: 2 },
       )
-      await expect.poll(async () => (await find(e1)).state, PATIENT).toBe('dead')
-      await expect.poll(async () => (await find(e2)).state, PATIENT).toBe('waiting')
+      await expect.poll(async () => (await find(e1)).state).toBe('dead')
+      await expect.poll(async () => (await find(e2)).state).toBe('waiting')
       isBroken = false
 
       await inbox.admin.retry(e1)
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['e1', 'e2'])
+      await expect.poll(() => applied('K')).toEqual(['e1', 'e2'])
     })
 
     test('the handler may give the number, and say where a lane begins', async () => {
@@ -144,7 +143,7 @@ export function sequenceContract(store: StoreUnderTest): void {
 
       await deliver({ id: '101', lane: 'K' }, { id: '100', lane: 'K' })
 
-      await expect.poll(() => applied('K'), PATIENT).toEqual(['100', '101'])
+      await expect.poll(() => applied('K')).toEqual(['100', '101'])
     })
 
     test('an event without a number is dead at once', async () => {
@@ -155,7 +154,7 @@ export function sequenceContract(store: StoreUnderTest): void {
 
       const [id = ''] = await deliver({ id: 'e1', lane: 'K' })
 
-      await expect.poll(async () => (await find(id)).state, PATIENT).toBe('dead')
+      await expect.poll(async () => (await find(id)).state).toBe('dead')
       expect((await find(id)).reason).toContain('give order.sequence')
     })
   })

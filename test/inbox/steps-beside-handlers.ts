@@ -67,7 +67,7 @@ export function stepsBesideHandlersContract(store: StoreUnderTest): void {
     expect(await countEffects('evt_1')).toBe(1)
   })
 
-  test('a worker that is stopped lets go of what does not end, without a lost attempt', async () => {
+  test('a worker that is stopped gives back what does not end, without a lost attempt', async () => {
     const { inbox, another, deliver, next, countEffects } = await openInbox(store, {
       worker: { stopGraceMs: 50 },
     })
@@ -124,6 +124,30 @@ export function stepsBesideHandlersContract(store: StoreUnderTest): void {
     expect(aborted).toBe(true)
     // The second attempt takes no step where the first has started one.
     expect(dead.reason).toContain('Step history mismatch at 1')
+  })
+
+  test('a step that runs out of its own time is told by its signal, and the handler may go on', async () => {
+    const { inbox, deliverUntil, countEffects } = await openInbox(store)
+    const aborted: string[] = []
+    const hang = (name: string, signal: AbortSignal) =>
+      new Promise<void>(() => signal.addEventListener('abort', () => aborted.push(name)))
+    const options = { txTimeoutMs: 300 }
+    inbox.steps('stripe', 'invoice.paid', options, async (event, step) => {
+      const call = step.call('hang', { timeoutMs: 20 }, ({ signal }) => hang('call', signal))
+      await expect(call).rejects.toMatchObject({ code: 'HANDLER_TIMEOUT' })
+      const slow = step.tx('slow', (_tx, { signal }) => hang('tx', signal))
+      await expect(slow).rejects.toMatchObject({ code: 'HANDLER_TIMEOUT' })
+      await step.tx('write', async (tx) => {
+        await tx.query(WRITE, [event.key, 'written'])
+      })
+      expect(step.signal.aborted).toBe(false)
+    })
+    await inbox.start()
+
+    await deliverUntil('evt_1', 'event.done')
+
+    expect(aborted).toEqual(['call', 'tx'])
+    expect(await countEffects('evt_1')).toBe(1)
   })
 
   test('what a step handler returns answers the sender of a source that waits for it', async () => {

@@ -28,7 +28,7 @@ export function stepsSendContract(store: StoreUnderTest): void {
 
     await deliverUntil('evt_1', 'event.done')
 
-    const messages = await inbox.admin.listMessages({ state: 'ready' })
+    const { messages } = await inbox.admin.listMessages({ state: 'ready' })
     expect(messages).toHaveLength(5)
     expect(new Set(messages.map(({ key }) => key)).size).toBe(5)
   })
@@ -45,7 +45,7 @@ export function stepsSendContract(store: StoreUnderTest): void {
 
     await deliverUntil('evt_1', 'event.dead')
 
-    expect(await inbox.admin.listMessages({ state: 'ready' })).toEqual([])
+    expect((await inbox.admin.listMessages({ state: 'ready' })).messages).toEqual([])
   })
 
   test('a message of a step that is committed leaves while its event still runs', async () => {

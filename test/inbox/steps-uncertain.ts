@@ -17,6 +17,32 @@ export function uncertainCallsContract(store: StoreUnderTest): void {
     expect(event?.failures.at(-1)?.reason).toBe('unknown')
   })
 
+  test('with no lifetime a call is made once, and not again whatever the clock says', async () => {
+    const { inbox, deliver, next, database } = await openInbox(store)
+    const calls: string[] = []
+    inbox.steps('stripe', 'invoice.paid', LATER, async (event, step) => {
+      await step.call('text', { keyLifetimeMs: 0 }, () => {
+        calls.push(event.key)
+        if (event.key === 'evt_lost') throw new Error('timed out')
+      })
+    })
+    await inbox.start()
+    const answered = next('event.done')
+    await deliver('evt_answered')
+    await answered
+    const stopped = next('event.dead')
+    const failed = next('event.failed')
+    await deliver('evt_lost')
+    await failed
+
+    // As if the clock of the database had been set back by an hour since.
+    await moveStarts(database, -3_600_000)
+    await makeDue(database)
+
+    expect((await stopped).reason).toMatch(/^HookonceError: unknown: .*it is not to be made twice/)
+    expect(calls).toEqual(['evt_answered', 'evt_lost'])
+  })
+
   test('an operator says that it happened, and the step returns what they say', async () => {
     const { inbox, next, dead, starts, returned } = await stopInDoubt(store)
     const { eventId } = dead

@@ -10,8 +10,6 @@ import { claimMessages, enqueue, unknownMessage } from '../support/outbox-steps.
 import { claim, recordOne } from '../support/store-steps.ts'
 import type { StoreUnderTest } from '../support/store-under-test.ts'
 
-const PATIENT = { timeout: 30_000, interval: 20 }
-
 /** What a start finds that earlier processes have left. Run by `test/inbox/<store>.test.ts`. */
 export function unfinishedContract(store: StoreUnderTest): void {
   describe(`${store.name}: what a start finds`, () => {
@@ -46,9 +44,7 @@ export function unfinishedContract(store: StoreUnderTest): void {
       // Its record is the claim where a store has one writer, so that the writer is free for others.
       const { events } = await claim(dying, { limit: 2, opensLate: 'always' })
       await dying.workers.announce({ workerId: 'worker-1', slot: 0 }, events)
-      await expect
-        .poll(async () => (await dying.stats.listWorkers())[0]?.running.length, PATIENT)
-        .toBe(2)
+      await expect.poll(async () => (await dying.stats.listWorkers())[0]?.running.length).toBe(2)
       expect((await inbox.admin.findUnfinished()).leftRunning).toEqual([])
 
       await database.query(
@@ -83,7 +79,7 @@ export function unfinishedContract(store: StoreUnderTest): void {
       await claimMessages(own, { limit: 2, leaseMs: 0 })
 
       await expect
-        .poll(async () => (await inbox.admin.findUnfinished()).messages, PATIENT)
+        .poll(async () => (await inbox.admin.findUnfinished()).messages)
         .toEqual([
           { destination: 'receipts', state: 'uncertain', count: 2, isExact: true },
           { destination: 'receipts', state: 'unknown', count: 1, isExact: true },
@@ -120,16 +116,16 @@ export function unfinishedContract(store: StoreUnderTest): void {
         { id: 's1', lane: 'S', type: 'counted', n: 1 },
         { id: 's3', lane: 'S', type: 'counted', n: 3 },
       )
-      await expect.poll(async () => (await find(first)).state, PATIENT).toBe('dead')
+      await expect.poll(async () => (await find(first)).state).toBe('dead')
       for (const id of [behind, last])
-        await expect.poll(async () => (await find(id)).state, PATIENT).toBe('waiting')
+        await expect.poll(async () => (await find(id)).state).toBe('waiting')
       await inbox.stop()
 
       const later = newInbox()
       later.on('partner', '*', () => undefined)
       const told = nextFound(later)
       await expect
-        .poll(async () => (await later.admin.findUnfinished()).lanes, PATIENT)
+        .poll(async () => (await later.admin.findUnfinished()).lanes)
         .toEqual({
           waiting: { count: 2, isExact: true },
           blocked: { count: 1, isExact: true },

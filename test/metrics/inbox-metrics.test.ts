@@ -113,6 +113,19 @@ describe('the metrics of an inbox', () => {
     expect(await read(metrics.render(), series)).toBe(2)
   })
 
+  test.each([
+    [undefined, undefined],
+    [0, 0],
+    [600_000, 600],
+    [-31_500, -31.5],
+    [1e12, 86_400],
+    [-1e12, -86_400],
+  ])('say by how much the clock is off, at most a day: %s ms', async (clockSkewMs, seconds) => {
+    const page = createMetrics(aSilentInbox({ clockSkewMs }).inbox).render()
+
+    expect(await read(page, 'hookonce_clock_skew_seconds')).toBe(seconds)
+  })
+
   test('ask the store once, however many ask for them at the same time', async () => {
     let asked = 0
     const { inbox } = aSilentInbox({

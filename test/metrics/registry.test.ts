@@ -67,4 +67,37 @@ describe('metrics', () => {
     expect(lines).toContain('n_total{source="other"} 500')
     expect(lines).toContain('n_total{source="s3"} 2')
   })
+
+  test('of several processes are summed, but for gauges: of those the metric says which counts', () => {
+    const bounds = [1]
+    const make = () => ({
+      counted: counter(),
+      highest: new Gauge({ name: 'h', help: 'High.', labels: [] }),
+      lowest: new Gauge({ name: 'l', help: 'Low.', labels: [], pick: Math.min }),
+      took: new Histogram({ name: 't', help: 'Took.', labels: [], bounds }),
+    })
+    const [sum, ...processes] = [make(), make(), make()]
+    for (const [at, { counted, highest, lowest, took }] of processes.entries()) {
+      counted.add({ source: 'stripe' }, at + 1)
+      highest.set({}, at)
+      lowest.set({}, at)
+      took.observe({}, at * 2)
+      sum.counted.merge(counted.series)
+      sum.highest.merge(highest.series)
+      sum.lowest.merge(lowest.series)
+      sum.took.merge(took.series)
+    }
+
+    const lines = Object.values(sum).flatMap((metric) => metric.render().split('\n'))
+    expect(lines.filter((line) => line !== '' && !line.startsWith('#'))).toEqual([
+      'n_total{source="stripe"} 3',
+      'h 1',
+      'l 0',
+      't_bucket{le="1"} 1',
+      't_bucket{le="+Inf"} 2',
+      't_sum 2',
+      't_count 2',
+    ])
+    expect(processes[0]?.took.render()).toContain('t_count 1')
+  })
 })

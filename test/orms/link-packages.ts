@@ -22,7 +22,12 @@ function linkExamples(): void {
  * process the locks of the other are no locks.
  */
 function linkLibsql(): void {
-  const own = fileURLToPath(new URL('node_modules/libsql', import.meta.url))
-  rmSync(own, { recursive: true, force: true })
-  symlinkSync('../../../node_modules/libsql', own, 'dir')
+  for (const [folder, root] of [
+    ['node_modules', '../../../node_modules/libsql'],
+    ['mikro-orm-7/node_modules', '../../../../node_modules/libsql'],
+  ] as const) {
+    const own = fileURLToPath(new URL(`${folder}/libsql`, import.meta.url))
+    rmSync(own, { recursive: true, force: true })
+    symlinkSync(root, own, 'dir')
+  }
 }

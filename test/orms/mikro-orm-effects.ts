@@ -25,7 +25,7 @@ export const Invoice = defineEntity({
 })
 export type Invoice = InferEntity<typeof Invoice>
 
-/** MikroORM finds an entity by its name. On SQLite a list would be cut at its commas. */
+/** On SQLite a list would be cut at its commas. */
 const SqliteInvoice = defineEntity({
   name: 'Invoice',
   tableName: 'invoices',
@@ -39,6 +39,9 @@ const SqliteInvoice = defineEntity({
     data: p.json<object>().nullable(),
   },
 })
+
+/** The same for either, as far as it is used: MikroORM 7 finds an entity by what was given to it, and not by its name. */
+export const INVOICES = { postgres: Invoice, sqlite: SqliteInvoice as unknown as typeof Invoice }
 
 /** What both drivers make of entities, as far as it is used here. */
 export type Orm = Pick<MikroORM, 'em' | 'close'>

@@ -2,8 +2,10 @@ import { TransactionPropagation } from '@mikro-orm/postgresql'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { MikroORM as SqliteOrm } from '@mikro-orm/libsql'
 import type { EntityManager as SqliteManager } from '@mikro-orm/libsql'
+import type { Kysely } from 'kysely'
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
 import { mikroOrmTx } from '../../src/bindings/mikro-orm.ts'
+import { fromMikroOrm } from '../../src/own-tx/from-mikro-orm.ts'
 import type { Engine } from '../../src/store/contract/tx-binding.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
@@ -18,8 +20,10 @@ import { killContract } from '../bindings/kill-contract.ts'
 import type { KilledDatabase } from '../bindings/run-until-killed.ts'
 import { hasNoPostgres, newPool } from '../support/postgres/open-postgres.ts'
 import { AWKWARD, CREATE_INVOICES } from './invoices.ts'
-import { Effect, insertWithMikroOrm, Invoice, openMikroOrm } from './mikro-orm-effects.ts'
+import { Effect, insertWithMikroOrm, Invoice, INVOICES, openMikroOrm } from './mikro-orm-effects.ts'
 import type { Orm } from './mikro-orm-effects.ts'
+import { ownSqliteTransactionContract, ownTransactionContract } from './own-transaction-contract.ts'
+import type { OwnDatabase } from './own-transaction-contract.ts'
 
 type Bound<Sql> = BoundInbox<EntityManager, Sql> & { readonly orm: Orm }
 
@@ -33,9 +37,9 @@ function underTest<Sql>(subject: Pick<Subject<Sql>, 'name' | 'engine' | 'open'>)
   return {
     ...subject,
     insert: insertWithMikroOrm,
-    nestsDeeper: true,
     nest: (tx, work) => tx.transactional(work),
     run: (tx, text) => tx.execute(text),
+    asOwn: (tx) => fromMikroOrm(tx),
   }
 }
 
@@ -133,6 +137,8 @@ describe('hookonce/mikro-orm on SQLite', () => {
 
 /** What MikroORM does on either engine. */
 function mikroOrmContract<Sql>(subject: Subject<Sql>): void {
+  const invoices = INVOICES[subject.engine]
+
   async function openWithInvoices() {
     const bound = await subject.open()
     await bound.query(CREATE_INVOICES[subject.engine])
@@ -144,10 +150,10 @@ function mikroOrmContract<Sql>(subject: Subject<Sql>): void {
       const bound = await openWithInvoices()
 
       const read = await inHandler(bound, async (em) => {
-        em.create(Invoice, { ...AWKWARD })
+        em.create(invoices, { ...AWKWARD })
         await em.flush()
         em.clear()
-        return { ...(await em.findOneOrFail(Invoice, { id: AWKWARD.id })) }
+        return { ...(await em.findOneOrFail(invoices, { id: AWKWARD.id })) }
       })
 
       expect(read).toEqual(AWKWARD)
@@ -160,11 +166,11 @@ function mikroOrmContract<Sql>(subject: Subject<Sql>): void {
       await query(`insert into invoices (id) values ('a'), ('b')`)
       inbox.steps('pings', '*', async (_event, step) => {
         await step.tx('first', async (em) => {
-          const invoice = await em.findOneOrFail(Invoice, 'a')
+          const invoice = await em.findOneOrFail(invoices, 'a')
           invoice.status = 'paid'
         })
         await step.tx('second', async (em) => {
-          em.remove(await em.findOneOrFail(Invoice, 'b'))
+          em.remove(await em.findOneOrFail(invoices, 'b'))
         })
       })
       const done = untilAll('event.done', 1)
@@ -180,8 +186,8 @@ function mikroOrmContract<Sql>(subject: Subject<Sql>): void {
       const { inbox, deliver, untilAll, query } = await openWithInvoices()
       await query(`insert into invoices (id) values ('a')`)
       inbox.on('pings', '*', { retry: { attemptsMax: 1 } }, async (_event, { tx }) => {
-        await tx.nativeUpdate(Invoice, { id: 'a' }, { status: 'paid' })
-        tx.create(Invoice, { id: 'a' })
+        await tx.nativeUpdate(invoices, { id: 'a' }, { status: 'paid' })
+        tx.create(invoices, { id: 'a' })
       })
       const dead = untilAll('event.dead', 1)
       await inbox.start()
@@ -198,7 +204,7 @@ function mikroOrmContract<Sql>(subject: Subject<Sql>): void {
       await query(`insert into invoices (id, cents) values ('a', 1)`)
       const seen: unknown[] = []
       inbox.on('pings', '*', { retry: { firstMs: 0 } }, async (_event, { tx, attempt }) => {
-        const invoice = await tx.findOneOrFail(Invoice, 'a')
+        const invoice = await tx.findOneOrFail(invoices, 'a')
         seen.push(invoice.cents)
         invoice.cents = `${BigInt(invoice.cents) + 1n}`
         if (attempt > 1) return
@@ -216,18 +222,18 @@ function mikroOrmContract<Sql>(subject: Subject<Sql>): void {
       expect(kept).toEqual([{ cents: '2' }])
     })
 
-    test('binds ?, and runs query builders, Knex and upserts in it', async () => {
+    test('binds ?, and runs query builders, Knex or Kysely, and upserts in it', async () => {
       const bound = await openWithInvoices()
 
       const found = await inHandler(bound, async (em) => {
         await em.execute('insert into invoices (id, status) values (?, ?)', ['a', '?'])
-        await em.upsert(Invoice, { id: 'a', cents: '2' })
+        await em.upsert(invoices, { id: 'a', cents: '2' })
         const built = await em
-          .createQueryBuilder(Invoice)
+          .createQueryBuilder(invoices)
           .update({ status: 'sent' })
           .where({ id: 'a', status: '?' })
           .execute()
-        await em.getKnex()('invoices').where({ id: 'a' }).update({ status: 'paid' })
+        await pay(em)
         const [row] = await em.execute<unknown[]>('select id, status from invoices')
         return { built: built.affectedRows, row, seen: await bound.query('select * from invoices') }
       })
@@ -288,6 +294,45 @@ function mikroOrmContract<Sql>(subject: Subject<Sql>): void {
   })
 }
 
+/** By what MikroORM 6 gives to build statements with, or MikroORM 7. */
+async function pay(em: EntityManager | KyselyManager): Promise<void> {
+  if (!('getKysely' in em)) await em.getKnex()('invoices').where({ id: 'a' }).update(PAID)
+  else await em.getKysely().updateTable('invoices').set(PAID).where('id', '=', 'a').execute()
+}
+
+const PAID = { status: 'paid' }
+
+interface KyselyManager {
+  getKysely(): Kysely<{ invoices: { id: string; status: string } }>
+}
+
+/** A transaction of the user's, on the user's own connections. */
+async function openOwn(database: KilledDatabase): Promise<OwnDatabase> {
+  const orm = await openMikroOrm(database, { isOnFile: true })
+  onTestFinished(() => orm.close())
+  return {
+    transact: (work) =>
+      orm.em
+        .fork()
+        .transactional((em) => work(fromMikroOrm(em), (key) => insertWithMikroOrm(em, key, ''))),
+    mistake: () => fromMikroOrm(orm.em.fork()),
+  }
+}
+
+describe.skipIf(hasNoPostgres)('a transaction of MikroORM that the user has opened', () => {
+  ownTransactionContract({
+    name: 'MikroORM',
+    open: (config) => openOwn({ engine: 'postgres', config }),
+  })
+})
+
+describe('a transaction of MikroORM that the user has opened on SQLite', () => {
+  ownSqliteTransactionContract({
+    name: 'MikroORM',
+    open: (file) => openOwn({ engine: 'sqlite', file }),
+  })
+})
+
 describe('mikroOrmTx', () => {
   test('refuses what is no instance for the store, and says what is', async () => {
     const config = { host: 'localhost', port: 1, user: 'none', database: 'none' }
@@ -295,9 +340,7 @@ describe('mikroOrmTx', () => {
     const onFile = await openOrm({ engine: 'sqlite', file: ':memory:' })
 
     // @ts-expect-error a manager is made from it
-    expect(() => mikroOrmTx(orm.em)).toThrow('mikroOrmTx must be an instance of MikroORM 6')
-    // @ts-expect-error a pool is none
-    expect(() => mikroOrmTx(newPool({}))).toThrow('mikroOrmTx must be an instance of MikroORM 6')
+    expect(() => mikroOrmTx(orm.em)).toThrow('mikroOrmTx must be an instance of MikroORM 6 or 7')
     expect(() => sqliteStore('never-opened.db', { tx: mikroOrmTx(orm) })).toThrow(
       'sqliteStore.tx must be a binding for sqlite',
     )

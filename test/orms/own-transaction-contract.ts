@@ -92,7 +92,7 @@ function contract(name: string, engine: Engine, openScene: () => Promise<Scene>)
       /** What is committed. */
       count: async () => ({
         effects: (await query('select 1 from effects')).length,
-        messages: (await inbox.admin.listMessages({ state: 'ready' })).length,
+        messages: (await inbox.admin.listMessages({ state: 'ready' })).messages.length,
         events: await inbox.admin.countEvents(),
       }),
     }

@@ -12,7 +12,6 @@ import {
   fromDrizzle,
   fromKnex,
   fromKysely,
-  fromMikroOrm,
   fromPg,
   fromPostgresJs,
   fromPrisma,
@@ -24,7 +23,6 @@ import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
 import type { ConnectionConfig } from '../support/postgres/start-postgres.ts'
 import { PrismaClient } from './generated/prisma/client.ts'
 import { PrismaClient as SqliteClient } from './generated/prisma-sqlite/client.ts'
-import { insertWithMikroOrm, openMikroOrm } from './mikro-orm-effects.ts'
 import { ownSqliteTransactionContract, ownTransactionContract } from './own-transaction-contract.ts'
 import type { OwnDatabase, OwnLibrary, OwnSqliteLibrary } from './own-transaction-contract.ts'
 import { openSql } from './postgres-js-subject.ts'
@@ -134,10 +132,6 @@ const LIBRARIES: readonly OwnLibrary[] = [
     open: (config) => openOwnTypeorm({ engine: 'postgres', config }),
   },
   {
-    name: 'MikroORM',
-    open: (config) => openOwnMikroOrm({ engine: 'postgres', config }),
-  },
-  {
     name: 'Sequelize',
     open: (config) => openOwnSequelize({ engine: 'postgres', config }),
   },
@@ -161,10 +155,9 @@ const LIBRARIES: readonly OwnLibrary[] = [
   },
 ]
 
-/** Those of the root are in `test/bindings/own-transactions.test.ts`. */
+/** Those of the root are in `test/own-tx/own-transactions.test.ts`, MikroORM in `mikro-orm.test.ts`. */
 const ON_SQLITE: readonly OwnSqliteLibrary[] = [
   { name: 'TypeORM', open: (file) => openOwnTypeorm({ engine: 'sqlite', file }) },
-  { name: 'MikroORM', open: (file) => openOwnMikroOrm({ engine: 'sqlite', file }) },
   { name: 'Sequelize', open: (file) => openOwnSequelize({ engine: 'sqlite', file }) },
   {
     name: 'Prisma',
@@ -191,18 +184,6 @@ async function openOwnTypeorm(database: KilledDatabase): Promise<OwnDatabase> {
         work(fromTypeorm(manager), (key) => insertWithTypeorm(manager, key, '')),
       ),
     mistake: () => fromTypeorm(dataSource.manager),
-  }
-}
-
-async function openOwnMikroOrm(database: KilledDatabase): Promise<OwnDatabase> {
-  const orm = await openMikroOrm(database, { isOnFile: true })
-  onTestFinished(() => orm.close())
-  return {
-    transact: (work) =>
-      orm.em
-        .fork()
-        .transactional((em) => work(fromMikroOrm(em), (key) => insertWithMikroOrm(em, key, ''))),
-    mistake: () => fromMikroOrm(orm.em.fork()),
   }
 }
 

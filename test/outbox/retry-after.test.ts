@@ -25,7 +25,7 @@ test.each([
   expect(parseRetryAfter(value, undefined, NOW)).toBe(expected)
 })
 
-test('a date is taken against the clock of the one who sent it', () => {
+test('a date is taken against the clock of the server that sent it', () => {
   const ours = NOW - 3_600_000
 
   expect(

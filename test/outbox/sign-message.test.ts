@@ -23,7 +23,7 @@ describe('a signature', () => {
     expect(() => new Webhook(OTHER).verify(body.toString(), headers([SECRET]))).toThrow()
   })
 
-  test('with two secrets is believed by those who have either', () => {
+  test('with two secrets is believed by receivers that have either', () => {
     for (const secret of [SECRET, OTHER])
       expect(new Webhook(secret).verify(body.toString(), headers([SECRET, OTHER]))).toBeTruthy()
   })

@@ -4,8 +4,8 @@
  */
 
 export { keyPair } from '../../src/testing/made-up-configuration.ts'
+export type { Configuration } from '../../src/testing/fixture.ts'
 export type {
-  Configuration,
   HandshakeCase,
   ProviderCase,
   Resign,

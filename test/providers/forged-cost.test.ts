@@ -113,7 +113,7 @@ async function findExcess(work: Work, measure: Work, budget: number): Promise<nu
   return workMs / measureMs
 }
 
-/** As the door does it; a new copy of the bytes each time, since what was read of a body is kept with it. */
+/** As admit() does it; a new copy of the bytes each time, since what was read of a body is kept with it. */
 async function refuse(source: Source, delivery: Delivery): Promise<void> {
   const context = {
     sources: new Map([['source', source]]),

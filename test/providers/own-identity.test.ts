@@ -16,6 +16,7 @@ const IDENTITY: IdentityOptions = {
   sequence: 'header:x-count',
   volatile: ['$.attempt'],
   retryWindowHours: 48,
+  manualRedeliveryHours: 24,
 }
 const BODY = { id: '1', account: 'a', at: '2025-10-09T08:53:17Z', revision: 7, attempt: 1 }
 
@@ -30,6 +31,7 @@ describe.each(KINDS)('%s', (name, make) => {
     const source = make(IDENTITY)
 
     expect(source.retryWindowHours).toBe(48)
+    expect(source.manualRedeliveryHours).toBe(24)
     expect(source.securityHeaders).toEqual(expect.arrayContaining(['x-event', 'x-count']))
     expect(source.identify(delivery)).toMatchObject([
       {
@@ -55,6 +57,9 @@ describe.each(KINDS)('%s', (name, make) => {
     ['retryWindowHours', { retryWindowHours: -1 }],
     ['retryWindowHours', { retryWindowHours: '48' }],
     ['retryWindowHours', { retryWindowHours: Number.NaN }],
+    ['manualRedeliveryHours', { manualRedeliveryHours: -1 }],
+    ['manualRedeliveryHours', { manualRedeliveryHours: null }],
+    ['manualRedeliveryHours', { manualRedeliveryHours: Infinity }],
   ])('refuses a %s that cannot be used: %j', (option, options) => {
     expect(() => make({ ...IDENTITY, ...options })).toThrow(`${name}.${option}`)
   })

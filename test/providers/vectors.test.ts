@@ -95,7 +95,7 @@ describe('requests signed by the providers’ own libraries', () => {
   })
 })
 
-/** At the stage it belongs to, as the door asks. */
+/** At the stage it belongs to, as admit() asks. */
 async function handshake(vector: Vector): Promise<HandshakeResult> {
   const source = sourceOf(vector)
   const delivery = deliveryOf(vector)

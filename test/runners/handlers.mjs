@@ -1,6 +1,6 @@
-import { destination } from '../../dist/index.js'
-import { stripe } from '../../dist/providers/index.js'
-import { testInbox } from '../../dist/testing/index.js'
+import { destination } from 'hookonce'
+import { stripe } from 'hookonce/providers'
+import { testInbox } from 'hookonce/testing'
 
 /** The same handlers for every runner; with `isOutside` they write on a connection of their own. */
 export async function makeInbox({ isOutside = false } = {}) {

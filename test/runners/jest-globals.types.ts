@@ -1,14 +1,11 @@
 /** Compiled, and never run: what `expect` of `@jest/globals` knows of the matchers. */
 
 import { expect, test } from '@jest/globals'
-import { hookonceMatchers } from '../../dist/testing/index.js'
-import type { Delivered, TestInbox } from '../../dist/testing/index.js'
-import type {} from '../../dist/testing/runners/jest-globals.js'
+import type { Delivered, TestInbox } from 'hookonce/testing'
+import 'hookonce/testing/jest-globals'
 
 declare const t: TestInbox
 declare const paid: Delivered
-
-expect.extend(hookonceMatchers)
 
 test('matchers have their types', async () => {
   await expect(t).toHaveTakenEffectOnce('select * from paid where id = $1', ['a'])

@@ -1,10 +1,9 @@
 import { jest } from '@jest/globals'
-import { crashAt, hookonceMatchers } from '../../dist/testing/index.js'
+import { crashAt } from 'hookonce/testing'
+import 'hookonce/testing/jest'
 import { makeInbox } from './handlers.mjs'
 
 jest.setTimeout(120_000)
-expect.extend(hookonceMatchers)
-
 test('the kit runs in jest, and its matchers with it', async () => {
   const t = await makeInbox()
   const paid = await t.deliver('stripe', 'invoice.paid', { times: 5, parallel: true })

@@ -6,7 +6,7 @@ import {
   expectEffectOnce,
   expectMadeOnce,
   expectSentOnce,
-} from '../../dist/testing/index.js'
+} from 'hookonce/testing'
 import { makeInbox } from './handlers.mjs'
 
 test('the kit runs in node:test, wherever the process dies', async () => {

@@ -8,7 +8,7 @@ interface Sdk {
 
 const PACKAGE = '@octokit/webhooks-methods'
 
-/** GitHub's library, for it and for those who sign the same way under another header. */
+/** GitHub's library, for it and for senders that sign the same way under another header. */
 export function octokitOracle(slug: string, signatureHeader: string): SdkOracle {
   return {
     slug,

@@ -46,7 +46,7 @@ const ONLY_IN_POSTGRES = [
   // SQLite's driver knows who ends a transaction.
   'commit_fences.worker_id',
   'commit_fences.slot',
-  'commit_fences.n',
+  'commit_fences.uses',
 ]
 const ONLY_IN_SQLITE = [
   // All workers are on one machine, where it can be seen whether a process lives.

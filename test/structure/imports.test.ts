@@ -29,6 +29,17 @@ describe('the source tree', () => {
   test('is drawn in ARCHITECTURE.md as it is', () => {
     expect(readPicture()).toBe(drawParts(SRC))
   })
+
+  test('has the folders that the record of them names', () => {
+    const record = fs.readFileSync('docs/decisions/2026-11-folders-are-nouns.md', 'utf8')
+    const named = record
+      .split('\n')
+      .filter((line) => line.startsWith('|'))
+      .flatMap((line) => Array.from(line.matchAll(/`([^`]+)`/g), ([, name]) => name))
+    const folders = fs.readdirSync(SRC, { withFileTypes: true }).filter((one) => one.isDirectory())
+
+    expect(named.sort()).toEqual(folders.map(({ name }) => name).sort())
+  })
 })
 
 /** One forbidden import each: the file that has it, what it imports, and what must be said. */
@@ -167,6 +178,18 @@ const FORBIDDEN: readonly [
   [
     'an import worked out at run time',
     'work/worker.ts',
+    `await import(name)`,
+    { kind: 'unreadable' },
+  ],
+  [
+    'an import worked out at run time where packages are bundled',
+    'gateway/x.ts',
+    `await import(name)`,
+    { kind: 'unreadable' },
+  ],
+  [
+    'an import worked out at run time in a file that may load a package by its name',
+    'store/sqlite/driver-libsql.ts',
     `await import(name)`,
     { kind: 'unreadable' },
   ],

@@ -4,7 +4,7 @@ import type { Mutant } from '../../scripts/mutants/mutant-runner.ts'
 
 const MUTANTS = JSON.parse(fs.readFileSync('scripts/mutants.json', 'utf8')) as Mutant[]
 
-/** An entry whose text is gone proves nothing any more, and says so only to those who run the list for hours. */
+/** An entry whose text is gone proves nothing any more, and says so only when the list has run for hours. */
 test('the text of every mutant is in its file exactly once', () => {
   const stale = MUTANTS.filter(({ file, search }) => countIn(file, search) !== 1)
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { readFileSync } from 'node:fs'
 import { checkManifest } from '../../scripts/check-package.ts'
+import { findStaleWeights, PARTS, weighParts } from '../../scripts/weigh-parts.ts'
 
 const MANIFEST = {
   name: 'hookonce',
@@ -9,7 +11,7 @@ const MANIFEST = {
     './package.json': './package.json',
   },
   scripts: { build: 'tsc', test: 'vitest run' },
-  peerDependencies: { pg: '>=8' },
+  peerDependencies: { pg: '*' },
   peerDependenciesMeta: { pg: { optional: true } },
 }
 
@@ -44,6 +46,13 @@ describe('the package check', () => {
       { scripts: { postinstall: 'node x.js' } },
       'postinstall',
     ],
+    [
+      'a file that is missing for require alone',
+      {
+        exports: { '.': { require: { default: './dist/index.cjs' }, default: './dist/index.js' } },
+      },
+      'dist/index.cjs',
+    ],
     ['a script that runs when it is packed', { scripts: { prepare: 'husky' } }, 'prepare'],
     [
       'an optional dependency, which npm installs for every user',
@@ -51,6 +60,7 @@ describe('the package check', () => {
       'libsql',
     ],
     ['a run-time dependency', { dependencies: { zod: '4' } }, 'zod'],
+    ['a peer whose version may be refused', { peerDependencies: { pg: '>=8' } }, 'pg'],
     ['a peer that every user would have to install', { peerDependenciesMeta: {} }, 'pg'],
   ])('refuses %s', (_name, change, named) => {
     const problems = checkManifest({ ...MANIFEST, ...change }, PACKED)
@@ -86,5 +96,42 @@ describe('the package check', () => {
 
     expect(problems).toHaveLength(1)
     expect(problems[0]).toContain(named)
+  })
+})
+
+describe('the bytes of each part of the package', () => {
+  const page = readFileSync(new URL('../../docs/sizing.md', import.meta.url), 'utf8')
+
+  test('are those of all its files, each counted once', () => {
+    const files = [
+      { path: 'dist/cli/main.js', size: 1 },
+      { path: 'dist/store/postgres/index.js', size: 2 },
+      { path: 'dist/index.js', size: 4 },
+      { path: 'docs/gateway.md', size: 8 },
+      { path: 'LICENSE', size: 16 },
+    ]
+
+    const weights = weighParts(files)
+
+    expect([...weights.keys()]).toEqual(PARTS.map(({ name }) => name))
+    expect([...weights.values()].toSorted((one, other) => one - other)).toEqual([
+      0, 0, 0, 0, 0, 0, 1, 2, 8, 20,
+    ])
+  })
+
+  test('are on the page, each of them', () => {
+    const missing = findStaleWeights(page, new Map(PARTS.map(({ name }) => [name, 1])))
+
+    expect(missing).toHaveLength(PARTS.length)
+    expect(missing.filter((problem) => problem.includes('says nothing'))).toEqual([])
+  })
+
+  test('are told where the page is far from them', () => {
+    const row = '| the Redis guard | 80,000 |'
+
+    expect(findStaleWeights(row, new Map([['the Redis guard', 83_000]]))).toEqual([])
+    expect(findStaleWeights(row, new Map([['the Redis guard', 100_000]]))).toEqual([
+      'docs/sizing.md says 80000 of the bytes of the Redis guard, which are 100000',
+    ])
   })
 })

@@ -1,7 +1,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 import { HeldTransaction as PostgresHeld } from '../../src/store/postgres/held-transaction.ts'
 import { HeldTransaction as SqliteHeld } from '../../src/store/sqlite/held-transaction.ts'
@@ -43,35 +42,6 @@ describe('the two stores', () => {
     expect(listMethods(PostgresHeld.prototype).filter((name) => !sqlite.includes(name))).toEqual([])
     expect(sqlite).toContain('commit')
   })
-
-  test('split no class over files by inheritance', () => {
-    const derived = eachFile((engine, file) =>
-      /\bclass \w+(?:<[^>]*>)? extends (?!Error\b)/.test(read(engine, file)),
-    )
-
-    expect(derived).toEqual([])
-  })
-
-  test('put no value into the text of a statement', () => {
-    const isPutTogether = (file: string) => /^sql\/|migrat|functions/.test(file)
-
-    // Those are put together of constant parts, where they stand. A migration is also printed, for people.
-    const spliced = eachFile((engine, file) =>
-      isPutTogether(file) ? [] : listSpliced(read(engine, file)),
-    )
-    expect(spliced).toEqual([])
-  })
-
-  test.each([
-    ['a value', '`select * from t where id = ${id}`', ['${id}']],
-    ['our own number', '`set local lock_timeout = ${milliseconds(5)}`', ['${milliseconds(5)}']],
-    ['a list', '`\n  select f(${values.join()})`', ['${values.join()}']],
-    ['a name', '`savepoint ${quoteName(name)}`', []],
-    ['a part of a text', '`${SELECT} where id = $1`', []],
-    ['a message', '`Cannot update ${name}`', []],
-  ])('would be seen to put %s into a text', (_, text, expected) => {
-    expect(listSpliced(`const sql = ${text}`)).toEqual(expected)
-  })
 })
 
 function listFiles(engine: Engine): readonly string[] {
@@ -100,40 +70,4 @@ function findMain(engine: Engine, file: string): string | undefined {
 
 function listMethods(prototype: object): readonly string[] {
   return Object.getOwnPropertyNames(prototype)
-}
-
-/** The files for which `find` finds something, with that. */
-function eachFile(
-  find: (engine: Engine, file: string) => boolean | readonly string[],
-): readonly string[] {
-  return (['postgres', 'sqlite'] as const).flatMap((engine) =>
-    files[engine].flatMap((file) => {
-      const found = find(engine, file)
-      if (found === false || (Array.isArray(found) && found.length === 0)) return []
-      return [`${engine}/${file}${found === true ? '' : `: ${String(found)}`}`]
-    }),
-  )
-}
-
-const STATEMENT =
-  /^\s*(?:select|insert|update|delete|with|set|begin|savepoint|release|rollback|listen)\s/
-
-/** What is put into texts that begin like a statement: neither a constant part of it nor a quoted name. */
-function listSpliced(source: string): readonly string[] {
-  const tree = ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest, true)
-  const found: string[] = []
-  const visit = (node: ts.Node): void => {
-    if (ts.isTemplateExpression(node) && STATEMENT.test(node.head.text)) {
-      for (const { expression } of node.templateSpans)
-        if (!isConstant(expression)) found.push(`\${${expression.getText()}}`)
-    }
-    ts.forEachChild(node, visit)
-  }
-  visit(tree)
-  return found
-}
-
-/** Named in capitals, or a name that goes through quotes. */
-function isConstant(node: ts.Expression): boolean {
-  return /^[A-Z][A-Z0-9_]*\b|^(?:quoteName|savepointName)\(/.test(node.getText())
 }

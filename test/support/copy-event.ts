@@ -32,7 +32,11 @@ export async function copyEvent(
     if (request.tables?.includes(table) === false) continue
     const id = table === 'events' ? 'id' : 'event_id'
     const names = columns.filter((name) => isPostgres || !ONLY_POSTGRES.has(name))
-    const values = names.map((name) => (name === 'event_key' ? keys(engine) : name))
+    const own: Readonly<Record<string, string>> = {
+      event_key: keys(engine),
+      key_hash: hashes(engine),
+    }
+    const values = names.map((name) => own[name] ?? name)
     const copyId = request.times === undefined ? numbered(prefix) : timed(engine, request.times)
     await database.query(
       `insert into ${isPostgres ? 'hookonce.' : 'hookonce_'}${table} (${id}, ${names.join(', ')})
@@ -48,6 +52,13 @@ export async function copyEvent(
 /** A key of its own for each: where all have one, PostgreSQL plans for that. */
 function keys(engine: CopyRequest['engine']): string {
   return engine === 'postgres' ? `convert_to('copy ' || n, 'UTF8')` : `cast('copy ' || n as blob)`
+}
+
+/** And the hash of it, or what stands for one: a replay takes the key back, and two events cannot have one. */
+function hashes(engine: CopyRequest['engine']): string {
+  return engine === 'postgres'
+    ? `decode(lpad(to_hex(n), 64, '0'), 'hex')`
+    : `unhex(printf('%064x', n))`
 }
 
 function numbered(prefix: string): string {

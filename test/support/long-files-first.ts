@@ -2,7 +2,17 @@ import { BaseSequencer } from 'vitest/node'
 import type { TestSpecification } from 'vitest/node'
 
 /** Those that have the longest files begin; the many short files of `unit` fill what is left at the end. */
-const PROJECTS = ['faults', 'store', 'gateway', 'docs', 'exhaustive', 'guard', 'examples', 'unit']
+const PROJECTS = [
+  'faults',
+  'store',
+  'gateway',
+  'docs',
+  'package',
+  'exhaustive',
+  'guard',
+  'examples',
+  'unit',
+]
 
 /** What takes longest. Begun last, one of them would run on alone when everything else has ended. */
 const LONG = [
@@ -31,7 +41,7 @@ const LONG = [
   'test/gateway/remote-operator.test.ts',
   'test/gateway/killed.test.ts',
   'test/docs/snippets.test.ts',
-  'test/types/optional-peers.test.ts',
+  'test/package/optional-peers.test.ts',
   'test/package/esbuild.test.ts',
   'test/docs/error-codes.test.ts',
   'test/providers/forged-cost.test.ts',

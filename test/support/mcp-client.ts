@@ -84,7 +84,7 @@ async function connect(transport: Transport, era: Era): Promise<McpClient> {
   }
 }
 
-/** The line between the two marks. */
+/** The line between the two tags. */
 export function readData(text: string): unknown {
   const data = /^<data (?<mark>[0-9a-f]{16})>\n(?<json>.*)\n<\/data \k<mark>>$/m.exec(text)
     ?.groups?.['json']

@@ -9,8 +9,13 @@ import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { fromPg } from '../../src/own-tx/from-pg.ts'
 import { fromSqlite } from '../../src/own-tx/from-sqlite.ts'
+import type { SqliteConnection } from '../../src/own-tx/from-sqlite.ts'
 import type { OwnTx } from '../../src/store/contract/transaction.ts'
 import type { ConnectionConfig } from './postgres/start-postgres.ts'
+import type { DriverName } from './sqlite-database.ts'
+
+/** As node:sqlite says it. */
+const NODE_SQLITE_BUSY = 5
 
 export interface OwnConnection {
   readonly tx: OwnTx
@@ -28,11 +33,27 @@ export async function connectPostgres(config: ConnectionConfig): Promise<OwnConn
   return { tx: fromPg(client), run, begin: () => run('begin') }
 }
 
-export async function connectSqlite(file: string): Promise<OwnConnection> {
-  const db = new Database(file)
-  onTestFinished(() => void db.close())
+/** With the SQLite of the store that has the file open: any other is refused. */
+export async function connectSqlite(file: string, driver: DriverName): Promise<OwnConnection> {
+  const db = await openSqlite(file, driver)
+  onTestFinished(() => db.close())
   const run = async (sql: string) => db.exec(sql)
   return { tx: fromSqlite(db), run, begin: () => untilFree(() => run('begin immediate')) }
+}
+
+/** As a user opens it, with either binding. */
+export async function openSqlite(file: string, driver: DriverName) {
+  if (driver === 'libsql') return new Database(file) as OpenSqlite
+  // @ts-expect-error -- The types of Node 20 do not have it.
+  const { DatabaseSync } = (await import('node:sqlite')) as { DatabaseSync: SqliteModule }
+  return new DatabaseSync(file)
+}
+
+type SqliteModule = new (file: string) => OpenSqlite
+
+interface OpenSqlite extends SqliteConnection {
+  exec(sql: string): unknown
+  close(): void
 }
 
 /** A wait in SQLite itself would stop this process, and with it the transaction that is waited for. */
@@ -41,7 +62,8 @@ export async function untilFree<Result>(attempt: () => Promise<Result>): Promise
     try {
       return await attempt()
     } catch (error) {
-      if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error
+      const { code, errcode } = error as { code?: string; errcode?: number }
+      if (code !== 'SQLITE_BUSY' && errcode !== NODE_SQLITE_BUSY) throw error
       await new Promise((resolve) => setImmediate(resolve))
     }
   }

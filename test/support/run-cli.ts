@@ -33,12 +33,14 @@ export interface StartCliOptions {
   readonly env?: Record<string, string>
   /** The file that its output goes to, instead of to us. */
   readonly log?: string
+  /** What reads its output: we, or a program that has ended by then. */
+  readonly reader?: 'we' | 'gone'
 }
 
 /** Starts it, and kills it at the end of the test. */
 export function startCli(
   args: readonly string[],
-  { folder, env = {}, log }: StartCliOptions,
+  { folder, env = {}, log, reader = 'we' }: StartCliOptions,
 ): CliProcess {
   const command = [process.execPath, bundleCommand(), ...args]
   const shell = ['sh', '-c', 'file=$1; shift; exec "$@" > "$file"', 'sh', log ?? '']
@@ -48,6 +50,7 @@ export function startCli(
     // Gateways that run side by side have admin listeners of their own.
     env: { ...cleanEnvironment(), HOOKONCE_ADMIN__PORT: '0', ...env },
   })
+  if (reader === 'gone') child.stdout.destroy()
   let output = ''
   let errors = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))

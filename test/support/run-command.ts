@@ -21,7 +21,16 @@ import { recordOne, runOne } from './store-steps.ts'
 import type { QueryTx } from './store-under-test.ts'
 
 export interface CommandTerms extends Partial<
-  Pick<Shell, 'folder' | 'environment' | 'columns' | 'isInteractive' | 'hasColour' | 'interrupted'>
+  Pick<
+    Shell,
+    | 'folder'
+    | 'environment'
+    | 'columns'
+    | 'isTerminal'
+    | 'isInteractive'
+    | 'hasColour'
+    | 'interrupted'
+  >
 > {
   /** What is answered to what is asked, in its order. */
   readonly answers?: readonly string[]
@@ -52,6 +61,7 @@ export async function runCommand(
       folder: tmpdir(),
       environment: { HOOKONCE_ACTOR: 'on-call@example.com' },
       columns: Infinity,
+      isTerminal: terms.isInteractive === true,
       isInteractive: false,
       hasColour: false,
       interrupted: new AbortController().signal,

@@ -28,23 +28,20 @@ export async function startExample(
   {
     env,
     tsconfig = 'tsconfig.json',
-  }: { readonly env: NodeJS.ProcessEnv; readonly tsconfig?: string },
+    node = process.execPath,
+  }: { readonly env: NodeJS.ProcessEnv; readonly tsconfig?: string; readonly node?: string },
 ): Promise<RunningExample> {
-  const child = spawn(
-    process.execPath,
-    ['--import', import.meta.resolve('tsx'), `examples/${program}`],
-    {
-      cwd: ROOT,
-      env: {
-        ...process.env,
-        NODE_OPTIONS: '',
-        TSX_TSCONFIG_PATH: tsconfig,
-        PORT: '0',
-        STRIPE_WEBHOOK_SECRET: SECRET,
-        ...env,
-      },
+  const child = spawn(node, ['--import', import.meta.resolve('tsx'), `examples/${program}`], {
+    cwd: ROOT,
+    env: {
+      ...process.env,
+      NODE_OPTIONS: '',
+      TSX_TSCONFIG_PATH: tsconfig,
+      PORT: '0',
+      STRIPE_WEBHOOK_SECRET: SECRET,
+      ...env,
     },
-  )
+  })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (output += chunk.toString()))

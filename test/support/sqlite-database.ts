@@ -38,12 +38,21 @@ export async function createSqlite({
   const dir = folder ?? (await mkdtemp(join(findDataFolder(), 'hookonce-sqlite-')))
   const file = join(dir, 'inbox.db')
   const handle = (await openDriver(driver)).open(file)
+  // A connection that has read nothing since the file has a log knows of none, and has none to bring in. libsql reads.
+  const read = (sql: string): void => {
+    if (sql.includes('wal_checkpoint')) handle.prepare('select count(*) from sqlite_schema').all([])
+  }
   return {
     engine: 'sqlite',
     file,
-    query: async (sql, params = []) =>
-      handle.prepare(sql.replaceAll(/\$(\d+)/g, '?$1')).query(params.map(toSqlValue)).rows,
-    execute: async (sql) => handle.execute(sql),
+    query: async (sql, params = []) => {
+      read(sql)
+      return handle.prepare(sql.replaceAll(/\$(\d+)/g, '?$1')).query(params.map(toSqlValue)).rows
+    },
+    execute: async (sql) => {
+      read(sql)
+      handle.execute(sql)
+    },
     close: async () => {
       handle.close()
       if (folder === undefined) await rm(dir, { recursive: true, force: true })

@@ -1,9 +1,8 @@
-import Database from 'libsql'
 import { fromSqlite } from '../../src/own-tx/from-sqlite.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import type { SqliteStore, SqliteStoreOptions } from '../../src/store/sqlite/index.ts'
 import type { OwnTransaction } from '../../src/testing/store/index.ts'
-import { untilFree } from './own-connection.ts'
+import { openSqlite, untilFree } from './own-connection.ts'
 import { createSqlite } from './sqlite-database.ts'
 import type { DriverName } from './sqlite-database.ts'
 import type { DatabaseUnderTest, StoreUnderTest } from './store-under-test.ts'
@@ -26,6 +25,7 @@ export function sqliteUnderTest(
 ): StoreUnderTest<SqliteDatabaseUnderTest> {
   return {
     name: `sqlite with ${driver}`,
+    encrypts: options.encryption !== undefined,
     capabilities: {
       parallelGroups: false,
       failedStatementAborts: false,
@@ -52,7 +52,7 @@ async function createFile(
       return store
     },
     query,
-    begin: () => beginOn(file),
+    begin: () => beginOn(file, driver),
     execute,
     migrateBeyond: () => execute(`insert into hookonce_migrations values (1000, 0)`),
     migrateBack: () =>
@@ -66,17 +66,18 @@ async function createFile(
   }
 }
 
-async function beginOn(file: string): Promise<OwnTransaction> {
-  const db = new Database(file)
+async function beginOn(file: string, driver: DriverName): Promise<OwnTransaction> {
+  const db = await openSqlite(file, driver)
   await untilFree(async () => db.exec('begin immediate'))
   const end = async (how: 'commit' | 'rollback') => {
     db.exec(how)
     db.close()
   }
+  const tx = fromSqlite(db)
   return {
-    tx: fromSqlite(db),
+    tx,
     writeEffect: async (key) => {
-      db.prepare('insert into effects (event_key) values (?)').run([key])
+      await tx.query('insert into effects (event_key) values (?)', [key])
     },
     commit: () => end('commit'),
     rollback: () => end('rollback'),

@@ -7,12 +7,15 @@
 
 import { onTestFinished } from 'vitest'
 import type { Operator } from '../../src/admin/operator.ts'
+import type { EncryptionOptions } from '../../src/store/shared/encryption/encryption-options.ts'
 import type { Store } from '../../src/store/contract/store.ts'
 import type { OwnTransaction } from '../../src/testing/store/index.ts'
 
 export interface StoreUnderTest<Database extends DatabaseUnderTest = DatabaseUnderTest> {
   readonly name: string
   readonly capabilities: StoreCapabilities
+  /** Whether its stores encrypt: then no row can be copied under another id, and a body is larger where it is stored. */
+  readonly encrypts?: boolean
   /** A database with our tables and nothing in them. */
   create(): Promise<Database>
   /** One without any of our tables. */
@@ -42,9 +45,15 @@ export interface QueryTx {
   asNested(): QueryTx
 }
 
+/** Options that both engines have. */
+export interface StoreOptionsUnderTest {
+  readonly migrate?: 'auto' | 'check'
+  readonly encryption?: EncryptionOptions
+}
+
 export interface DatabaseUnderTest {
   /** A store that is not open yet. Each one has connections of its own, as if in another process. */
-  newStore(options?: { readonly migrate?: 'auto' | 'check' }): Store<QueryTx>
+  newStore(options?: StoreOptionsUnderTest): Store<QueryTx>
   /** Runs a statement on a connection that no store knows. */
   query(sql: string, params?: readonly unknown[]): Promise<Record<string, unknown>[]>
   /** Begins a transaction of the user's own, on a connection that no store knows. */
@@ -68,20 +77,24 @@ export interface OpenedStore<Database extends DatabaseUnderTest = DatabaseUnderT
   countEffects(key?: string): Promise<number>
 }
 
-/** Opens a store on a fresh database, for the length of the running test. */
+/** Calls back at the end. */
+export type OnEnd = (end: () => Promise<void>) => void
+
+/** Opens a store on a fresh database, for the length of the running test if nothing else is said. */
 export async function openStore<Database extends DatabaseUnderTest>(
   underTest: StoreUnderTest<Database>,
+  { onEnd = onTestFinished, ...options }: StoreOptionsUnderTest & { readonly onEnd?: OnEnd } = {},
 ): Promise<OpenedStore<Database>> {
   const database = await underTest.create()
-  onTestFinished(() => database.close())
-  const store = database.newStore()
+  onEnd(() => database.close())
+  const store = database.newStore(options)
   await store.open()
 
   return {
     database,
     store,
     second: async () => {
-      const second = database.newStore()
+      const second = database.newStore(options)
       await second.open()
       return second
     },

@@ -34,11 +34,23 @@ export interface TerminalProcess {
 /** Runs it below a shell, which says when it is over how it ended and how the terminal was left. */
 export function startInTerminal(
   args: readonly string[],
-  { folder, preload }: { readonly folder: string; readonly preload?: string },
+  {
+    folder,
+    preload,
+    columns,
+    program,
+  }: {
+    readonly folder: string
+    readonly preload?: string
+    readonly columns?: number
+    /** Left out, the command. */
+    readonly program?: readonly string[]
+  },
 ): TerminalProcess {
   const imports = preload === undefined ? [] : ['--import', preload]
-  const command = [process.execPath, ...imports, bundleCommand(), ...args]
-  const line = `${command.map(quoted).join(' ')}; echo "ended with $?"; stty -a`
+  const command = [...(program ?? [process.execPath, ...imports, bundleCommand()]), ...args]
+  const size = columns === undefined ? '' : `stty columns ${columns} && `
+  const line = `${size}${command.map(quoted).join(' ')}; echo "ended with $?"; stty -a`
   const script = IS_BSD
     ? ['-q', '/dev/null', 'sh', '-c', line]
     : ['--quiet', '--flush', '--command', line, '/dev/null']

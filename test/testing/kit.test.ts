@@ -1,9 +1,13 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { destination, permanent, retryAfter } from '../../src/index.ts'
+import { createInbox, destination, permanent, retryAfter } from '../../src/index.ts'
 import { github, hmac, stripe } from '../../src/providers/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { KeptLog } from '../../src/testing/kit/kept-log.ts'
 import type {} from '../../src/testing/runners/vitest.ts'
 import { crashAt, hookonceMatchers, outOfOrder, testInbox } from '../../src/testing/index.ts'
+
+import { aSignal } from '../support/a-signal.ts'
 
 expect.extend(hookonceMatchers)
 
@@ -119,6 +123,60 @@ describe('a test inbox', () => {
     await expect(expect(delivered).toBeDone()).rejects.toThrow('should be done and is dead: ')
   })
 
+  test.each([
+    ['a message lapses by the clock alone, and it is sent again', 'a relay'],
+    ['an event is its worker’s while that lives, whatever the clock says', 'a step'],
+  ] as const)('the lease of %s', async (_name, holder) => {
+    const made: string[] = []
+    const entered = aSignal()
+    const released = aSignal()
+    // Of the process of the test it stays under way until the end.
+    const hang = async () => {
+      made.push('here')
+      entered.give()
+      await released.given
+    }
+    const isStep = holder === 'a step'
+    const mail = destination('mail', () => void made.push('there'))
+    const t = await testInbox({
+      sources: { stripe },
+      destinations: [mail],
+      handlers: (inbox) => {
+        if (isStep) inbox.steps('stripe', '*', (_event, step) => step.call('charge', hang))
+        else inbox.on('stripe', '*', async (_event, { send }) => send('mail', {}))
+      },
+    })
+    onTestFinished(() => t.close())
+    t.onSend('mail', hang)
+    const other = createInbox({
+      store: sqliteStore(t.file ?? ''),
+      sources: { stripe: stripe({ secrets: ['whsec_of_the_other_process'] }) },
+      destinations: [mail],
+      logger: new KeptLog(),
+    })
+    onTestFinished(() => other.stop())
+    if (isStep)
+      other.steps('stripe', '*', (_event, step) =>
+        step.call('charge', () => void made.push('there')),
+      )
+
+    const delivered = await t.deliver('stripe', 'invoice.paid')
+    const running = t.idle()
+    await entered.given
+    await other.runDue({ budgetMs: 10_000 })
+    expect(made).toEqual(['here'])
+    await t.clock.advance({ minutes: 10 })
+    await other.runDue({ budgetMs: 10_000 })
+
+    // By the other, unless the relay of the test was quicker: it has room for a second one.
+    await expect.poll(() => made.length).toBe(isStep ? 1 : 2)
+    released.give()
+    await running
+    await t.drain()
+    await expect(delivered).toBeDone()
+    expect(made).toHaveLength(isStep ? 1 : 2)
+  })
+
   test('forgets keys when their time has passed, and takes the event for a new one then', async () => {
     const t = await anInbox()
     const delivered = await t.deliver('stripe', 'invoice.paid')
@@ -178,8 +236,8 @@ describe('a test inbox', () => {
     const t = await anInbox()
     const expected = { code: 'DESTINATION_UNKNOWN' }
 
-    expect(() => t.onSend('mial', () => undefined)).toThrow('did you mean "mail"?')
-    expect(() => t.messages('mial')).toThrow(expect.objectContaining(expected))
+    expect(() => t.onSend('mial' as never, () => undefined)).toThrow('did you mean "mail"?')
+    expect(() => t.messages('mial' as never)).toThrow(expect.objectContaining(expected))
     expect(t.messages()).toEqual([])
   })
 
@@ -230,11 +288,16 @@ describe('a test inbox', () => {
     expect(() => t.crashAt('nowhere' as never)).toThrow('one of before-store')
     await expect(t.deliver('stripe', 'invoice.paid', { time: 2 } as never)).rejects.toThrow('times')
     await expect(t.deliver('strype' as never, 'invoice.paid')).rejects.toThrow('strype')
-    await expect(t.deliver('stripe', 'no.such.type')).rejects.toThrow('have a body beside it')
+    await expect(t.deliver('stripe', 'no.such.type')).rejects.toThrow(
+      'no sample of "no.such.type" from stripe',
+    )
     await expect(t.clock.advance({ hours: 0 })).rejects.toThrow('{ hours: 1 }')
     await expect(
       testInbox({ sources: { stripe }, handlers: () => 1, stores: 1 } as never),
     ).rejects.toThrow('unknown option "stores"')
+    await expect(
+      testInbox({ sources: { stripe }, handlers: () => 1, onClose: true } as never),
+    ).rejects.toThrow('testInbox.onClose must be a function')
   })
 
   test('leaves nothing behind', async () => {
@@ -244,6 +307,26 @@ describe('a test inbox', () => {
 
     await t.close()
 
+    expect(existsSync(file)).toBe(false)
+  })
+
+  test('is followed by what the user closes: once, and also where its handlers cannot be registered', async () => {
+    const closed: string[] = []
+    const open = (name: string, handlers: () => unknown) =>
+      testInbox({ sources: { stripe }, handlers, onClose: () => closed.push(name) })
+    const t = await open('well', () => undefined)
+    const { file = '' } = t
+    expect(closed).toEqual([])
+
+    await t.close()
+    await t.close()
+    await expect(
+      open('ill', () => {
+        throw new Error('no such handler')
+      }),
+    ).rejects.toThrow('no such handler')
+
+    expect(closed).toEqual(['well', 'ill'])
     expect(existsSync(file)).toBe(false)
   })
 })
@@ -304,6 +387,51 @@ describe('a process that dies in a test', () => {
 
     expect(t.crashes()).toHaveLength(1)
     expect(await t.rows('select * from paid')).toHaveLength(2)
+  })
+
+  test('dies at each visit to each point, and at no more of them than the test says', async () => {
+    const seen: string[] = []
+    const points = ['after-store', 'before-commit']
+    const test = async (t: Awaited<ReturnType<typeof anInbox>>) => {
+      await t.deliver('stripe', 'invoice.paid')
+      await t.deliver('stripe', 'invoice.paid', { id: 'evt_second', times: 2 })
+      const visits = points.map((point) => `${point} ${t.visits().get(point as never) ?? 0}`)
+      await t.drain()
+      expect(await t.rows('select * from paid')).toHaveLength(2)
+      seen.push([...t.crashes().map(({ point }) => point), ...visits].join(', '))
+    }
+
+    await crashAt.each(anInbox, test)
+    const all = seen.splice(0)
+    await crashAt.each(anInbox, test, { visitsMax: 1 })
+
+    // Three deliveries, and one more by the sender that had no answer.
+    expect(all[0]).toBe('after-store 3, before-commit 0')
+    expect(all.filter((one) => one === 'after-store, after-store 4, before-commit 0')).toHaveLength(
+      3,
+    )
+    expect(seen.filter((one) => one.startsWith('after-store, '))).toHaveLength(1)
+    expect(seen).toHaveLength(new Set(seen.map((one) => one.split(',')[0])).size)
+  })
+
+  test('does not die a thousand times by itself', async () => {
+    let runs = 0
+    const test = async (t: Awaited<ReturnType<typeof anInbox>>) => {
+      runs += 1
+      for (let at = 0; at < 51; at += 1) await t.deliver('stripe', 'invoice.paid')
+    }
+
+    await expect(crashAt.each(anInbox, test)).rejects.toThrow(
+      /102 times in this test[^]*before-store 51, after-store 51[^]*visitsMax: 3/,
+    )
+    expect(runs).toBe(1)
+    expect(await crashAt.each(anInbox, test, { visitsMax: 1 })).toEqual([
+      'before-store',
+      'after-store',
+    ])
+    expect(runs).toBe(4)
+    await expect(crashAt.each(anInbox, test, { visitMax: 1 } as never)).rejects.toThrow('visitsMax')
+    await expect(crashAt.each(anInbox, test, { visitsMax: 0 })).rejects.toThrow('visitsMax')
   })
 
   test.each([

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { stripe } from '../../src/providers/index.ts'
+import type { SqliteTx } from '../../src/store/sqlite/index.ts'
 import type {} from '../../src/testing/runners/vitest.ts'
 import {
   crashAt,
@@ -13,6 +14,7 @@ import {
   testInbox,
 } from '../../src/testing/index.ts'
 import type { TestInbox } from '../../src/testing/index.ts'
+import { aSignal } from '../support/a-signal.ts'
 
 expect.extend(hookonceMatchers)
 
@@ -22,7 +24,7 @@ const LEDGER = 'create table ledger (invoice text)'
 describe('the kit catches', () => {
   test('a handler that writes on a connection of its own', async () => {
     const make = async () => {
-      const t: TestInbox<{ stripe: typeof stripe }> = await testInbox({
+      const t: TestInbox<{ stripe: typeof stripe }, SqliteTx> = await testInbox({
         sources: { stripe },
         setup: LEDGER,
         handlers: (inbox) =>
@@ -61,6 +63,131 @@ describe('the kit catches', () => {
       await t.drain()
       await expectEffectOnce(t, 'select * from ledger')
     })
+  })
+
+  test('the same mistake in the second of two handlers', async () => {
+    const make = async () => {
+      const t: TestInbox<{ stripe: typeof stripe }, SqliteTx> = await testInbox({
+        sources: { stripe },
+        setup: LEDGER,
+        handlers: (inbox) => {
+          const insert = 'insert into ledger values (?)'
+          inbox.on('stripe', 'invoice.paid', async (_event, { tx }) => {
+            await tx.query(insert, ['paid'])
+          })
+          inbox.on('stripe', 'checkout.session.completed', async () => {
+            await t.execute(insert, ['completed'])
+          })
+        },
+      })
+      return t
+    }
+
+    const caught = crashAt.each(make, async (t) => {
+      for (const type of ['invoice.paid', 'checkout.session.completed']) {
+        await t.deliver('stripe', type)
+        await t.drain()
+      }
+      await expectEffectOnce(t, "select * from ledger where invoice = 'paid'")
+      await expectEffectOnce(t, "select * from ledger where invoice = 'completed'")
+    })
+
+    await expect(caught).rejects.toThrow(
+      /dies the 2nd time that it comes to "after-handler"[^]*there 2 times[^]*invoice: 'completed'[^]*The handler of checkout\.session\.completed evt_\S+ ran 2 times\.[^]*not written through `tx`/,
+    )
+    await expect(caught).rejects.not.toThrow(/dies at "/)
+  })
+
+  test('a write on a connection of its own in the second step, which SQLite does not allow', async () => {
+    const t: TestInbox<{ stripe: typeof stripe }, SqliteTx> = await testInbox({
+      sources: { stripe },
+      setup: LEDGER,
+      handlers: (inbox) =>
+        inbox.steps('stripe', 'invoice.paid', async (_event, step) => {
+          const insert = 'insert into ledger values (?)'
+          await step.tx('first', async (tx) => {
+            await tx.query(insert, ['first'])
+          })
+          await step.tx('second', async () => {
+            await t.execute(insert, ['second'])
+          })
+        }),
+    })
+    onTestFinished(() => t.close())
+    const paid = await t.deliver('stripe', 'invoice.paid')
+    await t.drain()
+
+    // It has failed each time, and has kept no other connection from writing.
+    await expectDead(paid, 'database is locked')
+    await expectEffectOnce(t, "select * from ledger where invoice = 'first'")
+    await expect(
+      expectEffectOnce(t, "select * from ledger where invoice = 'second'"),
+    ).rejects.toThrow(
+      /is not there[^]*database is locked[^]*on a connection of its own beside it\?/,
+    )
+  })
+
+  test('a write on a connection of its own, in a handler that fails once', async () => {
+    const t: TestInbox<{ stripe: typeof stripe }, SqliteTx> = await testInbox({
+      sources: { stripe },
+      setup: LEDGER,
+      handlers: (inbox) =>
+        inbox.on('stripe', 'invoice.paid', async (event, { attempt }) => {
+          await t.execute('insert into ledger values (?)', [event.key])
+          if (attempt === 1) throw new Error('the mail server is down')
+        }),
+    })
+    onTestFinished(() => t.close())
+    await t.deliver('stripe', 'invoice.paid', { id: 'evt_1' })
+    await t.drain()
+
+    expect(t.crashes()).toEqual([])
+    await expect(expectEffectOnce(t, 'select * from ledger')).rejects.toThrow(
+      /Attempt 1 of invoice\.paid evt_1 failed: the mail server is down\n[^]*The handler of invoice\.paid evt_1 ran \d times\.[^]*not written through `tx`[^]*Do: write through the `tx`/,
+    )
+  })
+
+  test('a write of a step handler in none of its steps', async () => {
+    const t: TestInbox<{ stripe: typeof stripe }, SqliteTx> = await testInbox({
+      sources: { stripe },
+      setup: LEDGER,
+      handlers: (inbox) =>
+        inbox.steps('stripe', 'invoice.paid', async (event, step) => {
+          await t.execute('insert into ledger values (?)', [event.key])
+          await step.call('refund', () => 're_1')
+        }),
+    })
+    onTestFinished(() => t.close())
+    t.crashAt('after-call')
+    await t.deliver('stripe', 'invoice.paid')
+    await t.drain()
+
+    await expect(expectEffectOnce(t, 'select * from ledger')).rejects.toThrow(
+      /died at "after-call"[^]*A step handler begins anew each time[^]*in no `step\.tx`/,
+    )
+  })
+
+  test('two events that have one effect each, and not one of them twice', async () => {
+    const t = await testInbox({
+      sources: { stripe },
+      setup: LEDGER,
+      handlers: (inbox) =>
+        inbox.on('stripe', 'invoice.paid', async (event, { tx }) => {
+          await tx.query('insert into ledger values (?)', [event.key])
+        }),
+    })
+    onTestFinished(() => t.close())
+    await t.deliver('stripe', 'invoice.paid')
+    await t.deliver('stripe', 'invoice.paid')
+    await t.drain()
+
+    expect(t.runs()).toMatchObject([
+      { type: 'invoice.paid', handler: 1, attempt: 1, end: 'returned' },
+      { type: 'invoice.paid', handler: 1, attempt: 1, end: 'returned' },
+    ])
+    await expect(expectEffectOnce(t, 'select * from ledger')).rejects.toThrow(
+      /No handler ran twice for the same event[^]*see how many events were delivered/,
+    )
   })
 
   test.each([
@@ -107,6 +234,31 @@ describe('the kit catches', () => {
 
     expect(() => expect(t.calls('refunds')).toHaveBeenMadeOnce()).toThrow(
       /with 2 keys[^]*made-up-1[^]*made-up-2[^]*made up anew in each run/,
+    )
+  })
+
+  test('a key that is another one after a crash, in the second of two calls', async () => {
+    const make = () => {
+      let made = 0
+      return testInbox({
+        sources: { stripe },
+        handlers: (inbox, { outside }) =>
+          inbox.steps('stripe', 'invoice.paid', async (_event, step) => {
+            await step.call('charge', ({ idempotencyKey }) => outside('charges', idempotencyKey))
+            await step.call('refund', () => outside('refunds', `made-up-${(made += 1)}`))
+          }),
+      })
+    }
+
+    await expect(
+      crashAt.each(make, async (t) => {
+        await t.deliver('stripe', 'invoice.paid')
+        await t.drain()
+        expectMadeOnce(t.calls('charges'))
+        expectMadeOnce(t.calls('refunds'))
+      }),
+    ).rejects.toThrow(
+      /dies the 2nd time that it comes to "after-call"[^]*with 2 keys[^]*made-up-1[^]*made-up-2[^]*made up anew in each run/,
     )
   })
 
@@ -184,13 +336,53 @@ describe('the kit catches', () => {
       /is not there[^]*the ledger is closed[^]*Do: see that the event was delivered/,
     )
     await expect(expectDone(delivered)).rejects.toThrow(
-      /should be done and is ready[^]*t\.drain\(\)/,
+      /should be done and is ready[^]*Do: call t\.idle\(\)[^]*t\.drain\(\)/,
     )
     await expect(expectDead(delivered)).rejects.toThrow('should be dead and is ready')
     expect(() => expectSentOnce(t.messages())).toThrow('sent 0 times')
     expect(() => expectMadeOnce(t.calls())).toThrow('was not made')
     await t.drain()
     await expectDead(delivered, /closed/)
+  })
+
+  test('a type that no handler is for', async () => {
+    const t = await testInbox({
+      sources: { stripe },
+      setup: LEDGER,
+      handlers: (inbox) => inbox.on('stripe', 'invoice.paid', () => undefined),
+    })
+    onTestFinished(() => t.close())
+    const delivered = await t.deliver('stripe', 'checkout.session.completed')
+    await t.drain()
+
+    await expect(expectDone(delivered)).rejects.toThrow(
+      /is unhandled\n[^]*Do: register one in `handlers`: inbox\.on\("stripe", "checkout\.session\.completed", …\)/,
+    )
+    await expect(expectEffectOnce(t, 'select * from ledger')).rejects.toThrow(
+      /event\.unhandled checkout\.session\.completed/,
+    )
+  })
+
+  test('a write that its handler does not wait for', async () => {
+    const ended = aSignal()
+    let late: Promise<unknown> | undefined
+    const t = await testInbox({
+      sources: { stripe },
+      setup: LEDGER,
+      handlers: (inbox) =>
+        inbox.on('stripe', 'invoice.paid', (event, { tx }) => {
+          late = ended.given.then(() => tx.query('insert into ledger values (?)', [event.key]))
+        }),
+    })
+    onTestFinished(() => t.close())
+    await t.deliver('stripe', 'invoice.paid')
+    await t.drain()
+    ended.give()
+
+    await expect(late).rejects.toMatchObject({ code: 'TX_REVOKED' })
+    await expect(expectEffectOnce(t, 'select * from ledger')).rejects.toThrow(
+      /is not there[^]*waits \(`await`\) for what it writes/,
+    )
   })
 
   test('a test that delivers nothing', async () => {

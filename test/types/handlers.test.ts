@@ -1,13 +1,16 @@
-import { describe, expectTypeOf, test } from 'vitest'
+import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { createInbox, destination, httpDestination } from '../../src/index.ts'
 import type { Destination, WebhookEvent } from '../../src/index.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
-import { hmac, stripe, withSchemas } from '../../src/providers/index.ts'
+import { github, hmac, stripe, withSchemas } from '../../src/providers/index.ts'
 import type { StripePayload } from '../../src/providers/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import type { SqliteTx } from '../../src/store/sqlite/index.ts'
+import { testInbox } from '../../src/testing/index.ts'
+import type { GithubEventMap } from '../../src/types/github.ts'
+import type { StripeEventMap } from '../../src/types/stripe.ts'
 import pg from 'pg'
 
 interface PartnerEvents {
@@ -55,6 +58,34 @@ describe('the types of handlers', () => {
         { readonly order: string } | { readonly user: number }
       >()
     })
+  })
+
+  test('an order of a source is asked about the payloads of that source', () => {
+    createInbox({
+      store: sqliteStore('never-opened.db'),
+      sources: { partner },
+      handlerDefaults: {
+        order: {
+          partner: {
+            mode: 'fifo',
+            lane: (event) => {
+              expectTypeOf(event.payload).toEqualTypeOf<PartnerEvents[keyof PartnerEvents]>()
+              return event.type
+            },
+          },
+        },
+      },
+    }).on('partner', 'order.paid', { order: { mode: 'none' } }, (event) => {
+      expectTypeOf(event.payload.cents).toBeNumber()
+    })
+    const misspelt = () =>
+      createInbox({
+        store: sqliteStore('never-opened.db'),
+        sources: { partner },
+        // @ts-expect-error -- there is no such source
+        handlerDefaults: { order: { partnr: { mode: 'fifo', lane: () => '' } } },
+      })
+    expect(misspelt).toThrow('partnr')
   })
 
   test('a schema decides the payload', () => {
@@ -139,7 +170,18 @@ describe('the types of handlers', () => {
       await send('erp', 'anything')
       await sending.outbox.send(tx, 'erp', 'anything')
     })
-    const mistakes = () => {
+    const mistakes = async (tx: SqliteTx) => {
+      // @ts-expect-error there is no such destination
+      await sending.outbox.send(tx, 'nosuch', {})
+      // @ts-expect-error it takes another payload
+      await sending.outbox.send(tx, 'mail', { to: 5 })
+      await sending.once(tx, { source: 'jobs', key: 'a' }, async ({ send }) => {
+        await send('erp', 'anything')
+        // @ts-expect-error there is no such destination
+        await send('nosuch', {})
+        // @ts-expect-error it takes another payload
+        await send('mail', { to: 5 })
+      })
       sending.on('partner', 'order.created', async (_event, { send }) => {
         // @ts-expect-error there is no such destination
         await send('nosuch', {})
@@ -168,6 +210,59 @@ describe('the types of handlers', () => {
       destinations: listed,
     })
     open.on('partner', 'order.paid', (_event, { send }) => send('any', { what: 'ever' }))
+  })
+
+  test('without a map any type of a provider compiles, and with one only those of the map', () => {
+    const handler = () => undefined
+    inbox.on('stripe', 'invoice.payed', handler)
+    const secrets = ['a-secret-of-more-than-16-bytes']
+    const known = createInbox({
+      store: sqliteStore('never-opened.db'),
+      sources: {
+        stripe: stripe<StripeEventMap>({ secrets }),
+        hub: github<GithubEventMap>({ secrets }),
+      },
+    })
+    known.on('stripe', 'invoice.paid', handler).on('hub', 'push', handler)
+    const mistakes = () => {
+      // @ts-expect-error Stripe has no such type
+      known.on('stripe', 'invoice.payed', handler)
+      // @ts-expect-error GitHub has no such type
+      known.on('hub', 'pushed', handler)
+      // @ts-expect-error nor in a list
+      known.on('stripe', ['invoice.paid', 'invoice.payed'], handler)
+    }
+    expectTypeOf(mistakes).toBeFunction()
+  })
+
+  test('the test kit delivers types that the source has, and knows the destinations', () => {
+    const use = async () => {
+      const t = await testInbox({
+        sources: { stripe, partner, known: stripe<StripeEventMap>({ secrets: ['x'] }) },
+        destinations: [destination('mail', () => undefined)],
+        handlers: () => undefined,
+      })
+      await t.deliver('stripe', 'of.any.type', { payload: {} })
+      await t.deliver('partner', 'order.paid', { payload: {} })
+      await t.deliver('known', 'invoice.paid')
+      t.onSend('mail', () => undefined)
+      t.messages('mail')
+      t.messages()
+      // @ts-expect-error the partner sends no such event
+      await t.deliver('partner', 'order.payed', { payload: {} })
+      // @ts-expect-error nor does Stripe
+      await t.deliver('known', 'invoice.payed')
+      // @ts-expect-error there is no such source
+      await t.deliver('partnr', 'order.paid')
+      // @ts-expect-error there is no such destination
+      t.messages('mial')
+      // @ts-expect-error there is no such destination
+      t.onSend('mial', () => undefined)
+      const listed: readonly Destination[] = []
+      const open = await testInbox({ sources: {}, destinations: listed, handlers: () => undefined })
+      open.messages('any')
+    }
+    expectTypeOf(use).toBeFunction()
   })
 
   test('what does not exist does not compile', () => {

@@ -13,22 +13,27 @@ import { TopicHealth } from '../../src/work/topic-health.ts'
 const FRESH = 1
 const AGAIN = 0
 
-function due(type: string, kind: DueKind = 'fresh'): DueTopic {
-  return { kind, topic: topicOf('stripe', type), source: 'stripe', type }
+/** The handlers of all types that begin with "many." are the same. */
+const MANY = 'many.*'
+
+function due(type: string, kind: DueKind = 'fresh', source = 'stripe'): DueTopic {
+  return { kind, topic: topicOf(source, type), source, type }
 }
 
 function open(options: WorkerOptions = {}) {
-  const handlers = new HandlerRegistry(new Set(['stripe']))
+  const handlers = new HandlerRegistry(new Set(['stripe', 'github']))
   for (const type of ['a', 'b', 'c']) handlers.add('stripe', type, {}, () => undefined)
+  handlers.add('stripe', MANY, {}, () => undefined)
   handlers.add('stripe', 'ping', { guarantee: 'at-least-once' }, () => undefined)
   handlers.addSteps('stripe', 'steps', {}, () => undefined)
+  handlers.add('github', '*', {}, () => undefined)
   const resolved = resolveWorkerOptions(options)
   const sizes = new GroupSizes(resolved)
   const health = new TopicHealth({ slowMs: resolved.groupBudgetMs })
   const found: DueTopic[] = []
   let foreign = 0
   let looks = 0
-  const next = { inMs: undefined as number | undefined }
+  const next = { inMs: undefined as number | undefined, topic: undefined as number | undefined }
   const agenda = new Agenda({
     handlers,
     options: resolved,
@@ -36,10 +41,11 @@ function open(options: WorkerOptions = {}) {
     health,
     look: async () => {
       looks += 1
-      return { due: found, nextDueInMs: next.inMs, next: undefined }
+      // All that is due has an end.
+      return { due: [...found], nextDueInMs: next.inMs, next: looks < 9 ? next.topic : undefined }
     },
     isPaused: () => false,
-    stepRoom: (_topic, promised) => Math.max(0, 10 - promised),
+    stepRoom: (_due, promised) => Math.max(0, 10 - promised),
     onFound: () => undefined,
     onForeign: () => (foreign += 1),
     onError: (error) => {
@@ -47,6 +53,11 @@ function open(options: WorkerOptions = {}) {
     },
   })
   const planned = (turn = FRESH) => typesOf(agenda.next(turn))
+  const ran = (type: string, { durationMs = 1, failed = false } = {}) => {
+    const { topic, source } = due(type)
+    const unit = handlers.findUnit(source, type)?.name ?? ''
+    health.ran(topic, { unit, durationMs, failed })
+  }
   return {
     agenda,
     handlers,
@@ -55,6 +66,7 @@ function open(options: WorkerOptions = {}) {
     found,
     next,
     planned,
+    ran,
     countForeign: () => foreign,
     countLooks: () => looks,
   }
@@ -78,7 +90,8 @@ describe('the agenda', () => {
   })
 
   test('keeps the last slot for a topic that has none', () => {
-    const { agenda, planned } = open({ concurrency: 4 })
+    const { agenda, planned, ran } = open({ concurrency: 3, reserved: 1 })
+    ran('a')
     agenda.add(due('a'))
     expect([planned(), planned(), planned()]).toEqual([['a'], ['a'], ['a']])
     expect(planned()).toEqual([])
@@ -88,15 +101,114 @@ describe('the agenda', () => {
     expect(planned()).toEqual(['b'])
   })
 
+  test('leaves a slot to another type while none of the first has ended, and keeps the last one', () => {
+    const { agenda, planned, ran } = open({ concurrency: 3, reserved: 1 })
+    agenda.add(due('a'))
+    expect([planned(), planned(), planned()]).toEqual([['a'], ['a'], []])
+
+    agenda.add(due('b'))
+    expect([planned(), planned()]).toEqual([['b'], []])
+
+    ran('b')
+    agenda.add(due('c'))
+    expect(planned()).toEqual(['c'])
+  })
+
+  test('gives the last slot to no further type of handlers of which none has ended', () => {
+    const { agenda, planned } = open({ concurrency: 3, reserved: 1 })
+    for (let type = 0; type < 10; type += 1) agenda.add(due(`many.${type}`))
+    expect([planned(), planned()].flat()).toHaveLength(2)
+    expect(planned()).toEqual([])
+
+    agenda.add(due('a'))
+
+    expect(planned()).toEqual(['a'])
+  })
+
+  test('gives the last slot to none of them beside another one that runs, either', () => {
+    const { agenda, planned, ran } = open({ concurrency: 3, reserved: 1 })
+    ran('a')
+    agenda.add(due('a'))
+    expect([planned(), planned()]).toEqual([['a'], ['a']])
+
+    for (let type = 0; type < 10; type += 1) agenda.add(due(`many.${type}`))
+
+    expect(planned()).toHaveLength(1)
+    expect(planned()).toEqual([])
+  })
+
+  test('gives the last slot to no further handler of a source of which none has ended', () => {
+    const { agenda, planned } = open({ concurrency: 3, reserved: 1 })
+    for (const type of ['a', 'b', 'c', 'many.0']) agenda.add(due(type))
+    expect([planned(), planned(), planned()].flat()).toHaveLength(3)
+    expect(planned()).toEqual([])
+
+    agenda.add(due('quiet', 'fresh', 'github'))
+
+    expect(planned()).toEqual(['quiet'])
+  })
+
+  test('leaves no source out because another has types without end', () => {
+    const { agenda, planned } = open({ concurrency: 3, reserved: 1 })
+    for (let type = 0; type < 5_000; type += 1) agenda.add(due(`many.${type}`))
+    expect([planned(), planned(), planned()].flat()).toHaveLength(2)
+
+    expect(agenda.add(due('a'))).toBe(true)
+    expect(agenda.add(due('quiet', 'fresh', 'github'))).toBe(true)
+
+    expect([planned(), planned()].flat().sort()).toEqual(['a', 'quiet'])
+  })
+
+  test('gives each of a handler’s many types its turn', () => {
+    const { agenda, ran } = open({ concurrency: 3, reserved: 1, groupMax: 1 })
+    const all = Array.from({ length: 100 }, (_, type) => `many.${type}`)
+    for (const type of all) {
+      ran(type)
+      agenda.add(due(type))
+    }
+    const seen = new Set<string>()
+    for (const _ of all) {
+      const plan = agenda.next(FRESH)!
+      for (const type of typesOf(plan)) seen.add(type)
+      agenda.ended(plan, { events: plan.topics, ranMs: 1 })
+    }
+
+    expect(seen.size).toBe(all.length)
+  })
+
+  test('gives the last slot to a type that is known to run well, whatever others of its handlers do', () => {
+    const { agenda, planned, ran } = open({ concurrency: 3, reserved: 1 })
+    ran('many.good')
+    for (let type = 0; type < 3; type += 1) agenda.add(due(`many.${type}`))
+    for (let slot = 0; slot < 3; slot += 1) planned()
+
+    agenda.add(due('many.good'))
+
+    expect(planned()).toEqual(['many.good'])
+  })
+
+  test('gives the last slot to no new type whose handlers hang with most types', () => {
+    const { agenda, planned, ran } = open({ concurrency: 3, reserved: 1 })
+    for (let type = 0; type < 3; type += 1) {
+      ran(`many.${type}`, { durationMs: 10_000, failed: true })
+      agenda.add(due(`many.${type}`))
+    }
+    for (let slot = 0; slot < 3; slot += 1) planned()
+
+    agenda.add(due('many.new'))
+
+    expect(planned()).toEqual([])
+  })
+
   test('takes few events at once of a topic that fails', () => {
-    const { agenda, health, sizes } = open()
+    const { agenda, ran, sizes } = open()
     const { topic } = due('a')
     sizes.measured(topic, 0.1)
     for (let group = 0; group < 20; group += 1) sizes.succeeded(topic, 1_000)
     agenda.add(due('a'))
     const many = agenda.next(FRESH)?.topics[0]?.limit ?? 0
 
-    for (let run = 0; run < 9; run += 1) health.ran(topic, { durationMs: 0.1, failed: true })
+    for (let run = 0; run < 9; run += 1) ran('a', { durationMs: 0.1, failed: true })
     const few = agenda.next(FRESH)?.topics[0]?.limit ?? 0
 
     expect(many).toBeGreaterThan(10)
@@ -104,11 +216,12 @@ describe('the agenda', () => {
   })
 
   test('gives the last slot to no topic that fails, hangs or is slow, and to nothing that failed before', () => {
-    const { agenda, health, planned } = open({ concurrency: 4 })
+    const { agenda, ran, planned } = open({ concurrency: 3, reserved: 1 })
+    ran('a')
     agenda.add(due('a'))
     for (let slot = 0; slot < 3; slot += 1) planned()
-    for (let run = 0; run < 9; run += 1) health.ran(due('b').topic, { durationMs: 1, failed: true })
-    health.ran(due('c').topic, { durationMs: 10_000, failed: false })
+    for (let run = 0; run < 9; run += 1) ran('b', { failed: true })
+    ran('c', { durationMs: 10_000 })
 
     agenda.add(due('b'))
     agenda.add(due('c'))
@@ -148,13 +261,14 @@ describe('the agenda', () => {
   })
 
   test('lets topics with few events share a group, and no other', () => {
-    const { agenda, sizes, health, planned } = open()
+    const { agenda, sizes, ran, planned } = open()
     for (const type of ['a', 'b', 'c', 'ping']) {
       sizes.measured(due(type).topic, 1)
+      ran(type)
       agenda.add(due(type))
     }
     agenda.add(due('steps'))
-    for (let run = 0; run < 9; run += 1) health.ran(due('c').topic, { durationMs: 1, failed: true })
+    for (let run = 0; run < 9; run += 1) ran('c', { failed: true })
 
     const plans = Array.from({ length: 3 }, () => planned())
 
@@ -164,6 +278,17 @@ describe('the agenda', () => {
     expect(plans.find((types) => types[0] === 'a' || types[0] === 'b')).toHaveLength(2)
     for (const types of plans.filter((each) => each.length > 1))
       expect(types.slice(1)).not.toContain('c')
+  })
+
+  test('lets no type share a group of which it is not known how it runs, or that hangs', () => {
+    const { agenda, ran, handlers, planned } = open({ concurrency: 8 })
+    handlers.add('stripe', 'pong', { guarantee: 'at-least-once' }, () => undefined)
+    handlers.add('stripe', 'hang', { guarantee: 'at-least-once' }, () => undefined)
+    ran('ping')
+    ran('hang', { durationMs: 10_000, failed: true })
+    for (const type of ['ping', 'pong', 'hang']) agenda.add(due(type))
+
+    expect(Array.from({ length: 3 }, () => planned())).toEqual([['ping'], ['pong'], ['hang']])
   })
 
   test('leases no more events of step handlers than there is room for, however many slots ask', () => {
@@ -201,7 +326,7 @@ describe('the agenda', () => {
   })
 
   test('does not look for a slot that is kept free, as often as the busy ones claim', async () => {
-    const { agenda, found, planned, countLooks } = open({ concurrency: 2, reserved: 1 })
+    const { agenda, found, planned, countLooks } = open({ concurrency: 1, reserved: 1 })
     found.push(due('a'))
     await agenda.lookAround()
     planned()
@@ -213,8 +338,21 @@ describe('the agenda', () => {
     expect(countLooks()).toBe(1)
   })
 
+  test('does not walk through all topics for such a slot', async () => {
+    const { agenda, found, next, planned, countLooks } = open({ concurrency: 1, reserved: 1 })
+    found.push(due('a'))
+    await agenda.lookAround()
+    planned()
+    next.topic = due('a').topic
+    agenda.lookSoon()
+
+    expect(await agenda.lookAround()).toBeGreaterThan(0)
+
+    expect(countLooks()).toBe(2)
+  })
+
   test('looks for it when there is word of a change', async () => {
-    const { agenda, found, planned, countLooks } = open({ concurrency: 2, reserved: 1 })
+    const { agenda, found, planned, countLooks } = open({ concurrency: 1, reserved: 1 })
     found.push(due('a'))
     await agenda.lookAround()
     planned()
@@ -226,8 +364,33 @@ describe('the agenda', () => {
     expect(countLooks()).toBe(2)
   })
 
+  test('looks again when word of a change came during a look, which may not have seen it', async () => {
+    const { agenda, found, planned, countLooks } = open()
+    const looking = agenda.lookAround()
+    agenda.lookSoon()
+    // The first look has its answer by now, and what is due since then is not in it.
+    queueMicrotask(() => found.push(due('a')))
+
+    expect(await looking).toBe(0)
+    expect(countLooks()).toBe(2)
+    expect(planned()).toEqual(['a'])
+  })
+
+  test('H45: has one suspect run at a time, and forgets none that is next', () => {
+    const { agenda, planned } = open()
+    for (const type of ['a', 'b']) agenda.add(due(type, 'suspect'))
+
+    const plan = agenda.next(FRESH)!
+    expect(planned()).toEqual([])
+    agenda.claimed(plan, [{ topic: due('a').topic }])
+    agenda.ended(plan, { events: [{ topic: due('a').topic }], ranMs: 50 })
+
+    expect(typesOf(plan)).toEqual(['a'])
+    expect(planned()).toEqual(['b'])
+  })
+
   test('looks for it when an event is due that was seen before', async () => {
-    const { agenda, found, next, planned, countLooks } = open({ concurrency: 2, reserved: 1 })
+    const { agenda, found, next, planned, countLooks } = open({ concurrency: 1, reserved: 1 })
     found.push(due('a'))
     next.inMs = 0
     await agenda.lookAround()
@@ -239,7 +402,7 @@ describe('the agenda', () => {
   })
 
   test('looks for a slot that is free when no other is busy', async () => {
-    const { agenda, found, countLooks } = open({ concurrency: 2, reserved: 1 })
+    const { agenda, found, countLooks } = open({ concurrency: 1, reserved: 1 })
     found.push(due('a'))
     await agenda.lookAround()
     const plan = agenda.next(FRESH)!

@@ -59,7 +59,7 @@ create table "hookonce".requests (
 create table "hookonce".requests_default partition of "hookonce".requests default;
 
 -- bytes: how large the body is, so that a claim can stop before it reads more than it can hold.
--- lane to wait_until: where an event stands that has an order, once a worker has sorted it (lane-tables.ts).
+-- lane_id to wait_until: where an event stands that has an order, once a worker has sorted it (lane-tables.ts).
 create table "hookonce".queue (
   event_id      uuid        not null,
   topic         bigint      not null,
@@ -75,7 +75,7 @@ create table "hookonce".queue (
   parked        text
                 check (parked in ('waiting', 'unhandled', 'conflict', 'quarantined')),
   parked_reason text,
-  lane          uuid,
+  lane_id       uuid,
   number        bigint,
   place         text        collate "C",
   policy        text
@@ -90,9 +90,9 @@ create table "hookonce".queue (
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000
 );
 create index queue_fresh on "hookonce".queue (topic, run_at, event_id)
- where parked is null and attempts = 0 and crashes = 0 and not leasable and lane is null;
+ where parked is null and attempts = 0 and crashes = 0 and not leasable and lane_id is null;
 create index queue_head on "hookonce".queue (topic, run_at, event_id)
- where parked is null and attempts = 0 and crashes = 0 and not leasable and lane is not null;
+ where parked is null and attempts = 0 and crashes = 0 and not leasable and lane_id is not null;
 create index queue_again on "hookonce".queue (topic, run_at, event_id)
  where parked is null and attempts > 0 and crashes = 0 and not leasable;
 create index queue_suspect on "hookonce".queue (run_at, event_id)
@@ -106,11 +106,12 @@ create index queue_leased on "hookonce".queue (lease_worker)
  where lease_token is not null;
 create index queue_unhandled on "hookonce".queue (topic)
  where parked = 'unhandled';
--- For those who look: the parked of one state, newest first.
+-- For operators: the parked of one state, newest first.
 create index queue_parked on "hookonce".queue (parked, event_id)
  where parked is not null;
 create sequence "hookonce".lease_tokens;
 
+-- lane_id, place: which version of its lane it was, where lanes go by versions; for a replay (sql/event-standing.ts).
 create table "hookonce".outcomes (
   event_id    uuid        not null,
   run         integer     not null,
@@ -122,11 +123,13 @@ create table "hookonce".outcomes (
   reason      text,
   result      text,
   settled_at  timestamptz not null,
+  lane_id     uuid,
+  place       text        collate "C",
   primary key (event_id, run)
 ) partition by range (event_id);
 create table "hookonce".outcomes_default partition of "hookonce".outcomes default;
 create index outcomes_dead on "hookonce".outcomes (settled_at) where state = 'dead';
--- For those who look: what ended without success, of one state, newest first.
+-- For operators: what ended without success, of one state, newest first.
 create index outcomes_not_done on "hookonce".outcomes (state, event_id) where state <> 'done';
 
 -- Those that failed: which handler, when, where, and for what reason.
@@ -178,19 +181,17 @@ create table "hookonce".workers (
 create table "hookonce".commit_fences (
   worker_id text    not null,
   slot      integer not null,
-  n         bigint  not null,
+  uses      bigint  not null,
   primary key (worker_id, slot)
 ) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
-create function "hookonce".fence_commit() returns trigger language plpgsql as $guard$
+-- The triggers below need it to be made; the functions put the true one in its place.
+create function "hookonce".fence_commit() returns trigger language plpgsql as $fence$
 begin
-  if current_setting('hookonce.commit', true) is distinct from 'ours' then
-    raise exception 'a handler may not commit the transaction it was lent'
-      using errcode = 'invalid_transaction_termination';
-  end if;
-  return null;
+  raise exception 'the functions of hookonce are missing in this schema'
+    using errcode = 'object_not_in_prerequisite_state';
 end
-$guard$;
+$fence$;
 create constraint trigger fence_commit
  after insert or update on "hookonce".commit_fences
  deferrable initially deferred
@@ -203,7 +204,7 @@ create table "hookonce".steps (
   position   integer     not null,
   kind       text        not null check (kind in ('tx', 'call', 'send')),
   name       text        not null,
-  state      text        not null check (state in ('open', 'started', 'refused', 'done')),
+  state      text        not null check (state in ('started', 'refused', 'done')),
   starts     integer     not null default 1,
   started_at timestamptz not null,
   result     text,
@@ -212,63 +213,65 @@ create table "hookonce".steps (
   fillfactor = 80,
   autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0
 );
--- The row of a tx step is written when its transaction opens, and is open until our COMMIT.
+-- The row of a tx step is written when its transaction opens, and is started until our COMMIT.
 create constraint trigger fence_step
- after insert on "hookonce".steps
+ after insert or update of state on "hookonce".steps
  deferrable initially deferred
- for each row when (new.state = 'open') execute function "hookonce".fence_commit();
+ for each row when (new.state = 'started' and new.kind <> 'call') execute function "hookonce".fence_commit();
 
 -- next: the number that comes next in a sequence.  applied: the latest version that was applied.
--- paused_at: since when an operator holds it; paused_reason and paused_by: why, and who.
+-- applied_by: the event that had it, and was applied last.
+-- paused_at: since when an operator holds it; paused_reason and paused_actor: why, and who.
 -- used_at: when something last changed in it, give or take an hour.
 create table "hookonce".lanes (
-  lane          uuid        primary key,
+  lane_id       uuid        primary key,
   source        text        not null,
   key           text        not null,
   mode          text        not null
                 check (mode in ('fifo', 'sequence', 'latest', 'after')),
   next          bigint,
   applied       text        collate "C",
+  applied_by    uuid,
   paused_at     timestamptz,
   paused_reason text,
-  paused_by     text,
+  paused_actor  text,
   used_at       timestamptz not null default clock_timestamp()
 ) with (fillfactor = 70);
 create index lanes_by_key on "hookonce".lanes (source, md5(key));
 -- Every worker reads what is paused once a second.
-create index lanes_paused on "hookonce".lanes (lane)
+create index lanes_paused on "hookonce".lanes (lane_id)
  where paused_at is not null;
 
 create table "hookonce".lane_facts (
-  lane     uuid        not null,
+  lane_id  uuid        not null,
   type     text        not null,
   event_id uuid        not null,
   done_at  timestamptz not null,
-  primary key (lane, type)
+  primary key (lane_id, type)
 );
 
 create table "hookonce".lane_blocks (
-  lane     uuid    not null,
+  lane_id  uuid    not null,
   event_id uuid    not null,
   run      integer not null,
-  primary key (lane, event_id, run)
+  primary key (lane_id, event_id, run)
 );
 
 create table "hookonce".lane_news (
   id         bigint  generated always as identity primary key,
-  lane       uuid    not null,
+  lane_id    uuid    not null,
   event_id   uuid    not null,
   is_blocked boolean not null
 );
 
 -- What is not parked in a lane. A clause of a claim or a mend says the same, word for word.
-create index queue_active on "hookonce".queue (lane)
- where lane is not null and parked is distinct from 'waiting';
-create index queue_waiting on "hookonce".queue (lane, event_id, run)
+create index queue_active on "hookonce".queue (lane_id)
+ where lane_id is not null and parked is distinct from 'waiting';
+create index queue_waiting on "hookonce".queue (lane_id, event_id, run)
  where parked = 'waiting';
-create index queue_numbers on "hookonce".queue (lane, number, event_id)
+create index queue_numbers on "hookonce".queue (lane_id, number, event_id)
  where parked = 'waiting' and number is not null;
-create index queue_places on "hookonce".queue (lane, place, event_id)
+create index queue_places on "hookonce".queue (lane_id, place, event_id)
  where parked = 'waiting' and place is not null;
 create index queue_deadlines on "hookonce".queue (wait_until)
  where parked = 'waiting' and wait_until is not null;
@@ -282,7 +285,7 @@ create table "hookonce".messages (
   headers      text        not null,
   body         bytea       not null,
   created_at   timestamptz not null,
-  lane         text,
+  lane_key     text,
   lane_id      uuid,
   lane_position bigint,
   -- The key first: an operator who was given one may not know where it went.
@@ -335,6 +338,8 @@ create table "hookonce".message_outcomes (
 );
 create index message_outcomes_waiting on "hookonce".message_outcomes (state, settled_at)
  where state in ('dead', 'unknown');
+create index message_outcomes_stopped on "hookonce".message_outcomes (message_id)
+ where state in ('dead', 'unknown');
 
 create table "hookonce".message_attempts (
   message_id    uuid        not null,
@@ -355,18 +360,18 @@ create table "hookonce".runs (
   run        integer     not null,
   reason     text,
   actor      text,
-  at         timestamptz not null,
+  ordered_at timestamptz not null,
   fresh_keys boolean     not null,
   body       bytea,
   primary key (event_id, run)
 );
 
 create table "hookonce".pauses (
-  kind      text        not null check (kind in ('source', 'handler', 'destination')),
-  name      text        not null,
-  reason    text,
-  actor     text,
-  paused_at timestamptz not null,
+  kind          text        not null check (kind in ('source', 'handler', 'destination')),
+  name          text        not null,
+  paused_reason text,
+  paused_actor  text,
+  paused_at     timestamptz not null,
   primary key (kind, name)
 );
 
@@ -374,7 +379,7 @@ create table "hookonce".pauses (
 -- twice makes one change. outcome: JSON.
 create table "hookonce".audit (
   id           bigint      generated always as identity primary key,
-  at           timestamptz not null,
+  acted_at     timestamptz not null,
   actor        text,
   action       text        not null,
   subject_kind text        not null,
@@ -430,23 +435,24 @@ begin
       from pg_proc p
       join (values ('require_settings', '"hookonce".require_settings()'),
                    ('record_new', '"hookonce".record_new(uuid[], text[], bytea[], text[], bytea[], bytea[], bytea[], bytea[], text[], timestamptz[], timestamptz[], text[], text[], text[], boolean[], bigint[], text[], uuid[], uuid[], bytea[], integer)'),
-                   ('claim_fresh', '"hookonce".claim_fresh(text, integer, bigint[], integer[], timestamptz[], integer)'),
-                   ('claim_head', '"hookonce".claim_head(text, integer, bigint[], integer[], timestamptz[], integer)'),
-                   ('claim_again', '"hookonce".claim_again(text, integer, bigint[], integer[], timestamptz[], integer)'),
-                   ('claim_suspect', '"hookonce".claim_suspect(text, integer, bigint[], integer[], timestamptz[], integer)'),
-                   ('claim_behind', '"hookonce".claim_behind(text, integer, uuid[], integer)'),
+                   ('claim_fresh', '"hookonce".claim_fresh(text, integer, bigint[], integer[], timestamptz[], integer, bigint)'),
+                   ('claim_head', '"hookonce".claim_head(text, integer, bigint[], integer[], timestamptz[], integer, bigint)'),
+                   ('claim_again', '"hookonce".claim_again(text, integer, bigint[], integer[], timestamptz[], integer, bigint)'),
+                   ('claim_suspect', '"hookonce".claim_suspect(text, integer, bigint[], integer[], timestamptz[], integer, bigint)'),
+                   ('claim_behind', '"hookonce".claim_behind(text, integer, uuid[], integer, bigint)'),
                    ('look', '"hookonce".look(bigint, integer, bigint)'),
+                   ('fence_commit', '"hookonce".fence_commit()'),
                    ('open_fence', '"hookonce".open_fence(text, integer, text, text)'),
                    ('announce', '"hookonce".announce(text, integer, uuid[], integer[])'),
                    ('lock_lanes', '"hookonce".lock_lanes(uuid[])'),
                    ('mend_lanes', '"hookonce".mend_lanes(uuid[])'),
                    ('leave_lanes', '"hookonce".leave_lanes(uuid[], integer[], text[], uuid[], bigint[], text[], text[])'),
                    ('free_lanes', '"hookonce".free_lanes(uuid[], text[], text[], text[], uuid[])'),
-                   ('unsorted_topics', '"hookonce".unsorted_topics(text)'),
-                   ('unsorted_events', '"hookonce".unsorted_events(bigint[], integer, uuid[])'),
-                   ('lock_unsorted', '"hookonce".lock_unsorted(bigint[], integer, uuid[])'),
+                   ('unsorted_topics', '"hookonce".unsorted_topics(text, bigint, bigint, bigint[], timestamptz[])'),
+                   ('unsorted_events', '"hookonce".unsorted_events(bigint[], timestamptz[], integer, uuid[], bigint)'),
+                   ('lock_unsorted', '"hookonce".lock_unsorted(bigint[], timestamptz[], integer, uuid[], bigint)'),
                    ('sort_events', '"hookonce".sort_events(uuid[], integer[], uuid[], text[], text[], text[], bigint[], bigint[], text[], integer[], text[])'),
-                   ('pass_deadlines', '"hookonce".pass_deadlines(integer)'),
+                   ('pass_deadlines', '"hookonce".pass_deadlines(bigint[], text[], bigint[], integer)'),
                    ('settle_resting', '"hookonce".settle_resting(uuid[], integer[], text[], integer[], float8[], integer[], text[], text[])'),
                    ('session_state', '"hookonce".session_state(boolean, text[])'),
                    ('lease_due', '"hookonce".lease_due(text, bigint[], integer[], float8, integer, bigint, bigint)'),
@@ -502,8 +508,9 @@ create or replace function "hookonce".record_new(
   content_hashes bytea[], bodies bytea[], header_texts text[], received timestamptz[], occurred timestamptz[],
   versions text[], sequences text[], verifiers text[], are_text boolean[], topics bigint[], quarantines text[],
   request_ids uuid[], requests uuid[], request_bodies bytea[], lock_timeout_ms integer)
-returns table (ord bigint, has_key boolean, has_content boolean)
-language plpgsql as $record_new$
+returns table (ord bigint, has_key boolean, has_content boolean, owner uuid, owner_fingerprint text,
+               owner_is_dead boolean)
+language plpgsql set enable_seqscan = off set jit = off as $record_new$
 #variable_conflict use_column
 declare
   watched integer := cardinality(array_remove(content_hashes, null));
@@ -547,6 +554,10 @@ begin
     return;
   end if;
 
+  if claimed = 0 and lock_timeout_ms is not null then
+    perform pg_logical_emit_message(true, 'hookonce', '');
+  end if;
+
   return query
   with draft as materialized (
          select *,
@@ -582,20 +593,23 @@ begin
            from unnest(requests, request_bodies) as request (id, body)
           where id in (select request_id from fresh)
              on conflict do nothing)
-  select ord, has_key, has_content
+  select draft.ord, draft.has_key, draft.has_content, k.event_id, encode(k.fingerprint, 'hex'),
+         exists (select from "hookonce".outcomes o where o.event_id = k.event_id and o.state = 'dead')
     from draft
-   where not (has_key and (content_hash is null or has_content))
-   order by ord;
+    left join "hookonce".keys k on k.hash = draft.key_hash
+   where not (draft.has_key and (draft.content_hash is null or draft.has_content))
+   order by draft.ord;
 end
 $record_new$;
 
 create or replace function "hookonce".claim_fresh(
-  worker text, which integer, topics bigint[], limits integer[], low_waters timestamptz[], enough integer)
+  worker text, which integer, topics bigint[], limits integer[], low_waters timestamptz[], enough integer,
+  bytes_max bigint)
 returns table (
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
   occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean,
-  place text, lane uuid, lane_mode text, lane_key text, lane_applied text)
+  place text, lane_id uuid, lane_mode text, lane_key text, lane_applied text)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
 #variable_conflict use_column
 declare
@@ -605,9 +619,9 @@ begin
   for i in 1 .. cardinality(topics) loop
     return query
   with c as materialized (
-         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane, q.place
+         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane_id, q.place
            from "hookonce".queue q
-          where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null
+          where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is null
             and q.topic = topics[i]
             and q.run_at <= (select clock_timestamp())
             and q.run_at >= low_waters[i]
@@ -641,7 +655,7 @@ begin
                          from "hookonce".runs r
                         where c.run > 0 and r.event_id = c.event_id and r.run = c.run) replay
       on true
-   where c.total <= 16777216 or c.ordinal = 1;
+   where c.total <= bytes_max or c.ordinal = 1;
     get diagnostics added = row_count;
     taken := taken + added;
     exit when taken >= enough;
@@ -650,12 +664,13 @@ end
 $claim$;
 
 create or replace function "hookonce".claim_head(
-  worker text, which integer, topics bigint[], limits integer[], low_waters timestamptz[], enough integer)
+  worker text, which integer, topics bigint[], limits integer[], low_waters timestamptz[], enough integer,
+  bytes_max bigint)
 returns table (
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
   occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean,
-  place text, lane uuid, lane_mode text, lane_key text, lane_applied text)
+  place text, lane_id uuid, lane_mode text, lane_key text, lane_applied text)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
 #variable_conflict use_column
 declare
@@ -665,9 +680,9 @@ begin
   for i in 1 .. cardinality(topics) loop
     return query
   with c as materialized (
-         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane, q.place
+         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane_id, q.place
            from "hookonce".queue q
-          where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is not null
+          where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is not null
             and q.topic = topics[i]
             and q.run_at <= (select clock_timestamp())
             and q.run_at >= low_waters[i]
@@ -695,15 +710,15 @@ begin
          e.version, e.sequence, e.verified_by,
          coalesce(replay.fresh_keys, false) as has_fresh_keys, replay.body is not null as is_modified,
          c.place,
-         l.lane, l.mode as lane_mode, l.key as lane_key, l.applied as lane_applied
+         l.lane_id, l.mode as lane_mode, l.key as lane_key, l.applied as lane_applied
     from counted c
    cross join lateral (select * from "hookonce".events where id = c.event_id limit 1) e
     left join lateral (select r.fresh_keys, r.body
                          from "hookonce".runs r
                         where c.run > 0 and r.event_id = c.event_id and r.run = c.run) replay
       on true
-    left join "hookonce".lanes l on l.lane = c.lane
-   where c.total <= 16777216 or c.ordinal = 1;
+    left join "hookonce".lanes l on l.lane_id = c.lane_id
+   where c.total <= bytes_max or c.ordinal = 1;
     get diagnostics added = row_count;
     taken := taken + added;
     exit when taken >= enough;
@@ -712,12 +727,13 @@ end
 $claim$;
 
 create or replace function "hookonce".claim_again(
-  worker text, which integer, topics bigint[], limits integer[], low_waters timestamptz[], enough integer)
+  worker text, which integer, topics bigint[], limits integer[], low_waters timestamptz[], enough integer,
+  bytes_max bigint)
 returns table (
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
   occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean,
-  place text, lane uuid, lane_mode text, lane_key text, lane_applied text)
+  place text, lane_id uuid, lane_mode text, lane_key text, lane_applied text)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
 #variable_conflict use_column
 declare
@@ -727,7 +743,7 @@ begin
   for i in 1 .. cardinality(topics) loop
     return query
   with c as materialized (
-         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane, q.place
+         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane_id, q.place
            from "hookonce".queue q
           where q.parked is null and q.attempts > 0 and q.crashes = 0 and not q.leasable
             and q.topic = topics[i]
@@ -757,15 +773,15 @@ begin
          e.version, e.sequence, e.verified_by,
          coalesce(replay.fresh_keys, false) as has_fresh_keys, replay.body is not null as is_modified,
          c.place,
-         l.lane, l.mode as lane_mode, l.key as lane_key, l.applied as lane_applied
+         l.lane_id, l.mode as lane_mode, l.key as lane_key, l.applied as lane_applied
     from counted c
    cross join lateral (select * from "hookonce".events where id = c.event_id limit 1) e
     left join lateral (select r.fresh_keys, r.body
                          from "hookonce".runs r
                         where c.run > 0 and r.event_id = c.event_id and r.run = c.run) replay
       on true
-    left join "hookonce".lanes l on l.lane = c.lane
-   where c.total <= 16777216 or c.ordinal = 1;
+    left join "hookonce".lanes l on l.lane_id = c.lane_id
+   where c.total <= bytes_max or c.ordinal = 1;
     get diagnostics added = row_count;
     taken := taken + added;
     exit when taken >= enough;
@@ -774,12 +790,13 @@ end
 $claim$;
 
 create or replace function "hookonce".claim_suspect(
-  worker text, which integer, topics bigint[], limits integer[], low_waters timestamptz[], enough integer)
+  worker text, which integer, topics bigint[], limits integer[], low_waters timestamptz[], enough integer,
+  bytes_max bigint)
 returns table (
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
   occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean,
-  place text, lane uuid, lane_mode text, lane_key text, lane_applied text)
+  place text, lane_id uuid, lane_mode text, lane_key text, lane_applied text)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
 #variable_conflict use_column
 declare
@@ -789,7 +806,7 @@ begin
   for i in 1 .. cardinality(topics) loop
     return query
   with c as materialized (
-         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane, q.place
+         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane_id, q.place
            from "hookonce".queue q
           where q.parked is null and q.crashes > 0 and not q.leasable
             and q.topic = topics[i]
@@ -819,15 +836,15 @@ begin
          e.version, e.sequence, e.verified_by,
          coalesce(replay.fresh_keys, false) as has_fresh_keys, replay.body is not null as is_modified,
          c.place,
-         l.lane, l.mode as lane_mode, l.key as lane_key, l.applied as lane_applied
+         l.lane_id, l.mode as lane_mode, l.key as lane_key, l.applied as lane_applied
     from counted c
    cross join lateral (select * from "hookonce".events where id = c.event_id limit 1) e
     left join lateral (select r.fresh_keys, r.body
                          from "hookonce".runs r
                         where c.run > 0 and r.event_id = c.event_id and r.run = c.run) replay
       on true
-    left join "hookonce".lanes l on l.lane = c.lane
-   where c.total <= 16777216 or c.ordinal = 1;
+    left join "hookonce".lanes l on l.lane_id = c.lane_id
+   where c.total <= bytes_max or c.ordinal = 1;
     get diagnostics added = row_count;
     taken := taken + added;
     exit when taken >= enough;
@@ -835,20 +852,21 @@ begin
 end
 $claim$;
 
-create or replace function "hookonce".claim_behind(worker text, which integer, heads uuid[], most integer)
+create or replace function "hookonce".claim_behind(
+  worker text, which integer, heads uuid[], most integer, bytes_max bigint)
 returns table (
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
   occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean,
-  place text, lane uuid, lane_mode text, lane_key text, lane_applied text)
+  place text, lane_id uuid, lane_mode text, lane_key text, lane_applied text)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim_behind$
 #variable_conflict use_column
 begin
   return query
   with full_lanes as materialized (
-         select l.lane, q.topic
+         select l.lane_id, q.topic
            from "hookonce".queue q
-           join "hookonce".lanes l on l.lane = q.lane
+           join "hookonce".lanes l on l.lane_id = q.lane_id
           where q.event_id = any(heads) and q.parked is null and l.mode = 'fifo' and l.paused_at is null),
        behind as materialized (
          select row_of.*
@@ -857,14 +875,14 @@ begin
                 select n.event_id, n.run, n.bytes, row_number() over so_far as nth,
                        bool_and(n.topic = f.topic and n.attempts = 0 and n.crashes = 0 and not n.leasable
                                 and not exists (select from "hookonce".lane_blocks b
-                                                 where b.lane = f.lane and (b.event_id, b.run) < (n.event_id, n.run))
+                                                 where b.lane_id = f.lane_id and (b.event_id, b.run) < (n.event_id, n.run))
                                 and (n.event_id, n.attempts + 1) not in (
                                     select r.event_id, r.attempt
                                       from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
                                      where (w.worker_id, w.slot) <> (worker, which))) over so_far as is_next
                   from (select q.*
                           from "hookonce".queue q
-                         where q.lane = f.lane and q.parked = 'waiting'
+                         where q.lane_id = f.lane_id and q.parked = 'waiting'
                          order by q.event_id, q.run
                          limit most) n
                 window so_far as (order by n.event_id, n.run rows unbounded preceding)) row_of
@@ -876,13 +894,13 @@ begin
            from behind b
          window so_far as (order by b.nth, b.event_id rows unbounded preceding)),
        held as materialized (
-         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.lane, q.place, counted.nth
+         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.lane_id, q.place, counted.nth
            from counted
            join "hookonce".queue q on q.event_id = counted.event_id and q.run = counted.run
-          where counted.ordinal <= most and counted.total <= 16777216 and q.parked = 'waiting'
+          where q.event_id = any(array(select event_id from counted)) and counted.ordinal <= most and counted.total <= bytes_max and q.parked = 'waiting'
             for update of q skip locked),
        c as (
-         select h.*, row_number() over (partition by h.lane order by h.nth) as place_held from held h)
+         select h.*, row_number() over (partition by h.lane_id order by h.nth) as place_held from held h)
   select c.event_id, c.topic, c.run, c.attempts, c.crashes,
          (date_part('epoch', c.run_at) * 1000000)::bigint as run_at,
          
@@ -896,14 +914,14 @@ begin
          e.version, e.sequence, e.verified_by,
          coalesce(replay.fresh_keys, false) as has_fresh_keys, replay.body is not null as is_modified,
          c.place,
-         l.lane, l.mode as lane_mode, l.key as lane_key, l.applied as lane_applied
+         l.lane_id, l.mode as lane_mode, l.key as lane_key, l.applied as lane_applied
     from c
    cross join lateral (select * from "hookonce".events where id = c.event_id limit 1) e
     left join lateral (select r.fresh_keys, r.body
                          from "hookonce".runs r
                         where c.run > 0 and r.event_id = c.event_id and r.run = c.run) replay
       on true
-    join "hookonce".lanes l on l.lane = c.lane
+    join "hookonce".lanes l on l.lane_id = c.lane_id
    where c.place_held = c.nth
    order by c.nth, c.event_id;
 end
@@ -919,7 +937,7 @@ begin
        fresh as (
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
-               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null
+               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is null
                  and q.topic > after_topic
                 and (q.event_id, q.attempts + 1) not in (
                     select r.event_id, r.attempt
@@ -932,7 +950,7 @@ begin
               cross join lateral 
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
-               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null
+               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is null
                  and q.topic > fresh.topic
                 and (q.event_id, q.attempts + 1) not in (
                     select r.event_id, r.attempt
@@ -942,7 +960,7 @@ begin
        head as (
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
-               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is not null
+               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is not null
                  and q.topic > after_topic
                 and (q.event_id, q.attempts + 1) not in (
                     select r.event_id, r.attempt
@@ -955,7 +973,7 @@ begin
               cross join lateral 
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
-               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is not null
+               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is not null
                  and q.topic > head.topic
                 and (q.event_id, q.attempts + 1) not in (
                     select r.event_id, r.attempt
@@ -1042,13 +1060,41 @@ begin
                                       from "hookonce".queue q
                                      where q.parked is null and q.attempts > 0 and q.lease_token is null
                                        and q.run_at > (select clock_timestamp())) - clock_timestamp()) * 1000)::float8,
-               (select greatest(extract(epoch from q.wait_until - clock_timestamp()) * 1000, 1)::float8
+               (select greatest(extract(epoch from q.wait_until - clock_timestamp()) * 1000, 1000)::float8
                   from "hookonce".queue q
                  where q.parked = 'waiting' and q.wait_until is not null
                  order by q.wait_until
                  limit 1));
 end
 $look$;
+
+create or replace function "hookonce".fence_commit() returns trigger language plpgsql as $fence$
+declare
+  -- One line for each call that led here.
+  calls text;
+begin
+  if current_setting('hookonce.commit', true) is not distinct from 'ours' then
+    return null;
+  end if;
+  get diagnostics calls = pg_context;
+  -- SET CONSTRAINTS ALL IMMEDIATE comes here as COMMIT does. No code can commit from within this transaction.
+  if strpos(calls, chr(10)) = 0
+     and (current_query() !~* '\mconstraints\M' or current_query() ~* '\m(commit|end|prepare)\M') then
+    raise exception 'a handler may not commit the transaction it was lent'
+      using errcode = 'invalid_transaction_termination';
+  end if;
+  -- Armed again.
+  set constraints "hookonce".fence_commit, "hookonce".fence_step deferred;
+  if tg_table_name = 'commit_fences' then
+    update "hookonce".commit_fences f set uses = f.uses + 1
+     where f.worker_id = new.worker_id and f.slot = new.slot;
+  else
+    update "hookonce".steps s set state = s.state
+     where s.event_id = new.event_id and s.run = new.run and s.handler = new.handler and s.position = new.position;
+  end if;
+  return null;
+end
+$fence$;
 
 create or replace function "hookonce".open_fence(worker text, fresh_slot integer, idle_timeout text, lock_wait text)
 returns table (pid integer, xid xid8)
@@ -1062,9 +1108,9 @@ begin
    limit 1
      for update skip locked;
   if found then
-    update "hookonce".commit_fences g set n = g.n + 1 where g.worker_id = worker and g.slot = free;
+    update "hookonce".commit_fences g set uses = g.uses + 1 where g.worker_id = worker and g.slot = free;
   else
-    insert into "hookonce".commit_fences (worker_id, slot, n) values (worker, fresh_slot, 1);
+    insert into "hookonce".commit_fences (worker_id, slot, uses) values (worker, fresh_slot, 1);
   end if;
   perform set_config('idle_in_transaction_session_timeout', idle_timeout, true),
           set_config('lock_timeout', lock_wait, true);
@@ -1091,8 +1137,8 @@ returns void language plpgsql set lock_timeout = '10s' set enable_seqscan = off 
 begin
   perform 1
      from "hookonce".lanes l
-    where l.lane = any(wanted)
-    order by l.mode = 'after', l.lane
+    where l.lane_id = any(wanted)
+    order by l.mode = 'after', l.lane_id
       for update;
 end
 $lock_lanes$;
@@ -1105,26 +1151,26 @@ begin
 
   update "hookonce".lanes l
      set used_at = clock_timestamp()
-   where l.lane = any(wanted) and l.used_at < clock_timestamp() - interval '3600000 milliseconds';
+   where l.lane_id = any(wanted) and l.used_at < clock_timestamp() - interval '1 hour';
 
   with freed as (
          delete from "hookonce".lane_blocks b
-          where b.lane = any(wanted) and not 
+          where b.lane_id = any(wanted) and not 
          (exists (select from "hookonce".outcomes o
                    where o.event_id = b.event_id and o.run = b.run and o.state = 'dead')
           or exists (select from "hookonce".queue u
-                      where u.event_id = b.event_id and u.run = b.run and u.lane is null))
-         returning b.lane, b.event_id)
-  insert into "hookonce".lane_news (lane, event_id, is_blocked)
-  select freed.lane, freed.event_id, false from freed;
+                      where u.event_id = b.event_id and u.run = b.run and u.lane_id is null))
+         returning b.lane_id, b.event_id)
+  insert into "hookonce".lane_news (lane_id, event_id, is_blocked)
+  select freed.lane_id, freed.event_id, false from freed;
 
   -- paused: every event waits but one that a worker has in hand: leased, or among what the worker says it runs.
-  if exists (select from "hookonce".lanes l where l.lane = any(wanted) and l.paused_at is not null) then
+  if exists (select from "hookonce".lanes l where l.lane_id = any(wanted) and l.paused_at is not null) then
     with held as materialized (
            select a.event_id, a.run
              from "hookonce".lanes l
-             join "hookonce".queue a on a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting'
-            where l.lane = any(wanted) and l.paused_at is not null
+             join "hookonce".queue a on a.lane_id = l.lane_id and a.lane_id is not null and a.parked is distinct from 'waiting'
+            where l.lane_id = any(wanted) and a.lane_id = any(wanted) and l.paused_at is not null
               and a.parked is null and a.lease_token is null
               and not exists (
                   select
@@ -1134,48 +1180,59 @@ begin
     update "hookonce".queue q
        set parked = 'waiting'
       from held
-     where q.event_id = held.event_id and q.run = held.run;
+     where q.event_id = any(array(select event_id from held))
+     and q.event_id = held.event_id and q.run = held.run;
   end if;
 
-  -- latest: one that failed, and is not due yet, lets those that are due go first.
+  -- latest: one that failed, and is not due yet, lets those go first that are due before it.
   with late as materialized (
          select a.event_id, a.run
-           from "hookonce".lanes l
-           join "hookonce".queue a on a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting'
-          where l.lane = any(wanted) and l.mode = 'latest' and l.paused_at is null
+           from "hookonce".queue a
+          where a.lane_id = any(array(
+                    select l.lane_id
+                      from "hookonce".lanes l
+                     where l.lane_id = any(wanted) and l.mode = 'latest' and l.paused_at is null
+                       and exists (select from "hookonce".queue w
+                                    where w.lane_id = l.lane_id and w.parked = 'waiting' and w.run_at < 
+            (select a.run_at
+               from "hookonce".queue a
+              where a.lane_id = l.lane_id and a.lane_id is not null and a.parked is distinct from 'waiting'
+              limit 1))))
+            and a.lane_id is not null and a.parked is distinct from 'waiting'
             and a.parked is null and a.lease_token is null and a.run_at > clock_timestamp()
-            and exists (select from "hookonce".queue w
-                         where w.lane = l.lane and w.parked = 'waiting' and w.run_at <= clock_timestamp())
             for update of a skip locked)
   update "hookonce".queue q
      set parked = 'waiting'
     from late
-   where q.event_id = late.event_id and q.run = late.run;
+   where q.event_id = any(array(select event_id from late))
+     and q.event_id = late.event_id and q.run = late.run;
 
   with free as materialized (
-         select l.lane, l.mode, l.next
+         select l.lane_id, l.mode, l.next
            from "hookonce".lanes l
-          where l.lane = any(wanted) and l.paused_at is null and l.mode <> 'after'
+          where l.lane_id = any(wanted) and l.paused_at is null and l.mode <> 'after'
             and 
-            not exists (select from "hookonce".queue a
-                         where a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting')),
+            (select true
+               from "hookonce".queue a
+              where a.lane_id = l.lane_id and a.lane_id is not null and a.parked is distinct from 'waiting'
+              limit 1) is null),
        chosen as materialized (
          select first.event_id, first.run
            from free
           cross join lateral (select q.event_id, q.run
                                 from "hookonce".queue q
-                               where q.lane = free.lane and q.parked = 'waiting'
+                               where q.lane_id = free.lane_id and q.parked = 'waiting'
                                order by q.event_id, q.run
                                limit 1) first
           where free.mode = 'fifo'
             and not exists (select from "hookonce".lane_blocks b
-                             where b.lane = free.lane and (b.event_id, b.run) < (first.event_id, first.run))
+                             where b.lane_id = free.lane_id and (b.event_id, b.run) < (first.event_id, first.run))
           union all
          select lowest.event_id, lowest.run
            from free
           cross join lateral (select q.event_id, q.run
                                 from "hookonce".queue q
-                               where q.lane = free.lane and q.parked = 'waiting' and q.number is not null
+                               where q.lane_id = free.lane_id and q.parked = 'waiting' and q.number is not null
                                  and q.number <= free.next
                                order by q.number, q.event_id
                                limit 1) lowest
@@ -1185,12 +1242,12 @@ begin
            from free
           cross join lateral (select q.event_id, q.run
                                 from "hookonce".queue q
-                               where q.lane = free.lane and q.parked = 'waiting'
+                               where q.lane_id = free.lane_id and q.parked = 'waiting'
                                order by q.run_at, q.event_id
                                limit 1) soonest
            left join lateral (select q.event_id, q.run
                                 from "hookonce".queue q
-                               where q.lane = free.lane and q.parked = 'waiting' and q.place is not null
+                               where q.lane_id = free.lane_id and q.parked = 'waiting' and q.place is not null
                                  and q.run_at <= clock_timestamp()
                                order by q.place desc, q.event_id desc
                                limit 1) newest on true
@@ -1200,7 +1257,8 @@ begin
          run_at = case when q.attempts = 0 then clock_timestamp()
                        else greatest(q.run_at, clock_timestamp()) end
     from chosen
-   where q.event_id = chosen.event_id and q.run = chosen.run;
+   where q.event_id = any(array(select event_id from chosen))
+     and q.event_id = chosen.event_id and q.run = chosen.run;
 
   -- after: each for itself.
   update "hookonce".queue q
@@ -1208,9 +1266,9 @@ begin
          run_at = case when q.attempts = 0 then clock_timestamp()
                        else greatest(q.run_at, clock_timestamp()) end
     from "hookonce".lanes l
-    join "hookonce".lane_facts f on f.lane = l.lane
-   where l.lane = any(wanted) and l.mode = 'after' and l.paused_at is null
-     and q.lane = l.lane and q.parked = 'waiting' and q.place = f.type;
+    join "hookonce".lane_facts f on f.lane_id = l.lane_id
+   where l.lane_id = any(wanted) and l.mode = 'after' and l.paused_at is null
+     and q.lane_id = any(wanted) and q.lane_id = l.lane_id and q.parked = 'waiting' and q.place = f.type;
 
   -- From here on they wait for what is missing, and for so long.
   with missing as materialized (
@@ -1218,22 +1276,26 @@ begin
            from "hookonce".lanes l
           cross join lateral (select q.event_id, q.run, q.wait_until
                                 from "hookonce".queue q
-                               where q.lane = l.lane and q.parked = 'waiting' and q.number is not null
+                               where q.lane_id = l.lane_id and q.parked = 'waiting' and q.number is not null
                                order by q.number, q.event_id
                                limit 1) lowest
-          where l.lane = any(wanted) and l.mode = 'sequence' and l.paused_at is null
+          where l.lane_id = any(wanted) and l.mode = 'sequence' and l.paused_at is null
             and lowest.wait_until is null and 
-            not exists (select from "hookonce".queue a
-                         where a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting')
+            (select true
+               from "hookonce".queue a
+              where a.lane_id = l.lane_id and a.lane_id is not null and a.parked is distinct from 'waiting'
+              limit 1) is null
           union all
          select q.event_id, q.run
            from "hookonce".lanes l
-           join "hookonce".queue q on q.lane = l.lane and q.parked = 'waiting'
-          where l.lane = any(wanted) and l.mode = 'after' and l.paused_at is null and q.wait_until is null)
+           join "hookonce".queue q on q.lane_id = l.lane_id and q.parked = 'waiting'
+          where l.lane_id = any(wanted) and q.lane_id = any(wanted) and l.mode = 'after' and l.paused_at is null
+            and q.wait_until is null)
   update "hookonce".queue q
      set wait_until = clock_timestamp() + q.wait_ms * interval '1 millisecond'
     from missing
-   where q.event_id = missing.event_id and q.run = missing.run;
+   where q.event_id = any(array(select event_id from missing))
+     and q.event_id = missing.event_id and q.run = missing.run;
 end
 $mend_lanes$;
 
@@ -1243,40 +1305,40 @@ create or replace function "hookonce".leave_lanes(
 returns void language plpgsql set lock_timeout = '10s' set enable_seqscan = off set jit = off as $leave_lanes$
 #variable_conflict use_column
 declare
-  guarded uuid[] := array(select l.lane from "hookonce".lanes l where l.lane = any(left_lanes) and l.mode <> 'after');
+  in_order uuid[] := array(select l.lane_id from "hookonce".lanes l where l.lane_id = any(left_lanes) and l.mode <> 'after');
 begin
-  if cardinality(guarded) = 0 then return; end if;
-  perform "hookonce".lock_lanes(guarded);
+  if cardinality(in_order) = 0 then return; end if;
+  perform "hookonce".lock_lanes(in_order);
 
   -- A number is taken when it was applied, or needed nothing. A dead one is missing.
   update "hookonce".lanes l
      set next = greatest(l.next, s.following)
-    from (select s.lane, max(s.number) + 1 as following
-            from unnest(states, left_lanes, numbers) as s (state, lane, number)
+    from (select s.lane_id, max(s.number) + 1 as following
+            from unnest(states, left_lanes, numbers) as s (state, lane_id, number)
            where s.state in ('done', 'skipped') and s.number is not null
-           group by s.lane) s
-   where l.lane = s.lane and l.mode = 'sequence';
+           group by s.lane_id) s
+   where l.lane_id = s.lane_id and l.mode = 'sequence';
 
   update "hookonce".lanes l
-     set applied = s.version
-    from (select s.lane, max(s.place collate "C") as version
-            from unnest(states, left_lanes, places) as s (state, lane, place)
+     set applied = s.version, applied_by = s.event_id
+    from (select distinct on (s.lane_id) s.lane_id, s.place collate "C" as version, s.event_id
+            from unnest(events, states, left_lanes, places) as s (event_id, state, lane_id, place)
            where s.state = 'done' and s.place is not null
-           group by s.lane) s
-   where l.lane = s.lane and l.mode = 'latest'
-     and (l.applied is null or left(l.applied, 1) <> left(s.version, 1) or l.applied < s.version);
+           order by s.lane_id, s.place collate "C" desc, s.event_id desc) s
+   where l.lane_id = s.lane_id and l.mode = 'latest'
+     and (l.applied is null or left(l.applied, 1) <> left(s.version, 1) or l.applied <= s.version);
 
   with blocked as (
-         insert into "hookonce".lane_blocks (lane, event_id, run)
-         select s.lane, s.event_id, s.run
-           from unnest(events, runs, states, left_lanes, policies) as s (event_id, run, state, lane, policy)
+         insert into "hookonce".lane_blocks (lane_id, event_id, run)
+         select s.lane_id, s.event_id, s.run
+           from unnest(events, runs, states, left_lanes, policies) as s (event_id, run, state, lane_id, policy)
           where s.state = 'dead' and s.policy = 'block'
              on conflict do nothing
-         returning lane, event_id)
-  insert into "hookonce".lane_news (lane, event_id, is_blocked)
-  select blocked.lane, blocked.event_id, true from blocked;
+         returning lane_id, event_id)
+  insert into "hookonce".lane_news (lane_id, event_id, is_blocked)
+  select blocked.lane_id, blocked.event_id, true from blocked;
 
-  perform "hookonce".mend_lanes(guarded);
+  perform "hookonce".mend_lanes(in_order);
 end
 $leave_lanes$;
 
@@ -1285,51 +1347,71 @@ create or replace function "hookonce".free_lanes(
   freed uuid[], sources text[], keys text[], types text[], events uuid[])
 returns void language plpgsql set lock_timeout = '10s' set enable_seqscan = off set jit = off as $free_lanes$
 begin
-  insert into "hookonce".lanes (lane, source, key, mode, paused_at, paused_reason, paused_by)
-  select distinct on (s.lane) s.lane, s.source, s.key, 'after', p.paused_at, p.paused_reason, p.paused_by
-    from unnest(freed, sources, keys) as s (lane, source, key)
+  insert into "hookonce".lanes (lane_id, source, key, mode, paused_at, paused_reason, paused_actor)
+  select distinct on (s.lane_id) s.lane_id, s.source, s.key, 'after', p.paused_at, p.paused_reason, p.paused_actor
+    from unnest(freed, sources, keys) as s (lane_id, source, key)
     left join "hookonce".lanes p on p.paused_at is not null and p.source = s.source and p.key = s.key
-   order by s.lane
-      on conflict (lane) do update set used_at = clock_timestamp()
-        where lanes.used_at < clock_timestamp() - interval '3600000 milliseconds';
+   order by s.lane_id
+      on conflict (lane_id) do update set used_at = clock_timestamp()
+        where lanes.used_at < clock_timestamp() - interval '1 hour';
   perform "hookonce".lock_lanes(freed);
-  insert into "hookonce".lane_facts (lane, type, event_id, done_at)
-  select s.lane, s.type, s.event_id, clock_timestamp()
-    from unnest(freed, types, events) as s (lane, type, event_id)
+  insert into "hookonce".lane_facts (lane_id, type, event_id, done_at)
+  select s.lane_id, s.type, s.event_id, clock_timestamp()
+    from unnest(freed, types, events) as s (lane_id, type, event_id)
       on conflict do nothing;
   perform "hookonce".mend_lanes(freed);
 end
 $free_lanes$;
 
-create or replace function "hookonce".unsorted_topics(of_source text)
-returns table (topic bigint, type text)
+create or replace function "hookonce".unsorted_topics(
+  of_source text, first_topic bigint, last_topic bigint, known bigint[], low_waters timestamptz[])
+returns table (topic bigint, type text, run_at bigint, asked_at bigint)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $unsorted_topics$
 #variable_conflict use_column
 begin
   return query
-  with recursive found as (
-             (select q.topic, q.event_id
+  with recursive places as materialized (
+         select p.topic, p.low_water, lead(p.topic, 1, last_topic + 1) over (order by p.topic) as before
+           from (select * from unnest(known, low_waters) as k (topic, low_water)
+                  union all
+                 select first_topic - 1, null) p),
+       between_them as (
+         select p.before, n.topic, n.event_id, n.run_at from places p cross join lateral 
+             (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
-               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null
-                 and q.topic > -1
+               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is null
+                 and q.topic > p.topic and q.topic < p.before
                order by q.topic, q.run_at, q.event_id
-               limit 1)
-         union all
-        select next.* from found cross join lateral 
-             (select q.topic, q.event_id
+               limit 1) n
+          union all
+         select b.before, n.topic, n.event_id, n.run_at from between_them b cross join lateral 
+             (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
-               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null
-                 and q.topic > found.topic
+               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is null
+                 and q.topic > b.topic and q.topic < b.before
                order by q.topic, q.run_at, q.event_id
-               limit 1) next)
-  select found.topic, e.type
+               limit 1) n),
+       found as (
+         select b.topic, b.event_id, b.run_at from between_them b
+          union all
+         select p.topic, n.event_id, n.run_at
+           from places p
+           left join lateral (select q.event_id, q.run_at
+                                from "hookonce".queue q
+                               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is null
+                                 and q.topic = p.topic and q.run_at >= p.low_water
+                               order by q.run_at, q.event_id
+                               limit 1) n on true
+          where p.low_water is not null)
+  select found.topic, e.type, (date_part('epoch', found.run_at) * 1000000)::bigint, (date_part('epoch', clock_timestamp()) * 1000000)::bigint
     from found
-    join lateral (select * from "hookonce".events where id = found.event_id limit 1) e on true
-   where e.source = of_source;
+    left join lateral (select * from "hookonce".events where id = found.event_id limit 1) e on true
+   where found.event_id is null or e.source = of_source;
 end
 $unsorted_topics$;
 
-create or replace function "hookonce".unsorted_events(topics bigint[], most integer, also uuid[])
+create or replace function "hookonce".unsorted_events(
+  topics bigint[], low_waters timestamptz[], most integer, also uuid[], bytes_max bigint)
 returns table (event_id uuid, run integer, attempts smallint, place bigint)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $unsorted_events$
 #variable_conflict use_column
@@ -1337,11 +1419,11 @@ begin
   return query
   with due as (
          select picked.*
-           from unnest(topics) as wanted (topic)
+           from unnest(topics, low_waters) as wanted (topic, low_water)
           cross join lateral (select q.event_id, q.run, q.run_at, q.bytes
                                 from "hookonce".queue q
-                               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null
-                                 and q.topic = wanted.topic
+                               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is null
+                                 and q.topic = wanted.topic and q.run_at >= wanted.low_water
                                order by q.run_at, q.event_id
                                limit most) picked
           order by picked.run_at, picked.event_id
@@ -1353,20 +1435,21 @@ begin
        chosen as materialized (
          select counted.event_id, counted.run, counted.place
            from counted
-          where counted.total <= 16777216 or counted.place = 1
+          where counted.total <= bytes_max or counted.place = 1
           union all
          select q.event_id, q.run, null
            from "hookonce".queue q
-          where q.event_id = any(also) and q.lease_token is null and not (q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null))
+          where q.event_id = any(also) and q.lease_token is null and not (q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is null))
   select q.event_id, q.run, q.attempts, chosen.place
     from chosen
     join "hookonce".queue q on q.event_id = chosen.event_id and q.run = chosen.run
-   where q.lane is null and q.parked is null
+   where q.event_id = any(array(select event_id from chosen)) and q.lane_id is null and q.parked is null
    order by q.event_id, q.run;
 end
 $unsorted_events$;
 
-create or replace function "hookonce".lock_unsorted(topics bigint[], most integer, also uuid[])
+create or replace function "hookonce".lock_unsorted(
+  topics bigint[], low_waters timestamptz[], most integer, also uuid[], bytes_max bigint)
 returns table (event_id uuid, run integer, attempts smallint, place bigint)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $lock_unsorted$
 #variable_conflict use_column
@@ -1374,11 +1457,11 @@ begin
   return query
   with due as (
          select picked.*
-           from unnest(topics) as wanted (topic)
+           from unnest(topics, low_waters) as wanted (topic, low_water)
           cross join lateral (select q.event_id, q.run, q.run_at, q.bytes
                                 from "hookonce".queue q
-                               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null
-                                 and q.topic = wanted.topic
+                               where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is null
+                                 and q.topic = wanted.topic and q.run_at >= wanted.low_water
                                order by q.run_at, q.event_id
                                limit most) picked
           order by picked.run_at, picked.event_id
@@ -1390,15 +1473,15 @@ begin
        chosen as materialized (
          select counted.event_id, counted.run, counted.place
            from counted
-          where counted.total <= 16777216 or counted.place = 1
+          where counted.total <= bytes_max or counted.place = 1
           union all
          select q.event_id, q.run, null
            from "hookonce".queue q
-          where q.event_id = any(also) and q.lease_token is null and not (q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null))
+          where q.event_id = any(also) and q.lease_token is null and not (q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is null))
   select q.event_id, q.run, q.attempts, chosen.place
     from chosen
     join "hookonce".queue q on q.event_id = chosen.event_id and q.run = chosen.run
-   where q.lane is null and q.parked is null
+   where q.event_id = any(array(select event_id from chosen)) and q.lane_id is null and q.parked is null
    order by q.event_id, q.run
      for update of q;
 end
@@ -1411,41 +1494,72 @@ returns void language plpgsql set enable_seqscan = off set jit = off as $sort_ev
 #variable_conflict use_column
 begin
   -- A pause is of all lanes with a text: one that is new among them is paused as well.
-  insert into "hookonce".lanes (lane, source, key, mode, next, paused_at, paused_reason, paused_by)
-  select distinct on (s.mode = 'after', s.lane) s.lane, s.source, s.key, s.mode, s.first, p.paused_at,
-         p.paused_reason, p.paused_by
-    from unnest(chosen, sources, keys, modes, firsts) as s (lane, source, key, mode, first)
+  insert into "hookonce".lanes (lane_id, source, key, mode, next, paused_at, paused_reason, paused_actor)
+  select distinct on (s.mode = 'after', s.lane_id) s.lane_id, s.source, s.key, s.mode, s.first, p.paused_at,
+         p.paused_reason, p.paused_actor
+    from unnest(chosen, sources, keys, modes, firsts) as s (lane_id, source, key, mode, first)
     left join "hookonce".lanes p on p.paused_at is not null and p.source = s.source and p.key = s.key
-   order by s.mode = 'after', s.lane, s.first
-      on conflict (lane) do update set used_at = clock_timestamp()
-        where lanes.used_at < clock_timestamp() - interval '3600000 milliseconds';
+   order by s.mode = 'after', s.lane_id, s.first
+      on conflict (lane_id) do update set used_at = clock_timestamp()
+        where lanes.used_at < clock_timestamp() - interval '1 hour';
   update "hookonce".queue q
-     set lane = s.lane, number = s.number, place = s.place, wait_ms = s.wait_ms,
+     set lane_id = s.lane_id, number = s.number, place = s.place, wait_ms = s.wait_ms,
          -- A person has retried what died of it: retry-event.ts.
          policy = case when q.policy = 'run' and s.policy = 'dead' then 'run' else s.policy end,
          parked = 'waiting'
     from unnest(events, runs, chosen, numbers, places, waits_ms, policies)
-      as s (event_id, run, lane, number, place, wait_ms, policy)
+      as s (event_id, run, lane_id, number, place, wait_ms, policy)
    where q.event_id = any(events) and q.event_id = s.event_id and q.run = s.run;
   perform "hookonce".mend_lanes(chosen);
 end
 $sort_events$;
 
 -- Decides about events whose time to wait is over. Of a sequence it is the lowest that waits for a number; one behind
--- it waits from the time on when it is the lowest.
-create or replace function "hookonce".pass_deadlines(most integer)
+-- it waits from the time on when it is the lowest. Of an after lane those stay that were to wait for longer than until the
+-- oldest event of the required type was stored that was not tried yet: what they wait for may be that one.
+create or replace function "hookonce".pass_deadlines(topics bigint[], types text[], required bigint[], most integer)
 returns table (event_id uuid, attempts smallint, becomes text, reason text)
 language plpgsql set enable_seqscan = off set jit = off as $pass_deadlines$
 #variable_conflict use_column
 declare
+  oldest  timestamptz[];
   expired uuid[];
   late    record;
 begin
   perform "hookonce".require_settings();
+  oldest := array(
+    select (select min(found.stored_at)
+              from (
+                    (select least(q.run_at, to_timestamp(('x' || translate(left(q.event_id::text, 13), '-', ''))::bit(48)::bigint
+                                                  / 1000.0)) as stored_at
+                       from "hookonce".queue q
+                      where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is null and q.topic = wanted.topic
+                      order by q.run_at, q.event_id
+                      limit 1)
+                     union all
+                    
+                    (select least(q.run_at, to_timestamp(('x' || translate(left(q.event_id::text, 13), '-', ''))::bit(48)::bigint
+                                                  / 1000.0)) as stored_at
+                       from "hookonce".queue q
+                      where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is not null and q.topic = wanted.topic
+                      order by q.event_id
+                      limit 1)
+                     union all
+                    
+                    (select least(q.run_at, to_timestamp(('x' || translate(left(q.event_id::text, 13), '-', ''))::bit(48)::bigint
+                                                  / 1000.0)) as stored_at
+                       from "hookonce".queue q
+                      where q.attempts = 1 and q.lease_token is not null and q.topic = wanted.topic
+                      order by q.event_id
+                      limit 1)) found)
+      from unnest(required) with ordinality as wanted (topic, nth)
+     order by wanted.nth);
   expired := array(
-    select distinct found.lane
-      from (select q.lane
+    select distinct found.lane_id
+      from (select q.lane_id
               from "hookonce".queue q
+              join unnest(topics, types, oldest) as asked (topic, type, oldest) on asked.topic = q.topic and asked.type is not distinct from q.place
+               and (asked.oldest is null or asked.oldest >= q.wait_until)
              where q.parked = 'waiting' and q.wait_until is not null and q.wait_until <= clock_timestamp()
              order by q.wait_until
              limit most) found);
@@ -1453,16 +1567,18 @@ begin
   perform "hookonce".lock_lanes(expired);
 
   for late in
-    select q.event_id, q.run, q.attempts, q.number, q.place, q.policy, q.lane, l.mode, l.next,
+    select q.event_id, q.run, q.attempts, q.number, q.place, q.policy, q.lane_id, l.mode, l.next,
            l.mode = 'after'
            or (not exists (select from "hookonce".queue a
-                            where a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting')
+                            where a.lane_id = l.lane_id and a.lane_id is not null and a.parked is distinct from 'waiting')
                and not exists (select from "hookonce".queue lower
-                                where lower.lane = l.lane and lower.parked = 'waiting' and lower.number is not null
+                                where lower.lane_id = l.lane_id and lower.parked = 'waiting' and lower.number is not null
                                   and (lower.number, lower.event_id) < (q.number, q.event_id))) as is_first
       from "hookonce".lanes l
-      join "hookonce".queue q on q.lane = l.lane and q.parked = 'waiting' and q.wait_until <= clock_timestamp()
-     where l.lane = any(expired) and l.paused_at is null
+      join "hookonce".queue q on q.lane_id = l.lane_id and q.parked = 'waiting' and q.wait_until <= clock_timestamp()
+      join unnest(topics, types, oldest) as asked (topic, type, oldest) on asked.topic = q.topic and asked.type is not distinct from q.place
+               and (asked.oldest is null or asked.oldest >= q.wait_until)
+     where l.lane_id = any(expired) and l.paused_at is null
   loop
     if not late.is_first then
       update "hookonce".queue q set wait_until = null where q.event_id = late.event_id and q.run = late.run;
@@ -1475,19 +1591,19 @@ begin
                    when late.next = late.number - 1 then format('number %s of its lane did not come in time', late.next)
                    else format('numbers %s to %s of its lane did not come in time', late.next, late.number - 1) end;
     if becomes = 'ready' then
-      update "hookonce".lanes l set next = late.number where l.lane = late.lane and l.mode = 'sequence';
+      update "hookonce".lanes l set next = late.number where l.lane_id = late.lane_id and l.mode = 'sequence';
       update "hookonce".queue q
          set parked = null, parked_reason = null, wait_until = null, run_at = clock_timestamp()
        where q.event_id = late.event_id and q.run = late.run;
     else
       delete from "hookonce".queue q where q.event_id = late.event_id and q.run = late.run;
-      insert into "hookonce".outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at)
-      values (late.event_id, late.run, 'dead', late.attempts, 0, reason, clock_timestamp());
+      insert into "hookonce".outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at, lane_id, place)
+      values (late.event_id, late.run, 'dead', late.attempts, 0, reason, clock_timestamp(), late.lane_id, late.place);
       insert into "hookonce".attempts (event_id, run, attempt, reason, message, duration_ms, failed_at)
       values (late.event_id, late.run, late.attempts, 'order', reason, 0, clock_timestamp());
       if late.mode = 'sequence' then
-        insert into "hookonce".lane_blocks (lane, event_id, run) values (late.lane, late.event_id, late.run);
-        insert into "hookonce".lane_news (lane, event_id, is_blocked) values (late.lane, late.event_id, true);
+        insert into "hookonce".lane_blocks (lane_id, event_id, run) values (late.lane_id, late.event_id, late.run);
+        insert into "hookonce".lane_news (lane_id, event_id, is_blocked) values (late.lane_id, late.event_id, true);
       end if;
     end if;
     return next;
@@ -1515,15 +1631,15 @@ begin
           using s
           where q.event_id = any(events)
             and q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts - 1
-         returning s.*, q.lane, q.number, q.place, q.policy),
+         returning s.*, q.lane_id, q.number, q.place, q.policy),
        written as (
          insert into "hookonce".outcomes
-                (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at)
+                (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at, lane_id, place)
          select event_id, run, state, attempts, rest_at - ago_ms * interval '1 millisecond', duration_ms, reason,
-                result, rest_at
+                result, rest_at, lane_id, place
            from gone)
-  select count(*) as found, count(lane) as in_lanes, array_agg(event_id) as events, array_agg(run) as runs,
-         array_agg(state) as states, array_agg(lane) as lanes, array_agg(number) as numbers,
+  select count(*) as found, count(lane_id) as in_lanes, array_agg(event_id) as events, array_agg(run) as runs,
+         array_agg(state) as states, array_agg(lane_id) as lanes, array_agg(number) as numbers,
          array_agg(place) as places, array_agg(policy) as policies
     into rested
     from gone;
@@ -1710,7 +1826,7 @@ begin
 end
 $write_calls$;
 
--- Makes sure of the leases, for as long as the transaction is open, and arms the guard against other COMMITs.
+-- Makes sure of the leases, for as long as the transaction is open, and arms the fence against other COMMITs.
 create or replace function "hookonce".open_steps(
   events uuid[], runs integer[], tokens bigint[], handlers text[], positions integer[], kinds text[], names text[])
 returns table (ord bigint, pid integer, xid xid8)
@@ -1734,7 +1850,7 @@ begin
             and locked.lease_token = entry.token),
        opened as (
          insert into "hookonce".steps (event_id, run, handler, position, kind, name, state, started_at)
-         select event_id, run, handler, position, kind, name, 'open', clock_timestamp()
+         select event_id, run, handler, position, kind, name, 'started', clock_timestamp()
            from held
          returning event_id, run, handler, position)
   select held.ord, pg_backend_pid(), pg_current_xact_id()
@@ -1757,7 +1873,7 @@ begin
       as e (event_id, run, handler, position, ran, result)
    where e.ran and s.event_id = any(events)
      and s.event_id = e.event_id and s.run = e.run and s.handler = e.handler and s.position = e.position
-     and s.state = 'open';
+     and s.state = 'started';
   get diagnostics kept = row_count;
   if kept <> cardinality(array_positions(ran, true)) then
     raise exception 'this is not the transaction that the steps were opened in'
@@ -1767,7 +1883,7 @@ begin
     delete from "hookonce".steps s
      using unnest(events, runs, handlers, positions) as e (event_id, run, handler, position)
      where s.event_id = e.event_id and s.run = e.run and s.handler = e.handler and s.position = e.position
-       and s.state = 'open';
+       and s.state = 'started';
   end if;
 end
 $finish_steps$;
@@ -1784,18 +1900,18 @@ language plpgsql as $settle_leased$
 #variable_conflict use_column
 declare
   settled record;
-  guarded uuid[];
+  in_order uuid[];
   paused uuid[];
 begin
   perform "hookonce".require_settings();
   -- All of them at once, in their order, before the first is changed.
-  select coalesce(array_agg(l.lane) filter (where l.mode <> 'after'), '{}'),
-         coalesce(array_agg(l.lane) filter (where l.mode = 'after' and l.paused_at is not null), '{}')
-    into guarded, paused
+  select coalesce(array_agg(l.lane_id) filter (where l.mode <> 'after'), '{}'),
+         coalesce(array_agg(l.lane_id) filter (where l.mode = 'after' and l.paused_at is not null), '{}')
+    into in_order, paused
     from "hookonce".queue q
-    join "hookonce".lanes l on l.lane = q.lane
+    join "hookonce".lanes l on l.lane_id = q.lane_id
    where q.event_id = any(events);
-  if cardinality(guarded) > 0 then perform "hookonce".lock_lanes(guarded); end if;
+  if cardinality(in_order) > 0 then perform "hookonce".lock_lanes(in_order); end if;
   with s as materialized (
          select *, clock_timestamp() - s.ago_ms * interval '1 millisecond' as started_at
            from unnest(events, runs, tokens, states, attempt_counts, started_ago_ms, durations_ms, reasons, results,
@@ -1805,13 +1921,13 @@ begin
                                  failure_reason, failure_message, failure_ms, failure_ago_ms, handler, stack, cause,
                                  ord)),
        locked as materialized (
-         select q.event_id, q.run, q.lease_token, q.lane, q.number, q.place, q.policy
+         select q.event_id, q.run, q.lease_token, q.lane_id, q.number, q.place, q.policy
            from "hookonce".queue q
           where q.event_id = any(events) and q.lease_token = any(tokens)
           order by q.event_id
             for update),
        held as materialized (
-         select s.*, locked.lane, locked.number, locked.place, locked.policy
+         select s.*, locked.lane_id, locked.number, locked.place, locked.policy
            from s
            join locked on locked.event_id = s.event_id and locked.run = s.run and locked.lease_token = s.token),
        gone as (
@@ -1821,8 +1937,9 @@ begin
             and held.state in ('done', 'skipped', 'dead')),
        rested as (
          insert into "hookonce".outcomes
-                (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at)
-         select event_id, run, state, attempt, started_at, duration_ms, reason, result, clock_timestamp()
+                (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at, lane_id, place)
+         select event_id, run, state, attempt, started_at, duration_ms, reason, result, clock_timestamp(),
+                lane_id, place
            from held
           where state in ('done', 'skipped', 'dead')),
        kept as (
@@ -1845,22 +1962,22 @@ begin
           where failure_reason is not null)
   select array_agg(ord) as ords,
          array_agg(event_id) filter (where is_left) as events, array_agg(run) filter (where is_left) as runs,
-         array_agg(state) filter (where is_left) as states, array_agg(lane) filter (where is_left) as lanes,
+         array_agg(state) filter (where is_left) as states, array_agg(lane_id) filter (where is_left) as lanes,
          array_agg(number) filter (where is_left) as numbers, array_agg(place) filter (where is_left) as places,
          array_agg(policy) filter (where is_left) as policies
     into settled
-    from (select *, lane is not null and state in ('done', 'skipped', 'dead') as is_left from held) held;
+    from (select *, lane_id is not null and state in ('done', 'skipped', 'dead') as is_left from held) held;
   if settled.lanes is not null then
     perform "hookonce".leave_lanes(settled.events, settled.runs, settled.states, settled.lanes, settled.numbers,
                                  settled.places, settled.policies);
   end if;
-  if cardinality(guarded) > 0 then perform "hookonce".mend_lanes(guarded); end if;
+  if cardinality(in_order) > 0 then perform "hookonce".mend_lanes(in_order); end if;
   if cardinality(paused) > 0 then perform "hookonce".mend_lanes(paused); end if;
   if cardinality(freed) > 0 then
     perform "hookonce".free_lanes(
-      array_agg(f.lane), array_agg(f.source), array_agg(f.key), array_agg(f.type), array_agg(f.event_id))
+      array_agg(f.lane_id), array_agg(f.source), array_agg(f.key), array_agg(f.type), array_agg(f.event_id))
        from unnest(freed, freed_sources, freed_keys, freed_types, freed_by, freed_ords)
-         as f (lane, source, key, type, event_id, ord)
+         as f (lane_id, source, key, type, event_id, ord)
       where f.ord = any(settled.ords)
      having count(*) > 0;
   end if;
@@ -1961,13 +2078,13 @@ begin
          select *, case when lane_id is not null then nextval('"hookonce".message_lane_positions') end as lane_position
            from unnest(ids, destinations, keys, event_ids, content_types, header_texts, bodies, delays_ms, lanes,
                        lane_ids)
-             as draft (id, destination, key, event_id, content_type, headers, body, delay_ms, lane, lane_id)),
+             as draft (id, destination, key, event_id, content_type, headers, body, delay_ms, lane_key, lane_id)),
        stored as (
          insert into "hookonce".messages
-                (id, destination, key, event_id, content_type, headers, body, created_at, lane, lane_id,
+                (id, destination, key, event_id, content_type, headers, body, created_at, lane_key, lane_id,
                  lane_position)
          select d.id, d.destination, d.key, d.event_id, d.content_type, d.headers, d.body, clock_timestamp(),
-                d.lane, d.lane_id, d.lane_position
+                d.lane_key, d.lane_id, d.lane_position
            from draft d
           order by d.destination, d.key
              on conflict (destination, key) do nothing
@@ -2410,14 +2527,14 @@ declare
 begin
   perform "hookonce".prune_begin();
   with old as materialized (
-         select a.id, a.at
+         select a.id, a.acted_at
            from "hookonce".audit a
           order by a.id
           limit most
             for update skip locked)
   delete from "hookonce".audit a
    using old
-   where a.id = old.id and old.at < to_timestamp((limits ->> 'audit')::float8 / 1000);
+   where a.id = old.id and old.acted_at < to_timestamp((limits ->> 'audit')::float8 / 1000);
   get diagnostics removed = row_count;
   return jsonb_build_object('removed', jsonb_build_object('audit', removed),
                             'next', case when removed = most then after_id end);
@@ -2518,23 +2635,25 @@ declare
   page uuid[];
   held uuid[];
   ripe uuid[];
+  -- As late as its last use may be written down, see mend-lanes.ts.
+  used_before timestamptz := to_timestamp((limits ->> 'keys')::float8 / 1000) - interval '1 hour';
 begin
   perform "hookonce".prune_begin();
-  page := array(select l.lane from "hookonce".lanes l where l.lane > after_id order by l.lane limit most);
-  held := array(select l.lane
+  page := array(select l.lane_id from "hookonce".lanes l where l.lane_id > after_id order by l.lane_id limit most);
+  held := array(select l.lane_id
                   from "hookonce".lanes l
-                 where l.lane = any(page) and l.paused_at is null
-                   and l.used_at < to_timestamp(((limits ->> 'keys')::float8 - 3600000) / 1000)
+                 where l.lane_id = any(page) and l.paused_at is null
+                   and l.used_at < used_before
                    for update skip locked);
-  ripe := array(select h.lane
-                  from unnest(held) as h (lane)
+  ripe := array(select h.lane_id
+                  from unnest(held) as h (lane_id)
                  where not exists (select from "hookonce".queue q
-                                    where q.lane = h.lane and q.lane is not null
+                                    where q.lane_id = h.lane_id and q.lane_id is not null
                                       and q.parked is distinct from 'waiting')
-                   and not exists (select from "hookonce".queue q where q.lane = h.lane and q.parked = 'waiting')
-                   and not exists (select from "hookonce".lane_blocks b where b.lane = h.lane));
-  delete from "hookonce".lane_facts f where f.lane = any(ripe);
-  delete from "hookonce".lanes l where l.lane = any(ripe);
+                   and not exists (select from "hookonce".queue q where q.lane_id = h.lane_id and q.parked = 'waiting')
+                   and not exists (select from "hookonce".lane_blocks b where b.lane_id = h.lane_id));
+  delete from "hookonce".lane_facts f where f.lane_id = any(ripe);
+  delete from "hookonce".lanes l where l.lane_id = any(ripe);
   return jsonb_build_object('removed', jsonb_build_object('lanes', cardinality(ripe)), 'next', page[most]);
 end
 $prune_lanes$;
@@ -2543,14 +2662,15 @@ create or replace function "hookonce".is_prune_excessive(share jsonb, limit_ms f
 returns boolean
 language plpgsql as $is_prune_excessive$
 declare
+  day_ms constant float8 := 86400000;
   now_ms float8 := extract(epoch from clock_timestamp()) * 1000;
   pause_ms float8 := now_ms - (last ->> 'atMs')::float8;
   old float8 := (share ->> 'old')::float8;
   there float8 := (share ->> 'there')::float8;
   expected float8 := case when limit_ms is null then 0
-                          else 86400000 / greatest(86400000, now_ms - limit_ms) end;
+                          else day_ms / greatest(day_ms, now_ms - limit_ms) end;
 begin
-  if pause_ms < 0 or pause_ms > 8 * 86400000::float8 then
+  if pause_ms < 0 or pause_ms > 8 * day_ms then
     return old > there * 0.2;
   end if;
   return old > greatest(1000, usual * 2) and old > there * greatest(0.2, expected * 3);
@@ -2561,6 +2681,9 @@ create or replace function "hookonce".prune()
 returns jsonb
 language plpgsql as $prune$
 declare
+  day_ms constant float8 := 86400000;
+  steps constant integer := 10;
+  step_rows constant integer := 1000;
   policy jsonb := (select value from "hookonce".meta where name = 'retention')::jsonb;
   last jsonb;
   now_ms float8 := extract(epoch from clock_timestamp()) * 1000;
@@ -2576,12 +2699,12 @@ begin
   perform "hookonce".prune_begin();
   if policy is null then
     return jsonb_build_object('status', 'refused', 'code', 'RETENTION_UNKNOWN',
-      'reason', 'No inbox has been started on this database, so it is not known how long things are kept',
+      'reason', 'No inbox has written down on this database how long things are kept',
       'instead', 'Start an inbox once');
   end if;
   select value::jsonb into last from "hookonce".meta where name = 'prune';
   select jsonb_object_agg(days.part, case when policy ->> days.option <> 'forever'
-                                          then now_ms - (policy ->> days.option)::float8 * 86400000 end)
+                                          then now_ms - (policy ->> days.option)::float8 * day_ms end)
     into limits
     from (values ('done', 'doneDays'), ('skipped', 'skippedDays'), ('discarded', 'discardedDays'),
                  ('dead', 'deadDays'), ('attempts', 'attemptsDays'), ('steps', 'stepsDays'),
@@ -2602,8 +2725,8 @@ begin
   foreach part in array array['dead', 'payloads', 'attempts', 'steps', 'deliveries', 'runs', 'messages', 'audit',
                              'bulks', 'keys', 'lanes'] loop
     after_id := '00000000-0000-0000-0000-000000000000';
-    for turn in 1..10 loop
-      execute 'select "hookonce".prune_' || part || '($1, $2, $3)' into step using limits, after_id, 1000;
+    for nth in 1..steps loop
+      execute 'select "hookonce".prune_' || part || '($1, $2, $3)' into step using limits, after_id, step_rows;
       select removed || jsonb_object_agg(one.key, coalesce((removed ->> one.key)::bigint, 0) + one.value::bigint)
         into removed
         from jsonb_each_text(step -> 'removed') one;
@@ -2613,7 +2736,7 @@ begin
     is_more := is_more or after_id is not null;
   end loop;
 
-  fades := power(0.9, greatest(0, now_ms - (last ->> 'atMs')::float8) / 86400000);
+  fades := power(0.9, greatest(0, now_ms - (last ->> 'atMs')::float8) / day_ms);
   update "hookonce".meta
      set value = jsonb_build_object(
            'atMs', now_ms::bigint,
@@ -2626,7 +2749,8 @@ begin
 end
 $prune$;
 
-insert into "hookonce".meta (name, value) values ('functions', '1 d9897ed7d20b3eca8476eeb8c5e2c83a7c5264f3f689ba350f01371451e6aa96')
-    on conflict (name) do update set value = excluded.value;
+insert into "hookonce".meta (name, value)
+  values ('functions', '1 10b36a6e7eee9566e701b9930f75fcb958716e3e2450761c94076889fbe3537e')
+      on conflict (name) do update set value = excluded.value;
 
 commit;

@@ -52,7 +52,7 @@ create table hookonce_requests (
   body blob not null
 ) strict;
 
--- lane to wait_until: where an event stands that has an order, once a worker has sorted it (lane-tables.ts).
+-- lane_id to wait_until: where an event stands that has an order, once a worker has sorted it (lane-tables.ts).
 create table hookonce_queue (
   event_id text not null primary key,
   topic integer not null,
@@ -66,7 +66,7 @@ create table hookonce_queue (
   lease_worker text,
   parked text check (parked in ('waiting', 'unhandled', 'conflict', 'quarantined')),
   parked_reason text,
-  lane text,
+  lane_id text,
   number integer,
   place text,
   policy text check (policy in ('block', 'pass', 'run', 'dead')),
@@ -74,9 +74,9 @@ create table hookonce_queue (
   wait_until integer
 ) strict, without rowid;
 create index hookonce_queue_fresh on hookonce_queue (topic, run_at, event_id)
- where parked is null and attempts = 0 and crashes = 0 and leasable = 0 and lane is null;
+ where parked is null and attempts = 0 and crashes = 0 and leasable = 0 and lane_id is null;
 create index hookonce_queue_head on hookonce_queue (topic, run_at, event_id)
- where parked is null and attempts = 0 and crashes = 0 and leasable = 0 and lane is not null;
+ where parked is null and attempts = 0 and crashes = 0 and leasable = 0 and lane_id is not null;
 create index hookonce_queue_again on hookonce_queue (topic, run_at, event_id)
  where parked is null and attempts > 0 and crashes = 0 and leasable = 0;
 create index hookonce_queue_suspect on hookonce_queue (run_at, event_id)
@@ -90,10 +90,11 @@ create index hookonce_queue_leased on hookonce_queue (lease_worker)
  where lease_token is not null;
 create index hookonce_queue_unhandled on hookonce_queue (topic)
  where parked = 'unhandled';
--- For those who look: the parked of one state, newest first.
+-- For operators: the parked of one state, newest first.
 create index hookonce_queue_parked on hookonce_queue (parked, event_id)
  where parked is not null;
 
+-- lane_id, place: which version of its lane it was, where lanes go by versions; for a replay (sql/event-standing.ts).
 create table hookonce_outcomes (
   event_id text not null,
   run integer not null,
@@ -104,10 +105,12 @@ create table hookonce_outcomes (
   reason text,
   result text,
   settled_at integer not null,
+  lane_id text,
+  place text,
   primary key (event_id, run)
 ) strict, without rowid;
 create index hookonce_outcomes_dead on hookonce_outcomes (settled_at) where state = 'dead';
--- For those who look: what ended without success, of one state, newest first.
+-- For operators: what ended without success, of one state, newest first.
 create index hookonce_outcomes_not_done on hookonce_outcomes (state, event_id) where state <> 'done';
 
 -- Those that failed: which handler, when, where, and for what reason.
@@ -172,18 +175,20 @@ create table hookonce_steps (
 ) strict, without rowid;
 
 -- next: the number that comes next in a sequence.  applied: the latest version that was applied.
--- paused_at: since when an operator holds it; paused_reason and paused_by: why, and who.
+-- applied_by: the event that had it, and was applied last.
+-- paused_at: since when an operator holds it; paused_reason and paused_actor: why, and who.
 -- used_at: when something last changed in it, give or take an hour.
 create table hookonce_lanes (
-  lane text not null primary key,
+  lane_id text not null primary key,
   source text not null,
   key text not null,
   mode text not null check (mode in ('fifo', 'sequence', 'latest', 'after')),
   next integer,
   applied text,
+  applied_by text,
   paused_at integer,
   paused_reason text,
-  paused_by text,
+  paused_actor text,
   used_at integer not null
 ) strict, without rowid;
 create index hookonce_lanes_by_key on hookonce_lanes (source, key);
@@ -192,35 +197,35 @@ create index hookonce_lanes_paused on hookonce_lanes (source, key)
  where paused_at is not null;
 
 create table hookonce_lane_facts (
-  lane text not null,
+  lane_id text not null,
   type text not null,
   event_id text not null,
   done_at integer not null,
-  primary key (lane, type)
+  primary key (lane_id, type)
 ) strict, without rowid;
 
 create table hookonce_lane_blocks (
-  lane text not null,
+  lane_id text not null,
   event_id text not null,
   run integer not null,
-  primary key (lane, event_id, run)
+  primary key (lane_id, event_id, run)
 ) strict, without rowid;
 
 create table hookonce_lane_news (
   id integer primary key,
-  lane text not null,
+  lane_id text not null,
   event_id text not null,
   is_blocked integer not null
 ) strict;
 
 -- What is not parked in a lane. A clause of a claim or a mend says the same, word for word.
-create index hookonce_queue_active on hookonce_queue (lane)
- where lane is not null and parked is not 'waiting';
-create index hookonce_queue_waiting on hookonce_queue (lane, event_id)
+create index hookonce_queue_active on hookonce_queue (lane_id)
+ where lane_id is not null and parked is not 'waiting';
+create index hookonce_queue_waiting on hookonce_queue (lane_id, event_id)
  where parked = 'waiting';
-create index hookonce_queue_numbers on hookonce_queue (lane, number, event_id)
+create index hookonce_queue_numbers on hookonce_queue (lane_id, number, event_id)
  where parked = 'waiting' and number is not null;
-create index hookonce_queue_places on hookonce_queue (lane, place, event_id)
+create index hookonce_queue_places on hookonce_queue (lane_id, place, event_id)
  where parked = 'waiting' and place is not null;
 create index hookonce_queue_deadlines on hookonce_queue (wait_until)
  where parked = 'waiting' and wait_until is not null;
@@ -236,7 +241,7 @@ create table hookonce_messages (
   headers text not null,
   body blob not null,
   created_at integer not null,
-  lane text,
+  lane_key text,
   lane_id text,
   lane_position integer,
   -- The key first: an operator who was given one may not know where it went.
@@ -282,6 +287,8 @@ create table hookonce_message_outcomes (
 ) strict, without rowid;
 create index hookonce_message_outcomes_waiting on hookonce_message_outcomes (state, settled_at)
  where state in ('dead', 'unknown');
+create index hookonce_message_outcomes_stopped on hookonce_message_outcomes (message_id)
+ where state in ('dead', 'unknown');
 
 create table hookonce_message_attempts (
   number integer primary key,
@@ -303,7 +310,7 @@ create table hookonce_runs (
   run integer not null,
   reason text,
   actor text,
-  at integer not null,
+  ordered_at integer not null,
   fresh_keys integer not null,
   body blob,
   primary key (event_id, run)
@@ -312,8 +319,8 @@ create table hookonce_runs (
 create table hookonce_pauses (
   kind text not null check (kind in ('source', 'handler', 'destination')),
   name text not null,
-  reason text,
-  actor text,
+  paused_reason text,
+  paused_actor text,
   paused_at integer not null,
   primary key (kind, name)
 ) strict, without rowid;
@@ -322,7 +329,7 @@ create table hookonce_pauses (
 -- twice makes one change. outcome: JSON.
 create table hookonce_audit (
   id integer primary key,
-  at integer not null,
+  acted_at integer not null,
   actor text,
   action text not null,
   subject_kind text not null,

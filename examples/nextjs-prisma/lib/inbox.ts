@@ -7,7 +7,7 @@ import { PrismaClient } from '../generated/prisma/client.ts'
 import { addHandlers } from './handlers.ts'
 
 function makeInbox() {
-  const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 8 })
+  const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 10 })
   const inbox = createInbox({
     store: postgresStore({ pool, tx: prismaTx(PrismaClient) }),
     sources: { stripe: stripe({ secrets: [process.env['STRIPE_WEBHOOK_SECRET'] ?? ''] }) },

@@ -6,9 +6,11 @@
 
 import type { Command } from 'commander'
 import type { AuditRecord } from '../../index.ts'
+import { escapeText } from '../../telemetry/escape-text.ts'
 import { EXIT } from '../exit-codes.ts'
 import { withOperator, withOperatorFlags } from '../operator-flags.ts'
 import type { OperatorFlags } from '../operator-flags.ts'
+import { advisePage } from '../output/advise-page.ts'
 import { printJson } from '../output/print-json.ts'
 import { printTable } from '../output/print-table.ts'
 import { formatMoment } from '../output/times.ts'
@@ -18,6 +20,7 @@ import type { Shell } from '../shell.ts'
 interface AuditFlags extends OperatorFlags {
   readonly event?: string
   readonly limit: number
+  readonly cursor?: string
 }
 
 export function addAudit(program: Command, shell: Shell): void {
@@ -25,18 +28,28 @@ export function addAudit(program: Command, shell: Shell): void {
     .description('what operators did, latest first')
     .option('--event <id>', 'to this event')
     .option('--limit <n>', 'how many at most', readLimit, 50)
+    .option('--cursor <id>', 'where the page before ended')
     .addHelpText('after', '\nExamples:\n  hookonce audit\n  hookonce audit --event <id> --json')
     .action(async (flags: AuditFlags) => audit(shell, flags))
 }
 
 async function audit(shell: Shell, flags: AuditFlags): Promise<void> {
-  const { event, limit } = flags
+  const { event, limit, cursor } = flags
   const rows = await withOperator(shell, flags, (operator) =>
-    operator.listAudit({ limit, ...(event !== undefined && { eventId: event }) }),
+    operator.listAudit({
+      limit,
+      ...(event !== undefined && { eventId: event }),
+      ...(cursor !== undefined && { cursor }),
+    }),
   )
   if (rows.length === 0) shell.endWith(EXIT.nothing)
   if (flags.json === true) return printJson(shell, rows)
-  if (rows.length === 0) return shell.printError('No operator has done anything.')
+  if (rows.length === 0)
+    return shell.printError(
+      event === undefined
+        ? 'No operator has done anything.'
+        : `No operator has done anything to the event ${escapeText(event)}.`,
+    )
   printTable<AuditRecord>(
     shell,
     [
@@ -48,4 +61,5 @@ async function audit(shell: Shell, flags: AuditFlags): Promise<void> {
     rows,
     { note: ({ reason }) => reason },
   )
+  advisePage(shell, rows, limit)
 }

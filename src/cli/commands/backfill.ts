@@ -1,14 +1,10 @@
 /**
  * `hookonce backfill`: asks a sender what it has sent, and takes in what the inbox lacks.
  *
- * To reconcile needs a function that looks into tables of the user's, so that it is no command: `inbox.reconcile`.
- *
  * @module
  */
 
-import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
-import { parseFilter } from '../../admin/filter-text.ts'
 import { githubDeliveries, shopifyResources, stripeEvents } from '../../backfill/index.ts'
 import { HookonceError, OptionInvalidError } from '../../errors.ts'
 import { loadConfig } from '../../gateway/config/load-config.ts'
@@ -16,22 +12,27 @@ import { resolveReferences } from '../../gateway/config/references.ts'
 import { buildSources } from '../../gateway/build-sources.ts'
 import { openStore } from '../../gateway/open-store.ts'
 import { createInbox } from '../../index.ts'
-import type { BackfillClient, BackfillReport } from '../../index.ts'
+import type { BackfillClient, BackfillOptions, BackfillReport } from '../../index.ts'
 import { didYouMean } from '../../options/did-you-mean.ts'
 import { escapeText } from '../../telemetry/escape-text.ts'
+import { confirm } from '../confirm.ts'
 import { EXIT } from '../exit-codes.ts'
-import { withOperatorFlags } from '../operator-flags.ts'
+import { findActor, withOperatorFlags } from '../operator-flags.ts'
 import type { OperatorFlags } from '../operator-flags.ts'
 import { printItem } from '../output/print-fields.ts'
 import { printJson } from '../output/print-json.ts'
-import { collect } from '../read-flags.ts'
+import { collect, readTime } from '../read-flags.ts'
 import type { Shell } from '../shell.ts'
+import { whileWorking } from '../while-working.ts'
 
 interface BackfillFlags extends OperatorFlags {
   readonly since: Date
   readonly until?: Date
   readonly type: readonly string[]
   readonly dryRun?: boolean
+  readonly yes?: boolean
+  readonly reason?: string
+  readonly actor?: string
   readonly cursor?: string
   readonly key: string
   readonly account?: string
@@ -44,7 +45,7 @@ interface BackfillFlags extends OperatorFlags {
 }
 
 export function addBackfill(program: Command, shell: Shell): void {
-  withOperatorFlags(program.command('backfill'))
+  withOperatorFlags(program.command('backfill'), { reaches: 'store' })
     .description('ask Stripe, GitHub or Shopify what they have sent, and take in what is missing')
     .argument('<source>', 'a source of the config')
     .requiredOption(
@@ -56,6 +57,9 @@ export function addBackfill(program: Command, shell: Shell): void {
     .requiredOption('--key <key>', 'of the API, such as env:STRIPE_API_KEY')
     .option('--type <type>', 'only these types or patterns, such as invoice.*', collect, [])
     .option('--dry-run', 'say what is missing, and take nothing in')
+    .option('--yes', 'take it in without asking')
+    .option('--reason <text>', 'why; the audit keeps it')
+    .option('--actor <who>', 'who (default: HOOKONCE_ACTOR, or your name on this machine)')
     .option('--cursor <cursor>', 'go on where an earlier one stopped')
     .option('--account <account>', 'Stripe: the connected account')
     .option('--of <name>', 'GitHub: owner/repository, or an organisation')
@@ -66,21 +70,9 @@ export function addBackfill(program: Command, shell: Shell): void {
     .option('--api-url <url>', 'for a proxy')
     .addHelpText(
       'after',
-      '\nExamples:\n  hookonce backfill stripe --since 2d --key env:STRIPE_API_KEY --dry-run\n  hookonce backfill github --since 6h --key env:GITHUB_TOKEN --of acme/shop',
+      '\nIt needs the database itself, and not a gateway: this process takes the events in, as an inbox of this config.\n\nExamples:\n  hookonce backfill stripe --since 2d --key env:STRIPE_API_KEY --dry-run\n  hookonce backfill github --since 6h --key env:GITHUB_TOKEN --of acme/shop',
     )
     .action(async (source: string, flags: BackfillFlags) => backfill(shell, source, flags))
-}
-
-function readTime(text: string): Date {
-  try {
-    const { after } = parseFilter(`after:${text}`)
-    if (after !== undefined) return after
-  } catch {
-    // The filter's own words speak of a term that was not written.
-  }
-  throw new InvalidArgumentError(
-    'It must be how long ago, such as 2d, or a time such as 2026-11-16T03:00Z.',
-  )
 }
 
 async function backfill(shell: Shell, name: string, flags: BackfillFlags): Promise<void> {
@@ -94,7 +86,13 @@ async function backfill(shell: Shell, name: string, flags: BackfillFlags): Promi
       `There is no source "${name}"${didYouMean(name, Object.keys(sources))}`,
     )
   const from = chooseClient(source.provider, readKey(shell, flags), flags)
-  const { store, close } = openStore(flags.store ?? config.store, folder, { migrate: 'check' })
+  const question = `Take in what is missing of ${escapeText(name)} since ${flags.since.toISOString()}? Its handlers run.`
+  if (flags.dryRun !== true && !(await confirm(shell, question, flags)))
+    return shell.endWith(EXIT.failed)
+  const { store, close } = openStore(flags.store ?? config.store, folder, {
+    migrate: 'check',
+    encryption: config.encryption,
+  })
   const inbox = createInbox({
     store,
     sources,
@@ -104,15 +102,30 @@ async function backfill(shell: Shell, name: string, flags: BackfillFlags): Promi
   })
   try {
     const { since, until, type, dryRun, cursor } = flags
-    const report = await inbox.backfill(name, {
-      from,
+    let listed = 0
+    const options: BackfillOptions = {
+      from: {
+        ...from,
+        list: async (request) => {
+          const page = await from.list(request)
+          listed += page.events.length
+          return page
+        },
+      },
       since,
       signal: interrupted,
+      actor: flags.actor ?? findActor(shell),
+      ...(flags.reason !== undefined && { reason: flags.reason }),
       ...(until !== undefined && { until }),
       ...(type.length > 0 && { types: type }),
       ...(dryRun !== undefined && { dryRun }),
       ...(cursor !== undefined && { cursor }),
-    })
+    }
+    const report = await whileWorking(
+      shell,
+      () => `${listed} listed by the sender`,
+      () => inbox.backfill(name, options),
+    )
     print(shell, report, flags)
   } finally {
     await inbox.stop()
@@ -160,12 +173,21 @@ function chooseClient(provider: string, key: string, flags: BackfillFlags): Back
 function print(shell: Shell, report: BackfillReport, { json, dryRun }: BackfillFlags): void {
   if (!report.isComplete || report.failed > 0) shell.endWith(EXIT.failed)
   if (json === true) return printJson(shell, report)
-  const { listed, known, missing, failed, missingEvents, failedEvents, stoppedBy, cursor } = report
+  const { listed, known, missing, failed, missingEvents, failedEvents } = report
+  const { stoppedBy, cursor, keptSince, isInOrder } = report
   for (const { type, key } of missingEvents) printItem(shell, `${type}  ${key}`)
   for (const { key, reason } of failedEvents) printItem(shell, `${key}: ${reason}`, 'red')
   shell.print(
     `${listed} sent, ${known} were here, ${missing} ${dryRun === true ? 'are missing' : 'taken in'}, ${failed} failed.`,
   )
+  if (keptSince !== undefined)
+    shell.printError(
+      `The sender lists nothing from before ${keptSince.toISOString()}: what it sent before could not be looked at.`,
+    )
+  if (!isInOrder && missing > 0)
+    shell.printError(
+      'They come part by part, each oldest first and older than the one before: a fifo lane may be run out of order.',
+    )
   if (stoppedBy === undefined) return
   shell.printError(`It stopped: ${escapeText(stoppedBy)}`)
   if (cursor !== undefined) shell.printError(`Go on with --cursor ${escapeText(cursor)}`)

@@ -1,5 +1,5 @@
 /**
- * `hookonce bulk`: the same action on many events. The plan is shown first, and kept: what was counted is what is acted
+ * `hookonce bulk`: the same action on many events, or messages. The plan is shown first, and kept: what was counted is what is acted
  * on, and a bulk that was interrupted goes on with `bulk resume`.
  *
  * @module
@@ -9,16 +9,23 @@ import type { Command } from 'commander'
 import type {
   BulkAction,
   BulkId,
+  BulkPlan,
   BulkRecord,
+  EventBulkAction,
+  MessageBulkAction,
+  MessageBulkPlan,
   PlannedBulk,
   StandaloneOperator,
 } from '../../index.ts'
+import { isMessageBulk } from '../../model/bulk.ts'
 import { escapeText } from '../../telemetry/escape-text.ts'
 import { confirm } from '../confirm.ts'
 import { EXIT } from '../exit-codes.ts'
+import { advisePage } from '../output/advise-page.ts'
 import {
   readAction,
   readFilter,
+  readMessageFilter,
   withActionFlags,
   withOperator,
   withOperatorFlags,
@@ -27,10 +34,11 @@ import type { ActionFlags, OperatorFlags } from '../operator-flags.ts'
 import { printEvents } from '../output/print-events.ts'
 import { printFields } from '../output/print-fields.ts'
 import { printJson } from '../output/print-json.ts'
+import { printMessages } from '../output/print-messages.ts'
 import { printRefusal, printResults } from '../output/print-result.ts'
 import { printTable } from '../output/print-table.ts'
 import { formatAge, formatTime } from '../output/times.ts'
-import { readCount } from '../read-flags.ts'
+import { readCount, readLimit } from '../read-flags.ts'
 import { followBulk } from '../follow-bulk.ts'
 import type { Shell } from '../shell.ts'
 
@@ -44,33 +52,44 @@ interface BulkFlags extends ActionFlags {
 interface ListFlags extends OperatorFlags {
   readonly all?: boolean
   readonly limit: number
+  readonly cursor?: string
 }
 
-const ACTIONS: Readonly<Record<BulkAction, string>> = {
+const ACTIONS: Readonly<Record<EventBulkAction, string>> = {
   retry: 'run dead events again',
   replay: 'run events once more that have ended, but for those that are done',
   release: 'run conflicts and quarantined events, each as an event of its own',
   discard: 'end events that are dead or parked: they never run',
+  forget:
+    'drop the keys of events that have ended, so that redeliveries run; but for those that are done',
+}
+
+const OF_MESSAGES: Readonly<Record<MessageBulkAction, readonly [name: string, does: string]>> = {
+  retryMessage: ['retry-messages', 'send dead messages again, each under its own key'],
+  discardMessage: ['discard-messages', 'drop messages that are dead: they are never sent'],
 }
 
 export function addBulk(program: Command, shell: Shell): void {
   const bulk = program
     .command('bulk')
-    .description('the same action on many events: planned, shown, then run')
-  for (const [action, description] of Object.entries(ACTIONS) as [BulkAction, string][])
+    .description('the same action on many events or messages: planned, shown, then run')
+  for (const [action, description] of Object.entries(ACTIONS) as [EventBulkAction, string][])
     addAction(bulk, shell, action, description)
-  withOperatorFlags(bulk.command('resume'))
+  for (const action of Object.keys(OF_MESSAGES) as MessageBulkAction[])
+    addMessageAction(bulk, shell, action)
+  withActionFlags(bulk.command('resume'))
     .description('go on with one that was interrupted')
     .argument('<bulk>', 'its id')
-    .option('--rate <n>', 'how many events a second at most', readCount, 50)
+    .option('--rate <n>', 'how many events or messages a second at most', readCount, 50)
     .addHelpText('after', '\nExamples:\n  hookonce bulk resume <bulk>')
     .action(async (id: string, flags: BulkFlags) =>
       withOperator(shell, flags, (operator) => run(shell, operator, id, flags)),
     )
   withOperatorFlags(bulk.command('list'))
-    .description('those that have events left, latest first: to go on with, or to abort')
+    .description('those that have something left, latest first: to go on with, or to abort')
     .option('--all', 'also those that have ended or were aborted')
-    .option('--limit <n>', 'how many at most', readCount, 100)
+    .option('--limit <n>', 'how many at most, up to 1000', readLimit, 100)
+    .option('--cursor <id>', 'where the page before ended')
     .addHelpText('after', '\nExamples:\n  hookonce bulk list\n  hookonce bulk list --all --json')
     .action(async (flags: ListFlags) => list(shell, flags))
   withOperatorFlags(bulk.command('show'))
@@ -93,13 +112,47 @@ export function addBulk(program: Command, shell: Shell): void {
     })
 }
 
-function addAction(bulk: Command, shell: Shell, action: BulkAction, description: string): void {
-  const command = withActionFlags(bulk.command(action), { needsReason: action !== 'retry' })
-    .description(description)
-    .argument('[filter...]', 'which events, such as source:stripe after:2h')
-    .option('--rate <n>', 'how many events a second at most', readCount, 50)
+function withPlanFlags(command: Command, what: 'events' | 'messages', example: string): Command {
+  return command
+    .argument('[filter...]', `which ${what}, such as ${example}`)
+    .option('--rate <n>', `how many ${what} a second at most`, readCount, 50)
     .option('--dry-run', 'show the plan, and do nothing')
     .option('--yes', 'without asking')
+}
+
+function addMessageAction(bulk: Command, shell: Shell, action: MessageBulkAction): void {
+  const [name, description] = OF_MESSAGES[action]
+  const needsReason = action !== 'retryMessage'
+  const command = withActionFlags(bulk.command(name), { needsReason }).description(description)
+  const reason = needsReason ? " --reason 'they are out of date'" : ''
+  withPlanFlags(command, 'messages', 'destination:crm after:2h')
+    .addHelpText(
+      'after',
+      `\nExamples:\n  hookonce bulk ${name} destination:crm after:2h${reason}\n  hookonce bulk ${name} state:dead,unknown destination:crm${reason} --yes --rate 200`,
+    )
+    .action(async (words: string[], flags: BulkFlags) => {
+      const asked: MessageBulkPlan = {
+        action,
+        filter: readMessageFilter(words),
+        ...readAction(shell, flags),
+      }
+      await withOperator(shell, flags, (operator) => plan(shell, operator, asked, flags))
+    })
+}
+
+function addAction(
+  bulk: Command,
+  shell: Shell,
+  action: EventBulkAction,
+  description: string,
+): void {
+  const command = withPlanFlags(
+    withActionFlags(bulk.command(action), { needsReason: action !== 'retry' }).description(
+      description,
+    ),
+    'events',
+    'source:stripe after:2h',
+  )
   if (action === 'replay')
     command
       .option(
@@ -113,56 +166,64 @@ function addAction(bulk: Command, shell: Shell, action: BulkAction, description:
       'after',
       `\nExamples:\n  hookonce bulk ${action} source:stripe after:2h${reason}\n  hookonce bulk ${action} 'text:connection refused'${reason} --yes --rate 200`,
     )
-    .action(async (words: string[], flags: BulkFlags) =>
-      withOperator(shell, flags, (operator) => plan(shell, operator, { action, words, flags })),
-    )
-}
-
-interface Asked {
-  readonly action: BulkAction
-  readonly words: readonly string[]
-  readonly flags: BulkFlags
+    .action(async (words: string[], flags: BulkFlags) => {
+      const asked: BulkPlan = {
+        action,
+        filter: readFilter(words),
+        ...readAction(shell, flags),
+        ...(action === 'replay' && {
+          freshKeys: flags.freshKeys === true,
+          onlyIfNotApplied: flags.applied !== true,
+        }),
+      }
+      await withOperator(shell, flags, (operator) => plan(shell, operator, asked, flags))
+    })
 }
 
 async function plan(
   shell: Shell,
   operator: StandaloneOperator,
-  { action, words, flags }: Asked,
+  asked: BulkPlan | MessageBulkPlan,
+  flags: BulkFlags,
 ): Promise<void> {
-  const { reason, actor } = readAction(shell, flags)
-  const planned = await operator.bulk.plan({
-    action,
-    filter: readFilter(words),
-    ...(reason !== undefined && { reason }),
-    ...(actor !== undefined && { actor }),
-    ...(action === 'replay' && {
-      freshKeys: flags.freshKeys === true,
-      onlyIfNotApplied: flags.applied !== true,
-    }),
-  })
+  const planned = await operator.bulk.plan(asked)
+  const what = describeMany(asked.action, planned.count)
   if (planned.count === 0) {
     shell.endWith(EXIT.nothing)
     if (flags.json === true) return printJson(shell, planned)
-    return shell.printError('No event fits, so that there is nothing to do.')
+    return shell.printError('Nothing fits, so that there is nothing to do.')
   }
-  if (flags.json !== true) printPlan(shell, action, planned)
+  if (flags.json !== true) printPlan(shell, what, planned)
   if (flags.dryRun === true)
     return flags.json === true
       ? printJson(shell, planned)
-      : shell.print(`Nothing was done. To run it:\n  hookonce bulk resume ${planned.id}`)
-  const question = `${action} ${planned.count} ${planned.count === 1 ? 'event' : 'events'}?`
-  if (!(await confirm(shell, question, flags))) {
-    await operator.bulk.abort(planned.id)
+      : shell.print(
+          `Nothing was done. To run it:\n  hookonce bulk resume ${escapeText(planned.id)}`,
+        )
+  if (!(await confirm(shell, `${what}?`, flags))) {
+    const { requestToken: _, ...asked } = flags
+    await operator.bulk.abort(planned.id, readAction(shell, asked))
     return shell.endWith(EXIT.failed)
   }
-  await run(shell, operator, planned.id, flags)
+  // The token stands for the plan: what was planned is run once, however often.
+  const { requestToken: _, ...own } = flags
+  await run(shell, operator, planned.id, own)
 }
 
-function printPlan(shell: Shell, action: BulkAction, planned: PlannedBulk): void {
-  const { id, count, sample, isComplete } = planned
-  shell.print(`Bulk ${id}: ${action} ${count} ${count === 1 ? 'event' : 'events'}`)
-  printEvents(shell, sample)
-  if (count > sample.length) shell.print(`… and ${count - sample.length} more`)
+/** `retry 12 events`. */
+function describeMany(action: BulkAction, count: number): string {
+  const what = isMessageBulk(action) ? 'message' : 'event'
+  const does = action.replace('Message', '')
+  return `${does} ${count} ${count === 1 ? what : `${what}s`}`
+}
+
+function printPlan(shell: Shell, what: string, planned: PlannedBulk): void {
+  const { id, count, sample, messages, isComplete } = planned
+  shell.print(`Bulk ${escapeText(id)}: ${what}`)
+  if (sample.length > 0) printEvents(shell, sample)
+  if (messages.length > 0) printMessages(shell, messages)
+  const shown = sample.length + messages.length
+  if (count > shown) shell.print(`… and ${count - shown} more`)
   if (!isComplete) shell.print('These are not all that fit: run this one, and plan again.')
 }
 
@@ -170,9 +231,10 @@ async function run(
   shell: Shell,
   operator: StandaloneOperator,
   id: BulkId,
-  { rate, json }: BulkFlags,
+  { rate, json, ...flags }: BulkFlags,
 ): Promise<void> {
-  const started = await operator.bulk.run(id, { ratePerSecond: rate })
+  const options = { ratePerSecond: rate, ...readAction(shell, flags) }
+  const started = await operator.bulk.run(id, options)
   if (started.status === 'refused') {
     if (json === true) printJson(shell, started)
     else printRefusal(shell, id, started)
@@ -182,13 +244,13 @@ async function run(
   const record = await operator.bulk.find(id)
   if (end.status !== 'finished') shell.endWith(EXIT.failed)
   if (json === true) return printJson(shell, { end: end.status, ...record })
-  if (record !== undefined) shell.print(describe(record))
+  if (record !== undefined) shell.print(escapeText(describe(record)))
   if (end.status === 'finished') return
   const why = end.error instanceof Error ? `: ${escapeText(end.error.message)}` : ''
   shell.printError(
     end.status === 'aborted'
       ? 'It was aborted.'
-      : `It ${end.status}${why}. To go on:\n  hookonce bulk resume ${id}`,
+      : `It ${end.status}${why}. To go on:\n  hookonce bulk resume ${escapeText(id)}`,
   )
 }
 
@@ -197,12 +259,17 @@ function describe({ done, refused, left }: BulkRecord): string {
   return [`${done} done`, ...codes, ...(left === 0 ? [] : [`${left} left`])].join(', ')
 }
 
-async function list(shell: Shell, { all = false, limit, ...flags }: ListFlags): Promise<void> {
-  const bulks = await withOperator(shell, flags, (operator) => operator.bulk.list({ all, limit }))
+async function list(
+  shell: Shell,
+  { all = false, limit, cursor, ...flags }: ListFlags,
+): Promise<void> {
+  const bulks = await withOperator(shell, flags, (operator) =>
+    operator.bulk.list({ all, limit, ...(cursor !== undefined && { cursor }) }),
+  )
   if (bulks.length === 0) shell.endWith(EXIT.nothing)
   if (flags.json === true) return printJson(shell, bulks)
   if (bulks.length === 0)
-    return shell.printError(all ? 'There is no bulk.' : 'No bulk has events left.')
+    return shell.printError(all ? 'There is no bulk.' : 'No bulk has anything left.')
   printTable<BulkRecord>(
     shell,
     [
@@ -216,6 +283,7 @@ async function list(shell: Shell, { all = false, limit, ...flags }: ListFlags): 
     bulks,
     { note: ({ reason }) => reason },
   )
+  advisePage(shell, bulks, limit)
 }
 
 /** That nothing is left is no state of its own, and the first thing that a person wants to know. */
@@ -230,7 +298,8 @@ async function show(shell: Shell, id: string, flags: OperatorFlags): Promise<voi
     return shell.endWith(EXIT.nothing)
   }
   if (flags.json === true) return printJson(shell, record)
-  shell.print(`Bulk ${record.id}`)
+  const shownId = escapeText(record.id)
+  shell.print(`Bulk ${shownId}`)
   printFields(shell, [
     ['action', record.action],
     ['state', record.state],
@@ -242,6 +311,6 @@ async function show(shell: Shell, id: string, flags: OperatorFlags): Promise<voi
   ])
   if (record.state === 'planned' && record.left > 0)
     shell.print(
-      `\nhookonce bulk resume ${record.id}   to go on\nhookonce bulk abort ${record.id}    to leave the rest`,
+      `\nhookonce bulk resume ${shownId}   to go on\nhookonce bulk abort ${shownId}    to leave the rest`,
     )
 }

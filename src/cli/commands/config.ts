@@ -35,12 +35,13 @@ async function print(shell: Shell, flags: PrintFlags): Promise<void> {
   printTable(
     shell,
     [
-      { head: 'setting', cell: ({ path }) => path },
+      // The ends of names are what tells them apart.
+      { head: 'setting', isWhole: true, cell: ({ path }) => path },
       {
         head: 'value',
         cell: ({ value }) => (typeof value === 'string' ? value : JSON.stringify(value)),
       },
-      { head: 'from', cell: ({ origin }) => origin },
+      { head: 'from', dispensable: 1, cell: ({ origin }) => origin },
     ],
     settings,
   )

@@ -53,7 +53,7 @@ async function dev(flags: DevFlags): Promise<void> {
   const wanted = await loadDevConfig(flags)
   if (wanted.config.store.startsWith('sqlite:')) await provideSqlite(flags, screen, keyboard)
   const tail = new Tail(screen, { isQuiet: flags.demo === true })
-  const { gateway, bound } = await listenNear({
+  const { gateway, bound, takenPort } = await listenNear({
     config: wanted.config,
     folder: process.cwd(),
     logger: createDevLogger(screen),
@@ -67,7 +67,8 @@ async function dev(flags: DevFlags): Promise<void> {
   })
   const quit = stopOnSignals(gateway, screen, keyboard)
   try {
-    await run({ flags, screen, keyboard, tail, gateway, bound, wanted: wanted.config, quit })
+    const { port: wantedPort } = wanted.config.receive
+    await run({ flags, screen, keyboard, tail, gateway, bound, wantedPort, takenPort, quit })
   } catch (error) {
     keyboard?.stop()
     await gateway.stop()
@@ -81,21 +82,21 @@ interface DevParts {
   readonly keyboard: Keyboard | undefined
   readonly tail: Tail
   readonly gateway: Gateway
-  readonly wanted: ResolvedConfig
+  readonly wantedPort: number
+  readonly takenPort: number | undefined
   /** With the port that was free. */
   readonly bound: ResolvedConfig
   readonly quit: () => void
 }
 
 async function run(parts: DevParts): Promise<void> {
-  const { flags, screen, keyboard, tail, gateway, bound, quit } = parts
-  const wantedPort = parts.wanted.receive.port
+  const { flags, screen, keyboard, tail, gateway, bound, wantedPort, takenPort, quit } = parts
   const config = onPort(bound, gateway.address?.port ?? bound.receive.port)
   const banner = {
     config,
     place: gateway.place,
     adminUrl: findAdminUrl(gateway),
-    takenPort: wantedPort === bound.receive.port ? undefined : wantedPort,
+    takenPort,
     namesPort: flags.port !== undefined || config.receive.port !== wantedPort,
     hasKeys: keyboard !== undefined,
   }
@@ -152,21 +153,33 @@ function printEvents(
 /** How many ports are tried. */
 const PORTS_MAX = 20
 
+interface Listening {
+  readonly gateway: Gateway
+  readonly bound: ResolvedConfig
+  /** The first that another program has: that of the receiver, or that of the admin listener. */
+  readonly takenPort: number | undefined
+}
+
 /** On the port that is wanted, or on the next that is free, with the admin listener on the one beside it. */
-async function listenNear(
-  options: GatewayOptions,
-): Promise<{ readonly gateway: Gateway; readonly bound: ResolvedConfig }> {
+async function listenNear(options: GatewayOptions): Promise<Listening> {
   const { port: first } = options.config.receive
+  let takenPort: number | undefined
   for (let by = 0; ; by += 2) {
     try {
       // A port 0 is any that is free, and stays so.
       const bound = withAdminBeside(onPort(options.config, first === 0 ? 0 : first + by), by)
-      return { gateway: await startGateway({ ...options, config: bound }), bound }
+      return { gateway: await startGateway({ ...options, config: bound }), bound, takenPort }
     } catch (error) {
-      const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
-      if (!isTaken || by >= 2 * PORTS_MAX) throw error
+      const port = findTakenPort(error)
+      if (port === undefined || by >= 2 * PORTS_MAX) throw error
+      takenPort ??= port
     }
   }
+}
+
+function findTakenPort(error: unknown): number | undefined {
+  const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+  return isTaken && 'port' in error ? Number(error.port) : undefined
 }
 
 function onPort(config: ResolvedConfig, port: number): ResolvedConfig {
@@ -189,7 +202,7 @@ function stopOnSignals(
   const stop = (): void => {
     if (isStopping) process.exit(EXIT.failed)
     isStopping = true
-    screen.line('Stopping: what has begun ends first. Again to end at once.')
+    screen.paragraph('Stopping: what has begun ends first. Again to end at once.', '')
     void gateway.stop().finally(() => {
       keyboard?.stop()
       process.exit(EXIT.ok)

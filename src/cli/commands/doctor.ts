@@ -6,25 +6,24 @@
 
 import type { Command } from 'commander'
 import { asError, OptionInvalidError } from '../../errors.ts'
-import { buildSources } from '../../gateway/build-sources.ts'
 import { loadConfig } from '../../gateway/config/load-config.ts'
 import type { LoadedConfig } from '../../gateway/config/load-config.ts'
-import type { Source } from '../../index.ts'
 import { escapeText } from '../../telemetry/escape-text.ts'
 import { checkSources, checkStart } from '../doctor/check-config.ts'
 import { checkDestinations } from '../doctor/check-destinations.ts'
 import { checkRawBody } from '../doctor/check-raw-body.ts'
+import { WITHOUT_KEYS } from '../../gateway/open-store.ts'
 import { checkStore } from '../doctor/check-store.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { EXIT } from '../exit-codes.ts'
-import { findNamedSource, withSourceFlags } from '../named-source.ts'
+import { buildNamedSource, findNamedSource, withSourceFlags } from '../named-source.ts'
 import type { SourceFlags } from '../named-source.ts'
 import { findStore, withOperatorFlags } from '../operator-flags.ts'
 import type { OperatorFlags } from '../operator-flags.ts'
-import { displayWidth, padText } from '../output/display-width.ts'
+import { padText } from '../output/display-width.ts'
 import { paint } from '../output/paint.ts'
 import { printJson } from '../output/print-json.ts'
-import { wrapText } from '../output/wrap-text.ts'
+import { wrapWords } from '../output/wrap-text.ts'
 import type { Shell } from '../shell.ts'
 
 interface DoctorFlags extends OperatorFlags, SourceFlags {
@@ -63,7 +62,8 @@ Examples:
 async function examine(shell: Shell, flags: DoctorFlags): Promise<readonly Finding[]> {
   const { folder, environment } = shell
   if (flags.to !== undefined) return examineReceiver(shell, flags.to, flags)
-  if (flags.store !== undefined) return checkStore(await findStore(shell, flags), folder)
+  if (flags.store !== undefined)
+    return checkStore(await findStore(shell, flags), folder, WITHOUT_KEYS)
   let loaded: LoadedConfig
   try {
     loaded = await loadConfig({ folder, environment, file: flags.config })
@@ -78,7 +78,7 @@ async function examine(shell: Shell, flags: DoctorFlags): Promise<readonly Findi
       },
     ]
   }
-  const store = await checkStore(loaded.config.store, folder)
+  const store = await checkStore(loaded.config.store, folder, loaded.config.encryption)
   const isUsable = !store.some(({ level, check }) => level === 'problem' && check === 'store')
   const sources = checkSources(loaded)
   const canBuild = isUsable && !sources.some(({ level }) => level === 'problem')
@@ -104,9 +104,8 @@ async function examineReceiver(
   const isPlain = url?.username === '' && url.password === ''
   if (url === undefined || !/^https?:$/.test(url.protocol) || !isPlain)
     throw new OptionInvalidError('--to', 'the URL that a sender has, such as https://…', to)
-  const { given } = await findNamedSource(shell, 'doctor --to', flags)
-  const { source } = buildSources({ sources: { source: given } })
-  return checkRawBody(to, source as Source)
+  const { given, config } = await findNamedSource(shell, 'doctor --to', flags)
+  return checkRawBody(to, buildNamedSource(given, config))
 }
 
 const STYLES = { ok: 'green', warning: 'yellow', problem: 'red' } as const
@@ -117,15 +116,9 @@ function print(shell: Shell, findings: readonly Finding[]): void {
     const indent = ' '.repeat(width + 11)
     const [first = '', ...rest] = [message, ...(advice === undefined ? [] : [advice])]
       .flatMap((text) => text.split('\n'))
-      .flatMap((text) => wrapWhole(escapeText(text), shell.columns - indent.length))
+      .flatMap((text) => wrapWords(escapeText(text), shell.columns - indent.length))
     const mark = paint(shell, STYLES[level], padText(level, 7))
     shell.print(`${mark}  ${padText(escapeText(check), width)}  ${first}`)
     for (const line of rest) shell.print(`${indent}${line}`)
   }
-}
-
-/** In lines that fit. A word that does not fit, such as a path or a command, is left to the terminal: it is to be copied. */
-function wrapWhole(text: string, columns: number): readonly string[] {
-  const longest = text.split(' ').reduce((most, word) => Math.max(most, displayWidth(word)), 0)
-  return longest > columns ? [text] : wrapText(text, columns)
 }

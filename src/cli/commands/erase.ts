@@ -6,6 +6,7 @@
 
 import type { Command } from 'commander'
 import type { EraseWhereResult, StandaloneOperator } from '../../index.ts'
+import { escapeText } from '../../telemetry/escape-text.ts'
 import { confirm } from '../confirm.ts'
 import { EXIT } from '../exit-codes.ts'
 import {
@@ -20,6 +21,7 @@ import { printJson } from '../output/print-json.ts'
 import { printRefusal, printResults } from '../output/print-result.ts'
 import type { Acted } from '../output/print-result.ts'
 import type { Shell } from '../shell.ts'
+import { whileWorking } from '../while-working.ts'
 
 interface EraseFlags extends ActionFlags {
   readonly reason: string
@@ -81,14 +83,17 @@ async function eraseWhere(
   flags: EraseFlags,
 ): Promise<void> {
   const { reason, source = '', where = '' } = flags
-  const condition = readFilter([where]).where
+  // A term of another kind would be read as a filter, and refused in the words of one.
+  const condition = where.startsWith('$') ? readFilter([where]).where : undefined
   if (condition === undefined || condition.equals === null) {
     shell.printError("--where must be a path and a value: --where '$.customer.id=cus_9'")
     return shell.endWith(EXIT.usage)
   }
-  const result = await operator.eraseWhere(
-    { path: condition.path, equals: condition.equals },
-    { ...readAction(shell, flags), reason, source },
+  const { path, equals } = condition
+  const result = await whileWorking(
+    shell,
+    () => `looking through the events of ${escapeText(source)}`,
+    () => operator.eraseWhere({ path, equals }, { ...readAction(shell, flags), reason, source }),
   )
   if (flags.json === true) printJson(shell, result)
   else printWhere(shell, result)

@@ -64,13 +64,22 @@ export function addEventActions(program: Command, shell: Shell): void {
     .argument('<id...>', 'the ids of events')
     .option('--yes', 'without asking')
     .addHelpText('after', examples('forget <id>'))
-    .action(async (ids: string[], flags: ActionFlags) =>
-      act(shell, ids, flags, {
+    .action(async (ids: string[], flags: ActionFlags) => {
+      let from: Date | undefined
+      await act(shell, ids, flags, {
         asks: (count) => `Forget ${count}? A redelivery has its effect once more.`,
         did: 'is forgotten',
-        do: (operator, id, options) => operator.forget(id, options),
-      }),
-    )
+        do: async (operator, id, options) => {
+          const result = await operator.forget(id, options)
+          if (result.status === 'done') from = result.redeliverFrom
+          return result
+        },
+      })
+      if (from !== undefined && flags.json !== true)
+        shell.print(
+          `Have it sent after ${from.toISOString()}: until then a process may take it for a duplicate.`,
+        )
+    })
   addResolveStep(program, shell)
 }
 

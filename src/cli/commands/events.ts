@@ -5,7 +5,7 @@
  */
 
 import type { Command } from 'commander'
-import type { EventPage, EventQuery, StandaloneOperator } from '../../index.ts'
+import type { EventPage, EventQuery, EventRecord, StandaloneOperator } from '../../index.ts'
 import { toFixture } from '../../testing/index.ts'
 import { escapeText } from '../../telemetry/escape-text.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -72,7 +72,13 @@ export function addFailures(program: Command, shell: Shell): void {
       '\nExamples:\n  hookonce failures\n  hookonce failures source:stripe after:1d --json',
     )
     .action(async (words: string[], flags: ListFlags) =>
-      printPage(shell, words, flags, (operator, query) => operator.failures(query)),
+      printPage(
+        shell,
+        words,
+        flags,
+        (operator, query) => operator.failures(query),
+        'Nothing has failed for good.',
+      ),
     )
 }
 
@@ -113,6 +119,7 @@ async function printPage(
   words: readonly string[],
   flags: ListFlags,
   ask: (operator: StandaloneOperator, query: EventQuery) => Promise<EventPage>,
+  none = 'There are no events. hookonce trigger sends one; hookonce doctor checks that they can arrive.',
 ): Promise<void> {
   const { limit, cursor, json } = flags
   const query = { ...readFilter(words), limit, ...(cursor !== undefined && { cursor }) }
@@ -120,26 +127,33 @@ async function printPage(
   if (page.events.length === 0) shell.endWith(EXIT.nothing)
   if (json === true) return printJson(shell, page)
   if (page.events.length > 0) printEvents(shell, page.events)
-  else shell.printError(describeNone(words, page))
+  else shell.printError(describeNone(words, page, none))
   if (page.cursor !== undefined)
     shell.printError(
-      `Looked at ${page.lookedAt} events. There may be more:\n  --cursor ${page.cursor}`,
+      `Looked at ${page.lookedAt} events. There may be more:\n  --cursor ${escapeText(page.cursor)}`,
     )
 }
 
-function describeNone(words: readonly string[], { lookedAt, cursor }: EventPage): string {
+function describeNone(
+  words: readonly string[],
+  { lookedAt, cursor }: EventPage,
+  none: string,
+): string {
   if (words.length > 0)
     return cursor === undefined
       ? `No event fits. ${lookedAt} were looked at; leave a term out, or see hookonce stats.`
       : 'No event on this page fits.'
-  return 'There are no events. hookonce trigger sends one; hookonce doctor checks that they can arrive.'
+  return none
 }
 
 async function show(shell: Shell, id: string, flags: ShowFlags): Promise<void> {
-  const story = await withOperator(shell, flags, (operator) => operator.show(id))
+  const { story, pauses } = await withOperator(shell, flags, async (operator) => ({
+    story: await operator.show(id),
+    pauses: flags.json === true ? [] : await operator.listPauses(),
+  }))
   if (story === undefined) return missing(shell, id)
   if (flags.json === true) printJson(shell, story)
-  else printStory(shell, story, { full: flags.full === true })
+  else printStory(shell, story, { full: flags.full === true, pauses })
 }
 
 async function find(shell: Shell, idOrKey: string, flags: OperatorFlags): Promise<void> {
@@ -158,13 +172,17 @@ async function writeBody(shell: Shell, id: string, flags: BodyFlags): Promise<vo
   )
   if (body === undefined) return missing(shell, id)
   if (flags.json === true) return printJson(shell, { id, body })
-  if (!shell.isInteractive) return shell.write(body)
+  // Not `isInteractive`: with `xargs` no person answers, and the output is a terminal all the same.
+  if (!shell.isTerminal) return shell.write(body)
   const text = new TextDecoder().decode(body)
   shell.print(text.split('\n').map(escapeText).join('\n'))
 }
 
 async function exportFixture(shell: Shell, id: string, flags: OperatorFlags): Promise<void> {
-  const event = await withOperator(shell, flags, (operator) => operator.findEvent(id))
+  const { event, request } = await withOperator(shell, flags, async (operator) => ({
+    event: await operator.findEvent(id),
+    request: await operator.findRequest(id),
+  }))
   if (event === undefined) return missing(shell, id)
   if (event.payload !== 'kept') {
     shell.printError(
@@ -172,10 +190,25 @@ async function exportFixture(shell: Shell, id: string, flags: OperatorFlags): Pr
     )
     return shell.endWith(EXIT.failed)
   }
-  printJson(shell, toFixture(event))
+  // The part of a request is no request: the sender signs the whole one.
+  const isPart = request !== undefined && !Buffer.from(request).equals(event.body)
+  printJson(shell, toFixture(isPart ? { ...event, ...wholeOf(event, request) } : event))
+  if (isPart)
+    shell.printError(
+      'Its sender puts several events into one request: this is the whole of it, and delivers all of them.',
+    )
   shell.printError(
     'The body is as it came: look at what is in it before you put it into a repository.',
   )
+}
+
+/** Its key is one of several, and the headers of a part say that it is JSON, also where the request was a form. */
+function wholeOf(
+  { headers }: Pick<EventRecord, 'headers'>,
+  request: Uint8Array,
+): Pick<EventRecord, 'headers' | 'body'> & { readonly key: undefined } {
+  const { 'content-type': _, ...others } = headers
+  return { key: undefined, headers: others, body: request }
 }
 
 function missing(shell: Shell, id: string): void {

@@ -5,7 +5,6 @@
  */
 
 import type { Command } from 'commander'
-import { parseFilter } from '../../admin/filter-text.ts'
 import type { ErrorGroup } from '../../index.ts'
 import { EXIT } from '../exit-codes.ts'
 import { withOperator, withOperatorFlags } from '../operator-flags.ts'
@@ -13,13 +12,13 @@ import type { OperatorFlags } from '../operator-flags.ts'
 import { printJson } from '../output/print-json.ts'
 import { printTable } from '../output/print-table.ts'
 import { formatAge } from '../output/times.ts'
-import { readLimit } from '../read-flags.ts'
+import { readLimit, readTime } from '../read-flags.ts'
 import type { Shell } from '../shell.ts'
 
 interface GroupsFlags extends OperatorFlags {
   readonly failed?: boolean
   readonly source?: string
-  readonly after?: string
+  readonly after?: Date
   readonly limit: number
 }
 
@@ -28,15 +27,14 @@ export function addGroups(program: Command, shell: Shell): void {
     .description('what is wrong, most frequent first: a thousand dead events are often two errors')
     .option('--failed', 'events that failed and run again by themselves, instead of dead ones')
     .option('--source <name>', 'of this source')
-    .option('--after <time>', 'that failed since: 2h, 7d, 2026-11-16T03:00Z')
+    .option('--after <time>', 'that failed since: 2h, 7d, 2026-11-16T03:00Z', readTime)
     .option('--limit <n>', 'how many groups at most', readLimit, 20)
     .addHelpText('after', '\nExamples:\n  hookonce groups\n  hookonce groups --failed --after 1h')
     .action(async (flags: GroupsFlags) => groups(shell, flags))
 }
 
 async function groups(shell: Shell, flags: GroupsFlags): Promise<void> {
-  const { failed, source, after, limit } = flags
-  const since = after === undefined ? undefined : parseFilter(`after:${after}`).after
+  const { failed, source, after: since, limit } = flags
   const found = await withOperator(shell, flags, (operator) =>
     operator.groups({
       state: failed === true ? 'failed' : 'dead',

@@ -51,7 +51,7 @@ function init(shell: Shell, { gateway, dryRun, json }: InitFlags): void {
   else if (isWritten)
     shell.print(`Wrote ${draft.file}${project === undefined ? '' : ` ${describe(project)}`}.`)
   else
-    shell.printError(
+    return shell.printError(
       `${draft.file} is there already, and was left as it is. See hookonce init --dry-run.`,
     )
   shell.print('\nNext:')
@@ -77,6 +77,7 @@ function draftGateway(): Draft {
     text: draftConfig(),
     steps: [
       'export STRIPE_WEBHOOK_SECRET=whsec_…    the secret that your sender shows',
+      'export APP_WEBHOOK_SECRET=…             one of your own: what the service checks webhook-signature with',
       'npx hookonce doctor                     checks what was written',
       'npx hookonce start                      receives on http://127.0.0.1:4400/in/stripe',
       'npx hookonce trigger stripe invoice.paid --times 10 --parallel',
@@ -92,7 +93,7 @@ const ADD: Readonly<Record<PackageManager, string>> = {
 }
 
 function draftService(project: Project): Draft {
-  const { codeFolder, isTypeScript, engine, packageManager, hasHookonce, orm, framework } = project
+  const { codeFolder, isTypeScript, engine, packageManager, hasHookonce, orm } = project
   const packages = [...(hasHookonce ? [] : ['hookonce']), engine === 'postgres' ? 'pg' : 'libsql']
   return {
     project,
@@ -101,7 +102,7 @@ function draftService(project: Project): Draft {
     steps: [
       `${ADD[packageManager]} ${packages.join(' ')}`,
       '',
-      ...draftMount(framework),
+      ...draftMount(project),
       '',
       ...(orm === undefined
         ? []

@@ -4,45 +4,51 @@
  * @module
  */
 
-import { Option } from 'commander'
 import type { Command } from 'commander'
-import { MESSAGE_STATES } from '../../index.ts'
-import type { MessageRecord, MessageState } from '../../index.ts'
+import type { MessageRecord } from '../../index.ts'
 import { escapeText } from '../../telemetry/escape-text.ts'
 import { actOnEach } from '../act-on-each.ts'
 import { EXIT } from '../exit-codes.ts'
-import { withActionFlags, withOperator, withOperatorFlags } from '../operator-flags.ts'
+import {
+  readMessageFilter,
+  withActionFlags,
+  withOperator,
+  withOperatorFlags,
+} from '../operator-flags.ts'
 import type { ActionFlags, OperatorFlags } from '../operator-flags.ts'
 import { STATE_STYLES } from '../output/paint.ts'
 import { printFields, printHeading, printItem } from '../output/print-fields.ts'
 import { printJson } from '../output/print-json.ts'
-import { printTable } from '../output/print-table.ts'
-import { formatAge, formatMoment, formatTime } from '../output/times.ts'
+import { printMessages } from '../output/print-messages.ts'
+import { formatMoment, formatTime } from '../output/times.ts'
 import { readLimit } from '../read-flags.ts'
 import type { Shell } from '../shell.ts'
 
 interface ListFlags extends OperatorFlags {
-  readonly state?: MessageState
-  readonly destination?: string
   readonly limit: number
+  readonly cursor?: string
 }
+
+const LIST_EXAMPLES = `
+A filter is made of terms, and all of them must hold:
+  state:dead,unknown  destination:crm  after:2h  before:2026-11-16T03:00Z
+  text:timeout        stands in what failed attempts say
+
+Examples:
+  hookonce messages list
+  hookonce messages list state:ready destination:warehouse`
 
 export function addMessages(program: Command, shell: Shell): void {
   const messages = program.command('messages').description('what handlers have sent')
   withOperatorFlags(messages.command('list'))
-    .description('the messages in a state, latest first')
-    .addOption(
-      new Option('--state <state>', 'default: dead and unknown, which wait for a person').choices(
-        MESSAGE_STATES,
-      ),
+    .description(
+      'messages that fit, newest first: those that wait for a person unless a state is given',
     )
-    .option('--destination <name>', 'to this destination')
-    .option('--limit <n>', 'how many at most', readLimit, 50)
-    .addHelpText(
-      'after',
-      '\nExamples:\n  hookonce messages list\n  hookonce messages list --state ready --destination warehouse',
-    )
-    .action(async (flags: ListFlags) => list(shell, flags))
+    .argument('[filter...]', 'which messages, such as state:ready destination:warehouse after:2h')
+    .option('--limit <n>', 'how many at most, up to 1000', readLimit, 50)
+    .option('--cursor <cursor>', 'where the page before ended')
+    .addHelpText('after', LIST_EXAMPLES)
+    .action(async (words: string[], flags: ListFlags) => list(shell, words, flags))
   withOperatorFlags(messages.command('show'))
     .description('all that is known of one message')
     .argument('<id>', 'the id of the message')
@@ -99,45 +105,26 @@ function addAction(messages: Command, shell: Shell, command: MessageCommand): vo
   })
 }
 
-async function list(shell: Shell, flags: ListFlags): Promise<void> {
-  const { state, destination, limit } = flags
-  const states: readonly MessageState[] = state === undefined ? ['unknown', 'dead'] : [state]
-  const found = await withOperator(shell, flags, async (operator) => {
-    const pages: MessageRecord[] = []
-    for (const each of states)
-      pages.push(
-        ...(await operator.listMessages({
-          state: each,
-          limit,
-          ...(destination !== undefined && { destination }),
-        })),
-      )
-    return pages.slice(0, limit)
-  })
-  if (found.length === 0) shell.endWith(EXIT.nothing)
-  if (flags.json === true) return printJson(shell, found)
-  if (found.length === 0)
-    return shell.printError(
-      state === undefined ? 'No message waits for a person.' : `No message is ${state}.`,
+async function list(shell: Shell, words: readonly string[], flags: ListFlags): Promise<void> {
+  const { limit, cursor, json } = flags
+  const filter = readMessageFilter(words)
+  const { state = ['dead', 'unknown'] } = filter
+  const query = { ...filter, state, limit, ...(cursor !== undefined && { cursor }) }
+  const page = await withOperator(shell, flags, (operator) => operator.listMessages(query))
+  const { messages } = page
+  if (messages.length === 0) shell.endWith(EXIT.nothing)
+  if (json === true) return printJson(shell, page)
+  if (messages.length > 0) printMessages(shell, messages.map(withReason))
+  else shell.printError(words.length === 0 ? 'No message waits for a person.' : 'No message fits.')
+  if (page.cursor !== undefined)
+    shell.printError(
+      `Looked at ${page.lookedAt} messages. There may be more:\n  --cursor ${escapeText(page.cursor)}`,
     )
-  printTable<MessageRecord>(
-    shell,
-    [
-      { head: 'message', cell: ({ id }) => id, isWhole: true },
-      {
-        head: 'state',
-        cell: (one) => one.state,
-        isWhole: true,
-        style: (one) => STATE_STYLES[one.state],
-      },
-      { head: 'age', cell: ({ createdAt }) => formatAge(createdAt), isWhole: true, dispensable: 2 },
-      { head: 'to', cell: (one) => one.destination },
-      { head: 'tries', cell: ({ attempts }) => String(attempts), isWhole: true, dispensable: 3 },
-      { head: 'event', cell: ({ eventId }) => eventId ?? '', isWhole: true, dispensable: 4 },
-    ],
-    found,
-    { note: ({ reason, failures }) => reason ?? failures.at(-1)?.message },
-  )
+}
+
+/** Of one that is tried again, its last failure says why. */
+function withReason(message: MessageRecord): MessageRecord {
+  return { ...message, reason: message.reason ?? message.failures.at(-1)?.message }
 }
 
 async function show(shell: Shell, id: string, flags: OperatorFlags): Promise<void> {
@@ -147,7 +134,7 @@ async function show(shell: Shell, id: string, flags: OperatorFlags): Promise<voi
     return shell.endWith(EXIT.nothing)
   }
   if (flags.json === true) return printJson(shell, message)
-  shell.print(`Message ${message.id}`)
+  shell.print(`Message ${escapeText(message.id)}`)
   printFields(shell, [
     ['state', message.state, STATE_STYLES[message.state]],
     ['reason', message.reason],

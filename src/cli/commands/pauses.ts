@@ -7,7 +7,8 @@
 import { Argument } from 'commander'
 import type { Command } from 'commander'
 import { parseFilter } from '../../admin/filter-text.ts'
-import type { PauseKind, PauseRecord, PauseTarget } from '../../index.ts'
+import { OptionInvalidError } from '../../errors.ts'
+import type { Operator, PauseKind, PauseRecord, PauseTarget } from '../../index.ts'
 import { EXIT } from '../exit-codes.ts'
 import { readAction, withActionFlags, withOperator, withOperatorFlags } from '../operator-flags.ts'
 import type { ActionFlags, OperatorFlags } from '../operator-flags.ts'
@@ -44,18 +45,39 @@ function addOne(
     )
     .action(async (kind: PauseKind, name: string, flags: ActionFlags) => {
       const target = readTarget(kind, name)
-      const result = await withOperator(shell, flags, (operator) =>
-        operator[action](target, readAction(shell, flags)),
-      )
+      const { result, isSeen } = await withOperator(shell, flags, async (operator) => ({
+        result: await operator[action](target, readAction(shell, flags)),
+        isSeen: await isSeenLately(operator, target),
+      }))
       printResults(shell, [{ subject: `${kind} ${name}`, result }], {
         json: flags.json,
         did: (subject) => `${subject} is ${action === 'pause' ? 'paused' : 'going on'}.`,
       })
+      // It may be paused before its first event comes, so that a wrong name cannot be refused.
+      if (action === 'pause' && result.status === 'done' && !isSeen)
+        shell.printError(
+          `None of the latest ${kind === 'source' ? 'events is of this source' : 'messages is for this destination'}. Is its name right? See: hookonce stats`,
+        )
     })
+}
+
+/** Of a handler nothing is kept before it is paused, and a lane that no event has been in is refused. */
+async function isSeenLately(operator: Operator, target: PauseTarget): Promise<boolean> {
+  if ('source' in target) {
+    const { events } = await operator.list({ source: target.source, limit: 1 })
+    return events.length > 0
+  }
+  if (!('destination' in target)) return true
+  const { messages } = await operator.listMessages({ destination: target.destination, limit: 1 })
+  return messages.length > 0
 }
 
 function readTarget(kind: PauseKind, name: string): PauseTarget {
   if (kind !== 'lane') return { [kind]: name } as PauseTarget
+  if (name.indexOf('/') < 1)
+    throw new OptionInvalidError('name', {
+      message: `A lane is named by its source and its key, such as ${name === '' ? 'stripe' : name}/cus_9: hookonce lanes lists those that wait`,
+    })
   const { lane } = parseFilter(`lane:"${name.replace(/["\\]/g, '\\$&')}"`)
   return { lane } as PauseTarget
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Command } from 'commander'
+import { OptionInvalidError } from '../../errors.ts'
 import { confirm } from '../confirm.ts'
 import { EXIT } from '../exit-codes.ts'
 import { readAction, withActionFlags, withOperator } from '../operator-flags.ts'
@@ -12,6 +13,7 @@ import type { ActionFlags } from '../operator-flags.ts'
 import { printJson } from '../output/print-json.ts'
 import { printRefusal } from '../output/print-result.ts'
 import type { Shell } from '../shell.ts'
+import { whileWorking } from '../while-working.ts'
 
 interface PruneFlags extends ActionFlags {
   readonly force?: boolean
@@ -31,10 +33,19 @@ export function addPrune(program: Command, shell: Shell): void {
 
 async function prune(shell: Shell, flags: PruneFlags): Promise<void> {
   const force = flags.force === true
+  if (force && flags.reason === undefined)
+    throw new OptionInvalidError('--reason', {
+      message: '--force needs --reason: the audit keeps it',
+    })
   const question = 'Remove what is past its retention, however much it is?'
   if (force && !(await confirm(shell, question, flags))) return shell.endWith(EXIT.failed)
-  const result = await withOperator(shell, flags, (operator) =>
-    operator.prune({ ...readAction(shell, flags), force }),
+  const result = await whileWorking(
+    shell,
+    () => 'removing what is past its retention',
+    () =>
+      withOperator(shell, flags, (operator) =>
+        operator.prune({ ...readAction(shell, flags), force }),
+      ),
   )
   const removed = Object.entries(result.removed).filter(([, count]) => count > 0)
   if (result.status === 'refused') shell.endWith(EXIT.failed)

@@ -82,6 +82,7 @@ function printStats(shell: Shell, stats: CollectedStats, over: StatsFlags['over'
       `in the last ${over}`,
       `${sum(stats.rates.map(({ received }) => received.count))} received, ${sum(stats.rates.map(({ settled }) => settled.done ?? 0))} done, ${sum(stats.rates.map(({ settled }) => settled.dead ?? 0))} dead`,
     ],
+    ['oldest transaction', formatOldest(stats)],
   ])
   if (stats.sources.length > 0) printSources(shell, stats)
   if (stats.messages.length > 0) printHeading(shell, 'Messages')
@@ -90,6 +91,13 @@ function printStats(shell: Shell, stats: CollectedStats, over: StatsFlags['over'
   if (stats.pauses.length > 0) printHeading(shell, 'Paused')
   for (const { kind, name, reason } of stats.pauses)
     printItem(shell, `${kind} ${name}${reason === undefined ? '' : `: ${reason}`}`, 'yellow')
+}
+
+/** Where the database can tell: one that stays open keeps the queue's table from being cleaned up. */
+function formatOldest({ openTransactions, at }: CollectedStats): string | undefined {
+  const oldest = openTransactions?.find(({ since }) => since !== undefined)
+  if (oldest === undefined) return openTransactions === undefined ? undefined : 'none is open'
+  return `${oldest.kind} ${oldest.name}, begun ${formatTime(oldest.since, at)}`
 }
 
 function printSources(shell: Shell, { sources }: CollectedStats): void {

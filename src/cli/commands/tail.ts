@@ -9,6 +9,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Command } from 'commander'
+import { EventFollower } from '../../admin/follow-events.ts'
 import type { EventFilter, EventSummary, StandaloneOperator } from '../../index.ts'
 import { escapeText } from '../../telemetry/escape-text.ts'
 import { readFilter, withOperator, withOperatorFlags } from '../operator-flags.ts'
@@ -22,9 +23,6 @@ import { readLimit } from '../read-flags.ts'
 import type { Shell } from '../shell.ts'
 
 const LOOK_EVERY_MS = 1_000
-const PAGE = 100
-/** So many events between two looks are followed one by one. */
-const PAGES_MAX = 10
 
 interface TailFlags extends OperatorFlags {
   readonly last: number
@@ -52,15 +50,10 @@ async function follow(
   { last, json }: TailFlags,
 ): Promise<void> {
   const { interrupted } = shell
-  const followed = new Followed()
-  const first = await operator.list({ ...filter, limit: last })
-  followed.begin(first.events)
+  const follower = new EventFollower((query) => operator.list(query), filter)
+  const first = await follower.begin(last)
   if (json !== true) shell.printError('Following events. Ctrl-C ends it.')
-  for (
-    let changed = first.events.toReversed();
-    ;
-    changed = await look(operator, filter, followed)
-  ) {
+  for (let changed = first; ; changed = await follower.look()) {
     for (const event of changed)
       if (json === true) printJsonLine(shell, event)
       else printLine(shell, event)
@@ -70,77 +63,25 @@ async function follow(
   }
 }
 
-/** What is new or has changed, oldest first. */
-async function look(
-  operator: StandaloneOperator,
-  filter: EventFilter,
-  followed: Followed,
-): Promise<EventSummary[]> {
-  const found: EventSummary[] = []
-  let cursor: string | undefined
-  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
-    const page = await operator.list({
-      ...filter,
-      limit: PAGE,
-      ...(cursor !== undefined && { cursor }),
-    })
-    found.push(...page.events)
-    const oldest = page.events.at(-1)
-    // What is older than the first look was never to be shown.
-    if (page.cursor === undefined || oldest === undefined || followed.isBefore(oldest)) break
-    if (page.events.some(({ id }) => followed.has(id))) break
-    cursor = page.cursor
-  }
-  return followed.take(found).toReversed()
-}
-
-/** Which events were shown, and in which state. */
-class Followed {
-  readonly #states = new Map<string, string>()
-  #floor = ''
-
-  begin(events: readonly EventSummary[]): void {
-    this.#floor = events.at(-1)?.id ?? ''
-    this.take(events)
-  }
-
-  has(id: string): boolean {
-    return this.#states.has(id)
-  }
-
-  isBefore({ id }: EventSummary): boolean {
-    return id < this.#floor
-  }
-
-  /** Those that were not shown so. */
-  take(events: readonly EventSummary[]): EventSummary[] {
-    const fresh = events.filter(
-      (event) => !this.isBefore(event) && this.#states.get(event.id) !== stateOf(event),
-    )
-    for (const event of fresh) this.#states.set(event.id, stateOf(event))
-    // What is far behind the newest does not change any more, or is not looked at.
-    for (const id of this.#states.keys()) {
-      if (this.#states.size <= 2 * PAGES_MAX * PAGE) break
-      this.#states.delete(id)
-    }
-    return fresh
-  }
-}
-
-function stateOf({ state, run, attempts }: EventSummary): string {
-  return `${state} ${run} ${attempts}`
-}
-
 function printLine(shell: Shell, event: EventSummary): void {
-  const { id, state, source, type, key, error, reason, receivedAt } = event
-  const head = `${formatMoment(receivedAt).slice(11)}  ${id}  `
-  const rest = `${source} ${type}${key === undefined ? '' : ` ${key}`}`
-  const room = shell.columns - head.length - STATE_COLUMNS - 2
-  const painted = paint(shell, STATE_STYLES[state], padText(state, STATE_COLUMNS))
-  shell.print(`${head}${painted}  ${cutText(escapeText(rest), room)}`.trimEnd())
+  const { state, source, type, key, error, reason, receivedAt } = event
+  const id = escapeText(event.id)
+  const time = formatMoment(receivedAt).slice(11)
+  const about = escapeText(`${source} ${type}${key === undefined ? '' : ` ${key}`}`)
+  const shown = padText(state, STATE_COLUMNS)
+  const painted = paint(shell, STATE_STYLES[state], shown)
+  const room = shell.columns - `${time}  ${id}  ${shown}  `.length
+  if (room >= ABOUT_COLUMNS) shell.print(`${time}  ${id}  ${painted}  ${cutText(about, room)}`)
+  else {
+    shell.print(`${time}  ${painted}  ${cutText(about, room + id.length + 2)}`)
+    // Of use only as a whole.
+    shell.print(`  ${id}`)
+  }
   const why = error ?? reason
   if (why !== undefined) printItem(shell, why, 'dim')
 }
 
-/** `running` and `waiting`; the longer ones are rare. */
-const STATE_COLUMNS = 7
+/** `unhandled`; `quarantined` is rare. */
+const STATE_COLUMNS = 9
+/** With less of it an event cannot be told from another. A terminal of 80 columns has as much beside the id. */
+const ABOUT_COLUMNS = 18

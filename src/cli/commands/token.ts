@@ -4,17 +4,18 @@
  * @module
  */
 
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
 import { HookonceError } from '../../errors.ts'
 import { createToken } from '../../gateway/admin/tokens.ts'
 import type { TokenRecord } from '../../gateway/admin/tokens.ts'
+import { ROLES } from '../../gateway/admin/roles.ts'
 import type { Role } from '../../gateway/admin/roles.ts'
-import { openStore } from '../../gateway/open-store.ts'
+import { openStore, WITHOUT_KEYS } from '../../gateway/open-store.ts'
 import type { OpenedStore } from '../../gateway/open-store.ts'
-
+import { escapeText } from '../../telemetry/escape-text.ts'
 import { EXIT } from '../exit-codes.ts'
-import { findStore, withOperatorFlags, withStoreFlags } from '../operator-flags.ts'
+import { findActor, findStore, withOperatorFlags } from '../operator-flags.ts'
 import type { OperatorFlags } from '../operator-flags.ts'
 import { printJson } from '../output/print-json.ts'
 import { printTable } from '../output/print-table.ts'
@@ -25,9 +26,10 @@ export function addToken(program: Command, shell: Shell): void {
   const token = program.command('token').description('who may use the admin API of a gateway')
   withOperatorFlags(token.command('create'), { reaches: 'store' })
     .description('make a token; it is shown once')
-    .requiredOption('--name <name>', 'what the audit calls those who use it')
-    .requiredOption('--role <role>', 'viewer, operator or admin')
+    .requiredOption('--name <name>', 'what the audit calls its user')
+    .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
     .option('--expires <time>', 'how long it counts, such as 12h or 30d', readLifetime)
+    .option('--actor <who>', ACTOR)
     .addHelpText(
       'after',
       '\nExamples:\n  hookonce token create --name ci --role viewer --expires 30d',
@@ -37,14 +39,21 @@ export function addToken(program: Command, shell: Shell): void {
     .description('the tokens there are, without what they say')
     .addHelpText('after', '\nExamples:\n  hookonce token list')
     .action(async (flags: OperatorFlags) => list(shell, flags))
-  withStoreFlags(token.command('revoke'))
+  withOperatorFlags(token.command('revoke'), { reaches: 'store' })
     .description('take a token back, at once and in every process')
     .argument('<name>', 'what it is called')
+    .option('--actor <who>', ACTOR)
     .addHelpText('after', '\nExamples:\n  hookonce token revoke ci')
-    .action(async (name: string, flags: OperatorFlags) => revoke(shell, name, flags))
+    .action(async (name: string, flags: ActorFlags) => revoke(shell, name, flags))
 }
 
-interface CreateFlags extends OperatorFlags {
+const ACTOR = 'who (default: HOOKONCE_ACTOR, or your name on this machine)'
+
+interface ActorFlags extends OperatorFlags {
+  readonly actor?: string
+}
+
+interface CreateFlags extends ActorFlags {
   readonly name: string
   readonly role: Role
   readonly expires?: number
@@ -52,7 +61,11 @@ interface CreateFlags extends OperatorFlags {
 
 async function create(shell: Shell, { name, role, expires, ...flags }: CreateFlags): Promise<void> {
   const created = await withTokens(shell, flags, (tokens) =>
-    createToken(tokens, { name, role, ...(expires !== undefined && { lifetimeMs: expires }) }),
+    createToken(
+      tokens,
+      { name, role, ...(expires !== undefined && { lifetimeMs: expires }) },
+      flags.actor ?? findActor(shell),
+    ),
   )
   if (created.status === 'name-taken')
     throw new HookonceError(
@@ -82,8 +95,11 @@ async function list(shell: Shell, flags: OperatorFlags): Promise<void> {
   )
 }
 
-async function revoke(shell: Shell, name: string, flags: OperatorFlags): Promise<void> {
-  const isRevoked = await withTokens(shell, flags, (tokens) => tokens.revoke(name, undefined))
+async function revoke(shell: Shell, name: string, flags: ActorFlags): Promise<void> {
+  const actor = flags.actor ?? findActor(shell)
+  const isRevoked = await withTokens(shell, flags, (tokens) => tokens.revoke(name, actor))
+  if (flags.json === true) printJson(shell, { name, isRevoked })
+  else if (isRevoked) shell.print(`${escapeText(name)} is revoked.`)
   if (isRevoked) return
   shell.printError('There is no token of that name. `hookonce token list` shows them.')
   shell.endWith(EXIT.nothing)
@@ -97,7 +113,9 @@ async function withTokens<Result>(
   flags: OperatorFlags,
   use: (tokens: Tokens) => Promise<Result>,
 ): Promise<Result> {
-  const { store, close } = openStore(await findStore(shell, flags), shell.folder)
+  const { store, close } = openStore(await findStore(shell, flags), shell.folder, {
+    encryption: WITHOUT_KEYS,
+  })
   try {
     await store.open()
     return await use(store.tokens)

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { asError } from '../../errors.ts'
 import { listProviders } from '../../gateway/build-sources.ts'
 import { addDevSource, readDevLayer, withDevSource } from '../../gateway/dev-folder.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
@@ -42,8 +43,12 @@ export async function addSource({ gateway, flags, known, keyboard }: AddTerms): 
     isSecret: true,
   })
   if (secret === undefined) return { lines: [] }
-  const source = { provider, ...PRESETS[provider], secrets: [secret || makeSecret()] }
-  return takeOver({ gateway, flags }, name, source)
+  const secrets = [secret || makeSecret()]
+  const source = { provider, ...PRESETS[provider], secrets }
+  const added = await takeOver({ gateway, flags }, name, source)
+  if (secret !== '' || added.config === undefined) return added
+  const told = ['Its secret was made here. Give it to the sender:', `  ${secrets.join()}`]
+  return { ...added, lines: [...told, ...added.lines] }
 }
 
 /** What a sender that signs with HMAC most often does; what differs is changed in the file. */
@@ -63,16 +68,32 @@ async function takeOver(
   source: { readonly provider: string },
 ): Promise<Added> {
   const folder = process.cwd()
-  const layer = readDevLayer(folder)
-  const value = withDevSource(layer, name, source)
-  const { config } = await loadWithForward(flags, { origin: 'the new source', value })
-  const reloaded = await gateway.reload(config)
-  if (reloaded.status === 'refused') return say(`It was not added: ${reloaded.reason}`)
-  addDevSource(folder, name, source)
-  return { config, lines: [...EXPLAINED, ...configLines(name, source)] }
+  const value = withDevSource(readDevLayer(folder), name, source)
+  try {
+    const { config } = await loadWithForward(flags, { origin: 'the new source', value })
+    const reloaded = await gateway.reload(config)
+    if (reloaded.status === 'refused') return refused(reloaded.reason, source)
+    addDevSource(folder, name, source)
+    return { config, lines: [...EXPLAINED, ...configLines(name, source)] }
+  } catch (error) {
+    return refused(asError(error).message, source)
+  }
 }
 
-const EXPLAINED = ['It is kept in .hookonce/dev.json. For hookonce start, the config needs:']
+/** What is said of a whole config, for the one part that is new. */
+function refused(reason: string, { provider }: { readonly provider: string }): Added {
+  const problems = reason.replace(/^The config cannot be used:\n/, '').split(/\n? {2}- /)
+  const lines = [`It was not added: ${problems.filter(Boolean).join('; ')}`]
+  const asksForMore = new RegExp(`\\b${provider}(: unknown option|\\.(?!secrets\\b)\\w+ must)`)
+  return { lines: asksForMore.test(reason) ? [...lines, NOT_ASKED_FOR] : lines }
+}
+
+const NOT_ASKED_FOR =
+  'A key asks for no more than a secret. Write this source into hookonce.config.json, and start again.'
+
+const EXPLAINED = [
+  'The source is kept in .hookonce/dev.json. For hookonce start, the config needs:',
+]
 
 /** The secret stays out of them. */
 function configLines(name: string, source: object): readonly string[] {

@@ -1,7 +1,9 @@
 import type { ResolvedConfig } from '../../gateway/config/schema.ts'
+import { displayWidth } from '../output/display-width.ts'
 import { urlOf } from '../receive-url.ts'
 import { VERSION } from '../../gateway/version.ts'
-import { DEMO } from './dev-config.ts'
+import { FORWARD_SECRET_FILE } from '../../gateway/dev-folder.ts'
+import { DEMO, FORWARD } from './dev-config.ts'
 import { harmless } from './screen.ts'
 import type { Screen } from './screen.ts'
 
@@ -13,7 +15,7 @@ export interface BannerFacts {
   readonly place: string
   /** Where the admin API is, where this process has one. */
   readonly adminUrl: string | undefined
-  /** The port that was wanted, where another program has it. */
+  /** A port that was wanted, where another program has it. */
   readonly takenPort: number | undefined
   /** Whether a command in this folder would not find the port by itself. */
   readonly namesPort: boolean
@@ -25,30 +27,55 @@ export function printBanner(screen: Screen, facts: BannerFacts): void {
   const { config, place, takenPort } = facts
   const rows = [
     ...Object.keys(config.sources).map((name) => [name, describeSource(config, name)] as const),
-    ...(facts.adminUrl === undefined ? [] : [['admin', facts.adminUrl] as const]),
-    ['store', place] as const,
+    ...(facts.adminUrl === undefined ? [] : [['admin', [facts.adminUrl]] as const]),
+    ['store', [place]] as const,
   ]
   const width = Math.max(...rows.map(([name]) => name.length))
   screen.line()
   screen.line(`  ${screen.paint('bold', `hookonce ${VERSION}`)} takes webhooks in, each once`)
   screen.line()
-  for (const [name, text] of rows)
-    screen.line(`  ${screen.paint('bold', name.padEnd(width))}  ${harmless(text, 240)}`)
+  for (const [name, parts] of rows) {
+    const [first, ...others] = layOut(parts, screen.columns - width - 4)
+    screen.line(`  ${screen.paint('bold', name.padEnd(width))}  ${first}`)
+    for (const text of others) screen.line(' '.repeat(width + 4) + text)
+  }
   screen.line()
   if (takenPort !== undefined)
-    screen.line(`  Port ${takenPort} is taken by another program: this is ${config.receive.port}.`)
-  screen.line(`  Send an event:  ${triggerLine(config, facts.namesPort)}`)
+    screen.paragraph(
+      `Port ${takenPort} is taken by another program. Those above are the next that were free.`,
+    )
+  const [secret] = config.destinations[FORWARD]?.secrets ?? []
+  if (secret !== undefined) {
+    screen.paragraph(
+      `What is forwarded is signed with this secret, kept in ${FORWARD_SECRET_FILE}:`,
+    )
+    screen.line(`  ${secret}`)
+    screen.line()
+  }
+  const trigger = ['Send an event: ', triggerLine(config, facts.namesPort)]
+  for (const text of layOut(trigger, screen.columns - 2)) screen.line(`  ${text}`)
   screen.line(facts.hasKeys ? '  Press h for the keys, q to quit.' : '  Stop with Ctrl-C.')
   screen.line()
 }
 
-function describeSource({ receive, sources, destinations }: ResolvedConfig, name: string): string {
+/** On one line where they fit, and else on one each: a URL or a command is copied as a whole. */
+function layOut(parts: readonly string[], room: number): readonly string[] {
+  const texts = parts.map((part) => harmless(part, 240))
+  const line = texts.join(' ')
+  return displayWidth(line) <= room ? [line] : texts
+}
+
+/** Its URL, and where it forwards to. */
+function describeSource(
+  { receive, sources, destinations }: ResolvedConfig,
+  name: string,
+): readonly string[] {
   const targets = (sources[name]?.forward ?? []).map((entry) => {
     const to = typeof entry === 'string' ? entry : entry.to
     return destinations[to]?.url ?? to
   })
   const url = urlOf(receive, name)
-  return targets.length === 0 ? url : `${url}  ─▶  ${targets.join(', ')}`
+  return targets.length === 0 ? [url] : [url, `─▶ ${targets.join(', ')}`]
 }
 
 /** To copy. */

@@ -22,18 +22,30 @@ const DESCRIPTIONS: Describe = {
   'message.sent': ({ destination, durationMs, attempt }) =>
     `delivered to ${destination} in ${milliseconds(durationMs)}${attempt > 1 ? `, attempt ${attempt}` : ''}`,
   'message.failed': ({ destination, detail, retryInMs }) =>
-    `waits for ${destination}: ${detail}; again in ${seconds(retryInMs)}`,
+    `waits for ${destination}: ${withoutName(detail)}; again in ${seconds(retryInMs)}`,
   'message.dead': ({ destination, reason }) => `dead on its way to ${destination}: ${reason}`,
   'message.unknown': ({ destination, reason }) =>
     `may have arrived at ${destination}, and waits for a person: ${reason}`,
   'destination.held': ({ destination, forMs, cause }) =>
     `${destination} is left alone for ${seconds(forMs)}: ${cause}`,
+  'destination.paused': ({ destination, reason }) =>
+    `${destination} is paused until a person resumes it: ${reason}`,
+  'worker.late': ({ stoodStillMs }) =>
+    `the worker could not say for ${seconds(stoodStillMs)} that it lives: the machine slept, the process was busy, or the store was away`,
+  'clock.skewed': ({ skewMs }) =>
+    `the clocks of this machine and of the database differ by ${seconds(Math.abs(skewMs))}: what senders sign may look stale`,
+  'source.warning': ({ warning }) => warning,
+  'store.warning': ({ warning }) => warning,
   'store.unavailable': ({ error }) =>
     `the store is away: ${error.message}; deliveries are answered 503 until it is back`,
+  'store.decrypt-failed': ({ error }) => error.message,
   'store.available': ({ downMs }) => `the store is back after ${seconds(downMs)}`,
 }
 
-/** What the answers of deliveries say already. */
+/**
+ * What the answers of deliveries say already, or the line that says that the store is away; behind a pooler nothing is
+ * ever heard, and one process hears itself.
+ */
 const TOLD_ELSEWHERE: readonly HappeningName[] = [
   'delivery.duplicate',
   'delivery.conflict',
@@ -41,6 +53,7 @@ const TOLD_ELSEWHERE: readonly HappeningName[] = [
   'delivery.refused',
   'delivery.malformed',
   'delivery.unavailable',
+  'store.listen-lost',
 ]
 
 /** `undefined` for what needs no line. What went wrong has one, also where it has no words of its own here. */
@@ -66,6 +79,11 @@ function wordsOf(key: string, value: unknown): readonly string[] {
   if (value instanceof Error) return [value.message]
   if (key === 'hint' || key === 'warning' || key === 'reason') return [String(value)]
   return ['string', 'number', 'boolean'].includes(typeof value) ? [`${key} ${String(value)}`] : []
+}
+
+/** That it is an error is known. */
+function withoutName(detail: string): string {
+  return detail.replace(/^Error: /, '')
 }
 
 function milliseconds(ms: number): string {

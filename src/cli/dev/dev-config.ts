@@ -7,7 +7,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { LoadConfigOptions, LoadedConfig } from '../../gateway/config/load-config.ts'
-import { addDevSource, readDevLayer } from '../../gateway/dev-folder.ts'
+import { addDevSource, keepForwardSecret, readDevLayer } from '../../gateway/dev-folder.ts'
 import { loadFromFlags } from '../config-flags.ts'
 import type { ConfigFlags } from '../config-flags.ts'
 
@@ -43,7 +43,9 @@ export async function loadWithForward(
   const loaded = await loadFromFlags(flags, { beneath })
   if (flags.forward === undefined) return loaded
   const sources = Object.keys(loaded.config.sources)
-  return loadFromFlags(flags, { beneath, flags: forwardTo(flags.forward, sources) })
+  const secret = keepForwardSecret(process.cwd(), makeSecret)
+  const target = { url: flags.forward, secrets: [secret], ...FORWARD_SETTINGS }
+  return loadFromFlags(flags, { beneath, flags: forwardTo(target, sources) })
 }
 
 /** In the shape in which many senders give theirs, and what Standard Webhooks asks for. */
@@ -65,11 +67,11 @@ const FORWARD_SETTINGS = {
 }
 
 function forwardTo(
-  url: string,
+  target: Readonly<Record<string, unknown>>,
   sources: readonly string[],
 ): NonNullable<LoadConfigOptions['flags']> {
   const places: readonly (readonly [string, unknown])[] = [
-    ...Object.entries({ url, ...FORWARD_SETTINGS }).map(
+    ...Object.entries(target).map(
       ([name, value]) => [`destinations.${FORWARD}.${name}`, value] as const,
     ),
     ...sources.map((name) => [`sources.${name}.forward`, [FORWARD]] as const),

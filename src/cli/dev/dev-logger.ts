@@ -6,9 +6,16 @@ import type { Screen } from './screen.ts'
 export function createDevLogger(screen: Screen): Logger {
   const write: Logger['info'] = (fields, message) => {
     if ('happening' in fields) return
-    const words = Object.entries(fields).map(([name, value]) => `${name}: ${String(value)}`)
-    const text = words.length === 0 ? message : `${message} (${words.join('; ')})`
-    screen.line(harmless(text, 400))
+    const words = Object.entries(fields)
+      .filter(([name]) => !TOLD_OTHERWISE.includes(name))
+      .map(([name, value]) => `${name}: ${String(value)}`)
+    const about = words.length === 0 ? '' : ` (${words.join('; ')})`
+    const why = 'error' in fields ? ` ${String(fields['error'])}` : ''
+    const text = `${message.slice(0, 1).toUpperCase()}${message.slice(1)}${about}.${why}`
+    screen.paragraph(harmless(text, 400))
   }
   return { debug: () => undefined, info: write, warn: write, error: write }
 }
+
+/** The store is in the banner; an error is a sentence of its own. */
+const TOLD_OTHERWISE: readonly string[] = ['store', 'error']

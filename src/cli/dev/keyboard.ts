@@ -110,11 +110,15 @@ export class Keyboard {
     answering.answer(text?.trim())
   }
 
-  /** As a shell expects of Ctrl-Z: the terminal is its own again, until it brings us back. */
+  /**
+   * As a shell expects of Ctrl-Z: the terminal is its own again, until it brings us back. The shell waits for npx or
+   * npm, so that these stop as well: everything in our process group.
+   */
   #suspend(): void {
+    if (process.platform === 'win32') return
     this.#input.setRawMode(false)
     process.once('SIGCONT', () => void this.#input.setRawMode(true))
-    process.kill(process.pid, 'SIGTSTP')
+    process.kill(0, 'SIGTSTP')
   }
 }
 

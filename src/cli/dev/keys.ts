@@ -49,7 +49,7 @@ const CLIPBOARD_LENGTH_MAX = 74_994
 export function createKeys(terms: KeyTerms): (key: string) => Promise<void> {
   const { screen } = terms
   let { config } = terms
-  const say = (text: string): void => screen.line(`  ${harmless(text, 400)}`)
+  const say = (text: string): void => screen.paragraph(harmless(text, 400))
   const actions: Readonly<Record<string, () => Promise<void> | void>> = {
     h: () => {
       for (const [key, what] of Object.entries(KEYS))
@@ -62,7 +62,9 @@ export function createKeys(terms: KeyTerms): (key: string) => Promise<void> {
       if (added.config !== undefined) config = { ...added.config, receive: config.receive }
       const names = Object.keys(config.sources).filter((name) => !known.includes(name))
       for (const name of names) say(`Added: ${urlOf(config.receive, name)}`)
-      for (const line of added.lines) screen.line(`  ${escapeText(line)}`)
+      for (const line of added.lines)
+        if (line.startsWith(' ')) screen.line(`  ${escapeText(line)}`)
+        else screen.paragraph(escapeText(line))
     },
     r: async () => say(await retryDead(terms)),
     c: () => say(copyBody(terms)),
@@ -79,7 +81,7 @@ export function createKeys(terms: KeyTerms): (key: string) => Promise<void> {
 
 async function retryDead({ gateway, tail }: KeyTerms): Promise<string> {
   const { admin } = gateway.inbox
-  const dead = tail.lastDead ?? (await findDead(admin))
+  const dead = tail.takeLastDead() ?? (await findDead(admin))
   if (dead === undefined) return 'Nothing is dead.'
   const terms = { actor: 'hookonce dev', reason: 'the key r' }
   const result =
@@ -91,11 +93,12 @@ async function retryDead({ gateway, tail }: KeyTerms): Promise<string> {
     : `The ${dead.kind} ${dead.id} is not tried again: ${result.reason} ${advise(result.instead, dead.id)}`
 }
 
-/** Of an earlier run. */
+/** Of an earlier run, or one that died before the last. */
 async function findDead(admin: Gateway['inbox']['admin']): Promise<DeadThing | undefined> {
-  const [event] = await admin.listDead(1)
+  const [event] = await admin.listDead({ limit: 1 })
   if (event !== undefined) return { kind: 'event', id: event.id }
-  const [message] = await admin.listMessages({ state: 'dead', limit: 1 })
+  const { messages } = await admin.listMessages({ state: 'dead', limit: 1 })
+  const [message] = messages
   return message === undefined ? undefined : { kind: 'message', id: message.id }
 }
 

@@ -1,6 +1,8 @@
 import { isatty } from 'node:tty'
 import { styleText } from 'node:util'
 import { escapeText } from '../../telemetry/escape-text.ts'
+import { cutStart, displayWidth } from '../output/display-width.ts'
+import { wrapText } from '../output/wrap-text.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
@@ -35,10 +37,20 @@ export class Screen {
     else this.#output.write(`${CLEAR_LINE}${text}\n${this.#question}`)
   }
 
-  /** Shows a question with what was typed so far; an empty one ends it, and leaves nothing. */
+  /** A text in as many lines as it needs. A word that fits on none, such as a long URL, is left to the terminal. */
+  paragraph(text: string, indent = '  '): void {
+    const room = this.columns - indent.length
+    const fits = text.split(' ').every((word) => displayWidth(word) <= room)
+    for (const line of fits ? wrapText(text, room) : [text]) this.line(indent + line)
+  }
+
+  /**
+   * Shows a question with what was typed so far; an empty one ends it, and leaves nothing. It has one row, which can be
+   * written anew: where it is too long its end is shown, at which a person types.
+   */
   ask(question: string): void {
-    this.#output.write(CLEAR_LINE + question)
-    this.#question = question
+    this.#question = cutStart(question, this.columns - 1)
+    this.#output.write(CLEAR_LINE + this.#question)
   }
 
   /** For what a terminal understands and a person does not see. */

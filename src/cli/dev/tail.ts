@@ -51,12 +51,26 @@ export class Tail implements AnswerWatch {
     return this.#lastBody
   }
 
-  get lastDead(): DeadThing | undefined {
-    return this.#lastDead
+  /** The last that has died, once: who asks again means another one. */
+  takeLastDead(): DeadThing | undefined {
+    const dead = this.#lastDead
+    this.#lastDead = undefined
+    return dead
   }
 
   listenTo(inbox: Inbox<SourceMap, unknown>): void {
-    inbox.events.onAny((name, happening) => this.#tell(name, happening))
+    inbox.events.onAny((name, happening) => {
+      const { eventId, source } = happening as About
+      const isKnown = eventId === undefined || source !== undefined || this.#events.has(eventId)
+      if (isKnown) this.#tell(name, happening)
+      else void this.#recall(inbox, eventId).then(() => this.#tell(name, happening))
+    })
+  }
+
+  /** An event of an earlier run. Where the store is away the line goes without its source. */
+  async #recall({ admin }: Inbox<SourceMap, unknown>, eventId: string): Promise<void> {
+    const event = await admin.findEvent(eventId).catch(() => undefined)
+    if (event !== undefined) this.#rememberEvent(eventId, event)
   }
 
   onAnswered(...[source, delivery, answer]: Parameters<AnswerWatch['onAnswered']>): void {
@@ -95,11 +109,8 @@ export class Tail implements AnswerWatch {
   }
 
   #remember(name: HappeningName, { source, type, eventId, messageId, reason, error }: About): void {
-    if (source !== undefined && type !== undefined && eventId !== undefined) {
-      this.#events.set(eventId, { source, type })
-      if (this.#events.size > EVENTS_MAX)
-        this.#events.delete(this.#events.keys().next().value ?? '')
-    }
+    if (source !== undefined && type !== undefined && eventId !== undefined)
+      this.#rememberEvent(eventId, { source, type })
     if (name === 'event.dead' && eventId !== undefined)
       this.#lastDead = { kind: 'event', id: eventId }
     if (name === 'message.dead' && messageId !== undefined)
@@ -112,26 +123,33 @@ export class Tail implements AnswerWatch {
     this.#reasons.set(place, [...(this.#reasons.get(place) ?? []), why])
   }
 
+  #rememberEvent(eventId: string, { source, type }: { source: string; type: string }): void {
+    this.#events.set(eventId, { source, type })
+    if (this.#events.size > EVENTS_MAX) this.#events.delete(this.#events.keys().next().value ?? '')
+  }
+
   #write({ style, ...given }: TailLine): void {
     if (this.#isQuiet) return
     const time = this.#screen.paint('dim', new Date().toTimeString().slice(0, TIME_WIDTH))
-    const { head, what, eventId } = layOutLine(given, this.#screen.columns)
-    const [first = '', ...rest] = what.map((text) => this.#screen.paint(style, text))
+    const { head, what, eventId, isBelow } = layOutLine(given, this.#screen.columns)
+    const texts = what.map((text) => this.#screen.paint(style, text))
+    const [first = '', ...rest] = isBelow ? ['', ...texts] : texts
     const id = eventId === '' ? '' : `  ${this.#screen.paint('dim', eventId)}`
     this.#screen.line(`${time}  ${head}  ${first}${id}`.trimEnd())
-    for (const text of rest)
-      this.#screen.line(`${' '.repeat(TIME_WIDTH + 4 + displayWidth(head))}${text}`)
+    const indent = TIME_WIDTH + 2 + (isBelow ? 0 : displayWidth(head) + 2)
+    for (const text of rest) this.#screen.line(' '.repeat(indent) + text)
   }
 }
 
 /**
  * What fits between the edges of the terminal. Where a line is too long the id goes first: it is of use only as a whole,
  * and `hookonce events list` has it. Then what happened has several lines: why it went wrong is what a person looks for.
+ * Where beside the head there is room for hardly more than a word, they are below it.
  */
 export function layOutLine(
   { source = '', type = '', what, eventId = '', isOneLine = false }: Omit<TailLine, 'style'>,
   columns: number,
-): { readonly head: string; readonly what: readonly string[]; readonly eventId: string } {
+): LaidOut {
   const [sourceMax, typeMax] = columns < 100 ? [SOURCE_WIDTH, TYPE_WIDTH] : [24, 40]
   const head = [
     padText(cutText(harmless(source, 240), sourceMax), SOURCE_WIDTH),
@@ -140,13 +158,29 @@ export function layOutLine(
   const told = padText(harmless(what, 240), WHAT_WIDTH)
   const id = harmless(eventId, 36)
   const room = Math.max(WHAT_WIDTH, columns - TIME_WIDTH - 4 - displayWidth(head))
-  if (room >= displayWidth(told) + 2 + id.length) return { head, what: [told], eventId: id }
+  if (room >= displayWidth(told) + 2 + id.length)
+    return { head, what: [told], eventId: id, isBelow: false }
   const text = told.trimEnd()
-  return { head, what: isOneLine ? [cutText(text, room)] : wrapText(text, room), eventId: '' }
+  const isBelow = room < BESIDE_MIN && displayWidth(text) > room
+  const width = isBelow ? columns - TIME_WIDTH - 2 : room
+  const lines = isOneLine ? [cutText(text, width)] : wrapText(text, width)
+  return { head, what: lines, eventId: '', isBelow }
+}
+
+/** A line, or what has several. */
+interface LaidOut {
+  readonly head: string
+  readonly what: readonly string[]
+  readonly eventId: string
+  /** Whether what happened begins below the head, and not beside it. */
+  readonly isBelow: boolean
 }
 
 /** With an id of 36 columns they are 98: less than a terminal of 100. */
 const [TIME_WIDTH, SOURCE_WIDTH, TYPE_WIDTH, WHAT_WIDTH] = [8, 8, 18, 20]
+
+/** In fewer columns a sentence would be a column of words. */
+const BESIDE_MIN = 30
 
 /** The answer to a delivery whose body was not read to its end: only its happening tells of it. */
 function describeUnread(name: HappeningName, { reason, error }: About): string | undefined {

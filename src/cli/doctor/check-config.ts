@@ -65,7 +65,7 @@ function checkSource(
             warn(
               check,
               'forwards to nothing',
-              'Its events are stored and skipped. Name a destination under `forward`.',
+              'Its events are stored, and wait as `unhandled`. Name a destination under `forward`.',
             ),
           ]),
     ]
@@ -91,7 +91,7 @@ function checkSource(
   }
 }
 
-/** One leaked secret shall open one door. */
+/** One leaked secret shall open one source. */
 function checkShared(
   entries: readonly (readonly [string, ResolvedSourceConfig])[],
 ): readonly Finding[] {
@@ -106,7 +106,7 @@ function checkShared(
             warn(
               `source ${name}`,
               `has the secret of ${owner}`,
-              'Give each source a secret of its own: who has one could sign for both.',
+              'Give each source a secret of its own: a sender that has it could sign for both.',
             ),
           ]
     }),

@@ -8,19 +8,25 @@ import { asError, HookonceError } from '../../errors.ts'
 import { inspectStore } from '../../gateway/inspect-store.ts'
 import type { StoreSetting } from '../../gateway/inspect-store.ts'
 import { openStore } from '../../gateway/open-store.ts'
+import type { OpenTerms } from '../../gateway/open-store.ts'
 import { createOperator } from '../../index.ts'
 import type { StandaloneOperator } from '../../index.ts'
 import { formatSpan } from '../output/times.ts'
+import { checkTransactions } from './check-transactions.ts'
 import type { Finding } from './finding.ts'
 
 /** Beyond this a lease or a back-off is noticeably off; senders allow for five minutes. */
 const SKEW_WARNED_MS = 2_000
 const SKEW_REFUSED_MS = 60_000
 
-export async function checkStore(url: string, folder: string): Promise<readonly Finding[]> {
+export async function checkStore(
+  url: string,
+  folder: string,
+  encryption: OpenTerms['encryption'],
+): Promise<readonly Finding[]> {
   let opened: ReturnType<typeof openStore>
   try {
-    opened = openStore(url, folder, { migrate: 'check' })
+    opened = openStore(url, folder, { migrate: 'check', encryption })
   } catch (error) {
     return [describeFailure(error)]
   }
@@ -42,7 +48,7 @@ async function reach(operator: StandaloneOperator, place: string): Promise<reado
     // The first call opens it, so that the second one tells how far away its clock is.
     await operator.listPauses()
     const reachedMs = Date.now()
-    const { at, workers, queue, states, pauses } = await operator.stats()
+    const { at, workers, queue, states, pauses, openTransactions } = await operator.stats()
     const unfinished = await operator.findUnfinished()
     return [
       {
@@ -52,6 +58,7 @@ async function reach(operator: StandaloneOperator, place: string): Promise<reado
       },
       { level: 'ok', check: 'schema', message: 'its tables are up to date' },
       checkClock(at.getTime(), reachedMs),
+      ...checkTransactions(at, openTransactions),
       workers.length === 0
         ? {
             level: 'warning',
@@ -110,10 +117,11 @@ function describeFailure(error: unknown): Finding {
   const { message, cause } = asError(error)
   const why =
     cause instanceof Error && !message.includes(cause.message) ? ` (${cause.message})` : ''
+  const finding: Finding = { level: 'problem', check, message: `${message}${why}` }
+  // A file that is not there is no server that cannot be reached.
+  if (message.includes('hookonce migrate')) return finding
   return {
-    level: 'problem',
-    check,
-    message: `${message}${why}`,
+    ...finding,
     advice: ADVICE[code ?? ''] ?? 'Does the database run, and may this machine and user reach it?',
   }
 }

@@ -21,6 +21,8 @@ export interface Project {
   readonly engine: 'postgres' | 'sqlite'
   readonly packageManager: PackageManager
   readonly isTypeScript: boolean
+  /** Whether a `.js` file is read as a CommonJS module: `npm init` says so of a new project. */
+  readonly isCommonJs: boolean
   /** Where code is: `src`, or the folder itself. */
   readonly codeFolder: string
   readonly hasHookonce: boolean
@@ -54,6 +56,7 @@ const LOCK_FILES: readonly (readonly [string, PackageManager])[] = [
 const SQLITE_DRIVERS = ['better-sqlite3', 'libsql', '@libsql/client', 'sqlite3']
 
 interface Manifest {
+  readonly type?: unknown
   readonly packageManager?: unknown
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
@@ -71,14 +74,18 @@ export function detectProject(folder: string): Project | undefined {
   const packages = new Set(Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }))
   const find = <Name>(known: readonly (readonly [string, Name])[]): Name | undefined =>
     known.find(([name]) => packages.has(name))?.[1]
+  const framework = find(FRAMEWORKS)
+  const isTypeScript = has('tsconfig.json') || packages.has('typescript')
   const usesSqlite = SQLITE_DRIVERS.some((name) => packages.has(name))
   const usesPostgres = packages.has('pg') || packages.has('postgres')
   return {
-    framework: find(FRAMEWORKS),
+    framework,
     orm: find(ORMS),
     engine: usesSqlite && !usesPostgres ? 'sqlite' : 'postgres',
     packageManager: readManager(manifest) ?? LOCK_FILES.find(([name]) => has(name))?.[1] ?? 'npm',
-    isTypeScript: has('tsconfig.json') || packages.has('typescript'),
+    isTypeScript,
+    // What Next.js runs is built, from `import` in either kind.
+    isCommonJs: !isTypeScript && manifest.type !== 'module' && framework !== 'nextjs',
     codeFolder: has('src') ? 'src' : '.',
     hasHookonce: packages.has('hookonce'),
   }

@@ -1,5 +1,5 @@
 /**
- * What to do instead, at a terminal. An operator's refusals name calls of the library, for those who call it; a person
+ * What to do instead, at a terminal. An operator's refusals name calls of the library, for the code that calls it; a person
  * at a terminal has commands. Every call that a refusal can name is here with its command, and
  * `test/cli/advise.test.ts` goes through all refusals there are.
  *
@@ -13,6 +13,9 @@ const COMMANDS: readonly (readonly [said: string, command: string])[] = [
   ['listSteps(eventId)', 'hookonce events show <id>'],
   ['findMessage(id)', 'hookonce messages show <id>'],
   ['listPauses()', 'hookonce pauses'],
+  ['listMessages()', 'hookonce messages list destination:<name>'],
+  ['forget(id)', 'hookonce forget <id>'],
+  ['replay(id, { reason, body })', 'hookonce replay <id> --reason <why> --body <file>'],
   ['stats()', 'hookonce stats'],
   ['Leave onlyIfNotApplied out', 'Leave --only-if-not-applied out'],
   [
@@ -22,8 +25,8 @@ const COMMANDS: readonly (readonly [said: string, command: string])[] = [
   ['Wait for bulk.plan to return', 'Wait for it'],
   ['call prune({ force: true, reason })', 'hookonce prune --force --reason <why>'],
   [
-    'Call inbox.admin.prune() of an inbox with its retention',
-    'Start a gateway or a service with its retention on it once',
+    'Start an inbox once, or call inbox.admin.prune() of one.',
+    'Start a gateway or a service with an inbox on it once.',
   ],
 ]
 

@@ -2,18 +2,18 @@ import type { EventRecord } from '../../index.ts'
 import type { Field } from './print-fields.ts'
 
 /** The commands that are for an event in this state, each with what it does. */
-export function describeNext({
-  id,
-  state,
-  blockedBy,
-}: Pick<EventRecord, 'id' | 'state' | 'blockedBy'>): readonly Field[] {
+export function describeNext(
+  { id, state, blockedBy }: Pick<EventRecord, 'id' | 'state' | 'blockedBy'>,
+  { isPaused }: { readonly isPaused: boolean },
+): readonly Field[] {
   const discard: Field = ['end it', `hookonce discard ${id} --reason '…'`]
   const release: Field = ['run it', `hookonce release ${id} --reason '…'`]
   switch (state) {
     case 'dead':
       return [['run it', `hookonce retry ${id}`], discard]
     case 'ready':
-      return [['run it now', `hookonce retry ${id}`]]
+      // Its time is not what it waits for.
+      return isPaused ? [['look', 'hookonce pauses']] : [['run it now', `hookonce retry ${id}`]]
     case 'conflict':
     case 'quarantined':
       return [release, discard]

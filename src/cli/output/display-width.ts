@@ -30,6 +30,19 @@ export function cutText(text: string, columns: number): string {
   return `${kept}…`
 }
 
+/** The text, or as much of its end as fits behind a `…`. */
+export function cutStart(text: string, columns: number): string {
+  if (displayWidth(text) <= columns) return text
+  let kept = ''
+  let width = 1
+  for (const { segment } of [...SEGMENTER.segment(text)].toReversed()) {
+    width += widthOf(segment)
+    if (width > columns) break
+    kept = segment + kept
+  }
+  return columns < 1 ? '' : `…${kept}`
+}
+
 export function padText(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - displayWidth(text)))
 }

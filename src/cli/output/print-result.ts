@@ -48,11 +48,11 @@ function printOne(
 export function printRefusal(shell: Shell, subject: string, refused: ActionRefused): void {
   const { code, reason, instead } = refused
   shell.printError(
-    `${escapeText(subject)}: ${paint(shell, 'red', 'refused')} (${code}). ${escapeText(reason)}`,
+    `${escapeText(subject)}: ${paint(shell, 'red', 'refused')} (${escapeText(code)}). ${escapeText(reason)}`,
   )
   shell.printError(`  ${escapeText(advise(instead, subject))}`)
 }
 
 function isMissing({ code }: ActionRefused): boolean {
-  return code === 'EVENT_UNKNOWN' || code === 'BULK_UNKNOWN'
+  return code === 'EVENT_UNKNOWN' || code === 'MESSAGE_UNKNOWN' || code === 'BULK_UNKNOWN'
 }

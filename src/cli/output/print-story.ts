@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ShownEvent, ShownRun } from '../../index.ts'
+import type { EventState, PauseRecord, ShownEvent, ShownRun } from '../../index.ts'
 import { escapeText } from '../../telemetry/escape-text.ts'
 import type { Shell } from '../shell.ts'
 import { describeNext } from './describe-next.ts'
@@ -18,13 +18,18 @@ import { wrapText } from './wrap-text.ts'
 export interface StoryTerms {
   /** Every attempt, header and line of the body. */
   readonly full: boolean
+  /** What operators keep still: an event that is due and does not run may be of one. */
+  readonly pauses: readonly PauseRecord[]
 }
 
 const ATTEMPTS_MAX = 5
 
-export function printStory(shell: Shell, story: ShownEvent, { full }: StoryTerms): void {
+export function printStory(shell: Shell, story: ShownEvent, { full, pauses }: StoryTerms): void {
   const { event } = story
-  printSummary(shell, story)
+  const paused = WAITS.includes(event.state)
+    ? pauses.find((pause) => isOf(event, pause))
+    : undefined
+  printSummary(shell, story, paused)
   for (const run of story.runs) printRun(shell, run, full)
   printMessages(shell, story)
   printBeside(shell, story)
@@ -35,14 +40,26 @@ export function printStory(shell: Shell, story: ShownEvent, { full }: StoryTerms
       printFields(shell, [[name, [value].flat().join(', ')]])
   }
   printBody(shell, event, full ? Infinity : undefined)
-  const next = describeNext(event)
+  const next = describeNext(event, { isPaused: paused !== undefined })
   if (next.length > 0) printHeading(shell, 'What you can do')
   printFields(shell, next)
 }
 
-function printSummary(shell: Shell, { event, deliveries }: ShownEvent): void {
-  shell.print(`Event ${event.id}`)
-  const again = deliveries.reduce((sum, { count }) => sum + count, 0)
+const WAITS: readonly EventState[] = ['ready', 'waiting']
+
+function isOf({ source, lane }: ShownEvent['event'], pause: PauseRecord): boolean {
+  if (pause.kind === 'lane') return pause.source === source && pause.name === lane
+  return pause.kind === 'source' && pause.name === source
+}
+
+function describePause({ kind, actor, reason, pausedAt }: PauseRecord): string {
+  const by = actor === undefined ? '' : ` by ${actor}`
+  return `its ${kind}${by}, ${formatTime(pausedAt)}${reason === undefined ? '' : `: ${reason}`}`
+}
+
+function printSummary(shell: Shell, { event }: ShownEvent, paused: PauseRecord | undefined): void {
+  shell.print(`Event ${escapeText(event.id)}`)
+  const again = event.deliveries - 1
   printFields(shell, [
     ['state', event.state, STATE_STYLES[event.state]],
     ['reason', event.reason],
@@ -57,7 +74,8 @@ function printSummary(shell: Shell, { event, deliveries }: ShownEvent): void {
     ['crashes', event.crashes === 0 ? undefined : String(event.crashes)],
     ['lane', event.lane],
     ['blocked by', describeBlocker(event.blockedBy)],
-    ['delivered', again === 0 ? undefined : `${again} more ${again === 1 ? 'time' : 'times'}`],
+    ['paused', paused && describePause(paused), 'yellow'],
+    ['delivered', again < 1 ? undefined : `${again} more ${again === 1 ? 'time' : 'times'}`],
     ['verified by', event.verifiedBy && `secret ${event.verifiedBy}`],
     ['version', event.version],
     ['sequence', event.sequence],

@@ -28,6 +28,8 @@ export interface TableTerms<Row> {
 
 const GAP = '  '
 const NARROWEST = 8
+/** Also where no terminal is: the text of one stranger would make every line as wide as itself. */
+const WIDEST = 120
 
 export function printTable<Row>(
   shell: Shell,
@@ -69,7 +71,7 @@ function layOut<Row>(column: Column<Row>, rows: readonly Row[]): Laid<Row> {
     (widest, cell) => Math.max(widest, displayWidth(cell)),
     displayWidth(column.head),
   )
-  return { ...column, cells, width }
+  return { ...column, cells, width: column.isWhole === true ? width : Math.min(width, WIDEST) }
 }
 
 function fit<Row>(columns: readonly Laid<Row>[], width: number): readonly Laid<Row>[] {

@@ -18,6 +18,11 @@ export function* listFormerBodies(body: Uint8Array): Generator<FormerBody> {
   yield* fromText('its line ends were changed from LF to CRLF', text.replaceAll('\r\n', '\n'))
   yield* fromText('its line ends were changed from CRLF to LF', text.replaceAll(/\r?\n/g, '\r\n'))
   yield* fromText('a byte order mark was added', text.replace(/^\ufeff/, ''))
+  yield* fromText('it was written in Latin-1', Buffer.from(body).toString('latin1'))
+  yield {
+    what: 'it was read as Latin-1, and written in UTF-8',
+    body: Buffer.from(text, 'latin1'),
+  }
   const value = parse(text)
   if (value === undefined) return
   const parsed = 'it was parsed as JSON and written anew'

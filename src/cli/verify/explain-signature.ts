@@ -161,9 +161,23 @@ async function explainMismatch(suspect: Suspect, delivery: Delivery): Promise<re
         `It is signed with the secret of the source "${name}". Is it delivered to the wrong URL?`,
       ]
   return [
+    ...describeBody(delivery),
     ...secrets.flatMap((secret) => describeSecret(source.provider, secret, delivery.body) ?? []),
     'The secret is another one than the sender signs with (of another endpoint, account, or of test mode), or the body is not the one that was signed.',
   ]
+}
+
+/** What shows that it is not the whole body that was signed. */
+function describeBody(delivery: Delivery): readonly string[] {
+  const { byteLength } = delivery.body
+  if (byteLength === 0)
+    return ['The body is empty: has something read it before, or is it missing in the file?']
+  const said = findHeader(delivery, 'content-length') ?? ''
+  if (/^\d+$/.test(said) && Number(said) !== byteLength)
+    return [
+      `Its header says that it has ${said} bytes, and there are ${byteLength}: it was cut, or written anew.`,
+    ]
+  return []
 }
 
 /** Whether the sender has signed it, at whatever time. */

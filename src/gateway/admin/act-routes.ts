@@ -6,7 +6,16 @@
 
 import { z } from 'zod'
 import { parseFilter } from '../../admin/filter-text.ts'
-import type { ActionOptions, BulkPlan, PauseTarget, ReasonedActionOptions } from '../../index.ts'
+import { parseMessageFilter } from '../../admin/message-filter-text.ts'
+import type {
+  ActionOptions,
+  BulkAction,
+  BulkPlan,
+  MessageBulkPlan,
+  PauseTarget,
+  ReasonedActionOptions,
+} from '../../index.ts'
+import { isMessageBulk } from '../../model/bulk.ts'
 import { plannedBulk } from './answers/bulks.ts'
 import { done, erasedWhere, eventActionDone, pruned } from './answers/operators.ts'
 import { route } from './route.ts'
@@ -142,32 +151,42 @@ export const ACT_ROUTES = {
     ...ACT,
     path: '/bulks',
     mayRefuse: false,
-    summary: 'Chooses events for an action. Nothing is done to them yet',
+    summary: 'Chooses events or messages for an action. Nothing is done to them yet',
     body: z.strictObject({
-      action: z.string().describe('`retry`, `replay`, `release` or `discard`.'),
-      filter: z.string().describe('Which events, such as `state:dead source:stripe`.'),
-      reason: ORDER.reason,
-      actor: ORDER.actor,
+      action: z
+        .string()
+        .describe(
+          '`retry`, `replay`, `release`, `discard` or `forget` for events; `retryMessage` or `discardMessage`.',
+        ),
+      filter: z
+        .string()
+        .describe(
+          'Which events, such as `state:dead source:stripe`; or messages, such as `destination:crm`.',
+        ),
+      ...ORDER,
       freshKeys: z.boolean().optional().describe('For `replay`.'),
       onlyIfNotApplied: z.boolean().optional().describe('For `replay`: true if left out.'),
     }),
     answer: plannedBulk,
     call: (operator, given) => {
       const { filter, ...plan } = withActor(given)
-      return operator.bulk.plan({ ...(plan as BulkPlan), filter: parseFilter(filter) })
+      return isMessagePlan(plan)
+        ? operator.bulk.plan({ ...plan, filter: parseMessageFilter(filter) })
+        : operator.bulk.plan({ ...(plan as BulkPlan), filter: parseFilter(filter) })
     },
   }),
   runBulk: route({
     ...ACT,
     ...DESTROYS,
     path: '/bulks/{id}/run',
-    summary: 'Acts on the events that were chosen, in the background of the gateway',
+    summary: 'Acts on what was chosen, in the background of the gateway',
     body: z.strictObject({
       ratePerSecond: z.exactOptional(z.int()).describe('At most so many a second; 50 if left out.'),
+      ...ORDER,
     }),
     answer: done,
-    call: async (operator, { path, body }) => {
-      const run = await operator.bulk.run(path['id'] ?? '', body)
+    call: async (operator, given) => {
+      const run = await operator.bulk.run(given.path['id'] ?? '', withActor(given))
       return run.status === 'done' ? { status: 'done' } : run
     },
   }),
@@ -240,6 +259,11 @@ function messageAction(
     answer: done,
     call: (operator, given) => operator[action](given.path['id'] ?? '', withActor(given)),
   })
+}
+
+/** The operator says what else is wrong with it. */
+function isMessagePlan(plan: object): plan is Omit<MessageBulkPlan, 'filter'> {
+  return 'action' in plan && isMessageBulk(plan.action as BulkAction)
 }
 
 type Defined<Type> = { [Key in keyof Type]: Exclude<Type[Key], undefined> }

@@ -7,7 +7,7 @@
  * What it promises:
  *
  * - Nothing is done for a request that any of the checks refuses; they stand in one place, before every route.
- * - An action that the operator refuses is an answer: 409, with why and what to do instead.
+ * - An action that the operator refuses is an answer: 409, or 422 for want of a payload, with why and what to do instead.
  * - It holds no more than its limits: bodies, headers, connections and times are bounded.
  *
  * @module
@@ -16,20 +16,22 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { asError } from '../../errors.ts'
 import type { Logger } from '../../index.ts'
+import { endUnread } from '../../http/end-unread.ts'
 import { Access } from './access.ts'
 import type { AccessOptions, Principal } from './access.ts'
-import { answerRoute } from './answer-route.ts'
+import { answerRoute, BODY_TIMEOUT_MS } from './answer-route.ts'
 import type { AnswerTerms } from './answer-route.ts'
-import { createHostGuard } from './host-guard.ts'
+import { createHostCheck } from './host-check.ts'
 import type { Asked, Page } from './page.ts'
 import { problemOfError, refuseRequest } from './problem.ts'
 import type { Problem } from './problem.ts'
 import { isEnough } from './roles.ts'
 import type { Role } from './roles.ts'
 import { matchRoutes } from './routes.ts'
-import { sendProblem } from './send-answer.ts'
+import { endWithProblem, sendProblem } from './send-answer.ts'
 import { hasRequestToken } from './sessions.ts'
 
 /** What an admin server is made of. */
@@ -44,6 +46,12 @@ export interface AdminServerOptions extends AnswerTerms, Pick<AccessOptions, 'fi
   readonly logger: Logger
   /** @defaultValue Date.now */
   readonly now?: () => number
+  /**
+   * How long a client may leave an answer unread.
+   *
+   * @defaultValue 30_000
+   */
+  readonly unreadMs?: number
 }
 
 const HEADERS_TIMEOUT_MS = 10_000
@@ -51,32 +59,41 @@ const REQUEST_TIMEOUT_MS = 60_000
 const HEADER_BYTES_MAX = 16_384
 const CONNECTIONS_MAX = 256
 /** The header in which a page that logged in proves that it is that page. */
-export const REQUEST_TOKEN_HEADER = 'x-hookonce-request-token'
+const REQUEST_TOKEN_HEADER = 'x-hookonce-request-token'
 
 export class AdminServer {
   readonly server: Server
   readonly access: Access
   readonly #options: AdminServerOptions
-  readonly #guardHost: (request: IncomingMessage) => Problem | undefined
+  readonly #checkHost: (request: IncomingMessage) => Problem | undefined
   #pages: readonly Page[]
 
   constructor(options: AdminServerOptions) {
     const { host, hosts, token, findToken, now = Date.now, pages = [] } = options
     this.#options = options
     this.#pages = pages
-    this.#guardHost = createHostGuard(host, hosts)
-    this.access = new Access({ token, findToken, now })
+    this.#checkHost = createHostCheck(host, hosts)
+    const onExceeded = (address: string): void =>
+      options.logger.warn({ address }, 'admin.locked-out')
+    this.access = new Access({ token, findToken, now, onExceeded })
     this.server = createServer({
       insecureHTTPParser: false,
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: 1_000,
+      // Ours says which names there are.
+      requireHostHeader: false,
     })
     this.server.maxConnections = CONNECTIONS_MAX
     // An accept that fails, for want of file descriptors say, is over when it is over.
     this.server.on('error', () => undefined)
     this.server.on('request', (request, response) => void this.#answer(request, response))
+    this.server.on('checkExpectation', (request, response) =>
+      sendProblem(request, response, refuseRequest(417, 'Leave the header `Expect` out.')),
+    )
+    this.server.on('clientError', refuseBytes)
+    endUnread(this.server, options.unreadMs ?? BODY_TIMEOUT_MS)
   }
 
   /** Hangs in what is answered beside the routes. */
@@ -129,7 +146,7 @@ export class AdminServer {
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<Problem | undefined> {
-    const misdirected = this.#guardHost(request)
+    const misdirected = this.#checkHost(request)
     if (misdirected !== undefined) return misdirected
     const found = this.#find(request)
     if ('status' in found) return found
@@ -160,6 +177,21 @@ export class AdminServer {
       allow: methods.join(', '),
     })
   }
+}
+
+/** What Node cannot read as a request, or waits for in vain. */
+function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [status, detail] = UNREADABLE[error.code ?? ''] ?? [400, 'This is no request of HTTP.']
+  endWithProblem(socket, refuseRequest(status, detail))
+}
+
+const UNREADABLE: Readonly<Record<string, readonly [number, string]>> = {
+  HPE_HEADER_OVERFLOW: [431, `The headers of a request have at most ${HEADER_BYTES_MAX} bytes.`],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request took too long to come.'],
 }
 
 interface Found {

@@ -6,24 +6,28 @@
 
 import { asError, HookonceError } from '../../errors.ts'
 import type { Logger } from '../../index.ts'
-import { createMetrics } from '../../metrics/index.ts'
 import type { Metrics } from '../../metrics/index.ts'
+import type { Readiness } from '../../http/readiness.ts'
 import type { BuiltInbox } from '../build-inbox.ts'
 import type { ResolvedConfig } from '../config/schema.ts'
 import { mcpPage } from '../mcp/mcp-page.ts'
 import { AdminServer } from './admin-server.ts'
-import { isLoopback } from './host-guard.ts'
+import { healthPages } from './health.ts'
+import { isLoopback } from './host-check.ts'
 import { LiveStreams, livePage } from './live.ts'
 import { loginPages } from './login.ts'
 import { openApiPage } from './openapi.ts'
 import type { Page } from './page.ts'
 import type { Role } from './roles.ts'
+import { send } from './send-answer.ts'
 import { findToken } from './tokens.ts'
 
 /** What it is built from, beside the config. */
 export interface AdminTerms {
   /** What is in use now: a reload puts another in its place. */
   readonly built: () => BuiltInbox
+  readonly readiness: () => Readiness
+  readonly metrics: Pick<Metrics, 'contentType' | 'render'>
   readonly logger: Logger
   /** What a model may do over MCP on this machine without a token. */
   readonly mcpRoleWithoutToken: Role
@@ -33,8 +37,6 @@ export interface AdminTerms {
 export interface BuiltAdmin {
   readonly server: AdminServer
   readonly live: LiveStreams
-  /** Tells and counts what happens in this inbox, in place of the one before. */
-  watch(inbox: BuiltInbox['inbox']): void
 }
 
 /**
@@ -44,10 +46,10 @@ export interface BuiltAdmin {
  */
 export function buildAdmin(
   config: ResolvedConfig,
-  { built, logger, mcpRoleWithoutToken }: AdminTerms,
+  { built, readiness, metrics, logger, mcpRoleWithoutToken }: AdminTerms,
 ): BuiltAdmin {
   const { host, port, token, hosts } = config.admin
-  requireToken(host, token)
+  requireToken(config)
   const answering = {
     payloadBytesMax: config.receive.bodyBytesMax,
     operator: () => built().inbox.admin,
@@ -62,14 +64,12 @@ export function buildAdmin(
     logger,
   })
   const { access } = server
-  const isKnown = async (hash: Uint8Array): Promise<boolean> =>
-    (await access.findByHash(hash)) !== undefined
-  const live = new LiveStreams()
-  const metrics = createMetrics()
+  const live = new LiveStreams((query) => built().inbox.admin.list(query))
   server.add([
+    ...healthPages(readiness),
     openApiPage,
-    ...loginPages(access, Date.now),
-    livePage(live, isKnown),
+    ...loginPages(access),
+    livePage(live, (principal) => access.isStillKnown(principal)),
     metricsPage(metrics),
     mcpPage({
       ...answering,
@@ -78,31 +78,32 @@ export function buildAdmin(
         logger.error({ path: '/mcp', error: asError(error).message }, 'admin.failed'),
     }),
   ])
-  const watch = (inbox: BuiltInbox['inbox']): void => {
-    live.watch(inbox.events)
-    metrics.watch(inbox)
-  }
-  return { server, live, watch }
+  return { server, live }
 }
 
 /** For Prometheus, with the token of a viewer where there are tokens. */
-function metricsPage(metrics: Metrics): Page {
+function metricsPage(metrics: AdminTerms['metrics']): Page {
   return {
     method: 'GET',
     path: '/metrics',
     role: 'viewer',
     answer: async ({ response }) => {
-      const text = await metrics.render()
-      response.setHeader('content-type', metrics.contentType)
-      response.end(text)
+      send(response, 200, { 'content-type': metrics.contentType }, await metrics.render())
     },
   }
 }
 
-function requireToken(host: string, token: string | undefined): void {
-  if (token !== undefined || isLoopback(host)) return
-  throw new HookonceError(
-    'CONFIG_INVALID',
-    `The config cannot be used:\n  - admin.token: it is missing, and admin.host ${host} can be reached from other machines. Set admin.token, such as env:HOOKONCE_ADMIN_TOKEN, or admin.host to 127.0.0.1`,
-  )
+function requireToken(config: ResolvedConfig): void {
+  const [problem] = findTokenProblem(config)
+  if (problem === undefined) return
+  throw new HookonceError('CONFIG_INVALID', `The config cannot be used:\n  - ${problem}`)
+}
+
+/** Why other machines could use the listener without a token. */
+export function findTokenProblem({ admin, roles }: ResolvedConfig): readonly string[] {
+  const { host, token } = admin
+  if (token !== undefined || isLoopback(host) || !roles.includes('admin')) return []
+  return [
+    `admin.token: it is missing, and admin.host ${host} can be reached from other machines. Set admin.token, such as env:HOOKONCE_ADMIN_TOKEN, or admin.host to 127.0.0.1`,
+  ]
 }

@@ -37,7 +37,8 @@ export type Called =
 /** @throws HookonceError with the code of the gateway's problem, or GATEWAY_UNAVAILABLE */
 export async function callGateway(access: GatewayAccess, call: Call): Promise<Called> {
   const { status, type, body } = await exchange(access, call)
-  if (status === 200) return { status: 'answered', body }
+  // A proxy may answer for itself, with a page to log in for instance.
+  if (status === 200 && OURS.test(type)) return { status: 'answered', body }
   const problem = type.startsWith('application/problem+json') ? readProblem(body) : undefined
   if (problem === undefined)
     throw new HookonceError(
@@ -45,9 +46,11 @@ export async function callGateway(access: GatewayAccess, call: Call): Promise<Ca
       `${access.url.origin} answered ${status}, and not as the admin API of a gateway does. Check the URL and its port`,
     )
   if (problem.code === 'NOT_FOUND') return { status: 'missing' }
-  if (status === 409) return { status: 'refused', problem }
+  if (status === 409 || status === 422) return { status: 'refused', problem }
   throw errorOf(problem)
 }
+
+const OURS = /^application\/(json|octet-stream)/
 
 interface Exchanged {
   readonly status: number

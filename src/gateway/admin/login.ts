@@ -8,7 +8,7 @@ import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import { cookieOf, COOKIE, denied } from './access.ts'
 import type { Access } from './access.ts'
-import { AttemptLimit } from './attempt-limit.ts'
+import type { AttemptLimit } from './attempt-limit.ts'
 import type { Asked, Page } from './page.ts'
 import type { Problem } from './problem.ts'
 import { readBody, readText } from './read-given.ts'
@@ -19,8 +19,8 @@ const login = z.strictObject({ token: z.string().min(1).max(500) })
 const READ = { bytesMax: 4_096, timeoutMs: 10_000 }
 
 /** `POST /api/v1/login`, `POST /api/v1/logout` and `GET /api/v1/session`. */
-export function loginPages(access: Access, now: () => number): readonly Page[] {
-  const limit = new AttemptLimit(now)
+export function loginPages(access: Access): readonly Page[] {
+  const limit = access.limitAttempts()
   return [
     {
       method: 'POST',
@@ -58,23 +58,13 @@ async function logIn(
   limit: AttemptLimit,
   { request, response }: Asked,
 ): Promise<Problem | undefined> {
-  const address = request.socket.remoteAddress ?? ''
-  const waitSeconds = limit.waitSeconds(address)
-  if (waitSeconds > 0)
-    return {
-      status: 429,
-      code: 'ATTEMPTS_EXCEEDED',
-      detail: `Too many attempts to log in have failed. Try again in ${waitSeconds} seconds.`,
-      headers: { 'retry-after': String(waitSeconds) },
-    }
-  // Counted before anything is waited for: attempts that are made at once are all counted.
-  limit.failed(address)
   const text = await readText(request, READ)
   if (typeof text !== 'string') return text
   const { token } = readBody(login, text) as z.output<typeof login>
-  const principal = await access.findByToken(token)
-  if (principal?.tokenHash === undefined) return denied('token')
-  limit.succeeded(address)
+  const address = request.socket.remoteAddress ?? ''
+  const principal = await access.tryToken(token, { address, limit })
+  if ('status' in principal) return principal
+  if (principal.tokenHash === undefined) return denied('token')
   const { cookie, requestToken } = access.sessions.begin(principal.tokenHash)
   const { name = null, role } = principal
   const headers = { 'set-cookie': writeCookie(request, cookie, SESSION_MS / 1_000) }

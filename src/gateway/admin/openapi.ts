@@ -129,7 +129,7 @@ function byName([one]: readonly [string, unknown], [other]: readonly [string, un
 }
 
 function describeRoute(name: string, route: Route, schemas: Record<string, unknown>): Json {
-  const { role, summary, query, body, mayLack, mayRefuse } = route
+  const { role, path, summary, query, body, mayLack, mayRefuse } = route
   return {
     operationId: name,
     summary,
@@ -147,6 +147,10 @@ function describeRoute(name: string, route: Route, schemas: Record<string, unkno
       ...(mayRefuse === true && {
         409: problemResponse('Refused: nothing was changed. `instead` says what to do.'),
       }),
+      ...(mayRefuse === true &&
+        path.includes('{eventId}') && {
+          422: problemResponse('Refused: the payload that it needs was erased or pruned.'),
+        }),
       default: { $ref: '#/components/responses/Problem' },
     },
   }

@@ -4,7 +4,7 @@ import type { Role } from './roles.ts'
 
 /** Something that is answered in its own way, behind the same checks. */
 export interface Page {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'HEAD' | 'POST'
   /** The whole path. */
   readonly path: string
   /** The least that is needed; `undefined` for what needs no token. */

@@ -36,9 +36,12 @@ export function writeProblem({ status, code, detail, more }: Problem): ProblemDo
   return { type: 'about:blank', title, status, code, detail, ...more }
 }
 
+/** The body that it would need is gone for good: no other state of the event would change that. */
+const NO_BODY: readonly RefusalCode[] = ['PAYLOAD_ERASED', 'PAYLOAD_PRUNED']
+
 /** An action that the operator refused: with why, and what to do instead. */
 export function problemOfRefusal({ status: _, code, reason, ...more }: ActionRefused): Problem {
-  return { status: 409, code, detail: reason, more }
+  return { status: NO_BODY.includes(code) ? 422 : 409, code, detail: reason, more }
 }
 
 export function notFound(): Problem {

@@ -6,20 +6,23 @@
 
 import { z } from 'zod'
 import { parseFilter } from '../../admin/filter-text.ts'
+import { parseMessageFilter } from '../../admin/message-filter-text.ts'
 import type {
   EventQuery,
   GroupQuery,
+  ListAuditQuery,
   ListBulksQuery,
-  MessageState,
+  ListRunsQuery,
+  PageQuery,
   StatsQuery,
 } from '../../index.ts'
-import { MESSAGE_STATES } from '../../index.ts'
 import { bulkRecord } from './answers/bulks.ts'
 import {
   eventPage,
   eventRecord,
   eventSummary,
   idempotencyKeyUses,
+  messagePage,
   messageRecord,
   runRecord,
   shownEvent,
@@ -37,6 +40,10 @@ const filter = z
   .optional()
   .describe('Which events, such as `state:dead source:stripe after:2h`. Left out: all of them.')
 const cursor = z.string().optional().describe('That of the page before.')
+const last = z
+  .string()
+  .optional()
+  .describe('The `id` of the last one of the page before. Left out: from the first.')
 const limit = z.int().min(1).max(1_000).optional().describe('How many at most; 100 if left out.')
 const source = z.string().optional().describe('The name of a source. Left out: any.')
 const page = z.strictObject({ filter, cursor, limit })
@@ -69,10 +76,10 @@ export const READ_ROUTES = {
   listDead: route({
     ...READ,
     path: '/dead',
-    summary: 'The events that stopped and wait for a person, whole, latest first',
-    query: z.strictObject({ limit }),
+    summary: 'The events that stopped and wait for a person, whole, the newest event first',
+    query: z.strictObject({ cursor: last, limit }),
     answer: z.array(eventRecord),
-    call: (operator, { query }) => operator.listDead(query.limit),
+    call: (operator, { query }) => operator.listDead(query as PageQuery),
   }),
   countEvents: route({
     ...READ,
@@ -86,9 +93,14 @@ export const READ_ROUTES = {
     ...READ,
     path: '/sources/{source}/events',
     summary: 'The event of a key, and the conflicts and quarantined ones beside it',
-    query: z.strictObject({ key: z.string().describe("The sender's key.") }),
+    query: z.strictObject({
+      key: z.string().describe("The sender's key."),
+      cursor: last,
+      limit,
+    }),
     answer: z.array(eventRecord),
-    call: (operator, { path, query }) => operator.listEventsByKey(path['source'] ?? '', query.key),
+    call: (operator, { path, query: { key, ...page } }) =>
+      operator.listEventsByKey(path['source'] ?? '', key, page as PageQuery),
   }),
   show: route({
     ...READ,
@@ -118,8 +130,17 @@ export const READ_ROUTES = {
     ...READ,
     path: '/events/{eventId}/runs',
     summary: 'The runs of an event that operators asked for',
+    query: z.strictObject({
+      cursor: z
+        .int()
+        .min(0)
+        .optional()
+        .describe('The `run` of the last one of the page before. Left out: from the first.'),
+      limit,
+    }),
     answer: z.array(runRecord),
-    call: (operator, { path }) => operator.listRuns(path['eventId'] ?? ''),
+    call: (operator, { path, query }) =>
+      operator.listRuns(path['eventId'] ?? '', query as ListRunsQuery),
   }),
   listSteps: route({
     ...READ,
@@ -144,7 +165,8 @@ export const READ_ROUTES = {
   stats: route({
     ...READ,
     path: '/stats',
-    summary: 'How things stand: states, sources, the queue, rates, messages, workers, pauses',
+    summary:
+      'How things stand: states, sources, the queue, rates, messages, workers, open transactions, pauses',
     query: z.strictObject({
       source,
       over: z.enum(['hour', 'day']).optional().describe('What `rates` are of: `hour` if left out.'),
@@ -170,14 +192,18 @@ export const READ_ROUTES = {
   listMessages: route({
     ...READ,
     path: '/messages',
-    summary: 'The messages in a state, latest first',
+    summary: 'Messages that fit, newest first',
     query: z.strictObject({
-      state: z.enum(MESSAGE_STATES).describe('Those that are dead or unknown wait for a person.'),
-      destination: z.string().optional().describe('The name of a destination. Left out: any.'),
+      filter: z
+        .string()
+        .optional()
+        .describe('Which messages, such as `state:dead destination:crm after:2h`. Left out: all.'),
+      cursor,
       limit,
     }),
-    answer: z.array(messageRecord),
-    call: (operator, { query }) => operator.listMessages(query as { state: MessageState }),
+    answer: messagePage,
+    call: (operator, { query }) =>
+      operator.listMessages(asPage(parseMessageFilter(query.filter ?? ''), query)),
   }),
   findMessage: route({
     ...READ,
@@ -197,9 +223,10 @@ export const READ_ROUTES = {
   listBulks: route({
     ...READ,
     path: '/bulks',
-    summary: 'Actions on many events that have events left, latest first',
+    summary: 'Actions on many events or messages that have some left, latest first',
     query: z.strictObject({
       all: flag.optional().describe('`true`: also those that have ended or were aborted.'),
+      cursor: last,
       limit,
     }),
     answer: z.array(bulkRecord),
@@ -208,7 +235,7 @@ export const READ_ROUTES = {
   findBulk: route({
     ...READ,
     path: '/bulks/{id}',
-    summary: 'How far an action on many events has come',
+    summary: 'How far an action on many events or messages has come',
     answer: bulkRecord,
     mayLack: true,
     call: (operator, { path }) => operator.bulk.find(path['id'] ?? ''),
@@ -227,20 +254,24 @@ export const READ_ROUTES = {
     summary: 'What operators did, latest first',
     query: z.strictObject({
       eventId: z.string().optional().describe('What was done to this event. Left out: to any.'),
+      cursor: last,
       limit,
     }),
     answer: z.array(auditRecord),
-    call: (operator, { query }) => operator.listAudit(query as { eventId?: string }),
+    call: (operator, { query }) => operator.listAudit(query as ListAuditQuery),
   }),
 }
 
-function asQuery({
-  filter: text = '',
-  cursor: from,
-  limit: most,
-}: z.output<typeof page>): EventQuery {
+function asQuery(query: z.output<typeof page>): EventQuery {
+  return asPage(parseFilter(query.filter ?? ''), query)
+}
+
+function asPage<Filter extends object>(
+  filter: Filter,
+  { cursor: from, limit: most }: z.output<typeof page>,
+): Filter & { readonly cursor?: string; readonly limit?: number } {
   return {
-    ...parseFilter(text),
+    ...filter,
     ...(from !== undefined && { cursor: from }),
     ...(most !== undefined && { limit: most }),
   }

@@ -8,16 +8,20 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
 import { formatFilter } from '../../admin/filter-text.ts'
+import { formatMessageFilter } from '../../admin/message-filter-text.ts'
 import { HookonceError, OptionInvalidError } from '../../errors.ts'
 import { createOperator } from '../../index.ts'
 import type {
   ActionResult,
   BulkEnd,
+  EventFilter,
   EventQuery,
+  MessageFilter,
   Operator,
   StandaloneOperator,
   Store,
 } from '../../index.ts'
+import { isMessageBulk } from '../../model/bulk.ts'
 import { rejectUnknownKeys } from '../../options/reject-unknown-keys.ts'
 import { requireInteger } from '../../options/require-integer.ts'
 import { callGateway } from './call-gateway.ts'
@@ -56,19 +60,28 @@ export function createRemoteOperator(options: RemoteOperatorOptions): Standalone
   return checkFirst(remote, createChecker())
 }
 
-/** @throws OptionInvalidError for an option that is unknown or cannot be used */
-export function resolveGateway(options: RemoteOperatorOptions): Omit<GatewayAccess, 'signal'> {
+const OPTIONS = ['url', 'token', 'timeoutMs'] as const
+
+/**
+ * `said` is what the options are called where they were said.
+ *
+ * @throws OptionInvalidError for an option that is unknown or cannot be used
+ */
+export function resolveGateway(
+  options: RemoteOperatorOptions,
+  said: Partial<Readonly<Record<(typeof OPTIONS)[number], string>>> = {},
+): Omit<GatewayAccess, 'signal'> {
   const path = 'createRemoteOperator'
-  rejectUnknownKeys(path, options, ['url', 'token', 'timeoutMs'])
+  rejectUnknownKeys(path, options, OPTIONS)
   const { url, token, timeoutMs = TIMEOUT_MS } = options
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new OptionInvalidError(
-      `${path}.url`,
+      said.url ?? `${path}.url`,
       "the URL of a gateway's admin listener, such as http://127.0.0.1:4401",
       url,
     )
   if (token !== undefined && !/^[\x21-\x7e]{1,500}$/.test(token))
-    throw new OptionInvalidError(`${path}.token`, 'a token, as it was shown', token)
+    throw new OptionInvalidError(said.token ?? `${path}.token`, 'a token, as it was shown', token)
   requireInteger(`${path}.timeoutMs`, timeoutMs, { min: 1, max: 86_400_000 })
   return { url: new URL(url), token, timeoutMs }
 }
@@ -143,10 +156,11 @@ function bindRoutes(send: Send, closing: AbortSignal): Operator {
     findByIdempotencyKey: (key, cursor) => send('findByIdempotencyKey', { query: { key, cursor } }),
     findEvent: (eventId) => send('findEvent', { path: { eventId } }),
     findRequest: (eventId) => send('findRequest', { path: { eventId } }),
-    listEventsByKey: (source, key) => send('listEventsByKey', { path: { source }, query: { key } }),
+    listEventsByKey: (source, key, page = {}) =>
+      send('listEventsByKey', { path: { source }, query: { key, ...page } }),
     countEvents: (source) => send('countEvents', { query: { source } }),
-    listDead: (limit) => send('listDead', { query: { limit } }),
-    listRuns: (eventId) => send('listRuns', { path: { eventId } }),
+    listDead: (query = {}) => send('listDead', { query }),
+    listRuns: (eventId, query = {}) => send('listRuns', { path: { eventId }, query }),
     listSteps: (eventId) => send('listSteps', { path: { eventId } }),
     retry: (eventId, body = {}) => send('retry', { path: { eventId }, body }),
     release: (eventId, body) => send('release', { path: { eventId }, body }),
@@ -160,7 +174,10 @@ function bindRoutes(send: Send, closing: AbortSignal): Operator {
     resolveStep: (eventId, step, decision, options = {}) =>
       send('resolveStep', { path: { eventId }, body: { step, decision, ...options } }),
     findMessage: (id) => send('findMessage', { path: { id } }),
-    listMessages: (query) => send('listMessages', { query }),
+    listMessages: ({ cursor, limit, ...filter } = {}) =>
+      send('listMessages', {
+        query: { cursor, limit, filter: textOf(formatMessageFilter(filter)) },
+      }),
     retryMessage: (id, body = {}) => send('retryMessage', { path: { id }, body }),
     confirmMessage: (id, body = {}) => send('confirmMessage', { path: { id }, body }),
     discardMessage: (id, body = {}) => send('discardMessage', { path: { id }, body }),
@@ -178,8 +195,13 @@ function bindRoutes(send: Send, closing: AbortSignal): Operator {
 function bindBulk(send: Send, closing: AbortSignal): Operator['bulk'] {
   const find: Operator['bulk']['find'] = (id) => send('findBulk', { path: { id } })
   return {
-    plan: ({ filter, ...plan }) =>
-      send('planBulk', { body: { ...plan, filter: formatFilter(filter) } }),
+    plan: ({ filter, ...plan }) => {
+      const isOfMessages = isMessageBulk(plan.action)
+      const text = isOfMessages
+        ? formatMessageFilter(filter as MessageFilter)
+        : formatFilter(filter as EventFilter)
+      return send('planBulk', { body: { ...plan, filter: text } })
+    },
     run: async (id, body = {}) => {
       const run = (await send('runBulk', { path: { id }, body })) as ActionResult
       if (run.status === 'refused') return run
@@ -216,8 +238,12 @@ async function untilEnded(
 }
 
 function pageOf({ cursor, limit, ...filter }: EventQuery): object {
-  const text = formatFilter(filter)
-  return { cursor, limit, ...(text !== '' && { filter: text }) }
+  return { cursor, limit, filter: textOf(formatFilter(filter)) }
+}
+
+/** Left out where it says nothing. */
+function textOf(filter: string): string | undefined {
+  return filter === '' ? undefined : filter
 }
 
 /**

@@ -15,7 +15,7 @@ export interface Given<Query = unknown, Body = unknown> {
   readonly path: Readonly<Record<string, string>>
   readonly query: Query
   readonly body: Body
-  /** What the audit calls the one who asks. */
+  /** What the audit calls the principal of the request. */
   readonly actor: (said: string | undefined) => string | undefined
 }
 
@@ -33,7 +33,7 @@ export interface Route {
   readonly answer: z.ZodType | 'bytes'
   /** Whether there may be nothing of that name: 404. */
   readonly mayLack?: boolean
-  /** Whether the operator may refuse it: 409. */
+  /** Whether the operator may refuse it: 409, or 422 for want of a payload. */
   readonly mayRefuse?: boolean
   /** Whether its body may be as large as a delivery. */
   readonly takesPayload?: boolean

@@ -1,8 +1,10 @@
+import { STATUS_CODES } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { writeProblem } from './problem.ts'
 import type { Problem } from './problem.ts'
 
-/** On every answer: it is for the one who asked, is what it says it is, and is shown by no other site. */
+/** On every answer: it is for the client that asked, is what it says it is, and is shown by no other site. */
 export const SAFE_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -44,6 +46,20 @@ export function sendProblem(
     ...(!request.complete && { connection: 'close' }),
   }
   send(response, problem.status, headers, JSON.stringify(writeProblem(problem)))
+}
+
+/** For what is no request: there is nothing to answer but the connection, which ends with it. */
+export function endWithProblem(socket: Duplex, problem: Problem): void {
+  const body = JSON.stringify(writeProblem(problem))
+  const headers = {
+    ...SAFE_HEADERS,
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  }
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const title = STATUS_CODES[problem.status] ?? 'Error'
+  socket.end(`HTTP/1.1 ${problem.status} ${title}\r\n${head.join('')}\r\n${body}`)
 }
 
 /** With what every answer says. */

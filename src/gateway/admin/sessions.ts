@@ -52,6 +52,11 @@ export class Sessions {
     return undefined
   }
 
+  /** Whether it was neither ended nor outlived, and has not made room for others. */
+  has(session: Session): boolean {
+    return session.expiresAt > this.#now() && [...this.#byHash.values()].includes(session)
+  }
+
   end(cookie: string): void {
     this.#byHash.delete(keyOf(cookie))
   }

@@ -8,6 +8,7 @@
  */
 
 import type { WebhookEvent } from '../../model/event.ts'
+import type { CheckMessage } from '../../index.ts'
 
 /** What a process of a gateway does. Several processes may share the work. */
 export type GatewayRole = 'receive' | 'work' | 'relay' | 'admin'
@@ -16,12 +17,20 @@ export type GatewayRole = 'receive' | 'work' | 'relay' | 'admin'
 export interface GatewayConfig {
   /** `sqlite:<file>` or `postgres://…`. */
   readonly store?: string
+  /** Encrypts bodies, headers and errors before they are stored. */
+  readonly encryption?: EncryptionConfig
+  /** Whether a start brings the tables up to date, or only checks that they are. */
+  readonly migrate?: 'auto' | 'check'
   /** What this process does. */
   readonly roles?: readonly GatewayRole[]
   /** How many processes share the work on this machine. More than one needs PostgreSQL. */
   readonly processes?: number
   /** Where deliveries come in, and what is admitted. */
   readonly receive?: ReceiveConfig
+  /** How events are made messages of their destinations. */
+  readonly worker?: WorkerConfig
+  /** What the handler has that writes an event's messages. */
+  readonly handlerDefaults?: HandlerDefaultsConfig
   /** Where operators come in. */
   readonly admin?: AdminConfig
   /** The senders, by the last part of their URL. */
@@ -40,15 +49,70 @@ export interface GatewayConfig {
   readonly stopGraceMs?: number
 }
 
+/** The keys with which a store encrypts. */
+export interface EncryptionConfig {
+  /** The first encrypts, all of them decrypt. Each `key` is 32 random bytes in base64, such as `env:HOOKONCE_KEY`. */
+  readonly keys: readonly { readonly id: string; readonly key: string }[]
+  /** `clear` stores what is new as it is, to switch encryption off. */
+  readonly writes?: 'sealed' | 'clear'
+}
+
 /** Where deliveries come in. */
 export interface ReceiveConfig {
   readonly host?: string
   readonly port?: number
+  /** The largest body that is taken. */
   readonly bodyBytesMax?: number
+  /** How many bytes of bodies may be on their way at once. */
+  readonly inFlightBytesMax?: number
+  /** The most events of one delivery. One with more is quarantined whole. */
+  readonly eventsMax?: number
+  /** How many deliveries may wait for the database at once. */
+  readonly waitingMax?: number
+  /** The most events that are stored in one transaction. */
+  readonly batchMax?: number
+  /** How many keys are remembered to answer duplicates without the database; 0 for none. */
+  readonly rememberMax?: number
+  /** How long a sender may take for a body. */
+  readonly bodyTimeoutMs?: number
+  /** How long a delivery may wait for the database. */
+  readonly answerTimeoutMs?: number
+  /** How long a delivery to a source with `acknowledge: 'processed'` waits until its messages are written. */
+  readonly processedTimeoutMs?: number
   /** How long a connection without a request is kept. Longer than a proxy in front keeps it: many do for 60 s. */
   readonly keepAliveTimeoutMs?: number
   /** How long a process that is told to stop says 503 on `/readyz` and goes on as before, for a balancer that asks. */
   readonly withdrawMs?: number
+}
+
+/** How events are made messages of their destinations: `WorkerOptions` of the library. */
+export interface WorkerConfig {
+  /** How many groups of events are written at once, each process. */
+  readonly concurrency?: number
+  /** How many more are kept free for types of events that would else wait. */
+  readonly reserved?: number
+  /** By the name of a source, how much of the time it has against the others. */
+  readonly weights?: Readonly<Record<string, number>>
+  /** The most events that are written in one transaction. */
+  readonly groupMax?: number
+  /** How long one transaction goes on taking events. */
+  readonly groupBudgetMs?: number
+  /** How often to look for events when nothing calls. */
+  readonly pollMs?: number
+  /** How long others watch a worker's heart stand still before they take it for dead. */
+  readonly deadAfterMs?: number
+  /** How many times an event may take its process down with it before it is dead. */
+  readonly crashesMax?: number
+  /** How long a `transform` may hold the process before a watchdog ends it; 0: for ever. */
+  readonly blockedMs?: number
+}
+
+/** What the handler has that writes an event's messages. */
+export interface HandlerDefaultsConfig {
+  /** When an event whose messages were not written runs again. */
+  readonly retry?: RetryConfig
+  /** How long the writing of one event's messages may take, a `transform` included. */
+  readonly timeoutMs?: number
 }
 
 /** Where operators come in. */
@@ -108,8 +172,10 @@ export interface Transformed {
 /** Where events are forwarded to. */
 export interface DestinationConfig {
   readonly url: string
-  /** Signs as Standard Webhooks says. Several while one is being replaced. */
+  /** Signs as Standard Webhooks says. Several while one is being replaced. Needed, unless `unsigned`. */
   readonly secrets?: readonly string[]
+  /** Sends without a signature: the service cannot tell its messages from those of a stranger. */
+  readonly unsigned?: boolean
   /** Sent with every message. For credentials of the destination. */
   readonly headers?: Readonly<Record<string, string>>
   /** Lets the URL be plain `http:`, or an address that is not public. */
@@ -120,6 +186,16 @@ export interface DestinationConfig {
   readonly retry?: RetryConfig
   readonly breakerFailures?: number
   readonly breakerMs?: number
+  /** How long nothing may happen on the connection. */
+  readonly idleTimeoutMs?: number
+  /** How often in a row the same answer 500 with the same body may come before the message is dead. */
+  readonly sameAnswersMax?: number
+  /** `ignored` for a service that does not know a `webhook-id` again: what is sent twice happens twice there. */
+  readonly keys?: 'honoured' | 'ignored'
+  /** With `keys: 'ignored'`, what becomes of a message that may have arrived. */
+  readonly onUncertain?: 'ask' | 'check' | 'resend'
+  /** In a file of code, with `onUncertain: 'check'`: looks whether a message arrived. */
+  readonly check?: CheckMessage
   /** What becomes of a lane behind a message that is dead: it waits for a person, or goes on. */
   readonly onDead?: 'block' | 'pass'
   /** For how long the service behind it remembers a `webhook-id`. */
@@ -138,6 +214,8 @@ export interface RetryConfig {
 export interface RelayConfig {
   /** How long a message waits after the process that was sending it was killed. Longer than every `timeoutMs`. */
   readonly leaseMs?: number
+  /** How often to look for messages when nothing calls. */
+  readonly pollMs?: number
 }
 
 type Days = number | 'forever'
@@ -154,6 +232,8 @@ export interface RetentionConfig {
   readonly deliveriesDays?: Days
   readonly messagesDays?: Days
   readonly auditDays?: Days
+  /** Whether this process prunes by itself, once a day for all processes together. */
+  readonly daily?: boolean
 }
 
 /** What is logged. */

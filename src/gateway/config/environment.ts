@@ -40,9 +40,22 @@ export interface SchemaNode {
   readonly items?: SchemaNode
 }
 
-/** What the environment says, and what in it cannot be meant. */
+/**
+ * What Kubernetes and Docker tell a container of services whose name begins with `hookonce`, such as
+ * `HOOKONCE_SERVICE_HOST` and `HOOKONCE_PORT=tcp://10.0.0.1:80`. The user has not set them, and they must not stop a start.
+ */
+const OF_A_SERVICE =
+  /(_SERVICE_HOST|_SERVICE_PORT(_[A-Z0-9_]+)?|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
+
+function isOfService(variable: string, text: string): boolean {
+  return (
+    OF_A_SERVICE.test(variable) || (variable.endsWith('_PORT') && /^(tcp|udp|sctp):/.test(text))
+  )
+}
+
+/** What the environment says, and what in it cannot be meant: that may be a variable of the user's that a config refers to. */
 export interface EnvironmentConfig extends ConfigLayer {
-  readonly problems: readonly string[]
+  readonly problems: readonly { readonly variable: string; readonly problem: string }[]
 }
 
 /** Reads every variable that begins with `HOOKONCE_`. */
@@ -52,18 +65,19 @@ export function readEnvironment(
 ): EnvironmentConfig {
   const value: Record<string, unknown> = {}
   const origin = new Map<string, string>()
-  const problems: string[] = []
+  const problems: { variable: string; problem: string }[] = []
   for (const [variable, text] of Object.entries(environment)) {
     if (!variable.startsWith(PREFIX) || NOT_CONFIG.has(variable) || text === undefined) continue
+    if (isOfService(variable, text)) continue
     const name = ALIASES[variable] ?? variable
     const place = findPlace(name.slice(PREFIX.length).split('__'), schema)
     if ('problem' in place) {
-      problems.push(`${variable}: ${place.problem}`)
+      problems.push({ variable, problem: place.problem })
       continue
     }
     const read = readText(text, place.node)
     if ('problem' in read) {
-      problems.push(`${variable}: ${read.problem}`)
+      problems.push({ variable, problem: read.problem })
       continue
     }
     put(value, place.path, read.value)
@@ -91,10 +105,34 @@ function findPlace(words: readonly string[], schema: SchemaNode): Place {
       node = typeof node.additionalProperties === 'object' ? node.additionalProperties : {}
     } else {
       const names = Object.keys(known).map(toVariable)
-      return { problem: `there is no ${word || 'empty name'}${didYouMean(word, names)}` }
+      const meant = didYouMean(word, names)
+      const isFirst = node === schema && meant === '.'
+      return {
+        problem: `there is no ${word || 'empty name'}${isFirst ? findMeant(word, schema) : meant}`,
+      }
     }
   }
   return { path, node }
+}
+
+/** What a name without `__` may stand for: the same name with it, or the last word of one. */
+function findMeant(word: string, schema: SchemaNode): string {
+  const all = listVariables(schema)
+  const meant =
+    all.find((name) => name.replaceAll('__', '_') === word) ??
+    all.find((name) => name.endsWith(`__${word}`))
+  if (meant !== undefined) return `, did you mean "${meant}"?`
+  const record = ['SOURCES', 'DESTINATIONS'].find((name) => word.startsWith(`${name}_`))
+  if (record !== undefined) return `: two underscores go one level down, as in ${record}__<NAME>__…`
+  return `. A variable of your own needs a name that does not begin with ${PREFIX}, or an env: reference in the config`
+}
+
+/** Of all settings, but for those with names in them. */
+function listVariables({ properties = {} }: SchemaNode, above = ''): readonly string[] {
+  return Object.entries(properties).flatMap(([key, node]) => {
+    const variable = `${above}${toVariable(key)}`
+    return node.properties === undefined ? [variable] : listVariables(node, `${variable}__`)
+  })
 }
 
 /** `bodyBytesMax` is written `BODY_BYTES_MAX`. */

@@ -10,9 +10,10 @@
  */
 
 import path from 'node:path'
-import type { z } from 'zod'
 import { HookonceError } from '../../errors.ts'
-import { didYouMean } from '../../options/did-you-mean.ts'
+import { findCrowd, findDangling, findStartProblems } from '../find-problems.ts'
+import { describeIssue } from './describe-issue.ts'
+import type { Issue } from './describe-issue.ts'
 import { readEnvironment } from './environment.ts'
 import type { SchemaNode } from './environment.ts'
 import { mergeLayers } from './layers.ts'
@@ -31,6 +32,13 @@ export interface LoadConfigOptions {
   readonly file?: string | undefined
   /** What counts less than the file. Left out, nothing. */
   readonly beneath?: ConfigLayer | undefined
+  /**
+   * `start` for a gateway: its sources and destinations must be such that they can be used. A command that looks at events
+   * needs no secrets for that.
+   *
+   * @defaultValue 'look'
+   */
+  readonly purpose?: 'look' | 'start' | undefined
   /** What flags say, by the path of the value: `receive.port`. */
   readonly flags?:
     ReadonlyMap<string, { readonly flag: string; readonly value: unknown }> | undefined
@@ -63,15 +71,90 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
     folder: file === undefined ? folder : path.dirname(file.path),
   })
   const checked = configSchema.safeParse(resolved.value)
+  const issues = checked.error?.issues ?? []
+  const referred = new Set(resolved.references.values())
+  const bad = [...issues.flatMap(findEntries), ...resolved.unresolved.map(entryOf)]
   const problems = [
-    ...fromEnvironment.problems,
+    ...fromEnvironment.problems
+      .filter(({ variable }) => !referred.has(`env:${variable}`))
+      .map(({ variable, problem }) => `${variable}: ${problem}`),
     ...resolved.problems,
-    ...(checked.error?.issues ?? []).flatMap((issue) => describeIssue(issue, schema, origins)),
-    ...(checked.success ? [...findDangling(checked.data), ...findCrowd(checked.data)] : []),
+    ...issues.flatMap((issue) => describeIssue(issue, { schema, origins, value: resolved.value })),
+    ...findOverlooked(resolved.value),
+    ...findMore(resolved.value, bad, options.purpose ?? 'look'),
   ]
   if (problems.length > 0 || !checked.success)
     throw new HookonceError('CONFIG_INVALID', `The config cannot be used:\n${listed(problems)}`)
   return { config: checked.data, file: file?.path, origins, references: resolved.references }
+}
+
+/** The one name that the schema leaves out without a word. */
+function findOverlooked(value: Record<string, unknown>): readonly string[] {
+  return ['sources', 'destinations']
+    .filter((part) => isRecord(value[part]) && Object.hasOwn(value[part], '__proto__'))
+    .map((part) => `${part}.__proto__: this cannot be a name`)
+}
+
+/** A setting at the top, or one source, destination or setting inside it. */
+interface Entry {
+  readonly part: string
+  readonly entry: string | undefined
+}
+
+/**
+ * What is wrong beside the form. The entries that are bad already are left out, so that all the others are looked at as
+ * well, and none is told of twice.
+ */
+function findMore(
+  value: unknown,
+  bad: readonly Entry[],
+  purpose: NonNullable<LoadConfigOptions['purpose']>,
+): readonly string[] {
+  const { data: config } = configSchema.safeParse(withoutEntries(value, bad))
+  if (config === undefined) return []
+  const named = (value as { readonly destinations?: object }).destinations ?? {}
+  const isWhole = bad.length === 0
+  return [
+    ...findDangling(config, Object.keys(named)),
+    ...(bad.some(({ part }) => part === 'store') ? [] : findCrowd(config)),
+    // A person who looks at events need not have the secrets with which they are received.
+    ...(purpose === 'start' ? findStartProblems(config, { isWhole }) : []),
+  ]
+}
+
+/** Without each source, destination or setting that is bad. */
+function withoutEntries(value: unknown, bad: readonly Entry[]): unknown {
+  if (bad.length === 0 || !isRecord(value)) return value
+  const isBad = (part: string, entry?: string): boolean =>
+    bad.some((place) => place.part === part && place.entry === entry)
+  // A list goes as a whole.
+  const parts = Object.entries(value).filter(
+    ([part, inside]) =>
+      !isBad(part) && (isRecord(inside) || !bad.some((place) => place.part === part)),
+  )
+  return Object.fromEntries(
+    parts.map(([part, inside]) => {
+      if (!isRecord(inside)) return [part, inside]
+      const entries = Object.entries(inside).filter(([entry]) => !isBad(part, entry))
+      return [part, Object.fromEntries(entries)]
+    }),
+  )
+}
+
+/** A key that is not known is not in the path of its issue. */
+function findEntries(issue: Issue): readonly Entry[] {
+  const path = issue.path.map(String)
+  if (issue.code !== 'unrecognized_keys' || path.length >= 2)
+    return path.length === 0 ? [] : [entryOf(path)]
+  return issue.keys.map((key) => entryOf([...path, key]))
+}
+
+function entryOf([part = '', entry]: readonly string[]): Entry {
+  return { part, entry }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function listed(problems: readonly string[]): string {
@@ -92,77 +175,4 @@ function layerOfFlags(
     origin.set(place, flag)
   }
   return { value, origin }
-}
-
-type Issue = z.core.$ZodIssue
-
-/** In our words, and with the origin of the value, which is never shown: it may be a secret. */
-function describeIssue(
-  issue: Issue,
-  schema: SchemaNode,
-  origins: ReadonlyMap<string, string>,
-): readonly string[] {
-  const place = issue.path.map(String)
-  if (issue.code === 'unrecognized_keys') {
-    const known = Object.keys(nodeAt(schema, place)?.properties ?? {})
-    return issue.keys.map((key) => {
-      const where = [...place, key].join('.')
-      return `${where}: there is no such setting${didYouMean(key, known)}${saidIn(where, origins)}`
-    })
-  }
-  const where = place.join('.') || 'the config'
-  const words =
-    issue.code === 'invalid_key'
-      ? (issue.issues[0]?.message ?? issue.message)
-      : lowerFirst(issue.message)
-  return [`${where}: ${words}${saidIn(where, origins)}`]
-}
-
-function saidIn(where: string, origins: ReadonlyMap<string, string>): string {
-  const exact = origins.get(where)
-  const below = [...origins].find(([place]) => place.startsWith(`${where}.`))?.[1]
-  const origin = exact ?? below
-  return origin === undefined ? '' : ` (${origin})`
-}
-
-function lowerFirst(text: string): string {
-  return text.slice(0, 1).toLowerCase() + text.slice(1)
-}
-
-function nodeAt(schema: SchemaNode, place: readonly string[]): SchemaNode | undefined {
-  let node: SchemaNode | undefined = schema
-  for (const key of place) {
-    const next: SchemaNode | boolean | undefined =
-      node?.properties?.[key] ?? node?.additionalProperties ?? itemsOf(node)
-    node = typeof next === 'object' ? next : undefined
-  }
-  return node
-}
-
-/** Of a list: of its members, those that are objects. */
-function itemsOf(node: SchemaNode | undefined): SchemaNode | undefined {
-  const items = node?.items
-  return items?.anyOf?.find(({ properties }) => properties !== undefined) ?? items
-}
-
-/** SQLite lets one process write at a time: more of them wait for each other, and are slower than one. */
-function findCrowd({ processes, store }: ResolvedConfig): readonly string[] {
-  if (processes === 1 || !store.startsWith('sqlite:')) return []
-  return [
-    `processes: ${processes} need PostgreSQL. SQLite lets one process write at a time, so that several are slower than one. Leave processes out, or set store to postgres://…`,
-  ]
-}
-
-/** A forward to a destination that does not exist would be found out by the first event. */
-function findDangling({ sources, destinations }: ResolvedConfig): readonly string[] {
-  const known = Object.keys(destinations)
-  return Object.entries(sources).flatMap(([name, { forward = [] }]) =>
-    forward
-      .map((entry) => (typeof entry === 'string' ? entry : entry.to))
-      .filter((to) => !known.includes(to))
-      .map(
-        (to) =>
-          `sources.${name}.forward: there is no destination "${to}"${didYouMean(to, known)} There are: ${known.join(', ') || 'none'}`,
-      ),
-  )
 }

@@ -64,6 +64,7 @@ function show(path: string, value: unknown, references: ReadonlyMap<string, stri
  * headers of a destination are for credentials.
  */
 function isSecret(path: string): boolean {
+  if (/^encryption\.keys\.\d+\.key$/.test(path)) return true
   if (/(^|\.)(secrets?|token|password|value)(\.|$)/.test(path)) return true
   const [part, , ...rest] = path.split('.')
   if (part === 'destinations') return rest[0] === 'headers'

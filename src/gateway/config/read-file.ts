@@ -5,13 +5,15 @@
  */
 
 import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import path from 'node:path'
 import { createJiti } from 'jiti'
 import { asError, HookonceError } from '../../errors.ts'
+import { findOwnEntries } from '../own-entries.ts'
 import { isPlainObject } from './layers.ts'
 
 /** In the order in which they are looked for. */
-export const CONFIG_FILES = [
+const CONFIG_FILES = [
   'hookonce.config.ts',
   'hookonce.config.mts',
   'hookonce.config.js',
@@ -38,8 +40,9 @@ export async function readConfigFile(
   if (file === undefined) return undefined
   if (!existsSync(file)) throw invalid(`There is no config file ${named}`)
   const value = file.endsWith('.json') ? readJson(file) : await runFile(file)
-  if (isPlainObject(value)) return { path: file, value }
-  throw invalid(`${path.basename(file)} must export an object: export default defineConfig({ … })`)
+  if (!isPlainObject(value)) throw invalid(notAnObject(file))
+  const { $schema: _editor, ...settings } = value
+  return { path: file, value: settings }
 }
 
 function findFile(folder: string): string | undefined {
@@ -49,25 +52,56 @@ function findFile(folder: string): string | undefined {
   return found[0] === undefined ? undefined : path.join(folder, found[0])
 }
 
+function notAnObject(file: string): string {
+  return file.endsWith('.json')
+    ? `${path.basename(file)} must be an object: { "sources": { … } }`
+    : `${path.basename(file)} must export an object: export default defineConfig({ … })`
+}
+
 function readJson(file: string): unknown {
   try {
-    const { $schema: _editor, ...value } = JSON.parse(readFileSync(file, 'utf8')) as Record<
-      string,
-      unknown
-    >
-    return value
+    return JSON.parse(readFileSync(file, 'utf8')) as unknown
   } catch (error) {
     throw invalid(`${path.basename(file)} cannot be read: ${asError(error).message}`, error)
   }
 }
 
-async function runFile(file: string): Promise<unknown> {
+/** What a file of code exports by default, or with `module.exports`. */
+export async function runFile(file: string): Promise<unknown> {
+  const module = await importFile(file)
+  if ('default' in module) return module['default']
+  if (/^\s*export\b/m.test(readFileSync(file, 'utf8')))
+    throw invalid(`${path.basename(file)} has no default export: begin it with export default`)
+  return module
+}
+
+async function importFile(file: string): Promise<Readonly<Record<string, unknown>>> {
   try {
-    // No cache: a config that was changed is read again on SIGHUP.
-    const jiti = createJiti(import.meta.url, { moduleCache: false, fsCache: false })
-    return await jiti.import(file, { default: true })
+    const jiti = createJiti(import.meta.url, {
+      // A config that was changed is read again on SIGHUP.
+      moduleCache: false,
+      fsCache: false,
+      alias: isInstalledFor(file) ? {} : { ...findOwnEntries() },
+    })
+    // Not imported: of JavaScript, Node would keep what it has read first, and a reload would change nothing.
+    const module: unknown = await jiti.evalModule(readFileSync(file, 'utf8'), {
+      filename: file,
+      async: true,
+      forceTranspile: true,
+    })
+    return module as Readonly<Record<string, unknown>>
   } catch (error) {
     throw invalid(`${path.basename(file)} cannot be run: ${asError(error).message}`, error)
+  }
+}
+
+/** Whether this package is in the `node_modules` of a file. */
+function isInstalledFor(file: string): boolean {
+  try {
+    createRequire(file).resolve('hookonce/config')
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -22,6 +22,8 @@ export interface ResolvedReferences {
   /** By the path of the value: the reference that stood there. */
   readonly references: ReadonlyMap<string, string>
   readonly problems: readonly string[]
+  /** The paths of those that stand for nothing. The reference itself is still there. */
+  readonly unresolved: readonly (readonly string[])[]
 }
 
 /** Replaces every text that is a reference, however deep. */
@@ -31,6 +33,7 @@ export function resolveReferences(
 ): ResolvedReferences {
   const references = new Map<string, string>()
   const problems: string[] = []
+  const unresolved: (readonly string[])[] = []
   const resolve = (value: unknown, place: readonly (string | number)[]): unknown => {
     if (typeof value === 'string' && /^(env|file):/.test(value)) {
       const where = place.join('.')
@@ -38,6 +41,7 @@ export function resolveReferences(
       references.set(where, value)
       if ('text' in found) return found.text
       problems.push(`${where}: ${found.problem}`)
+      unresolved.push(place.map(String))
       return value
     }
     if (Array.isArray(value)) return value.map((each, index) => resolve(each, [...place, index]))
@@ -48,7 +52,7 @@ export function resolveReferences(
     return value
   }
   const value = resolve(given, []) as Record<string, unknown>
-  return { value, references, problems }
+  return { value, references, problems, unresolved }
 }
 
 type Found = { readonly text: string } | { readonly problem: string }

@@ -8,7 +8,7 @@
 import { z } from 'zod'
 import { isDestinationName } from '../../model/destination-name.ts'
 import { isSourceName } from '../../model/source-name.ts'
-import type { ForwardConfig, ProviderFunction } from './config.ts'
+import type { DestinationConfig, ForwardConfig, ProviderFunction } from './config.ts'
 
 const name = (isName: (text: string) => boolean) =>
   z.string().refine(isName, 'must be written with a-z, 0-9, - and _ only')
@@ -16,13 +16,56 @@ const milliseconds = z.int().min(1)
 const days = z.union([z.int().min(1), z.literal('forever')])
 const port = z.int().min(0).max(65_535)
 const isFunction = (value: unknown): boolean => typeof value === 'function'
-const secret = z.string().min(1)
+const secret = z.string().min(1, 'must not be empty')
 
 const receive = z
   .strictObject({
     host: z.string().default('127.0.0.1').describe('The address to listen on.'),
     port: port.default(4400).describe('The port to listen on; 0 lets the system choose.'),
     bodyBytesMax: z.int().min(1).default(1_048_576).describe('The largest body that is taken.'),
+    inFlightBytesMax: z
+      .int()
+      .min(1)
+      .default(134_217_728)
+      .describe('How many bytes of bodies may be on their way at once. More are answered 503.'),
+    eventsMax: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .default(10_000)
+      .describe('The most events of one delivery. One with more is quarantined whole.'),
+    waitingMax: z
+      .int()
+      .min(1)
+      .default(5_000)
+      .describe('How many deliveries may wait for the database at once. More are answered 503.'),
+    batchMax: z
+      .int()
+      .min(1)
+      .max(5_000)
+      .default(200)
+      .describe('The most events that are stored in one transaction.'),
+    rememberMax: z
+      .int()
+      .min(0)
+      .default(50_000)
+      .describe(
+        'How many keys are remembered to answer duplicates without the database; 0 for none.',
+      ),
+    bodyTimeoutMs: milliseconds
+      .max(3_600_000)
+      .default(15_000)
+      .describe('How long a sender may take for a body. Later it is answered 408.'),
+    answerTimeoutMs: milliseconds
+      .max(3_600_000)
+      .default(5_000)
+      .describe('How long a delivery may wait for the database before it is answered 503.'),
+    processedTimeoutMs: milliseconds
+      .max(3_600_000)
+      .default(20_000)
+      .describe(
+        'How long a delivery to a source with `acknowledge: "processed"` waits until its messages are written. Later it is answered 503, and kept.',
+      ),
     keepAliveTimeoutMs: milliseconds
       .max(3_600_000)
       .default(65_000)
@@ -39,6 +82,84 @@ const receive = z
       ),
   })
   .describe('Where deliveries come in: `POST /in/<source>`, `/healthz` and `/readyz`.')
+
+const worker = z
+  .strictObject({
+    concurrency: z
+      .int()
+      .min(1)
+      .max(256)
+      .default(4)
+      .describe('How many groups of events are written to the outbox at once, each process.'),
+    reserved: z
+      .int()
+      .min(0)
+      .max(256)
+      .optional()
+      .describe(
+        'How many more are kept free for types of events that would else wait. Left out, a quarter of `concurrency`.',
+      ),
+    weights: z
+      .record(name(isSourceName), z.int().min(1).max(100))
+      .default({})
+      .describe(
+        'By the name of a source, how much of the time it has against the others. Left out, 1 each.',
+      ),
+    groupMax: z
+      .int()
+      .min(1)
+      .max(1_000)
+      .default(200)
+      .describe('The most events that are written in one transaction.'),
+    groupBudgetMs: milliseconds
+      .max(3_600_000)
+      .default(100)
+      .describe('How long one transaction goes on taking events.'),
+    pollMs: z
+      .int()
+      .min(10)
+      .max(3_600_000)
+      .default(1_000)
+      .describe('How often to look for events when nothing calls.'),
+    deadAfterMs: z
+      .int()
+      .min(500)
+      .max(86_400_000)
+      .default(10_000)
+      .describe('How long others watch a worker’s heart stand still before they take it for dead.'),
+    crashesMax: z
+      .int()
+      .min(1)
+      .max(100)
+      .default(3)
+      .describe('How many times an event may take its process down with it before it is dead.'),
+    blockedMs: z
+      .int()
+      .min(0)
+      .max(86_400_000)
+      .default(60_000)
+      .describe(
+        'How long a `transform` may hold the process before a watchdog ends it; 0: for ever.',
+      ),
+  })
+  .describe('How events are made messages of their destinations.')
+
+const retry = z.strictObject({
+  attemptsMax: z.int().min(1).max(1_000).default(12).describe('How often it is tried.'),
+  firstMs: z.int().min(0).default(10_000).describe('The wait after the first failure.'),
+  factor: z.number().min(1).max(100).default(3).describe('How much longer each wait is.'),
+  maxMs: z.int().min(0).default(72_000_000).describe('The longest wait.'),
+})
+
+const handlerDefaults = z
+  .strictObject({
+    retry: retry.prefault({}).describe('When an event whose messages were not written runs again.'),
+    timeoutMs: milliseconds
+      .max(3_600_000)
+      .default(10_000)
+      .describe('How long the writing of one event’s messages may take, a `transform` included.'),
+  })
+  .describe('What the handler has that writes an event’s messages.')
 
 const admin = z
   .strictObject({
@@ -85,17 +206,26 @@ const forward = z.strictObject({
     .describe('In a file of code: what is sent instead, or `null` for nothing.'),
 })
 
-const signingSecret = z.union([
-  secret,
-  z.strictObject({
-    value: secret.describe('The secret, as the sender shows it.'),
-    label: z.string().optional().describe('What its uses are counted under.'),
-    until: z.iso
-      .datetime({ offset: true })
-      .optional()
-      .describe('The last moment at which it still verifies, for the old secret of a rotation.'),
-  }),
-])
+const signingSecret = z.union(
+  [
+    secret,
+    z.strictObject({
+      value: secret.describe('The secret, as the sender shows it.'),
+      label: z.string().optional().describe('What its uses are counted under.'),
+      until: z.iso
+        .datetime({ offset: true })
+        .optional()
+        .describe('The last moment at which it still verifies, for the old secret of a rotation.'),
+    }),
+  ],
+  {
+    // As `[process.env.NAME]` is in a file of code.
+    error: ({ input }) =>
+      input === undefined
+        ? 'is missing. Check that the environment variable it comes from is set'
+        : 'must be a text, or an object with value, label and until',
+  },
+)
 
 const source = z
   .looseObject({
@@ -124,20 +254,21 @@ const source = z
   })
   .describe('One sender. Beside these, every option that its provider has.')
 
-const retry = z.strictObject({
-  attemptsMax: z.int().min(1).max(1_000).default(12).describe('How often it is tried.'),
-  firstMs: z.int().min(0).default(10_000).describe('The wait after the first failure.'),
-  factor: z.number().min(1).max(100).default(3).describe('How much longer each wait is.'),
-  maxMs: z.int().min(0).default(72_000_000).describe('The longest wait.'),
-})
-
 const destination = z
   .strictObject({
     url: z.string().min(1).describe('Where to. `https:` and a public host, unless `allowPrivate`.'),
     secrets: z
       .array(secret)
       .optional()
-      .describe('Signs as Standard Webhooks says. Several while one is being replaced.'),
+      .describe(
+        'Signs as Standard Webhooks says. Several while one is being replaced. Needed, unless `unsigned`.',
+      ),
+    unsigned: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Sends without a signature: the service cannot tell its messages from those of a stranger.',
+      ),
     headers: z.record(z.string(), z.string()).optional().describe('Sent with every message.'),
     allowPrivate: z
       .boolean()
@@ -162,6 +293,33 @@ const destination = z
       .max(3_600_000)
       .default(30_000)
       .describe('How long it is left alone then.'),
+    idleTimeoutMs: milliseconds
+      .max(600_000)
+      .default(10_000)
+      .describe('How long nothing may happen on the connection.'),
+    sameAnswersMax: z
+      .int()
+      .min(1)
+      .default(8)
+      .describe(
+        'How often in a row the same answer 500 with the same body may come before the message is dead.',
+      ),
+    keys: z
+      .enum(['honoured', 'ignored'])
+      .default('honoured')
+      .describe(
+        '`ignored` for a service that does not know a `webhook-id` again: what is sent twice happens twice there.',
+      ),
+    onUncertain: z
+      .enum(['ask', 'check', 'resend'])
+      .optional()
+      .describe(
+        'With `keys: "ignored"`, what becomes of a message that may have arrived: a person is asked, `check` looks, or it is sent again. Left out, a person is asked.',
+      ),
+    check: z
+      .custom<NonNullable<DestinationConfig['check']>>(isFunction, 'must be a function')
+      .optional()
+      .describe('In a file of code, with `onUncertain: "check"`: looks whether a message arrived.'),
     onDead: z
       .enum(['block', 'pass'])
       .default('block')
@@ -169,8 +327,10 @@ const destination = z
     keyLifetimeMs: z
       .int()
       .min(0)
-      .default(30 * 86_400_000)
-      .describe('For how long the service behind it remembers a `webhook-id`.'),
+      .optional()
+      .describe(
+        'For how long the service behind it remembers a `webhook-id`. Left out, 30 days, where `keys` are honoured.',
+      ),
   })
   .describe('Where events are forwarded to.')
 
@@ -188,15 +348,49 @@ const retention = z
     deliveriesDays: days.default(30).describe('How often it was delivered, and when.'),
     messagesDays: days.default(30).describe('Messages that were sent or discarded.'),
     auditDays: days.default(365).describe('What operators did.'),
+    daily: z
+      .boolean()
+      .default(true)
+      .describe('Whether this process prunes by itself, once a day for all processes together.'),
   })
   .describe('For how many days things are kept.')
 
 /** The whole of it. An empty object has every default. */
+const encryption = z
+  .strictObject({
+    keys: z
+      .array(
+        z.strictObject({
+          id: z.string().describe('What the key is called in the database, such as `2026-11`.'),
+          key: z
+            .string()
+            .describe(
+              '32 random bytes in base64, such as `env:HOOKONCE_KEY`: `openssl rand -base64 32`.',
+            ),
+        }),
+      )
+      .describe('The first encrypts, all of them decrypt.'),
+    writes: z
+      .enum(['sealed', 'clear'])
+      .default('sealed')
+      .describe('`clear` stores what is new as it is, to switch encryption off.'),
+  })
+  .describe(
+    'Encrypts bodies, headers and errors before they are stored: [encryption](../guides/encryption.md).',
+  )
+
 export const configSchema = z.strictObject({
   store: z
     .string()
     .default('sqlite:.hookonce/hookonce.db')
     .describe('`sqlite:<file>` or `postgres://…`.'),
+  encryption: encryption.optional(),
+  migrate: z
+    .enum(['auto', 'check'])
+    .default('auto')
+    .describe(
+      'Whether a start brings the tables up to date, or only checks that they are: then `hookonce migrate` does it.',
+    ),
   roles: z
     .array(z.enum(['receive', 'work', 'relay', 'admin']))
     .min(1)
@@ -209,6 +403,8 @@ export const configSchema = z.strictObject({
     .default(1)
     .describe('How many processes share the work on this machine. More than one needs PostgreSQL.'),
   receive: receive.prefault({}),
+  worker: worker.prefault({}),
+  handlerDefaults: handlerDefaults.prefault({}),
   admin: admin.prefault({}),
   sources: z.record(name(isSourceName), source).default({}).describe('The senders, by name.'),
   destinations: z
@@ -223,6 +419,10 @@ export const configSchema = z.strictObject({
         .describe(
           'How long a message waits after the process that was sending it was killed. Longer than every `timeoutMs`.',
         ),
+      pollMs: milliseconds
+        .max(60_000)
+        .default(1_000)
+        .describe('How often to look for messages when nothing calls.'),
     })
     .prefault({})
     .describe('How messages are sent, for all destinations.'),

@@ -23,14 +23,14 @@ import { createMcpServer } from './mcp-server.ts'
 import { createTools } from './tools.ts'
 
 /** What stands behind the name of the token in the audit: that a model asked, and not the person. */
-export const MODEL = 'mcp'
+const MODEL = 'mcp'
 
 export function createMcpAnswer(terms: McpAnswerTerms): Page['answer'] {
   const { operator, payloadBytesMax, roleWithoutToken, onError } = terms
   const tools = createTools()
   return async ({ request, response, principal }) => {
     const role = roleOf(principal, roleWithoutToken)
-    // Only a replay has a body of its own, and only for those who may replay.
+    // Only a replay has a body of its own, and only a client that may replay sends one.
     const takesPayload = isEnough(role, 'operator')
     const bytesMax = bodyBytesMax({ takesPayload }, payloadBytesMax)
     const text = await readText(request, { bytesMax, timeoutMs: BODY_TIMEOUT_MS })

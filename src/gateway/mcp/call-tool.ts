@@ -25,7 +25,7 @@ export interface ToolAnswer {
 
 export interface ToolCall {
   readonly operator: () => Operator
-  /** What the one who asks may do now. Rejects where that cannot be found out. */
+  /** What the client may do now. Rejects where that cannot be found out. */
   readonly role: () => Promise<Role>
   /** What the audit calls them. */
   readonly actor: string | undefined

@@ -1,6 +1,6 @@
 /**
  * A server of the Model Context Protocol, for one request over HTTP or one connection over a pipe: it lists the tools
- * that the one who asks may use, and calls them. It keeps nothing between two requests.
+ * that the client may use, and calls them. It keeps nothing between two requests.
  *
  * @module
  */

@@ -42,14 +42,6 @@ export interface ToolAnnotations {
   readonly idempotentHint: boolean
 }
 
-/** What the admin listener answers that is no tool, by its name in OpenAPI, and why. */
-export const WITHOUT_TOOL: Readonly<Record<string, string>> = {
-  live: 'a stream has no end, and a tool has one answer',
-  session: 'what a connection may do is what it is offered',
-  login: 'sessions are for browsers: a client of MCP sends its token with each request',
-  logout: 'sessions are for browsers',
-}
-
 /** How many a list has at most, and how many where nothing is said: a page of 100 would be cut. */
 const LIMIT_MAX = 100
 export const LIMIT = 20

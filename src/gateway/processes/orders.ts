@@ -8,6 +8,8 @@
  * @module
  */
 
+import type { Counted } from '../../metrics/counted.ts'
+
 /** From the parent. It is answered under its number. */
 export interface Order {
   readonly order: OrderName
@@ -21,6 +23,14 @@ export type OrderName =
   | 'take'
   /** Forgets what was prepared. */
   | 'drop'
+  /** Says what it has counted, before it answers. */
+  | 'count'
+
+/** From the parent, in answer to `collect` and under its number: what all children have counted. */
+export interface Collected {
+  readonly collected: Counted
+  readonly number: number
+}
 
 /** From a child. */
 export type Report =
@@ -29,3 +39,7 @@ export type Report =
   /** It receives, works or relays. */
   | { readonly report: 'started' }
   | { readonly report: 'answer'; readonly number: number; readonly refusal: string | undefined }
+  /** What it has counted so far, in place of what it has said before. */
+  | { readonly report: 'counted'; readonly counted: Counted }
+  /** It is asked for the metrics, and wants to hear what all have counted. */
+  | { readonly report: 'collect'; readonly number: number }

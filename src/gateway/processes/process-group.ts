@@ -11,6 +11,8 @@
  * parent that accepts and hands connections on, leaves those open for ever that were on their way to a child that was
  * killed. A socket for each child (SO_REUSEPORT) needs Node 22.12, and loses what is queued for a child that dies.
  *
+ * It also sums what they count, since Prometheus asks only one of them.
+ *
  * What it leaves to others: everything that a gateway does. The parent opens no store and reads no delivery.
  *
  * @module
@@ -19,7 +21,8 @@
 import cluster from 'node:cluster'
 import type { Worker as ChildProcess } from 'node:cluster'
 import type { Logger } from '../../index.ts'
-import type { OrderName, Report } from './orders.ts'
+import { GroupCounts } from './group-counts.ts'
+import type { Collected, OrderName, Report } from './orders.ts'
 
 /** What a group is made of. */
 export interface ProcessGroupOptions {
@@ -41,6 +44,8 @@ const AGAIN_MAX_MS = 30_000
 const SETTLED_MS = 60_000
 /** How long a child may take to read a config. */
 const ANSWER_MS = 30_000
+/** How long one may take to say what it has counted; what it said before counts where it is too busy. */
+const COUNT_MS = 1_000
 const EXIT_FAILED = 1
 
 /** Where a child is told its place in the group. It has not the prefix of a setting. */
@@ -67,6 +72,7 @@ export class ProcessGroup {
   readonly #started = new Set<ChildProcess>()
   readonly #waiting = new Map<number, (refusal: string | undefined) => void>()
   readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #counts = new GroupCounts<ChildProcess>()
   readonly #onGone: (end: GroupEnd) => void
   /** When the last child is gone. */
   readonly gone: Promise<GroupEnd>
@@ -133,6 +139,8 @@ export class ProcessGroup {
     child.on('message', (message: Report) => this.#hear(child, message))
     // What cannot be sent to a child that has just died is told by its exit.
     child.on('error', () => undefined)
+    // Its exit may be told before the last of what it has said.
+    child.on('disconnect', () => this.#counts.bury(child))
     child.on('exit', (code, signal) => {
       this.#children.delete(child)
       this.#started.delete(child)
@@ -147,11 +155,23 @@ export class ProcessGroup {
       child.emit('listening-to-parent')
       return
     }
+    if (message.report === 'counted') return this.#counts.hear(child, message.counted)
+    if (message.report === 'collect') return void this.#collect(child, message.number)
     this.#started.add(child)
     if (this.#started.size < this.#options.count) return
     const pids = [...this.#started].map(({ process: { pid } }) => pid)
     this.#options.logger.info({ pids }, 'processes.started')
     this.#hasStarted = true
+  }
+
+  /** The one that asks has just said what it has counted. */
+  async #collect(asking: ChildProcess, number: number): Promise<void> {
+    const others = [...this.#children].filter(
+      (child) => child !== asking && this.#listening.has(child),
+    )
+    await this.#askAll(others, 'count', COUNT_MS)
+    const answer: Collected = { collected: this.#counts.sum(), number }
+    asking.send(answer, () => undefined)
   }
 
   #bury(child: ChildProcess, { code, signal, place, livedMs }: Death): void {
@@ -192,12 +212,13 @@ export class ProcessGroup {
   #askAll(
     children: readonly ChildProcess[],
     order: OrderName,
+    withinMs = ANSWER_MS,
   ): Promise<readonly (string | undefined)[]> {
-    return Promise.all(children.map((child) => this.#ask(child, order)))
+    return Promise.all(children.map((child) => this.#ask(child, order, withinMs)))
   }
 
   /** What the child refuses it for. One that dies refuses nothing: the next one begins with the config as it is. */
-  #ask(child: ChildProcess, order: OrderName): Promise<string | undefined> {
+  #ask(child: ChildProcess, order: OrderName, withinMs: number): Promise<string | undefined> {
     this.#number += 1
     const number = this.#number
     return new Promise((resolve) => {
@@ -210,8 +231,8 @@ export class ProcessGroup {
       const onExit = (): void => end()
       const tell = (): void => void child.send({ order, number }, () => undefined)
       const late = setTimeout(
-        () => end(`process ${child.process.pid} did not answer within ${ANSWER_MS} ms`),
-        ANSWER_MS,
+        () => end(`process ${child.process.pid} did not answer within ${withinMs} ms`),
+        withinMs,
       )
       this.#waiting.set(number, end)
       child.once('exit', onExit)

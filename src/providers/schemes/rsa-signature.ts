@@ -58,7 +58,7 @@ export interface CertificateOptions extends SourceOptions {
    */
   readonly certificate?: string | readonly string[]
   /**
-   * PEM of the roots at which a fetched certificate's chain must end, for those who pin them.
+   * PEM of the roots at which a fetched certificate's chain must end, to pin them.
    *
    * @defaultValue the roots that Node trusts for TLS (`tls.rootCertificates`)
    */
@@ -77,7 +77,7 @@ export interface CertificateOptions extends SourceOptions {
   readonly toleranceSeconds?: number
 }
 
-export const CERTIFICATE_OPTION_NAMES = [
+const CERTIFICATE_OPTION_NAMES = [
   'certificate',
   'certificateRoots',
   'fetch',

@@ -32,6 +32,8 @@ export const bigcommerce: Provider<BigcommerceOptions, BigcommerceEvents> = defi
   // Bodies in an answer may disturb the acknowledgement, its documents say.
   success: { body: 'empty' },
   retryWindowHours: 48,
+  // There is no button and no API for it.
+  manualRedeliveryHours: 0,
   timeoutSeconds: null,
 })
 

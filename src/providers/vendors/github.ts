@@ -32,6 +32,8 @@ export const github: Provider<GithubOptions, GithubEvents> = defineProvider({
   bodyBytesMax: 26_214_400,
   // It never retries by itself; people redeliver, under the same id.
   retryWindowHours: 0,
+  // By its pages or its API: for three days on github.com, for seven on an Enterprise Server.
+  manualRedeliveryHours: 168,
 })
 
 /** What GitHub's events have in common. For exact types: `github<GithubEventMap>`, from `hookonce/types/github`. */

@@ -3,8 +3,8 @@
  * which is shown in a header while nothing is signed.
  *
  * Both go into `secrets`, and are told apart by `whsec_`. Once there is a signing token, what carries a
- * signature is judged by it alone. A secret token beside it still opens the door to requests without a
- * signature, and is warned about.
+ * signature is judged by it alone. A secret token beside it still admits requests without a signature,
+ * and is warned about.
  *
  * @module
  */
@@ -72,6 +72,8 @@ export const gitlab: Provider<GitlabOptions, GitlabEvents> = defineProvider({
   bodyBytesMax: 26_214_400,
   // Never by itself; people resend for as long as the log has the request.
   retryWindowHours: null,
+  // By its pages or its API, for what is in the list of the last seven days.
+  manualRedeliveryHours: 168,
   timeoutSeconds: 10,
 })
 
@@ -112,8 +114,10 @@ function build(context: BuildContext): BuiltVerification {
     SHOWN,
     labelled.filter((secret) => !isSigningToken(secret)),
   )
+  const keyed = [...(signed?.secrets ?? []), ...(shown?.secrets ?? [])]
   return {
-    secrets,
+    // As its scheme decodes each: the text of a signing token is longer than its key.
+    secrets: secrets.map((one) => keyed.find(({ label }) => label === one.label) ?? one),
     // Withheld wherever it comes along, also where GitLab signs and the token is none of ours.
     secretHeaders: SHOWN.headers,
     warnings: [

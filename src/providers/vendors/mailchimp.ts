@@ -62,7 +62,7 @@ export type MailchimpOptions = TokenOptions
 
 function checkOfUrl(method: 'GET' | 'HEAD'): HandshakeRule {
   return {
-    summary: `a ${method} of the URL when it is registered; answered 200 for who has the secret, 401 for others`,
+    summary: `a ${method} of the URL when it is registered; answered 200 where the secret is right, 401 where it is not`,
     method,
     token: { at: SECRET, option: 'secrets' },
     answer: () => emptyAnswer(),

@@ -40,6 +40,8 @@ export const plaid: Provider<PlaidOptions, PlaidEvents> = defineProvider({
   type: { join: ['json:$.webhook_type', 'json:$.webhook_code'], with: '.' },
   sameBytes: 'run',
   retryWindowHours: 24,
+  // There is no button and no API for it.
+  manualRedeliveryHours: 0,
 })
 
 /** What an event of Plaid carries, as far as it is typed here. */

@@ -56,6 +56,8 @@ export const shopify: Provider<ShopifyOptions, ShopifyEvents> = defineProvider({
   // All that identifies an event is in unsigned headers.
   sameBytes: 'quarantine',
   retryWindowHours: 4,
+  // There is no button and no API for it.
+  manualRedeliveryHours: 0,
 })
 
 /** A Shopify resource. The shapes differ by topic; for exact types, give `shopify` a map of them. */
@@ -79,8 +81,12 @@ function findType(delivery: Delivery): string | undefined {
   return topic === undefined || action === undefined ? topic : `${topic}/${action}`
 }
 
-/** All of one delivery's headers are read from the family its signature belongs to. */
+/**
+ * All of one delivery's headers are read from the family its signature belongs to. What a back-fill takes in has no
+ * signature, and the older names.
+ */
 function findShopifyHeader(delivery: Delivery, name: (typeof HEADERS)[number]): string | undefined {
-  const isOlder = findHeader(delivery, 'x-shopify-hmac-sha256') !== undefined
-  return findHeader(delivery, isOlder ? `x-shopify-${name}` : `shopify-${name}`) || undefined
+  const has = (header: string): boolean => findHeader(delivery, header) !== undefined
+  const isNewer = has('shopify-hmac-sha256') && !has('x-shopify-hmac-sha256')
+  return findHeader(delivery, isNewer ? `shopify-${name}` : `x-shopify-${name}`) || undefined
 }

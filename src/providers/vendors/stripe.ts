@@ -35,6 +35,8 @@ export const stripe: Provider<StripeOptions, StripeEvents> = defineProvider({
   // `api_version`, `request` and `data` are set when the event is made and stay.
   volatile: ['$.pending_webhooks'],
   retryWindowHours: 72,
+  // Its command sends an event again for 30 days after it was made; its dashboard for 15.
+  manualRedeliveryHours: 648,
 })
 
 /** What every Stripe event has. For the exact types of Stripe's own package: `stripe<StripeEventMap>`, from `hookonce/types/stripe`. */

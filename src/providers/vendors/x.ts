@@ -25,12 +25,12 @@ import type { HandshakeContext } from '../handshake.ts'
 import type { BatchPart } from '../identification.ts'
 import { oncePerReading } from '../once-per-reading.ts'
 import { hmacSignature } from '../schemes/hmac-signature.ts'
-import type { Verification } from '../schemes/verification.ts'
+import { withCheck } from '../schemes/with-check.ts'
 
 /** X's webhooks: Account Activity, X Activity and the filtered stream. */
 export const x: Provider<XOptions, XEvents> = defineProvider({
   provider: 'x',
-  verify: ofObjects(
+  verify: withCheck(
     hmacSignature({
       signature: 'header:x-twitter-webhooks-signature',
       prefix: 'sha256=',
@@ -38,6 +38,7 @@ export const x: Provider<XOptions, XEvents> = defineProvider({
       encoding: 'base64',
       signed: '{body}',
     }),
+    { check: ({ body }) => (body[0] === OPEN_BRACE ? undefined : 'malformed-body') },
   ),
   handshake: {
     summary:
@@ -81,22 +82,6 @@ function answerChallenge({ find, hmac }: HandshakeContext) {
   const token = find('query:crc_token')
   if (!CHALLENGE.test(token)) return 'refuse'
   return jsonAnswer({ response_token: `sha256=${hmac('sha256', token, 'base64')}` })
-}
-
-function ofObjects(verification: Verification): Verification {
-  return {
-    ...verification,
-    build(context) {
-      const built = verification.build(context)
-      return {
-        ...built,
-        verify: (delivery) =>
-          delivery.body[0] === OPEN_BRACE
-            ? built.verify(delivery)
-            : { ok: false, reason: 'malformed-body' },
-      }
-    },
-  }
 }
 
 const OPEN_BRACE = 0x7b

@@ -1,3 +1,4 @@
+import type { UnreadableError } from '../../errors.ts'
 import type { DeliveryHeaders } from '../../model/delivery.ts'
 import type { EventId } from '../../model/event.ts'
 import type { OrderText } from '../../model/order-text.ts'
@@ -34,6 +35,8 @@ export interface ClaimedEvent {
   readonly verifiedBy: string
   /** Whether an operator has replaced the body, for this run. */
   readonly isModified: boolean
+  /** Why its body and headers cannot be decrypted, and are empty. Left out where they are here. */
+  readonly unreadable?: UnreadableError
   /** The lane that it was sorted into; `undefined` for one that has no order, or was not sorted yet. */
   readonly lane?: ClaimedLane | undefined
 }

@@ -1,5 +1,5 @@
 /**
- * What a store must do for those who look for events. Held by `test/inbox/finding-events.ts` and its neighbours.
+ * What a store must do for operators who look for events. Held by `test/inbox/finding-events.ts` and its neighbours.
  *
  * Rules for every store:
  *
@@ -160,6 +160,7 @@ export interface WalkedStep extends StepPosition {
 
 export interface SearchedBody {
   readonly id: EventId
+  readonly source: string
   readonly body: Uint8Array
   readonly headers: DeliveryHeaders
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Digest } from '../../model/digest.ts'
 import type { EventDraft, EventId, Recorded } from '../../model/event.ts'
 import type { Outcome } from '../../model/outcome.ts'
 import type { SecretUse } from '../../model/secret-use.ts'
@@ -63,11 +64,26 @@ export interface EventStore {
   /** Adds to how much secrets are used. Those with no deliveries are listed from then on, and nothing is added. */
   countSecretUses(uses: readonly SecretUse[]): Promise<void>
 
+  /**
+   * Whether what comes under this key would be a duplicate, or waits here for a person. It goes by the keys: an event
+   * that was erased or pruned is known for as long as its key is, and one that was forgotten is not. Where a key has a
+   * scope, that needs the hash: without it, such an event is known only while it is here with its key.
+   */
+  knowsKey(query: KeyQuery): Promise<boolean>
+
   /** How an event has ended, or where it is; `undefined` when there is no such event. */
   findOutcome(eventId: EventId): Promise<OutcomeView | undefined>
 
   /** Makes an event that waits for its next attempt due now. Does nothing for any other. */
   nudge(eventId: EventId): Promise<void>
+}
+
+export interface KeyQuery {
+  readonly source: string
+  /** As the sender has it. */
+  readonly key: string
+  /** That of a draft. Left out, that of the key without a scope. */
+  readonly hash?: Digest
 }
 
 /** What `beat` found. Memory of committed keys holds only between two equal beats. */

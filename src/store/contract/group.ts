@@ -16,7 +16,7 @@ export interface Group<Tx> extends LendingTransaction<Tx> {
   hasWrites(): boolean
   /** Sends it and waits for the answers; throws if any of it failed. `rollbackTo` forgets what was not sent. */
   flush(): Promise<void>
-  /** Sets a savepoint. Marks nest; `name` is one of ours, a plain word. Opens nothing that is not open yet. */
+  /** Sets a savepoint. They nest; `name` is one of ours, a plain word. Opens nothing that is not open yet. */
   setSavepoint(name: string): Promise<void>
   rollbackTo(name: string): Promise<void>
   dropSavepoint(name: string): Promise<void>

@@ -11,13 +11,13 @@
  * - Of a lane that is paused every event waits but one that a worker has in hand.
  * - No function of a handler is called while anything is held: a caller reads events, decides, and has it written.
  * - Whatever changes a lane (sorting, settling, a crash, a deadline, an operator) makes the next event ready in the
- *   same transaction, under the lane's lock.
+ *   same transaction, under the lane's lock. A lane whose dead event is dead no longer goes on by `mendBlocked`.
  *
  * @module
  */
 
 import type { EventId } from '../../model/event.ts'
-import type { Blocker, Settlement } from '../../model/outcome.ts'
+import type { Settlement } from '../../model/outcome.ts'
 import type { Topic } from '../../model/topic.ts'
 import type { Placement } from '../../ordering/place-event.ts'
 import type { ClaimedEvent } from './claimed-event.ts'
@@ -36,8 +36,15 @@ export interface LaneStore {
    */
   sort(request: SortRequest): Promise<SortResult>
 
-  /** Decides about events that have waited for as long as their order says, at most `limit` of them. */
-  passDeadlines(limit: number): Promise<readonly PassedDeadline[]>
+  /** Of which topics there are events that have waited for as long as their order says. */
+  listLate(): Promise<readonly LateTopic[]>
+
+  /**
+   * Decides about events of these topics that have waited for as long as their order says. The caller has sorted what
+   * was stored until then: a number that is not sorted yet is not missing. Nor is what an event requires, as long as
+   * one of that type was stored in time and was not tried yet: in which lane it is, is known when it has run.
+   */
+  passDeadlines(request: DeadlineRequest): Promise<readonly PassedDeadline[]>
 
   /**
    * Lets lanes go on whose dead event is dead no longer: it was discarded, forgotten, or pruned. At most `limit`
@@ -47,9 +54,6 @@ export interface LaneStore {
 
   /** What is to be told of lanes, in the order in which it happened, at most `limit`. Handed out once. */
   takeNews(limit: number): Promise<readonly LaneNews[]>
-
-  /** What an event waits for; `undefined` when it does not wait. */
-  findBlocker(eventId: EventId): Promise<Blocker | undefined>
 }
 
 export interface UnsortedRequest {
@@ -86,6 +90,18 @@ export type SortResult =
   | { readonly status: 'busy' }
 
 export type DeadSettlement = Extract<Settlement, { state: 'dead' }>
+
+/** A topic with events whose time to wait is over. */
+export interface LateTopic extends UnhandledTopic {
+  /** In `after`, the type that they wait for. */
+  readonly requires: string | undefined
+}
+
+export interface DeadlineRequest {
+  readonly late: readonly LateTopic[]
+  /** How many are decided about at most. */
+  readonly limit: number
+}
 
 /** An event whose time to wait is over. */
 export interface PassedDeadline extends ParkedEvent {

@@ -16,6 +16,7 @@
  * @module
  */
 
+import type { UnreadableError } from '../../errors.ts'
 import type {
   Message,
   MessageDraft,
@@ -65,8 +66,10 @@ export interface MessageStore<Tx> {
 
   /** The message with all that is known of it. */
   find(id: MessageId): Promise<MessageRecord | undefined>
-  /** Latest first. */
-  list(query: MessageQuery): Promise<readonly MessageRecord[]>
+  /** Looks at messages in one place, newest first, and says which of them fit. */
+  walk(request: MessageWalk): Promise<readonly LookedMessage[]>
+  /** Those of these messages that are here, newest first. */
+  read(ids: readonly MessageId[]): Promise<readonly MessageRecord[]>
   /** An operator's word on a message, by the rules of `operators.ts`. `MESSAGE_STATE` when it is not for its state. */
   decide(action: MessageAction, id: MessageId, order: Ordered): Promise<MessageDecided>
 }
@@ -81,10 +84,32 @@ export type MessageAction = 'retryMessage' | 'confirmMessage' | 'discardMessage'
 export type MessageDecided =
   { readonly status: 'done' } | Extract<Acted, { readonly status: 'refused' }>
 
-export interface MessageQuery {
-  readonly state: MessageState
-  readonly destination?: string | undefined
+/**
+ * Where to look. Each is the range of one index:
+ *
+ * - `messages`: all of them.
+ * - `queue`: those that are to be sent, or on their way.
+ * - `stopped`: those that are dead or unknown.
+ */
+export type MessagePlace = 'messages' | 'queue' | 'stopped'
+
+export interface MessageWalk {
+  readonly place: MessagePlace
+  /** Ids below this one. */
+  readonly below: MessageId
+  /** Ids from this one on. */
+  readonly from: MessageId
+  /** How many to look at. Fewer come back only where there are no more. */
   readonly limit: number
+  /** Any, where it is left out. */
+  readonly states?: readonly MessageState[] | undefined
+  readonly destination?: string | undefined
+}
+
+/** A message that was looked at. */
+export interface LookedMessage {
+  readonly id: MessageId
+  readonly fits: boolean
 }
 
 export interface ClaimedMessage extends Message {
@@ -95,6 +120,8 @@ export interface ClaimedMessage extends Message {
   /** What identifies the last answer, and how often in a row it came. */
   readonly answer: string | undefined
   readonly sameAnswers: number
+  /** Why its body and headers cannot be decrypted, and are empty. Left out where they are here. */
+  readonly unreadable?: UnreadableError
 }
 
 /** What became of a claimed message. */

@@ -1,6 +1,6 @@
 /**
  * What a store must do for work that runs once in a transaction of the user's. Held by
- * `src/testing/store/cases/once.ts` and `test/inbox/once.ts`.
+ * `src/testing/store/cases/once.ts` and `test/once/once.ts`.
  *
  * Rules for every store:
  *

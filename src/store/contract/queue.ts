@@ -17,7 +17,7 @@ export interface QueueStore<Tx> {
    * process only receives and sends messages.
    * @throws OptionInvalidError saying how many connections are needed
    */
-  requireCapacity(concurrency: number): void
+  requireCapacity(groups: number): void
 
   /**
    * Claims due events; `undefined` when nothing is due. Never claims an event that another worker's record
@@ -47,11 +47,18 @@ export interface QueueStore<Tx> {
   /** Makes the unhandled events of these topics ready; returns how many, at most `limit`. */
   wakeUnhandled(topics: readonly Topic[], limit: number): Promise<number>
 
-  /** Calls `wake` when another process has stored something, if the engine can tell. Returns how to stop. */
-  listen(wake: () => void): Promise<() => Promise<void>>
+  /**
+   * Calls `wake` when another process has stored something, if the engine can tell. Returns how to stop. Never rejects
+   * for a database that cannot: it is tried again, and `onHearing` is told once for each change, and nothing where all is
+   * well from the beginning.
+   */
+  listen(wake: () => void, onHearing?: (hearing: Hearing) => void): Promise<() => Promise<void>>
   /** Tells other processes that there is something to do. Debounced by the caller, never inside a transaction. */
   notify(): Promise<void>
 }
+
+/** Whether other processes are heard. Where they are not, their work is found by looking now and then. */
+export type Hearing = { readonly isUp: true } | { readonly isUp: false; readonly error: Error }
 
 export interface ClaimRequest {
   readonly slot: WorkerSlot
@@ -95,6 +102,11 @@ export interface LookRequest {
   readonly after: Topic
   /** Of each kind, how many topics at most. */
   readonly limit: number
+  /**
+   * Whether a suspect runs in the process that asks. Then it is told of the others as well, of which it runs one next.
+   * Without it, suspects are left out while one runs anywhere: none could be claimed.
+   */
+  readonly runsSuspect?: boolean
 }
 
 export interface Look {

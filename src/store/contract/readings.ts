@@ -1,5 +1,5 @@
 /**
- * What a store must do for those who read what handlers have written, beside the work.
+ * What a store must do for code that reads what handlers have written, beside the work.
  *
  * @module
  */
@@ -25,6 +25,6 @@ export interface Reading<Tx> {
   lend(): LentTx<Tx>
   /** `open`: it can be lent again. Anything else: it cannot, and is to be closed. */
   status(): 'open' | 'failed' | 'ended' | 'lost'
-  /** Rolls back and lets the connection go; never throws. */
+  /** Rolls back and returns the connection; never throws. */
   close(): Promise<void>
 }

@@ -16,7 +16,7 @@ import type { Acted, Ordered } from './operators.ts'
 
 export interface RetentionStore {
   /** The database's time, what the last run did, and how much is older than the limits. */
-  survey(limitsAt: (nowMs: number) => PruneLimits): Promise<PruneSurvey>
+  survey(limits: PruneLimits): Promise<PruneSurvey>
 
   /**
    * Removes whole partitions, where the engine has them and nothing but some survivors is in them. Left out by an
@@ -30,10 +30,10 @@ export interface RetentionStore {
   /** Gives room that was freed back to the file system, a little of it. Whether there is more. */
   shrink?(): Promise<boolean>
 
-  /** The database's time, and when the last run was: asked often, where `survey` is not. */
+  /** The database's time, from which limits count, and when the last run was: asked often, where `survey` is not. */
   findLastRun(): Promise<{ readonly nowMs: number; readonly lastMs: number }>
 
-  /** Keeps how long things are kept, as JSON, for those who prune without an inbox. The last one counts. */
+  /** Keeps how long things are kept, as JSON, for a pruner without an inbox. The last one counts. */
   keepPolicy(policy: string): Promise<void>
   findPolicy(): Promise<string | undefined>
 

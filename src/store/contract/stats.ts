@@ -7,6 +7,7 @@
 
 import type { EventState, ParkedState, SettledState } from '../../model/event-state.ts'
 import type { EventId } from '../../model/event.ts'
+import type { OpenTransaction } from '../../model/open-transaction.ts'
 import type { MessageStats, WorkerStats } from '../../model/stats.ts'
 import type { Unfinished, WentBack } from '../../model/unfinished.ts'
 
@@ -26,6 +27,12 @@ export interface StatsStore {
   countMessages(most: number): Promise<readonly MessageStats[]>
   /** Those that have a record, and what they run. */
   listWorkers(): Promise<readonly WorkerStats[]>
+  /**
+   * What has been open for longest in the database, and what holds most back: `most` of each at most, oldest first.
+   * `undefined` where the engine cannot tell: SQLite knows neither who reads nor since when, though a reader that stays
+   * keeps its log from being emptied.
+   */
+  listOpenTransactions(most: number): Promise<readonly OpenTransaction[] | undefined>
   /** What earlier processes have left, or what does not go on by itself. Of each thing so many are looked at. */
   findUnfinished(query: UnfinishedQuery): Promise<UnfinishedFound>
 }

@@ -55,7 +55,7 @@ export interface StepStore<Tx> {
   lease(request: LeaseRequest): Promise<readonly LeasedEvent[]>
 
   /**
-   * Releases leases of this worker that it does not know: the answer that told of them was lost. Costs the
+   * Gives back leases of this worker that it does not know: the answer that told of them was lost. Costs the
    * events no attempt. Leases younger than their `leaseMs` are left alone; their answer may be on its way.
    */
   giveBackForgotten(workerId: string, known: readonly number[]): Promise<number>
@@ -66,7 +66,7 @@ export interface StepStore<Tx> {
   /**
    * Writes what is known of outside calls, in one transaction. For each, in their order: since when its
    * outcome is uncertain, or `undefined` when the lease is lost and nothing was written. A call that is done
-   * stays so; the same result may be written again, by one who has not heard that it was.
+   * stays so; the same result may be written again, by a worker that did not get the answer.
    */
   writeCalls(entries: readonly CallEntry[]): Promise<readonly (CallWritten | undefined)[]>
 
@@ -77,7 +77,7 @@ export interface StepStore<Tx> {
   open(steps: readonly OpenStep[], limits: StepLimits): Promise<StepTransaction<Tx> | undefined>
 
   /**
-   * Writes what became of leased events and lets go of the leases, in one transaction. For each, in their
+   * Writes what became of leased events and gives the leases back, in one transaction. For each, in their
    * order, whether it was written: `false` when the lease is lost.
    */
   settle(settlements: readonly LeasedSettlement[]): Promise<readonly boolean[]>
@@ -145,7 +145,7 @@ export interface LeasedSettlement {
   readonly lease: Lease
   readonly settlement:
     | Settlement
-    /** Let go without a lost attempt. */
+    /** Given back without a lost attempt. */
     | { readonly state: 'given-back' }
     /** Its handlers are not step handlers (any more): to be claimed by a group, without a lost attempt. */
     | { readonly state: 'regrouped' }

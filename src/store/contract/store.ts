@@ -2,8 +2,8 @@
  * What a store must do, for every phase that needs one.
  *
  * A store is done when the suite of `src/testing/store/conformance.ts` passes on it; what ours do beyond that is in
- * `test/store/contract/`. The phases (`receive`, `work`)
- * know this file and no engine; an engine knows this file and no phase.
+ * `test/store/contract/`. The phases (`receive`, `work`) know this file and no engine; an engine knows this file and no
+ * phase.
  *
  * Rules for every store:
  *
@@ -11,9 +11,9 @@
  *   that cannot be told. It never waits for a handler's transaction in order to answer a duplicate.
  * - What a handler writes through its `tx` and what `settle` writes become visible together or not
  *   at all.
- * - Times that decide what is due are the database's. Who is dead is decided by those who watch
- *   (`work/heart-watch.ts`): a store tells where a heart stands. For how long it says as well, by a clock that can be
- *   set, and only those believe it who cannot watch.
+ * - Times that decide what is due are the database's. Whether a worker is dead is decided by another worker that has
+ *   watched its heart for long enough (`work/heart-watch.ts`): a store only tells where each heart stands. It also tells
+ *   for how long, by a clock that can be set. Only a process that lives too short to watch, as for `runDue`, goes by that.
  *
  * @module
  */
@@ -38,7 +38,7 @@ import type { WorkerStore } from './workers.ts'
 
 /**
  * Where events, steps and messages are kept. Made by `sqliteStore` or `postgresStore`, and handed to
- * `createInbox`; what it does is the business of the inbox. `Sql` is the transaction that it lends, `Tx` what handlers
+ * `createInbox`; the inbox calls it, and a user does not. `Sql` is the transaction that it lends, `Tx` what handlers
  * get as `tx`: the same, or an object of a library of the user's on it.
  */
 export interface Store<Sql, Tx = Sql> {
@@ -58,19 +58,19 @@ export interface Store<Sql, Tx = Sql> {
   readonly messages: MessageStore<Sql>
   /** Lets work run once in a transaction of the user's. */
   readonly once: OnceStore<Sql>
-  /** Answers and obeys those who look after events. */
+  /** Answers operators' questions, and makes their changes to events. */
   readonly operators: OperatorStore
   /** Keeps sources, handlers and destinations still. */
   readonly pauses: PauseStore
   /** Lends transactions in which nothing can be written. */
   readonly readings: ReadingStore<Sql>
-  /** Finds events for those who look after them. */
+  /** Finds events for operators. */
   readonly search: EventSearchStore
   /** Counts, with a limit to every count. */
   readonly stats: StatsStore
   /** Keeps actions on many events. */
   readonly bulks: BulkStore
-  /** Forgets what is old, and erases what must not be kept. */
+  /** Removes old events, and erases what must not be kept. */
   readonly retention: RetentionStore
   /** Keeps the tokens of a gateway's operators. */
   readonly tokens: TokenStore
@@ -80,14 +80,14 @@ export interface Store<Sql, Tx = Sql> {
    * Called once, before anything else. Safe to call from many processes at once.
    */
   open(): Promise<void>
-  /** Known once it is open: what breaks no promise of ours and may surprise the user all the same. */
+  /** Known once it is open: settings of the database that break no promise, and may surprise the user all the same. */
   readonly warnings?: readonly string[]
-  /** Lets go of every connection and listener of its own, also when it could not be opened. The user's pool stays open. */
+  /** Closes every connection and listener of its own, also when it could not be opened. The user's pool stays open. */
   close(): Promise<void>
 
-  /** What a handler gets as `tx` for a transaction that it was lent: that one itself, or the user's library on it. */
+  /** Makes of a transaction what handlers get as `tx`: the transaction itself, or the user's library on it. */
   bindTx(sql: Sql): Tx
-  /** Calls what was lent a transaction, with what the user's library does around it. */
+  /** Calls a handler that was lent a transaction, with what the user's library does around a handler. */
   runBound<Result>(sql: Sql, work: () => Result | Promise<Result>): Promise<Result>
 
   /**
@@ -96,6 +96,6 @@ export interface Store<Sql, Tx = Sql> {
    */
   findTrouble(error: unknown): StoreTrouble | undefined
 
-  /** Now and then: things that keep the tables in shape, such as making the next partitions. */
+  /** Called now and then. Keeps the tables in shape, for example by making the next partitions. */
   maintain(): Promise<void>
 }

@@ -18,7 +18,7 @@ export interface TokenStore {
 
 /** A token before it is stored. */
 export interface TokenDraft {
-  /** What the audit calls those who use it. */
+  /** What the audit calls its user. */
   readonly name: string
   readonly role: string
   /** SHA-256, as hexadecimal digits. */

@@ -63,7 +63,7 @@ export interface LendingTransaction<Tx> {
    * cleaned up by the store, so that only several events in one transaction have to ask.
    */
   findTraces(): Promise<string | undefined>
-  /** Rolls back and lets the connection go; never throws. */
+  /** Rolls back and returns the connection; never throws. */
   abandon(): Promise<void>
 }
 

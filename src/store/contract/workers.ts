@@ -51,7 +51,7 @@ export interface Heart {
   readonly workerId: string
   /** Another text after every beat; to be compared and nothing else. */
   readonly beat: string
-  /** How long ago that was, by a clock that can be set: a hint for those who cannot watch for long, and no proof. */
+  /** How long ago that was, by a clock that can be set: a hint for a caller that cannot watch for long, and no proof. */
   readonly stillMs: number
   /** Dead whatever its heart says: its process is gone from this machine, or it has leases and no record. */
   readonly isGone: boolean

@@ -6,7 +6,7 @@
 
 import type { RefusalCode } from '../../model/event-action.ts'
 import type { Acted, ActionRequest } from '../contract/operators.ts'
-import { AS_IT_CAME, decideAction } from '../shared/decide-action.ts'
+import { AS_IT_CAME, decideAction, refusalIn } from '../shared/decide-action.ts'
 import type { Standing } from '../shared/decide-action.ts'
 import type { Connection } from './connection.ts'
 import type { Connections } from './connections.ts'
@@ -14,11 +14,12 @@ import { isEventId } from './is-event-id.ts'
 import { findByToken, TokenTaken, writeAudit } from './sql/audit.ts'
 import { discardEvent, lockLanesOf } from './sql/discard-event.ts'
 import { eraseEvent } from './sql/erase-event.ts'
-import { lockEvent, readStanding, wasPruned } from './sql/event-standing.ts'
+import { lockEvent, readStanding } from './sql/event-standing.ts'
 import { forgetEvent } from './sql/forget-event.ts'
 import { releaseEvent } from './sql/release-event.ts'
 import { replayEvent } from './sql/replay-event.ts'
 import { retryEvent } from './sql/retry-event.ts'
+import { takeKey } from './sql/take-key.ts'
 import { findStateBehind } from './store-error.ts'
 
 const LOCK_TIMEOUT = '55P03'
@@ -56,13 +57,10 @@ export async function actWithin(connection: Connection, request: ActionRequest):
     request.token,
   )
   if (before !== undefined) return before
-  if (event === undefined && (await wasPruned(connection, eventId)))
-    return { status: 'refused', code: 'PAYLOAD_PRUNED' }
   if (action === 'discard') await lockLanesOf(connection, eventId)
-  const standing = event && (await readStanding(connection, eventId, event))
+  const standing = await readStanding(connection, eventId, event)
   const decision = decideAction(request, standing)
-  if (decision.becomes === undefined || standing === undefined)
-    return { status: 'refused', code: 'code' in decision ? decision.code : 'EVENT_UNKNOWN' }
+  if (decision.becomes === undefined || standing === undefined) return refusalIn(decision)
   const refusal = await change(connection, request, standing)
   if (refusal !== undefined) return { status: 'refused', code: refusal }
   const run = action === 'replay' ? standing.run + 1 : standing.run
@@ -82,6 +80,7 @@ async function change(
       await retryEvent(connection, eventId, standing)
       return undefined
     case 'replay':
+      if (!(await takeKey(connection, eventId))) return 'EVENT_ARRIVED'
       await replayEvent(
         connection,
         { eventId, run: run + 1 },

@@ -22,12 +22,13 @@ export async function applyFunctions(connection: Connection, schema: string): Pr
   const bind = (sql: string): string => sql.replaceAll('{schema}', `"${schema}"`)
   await connection.run(bind(dropOthers()))
   for (const sql of FUNCTIONS) await createOrReplace(connection, bind(sql), bind(describe(sql)))
-  await connection.run(bind(recordOwn()))
+  await connection.query(RECORD_OWN, [valueOfOwn()])
 }
 
 /** The statements of `applyFunctions`, to be read or run by hand. */
 export function printFunctions(): readonly string[] {
-  return [dropOthers(), ...FUNCTIONS.map((sql) => sql.trim()), recordOwn()]
+  const record = `${RECORD_OWN.replace('$1', `'${valueOfOwn()}'`).trim()};`
+  return [dropOthers(), ...FUNCTIONS.map((sql) => sql.trim()), record]
 }
 
 const FIND = `
@@ -100,8 +101,13 @@ end
 $drop_others$;`
 }
 
-function recordOwn(): string {
+// $1 revision and checksum
+const RECORD_OWN = `
+  insert into {schema}.meta (name, value)
+  values ('functions', $1)
+      on conflict (name) do update set value = excluded.value`
+
+function valueOfOwn(): string {
   const { revision, checksum } = ownFunctions()
-  return `insert into {schema}.meta (name, value) values ('functions', '${revision} ${checksum}')
-    on conflict (name) do update set value = excluded.value;`
+  return `${revision} ${checksum}`
 }

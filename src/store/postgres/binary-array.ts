@@ -15,6 +15,7 @@
 
 import { digestBytes } from '../../model/digest.ts'
 import type { Digest } from '../../model/digest.ts'
+import { withoutNul } from '../shared/without-nul.ts'
 
 export function byteaArray(values: readonly (Uint8Array | null)[]): Buffer {
   return encode(BYTEA, values)
@@ -33,10 +34,6 @@ export function textArray(values: readonly (string | null)[]): Buffer {
     TEXT,
     values.map((value) => (value === null ? null : Buffer.from(withoutNul(value)))),
   )
-}
-
-export function withoutNul(value: string): string {
-  return value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
 }
 
 /** Milliseconds since 1970, or `null`. */

@@ -1,3 +1,4 @@
+import { isMessageBulk } from '../../model/bulk.ts'
 import type { BulkActed, BulkId } from '../../model/bulk.ts'
 import type { EventId } from '../../model/event.ts'
 import type { BulkOrder, BulkOrderResult, BulkStore } from '../contract/bulks.ts'
@@ -5,6 +6,7 @@ import { actWithin, atMostOnce } from './act-on-event.ts'
 import type { Connection } from './connection.ts'
 import type { Connections } from './connections.ts'
 import { isEventId } from './is-event-id.ts'
+import { decideMessage } from './sql/decide-message.ts'
 import {
   addBulkEvents,
   createBulk,
@@ -13,7 +15,7 @@ import {
   listBulkEvents,
   listBulks,
 } from './sql/plan-bulk.ts'
-import { abortBulk, actOnNextInBulk, noteInBulk } from './sql/run-bulk.ts'
+import { abortBulk, actOnNextInBulk, beginBulkRun, noteInBulk } from './sql/run-bulk.ts'
 import { requestOf } from '../shared/bulk-request.ts'
 import { findStateBehind } from './store-error.ts'
 
@@ -22,7 +24,8 @@ const LOCK_TIMEOUT = '55P03'
 /** The part of the store that keeps actions on many events. */
 export function createBulks(connections: Connections): BulkStore {
   return {
-    create: (draft) => connections.transact((connection) => createBulk(connection, draft)),
+    create: (draft) =>
+      atMostOnce(() => connections.transact((connection) => createBulk(connection, draft))),
     addEvents: (id, eventIds) =>
       connections.transact((connection) => addBulkEvents(connection, id, eventIds)),
     endPlanning: (id) => connections.transact((connection) => endBulkPlanning(connection, id)),
@@ -32,6 +35,12 @@ export function createBulks(connections: Connections): BulkStore {
     listEvents: (id, limit) =>
       connections.use((connection) => listBulkEvents(connection, id, limit)),
     actOnNext: async (id) => (isEventId(id) ? actOnNext(connections, id) : { status: 'none' }),
+    beginRun: async (id, order) =>
+      isEventId(id)
+        ? atMostOnce(() =>
+            connections.transact((connection) => beginBulkRun(connection, id, order)),
+          )
+        : { status: 'refused', code: 'BULK_UNKNOWN' },
     abort: async (id, order) =>
       isEventId(id)
         ? atMostOnce(() => connections.transact((connection) => abortBulk(connection, id, order)))
@@ -56,5 +65,8 @@ async function actOnNext(connections: Connections, id: BulkId): Promise<BulkActe
 }
 
 async function act(connection: Connection, order: BulkOrder): Promise<BulkOrderResult> {
-  return actWithin(connection, requestOf(order))
+  const { action, eventId: id, reason, actor } = order
+  return isMessageBulk(action)
+    ? decideMessage(connection, action, id, { reason, actor, token: undefined })
+    : actWithin(connection, requestOf({ ...order, action }))
 }

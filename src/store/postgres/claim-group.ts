@@ -15,8 +15,12 @@ import { asStoreError } from './store-error.ts'
 import { milliseconds } from './transaction.ts'
 import type { TransactionSettings } from './transaction.ts'
 
-/** Where claims of a kind and topic begin to look. */
-interface Position {
+/**
+ * Where claims of a kind and topic begin to look. Another thing than the positions of messages
+ * (`low-water-positions.ts`): a claim that finds nothing looks at once from the beginning, in the same transaction, and
+ * so begins there less often in other cases. It also keeps a time of the database's own, to the microsecond.
+ */
+interface ClaimPosition {
   /** Nothing is due below it, in microseconds since 1970. */
   low: number
   readonly foundAt: number
@@ -33,7 +37,7 @@ export class GroupClaimer {
   readonly #held: HeldTransactions
   readonly #suspectLock: string
   readonly #names = new StatementNames()
-  readonly #positions = new Map<string, Position>()
+  readonly #positions = new Map<string, ClaimPosition>()
 
   constructor(held: HeldTransactions, suspectLock: string) {
     this.#held = held

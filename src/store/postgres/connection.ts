@@ -6,6 +6,7 @@
  * - An error on the client while no statement runs ends the connection and not the process.
  * - Values come back as PostgreSQL's text whatever parsers the user gave to `pg`, and the statements
  *   ask for text that does not depend on settings such as DateStyle or bytea_output.
+ * - A statement that a caller sends after a rollback has begun, without knowing of it yet, is refused.
  * - Nothing of ours relies on the session: no SET without LOCAL, no named statements, no session locks. A
  *   handler's statements get names where the session is known to last (`statement-names.ts`).
  *
@@ -28,7 +29,7 @@ export interface ServerTraits {
   readonly hasTransactionTimeout: boolean
 }
 
-/** As long as nothing is known of it. */
+/** As long as nothing is known of the server. */
 const UNKNOWN_SERVER: ServerTraits = { hasTransactionTimeout: false }
 
 export class Connection {
@@ -39,6 +40,7 @@ export class Connection {
   #hasFailed = false
   #isLost = false
   #isReturned = false
+  #isEnding = false
   #deadlineAt: number
   #eachMs = Infinity
 
@@ -158,24 +160,43 @@ export class Connection {
    * trip for each.
    */
   async runTogether(statements: readonly Statement[]): Promise<readonly PgResult<TextRow>[]> {
+    return this.#runTogether(statements, { isLast: false })
+  }
+
+  /**
+   * The last that its holder asks for, such as a rollback: whatever is asked for after it is refused. A holder that is
+   * between two statements, and does not know that the transaction is over, would commit the next one by itself: an event was
+   * `done` that way, and what its handler had written was rolled back (`test/store/contract/settle.ts`).
+   */
+  async endWith(statements: readonly Statement[]): Promise<readonly PgResult<TextRow>[]> {
+    this.#isEnding = true
+    return this.#runTogether(statements, { isLast: true })
+  }
+
+  async #runTogether(
+    statements: readonly Statement[],
+    terms: SendTerms,
+  ): Promise<readonly PgResult<TextRow>[]> {
     const bound = statements.map(({ text, values = [] }) => ({ text: this.#bind(text), values }))
     if (takesBatches(this.#client)) {
       const send = (): Promise<readonly PgResult[]> =>
         this.submit((client) => sendBatch(client, bound, { wantsRows: true }))
-      return (await this.#inTime(send)) as readonly PgResult<TextRow>[]
+      return (await this.#inTime(send, terms)) as readonly PgResult<TextRow>[]
     }
     const results: PgResult[] = []
     for (const { text, values } of bound)
-      results.push(await this.#send({ text, values: [...values], types: AS_TEXT }))
+      results.push(await this.#send({ text, values: [...values], types: AS_TEXT }, terms))
     return results as PgResult<TextRow>[]
   }
 
-  async #send(config: PgQueryConfig): Promise<PgResult> {
-    return this.#inTime(() => this.passOn(config))
+  async #send(config: PgQueryConfig, terms: SendTerms = { isLast: false }): Promise<PgResult> {
+    return this.#inTime(() => this.passOn(config), terms)
   }
 
-  async #inTime<T>(send: () => Promise<T>): Promise<T> {
+  async #inTime<T>(send: () => Promise<T>, { isLast }: SendTerms): Promise<T> {
     if (this.#isLost) throw new StoreUnavailableError('The connection to PostgreSQL was lost')
+    if (this.#isReturned || (this.#isEnding && !isLast))
+      throw new StoreUnavailableError('The transaction was given up meanwhile')
     const timeoutMs = Math.min(this.#eachMs, this.#deadlineAt - performance.now())
     if (timeoutMs <= 0) throw new StoreUnavailableError('There was no time left to ask PostgreSQL')
     return withTimeout(send(), timeoutMs, () => {
@@ -203,7 +224,7 @@ export class Connection {
   }
 
   /** Gives the client back to the pool. Only for one that is outside any transaction. */
-  release(): void {
+  returnToPool(): void {
     if (this.#isReturned) return
     if (this.#isLost || (this.transactionStatus ?? 'I') !== 'I') return this.destroy()
     this.#isReturned = true
@@ -237,6 +258,10 @@ export class Connection {
   }
 }
 
+interface SendTerms {
+  readonly isLast: boolean
+}
+
 /** Replaces `{schema}` in a static text, once. */
 export type BindSchema = (sql: string) => string
 
@@ -268,8 +293,8 @@ export async function rollBack(connection: Connection, watch?: LastLook): Promis
   try {
     connection.limitEachTo(ROLLBACK_TIMEOUT_MS)
     const last = watch === undefined ? [] : [watch.lastLook]
-    const [, look] = await connection.runTogether([{ text: 'rollback' }, ...last])
-    if (watch === undefined) connection.release()
+    const [, look] = await connection.endWith([{ text: 'rollback' }, ...last])
+    if (watch === undefined) connection.returnToPool()
     else watch.leave(look)
   } catch {
     connection.destroy()

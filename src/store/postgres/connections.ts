@@ -66,7 +66,7 @@ export class Connections {
     this.#isClosed = true
   }
 
-  /** Lets go of the kept connection, after what it is doing, and of the pool. */
+  /** Returns the kept connection, after what it is doing, and listens to the pool no more. */
   async close(): Promise<void> {
     this.refuseFurther()
     await this.#control.close()
@@ -91,7 +91,7 @@ export class Connections {
     } catch (error) {
       if (!isRefusedByDefaults(error)) throw asStoreError(error)
     } finally {
-      connection.release()
+      connection.returnToPool()
     }
     return this.transact(work)
   }
@@ -144,7 +144,7 @@ export class Connections {
       if (findSqlState(error) === ISOLATION_REFUSED) this.#mayCommitAtOnce = false
       return undefined
     } finally {
-      connection.release()
+      connection.returnToPool()
     }
   }
 

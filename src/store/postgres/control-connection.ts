@@ -68,7 +68,7 @@ export class ControlConnection {
     })
     const isIdle = await Promise.race([this.#tail.then(() => true), late])
     clearTimeout(timer)
-    if (isIdle) this.#connection?.release()
+    if (isIdle) this.#connection?.returnToPool()
     else this.#connection?.destroy()
     this.#connection = undefined
   }
@@ -95,7 +95,7 @@ export class ControlConnection {
     this.#failures += 1
     const connection = await this.#connect()
     if (this.#hasClosed()) {
-      connection.release()
+      connection.returnToPool()
       throw closedError()
     }
     this.#failures = 0

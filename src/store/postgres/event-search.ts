@@ -11,7 +11,7 @@ import { walkFailures } from './sql/walk-failures.ts'
 import { walkSettled } from './sql/walk-settled.ts'
 import { walkSteps } from './sql/walk-steps.ts'
 
-/** The part of the store for those who look for events. */
+/** The part of the store for operators who look for events. */
 export function createEventSearch(connections: Connections): EventSearchStore {
   /**
    * Many small look-ups in many partitions are estimated as dear, and what is dear is compiled to machine code

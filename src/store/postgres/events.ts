@@ -8,8 +8,12 @@ import type {
   DeliveryCount,
   EventStore,
   KeptHistory,
+  KeyQuery,
   OutcomeView,
 } from '../contract/events.ts'
+import type { Cipher } from '../shared/encryption/cipher.ts'
+import { openOutcomeView } from '../shared/encryption/open-events.ts'
+import { sealDrafts } from '../shared/encryption/seal-drafts.ts'
 import { numberDrafts } from '../shared/numbered-draft.ts'
 import type { Connections } from './connections.ts'
 import { isEventId } from './is-event-id.ts'
@@ -18,6 +22,7 @@ import { beat, CAN_READ_CONTROL } from './sql/beat.ts'
 import { countDeliveries } from './sql/count-deliveries.ts'
 import { countSecretUses } from './sql/count-secret-uses.ts'
 import { findOutcome } from './sql/find-outcome.ts'
+import { knowsKey } from './sql/knows-key.ts'
 import { keepClock } from './sql/keep-clock.ts'
 import { keepHistory } from './sql/keep-history.ts'
 import { nudgeEvent } from './sql/nudge-event.ts'
@@ -27,16 +32,18 @@ export class PostgresEvents implements EventStore {
   readonly recordConcurrency = 3
   readonly #connections: Connections
   readonly #recorder: BatchRecorder
+  readonly #cipher: Cipher | undefined
   #skewMs = 0
-  // Ids follow the database's clock, or a process that is ahead would hide behind low-water marks and partitions.
+  // Ids follow the database's clock, or a process that is ahead would hide behind low-water positions and partitions.
   readonly #newId = createUuidV7Generator(() => Date.now() - this.#skewMs)
   readonly #topics = new Topics()
   #canReadControl = false
   #flushed = 0n
   #rewinds = 0
 
-  constructor(connections: Connections) {
+  constructor(connections: Connections, cipher: Cipher | undefined) {
     this.#connections = connections
+    this.#cipher = cipher
     this.#recorder = new BatchRecorder(async (timeoutMs) => connections.checkOut(timeoutMs))
   }
 
@@ -60,7 +67,8 @@ export class PostgresEvents implements EventStore {
   ): Promise<readonly Recorded[]> {
     if (drafts.length === 0) return []
     const numbered = numberDrafts(drafts, { newId: this.#newId, topics: this.#topics })
-    return this.#recorder.record(numbered, deadlineMs)
+    const sealed = this.#cipher === undefined ? numbered : sealDrafts(this.#cipher, numbered)
+    return this.#recorder.record(sealed, deadlineMs)
   }
 
   async beat(since: Date | undefined): Promise<Beat> {
@@ -100,10 +108,14 @@ export class PostgresEvents implements EventStore {
     await this.#connections.use(async (connection) => countSecretUses(connection, uses))
   }
 
+  knowsKey(query: KeyQuery): Promise<boolean> {
+    return this.#connections.use((connection) => knowsKey(connection, query))
+  }
+
   async findOutcome(eventId: EventId): Promise<OutcomeView | undefined> {
-    return isEventId(eventId)
-      ? this.#connections.use(async (connection) => findOutcome(connection, eventId))
-      : undefined
+    if (!isEventId(eventId)) return undefined
+    const view = await this.#connections.use(async (connection) => findOutcome(connection, eventId))
+    return openOutcomeView(this.#cipher, eventId, view)
   }
 
   async nudge(eventId: EventId): Promise<void> {

@@ -29,6 +29,7 @@ import { CREATE_CLAIMS, CREATE_OPEN_FENCE } from './sql/claim-group.ts'
 import { CREATE_CLAIM_MESSAGES } from './sql/claim-messages.ts'
 import { CREATE_CLAIM_ONCE } from './sql/claim-once.ts'
 import { CREATE_ENQUEUE_MESSAGES } from './sql/enqueue-messages.ts'
+import { CREATE_FENCE_COMMIT } from './sql/fence-commit.ts'
 import { CREATE_LEASE_DUE } from './sql/lease-events.ts'
 import {
   CREATE_LOCK_UNSORTED,
@@ -81,6 +82,7 @@ export const FUNCTIONS: readonly string[] = [
   ...CREATE_CLAIMS,
   CREATE_CLAIM_BEHIND,
   CREATE_LOOK,
+  CREATE_FENCE_COMMIT,
   CREATE_OPEN_FENCE,
   CREATE_ANNOUNCE,
   CREATE_LOCK_LANES,

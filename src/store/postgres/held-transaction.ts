@@ -156,12 +156,12 @@ export class HeldTransaction {
     if (answer.status === 'refused') await rollBack(connection, handlersWatch)
     else if (answer.status === 'committed' && handlersWatch !== undefined)
       handlersWatch.leave(answer.after)
-    else connection.release()
+    else connection.returnToPool()
     this.#parts.onEnd(this)
     return answer.status === 'committed' ? { status: 'committed' } : answer
   }
 
-  /** Rolls back and lets the connection go; never throws. */
+  /** Rolls back and returns the connection; never throws. */
   async abandon(): Promise<void> {
     if (this.#hasEnded) return
     this.#end()

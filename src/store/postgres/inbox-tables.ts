@@ -12,8 +12,8 @@
  * - `events`, `requests`, `outcomes` and `attempts` are partitioned by the id, which begins with its time.
  * - An event of step handlers is `leasable` once a worker has seen it. It is then in none of the indexes that
  *   groups are claimed from: a thousand of them that wait for a slow carrier hold up no other.
- * - The function of a trigger is made with its table, as an index is. The other functions are no part of any
- *   migration (`functions.ts`).
+ * - Functions are no part of any migration (`functions.ts`). A trigger cannot be made without its function, so there
+ *   is one here that lets no transaction commit, until the true one takes its place (`sql/fence-commit.ts`).
  *
  * @module
  */
@@ -69,7 +69,7 @@ create table {schema}.requests (
 create table {schema}.requests_default partition of {schema}.requests default;
 
 -- bytes: how large the body is, so that a claim can stop before it reads more than it can hold.
--- lane to wait_until: where an event stands that has an order, once a worker has sorted it (lane-tables.ts).
+-- lane_id to wait_until: where an event stands that has an order, once a worker has sorted it (lane-tables.ts).
 create table {schema}.queue (
   event_id      uuid        not null,
   topic         bigint      not null,
@@ -85,7 +85,7 @@ create table {schema}.queue (
   parked        text
                 check (parked in ('waiting', 'unhandled', 'conflict', 'quarantined')),
   parked_reason text,
-  lane          uuid,
+  lane_id       uuid,
   number        bigint,
   place         text        collate "C",
   policy        text
@@ -100,9 +100,9 @@ create table {schema}.queue (
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000
 );
 create index queue_fresh on {schema}.queue (topic, run_at, event_id)
- where parked is null and attempts = 0 and crashes = 0 and not leasable and lane is null;
+ where parked is null and attempts = 0 and crashes = 0 and not leasable and lane_id is null;
 create index queue_head on {schema}.queue (topic, run_at, event_id)
- where parked is null and attempts = 0 and crashes = 0 and not leasable and lane is not null;
+ where parked is null and attempts = 0 and crashes = 0 and not leasable and lane_id is not null;
 create index queue_again on {schema}.queue (topic, run_at, event_id)
  where parked is null and attempts > 0 and crashes = 0 and not leasable;
 create index queue_suspect on {schema}.queue (run_at, event_id)
@@ -116,11 +116,12 @@ create index queue_leased on {schema}.queue (lease_worker)
  where lease_token is not null;
 create index queue_unhandled on {schema}.queue (topic)
  where parked = 'unhandled';
--- For those who look: the parked of one state, newest first.
+-- For operators: the parked of one state, newest first.
 create index queue_parked on {schema}.queue (parked, event_id)
  where parked is not null;
 create sequence {schema}.lease_tokens;
 
+-- lane_id, place: which version of its lane it was, where lanes go by versions; for a replay (sql/event-standing.ts).
 create table {schema}.outcomes (
   event_id    uuid        not null,
   run         integer     not null,
@@ -132,11 +133,13 @@ create table {schema}.outcomes (
   reason      text,
   result      text,
   settled_at  timestamptz not null,
+  lane_id     uuid,
+  place       text        collate "C",
   primary key (event_id, run)
 ) partition by range (event_id);
 create table {schema}.outcomes_default partition of {schema}.outcomes default;
 create index outcomes_dead on {schema}.outcomes (settled_at) where state = 'dead';
--- For those who look: what ended without success, of one state, newest first.
+-- For operators: what ended without success, of one state, newest first.
 create index outcomes_not_done on {schema}.outcomes (state, event_id) where state <> 'done';
 
 -- Those that failed: which handler, when, where, and for what reason.
@@ -188,19 +191,17 @@ create table {schema}.workers (
 create table {schema}.commit_fences (
   worker_id text    not null,
   slot      integer not null,
-  n         bigint  not null,
+  uses      bigint  not null,
   primary key (worker_id, slot)
 ) with (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
-create function {schema}.fence_commit() returns trigger language plpgsql as $guard$
+-- The triggers below need it to be made; the functions put the true one in its place.
+create function {schema}.fence_commit() returns trigger language plpgsql as $fence$
 begin
-  if current_setting('hookonce.commit', true) is distinct from 'ours' then
-    raise exception 'a handler may not commit the transaction it was lent'
-      using errcode = 'invalid_transaction_termination';
-  end if;
-  return null;
+  raise exception 'the functions of hookonce are missing in this schema'
+    using errcode = 'object_not_in_prerequisite_state';
 end
-$guard$;
+$fence$;
 create constraint trigger fence_commit
  after insert or update on {schema}.commit_fences
  deferrable initially deferred
@@ -213,7 +214,7 @@ create table {schema}.steps (
   position   integer     not null,
   kind       text        not null check (kind in ('tx', 'call', 'send')),
   name       text        not null,
-  state      text        not null check (state in ('open', 'started', 'refused', 'done')),
+  state      text        not null check (state in ('started', 'refused', 'done')),
   starts     integer     not null default 1,
   started_at timestamptz not null,
   result     text,
@@ -222,8 +223,8 @@ create table {schema}.steps (
   fillfactor = 80,
   autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0
 );
--- The row of a tx step is written when its transaction opens, and is open until our COMMIT.
+-- The row of a tx step is written when its transaction opens, and is started until our COMMIT.
 create constraint trigger fence_step
- after insert on {schema}.steps
+ after insert or update of state on {schema}.steps
  deferrable initially deferred
- for each row when (new.state = 'open') execute function {schema}.fence_commit();`
+ for each row when (new.state = 'started' and new.kind <> 'call') execute function {schema}.fence_commit();`

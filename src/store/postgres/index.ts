@@ -18,6 +18,7 @@ export type { TxBinding } from '../contract/tx-binding.ts'
 export type { PgPool, PgPoolClient, PgResult } from './driver.ts'
 export type { PostgresTx, PostgresTxQuery } from './tx.ts'
 export type { PostgresStoreOptions } from './options.ts'
+export type { EncryptionKey, EncryptionOptions } from '../shared/encryption/encryption-options.ts'
 export { requireTransaction } from './require-transaction.ts'
 export type { Queryable } from './require-transaction.ts'
 export type { PostgresStore } from './store.ts'
@@ -34,7 +35,7 @@ export function postgresStore<Tx = PostgresTx>(
   return new PostgresStore(resolvePostgresStoreOptions(options))
 }
 
-/** The SQL that `migrate: 'auto'` would run on an empty database, for those who migrate by hand. */
+/** The SQL that `migrate: 'auto'` would run on an empty database, to migrate by hand. */
 export function printMigrations(schema = 'hookonce'): string {
   requireSchema(schema)
   return printMigrationsOf(`"${schema}"`)

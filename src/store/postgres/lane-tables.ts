@@ -13,56 +13,58 @@
 
 export const LANE_TABLES = `
 -- next: the number that comes next in a sequence.  applied: the latest version that was applied.
--- paused_at: since when an operator holds it; paused_reason and paused_by: why, and who.
+-- applied_by: the event that had it, and was applied last.
+-- paused_at: since when an operator holds it; paused_reason and paused_actor: why, and who.
 -- used_at: when something last changed in it, give or take an hour.
 create table {schema}.lanes (
-  lane          uuid        primary key,
+  lane_id       uuid        primary key,
   source        text        not null,
   key           text        not null,
   mode          text        not null
                 check (mode in ('fifo', 'sequence', 'latest', 'after')),
   next          bigint,
   applied       text        collate "C",
+  applied_by    uuid,
   paused_at     timestamptz,
   paused_reason text,
-  paused_by     text,
+  paused_actor  text,
   used_at       timestamptz not null default clock_timestamp()
 ) with (fillfactor = 70);
 create index lanes_by_key on {schema}.lanes (source, md5(key));
 -- Every worker reads what is paused once a second.
-create index lanes_paused on {schema}.lanes (lane)
+create index lanes_paused on {schema}.lanes (lane_id)
  where paused_at is not null;
 
 create table {schema}.lane_facts (
-  lane     uuid        not null,
+  lane_id  uuid        not null,
   type     text        not null,
   event_id uuid        not null,
   done_at  timestamptz not null,
-  primary key (lane, type)
+  primary key (lane_id, type)
 );
 
 create table {schema}.lane_blocks (
-  lane     uuid    not null,
+  lane_id  uuid    not null,
   event_id uuid    not null,
   run      integer not null,
-  primary key (lane, event_id, run)
+  primary key (lane_id, event_id, run)
 );
 
 create table {schema}.lane_news (
   id         bigint  generated always as identity primary key,
-  lane       uuid    not null,
+  lane_id    uuid    not null,
   event_id   uuid    not null,
   is_blocked boolean not null
 );
 
 -- What is not parked in a lane. A clause of a claim or a mend says the same, word for word.
-create index queue_active on {schema}.queue (lane)
- where lane is not null and parked is distinct from 'waiting';
-create index queue_waiting on {schema}.queue (lane, event_id, run)
+create index queue_active on {schema}.queue (lane_id)
+ where lane_id is not null and parked is distinct from 'waiting';
+create index queue_waiting on {schema}.queue (lane_id, event_id, run)
  where parked = 'waiting';
-create index queue_numbers on {schema}.queue (lane, number, event_id)
+create index queue_numbers on {schema}.queue (lane_id, number, event_id)
  where parked = 'waiting' and number is not null;
-create index queue_places on {schema}.queue (lane, place, event_id)
+create index queue_places on {schema}.queue (lane_id, place, event_id)
  where parked = 'waiting' and place is not null;
 create index queue_deadlines on {schema}.queue (wait_until)
  where parked = 'waiting' and wait_until is not null;`

@@ -4,7 +4,7 @@
  * It refuses what would end or change the transaction, runs one statement at a time, knows which
  * statements the handler did not wait for, and is worth nothing once the handler has returned. This
  * is the first of several checks: `settle` proves that the transaction is still the one that claimed
- * the events, and a deferred trigger makes every COMMIT but ours fail (`sql/claim-group.ts`).
+ * the events, and a deferred trigger makes every COMMIT but ours fail (`sql/fence-commit.ts`).
  *
  * @module
  */
@@ -72,7 +72,7 @@ type Around = (pass: () => Promise<PgResult>) => Promise<PgResult>
 const lentTxs = new WeakMap<object, LentPostgresTx>()
 
 export class LentPostgresTx implements LentTx<PostgresTx> {
-  readonly tx: PostgresTx = this.#makeTx({ isNested: false })
+  readonly tx: PostgresTx = this.#makeTx()
   readonly #connection: Connection
   readonly #writes: PendingWrites
   readonly #isAlone: boolean
@@ -142,35 +142,36 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
 
   async flush(): Promise<void> {
     await this.#last
-    // What waits by now belongs to the next user of the transaction.
+    // Writes that wait by now belong to the next handler that has the transaction.
     if (!this.#mayStart) throw revoked()
     await this.#writes.send()
   }
 
-  /** Throws where the handler stands what can be known there. */
+  /** Throws at once, where the handler made the call, what can be known before anything is sent. */
   #write(text: unknown, values: unknown): void {
     if (this.#isRevoked) throw revoked()
     const write = requireWrite(text, values)
-    const found = inspect(write.text)
+    const found = this.#inspect(write.text)
     this.#refuseUnsafe(found)
     this.#watch.note(found, this.#isAlone)
-    // It takes what is sent after it for its rows, and ends the connection when they are none.
+    // COPY takes the next message for its rows, and ends the connection when they are none.
     if (found.isCopy)
       throw new OptionInvalidError('tx.write text', 'a statement other than COPY', text)
     this.#writes.add(write)
   }
 
-  #makeTx({ isNested }: { readonly isNested: boolean }): PostgresTx {
+  /** With a `speaker`, one whose transactions are savepoints. */
+  #makeTx(speaker?: object): PostgresTx {
     const tx = Object.freeze({
       query: (config: unknown, values?: unknown, callback?: unknown) => {
         refuseCallback(config, values, callback)
-        if (!isNested) return this.#query(config, values)
-        return allowUnawaited(this.#queryNested(config, values))
+        if (speaker === undefined) return this.#query(config, values)
+        return allowUnawaited(this.#queryNested(speaker, config, values))
       },
       write: (text: unknown, values?: unknown) => this.#write(text, values),
       savepoint: (work: (tx: unknown) => unknown) =>
         allowUnawaited(this.#runBehindSavepoint(work, tx)),
-      asNested: () => this.#makeTx({ isNested: true }),
+      asNested: () => this.#makeTx({}),
     })
     return tx as PostgresTx
   }
@@ -181,16 +182,19 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
 
   #read(config: unknown, values: unknown): ReadQuery {
     const query = readQuery(config, values)
-    const found = inspect(query.text)
+    const found = this.#inspect(query.text)
     this.#refuseUnsafe(found)
     this.#watch.note(found, this.#isAlone)
     return query
   }
 
-  async #queryNested(config: unknown, values: unknown): Promise<PgResult> {
+  async #queryNested(speaker: object, config: unknown, values: unknown): Promise<PgResult> {
     const control = readNestedControl(readQuery(config, values).text, 'postgres')
-    if (control === undefined) return this.#query(config, values)
-    await this.#savepoints.control(control)
+    if (control === undefined) {
+      this.#madeSavepoints?.requireWhole(speaker)
+      return this.#query(config, values)
+    }
+    await this.#savepoints.control(control, speaker)
     return { command: control.command, rowCount: null, rows: [], fields: [] }
   }
 
@@ -199,13 +203,13 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     return this.#savepoints.run(() => work(tx))
   }
 
-  /** Made for the few handlers that have any. */
+  /** Made for the few handlers that set a savepoint. */
   get #savepoints(): Savepoints {
     this.#madeSavepoints ??= new Savepoints({
       run: async (text) => {
         await this.#send(() => ({ text, values: undefined, options: NO_OPTIONS })).catch(
           (error: unknown) => {
-            // A statement failed before, and the handler went on: that is what is wrong, and not the savepoint.
+            // A statement failed before, and the handler went on: that is the error to tell, and not the savepoint.
             if (findSqlState(error) !== IN_FAILED_TRANSACTION) throw error
             throw new TransactionAbortedError(undefined, { cause: error })
           },
@@ -216,7 +220,7 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     return this.#madeSavepoints
   }
 
-  /** In the order of the calls. What `read` throws is refused without the others hearing of it. */
+  /** Sends in the order of the calls. A call whose `read` throws is refused, and the others go on. */
   #send(read: () => ReadQuery, around: Around = (pass) => pass()): Promise<PgResult> {
     const before = this.#last
     const answer = this.#start(read, around)
@@ -256,6 +260,12 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     }
   }
 
+  #inspect(text: string): Inspected {
+    const found = inspect(text)
+    const hazard = found.hazard ?? this.#watch.findHazard(text)
+    return hazard === found.hazard ? found : { ...found, hazard }
+  }
+
   #refuseUnsafe(found: Inspected): void {
     try {
       refuseUnsafe(found, this.#isAlone)
@@ -275,7 +285,7 @@ export function findLentTx(tx: object): LentPostgresTx | undefined {
   return lentTxs.get(tx)
 }
 
-/** Ours, that is: what NOWAIT answers has the same code, and the handler has asked for it. */
+/** Whether our own limit ended the wait. NOWAIT answers with the same code, and the handler has asked for that. */
 function isLockTimeout(error: unknown): boolean {
   if (findSqlState(error) !== '55P03') return false
   return (error as { readonly routine?: unknown }).routine === 'ProcessInterrupts'
@@ -288,7 +298,7 @@ interface Inspected extends Told {
   readonly isReadOnly: boolean
 }
 
-/** Handlers say the same few things again and again, and reading one takes longer than finding it here. */
+/** Handlers send the same few texts again and again, and reading one takes longer than finding it here. */
 const inspected = new Map<string, Inspected>()
 const INSPECTED_MAX = 1_000
 
@@ -304,7 +314,7 @@ function inspect(text: string): Inspected {
       isUnknown: runsUnknownCode(text),
       names: findSettingNames(text),
     }
-    // Texts that are put together anew each time would fill it: starting over is enough then.
+    // Texts that are put together anew each time would fill the map: then it starts over.
     if (inspected.size >= INSPECTED_MAX) inspected.clear()
     if (text.length <= TEXT_LENGTH_MAX) inspected.set(text, found)
   }
@@ -326,7 +336,7 @@ function refuseUnsafe(found: Inspected, isAlone: boolean): void {
     )
   }
   if (hazard !== undefined && !isAlone) throw new SettingRefusedError(hazard)
-  // It cannot be put back, and what becomes of the event is written in the same transaction.
+  // Such a transaction cannot be made writable again, and what becomes of the event is written in it.
   if (isReadOnly && (settings.length > 0 || isUnknown)) {
     throw new HookonceError(
       'TRANSACTION_CONTROL',

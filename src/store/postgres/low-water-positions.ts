@@ -1,5 +1,6 @@
 /**
- * From where on the queue of each destination is worth looking at.
+ * From where on the messages of each destination are worth looking at. Claims of events have positions of another kind
+ * (`claim-group.ts`).
  *
  * Before the first message of a claim there was nothing to send, but perhaps many dead entries of the index
  * (`sql/claim-messages.ts` has the measurement). What becomes visible there later, because its transaction
@@ -15,7 +16,7 @@
  */
 
 export class LowWaterPositions {
-  readonly #positions = new Map<string, Position>()
+  readonly #positions = new Map<string, MessagePosition>()
 
   /** Before a claim: how long ago it begins to look; `undefined` for the whole queue. */
   begin<Wanted extends { readonly destination: string }>(wanted: Wanted): Wanted & Look {
@@ -64,14 +65,14 @@ interface Look {
   readonly at: number
 }
 
-interface Position {
+interface MessagePosition {
   lowWaterAt: number
   wholeAt: number
   /** Whether the last claim looked at the whole queue. */
   wasWhole: boolean
 }
 
-function ageOf({ lowWaterAt }: Position, now: number): number {
+function ageOf({ lowWaterAt }: MessagePosition, now: number): number {
   return Math.ceil(now - lowWaterAt) + SLACK_MS
 }
 

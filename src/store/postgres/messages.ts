@@ -17,10 +17,11 @@ import {
 } from './sql/claim-messages.ts'
 import { decideMessage } from './sql/decide-message.ts'
 import { ENQUEUE_MESSAGES, enqueueInOwn, enqueueMessages } from './sql/enqueue-messages.ts'
-import { findMessage, listMessages } from './sql/message-record.ts'
+import { findMessage, readMessages } from './sql/message-record.ts'
 import { findNextMessageDueInMs } from './sql/next-message-due.ts'
 import { pause } from './sql/pauses.ts'
 import { SETTLE_MESSAGES, settleMessageValues } from './sql/settle-messages.ts'
+import { walkMessages } from './sql/walk-messages.ts'
 
 /** The part of the store that keeps messages. */
 export function createMessages(schema: string, connections: Connections): MessageStore<PostgresTx> {
@@ -43,10 +44,7 @@ export function createMessages(schema: string, connections: Connections): Messag
       // Not what is wrong with the messages: what is wrong was said before, and the caller did not listen.
       await written.catch(refuseAborted)
     },
-    requireTransaction: async (tx) => {
-      // What a handler was lent is one, and asking would change a setting of those who share it.
-      if (findLentTx(tx) === undefined) await requireTransaction(tx)
-    },
+    requireTransaction,
     claim: async ({ wanted, leaseMs }) => {
       if (wanted.length === 0) return []
       const placed = wanted.map((each) => positions.begin(each))
@@ -79,7 +77,8 @@ export function createMessages(schema: string, connections: Connections): Messag
     },
     find: async (id) =>
       isEventId(id) ? connections.use((connection) => findMessage(connection, id)) : undefined,
-    list: (query) => connections.use((connection) => listMessages(connection, query)),
+    walk: (request) => connections.use((connection) => walkMessages(connection, request)),
+    read: (ids) => connections.use((connection) => readMessages(connection, ids)),
     decide: async (action, id, order) =>
       isEventId(id)
         ? atMostOnce(() =>

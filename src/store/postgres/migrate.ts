@@ -8,10 +8,15 @@
  * ones are replaced; later ones are left as they are, so that the two releases of a deploy that is under way do not
  * undo each other's, and are used as long as they can be called (`docs/decisions/2026-11-functions-are-not-migrations.md`).
  *
+ * Changing a table needs it alone, and what asks for it alone is passed by nothing that comes later: behind a report that
+ * reads for an hour, and a migration that waits for it, every delivery would wait for an hour. So a migration waits
+ * shortly, and tries again (`test/store/postgres/migrate-beside-readers.test.ts`).
+ *
  * @module
  */
 
-import { HookonceError } from '../../errors.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import { HookonceError, StoreUnavailableError } from '../../errors.ts'
 import {
   applyFunctions,
   findFunctions,
@@ -23,8 +28,16 @@ import { ownFunctions } from './functions.ts'
 import type { FunctionSet } from './functions.ts'
 import { lockNumber } from './lock-number.ts'
 import { MIGRATIONS, SCHEMA_VERSION } from './migrations.ts'
+import { findSqlState } from './store-error.ts'
 import { inTransaction } from './transaction.ts'
 import { ensurePartitions } from './sql/ensure-partitions.ts'
+
+/** No limit but for locks: a migration takes as long as it takes. */
+const LIMITS = { statementTimeoutMs: 0, lockTimeoutMs: 0, idleTimeoutMs: 0 }
+/** How long deliveries may wait behind a try. */
+const LOCK_MS = 500
+/** Between two tries, longer each time: as long as it was in the way at least. */
+const PAUSES_MS = [1_000, 2_000, 4_000, 8_000, 8_000, 8_000, 8_000, 8_000] as const
 
 /** Takes the connection and gives it back. Returns what the user is to be warned of. */
 export async function migrate(
@@ -36,24 +49,64 @@ export async function migrate(
     const found = await find(connection, schema)
     requireUsable(found, schema)
     if (isUpToDate(found)) {
-      connection.release()
+      connection.returnToPool()
       return warningsOf(found, schema)
     }
     if (mode === 'check')
       throw found.version === undefined ? missing(schema) : outdated(schema, found)
   } catch (error) {
-    connection.release()
+    connection.returnToPool()
     throw error
   }
-  return inTransaction(connection, { statementTimeoutMs: 0, lockTimeoutMs: 0 }, async () => {
+  return inTransaction(connection, LIMITS, async () => {
     await connection.query('select pg_advisory_xact_lock($1)', [lockNumber(schema, 'migrate')])
     // Another process may have done it while we waited.
     const current = await find(connection, schema)
     requireUsable(current, schema)
-    await applyMigrations(connection, schema, current.version)
-    if (!isUpToDate(current)) await applyFunctions(connection, schema)
+    if (!isUpToDate(current))
+      await withShortLocks(connection, async () => {
+        await applyMigrations(connection, schema, current.version)
+        await applyFunctions(connection, schema)
+      })
     return warningsOf(current, schema)
   })
+}
+
+/**
+ * Runs what takes locks, and begins anew where one is not to be had in time: what it had locked by then is free while
+ * it pauses. The caller's transaction stays open, and with it the lock for which other processes that start wait, so that
+ * one of them tries and not all in turns.
+ *
+ * @throws StoreUnavailableError when it is in vain
+ */
+export async function withShortLocks(
+  connection: Connection,
+  change: () => Promise<void>,
+  pausesMs: readonly number[] = PAUSES_MS,
+): Promise<void> {
+  await connection.query(`select set_config('lock_timeout', $1, true)`, [String(LOCK_MS)])
+  for (const pauseMs of [...pausesMs, undefined]) {
+    await connection.run('savepoint hookonce_migration')
+    try {
+      await change()
+      return await connection.run('release savepoint hookonce_migration')
+    } catch (error) {
+      if (findSqlState(error) !== LOCK_NOT_AVAILABLE) throw error
+      if (pauseMs === undefined) throw inTheWay(error)
+      await connection.run('rollback to savepoint hookonce_migration')
+      await pause(pauseMs)
+    }
+  }
+}
+
+const LOCK_NOT_AVAILABLE = '55P03'
+
+function inTheWay(cause: unknown): StoreUnavailableError {
+  return new StoreUnavailableError(
+    'The tables could not be migrated: other transactions have used them all the while. Look in pg_stat_activity for ' +
+      'one that is open for long, end it, and start again.',
+    { cause },
+  )
 }
 
 /** Every statement that `migrate` would run on an empty database, to be read or run by hand. */

@@ -11,20 +11,24 @@ import { digestBytes } from '../../model/digest.ts'
 import type { EventId } from '../../model/event.ts'
 import type { OnceStore } from '../contract/once.ts'
 import type { OwnTx } from '../contract/transaction.ts'
+import type { StoreOnce } from '../shared/encryption/seal-drafts.ts'
 import { readOnceAnswer } from '../shared/once-answer.ts'
 import { quoteName } from '../shared/quote-name.ts'
-import { requireOwnTx, transactionExpected } from '../shared/require-own-tx.ts'
+import { requireOwnTx } from '../shared/require-own-tx.ts'
 import { wholeMs } from '../shared/whole-ms.ts'
-import { withoutNul } from './binary-array.ts'
+import { withoutNul } from '../shared/without-nul.ts'
 import { findLentTx } from './lent-tx.ts'
+import { openSavepoint } from './require-transaction.ts'
 import { CLAIM_ONCE, FINISH_ONCE } from './sql/claim-once.ts'
 import { isText } from './sql/draft-values.ts'
-import { hasSqlState, refuseAborted } from './store-error.ts'
+import { refuseAborted } from './store-error.ts'
 import type { PostgresTx } from './tx.ts'
 
-const NO_TRANSACTION = '25P01'
-
-export function createOnce(schema: string, newId: () => EventId): OnceStore<PostgresTx> {
+export function createOnce(
+  schema: string,
+  newId: () => EventId,
+  store: StoreOnce,
+): OnceStore<PostgresTx> {
   const claimText = CLAIM_ONCE.replaceAll('{schema}', quoteName(schema))
   const finishText = FINISH_ONCE.replaceAll('{schema}', quoteName(schema))
 
@@ -34,8 +38,9 @@ export function createOnce(schema: string, newId: () => EventId): OnceStore<Post
       return inOwnSavepoint(requireOwnTx(tx), work)
     },
     claim: async (tx, draft, { mayWait }) => {
-      const { source, key, type, keyHash, fingerprint, body, contentType } = draft
+      const { source, key, type, keyHash, fingerprint } = draft
       const id = newId()
+      const { body, headers } = store(id, draft)
       const { rows } = await run(tx, claimText, [
         id,
         source,
@@ -44,7 +49,7 @@ export function createOnce(schema: string, newId: () => EventId): OnceStore<Post
         digestBytes(keyHash).toString('hex'),
         digestBytes(fingerprint).toString('hex'),
         Buffer.from(body).toString('base64'),
-        JSON.stringify(contentType === undefined ? {} : { 'content-type': contentType }),
+        JSON.stringify(headers),
         String(isText(body)),
         String(mayWait),
       ])
@@ -68,11 +73,7 @@ async function run(
 }
 
 async function inOwnSavepoint<Result>(tx: OwnTx, work: () => Promise<Result>): Promise<Result> {
-  await tx.query('savepoint hookonce_once').catch((error: unknown) => {
-    if (hasSqlState(error, NO_TRANSACTION))
-      throw transactionExpected('this connection is not inside one; send BEGIN first', error)
-    refuseAborted(error)
-  })
+  await openSavepoint(tx)
   try {
     const result = await work()
     await tx.query('release savepoint hookonce_once')
@@ -80,6 +81,8 @@ async function inOwnSavepoint<Result>(tx: OwnTx, work: () => Promise<Result>): P
   } catch (error) {
     // Where the connection is lost, the transaction is too, and that is no news to the caller.
     await tx.query('rollback to savepoint hookonce_once').catch(() => undefined)
+    // A savepoint that stays open looks like an await that is missing, where the transaction is a handler's.
+    await tx.query('release savepoint hookonce_once').catch(() => undefined)
     throw error
   }
 }

@@ -11,18 +11,18 @@ create table {schema}.runs (
   run        integer     not null,
   reason     text,
   actor      text,
-  at         timestamptz not null,
+  ordered_at timestamptz not null,
   fresh_keys boolean     not null,
   body       bytea,
   primary key (event_id, run)
 );
 
 create table {schema}.pauses (
-  kind      text        not null check (kind in ('source', 'handler', 'destination')),
-  name      text        not null,
-  reason    text,
-  actor     text,
-  paused_at timestamptz not null,
+  kind          text        not null check (kind in ('source', 'handler', 'destination')),
+  name          text        not null,
+  paused_reason text,
+  paused_actor  text,
+  paused_at     timestamptz not null,
   primary key (kind, name)
 );
 
@@ -30,7 +30,7 @@ create table {schema}.pauses (
 -- twice makes one change. outcome: JSON.
 create table {schema}.audit (
   id           bigint      generated always as identity primary key,
-  at           timestamptz not null,
+  acted_at     timestamptz not null,
   actor        text,
   action       text        not null,
   subject_kind text        not null,

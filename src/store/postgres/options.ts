@@ -3,6 +3,11 @@ import { rejectUnknownKeys } from '../../options/reject-unknown-keys.ts'
 import { requireOneOf } from '../../options/require-one-of.ts'
 import { requireTxBinding } from '../contract/tx-binding.ts'
 import type { TxBinding } from '../contract/tx-binding.ts'
+import { resolveEncryption } from '../shared/encryption/encryption-options.ts'
+import type {
+  EncryptionOptions,
+  ResolvedEncryption,
+} from '../shared/encryption/encryption-options.ts'
 import type { PgPool } from './driver.ts'
 import type { PostgresTx } from './tx.ts'
 
@@ -39,12 +44,18 @@ export interface PostgresStoreOptions<Tx = PostgresTx> {
    * Left out, it is a `PostgresTx`, which handlers have as `sql` either way.
    */
   readonly tx?: TxBinding<PostgresTx, Tx>
+  /**
+   * Encrypts bodies, headers, results and what errors say before they are stored. Left out, they are stored as they
+   * are, and a database that others encrypt is refused.
+   */
+  readonly encryption?: EncryptionOptions
 }
 
 export interface ResolvedPostgresStoreOptions<Tx = unknown> extends Readonly<
-  Required<Omit<PostgresStoreOptions, 'tx'>>
+  Required<Omit<PostgresStoreOptions, 'tx' | 'encryption'>>
 > {
   readonly tx: TxBinding<PostgresTx, Tx> | undefined
+  readonly encryption: ResolvedEncryption | undefined
 }
 
 export const POSTGRES_STORE_DEFAULTS = Object.freeze({
@@ -59,8 +70,20 @@ export function resolvePostgresStoreOptions<Tx = PostgresTx>(
   if (typeof options !== 'object' || options === null) {
     throw new OptionInvalidError('postgresStore', 'given an object such as { pool }', options)
   }
-  rejectUnknownKeys('postgresStore', options, ['pool', 'schema', 'migrate', 'allowUnsafe', 'tx'])
-  const resolved = Object.freeze({ ...POSTGRES_STORE_DEFAULTS, tx: undefined, ...options })
+  rejectUnknownKeys('postgresStore', options, [
+    'pool',
+    'schema',
+    'migrate',
+    'allowUnsafe',
+    'tx',
+    'encryption',
+  ])
+  const resolved = Object.freeze({
+    ...POSTGRES_STORE_DEFAULTS,
+    tx: undefined,
+    ...options,
+    encryption: resolveEncryption('postgresStore.encryption', options.encryption),
+  })
   const { pool, schema, migrate, allowUnsafe, tx } = resolved
   requirePool(pool)
   requireSchema(schema)
@@ -133,11 +156,14 @@ const CONNECTIONS_FOR_RELAY = 3
  * A pool that the running groups can empty would make deliveries wait for handlers, and a handler's
  * own time-out for the connection that should cancel it.
  */
-export function requirePoolSize(pool: PgPool, concurrency: number): void {
+export function requirePoolSize(pool: PgPool, groups: number): void {
   const max = pool.options?.max
-  const needed = concurrency === 0 ? CONNECTIONS_FOR_RELAY : concurrency + CONNECTIONS_BESIDE_GROUPS
+  const needed = groups === 0 ? CONNECTIONS_FOR_RELAY : groups + CONNECTIONS_BESIDE_GROUPS
   if (max === undefined || max === null || max >= needed) return
-  const purpose = concurrency === 0 ? 'to send messages' : `for worker.concurrency ${concurrency}`
+  const purpose =
+    groups === 0
+      ? 'to send messages'
+      : `for ${groups} groups at once, which is worker.concurrency and worker.reserved together`
   throw new OptionInvalidError(
     'postgresStore.pool',
     `a pool of at least ${needed} connections ${purpose} (its max is ${max})`,

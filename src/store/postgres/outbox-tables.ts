@@ -23,7 +23,7 @@ create table {schema}.messages (
   headers      text        not null,
   body         bytea       not null,
   created_at   timestamptz not null,
-  lane         text,
+  lane_key     text,
   lane_id      uuid,
   lane_position bigint,
   -- The key first: an operator who was given one may not know where it went.
@@ -75,6 +75,8 @@ create table {schema}.message_outcomes (
   settled_at      timestamptz not null
 );
 create index message_outcomes_waiting on {schema}.message_outcomes (state, settled_at)
+ where state in ('dead', 'unknown');
+create index message_outcomes_stopped on {schema}.message_outcomes (message_id)
  where state in ('dead', 'unknown');
 
 create table {schema}.message_attempts (

@@ -31,9 +31,12 @@ export function createQueue({
   const suspectLock = lockNumber(options.schema, 'suspect')
   const claimer = new GroupClaimer(held, suspectLock)
   return {
-    requireCapacity: (concurrency) => requirePoolSize(options.pool, concurrency),
+    requireCapacity: (groups) => requirePoolSize(options.pool, groups),
     claim: (request) => claimer.claim(request),
-    look: (request) => connections.use((connection) => look(connection, request, suspectLock)),
+    look: (request) =>
+      connections.use((connection) =>
+        look(connection, request, request.runsSuspect === true ? undefined : suspectLock),
+      ),
     settleLost: async (settlement) => {
       try {
         return await connections.transact(
@@ -53,11 +56,7 @@ export function createQueue({
       topics.length === 0
         ? 0
         : connections.transact((connection) => wakeUnhandled(connection, topics, limit)),
-    listen: (wake) => listeners.listen(wake),
-    notify: async () => {
-      await connections.useMade((connection) =>
-        connection.query("select pg_notify($1, '')", [listeners.channel]),
-      )
-    },
+    listen: (wake, onHearing) => listeners.listen(wake, onHearing),
+    notify: () => listeners.notify(),
   }
 }

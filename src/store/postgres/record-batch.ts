@@ -5,6 +5,7 @@
  */
 
 import { StoreUnavailableError } from '../../errors.ts'
+import { isSameContent } from '../../model/digest.ts'
 import type { Recorded } from '../../model/event.ts'
 import type { NumberedDraft } from '../shared/numbered-draft.ts'
 import type { Connection } from './connection.ts'
@@ -19,7 +20,7 @@ import { inTransaction, milliseconds } from './transaction.ts'
 import { answersOf, isSeparable, recordEvents } from './sql/record-events.ts'
 import { KeyVanished } from './sql/record-known.ts'
 import { recordNewAtOnce } from './sql/record-new.ts'
-import type { UnsettledDraft } from './sql/record-new.ts'
+import type { KeyOwner, UnsettledDraft } from './sql/record-new.ts'
 
 const RETRIES_MAX = 5
 
@@ -36,8 +37,8 @@ export class BatchRecorder {
   /**
    * Stores a batch before the deadline, again after a deadlock.
    *
-   * One round trip when everything in it is new, as nearly always: a call that commits by itself. What
-   * is not new is looked at in a transaction of its own, after the others are committed. If we crash in
+   * One round trip when everything in it is new or a plain duplicate, as nearly always: a call that commits by
+   * itself. The rest is looked at in a transaction of its own, after the others are committed. If we crash in
    * between, the sender has no answer for those and sends them again.
    */
   async record(drafts: readonly NumberedDraft[], deadlineMs: number): Promise<readonly Recorded[]> {
@@ -49,9 +50,15 @@ export class BatchRecorder {
     if (rest === undefined) return recordInTransaction(this.#connect, drafts, deadlineAt)
 
     const answers = answersOf(drafts)
-    if (rest.length === 0) return answers
-    const known = await recordInTransaction(this.#connect, rest, deadlineAt)
-    rest.forEach(({ at }, index) => (answers[at] = known[index] as Recorded))
+    const unclear: UnsettledDraft[] = []
+    for (const one of rest) {
+      if (isPlainDuplicate(one))
+        answers[one.at] = { status: 'duplicate', eventId: one.owner.eventId }
+      else unclear.push(one)
+    }
+    if (unclear.length === 0) return answers
+    const known = await recordInTransaction(this.#connect, unclear, deadlineAt)
+    unclear.forEach(({ at }, index) => (answers[at] = known[index] as Recorded))
     return answers
   }
 
@@ -74,9 +81,19 @@ export class BatchRecorder {
       else if (!isRetryable(error)) throw asStoreError(error)
       return undefined
     } finally {
-      connection.release()
+      connection.returnToPool()
     }
   }
+}
+
+/** The same content under the same key, and no dead event that is to run again. */
+function isPlainDuplicate(one: UnsettledDraft): one is UnsettledDraft & { owner: KeyOwner } {
+  const { draft, owner } = one
+  return (
+    owner !== undefined &&
+    isSameContent(owner.fingerprint, draft.fingerprint) &&
+    !(owner.isDead && draft.redelivery === 'retry')
+  )
 }
 
 async function recordInTransaction(

@@ -1,29 +1,41 @@
-import { randomUUID } from 'node:crypto'
-import { firstValueOf } from '../shared/first-value.ts'
+import type { OwnTx } from '../contract/transaction.ts'
 import { requireOwnTx, transactionExpected } from '../shared/require-own-tx.ts'
+import { findLentTx } from './lent-tx.ts'
+import { hasSqlState, refuseAborted } from './store-error.ts'
 
 /** Anything with a `query` like that of `pg`. */
 export interface Queryable {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>
 }
 
+/** What PostgreSQL answers to SAVEPOINT outside of a transaction, on whichever connection of whichever pool. */
+const NO_TRANSACTION = '25P01'
+
 /**
  * Throws unless `tx` is inside a transaction.
  *
- * A pool is known by its shape. A client is asked: a setting made with `is_local` is there for the
- * next statement only while one transaction spans both. Comparing `now()` or transaction ids instead
- * would need a write, or be fooled by two statements within one microsecond.
+ * A pool is known by its shape. Of the rest PostgreSQL itself is asked, by a savepoint: a setting, or a transaction's
+ * number, would be read by what looks after the settings of handlers, or need a write.
  *
  * @throws HookonceError with the code TRANSACTION_EXPECTED
  */
 export async function requireTransaction(tx: Queryable): Promise<void> {
-  requireOwnTx(tx)
-  const probe = randomUUID()
-  await tx.query("select set_config('hookonce.probe', $1, true)", [probe])
-  const { rows } = await tx.query("select current_setting('hookonce.probe', true) = $1 as same", [
-    probe,
-  ])
-  const same = firstValueOf(rows)
-  if (same !== true && same !== 't')
-    throw transactionExpected('this connection is not inside one; send BEGIN first')
+  const own = requireOwnTx(tx)
+  // That of a handler is one, and sets its savepoints itself.
+  if (findLentTx(own) !== undefined) return
+  await openSavepoint(own)
+  await own.query('release savepoint hookonce_once')
+}
+
+/**
+ * The savepoint `hookonce_once`. Of two with this name PostgreSQL means the inner one.
+ *
+ * @throws HookonceError with the code TRANSACTION_EXPECTED outside of a transaction
+ */
+export async function openSavepoint(tx: OwnTx): Promise<void> {
+  await tx.query('savepoint hookonce_once').catch((error: unknown) => {
+    if (hasSqlState(error, NO_TRANSACTION))
+      throw transactionExpected('this connection is not inside one; send BEGIN first', error)
+    refuseAborted(error)
+  })
 }

@@ -38,11 +38,8 @@ const STEPS: Readonly<Record<PrunePart, string>> = {
 /** The part of the store that forgets. */
 export function createRetention(connections: Connections): RetentionStore {
   return {
-    survey: (limitsAt) =>
-      connections.transact(
-        (connection) => surveyPrune(connection, (nowMs) => inWeeks(limitsAt(nowMs))),
-        COUNTING,
-      ),
+    survey: (limits) =>
+      connections.transact((connection) => surveyPrune(connection, inWeeks(limits)), COUNTING),
     dropPartitions: (limits) => dropPartitions(connections, limits),
     prune: (part, limits, after) => pruneStep(connections, STEPS[part], { limits, after }),
     findLastRun: async () => {

@@ -20,7 +20,13 @@ import type { Connection, LastLook, TextRow } from './connection.ts'
 import type { PgPoolClient, PgResult } from './driver.ts'
 import { LocalSettings } from './local-settings.ts'
 import type { SettingChange } from './setting-change.ts'
-import { listSettingNames, lookAtSession, lookLast, TRACES } from './sql/session-state.ts'
+import {
+  listHazards,
+  listSettingNames,
+  lookAtSession,
+  lookLast,
+  TRACES,
+} from './sql/session-state.ts'
 import type { SessionLook, State, Trace } from './sql/session-state.ts'
 import type { Statement } from './statement-batch.ts'
 import { findSqlState } from './store-error.ts'
@@ -45,6 +51,7 @@ const NAMES_MAX = 500
 export class SessionWatcher {
   readonly #settings = new WeakMap<PgPoolClient, string>()
   readonly #names = new Set<string>()
+  #hazards: ReadonlyMap<string, string> = new Map()
   #namesReadAt = -Infinity
   #isWary = false
 
@@ -94,6 +101,15 @@ export class SessionWatcher {
     if (performance.now() - this.#namesReadAt < NAMES_FOR_MS) return
     this.#namesReadAt = performance.now()
     this.addNames(await listSettingNames(connection))
+    this.#hazards = await listHazards(connection)
+  }
+
+  /** What the functions and triggers that a text names may do. In nearly every database there is no such thing. */
+  findHazard(sql: string): string | undefined {
+    if (this.#hazards.size === 0) return undefined
+    const words = sql.toLowerCase().match(/[\w$\u0080-\uffff]+/g)
+    const name = words?.find((word) => this.#hazards.has(word))
+    return name === undefined ? undefined : `${this.#hazards.get(name) ?? ''}, by ${name},`
   }
 }
 
@@ -132,6 +148,11 @@ export class SessionWatch implements LastLook {
     this.#preparation = isAlone ? 'names' : 'names and settings'
   }
 
+  /** What would reach the next event of a group and be seen by no look, in words. */
+  findHazard(sql: string): string | undefined {
+    return this.#watcher.findHazard(sql)
+  }
+
   /** To be awaited before what was noted is sent; nearly always there is nothing to be done. */
   prepare(): Promise<void> | undefined {
     return this.#preparation === 'none' ? undefined : this.#prepare()
@@ -168,7 +189,7 @@ export class SessionWatch implements LastLook {
     const now = answer === undefined ? undefined : stateText(answer)
     if (now === undefined || !this.#isClean(now)) return this.#connection.destroy()
     if (this.#inFull) this.#watcher.keepLast(this.#connection.client, stateOf(now).settings)
-    this.#connection.release()
+    this.#connection.returnToPool()
   }
 
   #isClean(now: string): boolean {

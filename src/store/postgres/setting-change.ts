@@ -34,6 +34,8 @@ function listStatements(words: readonly string[]): SettingChange[] {
     const keyword = word.toUpperCase()
     const begins = at === 0 || words[at - 1] === ';'
     if (!begins || (keyword !== 'SET' && keyword !== 'RESET')) return []
+    // No setting: it ends with the transaction by itself (`group-hazard.ts`).
+    if (words[at + 1]?.toUpperCase() === 'CONSTRAINTS') return []
     return [{ keyword, isLocal: keyword === 'SET' && words[at + 1]?.toUpperCase() === 'LOCAL' }]
   })
 }

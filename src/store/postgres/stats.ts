@@ -6,6 +6,7 @@ import { countEventsIn, countReceived } from './sql/count-events-in.ts'
 import { countMessages } from './sql/count-messages.ts'
 import { countSettled } from './sql/count-settled.ts'
 import { findUnfinished } from './sql/find-unfinished.ts'
+import { listOpenTransactions } from './sql/list-open-transactions.ts'
 import { listWorkers } from './sql/list-workers.ts'
 
 /** The part of the store that counts. */
@@ -25,6 +26,8 @@ export function createStats(connections: Connections): StatsStore {
     countSettled: (request) => look((connection) => countSettled(connection, request)),
     countMessages: (most) => look((connection) => countMessages(connection, most)),
     listWorkers: () => look(listWorkers),
+    listOpenTransactions: (most) =>
+      connections.use((connection) => listOpenTransactions(connection, most)),
     findUnfinished: (query) => look((connection) => findUnfinished(connection, query)),
   }
 }

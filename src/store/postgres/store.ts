@@ -15,6 +15,10 @@ import type { Store } from '../contract/store.ts'
 import type { StoreTrouble } from '../contract/store-trouble.ts'
 import type { TokenStore } from '../contract/tokens.ts'
 import type { WorkerStore } from '../contract/workers.ts'
+import { checkKeys } from '../shared/encryption/check-keys.ts'
+import { Cipher } from '../shared/encryption/cipher.ts'
+import { createStoreOnce } from '../shared/encryption/seal-drafts.ts'
+import { sealStore } from '../shared/encryption/seal-store.ts'
 import { createBulks } from './bulks.ts'
 import { checkServer } from './check-server.ts'
 import { Connections } from './connections.ts'
@@ -38,6 +42,8 @@ import { createRetention } from './retention.ts'
 import { createSteps } from './steps.ts'
 import { asStoreError, findStateBehind, findTrouble } from './store-error.ts'
 import { ensurePartitions } from './sql/ensure-partitions.ts'
+import { keepKeys } from './sql/keep-keys.ts'
+import { readFailureTexts } from './sql/read-failure-texts.ts'
 import { createTokens } from './tokens.ts'
 import { createWorkers } from './workers.ts'
 
@@ -69,24 +75,37 @@ export class PostgresStore<Tx = PostgresTx> implements Store<PostgresTx, Tx> {
   readonly #listeners: Listeners
 
   constructor(options: ResolvedPostgresStoreOptions<Tx>) {
-    const { pool, schema } = options
+    const { pool, schema, encryption } = options
+    const cipher = encryption && new Cipher(encryption)
     const connections = new Connections(pool, schema)
     const held = new HeldTransactions(connections)
     this.#options = options
     this.#connections = connections
     this.#held = held
-    this.#listeners = new Listeners(schema, () => connections.checkOut())
-    this.events = new PostgresEvents(connections)
-    this.queue = createQueue({ options, connections, held, listeners: this.#listeners })
-    this.lanes = createLanes(connections, options.schema)
+    this.#listeners = new Listeners(schema, connections)
+    this.events = new PostgresEvents(connections, cipher)
+    const parts = {
+      queue: createQueue({ options, connections, held, listeners: this.#listeners }),
+      lanes: createLanes(connections, options.schema),
+      steps: createSteps(schema, connections, held),
+      messages: createMessages(schema, connections),
+      once: createOnce(schema, () => this.events.newId(), createStoreOnce(cipher)),
+      operators: createOperators(connections, cipher),
+      search: createEventSearch(connections),
+    }
+    const sealed = sealStore(cipher, parts, (ids) =>
+      connections.use((connection) => readFailureTexts(connection, ids)),
+    )
+    this.queue = sealed.queue
+    this.lanes = sealed.lanes
     this.workers = createWorkers(connections)
-    this.steps = createSteps(schema, connections, held)
-    this.messages = createMessages(schema, connections)
-    this.once = createOnce(schema, () => this.events.newId())
-    this.operators = createOperators(connections)
+    this.steps = sealed.steps
+    this.messages = sealed.messages
+    this.once = sealed.once
+    this.operators = sealed.operators
     this.pauses = createPauses(connections)
     this.readings = createReadings(held)
-    this.search = createEventSearch(connections)
+    this.search = sealed.search
     this.stats = createStats(connections)
     this.bulks = createBulks(connections)
     this.retention = createRetention(connections)
@@ -107,6 +126,8 @@ export class PostgresStore<Tx = PostgresTx> implements Store<PostgresTx, Tx> {
     } catch (error) {
       throw asStoreError(error)
     }
+    const told = await checkKeys(keepKeys(this.#connections), this.#options.encryption)
+    this.warnings = [...this.warnings, ...told]
     await this.events.open()
   }
 

@@ -17,6 +17,11 @@ export interface TransactionSettings {
   readonly lockTimeoutMs: number
   /** Without it, that of the role. */
   readonly idleTimeoutMs?: number
+  /**
+   * Whether an error is told after the rollback. PostgreSQL tells it before it lets go of the locks, and a caller that
+   * tries again may meet its own.
+   */
+  readonly waitsForRollback?: boolean
 }
 
 /** Runs `work` in a transaction and gives the connection back. Throws what the work, or COMMIT, threw. */
@@ -27,11 +32,11 @@ export async function inTransaction<T>(
 ): Promise<T> {
   try {
     const result = await transact(connection, settings, work)
-    connection.release()
+    connection.returnToPool()
     return result
   } catch (error) {
-    // The caller that waits for the error need not wait for this.
-    void rollBack(connection)
+    const rolledBack = rollBack(connection)
+    if (settings.waitsForRollback === true) await rolledBack
     throw error
   }
 }

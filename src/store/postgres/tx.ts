@@ -31,7 +31,8 @@ export interface PostgresTx {
   savepoint<Result>(work: (tx: PostgresTx) => Result | Promise<Result>): Promise<Result>
   /**
    * The same transaction for code that opens transactions itself, such as an ORM: its BEGIN, COMMIT and ROLLBACK,
-   * alone in a text, become those of a savepoint. In `tx` itself they are refused.
+   * alone in a text, become those of a savepoint. In `tx` itself they are refused. Each call gives another one, which
+   * ends what it has begun itself: two of them side by side fail the handler.
    */
   asNested(): PostgresTx
 }

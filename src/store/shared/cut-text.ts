@@ -1,12 +1,14 @@
+import { SEALED } from './encryption/cipher.ts'
+
 /** How much of a text is shown in a list, in characters. */
 export const SHOWN_MAX = 1_024
 
-/** Bytes that have at least so many characters. */
-export const SHOWN_BYTES_MAX = 4 * SHOWN_MAX
-
-/** The beginning of a text that came from outside. It ends with a whole character. */
+/**
+ * The beginning of a text that came from outside. It ends with a whole character. What is encrypted is cut where it is
+ * opened.
+ */
 export function cutText(text: string): string {
-  if (text.length <= SHOWN_MAX) return text
+  if (text.length <= SHOWN_MAX || text.startsWith(SEALED)) return text
   const cut = text.slice(0, SHOWN_MAX)
   return /[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut
 }

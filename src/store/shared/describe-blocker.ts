@@ -11,7 +11,7 @@ export interface BlockerFacts {
   /** The number that its lane waits for. */
   readonly next: number | undefined
   readonly waitUntil: Date | undefined
-  /** The event that holds its lane. */
+  /** The event that holds its lane, and when it is due, where that is not yet. */
   readonly holder:
     | { readonly eventId: string; readonly state: EventState; readonly runAt: Date | undefined }
     | undefined
@@ -26,9 +26,9 @@ export function describeBlocker(facts: BlockerFacts): Blocker {
     return { ...nothing, until: waitUntil, reason: `waiting for ${requires}${until(waitUntil)}` }
   if (holder !== undefined) {
     const { eventId, state, runAt } = holder
-    const isLater = state === 'ready' ? runAt : undefined
-    const reason = `waiting for ${eventId}, which is ${state}${until(isLater)}`
-    return { eventId, state, until: isLater, reason }
+    const tried = state === 'ready' ? runAt : undefined
+    const when = tried === undefined ? `, which is ${state}` : `${until(tried)}, when it is due`
+    return { eventId, state, until: tried, reason: `waiting for ${eventId}${when}` }
   }
   const reason =
     mode === 'sequence' ? `waiting for number ${next}${until(waitUntil)}` : 'about to be next'

@@ -3,7 +3,9 @@
  * that opens transactions itself, where an adapter has asked for that (`tx.asNested()`).
  *
  * They are a stack, as they are in SQL. A handler that opens two side by side, or returns while one is open,
- * fails as a whole: which of its writes belong to which savepoint can then not be told.
+ * fails as a whole: which of its writes belong to which savepoint can then not be told. Of code that opens
+ * transactions itself each `tx.asNested()` is one speaker, as a connection would be: COMMIT and ROLLBACK are about what
+ * the same speaker has begun, so that a speaker that ends what another has begun is found.
  *
  * @module
  */
@@ -23,6 +25,9 @@ interface Savepoint {
   readonly by: 'savepoint()' | 'BEGIN' | 'SAVEPOINT'
   /** As the handler's code calls it, after SAVEPOINT. */
   readonly name?: string
+  /** Which `tx.asNested()` has sent BEGIN or SAVEPOINT. */
+  readonly speaker?: object
+  readonly depth: number
   /** As the database knows it. */
   readonly sqlName: string
 }
@@ -30,6 +35,8 @@ interface Savepoint {
 export class Savepoints {
   readonly #runner: SavepointRunner
   readonly #open: Savepoint[] = []
+  /** Speakers whose transaction was undone by another speaker, and that do not know it yet. */
+  readonly #undone = new Set<object>()
   #broken: HookonceError | undefined
 
   constructor(runner: SavepointRunner) {
@@ -50,23 +57,42 @@ export class Savepoints {
   }
 
   /** Does to a savepoint what code that opens transactions itself wants done to its transaction. */
-  async control(control: NestedControl): Promise<void> {
+  async control(control: NestedControl, speaker: object): Promise<void> {
     switch (control.verb) {
       case 'begin':
-        await this.#begin('BEGIN')
+        this.requireWhole(speaker)
+        await this.#begin('BEGIN', { speaker })
         return
       case 'commit':
-        return this.#release(this.#find('BEGIN', 'COMMIT'))
+        this.requireWhole(speaker)
+        return this.#release(this.#find(speaker, 'BEGIN', 'COMMIT'))
       case 'rollback':
-        return this.#undo(this.#find('BEGIN', 'ROLLBACK'), { isKept: false })
+        // What it wants is done already.
+        if (this.#undone.delete(speaker)) return
+        return this.#undo(this.#find(speaker, 'BEGIN', 'ROLLBACK'), { isKept: false })
       case 'savepoint':
-        await this.#begin('SAVEPOINT', control.name)
+        this.requireWhole(speaker)
+        await this.#begin('SAVEPOINT', { speaker, name: control.name })
         return
       case 'release':
-        return this.#release(this.#find('SAVEPOINT', 'RELEASE', control.name))
+        this.requireWhole(speaker)
+        return this.#release(this.#find(speaker, 'SAVEPOINT', 'RELEASE', control.name))
       case 'rollback-to':
-        return this.#undo(this.#find('SAVEPOINT', 'ROLLBACK TO', control.name), { isKept: true })
+        this.requireWhole(speaker)
+        return this.#undo(this.#find(speaker, 'SAVEPOINT', 'ROLLBACK TO', control.name), {
+          isKept: true,
+        })
     }
+  }
+
+  /**
+   * For whatever a speaker sends: after another one has undone its transaction, it would write outside of that.
+   *
+   * @throws HookonceError with the code TRANSACTION_CONTROL, and the whole handler fails
+   */
+  requireWhole(speaker: object): void {
+    if (!this.#undone.has(speaker)) return
+    throw this.#break()
   }
 
   /** @throws HookonceError with the code TRANSACTION_CONTROL when a savepoint is open, or two were side by side */
@@ -80,16 +106,20 @@ export class Savepoints {
     )
   }
 
-  async #begin(by: Savepoint['by'], name?: string): Promise<Savepoint> {
+  async #begin(
+    by: Savepoint['by'],
+    whose: Pick<Savepoint, 'speaker' | 'name'> = {},
+  ): Promise<Savepoint> {
     if (this.#broken !== undefined) throw this.#broken
     // The depth tells them apart: no two of one depth are open at once.
-    const sqlName = `"hookonce_handler_${this.#open.length + 1}"`
-    const savepoint: Savepoint = { by, sqlName, ...(name !== undefined && { name }) }
+    const depth = (this.#open.at(-1)?.depth ?? 0) + 1
+    const sqlName = `"hookonce_handler_${depth}"`
+    const savepoint: Savepoint = { by, depth, sqlName, ...whose }
     this.#open.push(savepoint)
     try {
       await this.#runner.run(`savepoint ${sqlName}`)
     } catch (error) {
-      this.#close(savepoint)
+      this.#close(this.#listWith(savepoint))
       throw error
     }
     return savepoint
@@ -97,8 +127,9 @@ export class Savepoints {
 
   async #release(savepoint: Savepoint): Promise<void> {
     this.#requireWithin(savepoint, ['SAVEPOINT'])
+    const ending = this.#listWith(savepoint)
     await this.#runner.run(`release savepoint ${savepoint.sqlName}`)
-    this.#close(savepoint)
+    this.#close(ending)
   }
 
   /** For `run`, which has an error to throw already. */
@@ -119,30 +150,47 @@ export class Savepoints {
 
   async #undo(savepoint: Savepoint, { isKept }: { readonly isKept: boolean }): Promise<void> {
     const { sqlName } = savepoint
+    const ending = this.#listWith(savepoint)
+    this.#tellUndone(savepoint, ending)
     this.#runner.dropWrites()
     const release = isKept ? '' : `; release savepoint ${sqlName}`
     await this.#runner.run(`rollback to savepoint ${sqlName}${release}`)
-    this.#close(savepoint)
-    if (isKept) this.#open.push(savepoint)
+    this.#close(isKept ? ending.slice(1) : ending)
+  }
+
+  /** What one speaker rolls back takes what another one has begun in it along. */
+  #tellUndone({ speaker }: Savepoint, ending: readonly Savepoint[]): void {
+    if (speaker === undefined) return
+    for (const { speaker: other } of ending)
+      if (other !== undefined && other !== speaker) this.#undone.add(other)
   }
 
   /** With a savepoint SQL ends those within it. Of another function, which still runs, it must not. */
   #requireWithin(savepoint: Savepoint, allowed: readonly Savepoint['by'][]): void {
-    const at = this.#open.indexOf(savepoint)
-    const isAlone = at >= 0 && this.#open.slice(at + 1).every(({ by }) => allowed.includes(by))
-    if (isAlone && this.#broken === undefined) return
+    const { speaker } = savepoint
+    const [found, ...within] = this.#listWith(savepoint)
+    const isAlone = within.every(
+      (other) => allowed.includes(other.by) && (speaker === undefined || other.speaker === speaker),
+    )
+    if (found !== undefined && isAlone && this.#broken === undefined) return
+    throw this.#break()
+  }
+
+  #break(): HookonceError {
     this.#broken ??= new HookonceError(
       'TRANSACTION_CONTROL',
-      'Two savepoints of one handler were open side by side. Wait for the end of one before the next is begun',
+      'Two savepoints, or nested transactions, of one handler were open side by side. Wait for the end of one before the next is begun',
     )
-    throw this.#broken
+    return this.#broken
   }
 
   /** The innermost of its kind. Code ends what it has opened itself, and nothing around that. */
-  #find(by: 'BEGIN' | 'SAVEPOINT', keyword: string, name?: string): Savepoint {
+  #find(speaker: object, by: 'BEGIN' | 'SAVEPOINT', keyword: string, name?: string): Savepoint {
     for (const savepoint of this.#open.toReversed()) {
+      if (savepoint.by === 'savepoint()') break
+      if (savepoint.speaker !== speaker) continue
       if (savepoint.by === by && savepoint.name === name) return savepoint
-      if (savepoint.by === 'savepoint()' || savepoint.by === 'BEGIN') break
+      if (savepoint.by === 'BEGIN') break
     }
     throw new HookonceError(
       'TRANSACTION_CONTROL',
@@ -150,8 +198,16 @@ export class Savepoints {
     )
   }
 
-  #close(savepoint: Savepoint): void {
+  /** It and those within it; none where it has ended. What is begun later is not among them. */
+  #listWith(savepoint: Savepoint): readonly Savepoint[] {
     const at = this.#open.indexOf(savepoint)
-    if (at >= 0) this.#open.splice(at)
+    return at < 0 ? [] : this.#open.slice(at)
+  }
+
+  #close(ended: readonly Savepoint[]): void {
+    for (const savepoint of ended) {
+      const at = this.#open.indexOf(savepoint)
+      if (at >= 0) this.#open.splice(at, 1)
+    }
   }
 }

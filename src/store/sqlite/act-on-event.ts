@@ -6,17 +6,18 @@
 
 import type { RefusalCode } from '../../model/event-action.ts'
 import type { Acted, ActionRequest } from '../contract/operators.ts'
-import { AS_IT_CAME, decideAction } from '../shared/decide-action.ts'
+import { AS_IT_CAME, decideAction, refusalIn } from '../shared/decide-action.ts'
 import type { Standing } from '../shared/decide-action.ts'
 import type { Connection } from './connection.ts'
 import { findByToken, writeAudit } from './sql/audit.ts'
 import { discardEvent } from './sql/discard-event.ts'
 import { eraseEvent } from './sql/erase-event.ts'
-import { readStanding, wasPruned } from './sql/event-standing.ts'
+import { readStanding } from './sql/event-standing.ts'
 import { forgetEvent } from './sql/forget-event.ts'
 import { releaseEvent } from './sql/release-event.ts'
 import { replayEvent } from './sql/replay-event.ts'
 import { retryEvent } from './sql/retry-event.ts'
+import { takeKey } from './sql/take-key.ts'
 
 export function actOnEvent(connection: Connection, request: ActionRequest): Acted {
   const { action, eventId } = request
@@ -24,11 +25,8 @@ export function actOnEvent(connection: Connection, request: ActionRequest): Acte
   const before = findByToken<Extract<Acted, { status: 'done' }>>(connection, deed, request.token)
   if (before !== undefined) return before
   const standing = readStanding(connection, eventId)
-  if (standing === undefined && wasPruned(connection, eventId))
-    return { status: 'refused', code: 'PAYLOAD_PRUNED' }
   const decision = decideAction(request, standing)
-  if (decision.becomes === undefined || standing === undefined)
-    return { status: 'refused', code: 'code' in decision ? decision.code : 'EVENT_UNKNOWN' }
+  if (decision.becomes === undefined || standing === undefined) return refusalIn(decision)
   const refusal = change(connection, request, standing)
   if (refusal !== undefined) return { status: 'refused', code: refusal }
   const run = action === 'replay' ? standing.run + 1 : standing.run
@@ -48,6 +46,7 @@ function change(
       retryEvent(connection, eventId, standing)
       return undefined
     case 'replay':
+      if (!takeKey(connection, eventId)) return 'EVENT_ARRIVED'
       replayEvent(connection, { eventId, run: run + 1 }, request, request.replay ?? AS_IT_CAME)
       return undefined
     case 'release':

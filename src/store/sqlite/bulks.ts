@@ -1,7 +1,9 @@
+import { isMessageBulk } from '../../model/bulk.ts'
 import type { BulkOrder, BulkOrderResult, BulkStore } from '../contract/bulks.ts'
 import { actOnEvent } from './act-on-event.ts'
 import type { Connection } from './connection.ts'
 import type { Connections } from './connections.ts'
+import { decideMessage } from './sql/decide-message.ts'
 import {
   addBulkEvents,
   createBulk,
@@ -10,7 +12,7 @@ import {
   listBulkEvents,
   listBulks,
 } from './sql/plan-bulk.ts'
-import { abortBulk, actOnNextInBulk } from './sql/run-bulk.ts'
+import { abortBulk, actOnNextInBulk, beginBulkRun } from './sql/run-bulk.ts'
 import { requestOf } from '../shared/bulk-request.ts'
 
 /** The part of the store that keeps actions on many events. */
@@ -26,11 +28,16 @@ export function createBulks(connections: Connections): BulkStore {
     listEvents: (id, limit) => connections.read((reader) => listBulkEvents(reader, id, limit)),
     actOnNext: (id) =>
       connections.write('durably', (connection) => actOnNextInBulk(connection, id, act)),
+    beginRun: (id, order) =>
+      connections.write('durably', (connection) => beginBulkRun(connection, id, order)),
     abort: (id, order) =>
       connections.write('durably', (connection) => abortBulk(connection, id, order)),
   }
 }
 
 function act(connection: Connection, order: BulkOrder): BulkOrderResult {
-  return actOnEvent(connection, requestOf(order))
+  const { action, eventId: id, reason, actor } = order
+  return isMessageBulk(action)
+    ? decideMessage(connection, action, id, { reason, actor, token: undefined })
+    : actOnEvent(connection, requestOf({ ...order, action }))
 }

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { StoreUnavailableError } from '../../errors.ts'
 import { keepInOrder } from '../../ordering/keep-in-order.ts'
 import type { ClaimedEvent } from '../contract/claimed-event.ts'
 import type { ClaimRequest } from '../contract/queue.ts'
@@ -18,6 +17,7 @@ import type { RunningLists } from './running-lists.ts'
 import { announce } from './sql/announce.ts'
 import { listBehind } from './sql/claim-behind.ts'
 import { hasCandidates, isStillClaimable, listCandidates } from './sql/claim-group.ts'
+import { WriterBusyError } from './turn.ts'
 import type { Turn } from './turn.ts'
 
 export class GroupClaimer {
@@ -35,14 +35,20 @@ export class GroupClaimer {
       return undefined
     const { writer, deadline } = this.#connections.getWriter()
     try {
-      const turn = await writer.acquire(deadline)
+      const turn = await writer.acquire(deadline, () => this.#findSlowMs(request))
       return await this.#claimInTurn(request, { turn, deadline })
     } catch (error) {
       // Another slot or another process is at work. There is nothing wrong, and nothing to claim either.
-      const isWaitOver = performance.now() >= deadline
-      if (error instanceof StoreUnavailableError && isWaitOver) return undefined
+      if (error instanceof WriterBusyError) return undefined
       throw error
     }
+  }
+
+  /** A claim of which the group opens late takes no longer than any other. */
+  #findSlowMs({ topics, opensLate }: ClaimRequest): number {
+    const isAlone = topics.length === 1 && topics[0]?.limit === 1
+    if (opensLate === 'always' || (opensLate === 'alone' && isAlone)) return 0
+    return this.#held.findSlowMs(topics.map(({ topic }) => topic))
   }
 
   /** The turn is kept by a group that is open, and given back otherwise. */

@@ -17,6 +17,7 @@ import { checkSchema, migrate } from './migrate.ts'
 import { openConnection, requireWal } from './open-connection.ts'
 import { openDriver } from './open-driver.ts'
 import type { ResolvedSqliteStoreOptions } from './options.ts'
+import { ASK_LIBRARY } from './require-same-library.ts'
 import { RunningLists } from './running-lists.ts'
 import { isBusy, asStoreError } from './store-error.ts'
 import type { Work } from './turn.ts'
@@ -31,6 +32,9 @@ export interface OpenFile {
 
 /** The pause between two tries to bring a lost log into the database file, while others read from it. */
 const RESCUE_MS = 100
+
+/** A small table, which is one page. */
+const CLOCK_PAGE = `select rootpage as page from sqlite_schema where name = '{prefix}meta'`
 
 export class Connections {
   readonly #file: string
@@ -68,7 +72,8 @@ export class Connections {
         await writer.close(async () => {})
         throw error
       })
-      this.#files = new FileWatch(resolve(this.#file))
+      const [clock] = reader.all<{ page: number }>(CLOCK_PAGE)
+      this.#files = new FileWatch(resolve(this.#file), clock?.page)
       this.#opened = opened
     } catch (error) {
       reader.close()
@@ -94,6 +99,12 @@ export class Connections {
     if (this.#opened === undefined) throw new StoreUnavailableError('The store is not open')
     this.#files?.assert()
     return this.#opened
+  }
+
+  /** Which SQLite has the file open; none before the store is. */
+  findLibrary(): string | undefined {
+    const [row] = this.#opened?.reader.all<{ source: string }>(ASK_LIBRARY) ?? []
+    return row?.source
   }
 
   /** No answer for what went into a file that cannot be opened again. @throws StoreUnavailableError */

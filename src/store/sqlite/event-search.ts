@@ -9,7 +9,7 @@ import { walkFailures } from './sql/walk-failures.ts'
 import { walkSettled } from './sql/walk-settled.ts'
 import { walkSteps } from './sql/walk-steps.ts'
 
-/** The part of the store for those who look for events. */
+/** The part of the store for operators who look for events. */
 export function createEventSearch(connections: Connections): EventSearchStore {
   return {
     walk: (request) => connections.read((reader) => walkEvents(reader, request)),

@@ -2,7 +2,17 @@ import type { EventDraft, EventId, Recorded } from '../../model/event.ts'
 import type { SecretUse } from '../../model/secret-use.ts'
 import { Topics } from '../../model/topic.ts'
 import { createUuidV7Generator } from '../../model/uuid-v7.ts'
-import type { Beat, ClockKept, DeliveryCount, EventStore, OutcomeView } from '../contract/events.ts'
+import type {
+  Beat,
+  ClockKept,
+  DeliveryCount,
+  EventStore,
+  KeyQuery,
+  OutcomeView,
+} from '../contract/events.ts'
+import type { Cipher } from '../shared/encryption/cipher.ts'
+import { openOutcomeView } from '../shared/encryption/open-events.ts'
+import { sealDrafts } from '../shared/encryption/seal-drafts.ts'
 import { numberDrafts } from '../shared/numbered-draft.ts'
 import type { Connections } from './connections.ts'
 import type { HeldTransactions } from './held-transactions.ts'
@@ -10,6 +20,7 @@ import { beat } from './sql/beat.ts'
 import { countDeliveries } from './sql/count-deliveries.ts'
 import { countSecretUses } from './sql/count-secret-uses.ts'
 import { findOutcome } from './sql/find-outcome.ts'
+import { knowsKey } from './sql/knows-key.ts'
 import { keepClock } from './sql/keep-clock.ts'
 import { isWaiting, nudgeEvent } from './sql/nudge-event.ts'
 import { findKnown, recordEvents } from './sql/record-events.ts'
@@ -20,11 +31,13 @@ export class SqliteEvents implements EventStore {
   readonly recordConcurrency = 2
   readonly #connections: Connections
   readonly #held: HeldTransactions
+  readonly #cipher: Cipher | undefined
   readonly #newId = createUuidV7Generator(Date.now)
   readonly #topics = new Topics()
 
-  constructor(connections: Connections, held: HeldTransactions) {
+  constructor(connections: Connections, held: HeldTransactions, cipher: Cipher | undefined) {
     this.#connections = connections
+    this.#cipher = cipher
     this.#held = held
   }
 
@@ -38,10 +51,11 @@ export class SqliteEvents implements EventStore {
     { deadlineMs }: { deadlineMs: number },
   ): Promise<readonly Recorded[]> {
     const known = await this.findKnown(drafts)
-    const rest = numberDrafts(
+    const numbered = numberDrafts(
       drafts.filter((_, index) => known[index] === undefined),
       { newId: this.#newId, topics: this.#topics },
     )
+    const rest = this.#cipher === undefined ? numbered : sealDrafts(this.#cipher, numbered)
     if (rest.length === 0) return known.filter((recorded) => recorded !== undefined)
 
     const { writer } = this.#connections.getOpen()
@@ -87,8 +101,13 @@ export class SqliteEvents implements EventStore {
     await this.#connections.write('lazily', (connection) => countSecretUses(connection, uses))
   }
 
-  findOutcome(eventId: EventId): Promise<OutcomeView | undefined> {
-    return this.#connections.read((reader) => findOutcome(reader, eventId))
+  knowsKey(query: KeyQuery): Promise<boolean> {
+    return this.#connections.read((reader) => knowsKey(reader, query))
+  }
+
+  async findOutcome(eventId: EventId): Promise<OutcomeView | undefined> {
+    const view = await this.#connections.read((reader) => findOutcome(reader, eventId))
+    return openOutcomeView(this.#cipher, eventId, view)
   }
 
   async nudge(eventId: EventId): Promise<void> {

@@ -6,13 +6,13 @@
  * it is reported. A look finds
  *
  * - a file that was deleted or replaced: its name stands for another file, or for none;
- * - a database file that was overwritten or cut: its header is another, or it is shorter, although no
- *   checkpoint has written to it. In WAL mode nothing else of SQLite's does;
+ * - a database file that was overwritten or cut: its header or one of a few pages is another, or it is shorter,
+ *   although no checkpoint has written to it. In WAL mode nothing else of SQLite's does (`watched-pages.ts`);
  * - a log that was cut or overwritten: its beginning is not in it, or a frame that was committed since the look
  *   before.
  *
- * It does not find what leaves the header of the database file as it was and the file no shorter. Times of
- * files say nothing here: a `touch` changes them, and some file systems do by themselves.
+ * It does not find what leaves the header of the database file and those pages as they were and the file no shorter.
+ * Times of files say nothing here: a `touch` changes them, and some file systems do by themselves.
  *
  * A look is synchronous: the way through the thread pool would cost many times what it does.
  *
@@ -24,10 +24,10 @@
 import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
 import { StoreFileChangedError } from '../../errors.ts'
 import { LastingFile } from './lasting-file.ts'
+import { WatchedPages } from './watched-pages.ts'
 import { readWalIndex } from './wal-index.ts'
 import type { WalIndex } from './wal-index.ts'
 
-const DATABASE_HEADER_BYTES = 100
 const LOG_HEADER_BYTES = 32
 const FRAME_HEADER_BYTES = 24
 
@@ -42,7 +42,8 @@ const RESTORE =
 /** What a look has found: the database file, and the index of the log before and after the file was read. */
 interface Look {
   readonly size: bigint
-  readonly header: string | undefined
+  /** Of the pages that are watched; `undefined` when others are watched since. */
+  readonly content: Buffer | undefined
   readonly before: WalIndex | undefined
   readonly after: WalIndex | undefined
 }
@@ -54,13 +55,19 @@ export class FileWatch {
   readonly #database: LastingFile | undefined
   readonly #sharedMemory: LastingFile | undefined
   readonly #log: number | undefined
+  readonly #pages: WatchedPages
   #last: Look | undefined
   #changed: string | undefined
   #isLogOrphaned = false
 
-  /** For a file that is open, and that a connection has read: its log is there. */
-  constructor(file: string) {
+  /**
+   * For a file that is open, and that a connection has read: its log is there.
+   *
+   * @param clockPage - in which the store keeps its time
+   */
+  constructor(file: string, clockPage?: number) {
     this.#file = file
+    this.#pages = new WatchedPages(clockPage)
     // SQLite follows a link, and has the others beside the file that it leads to.
     const path = realpathSync(file)
     this.#logFile = `${path}-wal`
@@ -74,7 +81,7 @@ export class FileWatch {
 
   /**
    * Whether the log has lost its name, and nothing has taken it: what was committed can then be brought into the
-   * database file, by those who have the log open. Where there is another log already, another process may be
+   * database file, by the processes that have the log open. Where there is another log already, another process may be
    * at work with it.
    */
   get isLogOrphaned(): boolean {
@@ -101,12 +108,12 @@ export class FileWatch {
   /** Says what has changed. */
   #look(tries = 1): string | undefined {
     const before = this.#readIndex()
-    const header = this.#database?.read(DATABASE_HEADER_BYTES)?.toString('latin1')
+    const content = this.#database && this.#pages.read(this.#database)
     const database = see(this.#file)
     const after = this.#readIndex()
     if (database === undefined || database.identity !== this.#identities.get(this.#file))
       return describe(`The database file ${this.#file} was deleted or replaced`, RESTORE)
-    const look = { size: database.size, header, before, after }
+    const look = { size: database.size, content, before, after }
     if (this.#isOverwritten(look))
       return describe(`The database file ${this.#file} was overwritten`, RESTORE)
     const renamed = this.#findRenamed()
@@ -125,7 +132,11 @@ export class FileWatch {
       before: before ?? this.#last?.before,
       after: after ?? this.#last?.after,
     }
-    return undefined
+    if (after === undefined || !this.#pages.choose(after, (at) => this.#pageOf(after, at)))
+      return undefined
+    this.#last = { ...this.#last, content: undefined }
+    // Not for as long as another process goes on: the next look is soon enough then.
+    return tries === 1 ? this.#look(tries + 1) : undefined
   }
 
   /**
@@ -134,10 +145,10 @@ export class FileWatch {
    * and once more when it has written. One that came between the file and the index of one look would
    * otherwise be missed: the file then is from before it, and the index from after it.
    */
-  #isOverwritten({ size, header, after }: Look): boolean {
+  #isOverwritten({ size, content, after }: Look): boolean {
     const last = this.#last
     if (last?.before === undefined || after === undefined) return false
-    if (header === last.header && size >= last.size) return false
+    if (isSame(content, last.content) && size >= last.size) return false
     return (
       after.salt === last.before.salt &&
       after.inDatabase === last.before.inDatabase &&
@@ -177,15 +188,25 @@ export class FileWatch {
     return this.#readFrame(now, now.frames)?.checksum === now.checksum
   }
 
+  /** The page that a frame of this log has. */
+  #pageOf(index: WalIndex, frame: number): number | undefined {
+    const found = this.#readFrame(index, frame)
+    return found?.salt === index.salt ? found.page : undefined
+  }
+
   /** From the header of a frame. They are counted from 1. */
   #readFrame(
     { pageSize }: WalIndex,
     frame: number,
-  ): { readonly salt: string; readonly checksum: string } | undefined {
+  ): { readonly page: number; readonly salt: string; readonly checksum: string } | undefined {
     const at = LOG_HEADER_BYTES + (frame - 1) * (FRAME_HEADER_BYTES + pageSize)
     const bytes = this.#readLog(at, FRAME_HEADER_BYTES)
     return (
-      bytes && { salt: bytes.toString('latin1', 8, 16), checksum: bytes.toString('latin1', 16, 24) }
+      bytes && {
+        page: bytes.readUInt32BE(0),
+        salt: bytes.toString('latin1', 8, 16),
+        checksum: bytes.toString('latin1', 16, 24),
+      }
     )
   }
 
@@ -194,6 +215,11 @@ export class FileWatch {
     const read = attempt(() => readSync(this.#log as number, bytes, 0, length, at))
     return read === length ? bytes : undefined
   }
+}
+
+/** What is not known differs from nothing. */
+function isSame(now: Buffer | undefined, before: Buffer | undefined): boolean {
+  return now === undefined || before === undefined || now.equals(before)
 }
 
 function see(path: string): { readonly identity: string; readonly size: bigint } | undefined {

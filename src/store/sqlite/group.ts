@@ -43,6 +43,8 @@ export interface GroupInput {
   readonly slot: WorkerSlot
   readonly events: readonly ClaimedEvent[]
   readonly idleTimeoutMs: number
+  /** How long it is likely to hold the writer; 0 if that is not long. */
+  readonly slowMs: () => number
   /** Called once, when the group's transaction is open. */
   readonly onOpen: () => void
   /** Called once, when the group has ended. */

@@ -28,6 +28,8 @@ export interface HeldTransactionParts {
   /** Whether one event has it for itself. */
   readonly isAlone: boolean
   readonly idleTimeoutMs: number
+  /** How long it is likely to hold the writer; 0 if that is not long, or not known. */
+  readonly slowMs?: () => number
   /** Called in a transaction that has opened late; throws if it may not go on. */
   readonly check?: (connection: Connection) => void
   /** Called once, when the transaction is open. */
@@ -99,7 +101,7 @@ export class HeldTransaction implements Lender {
     this.#requireOpenable()
     if (this.#turn !== undefined) return true
     if (this.#opening !== undefined) return false
-    const turn = this.#parts.writer.tryAcquire()
+    const turn = this.#parts.writer.tryAcquire(this.#parts.slowMs)
     if (turn === undefined) return false
     return this.#holdIf(turn, () => turn.tryBegin())
   }
@@ -174,7 +176,7 @@ export class HeldTransaction implements Lender {
 
   async #openInTurn(): Promise<void> {
     try {
-      const turn = await this.#parts.writer.acquire(Infinity)
+      const turn = await this.#parts.writer.acquire(Infinity, this.#parts.slowMs)
       await turn.begin(Infinity).catch((error: unknown) => {
         turn.giveBack()
         throw error

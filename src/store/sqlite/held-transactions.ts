@@ -3,6 +3,8 @@ import { SqliteGroup } from './group.ts'
 import type { GroupInput } from './group.ts'
 import { HeldTransaction } from './held-transaction.ts'
 import type { HeldTransactionParts } from './held-transaction.ts'
+import { HoldTimes } from './hold-times.ts'
+import type { Holder } from './hold-times.ts'
 import type { Turn } from './turn.ts'
 
 /** The transactions of a store that are lent to handlers now. At most one of them is open: there is one writer. */
@@ -12,6 +14,7 @@ export class HeldTransactions {
   /** The slot whose group has its transaction open. */
   #openSlot: string | undefined
   #steps: HeldTransaction | undefined
+  readonly #times = new HoldTimes()
 
   /** Whether one is open, so that nothing else can be written. */
   isOpen(): boolean {
@@ -22,21 +25,43 @@ export class HeldTransactions {
     return this.#groups.has(nameOf(slot))
   }
 
-  holdGroup(input: Omit<GroupInput, 'onOpen' | 'onEnd'>, turn?: Turn): SqliteGroup {
+  /** How long the slowest of these is likely to hold the writer; 0 if none of them is slow. */
+  findSlowMs(holders: readonly Holder[]): number {
+    return this.#times.findSlowMs(holders)
+  }
+
+  holdGroup(input: Omit<GroupInput, 'slowMs' | 'onOpen' | 'onEnd'>, turn?: Turn): SqliteGroup {
     const name = nameOf(input.slot)
-    const onOpen = (): void => void (this.#openSlot = name)
+    const holders = input.events.map(({ topic }) => topic)
+    const slowMs = (): number => this.findSlowMs(holders)
+    let openedAt = 0
+    const onOpen = (): void => {
+      this.#openSlot = name
+      openedAt = performance.now()
+    }
     const onEnd = (): void => {
       this.#groups.delete(name)
-      if (this.#openSlot === name) this.#openSlot = undefined
+      if (this.#openSlot !== name) return
+      this.#openSlot = undefined
+      // Before the turn is passed on: others of the same kind may wait for it.
+      this.#times.held(holders, performance.now() - openedAt)
     }
-    const group = new SqliteGroup({ ...input, onOpen, onEnd }, turn)
+    const group = new SqliteGroup({ ...input, slowMs, onOpen, onEnd }, turn)
     this.#groups.set(name, group)
     return group
   }
 
   /** One for steps, which is open. */
-  holdSteps(parts: Omit<HeldTransactionParts, 'onEnd'>, turn: Turn): HeldTransaction {
-    const onEnd = (): void => void (this.#steps = undefined)
+  holdSteps(
+    holders: readonly Holder[],
+    parts: Omit<HeldTransactionParts, 'slowMs' | 'onEnd'>,
+    turn: Turn,
+  ): HeldTransaction {
+    const openedAt = performance.now()
+    const onEnd = (): void => {
+      this.#steps = undefined
+      this.#times.held(holders, performance.now() - openedAt)
+    }
     this.#steps = new HeldTransaction({ ...parts, onEnd }, turn)
     return this.#steps
   }

@@ -54,7 +54,7 @@ create table {prefix}requests (
   body blob not null
 ) strict;
 
--- lane to wait_until: where an event stands that has an order, once a worker has sorted it (lane-tables.ts).
+-- lane_id to wait_until: where an event stands that has an order, once a worker has sorted it (lane-tables.ts).
 create table {prefix}queue (
   event_id text not null primary key,
   topic integer not null,
@@ -68,7 +68,7 @@ create table {prefix}queue (
   lease_worker text,
   parked text check (parked in ('waiting', 'unhandled', 'conflict', 'quarantined')),
   parked_reason text,
-  lane text,
+  lane_id text,
   number integer,
   place text,
   policy text check (policy in ('block', 'pass', 'run', 'dead')),
@@ -76,9 +76,9 @@ create table {prefix}queue (
   wait_until integer
 ) strict, without rowid;
 create index {prefix}queue_fresh on {prefix}queue (topic, run_at, event_id)
- where parked is null and attempts = 0 and crashes = 0 and leasable = 0 and lane is null;
+ where parked is null and attempts = 0 and crashes = 0 and leasable = 0 and lane_id is null;
 create index {prefix}queue_head on {prefix}queue (topic, run_at, event_id)
- where parked is null and attempts = 0 and crashes = 0 and leasable = 0 and lane is not null;
+ where parked is null and attempts = 0 and crashes = 0 and leasable = 0 and lane_id is not null;
 create index {prefix}queue_again on {prefix}queue (topic, run_at, event_id)
  where parked is null and attempts > 0 and crashes = 0 and leasable = 0;
 create index {prefix}queue_suspect on {prefix}queue (run_at, event_id)
@@ -92,10 +92,11 @@ create index {prefix}queue_leased on {prefix}queue (lease_worker)
  where lease_token is not null;
 create index {prefix}queue_unhandled on {prefix}queue (topic)
  where parked = 'unhandled';
--- For those who look: the parked of one state, newest first.
+-- For operators: the parked of one state, newest first.
 create index {prefix}queue_parked on {prefix}queue (parked, event_id)
  where parked is not null;
 
+-- lane_id, place: which version of its lane it was, where lanes go by versions; for a replay (sql/event-standing.ts).
 create table {prefix}outcomes (
   event_id text not null,
   run integer not null,
@@ -106,10 +107,12 @@ create table {prefix}outcomes (
   reason text,
   result text,
   settled_at integer not null,
+  lane_id text,
+  place text,
   primary key (event_id, run)
 ) strict, without rowid;
 create index {prefix}outcomes_dead on {prefix}outcomes (settled_at) where state = 'dead';
--- For those who look: what ended without success, of one state, newest first.
+-- For operators: what ended without success, of one state, newest first.
 create index {prefix}outcomes_not_done on {prefix}outcomes (state, event_id) where state <> 'done';
 
 -- Those that failed: which handler, when, where, and for what reason.

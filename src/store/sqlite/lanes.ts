@@ -1,9 +1,8 @@
 import type { LaneStore } from '../contract/lanes.ts'
 import type { Connections } from './connections.ts'
-import { findBlocker } from './sql/find-blocker.ts'
 import { listUnsorted, readUnsorted } from './sql/list-unsorted.ts'
 import { listUnblocked, mendBlocked } from './sql/mend-blocked.ts'
-import { hasDeadlines, passDeadlines } from './sql/pass-deadlines.ts'
+import { listLate, passDeadlines } from './sql/pass-deadlines.ts'
 import { sortEvents } from './sql/sort-events.ts'
 import { hasLaneNews, takeLaneNews } from './sql/take-lane-news.ts'
 
@@ -14,9 +13,10 @@ export function createLanes(connections: Connections): LaneStore {
     readUnsorted: (request) => connections.read((reader) => readUnsorted(reader, request)),
     sort: (request) =>
       connections.write('durably', (connection) => sortEvents(connection, request)),
-    passDeadlines: async (limit) => {
-      if (!(await connections.read(hasDeadlines))) return []
-      return connections.write('durably', (connection) => passDeadlines(connection, limit))
+    listLate: () => connections.read(listLate),
+    passDeadlines: async (request) => {
+      if (request.late.length === 0) return []
+      return connections.write('durably', (connection) => passDeadlines(connection, request))
     },
     mendBlocked: async (limit) => {
       const found = await connections.read((reader) => listUnblocked(reader, 1))
@@ -27,6 +27,5 @@ export function createLanes(connections: Connections): LaneStore {
       if (!(await connections.read(hasLaneNews))) return []
       return connections.write('lazily', (connection) => takeLaneNews(connection, limit))
     },
-    findBlocker: (id) => connections.read((reader) => findBlocker(reader, id)),
   }
 }

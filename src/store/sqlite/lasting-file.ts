@@ -38,10 +38,10 @@ export class LastingFile {
   }
 
   /** `undefined` where the file ends before, or cannot be read. */
-  read(length: number): Buffer | undefined {
+  read(length: number, at = 0): Buffer | undefined {
     const bytes = Buffer.allocUnsafe(length)
     try {
-      return readSync(this.#descriptor, bytes, 0, length, 0) === length ? bytes : undefined
+      return readSync(this.#descriptor, bytes, 0, length, at) === length ? bytes : undefined
     } catch {
       return undefined
     }

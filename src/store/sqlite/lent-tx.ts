@@ -11,6 +11,7 @@ import { allowUnawaited } from '../shared/unawaited.ts'
 import { toSqlValue } from './driver.ts'
 import type { SqlAnswer, SqlValue } from './driver.ts'
 import { numberPlaceholders } from './placeholders.ts'
+import { replaceProbe } from './require-transaction.ts'
 import type { SqliteTx, SqliteTxQueryOptions, SqliteTxResult } from './tx.ts'
 
 /** PRAGMA is among them since some pragmas commit, and ATTACH would move writes out of our transaction's file. */
@@ -70,7 +71,7 @@ const lentTxs = new WeakMap<object, LentSqliteTx>()
  * transaction is open waits, with all that are called after it, and then they run in their order.
  */
 export class LentSqliteTx implements LentTx<SqliteTx> {
-  readonly tx: SqliteTx = this.#makeTx({ isNested: false })
+  readonly tx: SqliteTx = this.#makeTx()
   readonly #lender: Lender
   readonly #isAlone: boolean
   readonly #clock: HandlerClock | undefined
@@ -120,16 +121,18 @@ export class LentSqliteTx implements LentTx<SqliteTx> {
     for (const { reject } of this.#waiting.splice(0)) reject(revoked())
   }
 
-  #makeTx({ isNested }: { readonly isNested: boolean }): SqliteTx {
+  /** With a `speaker`, one whose transactions are savepoints. */
+  #makeTx(speaker?: object): SqliteTx {
     const tx: SqliteTx = Object.freeze({
       query: <Row>(...given: Given) => {
-        const answer = isNested ? this.#queryNested(...given) : this.#query(...given)
+        const answer =
+          speaker === undefined ? this.#query(...given) : this.#queryNested(speaker, ...given)
         return allowUnawaited(answer) as Promise<SqliteTxResult<Row>>
       },
       write: (sql: string, params?: readonly unknown[]) => this.#write(sql, params),
       savepoint: <Result>(work: (tx: SqliteTx) => Result | Promise<Result>) =>
         allowUnawaited(this.#runBehindSavepoint(work, tx)),
-      asNested: () => this.#makeTx({ isNested: true }),
+      asNested: () => this.#makeTx({}),
     })
     return tx
   }
@@ -144,12 +147,15 @@ export class LentSqliteTx implements LentTx<SqliteTx> {
     })
   }
 
-  async #queryNested(...given: Given): Promise<Result> {
-    const [sql, params] = given
+  async #queryNested(speaker: object, ...given: Given): Promise<Result> {
+    const [sql, params, options] = given
     const { text } = requireWrite(sql, params, 'tx.query')
     const control = readNestedControl(text, 'sqlite')
-    if (control === undefined) return this.#query(...given)
-    await this.#savepoints.control(control)
+    if (control === undefined) {
+      this.#madeSavepoints?.requireWhole(speaker)
+      return this.#query(replaceProbe(text), params, options)
+    }
+    await this.#savepoints.control(control, speaker)
     return { rows: [], rowCount: 0 }
   }
 

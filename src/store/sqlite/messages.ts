@@ -7,10 +7,11 @@ import type { SqliteTx } from './tx.ts'
 import { claimMessages, hasDueMessages } from './sql/claim-messages.ts'
 import { decideMessage } from './sql/decide-message.ts'
 import { enqueueMessages } from './sql/enqueue-messages.ts'
-import { findMessage, listMessages } from './sql/message-record.ts'
+import { findMessage, readMessages } from './sql/message-record.ts'
 import { findNextMessageDueInMs } from './sql/next-message-due.ts'
 import { pause } from './sql/pauses.ts'
 import { settleMessages } from './sql/settle-messages.ts'
+import { walkMessages } from './sql/walk-messages.ts'
 
 /** The part of the store that keeps messages. */
 export function createMessages(prefix: string, connections: Connections): MessageStore<SqliteTx> {
@@ -22,7 +23,7 @@ export function createMessages(prefix: string, connections: Connections): Messag
       await enqueueMessages(tx, prefix, numbered)
     },
     requireTransaction: async (tx) => {
-      if (!isLentTx(tx)) await requireTransaction(tx, prefix)
+      if (!isLentTx(tx)) await requireTransaction(tx, prefix, connections)
     },
     claim: async (claim) => {
       if (!(await connections.read((reader) => hasDueMessages(reader, claim)))) return []
@@ -47,7 +48,8 @@ export function createMessages(prefix: string, connections: Connections): Messag
       return acted.status === 'done'
     },
     find: (id) => connections.read((reader) => findMessage(reader, id)),
-    list: (query) => connections.read((reader) => listMessages(reader, query)),
+    walk: (request) => connections.read((reader) => walkMessages(reader, request)),
+    read: (ids) => connections.read((reader) => readMessages(reader, ids)),
     decide: (action, id, order) =>
       connections.write('durably', (connection) => decideMessage(connection, action, id, order)),
   }

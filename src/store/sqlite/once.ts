@@ -10,18 +10,25 @@
 import type { EventId } from '../../model/event.ts'
 import type { OnceStore } from '../contract/once.ts'
 import type { OwnTx } from '../contract/transaction.ts'
+import type { StoreOnce } from '../shared/encryption/seal-drafts.ts'
+import type { Connections } from './connections.ts'
 import { requireTransaction } from './require-transaction.ts'
 import { claimOnce, finishOnce } from './sql/claim-once.ts'
 import { isLentTx } from './tx.ts'
 import type { SqliteTx } from './tx.ts'
 
-export function createOnce(prefix: string, newId: () => EventId): OnceStore<SqliteTx> {
+export function createOnce(
+  prefix: string,
+  newId: () => EventId,
+  store: StoreOnce,
+  connections: Connections,
+): OnceStore<SqliteTx> {
   return {
     inSavepoint: async (tx, work) =>
       isLentTx(tx)
         ? tx.savepoint(work)
-        : inOwnSavepoint(await requireTransaction(tx, prefix), work),
-    claim: (tx, draft) => claimOnce(tx, prefix, newId(), draft),
+        : inOwnSavepoint(await requireTransaction(tx, prefix, connections), work),
+    claim: (tx, draft) => claimOnce(tx, prefix, { id: newId(), draft, store }),
     finish: (tx, eventId, done) => finishOnce(tx, prefix, eventId, done),
   }
 }

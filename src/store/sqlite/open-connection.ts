@@ -21,14 +21,21 @@ export function openConnection(
 
 /** Without a write-ahead log readers wait for writers, and on a network file system there is none. */
 export function requireWal(connection: Connection): void {
+  // To set `auto_vacuum` is to wait for the writer, also where it changes nothing: a process that is started while a
+  // handler of another one runs would not open the file, nor would an operator who wants to see what hangs.
+  if (askMode(connection, 'pragma journal_mode') === 'wal') return
   // Counts only for a file that has nothing in it yet: what is pruned later can then be given back to the disk.
   connection.execute('pragma auto_vacuum = incremental')
-  const [row] = connection.all<{ journal_mode: string }>('pragma journal_mode = wal')
-  if (row?.journal_mode === 'wal') return
+  const mode = askMode(connection, 'pragma journal_mode = wal')
+  if (mode === 'wal') return
   throw new HookonceError(
     'STORE_UNSAFE',
-    `SQLite keeps this file in journal mode ${row?.journal_mode}. Put it on a local disk, where WAL works.`,
+    `SQLite keeps this file in journal mode ${mode}. Put it on a local disk, where WAL works.`,
   )
+}
+
+function askMode(connection: Connection, pragma: string): string | undefined {
+  return connection.all<{ journal_mode: string }>(pragma)[0]?.journal_mode
 }
 
 function openHandle(driver: SqliteDriver, file: string): SqliteHandle {

@@ -12,7 +12,7 @@ create table {prefix}runs (
   run integer not null,
   reason text,
   actor text,
-  at integer not null,
+  ordered_at integer not null,
   fresh_keys integer not null,
   body blob,
   primary key (event_id, run)
@@ -21,8 +21,8 @@ create table {prefix}runs (
 create table {prefix}pauses (
   kind text not null check (kind in ('source', 'handler', 'destination')),
   name text not null,
-  reason text,
-  actor text,
+  paused_reason text,
+  paused_actor text,
   paused_at integer not null,
   primary key (kind, name)
 ) strict, without rowid;
@@ -31,7 +31,7 @@ create table {prefix}pauses (
 -- twice makes one change. outcome: JSON.
 create table {prefix}audit (
   id integer primary key,
-  at integer not null,
+  acted_at integer not null,
   actor text,
   action text not null,
   subject_kind text not null,

@@ -4,6 +4,11 @@ import { HOUR_MS, requireInteger } from '../../options/require-integer.ts'
 import { requireOneOf } from '../../options/require-one-of.ts'
 import { requireTxBinding } from '../contract/tx-binding.ts'
 import type { TxBinding } from '../contract/tx-binding.ts'
+import { resolveEncryption } from '../shared/encryption/encryption-options.ts'
+import type {
+  EncryptionOptions,
+  ResolvedEncryption,
+} from '../shared/encryption/encryption-options.ts'
 import type { SqliteDriverName } from './open-driver.ts'
 import type { SqliteTx } from './tx.ts'
 
@@ -41,13 +46,19 @@ export interface SqliteStoreOptions<Tx = SqliteTx> {
    * Left out, it is a `SqliteTx`, which handlers have as `sql` either way.
    */
   readonly tx?: TxBinding<SqliteTx, Tx>
+  /**
+   * Encrypts bodies, headers, results and what errors say before they are stored. Left out, they are stored as they
+   * are, and a database that others encrypt is refused.
+   */
+  readonly encryption?: EncryptionOptions
 }
 
 export interface ResolvedSqliteStoreOptions<Tx = unknown> extends Readonly<
-  Required<Omit<SqliteStoreOptions, 'tx' | 'libsqlFolder'>>
+  Required<Omit<SqliteStoreOptions, 'tx' | 'libsqlFolder' | 'encryption'>>
 > {
   readonly libsqlFolder: string | undefined
   readonly tx: TxBinding<SqliteTx, Tx> | undefined
+  readonly encryption: ResolvedEncryption | undefined
 }
 
 export const SQLITE_STORE_DEFAULTS = Object.freeze({
@@ -64,12 +75,14 @@ export function resolveSqliteStoreOptions<Tx = SqliteTx>(
     ...Object.keys(SQLITE_STORE_DEFAULTS),
     'libsqlFolder',
     'tx',
+    'encryption',
   ])
   const resolved = Object.freeze({
     ...SQLITE_STORE_DEFAULTS,
     libsqlFolder: undefined,
     tx: undefined,
     ...options,
+    encryption: resolveEncryption('sqliteStore.encryption', options.encryption),
   })
   requireOneOf('sqliteStore.migrate', resolved.migrate, ['auto', 'check'])
   requireOneOf('sqliteStore.driver', resolved.driver, ['auto', 'node:sqlite', 'libsql'])

@@ -17,7 +17,7 @@ create table {prefix}messages (
   headers text not null,
   body blob not null,
   created_at integer not null,
-  lane text,
+  lane_key text,
   lane_id text,
   lane_position integer,
   -- The key first: an operator who was given one may not know where it went.
@@ -62,6 +62,8 @@ create table {prefix}message_outcomes (
   settled_at integer not null
 ) strict, without rowid;
 create index {prefix}message_outcomes_waiting on {prefix}message_outcomes (state, settled_at)
+ where state in ('dead', 'unknown');
+create index {prefix}message_outcomes_stopped on {prefix}message_outcomes (message_id)
  where state in ('dead', 'unknown');
 
 create table {prefix}message_attempts (

@@ -19,7 +19,7 @@ export function createQueue(
     /** One writer, however many wait for it. */
     requireCapacity: () => undefined,
     claim: (request) => claimer.claim(request),
-    look: (request) => connections.read((reader) => look(reader, request)),
+    look: (request) => look((work) => connections.read(work), request),
     settleLost: async (settlement) => {
       const { lists } = connections.getOpen()
       return connections.write('durably', (connection) =>

@@ -1,5 +1,5 @@
 /**
- * Transactions for those who read what handlers have written.
+ * Transactions for code that reads what handlers have written.
  *
  * Each has a connection of its own: the store's reader ends its transaction before anything else can run, and code that
  * is waited for cannot. In WAL mode it waits for no writer and holds up none.

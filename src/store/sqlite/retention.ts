@@ -30,7 +30,7 @@ const HELD_MS = 10
 export function createRetention(connections: Connections): RetentionStore {
   let rows = FIRST_ROWS
   return {
-    survey: (limitsAt) => connections.read((reader) => surveyPrune(reader, limitsAt)),
+    survey: (limits) => connections.read((reader) => surveyPrune(reader, limits)),
     prune: (part, limits, after) =>
       connections.write('lazily', (connection) => {
         const startedAt = performance.now()

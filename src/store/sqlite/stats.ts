@@ -19,6 +19,7 @@ export function createStats(connections: Connections): StatsStore {
     countSettled: (request) => connections.read((reader) => countSettled(reader, request)),
     countMessages: (most) => connections.read((reader) => countMessages(reader, most)),
     listWorkers: () => connections.read(listWorkers),
+    listOpenTransactions: () => Promise.resolve(undefined),
     findUnfinished: (query) => connections.read((reader) => findUnfinished(reader, query)),
   }
 }

@@ -50,13 +50,14 @@ async function open(
   ...[steps, { idleTimeoutMs }]: Parameters<StepStore<SqliteTx>['open']>
 ): ReturnType<StepStore<SqliteTx>['open']> {
   const { writer, deadline } = connections.getWriter()
-  const turn = await writer.acquire(deadline)
+  const holders = steps.map(({ handler }) => handler)
+  const turn = await writer.acquire(deadline, () => held.findSlowMs(holders))
   try {
     await turn.begin(deadline)
     const holds = steps.map(({ lease }) => holdsLease(turn.connection, lease))
     if (holds.includes(true)) {
       const isAlone = steps.length === 1
-      const transaction = held.holdSteps({ writer, isAlone, idleTimeoutMs }, turn)
+      const transaction = held.holdSteps(holders, { writer, isAlone, idleTimeoutMs }, turn)
       return new SqliteStepTransaction(steps, holds, transaction)
     }
     turn.giveBack()

@@ -14,6 +14,10 @@ import type { StepStore } from '../contract/steps.ts'
 import type { Store } from '../contract/store.ts'
 import type { TokenStore } from '../contract/tokens.ts'
 import type { WorkerStore } from '../contract/workers.ts'
+import { checkKeys } from '../shared/encryption/check-keys.ts'
+import { Cipher } from '../shared/encryption/cipher.ts'
+import { createStoreOnce } from '../shared/encryption/seal-drafts.ts'
+import { sealStore } from '../shared/encryption/seal-store.ts'
 import { createBulks } from './bulks.ts'
 import { Connections } from './connections.ts'
 import { SqliteEvents } from './events.ts'
@@ -32,6 +36,8 @@ import { createReadings } from './readings.ts'
 import { createStats } from './stats.ts'
 import { createRetention } from './retention.ts'
 import { createSteps } from './steps.ts'
+import { keepKeys } from './sql/keep-keys.ts'
+import { readFailureTexts } from './sql/read-failure-texts.ts'
 import { createTokens } from './tokens.ts'
 import { createWorkers } from './workers.ts'
 
@@ -53,6 +59,8 @@ export class SqliteStore<Tx = SqliteTx> implements Store<SqliteTx, Tx> {
   readonly bulks: BulkStore
   readonly retention: RetentionStore
   readonly tokens: TokenStore
+  warnings: readonly string[] = []
+  readonly #encryption: ResolvedSqliteStoreOptions<Tx>['encryption']
   readonly #tx: ResolvedSqliteStoreOptions<Tx>['tx']
   readonly #connections: Connections
   readonly #held: HeldTransactions
@@ -61,21 +69,40 @@ export class SqliteStore<Tx = SqliteTx> implements Store<SqliteTx, Tx> {
     requireDatabaseFile(file)
     const resolved = resolveSqliteStoreOptions(options)
     this.#tx = resolved.tx
+    this.#encryption = resolved.encryption
+    const cipher = resolved.encryption && new Cipher(resolved.encryption)
     const connections = new Connections(file, resolved)
     const held = new HeldTransactions()
     this.#connections = connections
     this.#held = held
-    this.events = new SqliteEvents(connections, held)
-    this.queue = createQueue(connections, held)
-    this.lanes = createLanes(connections)
+    this.events = new SqliteEvents(connections, held, cipher)
+    const parts = {
+      queue: createQueue(connections, held),
+      lanes: createLanes(connections),
+      steps: createSteps(connections, held),
+      messages: createMessages(resolved.prefix, connections),
+      once: createOnce(
+        resolved.prefix,
+        () => this.events.newId(),
+        createStoreOnce(cipher),
+        connections,
+      ),
+      operators: createOperators(connections, cipher),
+      search: createEventSearch(connections),
+    }
+    const sealed = sealStore(cipher, parts, (ids) =>
+      connections.read((reader) => readFailureTexts(reader, ids)),
+    )
+    this.queue = sealed.queue
+    this.lanes = sealed.lanes
     this.workers = createWorkers(connections, held)
-    this.steps = createSteps(connections, held)
-    this.messages = createMessages(resolved.prefix, connections)
-    this.once = createOnce(resolved.prefix, () => this.events.newId())
-    this.operators = createOperators(connections)
+    this.steps = sealed.steps
+    this.messages = sealed.messages
+    this.once = sealed.once
+    this.operators = sealed.operators
     this.pauses = createPauses(connections)
     this.readings = createReadings(connections)
-    this.search = createEventSearch(connections)
+    this.search = sealed.search
     this.stats = createStats(connections)
     this.bulks = createBulks(connections)
     this.retention = createRetention(connections)
@@ -85,6 +112,12 @@ export class SqliteStore<Tx = SqliteTx> implements Store<SqliteTx, Tx> {
   async open(): Promise<void> {
     await this.#tx?.load?.('sqlite')
     await this.#connections.open()
+    try {
+      this.warnings = await checkKeys(keepKeys(this.#connections), this.#encryption)
+    } catch (error) {
+      await this.#connections.close(async () => {})
+      throw error
+    }
   }
 
   /** Transactions that are still lent are rolled back, which frees their events. */

@@ -73,7 +73,7 @@ export class Turn {
   /** Takes SQLite's write lock, asking again while another process has it. */
   async begin(deadline: number): Promise<void> {
     for (let delayMs = 1; !this.tryBegin(); delayMs = Math.min(delayMs * 1.5, RETRY_MS_MAX)) {
-      if (performance.now() >= deadline) throw busyError()
+      if (performance.now() >= deadline) throw new WriterBusyError()
       // The jitter keeps processes that wait for the same lock from asking in step for ever.
       const waitMs = delayMs * (0.5 + Math.random())
       await new Promise((resolve) => setTimeout(resolve, waitMs))
@@ -156,8 +156,13 @@ export class Turn {
   }
 }
 
-export function busyError(): StoreUnavailableError {
-  return new StoreUnavailableError('The database was busy with other writes for too long')
+/** Others had the writer, or SQLite's lock, for as long as the caller was to wait. Nothing was begun. */
+export class WriterBusyError extends StoreUnavailableError {
+  constructor() {
+    super(
+      'The database was busy with other writes for too long. SQLite has one writer, and a handler has it until its transaction ends',
+    )
+  }
 }
 
 export function closedError(): StoreUnavailableError {

@@ -27,7 +27,8 @@ export interface SqliteTx {
   savepoint<Result>(work: (tx: SqliteTx) => Result | Promise<Result>): Promise<Result>
   /**
    * The same transaction for code that opens transactions itself, such as an ORM: its BEGIN, COMMIT and ROLLBACK,
-   * alone in a text, become those of a savepoint. In `tx` itself they are refused.
+   * alone in a text, become those of a savepoint. In `tx` itself they are refused. Each call gives another one, which
+   * ends what it has begun itself: two of them side by side fail the handler.
    */
   asNested(): SqliteTx
 }

@@ -1,10 +1,10 @@
 /**
  * The one writer of this process, and the queue in front of it.
  *
- * SQLite lets one connection write at a time. Inside the process the turn goes round in order of
- * arrival; between processes SQLite's lock decides. No caller waits inside SQLite: its `busy_timeout`
+ * SQLite lets one connection write at a time. Inside the process the turn goes round in order of arrival, the slow
+ * after the quick (`waiting-line.ts`); between processes SQLite's lock decides. No caller waits inside SQLite: its `busy_timeout`
  * blocks the thread, and with it every request of the process, so it is 0 and a busy database is
- * asked again from a timer. SQLite keeps no queue of those who ask, so a process that writes without
+ * asked again from a timer. SQLite keeps no queue of the processes that ask, so a process that writes without
  * a pause keeps the others out; `WritePauses` says when to leave the lock alone for a moment.
  *
  * Only SQLite: PostgreSQL lets many write at once.
@@ -15,8 +15,10 @@
 import { LoopBreaks } from '../../flow/loop-breaks.ts'
 import type { Connection } from './connection.ts'
 import { WritePauses } from './write-pauses.ts'
-import { busyError, closedError, Turn } from './turn.ts'
+import { closedError, Turn, WriterBusyError } from './turn.ts'
 import type { Work } from './turn.ts'
+import { WaitingLine } from './waiting-line.ts'
+import type { Waiter } from './waiting-line.ts'
 
 export interface WriteOptions {
   /** How long to wait for the turn and for SQLite's lock, together. */
@@ -28,20 +30,23 @@ export interface WriteOptions {
   readonly durable: boolean
 }
 
-interface Waiter {
-  readonly grant: () => void
-  readonly refuse: (error: Error) => void
-}
+/** How long a turn is likely to last: 0 if it is not known to be slow. Asked again while it waits, and when it ends. */
+type SlowMs = () => number
+
+/** All that the store does by itself. */
+const NOT_SLOW: SlowMs = () => 0
 
 export class Writer {
-  /** To be taken by those who write for long. */
+  /** To be taken by callers that write for long. */
   readonly breaks = new LoopBreaks()
   /** Reached through a turn, and by nothing else. */
   readonly #connection: Connection
   readonly #checkFiles: () => void
-  readonly #waiters = new Set<Waiter>()
+  readonly #line = new WaitingLine()
   readonly #pauses = new WritePauses()
   #held = false
+  /** Runs while a slow caller waits for quick ones, which go before it. */
+  #grace: NodeJS.Timeout | undefined
   #closed = false
   #onIdle: () => void = () => {}
 
@@ -63,25 +68,25 @@ export class Writer {
   }
 
   /** Waits for the turn. `deadline` is on the clock of `performance.now()`; `Infinity` for none. */
-  async acquire(deadline: number): Promise<Turn> {
-    const turn = await this.#awaitTurn(deadline)
+  async acquire(deadline: number, slowMs: SlowMs = NOT_SLOW): Promise<Turn> {
+    const turn = this.tryAcquire(slowMs) ?? (await this.#awaitTurn(deadline, slowMs))
     await this.breaks.take()
     return turn
   }
 
-  #awaitTurn(deadline: number): Promise<Turn> {
+  #awaitTurn(deadline: number, slowMs: SlowMs): Promise<Turn> {
     if (this.#closed) return Promise.reject(closedError())
-    if (!this.#held) return Promise.resolve(this.#take())
     return new Promise((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined
       const settle = () => {
         clearTimeout(timer)
-        this.#waiters.delete(waiter)
+        this.#line.remove(waiter)
       }
       const waiter: Waiter = {
+        slowMs,
         grant: () => {
           settle()
-          resolve(this.#createTurn())
+          resolve(this.#take(slowMs))
         },
         refuse: (error) => {
           settle()
@@ -90,32 +95,35 @@ export class Writer {
       }
       if (deadline !== Infinity) {
         const waitMs = Math.max(0, deadline - performance.now())
-        timer = setTimeout(() => waiter.refuse(busyError()), waitMs)
+        timer = setTimeout(() => waiter.refuse(new WriterBusyError()), waitMs)
       }
-      this.#waiters.add(waiter)
+      this.#line.add(waiter)
+      if (!this.#held) this.#passOn()
     })
   }
 
   /** The turn, if nothing is in the way of it. */
-  tryAcquire(): Turn | undefined {
-    return this.#closed || this.#held ? undefined : this.#take()
+  tryAcquire(slowMs: SlowMs = NOT_SLOW): Turn | undefined {
+    if (this.#closed || this.#held || !this.#line.mayPass(slowMs())) return undefined
+    return this.#take(slowMs)
   }
 
   isClosed(): boolean {
     return this.#closed
   }
 
-  /** Refuses those who wait and those who come. */
+  /** Refuses all callers, those that wait and those that come. */
   refuseAll(): void {
     this.#closed = true
-    for (const waiter of this.#waiters) waiter.refuse(closedError())
+    this.#line.refuseAll(closedError)
+    clearTimeout(this.#grace)
   }
 
   /** Waits for the turn to be given back, has `last` use it once more, and closes the connection. */
   async close(last: (turn: Turn) => Promise<void>): Promise<void> {
     this.refuseAll()
     if (this.#held) await new Promise<void>((resolve) => (this.#onIdle = resolve))
-    const turn = this.#take()
+    const turn = this.#take(NOT_SLOW)
     try {
       await last(turn)
     } finally {
@@ -124,24 +132,24 @@ export class Writer {
     }
   }
 
-  #take(): Turn {
+  #take(slowMs: SlowMs): Turn {
+    clearTimeout(this.#grace)
+    if (!this.#held) this.#pauses.taken()
     this.#held = true
-    this.#pauses.taken()
-    return this.#createTurn()
-  }
-
-  #createTurn(): Turn {
     return new Turn({
       connection: this.#connection,
       pauses: this.#pauses,
       breaks: this.breaks,
       isClosed: () => this.#closed,
       checkFiles: this.#checkFiles,
-      onEnd: () => this.#pause(),
+      onEnd: () => {
+        this.#line.ended(slowMs())
+        this.#pause()
+      },
     })
   }
 
-  /** Before the turn is passed on, for those who wait for SQLite's lock in other processes. */
+  /** Before the turn is passed on, for writers in other processes, which wait for SQLite's lock. */
   #pause(): void {
     const pauseMs = this.#pauses.pauseMs()
     if (pauseMs === 0) return this.#passOn()
@@ -152,10 +160,16 @@ export class Writer {
   }
 
   #passOn(): void {
-    const [next] = this.#waiters
-    if (next !== undefined) return next.grant()
-    this.#held = false
-    this.#pauses.free()
-    this.#onIdle()
+    const next = this.#line.next()
+    if (next?.inMs === 0) return next.waiter.grant()
+    if (this.#held) {
+      this.#held = false
+      this.#pauses.free()
+      this.#onIdle()
+    }
+    if (next === undefined) return
+    clearTimeout(this.#grace)
+    // What has come by then is heard first, also where the process was kept from running for as long.
+    this.#grace = setTimeout(() => setImmediate(() => this.#held || this.#passOn()), next.inMs)
   }
 }

@@ -1,4 +1,6 @@
-import { asError } from '../../errors.ts'
+import { asError, OptionInvalidError } from '../../errors.ts'
+import { rejectUnknownKeys } from '../../options/reject-unknown-keys.ts'
+import { requireInteger } from '../../options/require-integer.ts'
 import type { CrashAt } from './crash-plan.ts'
 import type { Crash } from './crash-plan.ts'
 import { ALL_CRASH_POINTS, CRASH_POINTS } from './crash-points.ts'
@@ -8,7 +10,17 @@ import type { CrashPoint } from './crash-points.ts'
 export interface CrashSubject {
   readonly crashAt: CrashAt
   crashes(): readonly Crash[]
+  visits(): ReadonlyMap<CrashPoint, number>
   close(): Promise<void>
+}
+
+/** How often the process is killed. */
+export interface CrashEachOptions {
+  /**
+   * At how many of its visits to a point the process is killed, from the first on. Left out, at every one, and a test
+   * that comes to more than 100 is refused.
+   */
+  readonly visitsMax?: number
 }
 
 /** Kills the process wherever it can die. */
@@ -18,56 +30,125 @@ export const crashAt = Object.freeze({
   each: crashAtEach,
 })
 
+/** A death takes a run of the whole test, and most runners end a test after a few seconds. */
+const VISITS_ALL_MAX = 100
+
+/** The how manieth visit to a point. */
+interface Visit {
+  readonly point: CrashPoint
+  readonly nth: number
+}
+
+type CrashTest<Subject> = (subject: Subject, point: CrashPoint | undefined) => unknown
+
 /**
- * Runs a test once without a crash, then once for each point with a process that dies there, each time with an inbox of
- * its own. Points that no event of the test comes to are left out.
+ * Runs a test once without a crash, and counts how often the process comes to each point. Then it runs the test once for
+ * each of these visits, with a process that dies there, each time with an inbox of its own: at the second event, the
+ * second handler and the second step as well as at the first.
  *
  * @param make - makes the inbox, on a database that is empty
  * @param test - delivers, lets all of it run (`drain`), and looks
  * @returns the points at which the process died
  * @throws Error with every point at which the test failed, and what it said
+ * @throws OptionInvalidError when there are more than 100 visits, and `visitsMax` does not say how many to take
  */
 async function crashAtEach<Subject extends CrashSubject>(
   make: () => Promise<Subject>,
-  test: (subject: Subject, point: CrashPoint | undefined) => unknown,
+  test: CrashTest<Subject>,
+  options: CrashEachOptions = {},
 ): Promise<readonly CrashPoint[]> {
+  rejectUnknownKeys('crashAt.each', options, ['visitsMax'])
+  if (options.visitsMax !== undefined)
+    requireInteger('crashAt.each.visitsMax', options.visitsMax, { min: 1 })
   const whole = await runOne(make, test, undefined)
   if (whole.error !== undefined) throw failure('Already without a crash', whole.error)
-  const reached: CrashPoint[] = []
-  const failures: Error[] = []
-  for (const point of ALL_CRASH_POINTS) {
-    const { hasDied, error } = await runOne(make, test, point)
-    if (hasDied) reached.push(point)
-    if (error !== undefined)
-      failures.push(failure(`When the process dies at "${point}" (${CRASH_POINTS[point]})`, error))
+  const reached = new Set<CrashPoint>()
+  const failures = new Map<CrashPoint, { readonly first: Error; readonly visits: number[] }>()
+  for (const visit of listVisits(whole.visits, options)) {
+    const { point, nth } = visit
+    const { hasDied, error } = await runOne(make, test, visit)
+    if (hasDied) reached.add(point)
+    if (error === undefined) continue
+    const known = failures.get(point)
+    if (known !== undefined) known.visits.push(nth)
+    else failures.set(point, { first: failure(describe(visit), error), visits: [] })
   }
-  if (reached.length === 0)
+  if (reached.size === 0)
     throw new Error(
       'No event came to any point. Do: deliver in the test, and call t.drain() after it',
     )
-  const [first] = failures
-  if (first === undefined) return reached
-  if (failures.length === 1) throw first
-  throw new Error(failures.map(({ message }) => message).join('\n\n'), { cause: first })
+  throwFailures([...failures.values()])
+  return ALL_CRASH_POINTS.filter((point) => reached.has(point))
+}
+
+/** @throws OptionInvalidError when there are too many */
+function listVisits(
+  visits: ReadonlyMap<CrashPoint, number>,
+  { visitsMax }: CrashEachOptions,
+): readonly Visit[] {
+  const list = ALL_CRASH_POINTS.flatMap((point) => {
+    const count = Math.min(visits.get(point) ?? 0, visitsMax ?? Infinity)
+    return Array.from({ length: count }, (_, at) => ({ point, nth: at + 1 }))
+  })
+  if (visitsMax !== undefined || list.length <= VISITS_ALL_MAX) return list
+  const most = [...visits].map(([point, count]) => `${point} ${count}`).join(', ')
+  throw new OptionInvalidError('crashAt.each.visitsMax', {
+    message: `crashAt.each: the process comes to a point ${list.length} times in this test, and would be killed at each, with a run of the test for it: ${most}. Deliver less, or say at how many visits to each point it is killed: crashAt.each(make, test, { visitsMax: 3 })`,
+  })
 }
 
 async function runOne<Subject extends CrashSubject>(
   make: () => Promise<Subject>,
-  test: (subject: Subject, point: CrashPoint | undefined) => unknown,
-  point: CrashPoint | undefined,
-): Promise<{ readonly hasDied: boolean; readonly error: Error | undefined }> {
+  test: CrashTest<Subject>,
+  visit: Visit | undefined,
+): Promise<{
+  readonly hasDied: boolean
+  readonly visits: ReadonlyMap<CrashPoint, number>
+  readonly error: Error | undefined
+}> {
   const subject = await make()
+  const end = (error: Error | undefined) => ({
+    hasDied: subject.crashes().length > 0,
+    visits: subject.visits(),
+    error,
+  })
   try {
-    if (point !== undefined) subject.crashAt(point)
-    await test(subject, point)
-    return { hasDied: subject.crashes().length > 0, error: undefined }
+    if (visit !== undefined) subject.crashAt(visit.point, { nth: visit.nth })
+    await test(subject, visit?.point)
+    return end(undefined)
   } catch (error) {
-    return { hasDied: subject.crashes().length > 0, error: asError(error) }
+    return end(asError(error))
   } finally {
     await subject.close()
   }
 }
 
+function describe({ point, nth }: Visit): string {
+  const when = CRASH_POINTS[point]
+  return nth === 1
+    ? `When the process dies at "${point}" (${when})`
+    : `When the process dies the ${ordinal(nth)} time that it comes to "${point}" (${when})`
+}
+
+function ordinal(nth: number): string {
+  const ending = ['th', 'st', 'nd', 'rd'][nth % 100 > 10 && nth % 100 < 14 ? 0 : nth % 10]
+  return `${nth}${ending ?? 'th'}`
+}
+
 function failure(when: string, cause: Error): Error {
   return new Error(`${when}:\n${cause.message}`, { cause })
+}
+
+/** Of each point the first failure, since the others say the same. */
+function throwFailures(
+  failures: readonly { readonly first: Error; readonly visits: readonly number[] }[],
+): void {
+  const [one] = failures
+  if (one === undefined) return
+  const messages = failures.map(({ first: { message }, visits }) =>
+    visits.length === 0
+      ? message
+      : `${message}\nThe test also fails when it dies there the ${visits.map(ordinal).join(', ')} time.`,
+  )
+  throw new Error(messages.join('\n\n'), { cause: one.first.cause })
 }

@@ -27,6 +27,8 @@ export type CrashAt = (point: CrashPoint, options?: CrashOptions) => void
 /** Where the process is to die, and where it has. */
 export class CrashPlan {
   readonly happened: Crash[] = []
+  /** How often the process has come to each point. */
+  readonly visits = new Map<CrashPoint, number>()
   readonly #armed = new Map<CrashPoint, number>()
 
   /** @throws OptionInvalidError for a point that there is none of */
@@ -43,12 +45,18 @@ export class CrashPlan {
     this.#armed.set(point, nth)
   }
 
+  /** The process has come to a point, and does not die there. */
+  note(point: CrashPoint): void {
+    this.visits.set(point, (this.visits.get(point) ?? 0) + 1)
+  }
+
   isArmed(point: CrashPoint): boolean {
     return this.#armed.has(point)
   }
 
   /** Whether the process dies now that it has come to the point. */
   take(point: CrashPoint): boolean {
+    this.note(point)
     const left = this.#armed.get(point)
     if (left === undefined) return false
     if (left > 1) {

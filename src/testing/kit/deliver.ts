@@ -18,7 +18,10 @@ export interface DeliverOptions {
    * @defaultValue false
    */
   readonly parallel?: boolean
-  /** Your values in the sample payload; for a type without a sample the whole payload. Left out, the sample. */
+  /**
+   * Your values in the sample payload; for a type without a sample the whole payload. A text or bytes are sent as they
+   * are. Left out, the sample.
+   */
   readonly payload?: unknown
   /** The event's id. Left out, a fresh one. */
   readonly id?: string
@@ -32,7 +35,7 @@ export interface DeliverOptions {
 export interface Delivered {
   readonly source: string
   readonly type: string
-  /** The event's id, as it was given to the sender. */
+  /** The event's id, as it was given to the sender; empty where none was, since the payload has its own. */
   readonly key: string
   /** What the sender was answered each time; `undefined` where the process died first. */
   readonly answers: readonly (Acknowledgement | undefined)[]

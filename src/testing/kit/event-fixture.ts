@@ -53,7 +53,10 @@ export function toFixture(
     ...ALWAYS_WITHHELD,
   ])
   const kept = Object.entries(headers).flatMap(([header, value]) =>
-    withheld.has(header.toLowerCase()) || LOOKS_SECRET.test(header) || typeof value !== 'string'
+    withheld.has(header.toLowerCase()) ||
+    LOOKS_SECRET.test(header) ||
+    typeof value !== 'string' ||
+    value === WITHHELD
       ? []
       : [[header.toLowerCase(), value]],
   )
@@ -80,6 +83,9 @@ const ALWAYS_WITHHELD = [
   'proxy-authorization',
   'transfer-encoding',
 ]
+
+/** What is stored in place of a header that shows a secret. */
+const WITHHELD = '[withheld]'
 
 const LOOKS_SECRET = /signature|secret|token|password|api-?key|hmac|digest/i
 

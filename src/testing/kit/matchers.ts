@@ -1,5 +1,5 @@
 /**
- * The verdicts as matchers of vitest and jest, and as assertions for any other runner.
+ * The judgements as matchers of vitest and jest, and as assertions for any other runner.
  *
  * @module
  */
@@ -7,8 +7,14 @@
 import { AssertionError } from 'node:assert'
 import type { OutsideCall } from './outside-calls.ts'
 import type { SentMessage } from './sink.ts'
-import { judgeDead, judgeDone, judgeEffectOnce, judgeMadeOnce, judgeSentOnce } from './verdicts.ts'
-import type { EffectSubject, EndSubject, Verdict } from './verdicts.ts'
+import {
+  judgeDead,
+  judgeDone,
+  judgeEffectOnce,
+  judgeMadeOnce,
+  judgeSentOnce,
+} from './judgements.ts'
+import type { EffectSubject, EndSubject, Judgement } from './judgements.ts'
 
 /** What a matcher returns, in vitest and jest alike. */
 export interface MatcherResult {
@@ -17,8 +23,9 @@ export interface MatcherResult {
 }
 
 /**
- * Matchers for vitest and jest: `expect.extend(hookonceMatchers)`, once, in a file of your setup. Their types come with
- * `import type {} from 'hookonce/testing/vitest'`, or `'hookonce/testing/jest'`, or `'hookonce/testing/jest-globals'`.
+ * Matchers for vitest and jest. `import 'hookonce/testing/vitest'`, or `'hookonce/testing/jest'`, or
+ * `'hookonce/testing/jest-globals'`, gives them to `expect`, with their types; for another `expect` there is
+ * `expect.extend(hookonceMatchers)`.
  */
 export const hookonceMatchers = Object.freeze({
   toHaveTakenEffectOnce: async (
@@ -99,10 +106,10 @@ export function expectMadeOnce(calls: readonly OutsideCall[]): void {
   demand(judgeMadeOnce(calls))
 }
 
-function demand({ pass, message }: Verdict): void {
+function demand({ pass, message }: Judgement): void {
   if (!pass) throw new AssertionError({ message })
 }
 
-function asResult({ pass, message }: Verdict): MatcherResult {
+function asResult({ pass, message }: Judgement): MatcherResult {
   return { pass, message: () => message }
 }

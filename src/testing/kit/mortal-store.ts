@@ -48,7 +48,7 @@ export function makeMortal<Sql, Tx>(
   const workerIds = new Set<string>()
   const open = new Map<Open, WorkerSlot | undefined>()
 
-  const guard = <Part extends object>(
+  const wrap = <Part extends object>(
     part: Part,
     around: Readonly<Record<string, Around>>,
     lost: Lost = {},
@@ -82,17 +82,47 @@ export function makeMortal<Sql, Tx>(
     }
   }
 
-  const hold = (
+  /** What is being opened now. */
+  const opening = new Set<Promise<unknown>>()
+
+  /** For a call that opens something: the process is not dead as long as one is under way. */
+  const opened = async (open: () => Promise<unknown>): Promise<unknown> => {
+    const running = open()
+    opening.add(running)
+    try {
+      return await running
+    } finally {
+      opening.delete(running)
+    }
+  }
+
+  const hold = async (
     held: object,
     points: Readonly<Record<string, Around>>,
     slot?: WorkerSlot,
-  ): unknown => {
+  ): Promise<unknown> => {
+    // It waited for the lock of what the process had when it died. Its events were never those of a living one.
+    if (isDead()) return drop([[held, undefined]])
     open.set(held, slot)
     const ending: Around = async (call) => {
       open.delete(held)
       return call()
     }
-    return guard(held, { abandon: ending, close: ending, lease: ending, ...points })
+    return wrap(held, { abandon: ending, close: ending, lease: ending, ...points })
+  }
+
+  /**
+   * All of them before anything is written: one that has SQLite's writer would keep the others waiting for it, and is
+   * itself waiting for a handler that has stopped.
+   */
+  const drop = async (
+    held: readonly (readonly [Open, WorkerSlot | undefined])[],
+  ): Promise<void> => {
+    await Promise.all(held.map(async ([one]) => (one.abandon ?? one.close)?.call(one)))
+    for (const [{ events = [] }, slot] of held) {
+      // On SQLite one that lives takes its events off its record when it abandons them. The dead leave theirs.
+      if (slot !== undefined) await real.workers.announce(slot, events)
+    }
   }
 
   const commit = (held: object): Around => {
@@ -105,15 +135,16 @@ export function makeMortal<Sql, Tx>(
     }
   }
 
-  const holding: Around = async (call, [request]) => {
-    const held = (await call()) as object | undefined
-    if (held === undefined) return undefined
-    const { slot } = request as { readonly slot?: WorkerSlot }
-    return hold(held, { commit: commit(held) }, slot)
-  }
+  const holding: Around = (call, [request]) =>
+    opened(async () => {
+      const held = (await call()) as object | undefined
+      if (held === undefined) return undefined
+      const { slot } = request as { readonly slot?: WorkerSlot }
+      return hold(held, { commit: commit(held) }, slot)
+    })
 
   const parts: Partial<Record<keyof Store<Sql, Tx>, object>> = {
-    events: guard(real.events, {
+    events: wrap(real.events, {
       record: async (call) => {
         await reach('before-store')
         const recorded = await call()
@@ -121,8 +152,8 @@ export function makeMortal<Sql, Tx>(
         return recorded
       },
     }),
-    queue: guard(real.queue, { claim: holding }, { claim: NOTHING }),
-    steps: guard(
+    queue: wrap(real.queue, { claim: holding }, { claim: NOTHING }),
+    steps: wrap(
       real.steps,
       {
         open: holding,
@@ -133,18 +164,18 @@ export function makeMortal<Sql, Tx>(
       },
       { settle: (settlements) => (settlements as readonly unknown[]).map(() => false) },
     ),
-    messages: guard(real.messages, {}, { claim: NONE, settle: () => new Set() }),
-    readings: guard(real.readings, {
-      open: async (call) => hold((await call()) as object, {}),
+    messages: wrap(real.messages, {}, { claim: NONE, settle: () => new Set() }),
+    readings: wrap(real.readings, {
+      open: (call) => opened(async () => hold((await call()) as object, {})),
     }),
-    workers: guard(real.workers, {
+    workers: wrap(real.workers, {
       beat: async (call, [beat]) => {
         workerIds.add((beat as { readonly workerId: string }).workerId)
         return call()
       },
     }),
   }
-  for (const name of PARTS) parts[name] ??= guard(real[name], {})
+  for (const name of PARTS) parts[name] ??= wrap(real[name], {})
 
   return {
     store: new Proxy(real, {
@@ -159,11 +190,9 @@ export function makeMortal<Sql, Tx>(
     dropConnections: async () => {
       const held = [...open]
       open.clear()
-      for (const [one, slot] of held) {
-        await (one.abandon ?? one.close)?.call(one)
-        // On SQLite one that lives takes its events off its record when it abandons them. The dead leave theirs.
-        if (slot !== undefined) await real.workers.announce(slot, one.events ?? [])
-      }
+      await drop(held)
+      // What they now get they give back. Later, another process would find their events in the hands of the dead.
+      while (opening.size > 0) await Promise.allSettled([...opening])
     },
   }
 }
@@ -195,7 +224,7 @@ function answerDead(lost: Lost, name: string, [given]: readonly unknown[]): unkn
   throw new StoreUnavailableError('This process has died in a test')
 }
 
-/** What one is answered who has lost what it had, by the names of the functions. */
+/** By the name of a function: what it answers a caller that has lost what it had. */
 type Lost = Readonly<Record<string, (given: unknown) => unknown>>
 
 const NOTHING = (): undefined => undefined
@@ -216,6 +245,7 @@ const LOST: Lost = {
   list: NONE,
   listHandled: NONE,
   listHearts: NONE,
+  listLate: NONE,
   listUnhandled: NONE,
   listUnsorted: NONE,
   look: () => ({ due: [], nextDueInMs: undefined, next: undefined }),

@@ -22,12 +22,13 @@ const ORDERS_MAX = 24
 /**
  * Delivers the same events in every order, up to four of them, and in 24 orders of more, each time to an inbox of its
  * own, and lets each event run before the next one comes. What is there in the end must be the same as in the order that
- * was given, which is the one in which they happened.
+ * was given, which is the one in which they happened. In that order each must come to a good end.
  *
  * @param make - makes the inbox, on a database that is empty
  * @param events - in the order in which they happened; each is a second later than the one before it
  * @param look - what must not depend on the order: `(t) => t.rows('select … order by …')`
- * @throws Error with the order that made a difference, and the difference
+ * @throws Error with the order that made a difference, and the difference; or with the event that is refused or dead in
+ * the order that was given, where nothing could be compared
  */
 export async function outOfOrder<Subject extends OrderSubject>(
   make: () => Promise<Subject>,
@@ -36,11 +37,19 @@ export async function outOfOrder<Subject extends OrderSubject>(
 ): Promise<void> {
   if (!Array.isArray(events) || events.length < 2)
     throw new OptionInvalidError('outOfOrder.events', 'a list of two events or more', events)
-  const dated = withTimes(events)
-  const inOrder = dated.map((_, index) => index)
-  const expected = await runIn(make, dated, look)
+  const given = withTimes(events)
+  const inOrder = given.map((_, index) => index)
+  const { found: expected, delivered } = await runIn(make, given, async (subject, all) => {
+    for (const one of all) await requireGoodEnd(one)
+    return look(subject)
+  })
+  // With the ids that they were given there.
+  const dated = given.map(([source, type, options], index): Planned => {
+    const id = delivered[index]?.key ?? ''
+    return [source, type, id === '' ? { ...options } : { ...options, id }]
+  })
   for (const order of listOrders(inOrder).slice(1)) {
-    const found = await runIn(
+    const { found } = await runIn(
       make,
       order.map((index) => dated[index] as Planned),
       look,
@@ -50,31 +59,48 @@ export async function outOfOrder<Subject extends OrderSubject>(
   }
 }
 
-/** In every order they have the same ids and times. */
+/** In every order they have the same times. */
 function withTimes(events: readonly Planned[]): readonly Planned[] {
   const last = Math.floor(Date.now() / 1_000) * 1_000
   return events.map(([source, type, options = {}], index) => {
     const at = new Date(last - (events.length - index) * 1_000)
-    return [source, type, { at, id: `evt_order_${index + 1}`, ...options }]
+    return [source, type, { at, ...options }]
   })
 }
 
 async function runIn<Subject extends OrderSubject>(
   make: () => Promise<Subject>,
   events: readonly Planned[],
-  look: (subject: Subject) => unknown,
-): Promise<unknown> {
+  look: (subject: Subject, delivered: readonly Delivered[]) => unknown,
+): Promise<{ readonly found: unknown; readonly delivered: readonly Delivered[] }> {
   const subject = await make()
   try {
+    const delivered: Delivered[] = []
     for (const [source, type, options] of events) {
-      await subject.deliver(source as never, type, options)
+      delivered.push(await subject.deliver(source as never, type, options))
       await subject.drain()
     }
-    return await look(subject)
+    return { found: await look(subject, delivered), delivered }
   } finally {
     await subject.close()
   }
 }
+
+/** What is refused or dead in the order in which it happened leaves the same behind in every order: nothing. */
+async function requireGoodEnd({ source, type, answers, event }: Delivered): Promise<void> {
+  const record = await event()
+  if (record !== undefined && !BAD_ENDS.has(record.state)) return
+  const [status] = answers.flatMap((answer) => answer?.status ?? [])
+  const end =
+    record === undefined
+      ? `was refused with ${status ?? 'no answer'}`
+      : `is ${record.state}: ${record.outcome?.reason ?? record.failures.at(-1)?.message ?? ''}`
+  throw new Error(
+    `Nothing can be compared: already in the order in which they happened, ${type} of ${source} ${end}\nDo: let each come to a good end in that order first. expectDone(delivered) says the same of one alone.`,
+  )
+}
+
+const BAD_ENDS: ReadonlySet<string> = new Set(['dead', 'conflict', 'quarantined'])
 
 /** The given order first, then others; the reverse of it among the first. */
 function listOrders(order: readonly number[]): readonly (readonly number[])[] {
@@ -101,7 +127,12 @@ function describe(
   order: readonly number[],
   { expected, found }: { readonly expected: unknown; readonly found: unknown },
 ): string {
-  const name = (index: number) => events[index]?.[1] ?? ''
+  const types = events.map(([, type]) => type)
+  // Those of one type are told apart by their place in the list.
+  const name = (index: number) => {
+    const type = types[index] ?? ''
+    return types.indexOf(type) === types.lastIndexOf(type) ? type : `${type} (${index + 1})`
+  }
   const show = (value: unknown) => inspect(value, { depth: 6, breakLength: 200 })
   return [
     'The order in which events come makes a difference, and senders promise none:',

@@ -53,7 +53,7 @@ export function runIn<Result>(frame: Frame, work: () => Result): Result {
   return frames.run(frame, work)
 }
 
-export function findFrame(): Frame | undefined {
+function findFrame(): Frame | undefined {
   return frames.getStore()
 }
 

@@ -4,24 +4,27 @@
  * @module
  */
 
-import { randomUUID } from 'node:crypto'
 import type { Inbox } from '../../inbox/inbox.ts'
 import type { DueRun } from '../../inbox/run-due.ts'
-import type { SourceMap } from '../../model/event-types.ts'
+import type { EventsOf, SourceMap } from '../../model/event-types.ts'
 import { requireSource } from '../../model/require-source.ts'
+import type { AnySends, SendMap } from '../../model/sends.ts'
 import type { Destination } from '../../outbox/destination.ts'
 import { resolveRetention } from '../../retention/options.ts'
 import type { Pruned } from '../../retention/prune.ts'
 import { CrashPlan } from './crash-plan.ts'
 import type { Crash, CrashAt } from './crash-plan.ts'
+import type { CrashPoint } from './crash-points.ts'
 import { deliverTo, readDeliverOptions } from './deliver.ts'
 import type { Delivered, DeliverOptions } from './deliver.ts'
 import { readFixture } from './event-fixture.ts'
+import type { HandlerRun } from './handler-runs.ts'
 import { KeptLog } from './kept-log.ts'
 import { catchFetch, noteCall } from './outside-calls.ts'
 import type { FetchStub, HandlerTools, OutsideCall } from './outside-calls.ts'
-import { payloadFor, requireSign } from './sender.ts'
+import { makeDelivery, requireSign } from './sender.ts'
 import type { Sender } from './sender.ts'
+import { signKept } from './sign-kept.ts'
 import { requireDestination } from './sink.ts'
 import type { SentMessage, SinkAnswer } from './sink.ts'
 import { pruneAt, TestClock } from './test-clock.ts'
@@ -38,6 +41,8 @@ export interface BenchParts<Sources extends SourceMap, Tx, Sql> {
   readonly logger: Logger | undefined
   readonly inbox: Omit<ProcessPlan<Sources, Tx, Sql>['options'], 'sources'>
   readonly register: (inbox: Inbox<Sources, Tx, Sql>, tools: HandlerTools) => unknown
+  /** Removes the database, or what the user does in its place. */
+  readonly remove: () => Promise<void>
 }
 
 /** Longer than any test: a run ends when nothing is due. */
@@ -46,7 +51,7 @@ const BUDGET_MS = 3_600_000
 const ROUNDS_MAX = 1_000
 
 /** The inbox of a test. Made by `testInbox`. */
-export class TestBench<Sources extends SourceMap, Tx, Sql> {
+export class TestBench<Sources extends SourceMap, Tx, Sql, Sends extends SendMap = AnySends> {
   /** Lets time pass without waiting. */
   readonly clock: TestClock
   /** Lets the process die the next time that it comes to a point: `t.crashAt('after-handler')`. */
@@ -55,6 +60,7 @@ export class TestBench<Sources extends SourceMap, Tx, Sql> {
   readonly #crashes = new CrashPlan()
   readonly #log = new KeptLog()
   readonly #calls: OutsideCall[] = []
+  readonly #runs: HandlerRun[] = []
   readonly #sent: SentMessage[] = []
   readonly #answers = new Map<string, SinkAnswer>()
   readonly #graves: Promise<void>[] = []
@@ -70,10 +76,10 @@ export class TestBench<Sources extends SourceMap, Tx, Sql> {
   }
 
   /** For `testInbox`: starts the first process. */
-  static async open<Sources extends SourceMap, Tx, Sql>(
+  static async open<Sources extends SourceMap, Tx, Sql, Sends extends SendMap>(
     parts: BenchParts<Sources, Tx, Sql>,
-  ): Promise<TestBench<Sources, Tx, Sql>> {
-    const bench = new TestBench(parts)
+  ): Promise<TestBench<Sources, Tx, Sql, Sends>> {
+    const bench = new TestBench<Sources, Tx, Sql, Sends>(parts)
     try {
       bench.#life = await bench.#startProcess()
       return bench
@@ -99,24 +105,14 @@ export class TestBench<Sources extends SourceMap, Tx, Sql> {
    *
    * A sender that gets no answer, because the process died, delivers once more.
    */
-  async deliver(
-    source: keyof Sources & string,
-    type: string,
+  async deliver<Name extends keyof Sources & string>(
+    source: Name,
+    type: keyof EventsOf<Sources[Name]> & string,
     options: DeliverOptions = {},
   ): Promise<Delivered> {
     readDeliverOptions(options)
     const sender = this.#requireSender(source)
-    const sign = requireSign(source, sender)
-    const { id: key = sender.fixture?.freshKey?.() ?? randomUUID(), payload, headers } = options
-    const at = options.at ?? new Date()
-    const body =
-      payload === undefined ? {} : { body: payloadFor(sender, { type, key, at }, payload) }
-    const event = { type, key, at, ...body, ...(headers !== undefined && { headers }) }
-    const first = sign(event)
-    // A retry has the same body and a signature of its own, with a time of its own.
-    const again = () =>
-      sign({ type, key, body: Buffer.from(first.body), ...(headers && { headers }) })
-    return this.#send({ source, type, key, first, again }, options)
+    return this.#send(makeDelivery(source, { sender, type, options }), options)
   }
 
   /** Delivers what was delivered before once more, as a sender that had no answer would. */
@@ -142,8 +138,8 @@ export class TestBench<Sources extends SourceMap, Tx, Sql> {
   ): Promise<Delivered> {
     const { source: kept, type, key, body, headers } = await readFixture(fixture)
     const source = options.source ?? kept
-    const sign = requireSign(source, this.#requireSender(source))
-    const again = () => sign({ type, ...(key !== undefined && { key }), body, headers })
+    const { resign } = requireSign(source, this.#requireSender(source))
+    const again = () => signKept(resign, { type, ...(key !== undefined && { key }), body, headers })
     const first = again()
     const { source: _own, ...terms } = options
     return this.#send({ source, type, key: key ?? '', first, again }, terms)
@@ -205,11 +201,11 @@ export class TestBench<Sources extends SourceMap, Tx, Sql> {
 
   /** Runs a statement on the database, outside of any transaction of the inbox. */
   async execute(sql: string, values?: readonly unknown[]): Promise<void> {
-    await this.#parts.database.execute(sql, values)
+    await this.#parts.database.execute(sql, values && [...values])
   }
 
   /** The messages that have reached their destination, in the order in which they did. */
-  messages(destination?: string): readonly SentMessage[] {
+  messages(destination?: keyof Sends & string): readonly SentMessage[] {
     if (destination !== undefined) requireDestination(this.#parts.destinations, destination)
     return this.#sent.filter((one) => destination === undefined || one.destination === destination)
   }
@@ -224,25 +220,35 @@ export class TestBench<Sources extends SourceMap, Tx, Sql> {
     return this.#crashes.happened
   }
 
+  /** How often the process has come to each point so far; those that it has not come to are left out. */
+  visits(): ReadonlyMap<CrashPoint, number> {
+    return this.#crashes.visits
+  }
+
+  /** The runs of handlers so far, in the order in which they began. */
+  runs(): readonly HandlerRun[] {
+    return this.#runs
+  }
+
   /** What the inbox has logged as a warning or an error. */
   log(): readonly string[] {
     return this.#log.lines
   }
 
   /** Says what a destination does from now on. It takes what it gets unless this throws, as in a `SendFunction`. */
-  onSend(destination: string, answer: SinkAnswer): void {
+  onSend(destination: keyof Sends & string, answer: SinkAnswer): void {
     requireDestination(this.#parts.destinations, destination)
     this.#answers.set(destination, answer)
   }
 
-  /** Stops the inbox, and removes the database unless it is yours. */
+  /** Stops the inbox, removes the database unless it is yours, and then calls your `onClose`. */
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#stopFetch()
     await this.#life.bury()
     await Promise.all(this.#graves)
-    this.#parts.database.remove()
+    await this.#parts.remove()
   }
 
   /** `await using` closes it at the end of its block. */
@@ -290,15 +296,16 @@ export class TestBench<Sources extends SourceMap, Tx, Sql> {
       logger: logger ?? this.#log,
       register: (one) => register(one, tools),
       sink: { sent: this.#sent, findAnswer: (name) => this.#answers.get(name) },
-      watch: { calls: this.#calls, fetch },
+      watch: { calls: this.#calls, runs: this.#runs, fetch },
       takesCrash: (point) => this.#crashes.take(point),
       isArmed: (point) => this.#crashes.isArmed(point),
+      noteVisit: (point) => this.#crashes.note(point),
     })
   }
 
   #restarting: Promise<void> | undefined
 
-  /** Another process takes the place of the dead one. All who notice the death wait for the same. */
+  /** Another process takes the place of the dead one. All callers that notice the death wait for the same. */
   async #restart(): Promise<void> {
     if (!this.#life.isDead) return
     this.#restarting ??= this.#replace().finally(() => (this.#restarting = undefined))

@@ -14,7 +14,6 @@ import { rejectUnknownKeys } from '../../options/reject-unknown-keys.ts'
 import { prune } from '../../retention/prune.ts'
 import type { Pruned } from '../../retention/prune.ts'
 import type { RetentionPolicy } from '../../retention/options.ts'
-import type { PruneLimits } from '../../store/contract/retention.ts'
 import type { Store } from '../../store/contract/store.ts'
 import type { TestDatabase } from './test-database.ts'
 
@@ -85,7 +84,7 @@ function readSpan(span: TimeSpan): number {
 const TOLERANCE_MS = 1_000
 
 /**
- * The lease of a message that a dead process has: `keepClock` leaves it alone, since one who lives may have it.
+ * The lease of a message that a dead process has: `keepClock` leaves it alone, since a process that lives may have it.
  */
 const STATEMENTS = {
   sqlite: (given: string) => {
@@ -114,9 +113,11 @@ export async function pruneAt(
   const later = new Proxy(retention, {
     get: (target, name) => {
       const member: unknown = Reflect.get(target, name)
-      if (name === 'survey')
-        return (limitsAt: (nowMs: number) => PruneLimits) =>
-          target.survey((nowMs) => limitsAt(nowMs + aheadMs))
+      if (name === 'findLastRun')
+        return async () => {
+          const found = await target.findLastRun()
+          return { ...found, nowMs: found.nowMs + aheadMs }
+        }
       return typeof member === 'function' ? (member.bind(target) as unknown) : member
     },
   })

@@ -12,9 +12,14 @@ import type { Store } from '../../store/contract/store.ts'
 import { sqliteStore } from '../../store/sqlite/index.ts'
 import { openDriver } from '../../store/sqlite/open-driver.ts'
 import { toSqlValue } from '../../store/sqlite/driver.ts'
+import type { SqliteDriver, SqliteHandle } from '../../store/sqlite/driver.ts'
+import { isBusy } from '../../store/sqlite/store-error.ts'
 
-/** Runs a statement on the database of a test, outside of any transaction of the inbox. */
-export type Execute = (sql: string, values?: readonly unknown[]) => unknown
+/**
+ * Runs a statement on the database of a test, outside of any transaction of the inbox. The list is one that drivers take:
+ * `(sql, values) => pool.query(sql, values)`.
+ */
+export type Execute = (sql: string, values?: unknown[]) => unknown
 
 export interface TestDatabase<Sql, Tx> {
   /** A store for one process. */
@@ -55,14 +60,22 @@ export async function temporaryDatabase<Sql, Tx>(): Promise<TestDatabase<Sql, Tx
   const driver = await openDriver('auto')
   const folder = mkdtempSync(join(findFolder(), 'hookonce-test-'))
   const file = join(folder, 'test.db')
-  const handle = driver.open(file)
-  // The store has the file in WAL mode; what waits for a writer waits for a handler of this process.
-  handle.execute('pragma journal_mode = wal; pragma busy_timeout = 0')
+  let handle = openHandle(driver, file)
   return {
     makeStore: () => sqliteStore(file) as unknown as Store<Sql, Tx>,
     execute: (sql, values = []) => {
       if (values.length === 0) return handle.execute(sql)
-      return handle.prepare(sql).query(values.map(toSqlValue)).rows
+      try {
+        return handle.prepare(sql).query(values.map(toSqlValue)).rows
+      } catch (error) {
+        // With libsql a statement that met another writer stays begun until it is collected. What the connection writes
+        // after that would not commit, and keep every other writer out: `test/testing/mistakes.test.ts`.
+        if (isBusy(error)) {
+          handle.close()
+          handle = openHandle(driver, file)
+        }
+        throw error
+      }
     },
     file,
     tables: 'hookonce_',
@@ -71,6 +84,13 @@ export async function temporaryDatabase<Sql, Tx>(): Promise<TestDatabase<Sql, Tx
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+function openHandle(driver: SqliteDriver, file: string): SqliteHandle {
+  const handle = driver.open(file)
+  // The store has the file in WAL mode; what waits for a writer waits for a handler of this process.
+  handle.execute('pragma journal_mode = wal; pragma busy_timeout = 0')
+  return handle
 }
 
 /** On Linux a file in /dev/shm is in memory, and a COMMIT waits for no disk. */

@@ -12,7 +12,7 @@ import { OptionInvalidError } from '../../errors.ts'
 import type { Inbox } from '../../inbox/inbox.ts'
 import type { InboxOptions } from '../../inbox/options.ts'
 import { rejectUnknownKeys } from '../../options/reject-unknown-keys.ts'
-import type { SendsOf } from '../../model/sends.ts'
+import type { AnySends, SendMap, SendsOf } from '../../model/sends.ts'
 import type { Destination } from '../../outbox/destination.ts'
 import type { Store } from '../../store/contract/store.ts'
 import type { SqliteTx } from '../../store/sqlite/index.ts'
@@ -56,6 +56,8 @@ export interface TestInboxOptions<
   readonly tables?: string
   /** SQL that makes the tables of your handlers. Left out, there are none but ours. */
   readonly setup?: string
+  /** Called when the inbox is closed: ends your pool, drops your database. Left out, nothing of yours is touched. */
+  readonly onClose?: () => unknown
   /** What the sources sign with that are no providers, by name. Left out, only those of providers can be delivered. */
   readonly credentials?: Readonly<Partial<Record<keyof Given & string, SenderCredentials>>>
   /** Your destinations. What is sent to them is written down and does not leave. Left out, nothing can be sent. */
@@ -82,7 +84,8 @@ export type TestInbox<
   Sources extends GivenSources = GivenSources,
   Tx = unknown,
   Sql = Tx,
-> = TestBench<SourcesFrom<Sources>, Tx, Sql>
+  Sends extends SendMap = AnySends,
+> = TestBench<SourcesFrom<Sources>, Tx, Sql, Sends>
 
 const OPTION_NAMES = [
   'sources',
@@ -91,6 +94,7 @@ const OPTION_NAMES = [
   'execute',
   'tables',
   'setup',
+  'onClose',
   'credentials',
   'destinations',
   'fetch',
@@ -112,7 +116,7 @@ export async function testInbox<
   const Destinations extends readonly Destination[] = readonly [],
 >(
   options: TestInboxOptions<Given, Tx, Sql, Destinations>,
-): Promise<TestBench<SourcesFrom<Given>, Tx, Sql>> {
+): Promise<TestBench<SourcesFrom<Given>, Tx, Sql, SendsOf<Destinations>>> {
   rejectUnknownKeys('testInbox', options, OPTION_NAMES)
   const { sources, store, execute, tables } = options
   const credentials: Readonly<Record<string, SenderCredentials | undefined>> =
@@ -122,6 +126,17 @@ export async function testInbox<
       'testInbox.handlers',
       'a function that gets the inbox',
       options.handlers,
+    )
+  if (typeof sources !== 'object' || sources === null)
+    throw new OptionInvalidError('testInbox.sources', 'sources by name: { stripe }', sources)
+  rejectUnknownKeys('testInbox.credentials', credentials, Object.keys(sources))
+  if (options.onClose !== undefined && typeof options.onClose !== 'function')
+    throw new OptionInvalidError('testInbox.onClose', 'a function', options.onClose)
+  if (store !== undefined && typeof store !== 'function')
+    throw new OptionInvalidError(
+      'testInbox.store',
+      'a function that makes one: () => postgresStore({ pool })',
+      store,
     )
   const senders = new Map(
     Object.entries(sources).map(([name, given]) => [
@@ -133,9 +148,13 @@ export async function testInbox<
     store === undefined
       ? await temporaryDatabase<Sql, Tx>()
       : ownDatabase({ store, execute, tables })
+  const remove = async () => {
+    database.remove()
+    await options.onClose?.()
+  }
   try {
     if (options.setup !== undefined) await database.execute(options.setup)
-    return await TestBench.open<SourcesFrom<Given>, Tx, Sql>({
+    return await TestBench.open<SourcesFrom<Given>, Tx, Sql, SendsOf<Destinations>>({
       senders,
       database,
       destinations: options.destinations ?? [],
@@ -147,9 +166,10 @@ export async function testInbox<
         ...(options.handlerDefaults !== undefined && { handlerDefaults: options.handlerDefaults }),
       },
       register: options.handlers,
+      remove,
     })
   } catch (error) {
-    database.remove()
+    await remove()
     throw error
   }
 }

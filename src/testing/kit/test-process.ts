@@ -27,15 +27,17 @@ export interface ProcessPlan<Sources extends SourceMap, Tx, Sql> {
   readonly logger: Logger
   readonly register: (inbox: Inbox<Sources, Tx, Sql>) => unknown
   readonly sink: Omit<SinkContext, 'pass'>
-  readonly watch: Omit<HandlerWatch, 'pass' | 'isArmed'>
+  readonly watch: Omit<HandlerWatch, 'pass' | 'isArmed' | 'note'>
   /** Whether the process is to die at a point, and is asked about no other from then on. */
   readonly takesCrash: (point: CrashPoint) => boolean
   readonly isArmed: (point: CrashPoint) => boolean
+  /** Counts a visit to a point at which the process does not die. */
+  readonly noteVisit: (point: CrashPoint) => void
 }
 
 export class TestProcess<Sources extends SourceMap, Tx, Sql> {
   readonly inbox: Inbox<Sources, Tx, Sql>
-  /** The store itself, for those who look from outside of the process. */
+  /** The store itself, for code outside of the process. */
   readonly store: Store<Sql, Tx>
   /** Resolves with the point at which it died. */
   readonly died: Promise<CrashPoint>
@@ -68,9 +70,12 @@ export class TestProcess<Sources extends SourceMap, Tx, Sql> {
     const life = new TestProcess(plan)
     const { isArmed, watch } = plan
     const pass = (point: CrashPoint) => life.#pass(point)
+    const note = (point: CrashPoint) => {
+      if (!life.isDead) plan.noteVisit(point)
+    }
     // Opens the store.
     await life.inbox.admin.countEvents()
-    await plan.register(watchHandlers(life.inbox, { ...watch, isArmed, pass }))
+    await plan.register(watchHandlers(life.inbox, { ...watch, isArmed, pass, note }))
     return life
   }
 
@@ -83,7 +88,7 @@ export class TestProcess<Sources extends SourceMap, Tx, Sql> {
   }
 
   /**
-   * Lets go of what a dead process leaves in this one: timers and open files. All that it asks for on its way is refused,
+   * Ends what a dead process leaves in this one: timers and open files. All that it asks for on its way is refused,
    * so that it changes nothing.
    */
   async bury(): Promise<void> {

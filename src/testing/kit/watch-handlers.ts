@@ -1,5 +1,6 @@
 /**
- * Registers handlers so that the test sees them: which outside calls they make, and at which points they can die.
+ * Registers handlers so that the test sees them: how often they run, which outside calls they make, and at which points
+ * they can die.
  *
  * @module
  */
@@ -7,23 +8,31 @@
 import type { WebhookEvent } from '../../model/event.ts'
 import type { CallOptions, StepCallContext, StepContext } from '../../work/steps/step-context.ts'
 import type { CrashPoint } from './crash-points.ts'
+import { keepRun } from './handler-runs.ts'
+import type { HandlerRun } from './handler-runs.ts'
 import { noteCall, runIn } from './outside-calls.ts'
 import type { FetchStub, Frame, OutsideCall } from './outside-calls.ts'
 
 export interface HandlerWatch {
   readonly calls: OutsideCall[]
+  readonly runs: HandlerRun[]
   readonly fetch: FetchStub | undefined
   /** Never resolves where the process dies. */
   readonly pass: (point: CrashPoint) => Promise<void>
   readonly isArmed: (point: CrashPoint) => boolean
+  /** Counts a visit to a point that is not armed. */
+  readonly note: (point: CrashPoint) => void
 }
 
 type Handler = (event: WebhookEvent, context: never) => unknown
 type Register = (...args: unknown[]) => unknown
 type CallWork = (context: StepCallContext) => unknown
+/** Which handler it is: the how manieth that was registered. */
+type Numbered = HandlerWatch & { readonly handler: number }
 
 /** The inbox with handlers that are watched. All else is the inbox's own. */
 export function watchHandlers<Inbox extends object>(inbox: Inbox, watch: HandlerWatch): Inbox {
+  let handlers = 0
   const watched: Inbox = new Proxy(inbox, {
     get: (target, name) => {
       const member: unknown = Reflect.get(target, name)
@@ -33,7 +42,10 @@ export function watchHandlers<Inbox extends object>(inbox: Inbox, watch: Handler
       return (...args: unknown[]) => {
         const handler = args.at(-1)
         if (typeof handler === 'function')
-          args = [...args.slice(0, -1), wrap(handler as Handler, watch)]
+          args = [
+            ...args.slice(0, -1),
+            wrap(handler as Handler, { ...watch, handler: (handlers += 1) }),
+          ]
         ;(member as Register).apply(target, args)
         return watched
       }
@@ -42,27 +54,40 @@ export function watchHandlers<Inbox extends object>(inbox: Inbox, watch: Handler
   return watched
 }
 
-function watchHandler(handler: Handler, watch: HandlerWatch): Handler {
-  return (event, context) =>
-    runIn(frameOf(event, context, watch), async () => {
-      await watch.pass('before-handler')
-      const value = await handler(event, context)
-      await watch.pass('after-handler')
-      return value
-    })
+function watchHandler(handler: Handler, watch: Numbered): Handler {
+  return (event, context) => {
+    const frame = frameOf(event, context, watch)
+    return runIn(frame, () =>
+      watchRun(watch, { of: event, attempt: frame.attempt, isSteps: false }, () =>
+        handler(event, context),
+      ),
+    )
+  }
 }
 
-function watchSteps(handler: Handler, watch: HandlerWatch): Handler {
+function watchSteps(handler: Handler, watch: Numbered): Handler {
   return (event, context) => {
     const frame = frameOf(event, context, watch)
     const step = watchCalls(context, frame, watch)
-    return runIn(frame, async () => {
-      await watch.pass('before-handler')
-      const value = await handler(event, step as never)
-      await watch.pass('after-handler')
-      return value
-    })
+    return runIn(frame, () =>
+      watchRun(watch, { of: event, attempt: frame.attempt, isSteps: true }, () =>
+        handler(event, step as never),
+      ),
+    )
   }
+}
+
+async function watchRun(
+  { runs, handler, pass }: Numbered,
+  about: { readonly of: WebhookEvent; readonly attempt: number; readonly isSteps: boolean },
+  run: () => unknown,
+): Promise<unknown> {
+  await pass('before-handler')
+  return keepRun(runs, { ...about, handler }, async () => {
+    const value = await run()
+    await pass('after-handler')
+    return value
+  })
 }
 
 function watchCalls(
@@ -83,7 +108,15 @@ function watchCalls(
       })
     })
     // To wait for the promise here would make a step that the handler forgot look like one that it waits for.
-    if (!watch.isArmed('after-step')) return made
+    if (!watch.isArmed('after-step')) {
+      // Not by `made.then`, by which a step knows that the handler waits for it.
+      void Promise.prototype.then.call(
+        made,
+        () => watch.note('after-step'),
+        () => undefined,
+      )
+      return made
+    }
     return made.then(async (value) => {
       await watch.pass('after-step')
       return value

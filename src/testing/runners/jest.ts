@@ -1,13 +1,15 @@
 /**
- * `hookonce/testing/jest`: the types of `hookonceMatchers` for the `expect` that `@types/jest` declares globally. Types
- * only: nothing here runs. For `import { expect } from '@jest/globals'` there is `hookonce/testing/jest-globals`.
+ * `hookonce/testing/jest`: gives the `expect` that jest declares globally the matchers of `hookonceMatchers`, and those of
+ * `@types/jest` their types. For `import { expect } from '@jest/globals'` there is `hookonce/testing/jest-globals`.
  *
- *     import type {} from 'hookonce/testing/jest'
+ *     import 'hookonce/testing/jest'
  *
  * @module
  */
 
+import { hookonceMatchers } from '../kit/matchers.ts'
 import type { HookonceMatchers } from '../kit/matchers.ts'
+import { extendExpect } from './extend-expect.ts'
 
 declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- @types/jest declares one
@@ -16,5 +18,7 @@ declare global {
     interface Matchers<R, T = {}> extends HookonceMatchers<R> {}
   }
 }
+
+extendExpect((globalThis as { readonly expect?: unknown }).expect, hookonceMatchers)
 
 export type { HookonceMatchers }

@@ -28,7 +28,7 @@ import { reportSettlement } from '../report-settlement.ts'
 import type { SettlementListener } from '../report-settlement.ts'
 import { RETRY_DEFAULTS } from '../../model/retry-policy.ts'
 import { InterruptedError } from '../../flow/interruption.ts'
-import type { RunResult } from './run-event.ts'
+import type { RunResult } from '../run-result.ts'
 import { failureSettlement } from '../settlement.ts'
 import type { SettledEvent } from '../settlement.ts'
 
@@ -88,8 +88,8 @@ export async function abandonGroup<Tx>(
     })
   }
   // Lost between two handlers, a connection says nothing about either.
-  if (isLost || isNobodysFault(error)) {
-    release(context, events, error)
+  if (isLost || isFaultOfNoEvent(error)) {
+    giveBack(context, events, error)
     return false
   }
   if (isGone) return await suspect(context, events, ended())
@@ -97,7 +97,7 @@ export async function abandonGroup<Tx>(
   // written: another, perhaps a pruner, held a lock for too long. An event that ran alone would lose an attempt for it,
   // and the events of a group would run alone from now on.
   if (context.store.findTrouble(error) === 'contended') {
-    release(context, events, error)
+    giveBack(context, events, error)
     return false
   }
   const reason = { reason: 'commit', error: asError(error), isPermanent: false } as const
@@ -180,7 +180,7 @@ async function blame(
   return isWritten
 }
 
-function release(context: AbandonContext, events: readonly ClaimedEvent[], error: unknown): void {
+function giveBack(context: AbandonContext, events: readonly ClaimedEvent[], error: unknown): void {
   const cause =
     error instanceof InterruptedError ? 'the worker was stopped' : asError(error).message
   context.happenings.emit('group.given-back', { size: events.length, cause })
@@ -190,7 +190,7 @@ function release(context: AbandonContext, events: readonly ClaimedEvent[], error
  * The worker is stopped, the database is away, a failover goes on, another has the event, or a handler was not to
  * be grouped.
  */
-function isNobodysFault(error: unknown): boolean {
+function isFaultOfNoEvent(error: unknown): boolean {
   return (
     error instanceof InterruptedError ||
     error instanceof StoreUnavailableError ||

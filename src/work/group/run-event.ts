@@ -2,65 +2,28 @@
  * Runs the handlers of one event, in a transaction that is lent to them, and says how it went.
  *
  * Expected ends are values: done, skipped, failed. What happens to the transaction afterwards is the
- * caller's business (`work/run-group.ts`).
+ * caller's business (`work/group/run-group.ts`).
  *
  * @module
  */
 
-import { asError, HookonceError } from '../../errors.ts'
-import type { ErrorCode } from '../../errors.ts'
-import type { FailureReason } from '../../model/outcome.ts'
-import { describeStale, isStale } from '../../ordering/is-stale.ts'
 import type { ClaimedEvent } from '../../store/contract/claimed-event.ts'
 import type { Store } from '../../store/contract/store.ts'
-import type { StoreTrouble } from '../../store/contract/store-trouble.ts'
 import type { HandlerClock, LentTx } from '../../store/contract/transaction.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { createEnvelope } from '../../model/envelope.ts'
+import { failedRun } from '../failed-run.ts'
+import { findEarlyEnd } from '../find-early-end.ts'
+import { HandlerTimeoutError } from '../handler-timeout-error.ts'
 import type { Handler, HandlerUnit } from '../handler-unit.ts'
 import { Abortion, InterruptedError } from '../../flow/interruption.ts'
 import type { Interruption } from '../../flow/interruption.ts'
 import type { HandlerOutbox } from '../outgoing.ts'
-import type { RetryPolicy } from '../../model/retry-policy.ts'
 import { RunClock } from '../run-clock.ts'
+import { runInOrder } from '../run-in-order.ts'
+import type { RunResult } from '../run-result.ts'
 import { RunningContext } from '../running-context.ts'
-import { heed, PermanentError, Skip } from '../../model/handler-results.ts'
-
-export type RunResult = RunDone | RunSkipped | RunFailed
-
-interface RunTimes {
-  /** The handlers' own time. */
-  readonly durationMs: number
-  /** By `performance.now()`; left out where that cannot be told. */
-  readonly startedMs?: number | undefined
-}
-
-export interface RunDone extends RunTimes {
-  readonly status: 'done'
-  readonly result: string | undefined
-  /** Whether it has written messages that can leave after COMMIT. */
-  readonly hasSent: boolean
-}
-
-export interface RunSkipped extends RunTimes {
-  readonly status: 'skipped'
-  readonly reason: string
-  readonly hasSent: boolean
-}
-
-export interface RunFailed extends RunTimes {
-  readonly status: 'failed'
-  readonly reason: FailureReason
-  readonly error: Error
-  /** The name of the handler that failed, where that can be told. */
-  readonly handler: string | undefined
-  /** When it runs again, by the handler that failed. */
-  readonly retry: RetryPolicy
-  /** Whether trying again cannot help. */
-  readonly isPermanent: boolean
-  /** What the store says of the error, where it is not the handler's own. */
-  readonly trouble: StoreTrouble | undefined
-}
+import { heed } from '../../model/handler-results.ts'
 
 export interface RunEventContext {
   readonly store: Pick<Store<unknown>, 'queue' | 'findTrouble' | 'bindTx' | 'runBound'>
@@ -91,21 +54,9 @@ export async function runEvent<Tx>(
   eventRun: EventRun<Tx>,
 ): Promise<RunResult> {
   const startedMs = performance.now()
-  const stale = findStale(eventRun.event, eventRun.unit)
-  if (stale !== undefined) return { ...stale, startedMs }
+  const ended = findEarlyEnd(eventRun.event, eventRun.unit)
+  if (ended !== undefined) return { ...ended, startedMs }
   return { ...(await runHandlers(context, eventRun)), startedMs }
-}
-
-/**
- * Whether a later version was applied. What was is known from the claim, and stays so: no other event of the lane
- * runs meanwhile, and this one writes its version when it is settled.
- */
-export function findStale({ lane }: ClaimedEvent, { order }: HandlerUnit): RunSkipped | undefined {
-  if (order?.mode !== 'latest' || lane?.version === undefined) return undefined
-  const { version, applied } = lane
-  if (!isStale(version, applied)) return undefined
-  const reason = describeStale(version, applied)
-  return { status: 'skipped', reason, durationMs: 0, hasSent: false }
 }
 
 async function runHandlers<Tx>(
@@ -114,45 +65,24 @@ async function runHandlers<Tx>(
 ): Promise<RunResult> {
   const clocks: RunClock[] = []
   const elapsed = () => clocks.reduce((sum, { elapsedMs }) => sum + elapsedMs, 0)
-  const values: unknown[] = []
   let hasSent = false
   const onSent = (): void => {
     hasSent = true
   }
-  for (const handler of unit.handlers) {
-    const clock = new RunClock(handler.timeoutMs)
-    clocks.push(clock)
-    try {
-      const call = { event, handler, lender, defersWrites, clock, onSent }
-      values.push(await callHandler(context, call))
-    } catch (thrown) {
-      const error = asError(thrown)
+  const result = await runInOrder(unit, {
+    call: (handler) => {
+      const clock = new RunClock(handler.timeoutMs)
+      clocks.push(clock)
+      return callHandler(context, { event, handler, lender, defersWrites, clock, onSent })
+    },
+    fail: (error, handler) => {
       if (error instanceof InterruptedError) throw error
       const trouble = context.store.findTrouble(error)
       return failedRun(error, handler, { durationMs: elapsed(), trouble })
-    }
-  }
-  const durationMs = elapsed()
-  try {
-    return { ...combineResults(values, context.keepsResult(event.source)), durationMs, hasSent }
-  } catch (error) {
-    return failedRun(error, unit.handlers[0] as Handler, { durationMs })
-  }
-}
-
-/**
- * What the handlers of an event returned, as one: one handler that had something to do makes the event done.
- *
- * @throws HookonceError `RESULT_INVALID`
- */
-export function combineResults(
-  values: readonly unknown[],
-  keepsResult: boolean,
-): Pick<RunDone, 'status' | 'result'> | Pick<RunSkipped, 'status' | 'reason'> {
-  const skipped = values.find((value) => value instanceof Skip)
-  if (skipped !== undefined && values.every((value) => value instanceof Skip))
-    return { status: 'skipped', reason: skipped.reason }
-  return { status: 'done', result: keepsResult ? stringifyResult(values) : undefined }
+    },
+    keepsResult: context.keepsResult(event.source),
+  })
+  return result.status === 'failed' ? result : { ...result, durationMs: elapsed(), hasSent }
 }
 
 interface HandlerCall<Tx> {
@@ -239,83 +169,3 @@ export function endOf(
     )
   })
 }
-
-export class HandlerTimeoutError extends HookonceError {
-  override readonly name = 'HandlerTimeoutError'
-
-  constructor(timeoutMs: number, what = 'The handler') {
-    // These two are where waiting for something outside belongs.
-    const waitsOutside = what === 'fetch' || what.startsWith('step.call(')
-    const advice = waitsOutside
-      ? 'Hand its signal on to what it waits for, so that this ends with it; timeoutMs gives it longer'
-      : 'If it waited for something outside the database, that belongs in the outbox (send) or in a step.call'
-    super('HANDLER_TIMEOUT', `${what} did not end within ${timeoutMs} ms. ${advice}`, {
-      retryable: true,
-    })
-  }
-}
-
-export function failedRun(
-  thrown: unknown,
-  handler: Handler,
-  { durationMs, startedMs, trouble }: RunTimes & { trouble?: StoreTrouble | undefined },
-): RunFailed {
-  const error = asError(thrown)
-  const code = error instanceof HookonceError ? error.code : undefined
-  return {
-    status: 'failed',
-    reason: reasonOf(code),
-    error,
-    handler: handler.name,
-    retry: handler.retry,
-    // The same handler returns the same thing for the same event: trying again would not help.
-    isPermanent: error instanceof PermanentError || (code !== undefined && PERMANENT.has(code)),
-    trouble,
-    durationMs,
-    startedMs,
-  }
-}
-
-const PERMANENT: ReadonlySet<ErrorCode> = new Set([
-  'MESSAGE_MISMATCH',
-  'PAYLOAD_INVALID',
-  'RESULT_INVALID',
-])
-
-function reasonOf(code: ErrorCode | undefined): FailureReason {
-  switch (code) {
-    case 'HANDLER_TIMEOUT':
-      return 'timeout'
-    case 'PAYLOAD_INVALID':
-      return 'payload'
-    case 'TRANSACTION_ABORTED':
-      return 'transaction'
-    default:
-      return 'error'
-  }
-}
-
-/** One handler: its value. Several: the list of theirs, in the order they were registered. */
-function stringifyResult(values: readonly unknown[]): string | undefined {
-  const value =
-    values.length === 1 ? values[0] : values.map((each) => (each instanceof Skip ? null : each))
-  let text: string | undefined
-  try {
-    text = JSON.stringify(value)
-  } catch (error) {
-    throw new HookonceError(
-      'RESULT_INVALID',
-      'What the handler returned cannot be written as JSON',
-      { cause: error },
-    )
-  }
-  if (text !== undefined && text.length > RESULT_LENGTH_MAX) {
-    throw new HookonceError(
-      'RESULT_INVALID',
-      `What the handler returned is longer than ${RESULT_LENGTH_MAX} characters of JSON`,
-    )
-  }
-  return text
-}
-
-const RESULT_LENGTH_MAX = 65_536

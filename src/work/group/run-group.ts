@@ -11,15 +11,15 @@
  * - What a handler writes through its `tx` and the outcome of its event commit together.
  * - A failed event's retry or death is written in the transaction that holds its claim, so no worker can
  *   take it before its failure is recorded.
- * - One bad event costs its group one rerun, and nothing else. What is behind it in its lane does not run.
+ * - One bad event costs its group one rerun, and nothing else. Events behind it in its lane do not run.
  * - A handler that ends our transaction harms only its own event. COMMIT's tag alone would not show it:
  *   measured, a stray ROLLBACK in event 30 of 50 left 20 effects and 50 "done". So the transaction's
  *   status is checked after every event, and the store proves at `settle` that it is still the one that
  *   claimed (`test/faults/handler.test.ts`, H08).
  *
- * What it leaves to others: which events run together (`group-sizes.ts`), how they do (`run-together.ts`), what
- * an ended handler means (`run-event.ts`, `settlement.ts`), what becomes of a group that cannot be
- * committed (`abandon-group.ts`), and all SQL (`store/`).
+ * What it leaves to others: which events run together (`group-sizes.ts`), how they do (`run-together.ts`,
+ * `run-side-by-side.ts`), what an ended handler means (`run-event.ts`, `settlement.ts`), what becomes of a group
+ * that cannot be committed (`abandon-group.ts`), and all SQL (`store/`).
  *
  * @module
  */
@@ -41,24 +41,25 @@ import {
   abandonGroup,
 } from './abandon-group.ts'
 import { reportSettlement } from '../report-settlement.ts'
-import { failedRun, runEvent } from './run-event.ts'
-import type { RunFailed, RunResult } from './run-event.ts'
-import { noteContention, noteRun, runInGroup, unhandled } from './run-in-group.ts'
+import { failedRun } from '../failed-run.ts'
+import type { RunFailed, RunResult } from '../run-result.ts'
+import { noteContention, runInGroup, unhandled } from './run-in-group.ts'
 import type { RunInGroupContext } from './run-in-group.ts'
+import { runSideBySide } from './run-side-by-side.ts'
 import { runTogether } from './run-together.ts'
 import { settleRun } from '../settlement.ts'
 import type { SettledEvent } from '../settlement.ts'
 
 export interface RunGroupContext extends RunInGroupContext {
-  /** Whether its group was refused at COMMIT, so that it must not be grouped again. */
+  /** Whether the event's group was refused at COMMIT, so that the event must not be grouped again. */
   readonly runsAlone: (event: ClaimedEvent) => boolean
   readonly announce: (running: readonly RunningEvent[]) => Promise<void>
 }
 
 /**
- * Runs a claimed group to its end. Never throws: whatever goes wrong, the events are settled or let go.
+ * Runs a claimed group to its end. Never throws: whatever goes wrong, the events are settled or given back.
  *
- * Says `abandoned` when nothing was written, so that the caller can pause before it claims the same again. A failed
+ * Returns `abandoned` when nothing was written, so that the caller can pause before it claims the same again. A failed
  * attempt that was written keeps its event away for a while, and the others need not wait.
  */
 export async function runGroup<Tx>(
@@ -75,8 +76,8 @@ export async function runGroup<Tx>(
 }
 
 /**
- * One whose group was refused at COMMIT runs alone, where it shows whether it is the one. What does not run now
- * goes back to the queue as it was, when the group ends.
+ * An event whose group was refused at COMMIT runs alone, which shows whether it was the cause. Events that do not run
+ * now go back to the queue as they were, when the group ends.
  */
 function chooseEvents(
   { runsAlone }: RunGroupContext,
@@ -126,7 +127,7 @@ async function runChosen<Tx>(
       return 'settled'
     case 'refused': {
       const isWritten = await blameForRefusal(context, settled, committed.error)
-      // Each of several runs alone now, which is something else than the same again.
+      // The events of a group run alone from now on, so that the next claim is not the same once more.
       return isWritten || settled.length > 1 ? 'settled' : 'abandoned'
     }
     case 'unknown':
@@ -140,7 +141,10 @@ async function runChosen<Tx>(
   }
 }
 
-/** Returns those that were settled: one that was taken from this worker while it ran is another's to settle. */
+/**
+ * Returns the events that were settled. One that was taken from this worker while it ran is settled by another
+ * worker.
+ */
 async function settleOurs<Tx>(
   { sizes }: RunGroupContext,
   group: Group<Tx>,
@@ -153,7 +157,10 @@ async function settleOurs<Tx>(
   return taken.size === 0 ? ran : ran.filter(({ event }) => !taken.has(event.eventId))
 }
 
-/** One that opens late may wait for the writer before it settles, which says nothing about how long that takes. */
+/**
+ * A group that opens late may wait for the writer before it settles, which says nothing about how long settling
+ * takes.
+ */
 function sharesTransaction(ran: readonly SettledEvent[]): boolean {
   return ran.length > 1 && ran.some(({ unit }) => unit?.guarantee === 'exactly-once')
 }
@@ -177,7 +184,7 @@ async function runEvents<Tx>(
   return settled
 }
 
-/** The database has next to nothing to do for it, so that it shows how long the way there and back is. */
+/** A savepoint costs the database next to nothing, so that its time is that of the way there and back. */
 async function setSavepoint<Tx>(
   { sizes }: RunGroupContext,
   group: Group<Tx>,
@@ -212,7 +219,7 @@ async function runBehindOne<Tx>(
   }
 }
 
-/** What does not go with a rollback would be met by the rerun. Alone each has a connection without it. */
+/** Refuses a group whose rerun would meet what no rollback undoes. Each event alone has a connection without it. */
 async function requireNoTraces<Tx>(context: RunGroupContext, group: Group<Tx>): Promise<void> {
   const traces = await group.findTraces()
   if (traces === undefined) return
@@ -224,7 +231,7 @@ const GROUP_SAVEPOINT = 'group'
 const EVENT_SAVEPOINT = 'event'
 /** PostgreSQL keeps 64 subtransactions per backend in shared memory; past that every snapshot gets slower. */
 const RERUN_MAX = 50
-/** A rerun holds the locks of the events before it: better to let go than to make others wait for long. */
+/** A rerun holds the locks of the events before it: better to end the group than to make others wait for long. */
 const RERUN_LOCK_TIMEOUT_MS = 1_000
 /** Deadlocks and serialization failures are no event's fault: tried again in place, without a lost attempt. */
 const IN_PLACE_MAX = 5
@@ -236,14 +243,14 @@ async function runOneByOne<Tx>(
   events: readonly ClaimedEvent[],
 ): Promise<readonly SettledEvent[]> {
   const settled: SettledEvent[] = []
-  /** Lanes of which one was not done. What is behind it goes back as it was. */
+  /** Lanes in which an event was not done. The events behind it go back to the queue as they were. */
   const ended = new Set<LaneId>()
   const startedAt = performance.now()
   const breaks = new LoopBreaks()
   for (const event of events) {
     if (event.lane?.isBehind === true && ended.has(event.lane.id)) continue
     if (breaks.isDue) await breaks.take()
-    // Each of them may take all its time and fail, and those behind would wait for all of it.
+    // Each event may use up its time-out and fail, and those behind it would wait for all of that.
     const isOverdue = context.sizes.isOver(performance.now() - startedAt, settled.length)
     if (settled.length > 0 && (isOverdue || context.isStopping())) break
     const unit = context.findUnit(event)
@@ -253,8 +260,8 @@ async function runOneByOne<Tx>(
       continue
     }
     const result = await runBehindSavepoint(context, group, event, unit)
-    // Another transaction is in its way, or it must run alone. What ran so far is committed, which lets go of
-    // its locks; the rest goes back as it was.
+    // Another transaction holds a lock that it needs, or it must run alone. Commit what has run, so that our
+    // locks are freed; the rest is given back.
     if (result.status === 'failed' && group.events.length > 1 && isForLater(result)) break
     if (result.status === 'failed' && event.lane !== undefined) ended.add(event.lane.id)
     settled.push(settleRun(event, unit, result))
@@ -296,7 +303,7 @@ async function runBehindSavepoint<Tx>(
   }
 }
 
-/** Runs one event, which has failed if the next one would meet what it has left. */
+/** Runs one event. It has failed if it left something behind that the next event would meet. */
 async function runUnseen<Tx>(
   context: RunGroupContext,
   group: Group<Tx>,
@@ -309,26 +316,6 @@ async function runUnseen<Tx>(
   return traces === undefined
     ? result
     : failedRun(new TracesLeftError(traces), unit.handlers[0] as Handler, result)
-}
-
-/** For `at-least-once`: nothing is shared, so nothing has to wait for its neighbour. */
-async function runSideBySide<Tx>(
-  context: RunGroupContext,
-  group: Group<Tx>,
-  events: readonly ClaimedEvent[],
-): Promise<readonly SettledEvent[]> {
-  const settled = await Promise.all(
-    events.map(async (event) => {
-      const unit = context.findUnit(event)
-      if (unit === undefined) return unhandled(event)
-      const result = await runEvent(context, { event, unit, lender: undefined })
-      noteRun(context, event, result)
-      return settleRun(event, unit, result)
-    }),
-  )
-  // A handler that outlasts every connection would otherwise run for ever without a counted attempt.
-  if (group.status() === 'lost') context.runAlone(events)
-  return settled
 }
 
 function reportCommitted(context: RunGroupContext, settled: readonly SettledEvent[]): void {

@@ -7,7 +7,8 @@ import type { Handler, HandlerUnit } from '../handler-unit.ts'
 import { GroupEndedError, GroupLostError, GroupTakenError } from './abandon-group.ts'
 import type { AbandonContext } from './abandon-group.ts'
 import { runEvent } from './run-event.ts'
-import type { RunEventContext, RunFailed, RunResult } from './run-event.ts'
+import type { RunEventContext } from './run-event.ts'
+import type { RunFailed, RunResult } from '../run-result.ts'
 import type { SettledEvent } from '../settlement.ts'
 import type { TopicHealth } from '../topic-health.ts'
 import type { ContentionQueue } from './contention-queue.ts'
@@ -17,7 +18,7 @@ export interface RunInGroupContext extends RunEventContext, AbandonContext {
   readonly sizes: GroupSizes
   readonly health: TopicHealth
   readonly contention: ContentionQueue
-  /** Whether the worker is being stopped: handlers that have not started are let go. */
+  /** Whether the worker is being stopped: events whose handlers have not started are given back. */
   readonly isStopping: () => boolean
 }
 
@@ -30,7 +31,7 @@ export async function runInGroup<Tx>(
   { defersWrites } = { defersWrites: false },
 ): Promise<RunResult> {
   const result = await runEvent(context, { event, unit, lender: group, defersWrites })
-  noteRun(context, event, result)
+  noteRun(context, event, unit, result)
   switch (group.status()) {
     case 'open':
       // What it wrote takes its time when it is sent.
@@ -64,10 +65,11 @@ export function noteContention(
 export function noteRun(
   { health }: RunInGroupContext,
   { topic }: ClaimedEvent,
+  unit: HandlerUnit,
   result: RunResult,
 ): void {
   const failed = result.status === 'failed' && result.trouble !== 'contended'
-  health.ran(topic, { durationMs: result.durationMs, failed })
+  health.ran(topic, { unit: unit.name, durationMs: result.durationMs, failed })
 }
 
 export function unhandled(event: ClaimedEvent): SettledEvent {

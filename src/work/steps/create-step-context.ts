@@ -34,11 +34,13 @@ export function createStepContext<Sql>(
     },
     tx: <Result>(name: string, work: Parameters<StepContext<unknown, unknown, Sql>['tx']>[1]) => {
       const sends = new SendLabels()
-      const run: TxStep<Sql>['work'] = (sql, onSent) =>
+      const run: TxStep<Sql>['work'] = (sql, onSent, own) =>
         store.runBound(sql, () =>
           work(store.bindTx(sql), {
             sql,
-            signal: life.signal,
+            get signal() {
+              return own.signal
+            },
             send: async (destination, payload, options = {}) => {
               const label = `${name}: ${sends.next(destination, options)}`
               await enqueue(scope, sql, { label, destination, payload, options })

@@ -5,8 +5,8 @@
  *
  * What this module promises:
  *
- * - Whatever is written is written under the lease, by the store. A run whose lease is lost ends without a
- *   word to the database.
+ * - Whatever is written is written under the lease, by the store. A run whose lease is lost ends and writes
+ *   nothing.
  * - Every other end is settled: done, skipped, tried again, dead; or given back, when the worker is stopped.
  * - A transactional handler of the same event runs as one step, so that its writes happen once as well.
  *
@@ -16,7 +16,6 @@
  * @module
  */
 
-import { asError } from '../../errors.ts'
 import type { WebhookEvent } from '../../model/event.ts'
 import type { StepRecord } from '../../model/step.ts'
 import type { LeasedEvent, LeasedSettlement } from '../../store/contract/steps.ts'
@@ -25,9 +24,11 @@ import { createEnvelope } from '../../model/envelope.ts'
 import type { Handler, HandlerUnit } from '../handler-unit.ts'
 import { InterruptedError } from '../../flow/interruption.ts'
 import type { Interruption } from '../../flow/interruption.ts'
-import { combineResults, findStale, HandlerTimeoutError } from '../group/run-event.ts'
+import { findEarlyEnd } from '../find-early-end.ts'
+import { HandlerTimeoutError } from '../handler-timeout-error.ts'
+import { runInOrder } from '../run-in-order.ts'
 import { RunningContext } from '../running-context.ts'
-import type { RunResult } from '../group/run-event.ts'
+import type { RunResult } from '../run-result.ts'
 import { settlementOf } from '../settlement.ts'
 import { createStepContext } from './create-step-context.ts'
 import { failedSteps, LeaseLostError } from './step-errors.ts'
@@ -71,8 +72,8 @@ export async function runSteps<Tx>(
   if (leased.attempt > unit.attemptsMax) return crashedInTheEnd(leased)
   try {
     const startedMs = performance.now()
-    const stale = findStale(leased, unit)
-    const result = { ...(stale ?? (await runHandlers(context, leased, unit))), startedMs }
+    const ended = findEarlyEnd(leased, unit)
+    const result = { ...(ended ?? (await runHandlers(context, leased, unit))), startedMs }
     const error = result.status === 'failed' ? result.error : undefined
     return { settlement: settlementOf(leased, unit, result), error }
   } catch (error) {
@@ -102,26 +103,20 @@ async function runHandlers<Tx>(
 ): Promise<RunResult> {
   const startedAt = performance.now()
   const elapsed = () => performance.now() - startedAt
-  const values: unknown[] = []
   let records: readonly StepRecord[] | undefined
-  for (const handler of unit.handlers) {
-    try {
+  const result = await runInOrder(unit, {
+    call: async (handler) => {
       records ??= await listRecords(context, leased)
-      values.push(await runHandler(context, { leased, handler, records }))
-    } catch (thrown) {
-      const error = asError(thrown)
+      return runHandler(context, { leased, handler, records })
+    },
+    fail: (error, handler) => {
       if (error instanceof InterruptedError || error instanceof LeaseLostError) throw error
       return failedSteps(error, handler, elapsed())
-    }
-  }
-  const durationMs = elapsed()
-  try {
-    // Messages of steps have left when their step was committed.
-    const combined = combineResults(values, context.keepsResult(leased.source))
-    return { ...combined, durationMs, hasSent: false }
-  } catch (error) {
-    return failedSteps(error, unit.handlers[0] as Handler, durationMs)
-  }
+    },
+    keepsResult: context.keepsResult(leased.source),
+  })
+  // Messages of steps have left when their step was committed.
+  return result.status === 'failed' ? result : { ...result, durationMs: elapsed(), hasSent: false }
 }
 
 async function listRecords<Tx>(
@@ -141,11 +136,11 @@ async function runHandler<Tx>(context: RunStepsContext<Tx>, run: HandlerRun): Pr
   const life = new StepLife()
   const running = runInside(context, run, life)
   running.catch(() => undefined)
-  const ending = endOf(context, run.handler, life)
+  const aborted = watchAbort(context, run.handler, life)
   try {
-    return await Promise.race([running, ending.ended])
+    return await Promise.race([running, aborted.ended])
   } finally {
-    ending.stop()
+    aborted.stop()
   }
 }
 
@@ -175,32 +170,37 @@ async function runInside<Tx>(
     scope.history.requireAllTaken()
     return value
   } catch (error) {
-    // What else is on its way has its result kept, which makes it certain.
+    // The results of other calls that are under way are still kept, so that none of them stays uncertain.
     await life.finish().catch(() => undefined)
     throw error
   }
 }
 
-/** Outside any transaction. Not for a handler that is one step, and has taken it: nothing of it would be used. */
+/**
+ * Calls `fetch` outside any transaction. Not for a handler that is one step and is done: what it gives would not be
+ * used.
+ */
 async function fetchCurrent(
   { fetch, steps, timeoutMs }: Handler,
   { envelope, own, life }: { envelope: WebhookEvent; own: readonly StepRecord[]; life: StepLife },
 ): Promise<unknown> {
   if (fetch === undefined) return undefined
   if (steps === undefined && own.some(({ state }) => state === 'done')) return undefined
-  const { signal } = life
-  const running = (async () => fetch(envelope, { signal }))()
-  return life.withTimeout(running, timeoutMs, 'fetch')
+  return life.withTimeout(async ({ signal }) => fetch(envelope, { signal }), timeoutMs, 'fetch')
 }
 
 /** For a handler made with `on`: its transaction is one step, or one call where it may happen twice. */
 async function runAsStep<Tx>(scope: StepScope<Tx>, logger: Logger): Promise<unknown> {
-  const { handler, leased, envelope, life } = scope
+  const { handler, leased, envelope } = scope
   const name = 'handler'
-  const run = async (lent: { readonly tx: Tx } | undefined, onSent?: () => void) => {
+  const run = async (
+    abortion: { readonly signal: AbortSignal },
+    lent?: { readonly tx: Tx },
+    onSent?: () => void,
+  ) => {
     const { store, outbox } = scope.context
     const { fetched } = scope
-    const parts = { logger, store, outbox, event: leased, handler, lent, abortion: life, fetched }
+    const parts = { logger, store, outbox, event: leased, handler, lent, abortion, fetched }
     const running = new RunningContext<Tx>(parts)
     try {
       const value = heed(await handler.run(envelope, running))
@@ -216,13 +216,13 @@ async function runAsStep<Tx>(scope: StepScope<Tx>, logger: Logger): Promise<unkn
       ? await runCallStep(scope, {
           name,
           options: { timeoutMs, keyLifetimeMs: FOR_EVER_MS },
-          work: () => run(undefined),
+          work: (call) => run(call),
         })
       : await runTxStep(scope, {
           kind: 'tx',
           name,
           timeoutMs,
-          work: (tx, onSent) => run({ tx }, onSent),
+          work: (tx, onSent, own) => run(own, { tx }, onSent),
         })
   const { value, skipped } = kept as KeptValue
   return skipped === undefined ? value : new Skip(skipped)
@@ -233,11 +233,11 @@ interface KeptValue {
   readonly skipped?: string
 }
 
-/** It may happen twice, so that no key is forgotten. */
+/** Such a handler may happen twice, so that its key has no end. */
 const FOR_EVER_MS = 315_360_000_000
 
 /** Rejects when the handler's time is up, the worker is stopped for good, or the lease is lost. */
-function endOf<Tx>(
+function watchAbort<Tx>(
   { interruption }: RunStepsContext<Tx>,
   { steps, timeoutMs }: Handler,
   life: StepLife,

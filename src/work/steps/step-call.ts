@@ -29,7 +29,7 @@ export interface CallStep {
   readonly work: (context: StepCallContext) => unknown
 }
 
-export const CALL_DEFAULTS = Object.freeze({ keyLifetimeMs: 86_400_000 } as const)
+const CALL_DEFAULTS = Object.freeze({ keyLifetimeMs: 86_400_000 } as const)
 /** Ten years: for callees that never forget a key. */
 const KEY_LIFETIME_MS_MAX = 315_360_000_000
 
@@ -49,14 +49,20 @@ export async function runCallStep<Tx>(
   if (found?.happened === true) return keep(scope, entry, found.result)
 
   const change = found?.happened === false ? 'restarted' : 'started'
+  const isInDoubt = change === 'started' && kept?.state === 'started'
   const { uncertainForMs } = await write(scope, entry, change)
-  if (uncertainForMs > keyLifetimeMs) throw unknownOutcome(name, uncertainForMs, keyLifetimeMs)
+  // What is never to be made again does not hang on a clock: the database's may have been set back since.
+  if (isInDoubt && (keyLifetimeMs === 0 || uncertainForMs > keyLifetimeMs))
+    throw unknownOutcome(name, uncertainForMs, keyLifetimeMs)
   life.requireLive()
 
   const starts = (kept?.starts ?? 0) + 1
   try {
-    const running = (async () => work({ idempotencyKey, signal: life.signal, starts }))()
-    const value = await life.withTimeout(running, timeoutMs, `step.call(${JSON.stringify(name)})`)
+    const value = await life.withTimeout(
+      async ({ signal }) => work({ idempotencyKey, signal, starts }),
+      timeoutMs,
+      `step.call(${JSON.stringify(name)})`,
+    )
     return await keep(scope, entry, value)
   } catch (thrown) {
     const error = asReadable(thrown)
@@ -132,8 +138,12 @@ function unknownOutcome(
   keyLifetimeMs: number,
 ): HookonceError {
   const hours = (ms: number) => `${(ms / 3_600_000).toFixed(1)} hours`
+  const limit =
+    keyLifetimeMs === 0
+      ? 'it is not to be made twice'
+      : `its idempotency key is remembered for ${hours(keyLifetimeMs)} only`
   return new HookonceError(
     'STEP_UNKNOWN',
-    `unknown: the call ${JSON.stringify(step)} was started ${hours(uncertainForMs)} ago and whether it happened is not known; its idempotency key is remembered for ${hours(keyLifetimeMs)} only. Look at the other side, then say so with admin.resolveStep`,
+    `unknown: the call ${JSON.stringify(step)} was started ${hours(uncertainForMs)} ago and whether it happened is not known; ${limit}. Look at the other side, then say so with admin.resolveStep`,
   )
 }

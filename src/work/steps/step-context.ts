@@ -81,7 +81,8 @@ export interface StepCallContext {
 export interface CallOptions {
   /**
    * For how long the other side remembers idempotency keys. A call whose outcome has been uncertain for
-   * longer is not made again: the event is dead with the reason `unknown`, for a person to look at.
+   * longer is not made again: the event is dead with the reason `unknown`, for a person to look at. With 0 it never is,
+   * which is at most once.
    *
    * @defaultValue 86_400_000
    */

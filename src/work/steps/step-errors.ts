@@ -4,11 +4,12 @@
  * @module
  */
 
-import { asError, CommitUnknownError, HookonceError, StoreUnavailableError } from '../../errors.ts'
+import { CommitUnknownError, HookonceError, StoreUnavailableError } from '../../errors.ts'
+import type { ErrorCode } from '../../errors.ts'
 import type { FailureReason } from '../../model/outcome.ts'
+import { failedRun } from '../failed-run.ts'
 import type { Handler } from '../handler-unit.ts'
-import type { RunFailed } from '../group/run-event.ts'
-import { PermanentError } from '../../model/handler-results.ts'
+import type { RunFailed } from '../run-result.ts'
 
 /** Another worker has the event by now, or may have it. Nothing of this run may be written any more. */
 export class LeaseLostError extends HookonceError {
@@ -36,50 +37,39 @@ export class StepRefusedError extends HookonceError {
   }
 }
 
+/** What an error of a handler that goes step by step means: what it means of any, and what only steps can meet. */
 export function failedSteps(thrown: unknown, handler: Handler, durationMs: number): RunFailed {
-  const error = asError(thrown)
+  // Without what the store says of it: a step that met another transaction was tried again in its place.
+  const run = failedRun(thrown, handler, { durationMs })
+  const { error } = run
   const code = error instanceof HookonceError ? error.code : undefined
   return {
-    status: 'failed',
-    reason: reasonOf(error, code),
-    error,
-    handler: handler.name,
-    retry: handler.retry,
-    isPermanent: error instanceof PermanentError || (code !== undefined && PERMANENT.has(code)),
-    // A step that met another transaction was tried again in its place.
-    trouble: undefined,
-    durationMs,
+    ...run,
+    reason: reasonOf(error, code) ?? run.reason,
+    isPermanent: run.isPermanent || (code !== undefined && PERMANENT.has(code)),
   }
 }
 
 /** The same handler does the same thing with the same event: trying again would not help. */
-const PERMANENT: ReadonlySet<string> = new Set([
-  'MESSAGE_MISMATCH',
-  'PAYLOAD_INVALID',
-  'RESULT_INVALID',
+const PERMANENT: ReadonlySet<ErrorCode> = new Set([
   'STEP_INVALID',
   'STEP_HISTORY_CHANGED',
   'STEP_UNKNOWN',
   'TRANSACTION_ENDED',
 ])
 
-function reasonOf(error: Error, code: string | undefined): FailureReason {
+function reasonOf(error: Error, code: ErrorCode | undefined): FailureReason | undefined {
   if (error instanceof StepRefusedError) return 'commit'
   if (error instanceof StoreUnavailableError || error instanceof CommitUnknownError)
     return 'connection'
   switch (code) {
-    case 'HANDLER_TIMEOUT':
-      return 'timeout'
-    case 'PAYLOAD_INVALID':
-      return 'payload'
     case 'STEP_HISTORY_CHANGED':
       return 'history'
     case 'STEP_UNKNOWN':
       return 'unknown'
-    case 'TRANSACTION_ABORTED':
     case 'TRANSACTION_ENDED':
       return 'transaction'
     default:
-      return 'error'
+      return undefined
   }
 }

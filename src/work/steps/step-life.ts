@@ -6,7 +6,7 @@
 
 import { HookonceError } from '../../errors.ts'
 import { Abortion } from '../../flow/interruption.ts'
-import { HandlerTimeoutError } from '../group/run-event.ts'
+import { HandlerTimeoutError } from '../handler-timeout-error.ts'
 import { LeaseLostError } from './step-errors.ts'
 
 export class StepLife {
@@ -77,19 +77,29 @@ export class StepLife {
     )
   }
 
-  /** Fails when the time is up or the run is aborted, whatever the work does then. */
+  /**
+   * Fails when the time is up or the run is aborted, whatever the work does then. The signal that it has tells it so: a
+   * step may run out of its own time, and the handler goes on.
+   */
   async withTimeout<Result>(
-    running: Promise<Result>,
+    work: (own: Pick<Abortion, 'signal'>) => Promise<Result>,
     timeoutMs: number | undefined,
     what: string,
   ): Promise<Result> {
+    const own = new Abortion()
     let timer: NodeJS.Timeout | undefined
     let stopListening: (() => void) | undefined
     const overdue = new Promise<never>((_, reject) => {
-      stopListening = this.onAbort(reject)
+      const end = (error: Error) => {
+        // First, so that work which ends at its signal has failed all the same.
+        reject(error)
+        own.abort(error)
+      }
+      stopListening = this.onAbort(end)
       if (timeoutMs === undefined) return
-      timer = setTimeout(() => reject(new HandlerTimeoutError(timeoutMs, what)), timeoutMs)
+      timer = setTimeout(() => end(new HandlerTimeoutError(timeoutMs, what)), timeoutMs)
     })
+    const running = work(own)
     try {
       return await Promise.race([running, overdue])
     } finally {

@@ -44,6 +44,21 @@ export interface StepRunnerContext<Tx> extends SettlementListener {
   readonly onLeft: (event: LeasedEvent) => void
 }
 
+/** One that may be leased. */
+export interface StepTopic {
+  readonly topic: Topic
+  readonly source: string
+  readonly unit: HandlerUnit
+}
+
+interface RunningTopic {
+  /** How many of its events. */
+  readonly running: number
+  readonly source: string
+  /** The name of its handlers. */
+  readonly unit: string
+}
+
 /** How many of the places that are kept free one topic may have. */
 const RESERVED_EACH = 2
 /** How many writes under leases go in one statement. */
@@ -55,7 +70,7 @@ export class StepRunner<Tx> {
   readonly #settlements: Combiner<LeasedSettlement, boolean>
   readonly #running = new Map<number, Promise<void>>()
   /** How many of each topic run. */
-  readonly #topics = new Map<Topic, number>()
+  readonly #topics = new Map<Topic, RunningTopic>()
 
   constructor(context: StepRunnerContext<Tx>) {
     this.#context = context
@@ -79,16 +94,31 @@ export class StepRunner<Tx> {
   /**
    * How many more of a topic to lease now. None until a quarter of the room is free: leasing one at a time, as each
    * ends, would cost a commit for each. The last fifth is kept for topics that have none running and run well: a
-   * call that hangs holds up no other. `promised` is what other slots are about to lease.
+   * call that hangs holds up no other. Of those with the same handlers few get into it before the first of them has
+   * ended, since all of them may hang, and half of it is left to other sources. `promised` is what other slots are about
+   * to lease.
    */
-  roomFor(topic: Topic, promised: number): number {
+  roomFor({ topic, source, unit }: StepTopic, promised: number): number {
     const { stepsMax, health } = this.#context
     const free = stepsMax - this.#running.size - promised
-    const shared = stepsMax - Math.floor(stepsMax / 5)
-    const room = free - (stepsMax - shared)
-    if (room >= Math.ceil(shared / 4)) return room
-    if (this.#topics.has(topic) || health.isTroubled(topic)) return 0
-    return Math.max(0, Math.min(free, RESERVED_EACH))
+    const reserved = Math.floor(stepsMax / 5)
+    const room = free - reserved
+    if (room >= Math.ceil((stepsMax - reserved) / 4)) return room
+    if (this.#topics.has(topic) || health.isTroubled(topic, unit.name)) return 0
+    const unknownMax = Math.max(1, Math.floor(reserved / RESERVED_EACH / 2))
+    const isNew = !health.isKnown(topic)
+    if (isNew && this.#countUnknown('unit', unit.name) > unknownMax) return 0
+    const isAnother = isNew && this.#countUnknown('source', source) > 0
+    const left = isAnother ? free - Math.floor(reserved / 2) : free
+    return Math.max(0, Math.min(left, RESERVED_EACH))
+  }
+
+  /** How many topics of a source, or with the same handlers, run for the first time. */
+  #countUnknown(by: 'source' | 'unit', name: string): number {
+    const { health } = this.#context
+    return [...this.#topics].filter(
+      ([topic, running]) => running[by] === name && !health.isKnown(topic),
+    ).length
   }
 
   /** The tokens of the leases that are being worked on. */
@@ -98,18 +128,27 @@ export class StepRunner<Tx> {
 
   start(leased: readonly LeasedEvent[]): void {
     for (const event of leased) {
-      const { topic, lease } = event
+      const { topic, source, lease } = event
       const { token } = lease
-      this.#topics.set(topic, (this.#topics.get(topic) ?? 0) + 1)
+      const unit = this.#nameUnit(event)
+      this.#topics.set(topic, { running: this.#countOf(topic) + 1, source, unit })
       const running = this.#run(event).finally(() => {
         this.#running.delete(token)
-        const left = (this.#topics.get(topic) ?? 1) - 1
-        if (left > 0) this.#topics.set(topic, left)
+        const left = this.#countOf(topic) - 1
+        if (left > 0) this.#topics.set(topic, { running: left, source, unit })
         else this.#topics.delete(topic)
         this.#context.onRoom()
       })
       this.#running.set(token, running)
     }
+  }
+
+  #countOf(topic: Topic): number {
+    return this.#topics.get(topic)?.running ?? 0
+  }
+
+  #nameUnit(event: LeasedEvent): string {
+    return this.#context.findUnit(event)?.name ?? ''
   }
 
   /** Waits for what runs. */
@@ -123,7 +162,7 @@ export class StepRunner<Tx> {
     // How long steps take says nothing: they wait for the world, and hold nothing meanwhile.
     const failed = end?.error !== undefined
     const durationMs = failed ? performance.now() - startedAt : 0
-    this.#context.health.ran(leased.topic, { durationMs, failed })
+    this.#context.health.ran(leased.topic, { unit: this.#nameUnit(leased), durationMs, failed })
     if (end === undefined) return this.#reportLost(leased)
     try {
       if (await this.#settle({ lease: leased.lease, settlement: end.settlement })) {

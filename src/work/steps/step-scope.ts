@@ -36,8 +36,8 @@ export interface StepScope<Tx> {
 export interface TxStep<Tx> {
   readonly kind: 'tx' | 'send'
   readonly name: string
-  /** Calls `onSent` when it has written a message. */
-  readonly work: (tx: Tx, onSent: () => void) => unknown
+  /** Calls `onSent` when it has written a message. The signal of `own` aborts when the step's time is up. */
+  readonly work: (tx: Tx, onSent: () => void, own: { readonly signal: AbortSignal }) => unknown
   /** How long it may take. */
   readonly timeoutMs: number
 }

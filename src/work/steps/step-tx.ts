@@ -16,7 +16,7 @@ import {
 } from '../../errors.ts'
 import type { Store } from '../../store/contract/store.ts'
 import type { OpenStep, StepResult, StepTransaction } from '../../store/contract/steps.ts'
-import { HandlerTimeoutError } from '../group/run-event.ts'
+import { HandlerTimeoutError } from '../handler-timeout-error.ts'
 import { StepRefusedError } from './step-errors.ts'
 import { parseStepResult, stringifyStepResult } from '../../store/contract/step-result.ts'
 import type { StepScope, TxStep, WaitingStep } from './step-scope.ts'
@@ -158,9 +158,9 @@ async function runLent<Tx>(
   { name, work, timeoutMs, onSent }: TxStep<Tx> & { readonly onSent: () => void },
 ): Promise<unknown> {
   const lent = transaction.lend()
-  const running = (async () => {
+  const run = async (own: { readonly signal: AbortSignal }) => {
     try {
-      const value = await work(lent.tx, onSent)
+      const value = await work(lent.tx, onSent, own)
       lent.requireClosed()
       await lent.flush()
       return value
@@ -169,9 +169,9 @@ async function runLent<Tx>(
     } finally {
       await lent.revoke()
     }
-  })()
+  }
   try {
-    return await life.withTimeout(running, timeoutMs, `step.tx(${JSON.stringify(name)})`)
+    return await life.withTimeout(run, timeoutMs, `step.tx(${JSON.stringify(name)})`)
   } catch (thrown) {
     const error = asReadable(thrown)
     lent.revokeNow()

@@ -87,7 +87,7 @@ describe('gitlab with both', () => {
     expect(await source.verify(forged)).toMatchObject({ ok: false, reason: 'bad-signature' })
   })
 
-  test('warns that the token opens the door to what is not signed', () => {
+  test('warns that the token admits what is not signed', () => {
     expect(source.warnings).toEqual([expect.stringContaining('without a signature')])
   })
 

@@ -3,7 +3,6 @@ import { attemptTimesContract } from './attempt-times.ts'
 import { claimContract } from './claim.ts'
 import { clocksContract } from './clocks.ts'
 import { crashSweepContract } from './crash-sweep.ts'
-import { eventActionsContract } from './event-actions.ts'
 import { eraseContract } from './erase.ts'
 import { lanesContract } from './lanes.ts'
 import { leasesContract } from './leases.ts'
@@ -20,6 +19,7 @@ import { settleContract } from './settle.ts'
 import { stepsContract } from './steps.ts'
 import { tokensContract } from './tokens.ts'
 import { transitionsContract } from './transitions.ts'
+import { unauditedContract } from './unaudited.ts'
 
 /**
  * All that a store must do, and what ours do beyond it: forms of SQL, and tables looked at from outside. Run by
@@ -41,7 +41,7 @@ export function everyContract(store: StoreUnderTest): void {
   transitionsContract(store)
   tokensContract(store)
   readingsContract(store)
-  eventActionsContract(store)
+  unauditedContract(store)
   outboxLanesContract(store)
   messageTransitionsContract(store)
   retentionContract(store)

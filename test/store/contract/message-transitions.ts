@@ -11,6 +11,7 @@ import {
   claimMessages,
   deadMessage,
   enqueue,
+  listMessages,
   sent,
   unknownMessage,
 } from '../../support/outbox-steps.ts'
@@ -64,7 +65,7 @@ class Walk {
     walks += 1
     const destination = `walk-${walks}`
     await enqueue(store, { destination, key: `key-${walks}` })
-    const [message] = await store.messages.list({ state: 'ready', destination, limit: 1 })
+    const [message] = await listMessages(store, { state: 'ready', destination, limit: 1 })
     assert(message)
     return new Walk(store, destination, message.id)
   }
@@ -109,7 +110,7 @@ const OPERATIONS: Readonly<Record<string, (walk: Walk) => Promise<unknown>>> = {
   'the destination did not take it': (walk) => walk.settle(again),
   'the last attempt failed': (walk) => walk.settle(deadMessage),
   'its outcome is not known': (walk) => walk.settle(unknownMessage),
-  'the relay lets go of it': (walk) =>
+  'the relay gives it back': (walk) =>
     walk.settle(({ id, token }) => ({ id, token, state: 'given-back', retryInMs: 0 })),
   'its key is sent again': ({ store, destination }) =>
     enqueue(store, { destination, key: `key-${destination.slice('walk-'.length)}` }),

@@ -10,6 +10,7 @@ import {
   claimOne,
   deadMessage,
   enqueue,
+  listMessages,
   sent,
   unknownMessage,
 } from '../../support/outbox-steps.ts'
@@ -81,7 +82,7 @@ export function outboxLanesContract(underTest: StoreUnderTest): void {
 
         expect(await claimMessages(store)).toEqual([])
         expect(await store.messages.find(blocking.id)).toMatchObject({ lane: 'A', holdsUp: 2 })
-        const waiting = await store.messages.list({ state: 'ready', limit: 10 })
+        const waiting = await listMessages(store, { state: 'ready', limit: 10 })
         expect(waiting.map(({ blockedBy }) => blockedBy)).toEqual([blocking.id, blocking.id])
         expect(await decide(store, action, blocking.id)).toBe(true)
 
@@ -158,7 +159,7 @@ export function outboxLanesContract(underTest: StoreUnderTest): void {
       await enqueue(store, inLane('a', 'A'), inLane('b', 'A'), inLane('c', 'A'))
       const first = await claimOne(store)
       expect(await claimMessages(store)).toEqual([])
-      const waiting = await store.messages.list({ state: 'ready', limit: 10 })
+      const waiting = await listMessages(store, { state: 'ready', limit: 10 })
       const second = waiting.find(({ key }) => key === 'b')
 
       expect(await decide(store, 'discardMessage', second!.id)).toBe(true)

@@ -5,7 +5,7 @@ import type { QueryTx, StoreUnderTest } from '../../support/store-under-test.ts'
 
 const LIMITS = { statementTimeoutMs: 30_000, idleTimeoutMs: 60_000 }
 
-/** What every store must do for those who compare its events with their own tables. */
+/** What every store must do for code that compares its events with their own tables. */
 export function readingsContract(underTest: StoreUnderTest): void {
   describe(`${underTest.name}: a reading`, () => {
     test.each([INSERT, 'delete from effects', 'create table more (id integer)'])(

@@ -127,6 +127,7 @@ const BULK = {
   filter: '{}',
   reason: undefined,
   actor: undefined,
+  token: undefined,
   terms: undefined,
 } as const
 

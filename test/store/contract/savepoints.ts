@@ -350,6 +350,80 @@ export function savepointsContract(
       expect(await commit()).toEqual([])
     })
 
+    test('speaks for itself: one that commits while another has begun fails the handler', async () => {
+      const { lent, group, tx } = await openGroup()
+      const [one, other] = [tx.asNested(), tx.asNested()]
+      await one.query('begin')
+      await other.query('begin')
+
+      await expect(one.query('commit')).rejects.toMatchObject({ code: 'TRANSACTION_CONTROL' })
+
+      expect(() => lent.requireClosed()).toThrow('side by side')
+      await group.abandon()
+    })
+
+    test('cannot end what another has begun, nor go back to its savepoint', async () => {
+      const { tx, commit } = await openGroup()
+      const [one, other] = [tx.asNested(), tx.asNested()]
+      const refused = { code: 'TRANSACTION_CONTROL' }
+      await one.query('begin')
+      await one.query('savepoint a')
+
+      for (const sql of ['commit', 'rollback', 'release a', 'rollback to a'])
+        await expect(other.query(sql)).rejects.toMatchObject(refused)
+      await one.query(WRITE_EFFECT, ['evt_1', 'kept'])
+      await one.query('release a')
+      await one.query('commit')
+
+      expect(await commit()).toEqual(['kept'])
+    })
+
+    test('hears that another has undone its transaction, and writes nothing outside of it', async () => {
+      const { lent, group, tx } = await openGroup()
+      const [one, other] = [tx.asNested(), tx.asNested()]
+      await one.query('begin')
+      await other.query('begin')
+      await one.query('rollback')
+
+      const late = other.query(WRITE_EFFECT, ['evt_1', 'late'])
+
+      await expect(late).rejects.toMatchObject({ code: 'TRANSACTION_CONTROL' })
+      expect(() => lent.requireClosed()).toThrow('side by side')
+      await group.abandon()
+    })
+
+    test('may roll back what another has undone already, and the handler goes on', async () => {
+      const { tx, query, commit } = await openGroup()
+      const [one, other] = [tx.asNested(), tx.asNested()]
+      await one.query('begin')
+      await other.query('begin')
+      await other.query(WRITE_EFFECT, ['evt_1', 'undone'])
+      await one.query('rollback')
+      await other.query('rollback')
+      await other.query('begin')
+      await other.query(WRITE_EFFECT, ['evt_1', 'again'])
+      await other.query('commit')
+      await query('after')
+
+      expect(await commit()).toEqual(['after', 'again'])
+    })
+
+    test.each(['commit', 'rollback'])(
+      'may begin while the %s of another is on its way',
+      async (end) => {
+        const { tx, commit } = await openGroup()
+        const [one, other] = [tx.asNested(), tx.asNested()]
+        await one.query('begin')
+        await one.query(WRITE_EFFECT, ['evt_1', 'one'])
+
+        await Promise.all([one.query(end), other.query('begin')])
+        await other.query(WRITE_EFFECT, ['evt_1', 'other'])
+        await other.query('commit')
+
+        expect(await commit()).toEqual(end === 'commit' ? ['one', 'other'] : ['other'])
+      },
+    )
+
     test('that does not end what it has begun fails the handler', async () => {
       const { lent, group, tx } = await openGroup()
 

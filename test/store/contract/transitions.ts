@@ -304,7 +304,7 @@ const WAYS: Readonly<Record<string, (walk: Walk) => Promise<void>>> = {
   },
 }
 
-/** All that a store can do with an event, for those who may ask for it. */
+/** All that a store can do with an event, for every caller that may ask for it. */
 const OPERATIONS: Readonly<Record<string, (walk: Walk) => Promise<unknown>>> = {
   'a worker claims it': (walk) => walk.claim(),
   'a worker leases it': (walk) => walk.lease(),
@@ -313,7 +313,7 @@ const OPERATIONS: Readonly<Record<string, (walk: Walk) => Promise<unknown>>> = {
   'a handler threw': (walk) => walk.settle(retryIn(0)),
   'the last attempt failed': (walk) => walk.settle(dead),
   'no handler was found': (walk) => walk.settle(unhandled),
-  'the worker lets go of it': async (walk) => {
+  'the worker gives it back': async (walk) => {
     await walk.group?.abandon()
     await walk.announce([])
     await walk.settleLeased(() => ({ state: 'given-back' }))
@@ -323,7 +323,8 @@ const OPERATIONS: Readonly<Record<string, (walk: Walk) => Promise<unknown>>> = {
     walk.store.steps.giveBackForgotten(walk.workerId, []),
   'a handler threw, and it runs again in an hour': (walk) => walk.settle(retryIn(3_600_000)),
   'a worker sorts it': (walk) => walk.sort(BEHIND_A_GAP, 'sequence'),
-  'it has waited for as long as it may': ({ store }) => store.lanes.passDeadlines(1_000),
+  'it has waited for as long as it may': async ({ store }) =>
+    store.lanes.passDeadlines({ late: await store.lanes.listLate(), limit: 1_000 }),
   'what it requires is done': async (walk) => {
     if (walk.group === undefined) await walk.finishRequired()
   },

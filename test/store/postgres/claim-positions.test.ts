@@ -60,7 +60,7 @@ describe.skipIf(hasNoPostgres)('claims that begin at a position', () => {
     expect(keys[0]).toBe('old_0')
   })
 
-  test('begin with what another process has let go of', async () => {
+  test('begin with what another process has given back', async () => {
     const { store, config } = await openPostgres()
     await recordMany(store, 'old', 1)
     const holder = await connect(config)

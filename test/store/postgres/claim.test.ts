@@ -60,7 +60,7 @@ describe.skipIf(hasNoPostgres)('claiming on PostgreSQL', () => {
     for (let turn = 0; turn < 8; turn += 1) {
       await client.query('begin')
       const { rows } = await client.query<{ event_id: string }>(
-        `select event_id from hookonce.claim_fresh('worker-1', 0, array[$1::bigint], '{5}', '{-infinity}', 5)`,
+        `select event_id from hookonce.claim_fresh('worker-1', 0, array[$1::bigint], '{5}', '{-infinity}', 5, 16777216)`,
         [topicOf(...DRAFTED)],
       )
       const ids = rows.map(({ event_id }) => event_id)

@@ -5,10 +5,12 @@ import type { PruneLimits, PruneStep } from '../../../src/store/contract/retenti
 import type { PostgresStore } from '../../../src/store/postgres/index.ts'
 import { weekBefore } from '../../../src/store/postgres/sql/ensure-partitions.ts'
 import { aClaim, anEventDraft } from '../../support/builders.ts'
-import { hasNoPostgres, openPostgres } from '../../support/postgres/open-postgres.ts'
+import { createProbedClients } from '../../support/faults/probed-client.ts'
+import { hasNoPostgres, openPostgres, openStoreOn } from '../../support/postgres/open-postgres.ts'
 import type { ConnectionConfig } from '../../support/postgres/start-postgres.ts'
-import { limitsIn } from '../../support/retention-steps.ts'
-import { dead, done, recordOne, retryIn, runOne } from '../../support/store-steps.ts'
+import { sendFrom, sent, settleMessage, unknownMessage } from '../../support/outbox-steps.ts'
+import { limitsIn, pruneRows } from '../../support/retention-steps.ts'
+import { act, dead, done, recordOne, retryIn, runOne } from '../../support/store-steps.ts'
 
 const PARTITIONS = `
   select count(*)::int as found
@@ -44,6 +46,89 @@ describe.skipIf(hasNoPostgres)('partitions of old weeks', () => {
     const group = await store.queue.claim(aClaim())
     expect(group?.events.map(({ eventId }) => eventId)).toEqual([ready.eventId])
     await group?.abandon()
+  })
+
+  test('P04: leave whole, and an event with a message that is unsent or in doubt stays, with its key', async () => {
+    const { store, query } = await openPostgres()
+    const unsent = await sendFrom(store, 'unsent')
+    const inDoubt = await sendFrom(store, 'in-doubt')
+    await settleMessage(store, inDoubt.key, unknownMessage)
+    const given = await sendFrom(store, 'sent')
+    await settleMessage(store, given.key, sent)
+
+    const { removed, isBusy } = await dropPartitions(store, limitsIn(100))
+    await pruneRows(store, limitsIn(100))
+
+    expect([isBusy, removed.partitions, removed.events]).toEqual([false, 12, 1])
+    expect(await query(PARTITIONS, ['hookonce.events'])).toEqual([{ found: 0 }])
+    for (const { eventId, key } of [unsent, inDoubt]) {
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
+        state: 'done',
+        payload: 'kept',
+      })
+      expect(await store.events.knowsKey({ source: 'stripe', key })).toBe(true)
+    }
+    expect(await store.operators.findEvent(given.eventId)).toBeUndefined()
+    // It is sent as ever, and its event then goes with the next run.
+    await settleMessage(store, unsent.key, sent)
+    await pruneRows(store, limitsIn(100))
+    expect(await store.operators.findEvent(unsent.eventId)).toBeUndefined()
+  })
+
+  test.each([
+    ['dead', dead],
+    ['done', done],
+  ] as const)(
+    'P04: an event that was replayed and is %s again while the week was looked through stays',
+    async (_, end) => {
+      const { store, config } = await openPostgres()
+      const { eventId } = await recordOne(store, anEventDraft({ key: 'again' }))
+      await runOne(store, done)
+      const pruner = await openWatched(config, /alter table \S+\.events detach/, async () => {
+        await act(store, 'replay', eventId)
+        await runOne(store, end)
+      })
+
+      const { removed } = await dropPartitions(pruner, limitsIn(100))
+
+      expect(removed).toMatchObject({ events: 0, partitions: 12 })
+      expect(await store.operators.findEvent(eventId)).toMatchObject({
+        state: end === dead ? 'dead' : 'done',
+        key: 'again',
+        payload: 'kept',
+      })
+    },
+  )
+
+  test('P04: what an event died of while the week was looked through stays', async () => {
+    const { store, config } = await openPostgres()
+    const { eventId } = await recordOne(store, anEventDraft({ key: 'old' }))
+    const pruner = await openWatched(config, /alter table \S+\.attempts detach/, () =>
+      runOne(store, dead),
+    )
+
+    expect(await dropPartitions(pruner, limitsIn(100))).toMatchObject({
+      removed: { partitions: 12 },
+    })
+
+    expect(await store.operators.findEvent(eventId)).toMatchObject({
+      state: 'dead',
+      failures: [{ attempt: 1 }],
+    })
+  })
+
+  test('P04: how an event has ended while the week was looked through stays', async () => {
+    const { store, config } = await openPostgres()
+    const { eventId } = await recordOne(store, anEventDraft({ key: 'old' }))
+    const pruner = await openWatched(config, /alter table \S+\.outcomes detach/, () =>
+      runOne(store, done),
+    )
+
+    expect(await dropPartitions(pruner, limitsIn(100))).toMatchObject({
+      removed: { partitions: 12 },
+    })
+
+    expect(await store.operators.findEvent(eventId)).toMatchObject({ state: 'done', key: 'old' })
   })
 
   test('R47: the same event at both sides of the end of a week is one event', async () => {
@@ -93,12 +178,12 @@ describe.skipIf(hasNoPostgres)('partitions of old weeks', () => {
         answered += 1
       }
     })()
-    const { removed } = await dropPartitions(store, limitsIn(100))
+    const { removed, isBusy } = await dropPartitions(store, limitsIn(100))
     isOver = true
     await receiving
 
     // The reader has held its lock all the time: without an end to the waiting none would have been answered.
-    expect(removed).toMatchObject({ partitions: 9 })
+    expect({ isBusy, removed }).toMatchObject({ isBusy: false, removed: { partitions: 9 } })
     expect(answered).toBeGreaterThan(0)
     // What could not leave with its week is removed row by row.
     expect(
@@ -129,6 +214,21 @@ async function connect(config: ConnectionConfig): Promise<pg.Client> {
   await client.connect()
   onTestFinished(() => client.end())
   return client
+}
+
+/** A store before whose first statement of that kind something happens. */
+async function openWatched(
+  config: ConnectionConfig,
+  matches: RegExp,
+  happen: () => Promise<unknown>,
+): Promise<PostgresStore> {
+  let hasHappened = false
+  const { Client } = createProbedClients(({ text, phase }) => {
+    if (hasHappened || phase !== 'before' || !matches.test(text)) return undefined
+    hasHappened = true
+    return happen().then(() => undefined)
+  })
+  return openStoreOn({ ...config, Client })
 }
 
 async function dropPartitions(store: PostgresStore, limits: PruneLimits): Promise<PruneStep> {

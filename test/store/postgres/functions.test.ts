@@ -3,6 +3,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type pg from 'pg'
 import { FUNCTIONS, ownFunctions, signatureOf } from '../../../src/store/postgres/functions.ts'
+import { listScripts } from '../../../src/store/postgres/migrate.ts'
+import { MIGRATIONS } from '../../../src/store/postgres/migrations.ts'
 import { postgresStore, printMigrations } from '../../../src/store/postgres/index.ts'
 import type { PostgresStore, PostgresStoreOptions } from '../../../src/store/postgres/index.ts'
 import { anEventDraft } from '../../support/builders.ts'
@@ -104,6 +106,35 @@ describe.skipIf(hasNoPostgres)('functions', () => {
       code: 'SCHEMA_OUTDATED',
       message: expect.stringContaining('functions') as string,
     })
+  })
+
+  test('of triggers are made again too, and no version of the tables has them', async () => {
+    const { pool, open } = await openDatabase()
+    const original = await describeFunctions(pool)
+    await pool.query(`
+      create or replace function hookonce.fence_commit() returns trigger language plpgsql
+      as 'begin return null; end'`)
+    await setFunctions(pool, '0 earlier')
+
+    await runOneOf(await open())
+
+    expect(sourcesOf(await describeFunctions(pool))).toEqual(sourcesOf(original))
+    const ofTables = MIGRATIONS.flatMap(
+      ({ sql }) => sql.match(/^create (?:or replace )?function .*/gim) ?? [],
+    )
+    expect(ofTables).toEqual([expect.stringContaining('fence_commit()')])
+    expect(FUNCTIONS.join()).toContain('fence_commit()')
+  })
+
+  test('that are missing, so that only the tables are there, let no fenced transaction commit', async () => {
+    const pool = newPool(await createEmptyPostgresDatabase())
+    const tables = listScripts('"hookonce"').filter((script) => script.of === 'tables')
+    for (const { sql } of tables) await pool.query(sql)
+
+    const fenced = pool.query(`insert into hookonce.commit_fences values ('worker', 0, 1)`)
+
+    await expect(fenced).rejects.toThrow('the functions of hookonce are missing')
+    expect((await pool.query('select from hookonce.commit_fences')).rowCount).toBe(0)
   })
 
   test('are made again once by ten stores that open at the same time', async () => {

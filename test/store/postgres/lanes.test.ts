@@ -74,7 +74,7 @@ describe.skipIf(hasNoPostgres)('lanes on PostgreSQL', () => {
     await sorter.query('begin')
     await sorter.query('select hookonce.lock_lanes($1)', [[aLane('K').id]])
     await sorter.query(
-      `update hookonce.queue set lane = $1, policy = 'block', parked = 'waiting' where event_id = $2`,
+      `update hookonce.queue set lane_id = $1, policy = 'block', parked = 'waiting' where event_id = $2`,
       [aLane('K').id, next],
     )
 
@@ -136,7 +136,7 @@ describe.skipIf(hasNoPostgres)('lanes on PostgreSQL', () => {
     const before = await blocksOfClaim(query)
 
     await query(`
-      insert into hookonce.queue (event_id, topic, run_at, bytes, parked, lane, policy)
+      insert into hookonce.queue (event_id, topic, run_at, bytes, parked, lane_id, policy)
       select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, q.topic, now() - interval '1 hour', 1,
              'waiting', md5((n % 1000)::text)::uuid, 'block'
         from hookonce.queue q, generate_series(1, 20000) n`)
@@ -155,7 +155,7 @@ type Query = Awaited<ReturnType<typeof openPostgres>>['query']
 async function blocksOfClaim(query: Query): Promise<number> {
   const { topics } = aClaim(HEAD)
   const sql = `explain (analyze, buffers, format json)
-    select * from hookonce.claim_head('w', 0, array[${topics[0]?.topic}]::bigint[], array[10], array['-infinity']::timestamptz[], 10)`
+    select * from hookonce.claim_head('w', 0, array[${topics[0]?.topic}]::bigint[], array[10], array['-infinity']::timestamptz[], 10, 16777216)`
   const rows = await query(sql)
   const [plan] = rows[0]?.['QUERY PLAN'] as [{ Plan: Record<string, number> }]
   return (plan.Plan['Shared Hit Blocks'] ?? 0) + (plan.Plan['Shared Read Blocks'] ?? 0)

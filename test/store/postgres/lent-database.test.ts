@@ -49,6 +49,7 @@ describe.skipIf(findBinaries('embedded') === undefined)('a database that is lent
   test('has nothing of what was stored in it', async () => {
     const { isSame, pool } = await lendAgainAfter(async (config) => {
       const pool = new pg.Pool(config)
+      pool.on('connect', (client) => client.on('error', () => undefined))
       const store = postgresStore({ pool })
       await store.open()
       await store.events.record([anEventDraft()], { deadlineMs: 20_000 })
@@ -67,6 +68,7 @@ describe.skipIf(findBinaries('embedded') === undefined)('a database that is lent
   test('is the same after an inbox has run on it: to make one for each test would cost half of a run', async () => {
     const { isSame } = await lendAgainAfter(async (config) => {
       const pool = new pg.Pool(config)
+      pool.on('connect', (client) => client.on('error', () => undefined))
       const inbox = createInbox({
         store: postgresStore({ pool }),
         sources: { pings: hmac({ ...PING_OPTIONS, sameBytes: 'run' }) },
@@ -103,6 +105,19 @@ describe.skipIf(findBinaries('embedded') === undefined)('a database that is lent
     expect((await pool.query(`select from pg_trigger where tgname = 'refuse'`)).rowCount).toBe(0)
   })
 
+  test('has never forgotten or pruned anything', async () => {
+    const { isSame, pool } = await lendAgainAfter((config) =>
+      run(config, `update hookonce.meta set value = 'other' where name in ('epoch', 'prune')`),
+    )
+
+    expect(isSame).toBe(true)
+    const { rows } = await pool.query<{ value: string }>(
+      `select value from hookonce.meta where name in ('epoch', 'prune') order by name`,
+    )
+    expect(rows[0]?.value).toMatch(/^[\da-f-]{36}$/)
+    expect(JSON.parse(rows[1]?.value ?? '')).toMatchObject({ usualEvents: 0, usualKeys: 0 })
+  })
+
   test('has the settings of the server', async () => {
     const { isSame, pool } = await lendAgainAfter((config) =>
       run(config, `alter database ${config.database} set default_transaction_read_only = on`),
@@ -129,7 +144,8 @@ describe.skipIf(findBinaries('embedded') === undefined)('a database that is lent
 
   test.each([
     ['all', 'drop schema hookonce cascade'],
-    ['a row', `update hookonce.meta set value = 'other'`],
+    ['a row', `update hookonce.meta set value = 'other' where name = 'functions'`],
+    ['the list of rows', `delete from hookonce.meta where name = 'epoch'`],
     ['a migration', 'delete from hookonce.migrations where version = 1'],
     ['a column', 'alter table hookonce.queue add column more integer'],
     ['a default', 'alter table hookonce.queue alter column attempts set default 1'],

@@ -106,7 +106,7 @@ describe.skipIf(hasNoPostgres)('opening', () => {
     const warnings = await Promise.all(
       [hasty, config].map(async (connection) => {
         const inbox = createInbox({
-          store: postgresStore({ pool: newPool({ ...connection, max: 8 }) }),
+          store: postgresStore({ pool: newPool({ ...connection, max: 10 }) }),
           sources: { pings: unsigned({ verify: 'none', key: 'body' }) },
           logger: { debug() {}, info() {}, warn() {}, error() {} },
         })

@@ -6,6 +6,7 @@ import {
   hasNoPostgres,
   openStoreOn,
 } from '../../support/postgres/open-postgres.ts'
+import type { Hearing } from '../../../src/store/contract/queue.ts'
 import { findPgBouncer, startPgBouncer } from '../../support/postgres/start-pgbouncer.ts'
 
 const binary = findPgBouncer()
@@ -19,6 +20,25 @@ if (binary === undefined) {
 describe.skipIf(hasNoPostgres || binary === undefined)(
   'behind PgBouncer in transaction mode',
   () => {
+    test('C15: LISTEN is taken and nothing heard, which is told', async () => {
+      const config = await startPgBouncer(String(binary), await createPostgresDatabase())
+      const store = await openStoreOn({ ...config, max: 8 })
+      const told: Hearing[] = []
+
+      const stop = await new Promise<() => Promise<void>>((resolve) => {
+        const listening = store.queue.listen(
+          () => undefined,
+          (hearing) => {
+            told.push(hearing)
+            resolve(listening)
+          },
+        )
+      })
+
+      expect(told).toEqual([{ isUp: false, error: expect.any(Error) as Error }])
+      await stop()
+    })
+
     test('events are stored, run, retried, swept and cancelled', async () => {
       const config = await startPgBouncer(String(binary), await createPostgresDatabase())
       const first = await openStoreOn({ ...config, max: 8 })

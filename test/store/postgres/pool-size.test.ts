@@ -34,7 +34,7 @@ test.skipIf(hasNoPostgres)(
     await expect(inbox.start()).rejects.toMatchObject({
       code: 'OPTION_INVALID',
       option: 'postgresStore.pool',
-      message: expect.stringContaining('at least 8 connections') as string,
+      message: expect.stringContaining('at least 9 connections for 5 groups at once') as string,
     })
   },
 )

@@ -12,14 +12,68 @@ import { leaseOne } from '../../support/lease-steps.ts'
 import { hasNoPostgres, openPostgres } from '../../support/postgres/open-postgres.ts'
 import type { OpenedPostgres } from '../../support/postgres/open-postgres.ts'
 import type { QueryTx } from '../../support/store-under-test.ts'
-import { claim, done, recordOne } from '../../support/store-steps.ts'
+import { claim, dead, done, recordOne, runOne } from '../../support/store-steps.ts'
 
+const DEADLINE = { deadlineMs: 20_000 }
 const WRITE = 'insert into effects values ($1)'
 
 describe.skipIf(hasNoPostgres)('round trips to PostgreSQL', () => {
+  test.each(['ready', 'dead'])(
+    'a batch of new events and of duplicates of one that is %s takes one',
+    async (state) => {
+      const { store, count } = await prepare()
+      const [first] = await store.events.record([anEventDraft({ key: 'known' })], DEADLINE)
+      if (state === 'dead') await runOne(store, dead)
+      const redelivered = anEventDraft({ key: 'known', redelivery: 'count' })
+      count.reset()
+
+      const answers = await store.events.record(
+        [redelivered, anEventDraft({ key: 'new' }), redelivered],
+        DEADLINE,
+      )
+
+      const duplicate = { status: 'duplicate', eventId: first!.eventId }
+      expect(answers).toEqual([
+        duplicate,
+        expect.objectContaining({ status: 'accepted' }),
+        duplicate,
+      ])
+      expect(count.value).toBe(1)
+    },
+  )
+
+  test('what is not a plain duplicate is looked at again, and each gets the answer it would get alone', async () => {
+    const { store } = await prepare()
+    const keys = ['dead', 'other content', 'plain']
+    const recorded = await store.events.record(
+      keys.map((key) => anEventDraft({ key })),
+      DEADLINE,
+    )
+    await runOne(store, dead)
+
+    const answers = await store.events.record(
+      [
+        anEventDraft({ key: 'other content', body: 'another' }),
+        anEventDraft({ key: 'plain' }),
+        anEventDraft({ key: 'dead', redelivery: 'retry' }),
+        anEventDraft({ key: 'new' }),
+      ],
+      DEADLINE,
+    )
+
+    expect(answers.map(({ status }) => status)).toEqual([
+      'conflict',
+      'duplicate',
+      'revived',
+      'accepted',
+    ])
+    expect(answers[1]!.eventId).toBe(recorded[2]!.eventId)
+    expect(answers[2]!.eventId).toBe(recorded[0]!.eventId)
+  })
+
   test('a group of one event takes its claim, its guard, the handler, its outcome and COMMIT', async () => {
     const opened = await prepare()
-    const runOne = async (key: string): Promise<void> => {
+    const runWith = async (key: string): Promise<void> => {
       await recordOne(opened.store, anEventDraft({ key }))
       opened.count.reset()
       const group = await claim(opened.store, { limit: 1 })
@@ -28,9 +82,9 @@ describe.skipIf(hasNoPostgres)('round trips to PostgreSQL', () => {
       expect(await group.commit()).toEqual({ status: 'committed' })
     }
     // The first on a connection also reads its settings.
-    await runOne('first')
+    await runWith('first')
 
-    await runOne('second')
+    await runWith('second')
 
     expect(opened.count.value).toBe(5)
   })
@@ -39,7 +93,7 @@ describe.skipIf(hasNoPostgres)('round trips to PostgreSQL', () => {
     const opened = await prepare()
     const runTen = async (name: string): Promise<void> => {
       const drafts = Array.from({ length: 10 }, (_, n) => anEventDraft({ key: `${name} ${n}` }))
-      await opened.store.events.record(drafts, { deadlineMs: 20_000 })
+      await opened.store.events.record(drafts, DEADLINE)
       opened.count.reset()
       const group = await claim(opened.store, { limit: 10 })
       expect(group.events).toHaveLength(10)

@@ -188,7 +188,7 @@ describe.skipIf(hasNoPostgres)('writes on PostgreSQL', () => {
 
     const { rows } = await connection.query<'one'>('select 1 as one')
     expect(rows).toEqual([{ one: '1' }])
-    connection.release()
+    connection.returnToPool()
   })
 
   test('that change a setting are refused to a group, and at the call', async () => {
@@ -211,7 +211,7 @@ describe.skipIf(hasNoPostgres)('writes on PostgreSQL', () => {
     await group.abandon()
   })
 
-  test('of one who has run out of time take nothing along that is another’s', async () => {
+  test('of a handler that has run out of time take nothing along that is another’s', async () => {
     const { group, lent, end, notes } = await openGroup()
     lent.revokeNow()
     const next = group.lend()

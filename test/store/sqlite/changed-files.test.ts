@@ -72,6 +72,11 @@ const CHANGES: readonly (readonly [string, Change, string])[] = [
   ['the file was cut', (file) => truncateSync(file, 8_192), ''],
   ['a backup was moved to its place', (file) => execFileSync('mv', [`${file}.backup`, file]), ''],
   ['the file was deleted', (file) => unlinkSync(file), ''],
+  [
+    'a copy was moved to its place',
+    (file) => execFileSync('sh', ['-c', 'cp "$0" "$0.copy" && mv "$0.copy" "$0"', file]),
+    '',
+  ],
 ]
 
 describe('sqlite: files that change under an open store', () => {
@@ -169,6 +174,105 @@ describe('sqlite: files that change under an open store', () => {
   })
 })
 
+/** What became of the log after the event that the copy lacks, so that the event is in the database file. */
+const WRITTEN_BY = [
+  'pragma wal_checkpoint(passive)',
+  'pragma wal_checkpoint(restart)',
+  'pragma wal_checkpoint(truncate)',
+]
+
+describe('sqlite: a copy that lacks one small event, of the same size and with the same header', () => {
+  test.each(WRITTEN_BY)(
+    'R70: no delivery is acknowledged after it was copied over the file: %s',
+    async (checkpoint) => {
+      const { file, store, record, database } = await openWithSome()
+      await copyWithout(file, {
+        store: () => record('lacking'),
+        write: () => database.query(checkpoint),
+      })
+      expect(await recordOne(store, anEventDraft({ key: 'before' }))).toMatchObject({
+        status: 'accepted',
+      })
+
+      copy(`${file}.backup`, file)
+
+      await expect(record('lost')).rejects.toMatchObject(CHANGED)
+      await expect(record('lost')).rejects.toThrow('was overwritten')
+    },
+  )
+
+  test('R70: nor when the store was opened after the event, so that its log is new', async () => {
+    const { file, store, record, database } = await openWithSome()
+    await copyWithout(file, {
+      store: async () => {
+        await record('lacking')
+        await store.events.keepClock({ always: true })
+      },
+      write: () => database.query('pragma wal_checkpoint(truncate)'),
+    })
+    await store.close()
+    const again = sqliteStore(file, { driver: DEFAULT_DRIVER })
+    await again.open()
+    onTestFinished(() => again.close())
+    const recordAgain = (key: string) =>
+      again.events.record([anEventDraft({ key })], { deadlineMs: 10_000 })
+    expect(await recordAgain('before')).toHaveLength(1)
+
+    copy(`${file}.backup`, file)
+
+    await expect(recordAgain('lost')).rejects.toMatchObject(CHANGED)
+  })
+
+  test('R70: a beat finds it', async () => {
+    const { file, store, record, database } = await openWithSome()
+    await copyWithout(file, {
+      store: () => record('lacking'),
+      write: () => database.query('pragma wal_checkpoint(truncate)'),
+    })
+    const { now } = await store.events.beat(undefined)
+
+    copy(`${file}.backup`, file)
+
+    await expect(store.events.beat(now)).rejects.toMatchObject(CHANGED)
+  })
+})
+
+async function openWithSome() {
+  const opened = await openStore(underTest)
+  const { file } = opened.database
+  let nth = 0
+  /** Every call has another event. */
+  const record = (key: string) =>
+    recordOne(opened.store, anEventDraft({ key: `${key}_${(nth += 1)}` }))
+  for (let n = 0; n < 20; n += 1) await record('old')
+  return { ...opened, file, record }
+}
+
+/** A copy that lacks what `store` stores and `write` brings into the database file, and looks like that file. */
+async function copyWithout(
+  file: string,
+  { store, write }: { store: () => Promise<unknown>; write: () => Promise<unknown> },
+): Promise<void> {
+  // Now and then an event makes the file grow, and that any look would see.
+  for (let tries = 0; tries < 20; tries += 1) {
+    await write()
+    copy(file, `${file}.backup`)
+    await store()
+    await write()
+    if (readHead(file) === readHead(`${file}.backup`)) return
+  }
+  throw new Error('Every event makes the file grow')
+}
+
+/** Its size and its header, by another process. */
+function readHead(file: string): string {
+  return execFileSync('sh', [
+    '-c',
+    'stat -c %s "$0"; head -c 100 "$0" | od -An -tx1',
+    file,
+  ]).toString()
+}
+
 describe('sqlite: what may happen to the files of an open store', () => {
   test.each([
     'pragma wal_checkpoint(passive)',
@@ -197,8 +301,9 @@ describe('sqlite: what may happen to the files of an open store', () => {
     vi.spyOn(LastingFile.prototype, 'read').mockImplementation(function (
       this: LastingFile,
       length: number,
+      at?: number,
     ) {
-      const bytes = read.call(this, length)
+      const bytes = read.call(this, length, at)
       // The header of the database file was read, and what says how far the checkpoint is was not.
       if (length === 100) {
         other.execute('create table t (x)')

@@ -18,7 +18,7 @@ const MANY = 5_000
 const TURNS_MIN = 4
 const LIMIT_MS = 120_000
 
-describe('sqlite: the event loop turns', () => {
+describe('H26: sqlite: the event loop turns', () => {
   test('while a batch is recorded', { timeout: LIMIT_MS }, async () => {
     const { store } = await openStore(underTest)
     const drafts = Array.from({ length: MANY }, (_, n) => anEventDraft({ key: `evt_${n}` }))
@@ -40,6 +40,23 @@ describe('sqlite: the event loop turns', () => {
     expect(turns).toBeGreaterThanOrEqual(TURNS_MIN)
     expect(await group.commit()).toEqual({ status: 'committed' })
     expect(await nextDueInMs(store)).toBeUndefined()
+  })
+
+  test('while a look goes from one type to the next', { timeout: LIMIT_MS }, async () => {
+    const { store } = await openStore(underTest)
+    const drafts = Array.from({ length: MANY }, (_, n) =>
+      anEventDraft({ key: `evt_${n}`, type: `type.${n}` }),
+    )
+    await store.events.record(drafts, { deadlineMs: LIMIT_MS })
+
+    let found = 0
+    const turns = await countTurns(async () => {
+      const { due } = await store.queue.look({ after: -1, limit: MANY })
+      found = due.length
+    })
+
+    expect(turns).toBeGreaterThanOrEqual(TURNS_MIN)
+    expect(found).toBe(MANY)
   })
 
   test('while messages are claimed and settled', { timeout: LIMIT_MS }, async () => {

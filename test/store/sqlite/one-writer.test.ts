@@ -26,6 +26,19 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
     expect(await group.commit()).toEqual({ status: 'committed' })
   })
 
+  test('a store opens, reads and closes while another process writes', async () => {
+    const { database, store } = await openStore(underTest)
+    const { eventId } = await recordOne(store, anEventDraft())
+    await database.execute('begin immediate')
+    const late = database.newStore({ writeWaitMs: 1 })
+
+    await late.open()
+
+    expect(await late.operators.findEvent(eventId)).toMatchObject({ state: 'ready' })
+    await late.close()
+    await database.execute('rollback')
+  })
+
   test('a dead event that its redelivery revives is not answered from what is known', async () => {
     const { store } = await openStore(underTest)
     const { eventId } = await recordOne(store, anEventDraft())
@@ -49,6 +62,21 @@ describe('sqlite: what waits for the one writer, and what does not', () => {
         anEventDraft({ redelivery: 'count' }),
       ]),
     ).toEqual([undefined, { status: 'duplicate', eventId }])
+  })
+
+  test('H23: a slot that waits in vain for the handler of another one has nothing to do, and that is no error', async () => {
+    const database = await createEmptyDatabase(underTest)
+    const store = database.newStore({ writeWaitMs: 20 })
+    await store.open()
+    for (const key of ['a', 'b']) await recordOne(store, anEventDraft({ key }))
+    const group = await claim(store, { slot: SLOT, limit: 1 })
+
+    // Again and again: a timer may be up to a millisecond early.
+    for (let nth = 0; nth < 20; nth += 1)
+      expect(await store.queue.claim(aClaim({ slot: OTHER_SLOT }))).toBeUndefined()
+
+    await group.abandon()
+    await (await claim(store, { slot: OTHER_SLOT })).abandon()
   })
 
   test('a handler that has the writer for long does not make the store seem unable to write', async () => {

@@ -9,7 +9,7 @@ import { openStore } from '../../support/store-under-test.ts'
 
 const underTest = sqliteUnderTest(DEFAULT_DRIVER)
 
-describe('sqlite: a pruner beside those who write', () => {
+describe('sqlite: a pruner beside writers', () => {
   test('does not count what it waited for the writer as time that it kept others waiting', async () => {
     const { store } = await openStore(underTest)
     await recordOne(store, anEventDraft())

@@ -90,7 +90,7 @@ describe('sqlite: the store', () => {
     await database.execute('begin immediate')
 
     const waiting = recordOne(store, anEventDraft())
-    // A wait inside SQLite would never get to the line that lets go of the lock.
+    // A wait inside SQLite would never get to the line that frees the lock.
     await new Promise((resolve) => setImmediate(resolve))
     await database.execute('rollback')
 

@@ -10,7 +10,7 @@ import { promises } from 'node:dns'
 import { isIPv4 } from 'node:net'
 import { once } from 'node:events'
 import { onTestFinished } from 'vitest'
-import type { ResolveAll } from '../../../src/egress/connection-guard.ts'
+import type { ResolveAll } from '../../../src/egress/connection-check.ts'
 import { parseAddress } from '../../../src/egress/parse-address.ts'
 
 export interface DnsServer {

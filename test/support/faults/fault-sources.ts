@@ -51,6 +51,8 @@ export interface ScriptedEvent extends Script {
   readonly key: string
   readonly type?: string
   readonly lane?: string
+  /** Its number or version in the lane. */
+  readonly n?: number
   /** Whether a child process stands still when it is asked for the lane, by a SIGSTOP to itself. */
   readonly freezesLane?: boolean
 }
@@ -65,7 +67,11 @@ export function forSteps({
   key,
   type = 'thing.happened',
   ...script
-}: StepScript & { readonly key: string; readonly type?: string }): Delivery {
+}: StepScript & {
+  readonly key: string
+  readonly type?: string
+  readonly lane?: string
+}): Delivery {
   return sign('hmac', { body: JSON.stringify({ id: key, type, ...script }) }, PARTNER)
 }
 

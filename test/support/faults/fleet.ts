@@ -82,10 +82,13 @@ export class Fleet {
     })
   }
 
-  /** After SIGTERM a process ends with 0. SIGKILL is ours, unless it is the watchdog's, which says so. */
+  /**
+   * After SIGTERM a process ends with 0, and by the signal when a second SIGTERM finds it still stopping.
+   * SIGKILL is ours, unless it is the watchdog's, which says so.
+   */
   async #noteCollapse(kind: SubjectKind, subject: Subject, end: string | number): Promise<void> {
     await subject.closed
-    const isTold = end === 0 || end === 'SIGKILL'
+    const isTold = end === 0 || end === 'SIGTERM' || end === 'SIGKILL'
     if (isTold && !subject.errors.includes('the event loop was blocked')) return
     const words = `${subject.failure ?? ''}\n${subject.errors.slice(0, 1_500)}`.trim()
     this.#collapsed.push(`a ${kind} ended by itself (${end}): ${words}`)

@@ -2,6 +2,7 @@ import { Deaths } from './deaths.ts'
 import { SubjectGoneError } from './subject.ts'
 import type { Subject, SubjectPool } from './subject.ts'
 import type { SubjectConfig } from './subject-messages.ts'
+import { RUNS_ALL } from '../slow-tests.ts'
 
 export interface Victims {
   readonly pool: SubjectPool
@@ -75,8 +76,6 @@ export async function killAtEveryBoundary({
     await afterDeath?.()
   }
 }
-
-const RUNS_ALL = process.env['HOOKONCE_TESTS'] === 'all'
 
 function butFor(statements: readonly RegExp[]): RegExp {
   return new RegExp(`^(?!.*(?:${statements.map(({ source }) => source).join('|')}))`)

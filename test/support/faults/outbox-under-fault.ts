@@ -47,8 +47,17 @@ export async function openOutbox(
   await writer.inbox.start()
   let written = 0
 
-  const list = (state: MessageState): Promise<readonly MessageRecord[]> =>
-    writer.inbox.admin.listMessages({ state, limit: 100_000 })
+  const list = async (state: MessageState): Promise<readonly MessageRecord[]> => {
+    const found: MessageRecord[] = []
+    let cursor: string | undefined
+    do {
+      const query = { state, limit: 1_000, ...(cursor !== undefined && { cursor }) }
+      const page = await writer.inbox.admin.listMessages(query)
+      found.push(...page.messages)
+      cursor = page.cursor
+    } while (cursor !== undefined)
+    return found
+  }
   return {
     database,
     writer,

@@ -7,6 +7,7 @@
 
 import type { WebhookEvent } from '../../../src/model/event.ts'
 import type { HandlerContext } from '../../../src/work/handler-context.ts'
+import { blockThread } from '../block-thread.ts'
 
 export type Step =
   /** Writes a row of the effects ledger through `tx`. */
@@ -100,7 +101,7 @@ async function runStep(step: Step, { event, tx, send, host }: StepContext): Prom
     case 'sleep':
       return new Promise((resolve) => setTimeout(resolve, step[1]))
     case 'block':
-      return block(step[1])
+      return blockThread(step[1])
     case 'throw':
       throw new Error(step[1])
     case 'exit':
@@ -121,11 +122,6 @@ async function runStep(step: Step, { event, tx, send, host }: StepContext): Prom
     case 'exhaust':
       return exhaust()
   }
-}
-
-function block(ms: number): void {
-  const until = performance.now() + ms
-  while (performance.now() < until);
 }
 
 function neverEnds(): Promise<void> {

@@ -10,6 +10,7 @@ import type { WebhookEvent } from '../../../src/model/event.ts'
 import type { CallOptions, StepContext } from '../../../src/work/steps/step-context.ts'
 import type { ScriptHost, ScriptTx } from './scripted-handler.ts'
 import { WRITE_EFFECT } from './scripted-handler.ts'
+import { blockThread } from '../block-thread.ts'
 
 export type ScriptedStep =
   /** A `step.tx` that writes a row of the effects ledger, for `<key>:<name>`. */
@@ -18,6 +19,8 @@ export type ScriptedStep =
   | readonly ['open tx', string]
   /** A `step.call` to the sink. */
   | readonly ['call', string, CallOptions?]
+  /** A `step.send` to the destination `sink`. */
+  | readonly ['send', string]
   /** Writes a row of the effects ledger on a connection of the handler's own, between steps. */
   | readonly ['outside', string]
   /** Tells the test that this point is reached, and waits to be told to go on. */
@@ -76,6 +79,8 @@ async function run(scripted: ScriptedStep, { event, step, host, sink }: Scene): 
         })
         if (!response.ok) throw new Error(`The sink answered ${response.status}`)
       })
+    case 'send':
+      return step.send('sink', { event: event.key }, { key: `${event.key}:${scripted[1]}` })
     case 'outside':
       return host.queryOutside?.(WRITE_EFFECT, [event.key, scripted[1]])
     case 'reach':
@@ -83,7 +88,7 @@ async function run(scripted: ScriptedStep, { event, step, host, sink }: Scene): 
     case 'sleep':
       return new Promise((resolve) => setTimeout(resolve, scripted[1]))
     case 'spin':
-      while (!existsSync(scripted[1]));
+      while (!existsSync(scripted[1])) blockThread(1)
       return
     case 'busy together':
       return blockTogether(scripted[1])
@@ -103,8 +108,7 @@ function blockTogether(ms: number): Promise<void> {
   blocking ??= new Promise((resolve) => {
     setTimeout(() => {
       blocking = undefined
-      const until = performance.now() + ms
-      while (performance.now() < until);
+      blockThread(ms)
       resolve()
     }, GATHER_MS)
   })

@@ -11,6 +11,7 @@ import type { RetentionPolicy } from '../../../src/retention/options.ts'
 import type { WorkerOptions } from '../../../src/work/options.ts'
 import type { ReceiveOptions } from '../../../src/receive/options.ts'
 import type { HandlerOptions, StepHandlerOptions } from '../../../src/work/handler-options.ts'
+import type { OrderMode } from '../../../src/ordering/order.ts'
 import type { ConnectionConfig } from '../postgres/start-postgres.ts'
 import type { Boundary } from './probed-client.ts'
 
@@ -28,8 +29,8 @@ export interface SubjectConfig {
   /** For a worker process. */
   readonly worker?: WorkerOptions
   readonly handler?: Omit<HandlerOptions, 'schema'>
-  /** Whether the events of `partner` have lanes, which they name in their payload, in the order of storing. */
-  readonly hasLanes?: boolean
+  /** Given, the events of `partner` have lanes, which they name in their payload, in this order. */
+  readonly lanes?: OrderMode
   /** Given, there is one scripted handler for each of these instead of one for all that `partner` sends. */
   readonly handlers?: readonly {
     readonly source: 'partner' | 'rival'

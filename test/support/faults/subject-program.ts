@@ -17,6 +17,7 @@ import { toSqlValue } from '../../../src/store/sqlite/driver.ts'
 import { sqliteStore } from '../../../src/store/sqlite/index.ts'
 import { openDriver } from '../../../src/store/sqlite/open-driver.ts'
 import { createFaultSources } from './fault-sources.ts'
+import { orderOf } from './lane-orders.ts'
 import { createProbedClients } from './probed-client.ts'
 import { probeLibsql } from './probed-libsql.ts'
 import { createScriptedHandler } from './scripted-handler.ts'
@@ -112,11 +113,13 @@ function createSubjectInbox(
 
 function addHandler(
   inbox: FaultInbox,
-  { handler: given = {}, handlers, steps, store, hasLanes = false }: SubjectConfig,
+  { handler: given = {}, handlers, steps, store, lanes }: SubjectConfig,
   reach: (point: string) => Promise<void>,
 ): void {
   const host = { reach, queryOutside: queryOutside(store) }
-  const handler = hasLanes ? { ...given, order: IN_LANES } : given
+  const onFrozen = ({ key }: WebhookEvent) => say({ said: 'reached', point: `lane ${key}` })
+  const ordered = lanes === undefined ? {} : { order: orderOf(lanes, onFrozen) }
+  const handler = { ...given, ...ordered }
   for (const { source, types, options } of handlers ?? [])
     inbox.on(source, types, options, createScriptedHandler(host))
   if (steps === undefined) {
@@ -124,21 +127,8 @@ function addHandler(
     return
   }
   const { sink, options = {}, types = '*' } = steps
-  inbox.steps('partner', types, options, createScriptedSteps(host, sink))
+  inbox.steps('partner', types, { ...options, ...ordered }, createScriptedSteps(host, sink))
 }
-
-/** What a function is cannot be said from process to process. */
-const IN_LANES = {
-  mode: 'fifo',
-  lane: (event: WebhookEvent) => {
-    const { lane, freezesLane } = event.payload as { lane: string; freezesLane?: boolean }
-    if (freezesLane === true) {
-      say({ said: 'reached', point: `lane ${event.key}` })
-      process.kill(process.pid, 'SIGSTOP')
-    }
-    return lane
-  },
-} as const
 
 function queryOutside(
   config: StoreConfig,

@@ -10,9 +10,11 @@
  * @module
  */
 
+import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { bundleCommand } from '../faults/bundle-program.ts'
 import type { Random } from '../faults/random.ts'
 import { until } from '../faults/until.ts'
@@ -45,6 +47,16 @@ export interface CrashCounts extends ArrivalCounts {
   readonly cut: number
   /** Deliveries that were answered with something else than 200 or 503. */
   readonly unexpected: readonly number[]
+  /** What the store has of the events that are lost: whether they are not there, wait, or are dead. */
+  readonly storedOfLost: readonly unknown[]
+}
+
+/** Whether every event that was answered arrived, under one id, and had one effect, and no answer was another than it may be. */
+export function isKept(counts: CrashCounts): boolean {
+  const { acknowledged, arrived, webhookIds, effects, lost, doubled, unexpected } = counts
+  const isOnce = [arrived, webhookIds, effects].every((count) => count === acknowledged)
+  const isClean = [lost, doubled, unexpected].every(({ length }) => length === 0)
+  return acknowledged > 0 && isOnce && isClean
 }
 
 export async function crashGateway(plan: CrashPlan): Promise<CrashCounts> {
@@ -91,14 +103,34 @@ class CrashRun {
       limitMs: 120_000,
       everyMs: 200,
     }).catch(() => undefined)
+    const arrivals = this.#service.count(this.#acknowledged)
     return {
       kills: this.#plan.kills,
       acknowledged: this.#acknowledged.size,
       deliveries: this.#deliveries,
       cut: this.#cut,
       unexpected: this.#unexpected,
-      ...this.#service.count(this.#acknowledged),
+      ...arrivals,
+      storedOfLost: await Promise.all(
+        arrivals.lost.slice(0, 10).map((key) => this.#findStored(key)),
+      ),
     }
+  }
+
+  /** The events with this key, each with its messages. */
+  async #findStored(key: string): Promise<unknown> {
+    const found = (await this.#ask('find', key)) as readonly { readonly id: string }[]
+    return Promise.all(found.map(({ id }) => this.#ask('show', id)))
+  }
+
+  async #ask(...question: readonly string[]): Promise<unknown> {
+    const { store, main = bundleCommand() } = this.#plan
+    const args = [main, 'events', ...question, '--store', store, '--json']
+    // Where nothing is found it prints an empty list, and ends with 3.
+    const { stdout } = await promisify(execFile)(process.execPath, args, {
+      cwd: this.#folder,
+    }).catch((error: unknown) => error as { readonly stdout: string })
+    return JSON.parse(stdout) as unknown
   }
 
   async close(): Promise<void> {

@@ -15,6 +15,7 @@ export function writeForwardingConfig(folder: string, servicePort: number): void
       app: {
         url: `http://127.0.0.1:${servicePort}/`,
         allowPrivate: true,
+        secrets: ['a secret of the service behind it'],
         timeoutMs: 2_000,
         retry: { firstMs: 100, factor: 1, attemptsMax: 1_000 },
         breakerMs: 200,

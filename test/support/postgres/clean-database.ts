@@ -9,7 +9,8 @@
  *
  * Tables are truncated, since dead rows would slow down later tests, and some count what is read; only those
  * with something in them, since each costs a handful of files. What a migration writes is left as it is: where
- * a test changed that, the description differs.
+ * a test changed that, the description differs. Only what forgetting and pruning change is made anew, as a migration does
+ * it: a database that had to be made for each of their tests cost ten times as much as one that is cleaned.
  */
 export const CLEAN = `
 do $clean$
@@ -35,8 +36,15 @@ begin
   if filled is not null then
     execute 'truncate ' || filled;
   end if;
-  -- The rows of it that are not a migration's.
-  delete from hookonce.meta where name in ('clock', 'history', 'retention', 'forgotten_before');
+  -- The rows of it that are not a migration's; and what a migration writes that is another one in every database.
+  delete from hookonce.meta
+   where name in ('clock', 'set_backs', 'history', 'retention', 'forgotten_before')
+      or starts_with(name, 'encryption_');
+  update hookonce.meta set value = gen_random_uuid()::text where name = 'epoch';
+  update hookonce.meta
+     set value = json_build_object('atMs', (extract(epoch from clock_timestamp()) * 1000)::bigint,
+                                   'usualEvents', 0, 'usualKeys', 0)::text
+   where name = 'prune';
 
   perform setval(seqrelid, seqstart, false) from pg_sequence;
 end
@@ -60,8 +68,7 @@ const DEFINITIONS = [
   'pg_statistic_ext',
   'pg_trigger',
   'pg_type',
-  // What a migration writes.
-  'hookonce.meta',
+  // What a migration writes, beside the rows below.
   'hookonce.migrations',
 ]
 
@@ -91,7 +98,9 @@ definitions as (
 select md5(concat_ws(' ',
          (select jsonb_agg(it order by it) from tables),
          (select jsonb_agg(it order by it) from schemas),
-         (select jsonb_agg(array[many, latest]) from definitions)
+         (select jsonb_agg(array[many, latest]) from definitions),
+         (select jsonb_agg(array[name, case when name not in ('epoch', 'prune') then value end] order by name)
+            from hookonce.meta)
        )) as description,
        shobj_description(oid, 'pg_database') as original
   from pg_database

@@ -16,6 +16,7 @@
  */
 
 import { createHash, randomBytes } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { postgresStore, printMigrations } from '../../../src/store/postgres/index.ts'
 import { CLEAN, DESCRIBE } from './clean-database.ts'
@@ -84,7 +85,7 @@ async function make(holder: pg.Client, server: ConnectionConfig): Promise<string
 
 /** Whether it is as new. */
 async function clean(holder: pg.Client, config: ConnectionConfig): Promise<boolean> {
-  await holder.query(END_SESSIONS, [config.database])
+  await endSessions(holder, config.database)
   await holder.query(`alter database ${config.database} reset all`)
   const client = new pg.Client(config)
   await client.connect()
@@ -101,7 +102,25 @@ async function clean(holder: pg.Client, config: ConnectionConfig): Promise<boole
   }
 }
 
-/** The last ones may be ending still, and a test may have left one open. */
+/**
+ * A session that its client has closed ends by itself, and is waited for: ended from here, its client may hear of it when
+ * nothing listens for its errors any more. What is there after that a test has left open.
+ */
+async function endSessions(holder: pg.Client, database: string): Promise<void> {
+  for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+    const { rowCount } = await holder.query(FIND_SESSIONS, [database])
+    if (rowCount === 0) return
+    await wait(LOOK_MS)
+  }
+  await holder.query(END_SESSIONS, [database])
+}
+
+const LOOK_MS = 20
+const LOOKS_MAX = 100
+
+const FIND_SESSIONS = `
+  select pid from pg_stat_activity where datname = $1 and backend_type = 'client backend'`
+
 const END_SESSIONS = `
   select pg_terminate_backend(pid, 10000) from pg_stat_activity
    where datname = $1 and backend_type = 'client backend'`

@@ -4,32 +4,48 @@ import { MIGRATIONS, SCHEMA_VERSION } from '../../../src/store/postgres/migratio
 import { postgresStore } from '../../../src/store/postgres/index.ts'
 import type { Store } from '../../../src/store/contract/store.ts'
 import type { OwnTransaction } from '../../../src/testing/store/index.ts'
-import type { DatabaseUnderTest, QueryTx, StoreUnderTest } from '../store-under-test.ts'
+import type {
+  DatabaseUnderTest,
+  QueryTx,
+  StoreOptionsUnderTest,
+  StoreUnderTest,
+} from '../store-under-test.ts'
 import { createPostgres, lendPostgres } from './postgres-database.ts'
 import type { PostgresDatabase } from './postgres-database.ts'
 import type { ConnectionConfig } from './start-postgres.ts'
 
-/** The PostgreSQL store on the server that `admin` gives, asked for when the first test runs. */
-export function postgresUnderTest(name: string, admin: () => ConnectionConfig): StoreUnderTest {
+/**
+ * The PostgreSQL store on the server that `admin` gives, asked for when the first test runs. `always` are options of
+ * every store made.
+ */
+export function postgresUnderTest(
+  name: string,
+  admin: () => ConnectionConfig,
+  always: StoreOptionsUnderTest = {},
+): StoreUnderTest {
   return {
     name,
+    encrypts: always.encryption !== undefined,
     capabilities: {
       parallelGroups: true,
       failedStatementAborts: true,
       opensLate: false,
     },
-    create: async () => useDatabase(await lendPostgres(admin())),
-    createEmpty: async () => useDatabase(await createPostgres(admin())),
+    create: async () => useDatabase(await lendPostgres(admin()), always),
+    createEmpty: async () => useDatabase(await createPostgres(admin()), always),
   }
 }
 
-function useDatabase({ query, newPool, close }: PostgresDatabase): DatabaseUnderTest {
+function useDatabase(
+  { query, newPool, close }: PostgresDatabase,
+  always: StoreOptionsUnderTest,
+): DatabaseUnderTest {
   const stores: Store<QueryTx>[] = []
   const own = newPool()
 
   return {
-    newStore: ({ migrate = 'auto' } = {}) => {
-      const store = postgresStore({ pool: newPool(), migrate })
+    newStore: (options = {}) => {
+      const store = postgresStore({ pool: newPool(), ...always, ...options })
       stores.push(store)
       return store
     },

@@ -167,7 +167,9 @@ class LocalServer implements PostgresServer {
       listen_addresses: this.#options.tcp === true ? '127.0.0.1' : '',
       port: String(this.#port),
       unix_socket_directories: this.socketDir,
-      max_connections: '200',
+      // Three files run at once, and each starts processes with pools of twelve: 200 were once too few on a busy
+      // machine, where processes that were killed still had their backends.
+      max_connections: '500',
       ...this.#options.settings,
     }
     const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
@@ -240,7 +242,7 @@ class LocalServer implements PostgresServer {
   }
 }
 
-/** A child that was let go of with unref() would not keep us alive while we wait for its end. */
+/** A child that was left alone with unref() would not keep us alive while we wait for its end. */
 async function untilExit(child: ChildProcess): Promise<void> {
   child.ref()
   await once(child, 'exit')

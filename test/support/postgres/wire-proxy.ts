@@ -46,6 +46,8 @@ interface ActiveRule extends WireRule {
   readonly onFired: () => void
 }
 
+type UrlParts = ConnectionConfig & { readonly password?: string }
+
 export class WireProxy {
   readonly #upstream: ConnectionConfig
   readonly #dir = mkdtempSync('/tmp/hookonce-wire-')
@@ -66,14 +68,25 @@ export class WireProxy {
 
   static async start(upstream: ConnectionConfig): Promise<WireProxy> {
     const proxy = new WireProxy(upstream)
-    await new Promise<void>((resolve) =>
-      proxy.#server.listen(join(proxy.#dir, '.s.PGSQL.5432'), resolve),
-    )
+    await proxy.listen()
     return proxy
+  }
+
+  /** Of one that was made and not started, until then: there is no server at its address. */
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve) =>
+      this.#server.listen(join(this.#dir, '.s.PGSQL.5432'), resolve),
+    )
   }
 
   get config(): ConnectionConfig {
     return { ...this.#upstream, host: this.#dir, port: 5432 }
+  }
+
+  /** The same as a URL. */
+  get url(): string {
+    const { user, password = '', database } = this.#upstream as UrlParts
+    return `postgres://${user}:${password}@localhost/${database}?host=${this.#dir}`
   }
 
   /** Arms a fault for the next message that matches. It fires once. */
@@ -87,6 +100,12 @@ export class WireProxy {
   /** From now on no client hears anything, on old connections and on new ones. */
   silence(): void {
     this.#isSilent = true
+  }
+
+  /** New connections hear everything again. The old ones have missed something, and are closed. */
+  speak(): void {
+    this.#isSilent = false
+    this.cut()
   }
 
   /** Closes every connection that is open now. New ones are taken. */

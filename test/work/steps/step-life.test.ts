@@ -40,7 +40,7 @@ describe('the life of a run’s steps', () => {
   test('a lost lease ends it at once: listeners, running steps and new ones', async () => {
     const life = new StepLife()
     const { signal } = life
-    const running = life.withTimeout(new Promise(() => undefined), undefined, 'step.call("a")')
+    const running = life.withTimeout(never, undefined, 'step.call("a")')
 
     const lost = life.lose()
 
@@ -53,9 +53,37 @@ describe('the life of a run’s steps', () => {
   test('work that takes too long fails with its name', async () => {
     const life = new StepLife()
 
-    await expect(
-      life.withTimeout(new Promise(() => undefined), 1, 'step.tx("slow")'),
-    ).rejects.toThrow('step.tx("slow") did not end within 1 ms')
+    await expect(life.withTimeout(never, 1, 'step.tx("slow")')).rejects.toThrow(
+      'step.tx("slow") did not end within 1 ms',
+    )
+  })
+
+  test('the signal of work that takes too long aborts, and the run goes on', async () => {
+    const life = new StepLife()
+    const signals: AbortSignal[] = []
+    const hang = ({ signal }: { readonly signal: AbortSignal }) => {
+      signals.push(signal)
+      return never()
+    }
+
+    const error: unknown = await life.withTimeout(hang, 1, 'fetch').catch((e: unknown) => e)
+
+    expect(signals.map(({ reason }): unknown => reason)).toEqual([error])
+    expect(life.signal.aborted).toBe(false)
+    expect(life.hasEnded).toBe(false)
+  })
+
+  test('the signal of work aborts with the run', async () => {
+    const life = new StepLife()
+    const running = life.withTimeout(
+      ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)),
+      undefined,
+      'fetch',
+    )
+
+    const lost = life.lose()
+
+    await expect(running).rejects.toBe(lost)
   })
 
   test.each([
@@ -63,8 +91,12 @@ describe('the life of a run’s steps', () => {
     ['step.call("slow")', 'Hand its signal on'],
     ['fetch', 'Hand its signal on'],
   ])('%s that takes too long is told what to do about it', async (what, advice) => {
-    const running = new StepLife().withTimeout(new Promise(() => undefined), 1, what)
+    const running = new StepLife().withTimeout(never, 1, what)
 
     await expect(running).rejects.toThrow(advice)
   })
 })
+
+function never(): Promise<never> {
+  return new Promise(() => undefined)
+}

@@ -11,7 +11,9 @@ import type {
   EventRecord,
   EventSummary,
   IdempotencyKeyUses,
+  MessagePage,
   MessageRecord,
+  MessageSummary,
   MessageResponse,
   Outcome,
   RecordedFailure,
@@ -107,7 +109,7 @@ export const eventRecord: z.ZodType<EventRecord> = z
     attempts: count,
     crashes: count,
     nextRunAt: orNull(instant),
-    payload: z.enum(['kept', 'pruned', 'erased']),
+    payload: z.enum(['kept', 'pruned', 'erased', 'unreadable']),
     lane: orNull(text),
     blockedBy: blocker.optional(),
     body: bytes,
@@ -160,6 +162,7 @@ export const messageRecord: z.ZodType<MessageRecord> = z
           'refused',
           'error',
           'check',
+          'unreadable',
         ]),
         message: text,
         durationMs: z.number(),
@@ -170,6 +173,23 @@ export const messageRecord: z.ZodType<MessageRecord> = z
     ),
   })
   .meta({ id: 'MessageRecord' })
+
+export const messageSummary: z.ZodType<MessageSummary> = z
+  .object({
+    id: text,
+    destination: text,
+    key: text,
+    state: z.enum(MESSAGE_STATES),
+    reason: orNull(text),
+    attempts: count,
+    eventId: orNull(text),
+    createdAt: instant,
+  })
+  .meta({ id: 'MessageSummary' })
+
+export const messagePage: z.ZodType<MessagePage> = z
+  .object({ messages: z.array(messageRecord), cursor: orNull(text), lookedAt: count })
+  .meta({ id: 'MessagePage' })
 
 const STEP = {
   handler: text,

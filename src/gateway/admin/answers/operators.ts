@@ -1,7 +1,7 @@
 /**
  * What operators did and what became of it, as the admin API shows it.
  *
- * A refused action is no answer of its own here: it is a problem with status 409 (`problem.ts`).
+ * A refused action is no answer of its own here: it is a problem with status 409 or 422 (`problem.ts`).
  *
  * @module
  */
@@ -23,10 +23,18 @@ const count = z.int().min(0)
 export const done = z.object({ status: z.literal('done') }).meta({ id: 'Done' })
 
 export const eventActionDone = z
-  .object({ status: z.literal('done'), eventId: text, run: count, state: z.enum(EVENT_STATES) })
+  .object({
+    status: z.literal('done'),
+    eventId: text,
+    run: count,
+    state: z.enum(EVENT_STATES),
+    redeliverFrom: z
+      .exactOptional(instant)
+      .describe('With `forget`: from when on a redelivery is sure to be a new event.'),
+  })
   .meta({ id: 'EventActionDone' })
 
-export const refusal = z.object({
+const refusal = z.object({
   status: z.literal('refused'),
   code: z.enum(REFUSAL_CODES),
   reason: text,
@@ -35,6 +43,7 @@ export const refusal = z.object({
 
 export const auditRecord: z.ZodType<AuditRecord> = z
   .object({
+    id: text,
     at: instant,
     actor: orNull(text),
     action: text,
@@ -67,7 +76,7 @@ export const pauseRecord: z.ZodType<PauseRecord> = z
   ])
   .meta({ id: 'PauseRecord' })
 
-export const pruneCounts: z.ZodType<PruneCounts> = z
+const pruneCounts: z.ZodType<PruneCounts> = z
   .object({
     events: count,
     requests: count,

@@ -39,6 +39,18 @@ export const collectedStats: z.ZodType<CollectedStats> = z
         ),
       }),
     ),
+    openTransactions: orNull(
+      z.array(
+        z.object({
+          kind: z.enum(['session', 'prepared', 'standby', 'slot']),
+          name: text,
+          role: orNull(text),
+          application: orNull(text),
+          since: orNull(instant),
+          behind: orNull(whole),
+        }),
+      ),
+    ),
     pauses: z.array(pauseRecord),
   })
   .meta({ id: 'Stats' })

@@ -5,19 +5,13 @@ import type {
   Ordered,
   SubjectKind,
 } from '../../contract/operators.ts'
-import { withoutNul } from '../binary-array.ts'
+import type { Deed, FoundAudit } from '../../shared/deed.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
 import type { Connection } from '../connection.ts'
 
 /** Another transaction has written the token since we looked. What it did is found by looking again. */
 export class TokenTaken extends Error {
   override readonly name = 'TokenTaken'
-}
-
-/** What was done, and to what. */
-export interface Deed {
-  readonly action: string
-  readonly kind: SubjectKind
-  readonly id: string
 }
 
 // $1 token
@@ -55,15 +49,21 @@ export async function findAudit(
   }
 }
 
-/** A row of the audit, by its token. */
-export interface FoundAudit {
-  readonly auditId: string
-  readonly outcome: AuditRecord['outcome']
+/** What an action of this name was done to under the token, where what it makes has an id of its own. */
+export async function findSubject(
+  connection: Connection,
+  { action, kind }: Omit<Deed, 'id'>,
+  token: string | undefined,
+): Promise<{ readonly id: string } | Extract<Acted, { status: 'refused' }> | undefined> {
+  const [row] = token === undefined ? [] : (await connection.query(FIND, [withoutNul(token)])).rows
+  if (row === undefined) return undefined
+  const isSame = row['action'] === action && row['subject_kind'] === kind
+  return isSame ? { id: row['subject_id'] ?? '' } : { status: 'refused', code: 'TOKEN_USED' }
 }
 
 // $1 actor  $2 action  $3 subject kind  $4 subject id  $5 reason  $6 token  $7 outcome
 const WRITE = `
-  insert into {schema}.audit (at, actor, action, subject_kind, subject_id, reason, token, outcome)
+  insert into {schema}.audit (acted_at, actor, action, subject_kind, subject_id, reason, token, outcome)
   values (clock_timestamp(), $1, $2, $3, $4, $5, $6, $7)
       on conflict (token) do nothing
   returning id`
@@ -119,22 +119,28 @@ export async function endAudit(
   await connection.query(END, [auditId, JSON.stringify(outcome)])
 }
 
-// $1 subject kind, or null for any  $2 subject id  $3 limit
+// $1 subject kind, or null for any  $2 subject id  $3 below this row  $4 limit
 const LIST = `
-  select (extract(epoch from at) * 1000)::bigint as at, actor, action, subject_kind, subject_id, reason, token,
-         outcome
+  select id, (extract(epoch from acted_at) * 1000)::bigint as acted_at, actor, action, subject_kind, subject_id, reason,
+         token, outcome
     from {schema}.audit
-   where $1::text is null or (subject_kind = $1 and md5(subject_id) = md5($2) and subject_id = $2)
+   where ($1::text is null or (subject_kind = $1 and md5(subject_id) = md5($2) and subject_id = $2))
+     and id < $3::bigint
    order by id desc
-   limit $3`
+   limit $4`
+
+/** None is higher. */
+const HIGHEST = '9223372036854775807'
 
 export async function listAudit(
   connection: Connection,
-  { subject, limit }: AuditQuery,
+  { subject, below = HIGHEST, limit }: AuditQuery,
 ): Promise<readonly AuditRecord[]> {
-  const { rows } = await connection.query(LIST, [subject?.kind ?? null, subject?.id ?? null, limit])
+  const id = subject === undefined ? null : withoutNul(subject.id)
+  const { rows } = await connection.query(LIST, [subject?.kind ?? null, id, below, limit])
   return rows.map((row) => ({
-    at: new Date(Number(row['at'])),
+    id: row['id'] ?? '',
+    at: new Date(Number(row['acted_at'])),
     actor: row['actor'] ?? undefined,
     action: row['action'] ?? '',
     subject: { kind: row['subject_kind'] as SubjectKind, id: row['subject_id'] ?? '' },

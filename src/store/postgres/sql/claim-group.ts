@@ -21,6 +21,7 @@ import type { ClaimRequest } from '../../contract/queue.ts'
 import type { WorkerSlot } from '../../contract/workers.ts'
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import { freshKeyHash } from '../../../model/digest.ts'
+import { readHeaders } from '../../../model/sealed-headers.ts'
 import type { Connection, TextRow } from '../connection.ts'
 import { plainArray } from '../binary-array.ts'
 import type { Statement } from '../statement-batch.ts'
@@ -28,8 +29,8 @@ import type { Statement } from '../statement-batch.ts'
 // Each of them is the predicate of a partial index, word for word.
 export const DUE = {
   fresh:
-    'q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is null',
-  head: 'q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane is not null',
+    'q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is null',
+  head: 'q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is not null',
   again: 'q.parked is null and q.attempts > 0 and q.crashes = 0 and not q.leasable',
   suspect: 'q.parked is null and q.crashes > 0 and not q.leasable',
   leasable: 'q.parked is null and q.leasable and q.lease_token is null',
@@ -64,13 +65,13 @@ export const joinReplay = (queued: string): string => `
 
 // For a queue row `q` and its lane `l`.
 export const LANE_COLUMNS = `
-         l.lane, l.mode as lane_mode, l.key as lane_key, l.applied as lane_applied`
+         l.lane_id, l.mode as lane_mode, l.key as lane_key, l.applied as lane_applied`
 
 // The sizes are in the queue, so that bodies beyond the budget are never read. The order is that of the window:
 // what is joined to it row by row changes nothing about it.
 const claimTopic = ({ due, topic, most, lowWater, lane }: TopicClaim): string => `
   with c as materialized (
-         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane, q.place
+         select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane_id, q.place
            from {schema}.queue q
           where ${due}
             and q.topic = ${topic}
@@ -93,7 +94,7 @@ const claimTopic = ({ due, topic, most, lowWater, lane }: TopicClaim): string =>
          c.place,${lane.columns}
     from counted c
    cross join lateral (select * from {schema}.events where id = c.event_id limit 1) e${joinReplay('c')}${lane.join}
-   where c.total <= ${CLAIM_BYTES_MAX} or c.ordinal = 1`
+   where c.total <= bytes_max or c.ordinal = 1`
 
 interface TopicClaim {
   readonly due: string
@@ -108,19 +109,20 @@ const NO_LANE = { columns: ' null::uuid, null::text, null::text, null::text', jo
 const WITH_LANE = {
   columns: LANE_COLUMNS,
   join: `
-    left join {schema}.lanes l on l.lane = c.lane`,
+    left join {schema}.lanes l on l.lane_id = c.lane_id`,
 }
 
 export const CLAIMED = `
   event_id uuid, topic bigint, run integer, attempts smallint, crashes smallint, run_at bigint, source text,
   event_key text, key_hash text, type text, body text, is_text boolean, headers text, received_at bigint,
   occurred_at bigint, version text, sequence text, verified_by text, has_fresh_keys boolean, is_modified boolean,
-  place text, lane uuid, lane_mode text, lane_key text, lane_applied text`
+  place text, lane_id uuid, lane_mode text, lane_key text, lane_applied text`
 
 // From the topics in their order, each up to its own limit, until there are enough.
 const createClaim = (kind: ClaimRequest['kind']): string => `
 create or replace function {schema}.claim_${kind}(
-  worker text, which integer, topics bigint[], limits integer[], low_waters timestamptz[], enough integer)
+  worker text, which integer, topics bigint[], limits integer[], low_waters timestamptz[], enough integer,
+  bytes_max bigint)
 returns table (${CLAIMED})
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set jit = off as $claim$
 #variable_conflict use_column
@@ -145,18 +147,18 @@ $claim$;`
 
 export const CREATE_CLAIMS = (['fresh', 'head', 'again', 'suspect'] as const).map(createClaim)
 
-// $1 worker  $2 slot  $3 topics  $4 limits  $5 low-water positions  $6 how many are enough
+// $1 worker  $2 slot  $3 topics  $4 limits  $5 low-water positions  $6 how many are enough  $7 bytes
 const claim = (kind: string): string => `
   select event_id, topic, run, attempts, crashes, run_at, source, event_key, key_hash, type, body, is_text,
-         headers, received_at, occurred_at, version, sequence, verified_by, has_fresh_keys, is_modified, place, lane,
+         headers, received_at, occurred_at, version, sequence, verified_by, has_fresh_keys, is_modified, place, lane_id,
          lane_mode, lane_key, lane_applied
-    from {schema}.claim_${kind}($1, $2, $3, $4, $5, $6)`
+    from {schema}.claim_${kind}($1, $2, $3, $4, $5, $6, $7)`
 
-// $7 lock number
+// $8 lock number
 //
 // Only one suspect runs in the whole fleet. The lock goes with the transaction; without it nothing is claimed.
 const CLAIM_SUSPECT = `
-  with locked as materialized (select pg_try_advisory_xact_lock($7::bigint) as is_mine)
+  with locked as materialized (select pg_try_advisory_xact_lock($8::bigint) as is_mine)
   select claimed.* from locked cross join lateral (${claim('suspect')}) claimed
    where locked.is_mine`
 
@@ -167,7 +169,7 @@ const CLAIM = {
   suspect: CLAIM_SUSPECT,
 }
 
-// Any guard row of this worker that no transaction holds will do, and a new one is made when none is free:
+// Any fence of this worker that no transaction holds will do, and a new one is made when none is free:
 // one that a lost connection still holds in the database must not stop the slot. An insert that
 // could conflict is avoided for the same reason, since it would wait for that connection.
 export const CREATE_OPEN_FENCE = `
@@ -183,9 +185,9 @@ begin
    limit 1
      for update skip locked;
   if found then
-    update {schema}.commit_fences g set n = g.n + 1 where g.worker_id = worker and g.slot = free;
+    update {schema}.commit_fences g set uses = g.uses + 1 where g.worker_id = worker and g.slot = free;
   else
-    insert into {schema}.commit_fences (worker_id, slot, n) values (worker, fresh_slot, 1);
+    insert into {schema}.commit_fences (worker_id, slot, uses) values (worker, fresh_slot, 1);
   end if;
   perform set_config('idle_in_transaction_session_timeout', idle_timeout, true),
           set_config('lock_timeout', lock_wait, true);
@@ -222,6 +224,7 @@ export function claimDue(
     plainArray(topics.map(({ limit }) => (isGrouped(kind) ? limit : 1))),
     plainArray(lowWaters.map((at) => (at === undefined ? '-infinity' : timestampOf(at)))),
     isGrouped(kind) ? enough : 1,
+    CLAIM_BYTES_MAX,
     ...(kind === 'suspect' ? [suspectLock] : []),
   ]
   return { text: CLAIM[kind], values }
@@ -258,7 +261,7 @@ export async function openFence(
 }
 
 /** With the microseconds that a date does not have. */
-function timestampOf(micros: number): string {
+export function timestampOf(micros: number): string {
   const seconds = Math.floor(micros / 1e6)
   const fraction = String(micros - seconds * 1e6).padStart(6, '0')
   return `${new Date(seconds * 1e3).toISOString().slice(0, 19)}.${fraction}Z`
@@ -280,7 +283,7 @@ export function asClaimedEvent(row: TextRow): ClaimedEvent {
     type: row['type'] ?? '',
     topic: Number(row['topic']),
     body: isText ? { text: body } : { bytes: Buffer.from(body, 'hex') },
-    headers: JSON.parse(row['headers'] ?? '{}') as DeliveryHeaders,
+    headers: readHeaders<DeliveryHeaders>(row['headers']),
     receivedAt: new Date(Number(row['received_at'])),
     occurredAt: row['occurred_at'] == null ? undefined : new Date(Number(row['occurred_at'])),
     version: row['version'] ?? undefined,
@@ -292,10 +295,10 @@ export function asClaimedEvent(row: TextRow): ClaimedEvent {
 }
 
 function findLane(row: TextRow): ClaimedLane | undefined {
-  if (row['lane'] == null) return undefined
+  if (row['lane_id'] == null) return undefined
   const mode = row['lane_mode'] as ClaimedLane['mode']
   return {
-    id: row['lane'],
+    id: row['lane_id'],
     mode,
     key: row['lane_key'] ?? '',
     version: mode === 'latest' ? (row['place'] ?? undefined) : undefined,

@@ -22,6 +22,7 @@
  */
 
 import type { ClaimedMessage } from '../../contract/messages.ts'
+import { readHeaders } from '../../../model/sealed-headers.ts'
 import { plainArray, textArray } from '../binary-array.ts'
 import type { TextRow } from '../connection.ts'
 
@@ -140,7 +141,7 @@ export function asClaimedMessage(row: TextRow): ClaimedMessage {
     key: row['key'] ?? '',
     eventId: row['event_id'] ?? undefined,
     contentType: row['content_type'] ?? '',
-    headers: JSON.parse(row['headers'] ?? '{}') as Record<string, string>,
+    headers: readHeaders(row['headers']),
     body: Buffer.from(row['body'] ?? '', 'hex'),
     createdAt: new Date(Number(row['created_at'])),
     attempt: Number(row['attempts']),

@@ -5,7 +5,7 @@
  */
 
 import type { CountedPlace, IdRange, PlaceCount } from '../../contract/stats.ts'
-import { withoutNul } from '../binary-array.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
 import type { Connection } from '../connection.ts'
 
 const RUNNING = `

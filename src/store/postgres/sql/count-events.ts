@@ -1,5 +1,5 @@
 import type { Connection } from '../connection.ts'
-import { withoutNul } from '../binary-array.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
 
 // $1 source, all of them when null
 const COUNT = `

@@ -1,6 +1,6 @@
 import type { EventState } from '../../../model/event-state.ts'
 import type { SettledCount, SettledCountRequest } from '../../contract/stats.ts'
-import { withoutNul } from '../binary-array.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
 import type { Connection } from '../connection.ts'
 
 // $1 from  $2 limit  $3 start, in ms  $4 length of a span, in ms  $5 source or null

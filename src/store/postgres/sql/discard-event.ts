@@ -1,5 +1,5 @@
 import type { EventId } from '../../../model/event.ts'
-import { withoutNul } from '../binary-array.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
 import type { Connection } from '../connection.ts'
 import { lockLanes, mendLanes } from './mend-lanes.ts'
 
@@ -8,14 +8,14 @@ const SETTLE_QUEUED = `
   with gone as (
          delete from {schema}.queue
           where event_id = $1 and run = $2
-         returning event_id, run, attempts, lane),
+         returning event_id, run, attempts, lane_id, place),
        settled as (
-         insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at)
-         select event_id, run, 'discarded', attempts, 0, $3, clock_timestamp()
+         insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at, lane_id, place)
+         select event_id, run, 'discarded', attempts, 0, $3, clock_timestamp(), lane_id, place
            from gone)
-  select lane
+  select lane_id
     from gone
-   where lane is not null`
+   where lane_id is not null`
 
 // $1 event  $2 run  $3 reason
 const SETTLE_DEAD = `
@@ -38,21 +38,21 @@ export async function discardEvent(
     await connection.query(SETTLE_DEAD, values)
     return
   }
-  const { rows } = await connection.query<'lane'>(SETTLE_QUEUED, values)
-  const lane = rows[0]?.lane
+  const { rows } = await connection.query<'lane_id'>(SETTLE_QUEUED, values)
+  const lane = rows[0]?.lane_id
   if (lane != null) await mendLanes(connection, [lane])
 }
 
 // $1 event
 const FIND_LANES = `
-  select distinct lane from {schema}.queue where event_id = $1 and lane is not null`
+  select distinct lane_id from {schema}.queue where event_id = $1 and lane_id is not null`
 
 /**
  * Before the queue row of the event is locked: what ends an event of the lane locks the lane, and then the rows of
  * those behind it.
  */
 export async function lockLanesOf(connection: Connection, eventId: EventId): Promise<void> {
-  const { rows } = await connection.query<'lane'>(FIND_LANES, [eventId])
-  const lanes = rows.flatMap(({ lane }) => lane ?? [])
+  const { rows } = await connection.query<'lane_id'>(FIND_LANES, [eventId])
+  const lanes = rows.flatMap(({ lane_id }) => lane_id ?? [])
   if (lanes.length > 0) await lockLanes(connection, lanes)
 }

@@ -19,6 +19,7 @@ import { lowestIdAt } from '../../../model/id-range.ts'
 import type { PruneLimits, PruneStep } from '../../contract/retention.ts'
 import type { Connection } from '../connection.ts'
 import type { Connections } from '../connections.ts'
+import type { Statement } from '../statement-batch.ts'
 import { findStateBehind } from '../store-error.ts'
 import type { TransactionSettings } from '../transaction.ts'
 import { PARTITIONED, WEEK_MS } from './ensure-partitions.ts'
@@ -30,7 +31,12 @@ const TRIES = 4
 /** With more than so many to be moved the partition stays, and what has ended in it is deleted in batches. */
 const SURVIVORS_MAX = 10_000
 /** Looking through a week takes as long as it is large; nothing waits for it. */
-const LOOK: TransactionSettings = { statementTimeoutMs: 600_000, lockTimeoutMs: LOCK_MS }
+const LOOK: TransactionSettings = {
+  statementTimeoutMs: 600_000,
+  lockTimeoutMs: LOCK_MS,
+  // Or the next try would find the row of BEGIN locked by this one, and take it for another pruner's.
+  waitsForRollback: true,
+}
 
 type Parent = (typeof PARTITIONED)[number]
 
@@ -140,18 +146,45 @@ const survivorsOf = ({ parent, name }: Week): string => `
 
 // $1 survivors  $2 the least id of the week  $3 the least of the next
 //
-// An event that was queued since is one as well. It is found by the queue's index, since receivers and workers wait meanwhile: to
-// look through a week of 1,000,000 events instead took about 1 s, and this way 1 ms.
-const moveSql = ({ parent, name }: Week): string => `
+// Survivors are also the events to which something has happened since those were listed: one that was queued, or was run
+// once more, or has died. All of them are found by an index, since receivers and workers wait meanwhile: to look through
+// a week of 1,000,000 events instead took about 1 s, and this way 1 ms. No list takes an hour.
+const moveListed = ({ parent, name }: Week): string => `
   insert into {schema}.${parent}
   select w.*
     from {schema}.${name} w
-   where w.${keyOf(parent)} = any($1::uuid[] || array(select q.event_id
-                                             from {schema}.queue q
-                                            where q.event_id >= $2 and q.event_id < $3))`
+   where w.${keyOf(parent)} = any($1::uuid[] || array(
+           select q.event_id
+             from {schema}.queue q
+            where q.event_id >= $2 and q.event_id < $3
+            union all
+           select r.event_id
+             from {schema}.runs r
+            where r.event_id >= $2 and r.event_id < $3
+              and r.ordered_at > now() - interval '1 hour'
+            union all
+           select o.event_id
+             from {schema}.outcomes o
+            where o.event_id >= $2 and o.event_id < $3
+              and o.state = 'dead' and o.settled_at > now() - interval '1 hour'))`
+
+/** All that is there has survived, and so does the outcome of an event that has ended since. */
+const moveAll = ({ parent, name }: Week): string => `
+  insert into {schema}.${parent}
+  select w.*
+    from {schema}.${name} w`
+
+function moveSurvivors(week: Week, survivors: string): Statement {
+  const { parent, endMs } = week
+  if (parent === 'outcomes') return { text: moveAll(week) }
+  return {
+    text: moveListed(week),
+    values: [survivors, lowestIdAt(endMs - WEEK_MS), lowestIdAt(endMs)],
+  }
+}
 
 async function dropWeek(connection: Connection, week: Week, limits: PruneLimits): Promise<Dropped> {
-  const { parent, name, endMs } = week
+  const { parent, name } = week
   const { rows: locked } = await connection.query(BEGIN)
   if (locked.length === 0) return 'busy'
   const { rows } = await connection.query<'id'>(survivorsOf(week), [
@@ -163,10 +196,10 @@ async function dropWeek(connection: Connection, week: Week, limits: PruneLimits)
     `select count(*) as found from {schema}.${name}`,
   )
   const survivors = `{${rows.map(({ id }) => id).join()}}`
-  // In one round trip: those who wait for the lock do not wait for this process as well, which may be busy.
+  // In one round trip: other transactions that wait for the lock do not wait for this process as well, which may be busy.
   const [, moved] = await connection.runTogether([
     { text: `alter table {schema}.${parent} detach partition {schema}.${name}` },
-    { text: moveSql(week), values: [survivors, lowestIdAt(endMs - WEEK_MS), lowestIdAt(endMs)] },
+    moveSurvivors(week, survivors),
     { text: `drop table {schema}.${name}` },
   ])
   return Number(counted[0]?.found) - (moved?.rowCount ?? 0)

@@ -10,7 +10,8 @@
 
 import type { MessageDraft, MessageId } from '../../../model/message.ts'
 import type { OwnTx } from '../../contract/transaction.ts'
-import { byteaArray, plainArray, textArray, withoutNul } from '../binary-array.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
+import { byteaArray, plainArray, textArray } from '../binary-array.ts'
 
 export const CREATE_ENQUEUE_MESSAGES = `
 create or replace function {schema}.enqueue_messages(
@@ -24,13 +25,13 @@ begin
          select *, case when lane_id is not null then nextval('{schema}.message_lane_positions') end as lane_position
            from unnest(ids, destinations, keys, event_ids, content_types, header_texts, bodies, delays_ms, lanes,
                        lane_ids)
-             as draft (id, destination, key, event_id, content_type, headers, body, delay_ms, lane, lane_id)),
+             as draft (id, destination, key, event_id, content_type, headers, body, delay_ms, lane_key, lane_id)),
        stored as (
          insert into {schema}.messages
-                (id, destination, key, event_id, content_type, headers, body, created_at, lane, lane_id,
+                (id, destination, key, event_id, content_type, headers, body, created_at, lane_key, lane_id,
                  lane_position)
          select d.id, d.destination, d.key, d.event_id, d.content_type, d.headers, d.body, clock_timestamp(),
-                d.lane, d.lane_id, d.lane_position
+                d.lane_key, d.lane_id, d.lane_position
            from draft d
           order by d.destination, d.key
              on conflict (destination, key) do nothing

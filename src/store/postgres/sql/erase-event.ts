@@ -42,7 +42,7 @@ const ERASE: readonly string[] = [
   `update {schema}.message_outcomes
       set reason = null, response_head = null, response_body = null
     where message_id in (select id from {schema}.messages where event_id = $1)`,
-  `update {schema}.messages set body = '', headers = '{}', lane = null where event_id = $1`,
+  `update {schema}.messages set body = '', headers = '{}', lane_key = null where event_id = $1`,
 ]
 
 // $1 request

@@ -10,6 +10,7 @@ import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import { findOrderValue } from '../../../model/order-text.ts'
 import type { EventState } from '../../../model/event-state.ts'
 import type { EventRecord, RecordedFailure } from '../../../model/outcome.ts'
+import { readHeaders } from '../../../model/sealed-headers.ts'
 import type { TextRow } from '../connection.ts'
 import { OUTCOME_COLUMNS, findOutcomeIn } from './outcome-row.ts'
 
@@ -29,7 +30,8 @@ export const SELECT_RECORDS = `
          e.erased_at is not null as is_erased,
          q.event_id is not null as is_queued, q.parked, q.parked_reason, q.crashes,
          q.attempts - (q.lease_token is not null)::integer as attempts,
-         (select l.key from {schema}.lanes l where l.lane = q.lane) as lane_key,
+         (select l.key from {schema}.lanes l
+           where l.lane_id = coalesce(q.lane_id, o.lane_id)) as lane_key,
          (extract(epoch from q.run_at) * 1000)::bigint as run_at,
          q.lease_token is not null or exists (
            select
@@ -66,7 +68,7 @@ export function asEventRecord(row: TextRow): EventRecord {
     payload: row['is_erased'] === 't' ? 'erased' : 'kept',
     lane: row['lane_key'] ?? undefined,
     body: Buffer.from(row['body'] ?? '', 'hex'),
-    headers: JSON.parse(row['headers'] ?? '{}') as DeliveryHeaders,
+    headers: readHeaders<DeliveryHeaders>(row['headers']),
     receivedAt: new Date(Number(row['received_at'])),
     occurredAt: row['occurred_at'] == null ? undefined : new Date(Number(row['occurred_at'])),
     version: findOrderValue(row['version']),

@@ -14,13 +14,14 @@
 
 import type { EventState } from '../../../model/event-state.ts'
 import type { EventId } from '../../../model/event.ts'
+import { findVersions } from '../../shared/decide-action.ts'
 import type { Standing } from '../../shared/decide-action.ts'
 import { plainArray } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
 
 // $1 event
 const LOCK_EVENT = `
-  select erased_at is not null as is_erased, topic < 0 as is_own
+  select (extract(epoch from erased_at) * 1000)::bigint as erased_at, topic < 0 as is_own
     from {schema}.events
    where id = $1
      for no key update`
@@ -59,12 +60,13 @@ const LOCK_QUEUED = `
 
 // $1 event
 const LIST_OUTCOMES = `
-  select run, state
-    from {schema}.outcomes
-   where event_id = $1
-   order by run desc`
+  select o.run, o.state, o.place, l.applied, l.applied_by
+    from {schema}.outcomes o
+    left join {schema}.lanes l on l.lane_id = o.lane_id and l.mode = 'latest'
+   where o.event_id = $1
+   order by o.run desc`
 
-/** For those who put several back into the queue. Held until the transaction ends. */
+/** For a caller that puts several back into the queue. Held until the transaction ends. */
 export async function lockEvents(
   connection: Connection,
   eventIds: readonly EventId[],
@@ -73,32 +75,39 @@ export async function lockEvents(
 }
 
 /** What the row of an event says of it. */
-type LockedEvent = Pick<Standing, 'isErased' | 'isOwn'>
+type LockedEvent = Pick<Standing, 'erasedAt' | 'isOwn'>
 
 /** `undefined` when there is no such event. Held until the transaction ends. */
 export async function lockEvent(
   connection: Connection,
   eventId: EventId,
 ): Promise<LockedEvent | undefined> {
-  const { rows } = await connection.query<'is_erased' | 'is_own'>(LOCK_EVENT, [eventId])
+  const { rows } = await connection.query<'erased_at' | 'is_own'>(LOCK_EVENT, [eventId])
   await connection.query(LOCK_OUTCOMES, [eventId])
-  return rows[0] && { isErased: rows[0].is_erased === 't', isOwn: rows[0].is_own === 't' }
+  const [row] = rows
+  if (row === undefined) return undefined
+  const erasedAt = row.erased_at === null ? undefined : new Date(Number(row.erased_at))
+  return { erasedAt, isOwn: row.is_own === 't' }
 }
 
-/** Whether an event that is not here came to rest before its payload was pruned. */
-export async function wasPruned(connection: Connection, eventId: EventId): Promise<boolean> {
-  return (await connection.query(LIST_OUTCOMES, [eventId])).rows.length > 0
-}
-
-/** After `lockEvent`. Fails with a lock timeout while a worker holds the event. */
+/**
+ * After `lockEvent`, whose answer is `event`: what is not there but has ended was pruned. Fails with a lock timeout
+ * while a worker holds the event.
+ */
 export async function readStanding(
   connection: Connection,
   eventId: EventId,
-  { isErased, isOwn }: LockedEvent,
+  event: LockedEvent | undefined,
 ): Promise<Standing | undefined> {
+  const { erasedAt, isOwn } = event ?? { erasedAt: undefined, isOwn: false }
+  const isPruned = event === undefined
   await connection.query(LIMIT_LOCKS)
   const queued = (await connection.query(LOCK_QUEUED, [eventId])).rows[0]
-  const outcomes = (await connection.query<'run' | 'state'>(LIST_OUTCOMES, [eventId])).rows
+  const outcomes = (
+    await connection.query<'run' | 'state' | 'place' | 'applied' | 'applied_by'>(LIST_OUTCOMES, [
+      eventId,
+    ])
+  ).rows
   const isApplied = outcomes.some(({ state }) => state === 'done')
   if (queued !== undefined) {
     const waiting: EventState = queued['is_running'] === 't' ? 'running' : 'ready'
@@ -108,7 +117,9 @@ export async function readStanding(
       parkedReason: queued['parked_reason'] ?? undefined,
       isDue: queued['is_due'] === 't',
       isApplied,
-      isErased,
+      erasedAt,
+      isPruned,
+      versions: undefined,
       isOwn,
     }
   }
@@ -120,7 +131,9 @@ export async function readStanding(
     parkedReason: undefined,
     isDue: false,
     isApplied,
-    isErased,
+    erasedAt,
+    isPruned,
+    versions: findVersions(outcomes),
     isOwn,
   }
 }

@@ -9,6 +9,10 @@ import type { EventSummary } from '../../../model/event-summary.ts'
 import { cutText, cutTextOf } from '../../shared/cut-text.ts'
 import type { TextRow } from '../connection.ts'
 
+/** The beginning of a text, or all of one that is encrypted (`SEALED` in `cipher.ts`): a part of it cannot be opened. */
+export const beginningOf = (text: string): string =>
+  `case when starts_with(${text}, 'hookonce:sealed:') then ${text} else left(${text}, 1025) end`
+
 /** The columns of an event `e` with its queue row `q`, its outcome `o` and its last failure `a`. */
 export const SUMMARY_COLUMNS = `
          e.id, e.source, left(e.type, 1025) as type, encode(substring(e.event_key from 1 for 4100), 'hex') as event_key,
@@ -23,9 +27,9 @@ export const SUMMARY_COLUMNS = `
            select
              from {schema}.workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt)
             where r.event_id = q.event_id and r.attempt = q.attempts + 1) as is_running,
-         o.state as outcome_state, o.attempts as outcome_attempts, left(o.reason, 1025) as outcome_reason,
+         o.state as outcome_state, o.attempts as outcome_attempts, ${beginningOf('o.reason')} as outcome_reason,
          (extract(epoch from o.settled_at) * 1000)::bigint as settled_at,
-         left(a.message, 1025) as error, left(a.handler, 1025) as handler`
+         ${beginningOf('a.message')} as error, left(a.handler, 1025) as handler`
 
 /** What they are read from: the latest run, in the queue or at rest, and the latest failure. */
 export const SUMMARY_TABLES = `

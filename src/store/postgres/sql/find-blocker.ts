@@ -11,9 +11,9 @@ const FIND = `
          (extract(epoch from q.wait_until) * 1000)::bigint as wait_until,
          holder.event_id, holder.state, (extract(epoch from holder.run_at) * 1000)::bigint as run_at
     from {schema}.queue q
-    join {schema}.lanes l on l.lane = q.lane
+    join {schema}.lanes l on l.lane_id = q.lane_id
     left join lateral (
-         (select a.event_id, a.run_at,
+         (select a.event_id, case when a.run_at > clock_timestamp() then a.run_at end as run_at,
                  case when a.parked is not null then a.parked
                       when a.lease_token is not null or exists (
                            select
@@ -21,12 +21,12 @@ const FIND = `
                             where r.event_id = a.event_id and r.attempt = a.attempts + 1) then 'running'
                       else 'ready' end as state
             from {schema}.queue a
-           where a.lane = l.lane and a.lane is not null and a.parked is distinct from 'waiting'
+           where a.lane_id = l.lane_id and a.lane_id is not null and a.parked is distinct from 'waiting'
            limit 1)
           union all
          (select b.event_id, null, 'dead'
             from {schema}.lane_blocks b
-           where b.lane = l.lane and l.mode = 'fifo' and (b.event_id, b.run) < (q.event_id, q.run)
+           where b.lane_id = l.lane_id and l.mode = 'fifo' and (b.event_id, b.run) < (q.event_id, q.run)
            order by b.event_id
            limit 1)
           limit 1) holder on true

@@ -7,13 +7,14 @@
 import type { DeliveriesOfMinute, EventBeside } from '../../../model/event-story.ts'
 import type { EventId } from '../../../model/event.ts'
 import type { Outcome, RecordedFailure } from '../../../model/outcome.ts'
-import type { StepKind, StepRecord, StepState } from '../../../model/step.ts'
+import type { StepRecord } from '../../../model/step.ts'
 import type { OfRun, StoredStory } from '../../contract/event-search.ts'
 import { STORY_MAX } from '../../shared/story-limits.ts'
 import type { Connection } from '../connection.ts'
 import { FAILURE_JSON, asFailure } from './event-record.ts'
 import type { FailureRow } from './event-record.ts'
 import { SUMMARY_COLUMNS, SUMMARY_TABLES, asEventSummary } from './event-summary.ts'
+import { STEP_COLUMNS, asStepRecord } from './list-steps.ts'
 import { listMessagesOfEvent } from './message-record.ts'
 import { OUTCOME_COLUMNS, findOutcomeIn } from './outcome-row.ts'
 
@@ -117,8 +118,7 @@ async function listFailures(
 
 // $1 event  $2 limit
 const LIST_STEPS = `
-  select run, handler, position, kind, name, state, starts, result,
-         (extract(epoch from started_at) * 1000)::bigint as started_at
+  select run,${STEP_COLUMNS}
     from {schema}.steps
    where event_id = $1
    order by run, handler, position
@@ -129,17 +129,7 @@ async function listSteps(
   eventId: EventId,
 ): Promise<readonly (StepRecord & OfRun)[]> {
   const { rows } = await connection.query(LIST_STEPS, [eventId, STORY_MAX.steps])
-  return rows.map((row) => ({
-    run: Number(row['run']),
-    handler: row['handler'] ?? '',
-    position: Number(row['position']),
-    kind: row['kind'] as StepKind,
-    name: row['name'] ?? '',
-    state: row['state'] as StepState,
-    starts: Number(row['starts']),
-    startedAt: new Date(Number(row['started_at'])),
-    result: row['result'] ?? undefined,
-  }))
+  return rows.map((row) => ({ ...asStepRecord(row), run: Number(row['run']) }))
 }
 
 // $1 event  $2 limit

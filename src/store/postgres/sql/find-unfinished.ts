@@ -63,31 +63,31 @@ const FIND = `
           where parked = 'waiting' and parked is not null
           limit $1::integer + 1),
        blocks as materialized (
-         select lane, event_id, run
+         select lane_id, event_id, run
            from {schema}.lane_blocks
           limit $1::integer + 1),
        blocked as (
-         select distinct b.lane
+         select distinct b.lane_id
            from blocks b
           where exists (select
                           from {schema}.outcomes o
                          where o.event_id = b.event_id and o.run = b.run and o.state = 'dead')),
        numbered as materialized (
-         select lane
+         select lane_id
            from {schema}.queue
           where parked = 'waiting' and number is not null
           limit $1::integer + 1),
        gaps as (
-         select distinct n.lane
+         select distinct n.lane_id
            from numbered n
-           join {schema}.lanes l on l.lane = n.lane
+           join {schema}.lanes l on l.lane_id = n.lane_id
           where l.paused_at is null
             and not exists (select
                               from {schema}.queue a
-                             where a.lane = n.lane and a.lane is not null and a.parked is distinct from 'waiting')
+                             where a.lane_id = n.lane_id and a.lane_id is not null and a.parked is distinct from 'waiting')
             and not exists (select
                               from {schema}.queue q
-                             where q.lane = n.lane and q.parked = 'waiting' and q.number is not null
+                             where q.lane_id = n.lane_id and q.parked = 'waiting' and q.number is not null
                                and q.number = l.next))
   select json_build_object(
            'nowMs', (extract(epoch from clock_timestamp()) * 1000)::bigint,

@@ -8,7 +8,7 @@ const KEEP = `
      set value = excluded.value
    where meta.value <> excluded.value`
 
-/** For those who prune without an inbox: a call from SQL, an operator of another process. */
+/** For a pruner without an inbox: a call from SQL, an operator of another process. */
 export async function keepPolicy(connection: Connection, policy: string): Promise<void> {
   await connection.query(KEEP, [policy])
 }

@@ -136,10 +136,10 @@ begin
 end
 $lease_due$;`
 
-// $1 worker  $2 topics  $3 limits  $4 lease in ms  $5 alone from  $6 suspect lock
+// $1 worker  $2 topics  $3 limits  $4 lease in ms  $5 alone from  $6 suspect lock  $7 bytes
 const LEASE_DUE = `
   select event_id, token
-    from {schema}.lease_due($1, $2, $3, $4, $5, $6, ${CLAIM_BYTES_MAX})`
+    from {schema}.lease_due($1, $2, $3, $4, $5, $6, $7)`
 
 // $1 events
 const EVENTS = `
@@ -148,7 +148,7 @@ const EVENTS = `
          exists (select from {schema}.steps s where s.event_id = q.event_id and s.run = q.run) as has_steps
     from {schema}.queue q
    cross join lateral (select * from {schema}.events where id = q.event_id limit 1) e${joinReplay('q')}
-    left join {schema}.lanes l on l.lane = q.lane
+    left join {schema}.lanes l on l.lane_id = q.lane_id
    where q.event_id = any($1::uuid[])
    order by q.run_at, q.event_id`
 
@@ -168,6 +168,7 @@ export async function leaseDue(
     leaseMs,
     aloneFrom,
     suspectLock,
+    CLAIM_BYTES_MAX,
   ])
   if (taken.length === 0) return []
   const tokens = new Set(taken.map(({ token }) => token))
@@ -188,7 +189,7 @@ export async function leaseDue(
 }
 
 // $1 worker  $2 tokens that it knows
-const RELEASE_FORGOTTEN = `
+const GIVE_BACK_FORGOTTEN = `
   with held as materialized (
          select event_id, run
            from {schema}.queue
@@ -207,6 +208,6 @@ export async function giveBackForgotten(
   workerId: string,
   known: readonly number[],
 ): Promise<number> {
-  const { rowCount } = await connection.query(RELEASE_FORGOTTEN, [workerId, plainArray(known)])
+  const { rowCount } = await connection.query(GIVE_BACK_FORGOTTEN, [workerId, plainArray(known)])
   return rowCount ?? 0
 }

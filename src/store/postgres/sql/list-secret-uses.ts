@@ -1,5 +1,5 @@
 import type { SecretUse } from '../../../model/secret-use.ts'
-import { withoutNul } from '../binary-array.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
 import type { Connection } from '../connection.ts'
 
 // $1 source; every one when null

@@ -2,13 +2,17 @@ import type { EventId } from '../../../model/event.ts'
 import type { StepKind, StepRecord, StepState } from '../../../model/step.ts'
 import type { Ordered } from '../../contract/operators.ts'
 import type { StepResolution, StepResolved } from '../../contract/steps.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection, TextRow } from '../connection.ts'
 import { findByToken, writeAudit } from './audit.ts'
+
+/** For `asStepRecord`. */
+export const STEP_COLUMNS = `
+         handler, position, kind, name, state, starts, result,
+         (extract(epoch from started_at) * 1000)::bigint as started_at`
 
 // $1 event  $2 run, or null for the latest
 const LIST = `
-  select handler, position, kind, name, state, starts, result,
-         (extract(epoch from started_at) * 1000)::bigint as started_at
+  select ${STEP_COLUMNS}
     from {schema}.steps
    where event_id = $1
      and run = coalesce($2::integer, (select max(run) from {schema}.steps where event_id = $1))
@@ -20,7 +24,11 @@ export async function listSteps(
   run: number | undefined,
 ): Promise<readonly StepRecord[]> {
   const { rows } = await connection.query(LIST, [eventId, run ?? null])
-  return rows.map((row) => ({
+  return rows.map(asStepRecord)
+}
+
+export function asStepRecord(row: TextRow): StepRecord {
+  return {
     handler: row['handler'] ?? '',
     position: Number(row['position']),
     kind: row['kind'] as StepKind,
@@ -29,7 +37,7 @@ export async function listSteps(
     starts: Number(row['starts']),
     startedAt: new Date(Number(row['started_at'])),
     result: row['result'] ?? undefined,
-  }))
+  }
 }
 
 // $1 event

@@ -81,7 +81,7 @@ begin
                                       from {schema}.queue q
                                      where q.parked is null and q.attempts > 0 and q.lease_token is null
                                        and q.run_at > (select clock_timestamp())) - clock_timestamp()) * 1000)::float8,
-               (select greatest(extract(epoch from q.wait_until - clock_timestamp()) * 1000, 1)::float8
+               (select greatest(extract(epoch from q.wait_until - clock_timestamp()) * 1000, 1000)::float8
                   from {schema}.queue q
                  where q.parked = 'waiting' and q.wait_until is not null
                  order by q.wait_until
@@ -89,7 +89,8 @@ begin
 end
 $look$;`
 
-// $1 the topic after which to begin  $2 limit  $3 the lock that the one running suspect holds
+// $1 the topic after which to begin  $2 limit
+// $3 the lock that the one running suspect holds; null where that is ours
 const LOOK = `
   select kind, topic, source, type, due_in_ms
     from {schema}.look($1, $2, $3)`
@@ -97,11 +98,11 @@ const LOOK = `
 export async function look(
   connection: Connection,
   { after, limit }: LookRequest,
-  suspectLock: string,
+  suspectLock: string | undefined,
 ): Promise<Look> {
   const { rows } = await connection.query<'kind' | 'topic' | 'source' | 'type' | 'due_in_ms'>(
     LOOK,
-    [after, limit, suspectLock],
+    [after, limit, suspectLock ?? null],
   )
   const found = rows.flatMap(({ kind, topic, source, type, due_in_ms }) =>
     kind === null || kind === 'later'

@@ -12,8 +12,9 @@ import type {
   MessageResponse,
 } from '../../../model/message.ts'
 import type { MessageOutcomeState, MessageState } from '../../../model/message-state.ts'
-import type { MessageQuery } from '../../contract/messages.ts'
-import { withoutNul } from '../binary-array.ts'
+import { readHeaders } from '../../../model/sealed-headers.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
+import { plainArray } from '../binary-array.ts'
 import type { Connection, TextRow } from '../connection.ts'
 
 const SELECT_RECORDS = `
@@ -21,7 +22,7 @@ const SELECT_RECORDS = `
          (extract(epoch from m.created_at) * 1000)::bigint as created_at,
          (extract(epoch from q.send_at) * 1000)::bigint as send_at,
          (extract(epoch from coalesce(q.uncertain_since, o.uncertain_since)) * 1000)::bigint as uncertain_since,
-         coalesce(q.attempts, o.attempts) as attempts, o.reason, m.lane,
+         coalesce(q.attempts, o.attempts) as attempts, o.reason, m.lane_key,
          case when q.message_id is not null and q.send_at is null then coalesce(
            (select b.message_id from {schema}.message_lane_blocks b where b.lane_id = q.lane_id limit 1),
            (select e.message_id from {schema}.message_queue e
@@ -51,20 +52,10 @@ const SELECT_RECORDS = `
 const FIND = `${SELECT_RECORDS}
    where m.id = $1`
 
-// $1 state  $2 destination or null  $3 limit
-const LIST_SETTLED = `${SELECT_RECORDS}
-   where o.state = $1
-     and m.destination = coalesce($2, m.destination)
-   order by m.id desc
-   limit $3`
-
-// $1 state  $2 destination or null  $3 limit
-const LIST_QUEUED = `${SELECT_RECORDS}
-   where q.message_id is not null
-     and (q.lease_token is not null and q.send_at > clock_timestamp()) = ($1 = 'sending')
-     and m.destination = coalesce($2, m.destination)
-   order by m.id desc
-   limit $3`
+// $1 ids
+const READ = `${SELECT_RECORDS}
+   where m.id = any($1::uuid[])
+   order by m.id desc`
 
 // $1 event  $2 limit
 const LIST_OF_EVENT = `${SELECT_RECORDS}
@@ -86,12 +77,12 @@ export async function findMessage(
   return rows[0] === undefined ? undefined : asMessageRecord(rows[0])
 }
 
-export async function listMessages(
+/** Newest first. */
+export async function readMessages(
   connection: Connection,
-  { state, destination, limit }: MessageQuery,
+  ids: readonly MessageId[],
 ): Promise<readonly MessageRecord[]> {
-  const sql = state === 'ready' || state === 'sending' ? LIST_QUEUED : LIST_SETTLED
-  const { rows } = await connection.query(sql, [state, destination ?? null, limit])
+  const { rows } = await connection.query(READ, [plainArray(ids)])
   return rows.map(asMessageRecord)
 }
 
@@ -127,10 +118,10 @@ function asMessageRecord(row: TextRow): MessageRecord {
     uncertainSince: asDate(row['uncertain_since']),
     body: Buffer.from(row['body'] ?? '', 'hex'),
     contentType: row['content_type'] ?? '',
-    headers: JSON.parse(row['headers'] ?? '{}') as Record<string, string>,
+    headers: readHeaders(row['headers']),
     eventId: row['event_id'] ?? undefined,
     createdAt: new Date(Number(row['created_at'])),
-    lane: row['lane'] ?? undefined,
+    lane: row['lane_key'] ?? undefined,
     blockedBy: row['blocked_by'] ?? undefined,
     holdsUp: Number(row['holds_up']),
     outcome:

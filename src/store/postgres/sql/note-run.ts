@@ -5,23 +5,20 @@ import type {
   PruneCounts,
   PruneRun,
 } from '../../contract/retention.ts'
+import { ORDERED_PRUNE } from '../../shared/deed.ts'
 import type { Connection } from '../connection.ts'
 import { addAudit, endAudit, findAudit } from './audit.ts'
-import type { Deed } from './audit.ts'
-
-/** All that is kept, as the audit names it. */
-const DEED: Deed = { action: 'prune', kind: 'retention', id: 'all' }
 
 /** Writes down that a person wants a run, before it removes anything. Inside a transaction of the caller. */
 export async function beginOrdered(
   connection: Connection,
   order: Ordered,
 ): Promise<OrderedRunBegun> {
-  const found = await findAudit(connection, DEED, order.token)
+  const found = await findAudit(connection, ORDERED_PRUNE, order.token)
   if (found === undefined)
     return {
       status: 'begun',
-      auditId: await addAudit(connection, DEED, order, { status: 'begun' }),
+      auditId: await addAudit(connection, ORDERED_PRUNE, order, { status: 'begun' }),
     }
   if (!('auditId' in found)) return found
   const { auditId, outcome } = found

@@ -1,22 +1,23 @@
 import type { Ordered } from '../../contract/operators.ts'
 import { subjectOfPause } from '../../contract/pauses.ts'
 import type { PauseActed, PausedLane } from '../../contract/pauses.ts'
-import { plainArray, withoutNul } from '../binary-array.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
+import { plainArray } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
 import { findByToken, writeAudit } from './audit.ts'
 import { lockLanes, mendLanes } from './mend-lanes.ts'
 
 // $1 source  $2 key
 const LIST = `
-  select lane
+  select lane_id
     from {schema}.lanes
    where source = $1 and md5(key) = md5($2) and key = $2`
 
 // $1 lanes  $2 reason  $3 actor
 const PAUSE = `
   update {schema}.lanes
-     set paused_at = clock_timestamp(), paused_reason = $2, paused_by = $3
-   where lane = any($1::uuid[]) and paused_at is null`
+     set paused_at = clock_timestamp(), paused_reason = $2, paused_actor = $3
+   where lane_id = any($1::uuid[]) and paused_at is null`
 
 // $1 lanes
 //
@@ -24,13 +25,13 @@ const PAUSE = `
 const STOP_WAITING = `
   update {schema}.queue
      set wait_until = null
-   where lane = any($1::uuid[]) and parked = 'waiting' and wait_until is not null`
+   where lane_id = any($1::uuid[]) and parked = 'waiting' and wait_until is not null`
 
 // $1 lanes
 const RESUME = `
   update {schema}.lanes
-     set paused_at = null, paused_reason = null, paused_by = null
-   where lane = any($1::uuid[]) and paused_at is not null`
+     set paused_at = null, paused_reason = null, paused_actor = null
+   where lane_id = any($1::uuid[]) and paused_at is not null`
 
 /** Inside a transaction of the caller, as all here. */
 export async function pauseLane(
@@ -81,6 +82,6 @@ export async function listLanes(
   source: string,
   key: string,
 ): Promise<readonly string[]> {
-  const { rows } = await connection.query<'lane'>(LIST, [withoutNul(source), withoutNul(key)])
-  return rows.map(({ lane }) => lane ?? '')
+  const { rows } = await connection.query<'lane_id'>(LIST, [withoutNul(source), withoutNul(key)])
+  return rows.map(({ lane_id }) => lane_id ?? '')
 }

@@ -1,12 +1,12 @@
 import type { Ordered } from '../../contract/operators.ts'
 import type { PauseActed, PausedByName, PauseRecord, PauseSubject } from '../../contract/pauses.ts'
-import { withoutNul } from '../binary-array.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
 import type { Connection, TextRow } from '../connection.ts'
 import { findByToken, writeAudit } from './audit.ts'
 
 // $1 kind  $2 name  $3 reason  $4 actor
 const PAUSE = `
-  insert into {schema}.pauses (kind, name, reason, actor, paused_at)
+  insert into {schema}.pauses (kind, name, paused_reason, paused_actor, paused_at)
   values ($1, $2, $3, $4, clock_timestamp())
       on conflict do nothing`
 
@@ -17,10 +17,10 @@ const RESUME = `
 
 // Lanes with one text are one.
 const LIST = `
-  select kind, name, null as source, reason, actor, (extract(epoch from paused_at) * 1000)::bigint as paused_at
+  select kind, name, null as source, paused_reason, paused_actor, (extract(epoch from paused_at) * 1000)::bigint as paused_at
     from {schema}.pauses
    union all
-  (select distinct on (source, key) 'lane', key, source, paused_reason, paused_by,
+  (select distinct on (source, key) 'lane', key, source, paused_reason, paused_actor,
           (extract(epoch from paused_at) * 1000)::bigint
      from {schema}.lanes
     where paused_at is not null
@@ -62,8 +62,8 @@ export async function listPauses(connection: Connection): Promise<readonly Pause
   const { rows } = await connection.query(LIST)
   return rows.map((row) => ({
     ...asSubject(row),
-    reason: row['reason'] ?? undefined,
-    actor: row['actor'] ?? undefined,
+    reason: row['paused_reason'] ?? undefined,
+    actor: row['paused_actor'] ?? undefined,
     pausedAt: new Date(Number(row['paused_at'])),
   }))
 }

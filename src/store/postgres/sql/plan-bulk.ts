@@ -1,18 +1,24 @@
 import type { BulkAction, BulkId, BulkRecord, BulkState, BulkTerms } from '../../../model/bulk.ts'
 import type { EventId } from '../../../model/event.ts'
-import type { BulkDraft, BulkQuery } from '../../contract/bulks.ts'
-import { plainArray, withoutNul } from '../binary-array.ts'
+import { highestId } from '../../../model/id-range.ts'
+import type { BulkCreated, BulkDraft, BulkQuery } from '../../contract/bulks.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
+import { plainArray } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
+import { addAudit, findSubject } from './audit.ts'
+
+const PLAN = { action: 'bulk.plan', kind: 'bulk' } as const
 
 // $1 id  $2 action  $3 filter  $4 reason  $5 actor  $6 terms
 const CREATE = `
   insert into {schema}.bulks (id, action, filter, reason, actor, terms, state, created_at)
   values ($1, $2, $3, $4, $5, $6, 'planning', clock_timestamp())`
 
-export async function createBulk(
-  connection: Connection,
-  { id, action, filter, reason, actor, terms }: BulkDraft,
-): Promise<void> {
+/** Inside a transaction of the caller. */
+export async function createBulk(connection: Connection, draft: BulkDraft): Promise<BulkCreated> {
+  const { id, action, filter, reason, actor, token, terms } = draft
+  const known = await findSubject(connection, PLAN, token)
+  if (known !== undefined) return 'id' in known ? { status: 'known', id: known.id } : known
   const asText = (text: string | undefined) => (text === undefined ? null : withoutNul(text))
   await connection.query(CREATE, [
     id,
@@ -22,6 +28,8 @@ export async function createBulk(
     asText(actor),
     terms === undefined ? null : JSON.stringify(terms),
   ])
+  await addAudit(connection, { ...PLAN, id }, { reason, actor, token }, { status: 'done' })
+  return { status: 'created', id }
 }
 
 // $1 bulk  $2 events
@@ -62,18 +70,20 @@ const SELECT = `
 const FIND = `${SELECT}
    where b.id = $1 and b.state <> 'pruned'`
 
-// $1 limit
+// $1 below this bulk  $2 limit
 const LIST = `${SELECT}
    where b.state <> 'pruned'
+     and b.id < $1
    order by b.id desc
-   limit $1`
+   limit $2`
 
-// $1 limit
+// $1 below this bulk  $2 limit
 const LIST_UNFINISHED = `${SELECT}
    where b.state = 'planned'
      and exists (select from {schema}.bulk_events e where e.bulk_id = b.id and e.outcome is null)
+     and b.id < $1
    order by b.id desc
-   limit $1`
+   limit $2`
 
 export async function findBulk(
   connection: Connection,
@@ -85,10 +95,10 @@ export async function findBulk(
 
 export async function listBulks(
   connection: Connection,
-  { which, limit }: BulkQuery,
+  { which, below = highestId, limit }: BulkQuery,
 ): Promise<readonly BulkRecord[]> {
   const text = which === 'all' ? LIST : LIST_UNFINISHED
-  const { rows } = await connection.query<BulkColumn>(text, [limit])
+  const { rows } = await connection.query<BulkColumn>(text, [below, limit])
   return rows.map(recordOf)
 }
 

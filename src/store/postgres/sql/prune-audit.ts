@@ -14,14 +14,14 @@ declare
 begin
   perform {schema}.prune_begin();
   with old as materialized (
-         select a.id, a.at
+         select a.id, a.acted_at
            from {schema}.audit a
           order by a.id
           limit most
             for update skip locked)
   delete from {schema}.audit a
    using old
-   where a.id = old.id and old.at < to_timestamp((limits ->> 'audit')::float8 / 1000);
+   where a.id = old.id and old.acted_at < to_timestamp((limits ->> 'audit')::float8 / 1000);
   get diagnostics removed = row_count;
   return jsonb_build_object('removed', jsonb_build_object('audit', removed),
                             'next', case when removed = most then after_id end);

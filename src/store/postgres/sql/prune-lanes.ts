@@ -9,8 +9,6 @@
  * @module
  */
 
-import { USED_GRAIN_MS } from './mend-lanes.ts'
-
 export const CREATE_PRUNE_LANES = `
 create or replace function {schema}.prune_lanes(limits jsonb, after_id uuid, most integer)
 returns jsonb
@@ -19,23 +17,25 @@ declare
   page uuid[];
   held uuid[];
   ripe uuid[];
+  -- As late as its last use may be written down, see mend-lanes.ts.
+  used_before timestamptz := to_timestamp((limits ->> 'keys')::float8 / 1000) - interval '1 hour';
 begin
   perform {schema}.prune_begin();
-  page := array(select l.lane from {schema}.lanes l where l.lane > after_id order by l.lane limit most);
-  held := array(select l.lane
+  page := array(select l.lane_id from {schema}.lanes l where l.lane_id > after_id order by l.lane_id limit most);
+  held := array(select l.lane_id
                   from {schema}.lanes l
-                 where l.lane = any(page) and l.paused_at is null
-                   and l.used_at < to_timestamp(((limits ->> 'keys')::float8 - ${USED_GRAIN_MS}) / 1000)
+                 where l.lane_id = any(page) and l.paused_at is null
+                   and l.used_at < used_before
                    for update skip locked);
-  ripe := array(select h.lane
-                  from unnest(held) as h (lane)
+  ripe := array(select h.lane_id
+                  from unnest(held) as h (lane_id)
                  where not exists (select from {schema}.queue q
-                                    where q.lane = h.lane and q.lane is not null
+                                    where q.lane_id = h.lane_id and q.lane_id is not null
                                       and q.parked is distinct from 'waiting')
-                   and not exists (select from {schema}.queue q where q.lane = h.lane and q.parked = 'waiting')
-                   and not exists (select from {schema}.lane_blocks b where b.lane = h.lane));
-  delete from {schema}.lane_facts f where f.lane = any(ripe);
-  delete from {schema}.lanes l where l.lane = any(ripe);
+                   and not exists (select from {schema}.queue q where q.lane_id = h.lane_id and q.parked = 'waiting')
+                   and not exists (select from {schema}.lane_blocks b where b.lane_id = h.lane_id));
+  delete from {schema}.lane_facts f where f.lane_id = any(ripe);
+  delete from {schema}.lanes l where l.lane_id = any(ripe);
   return jsonb_build_object('removed', jsonb_build_object('lanes', cardinality(ripe)), 'next', page[most]);
 end
 $prune_lanes$;`

@@ -1,6 +1,7 @@
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import type { EventId } from '../../../model/event.ts'
 import type { SearchedBody } from '../../contract/event-search.ts'
+import { readHeaders } from '../../../model/sealed-headers.ts'
 import { plainArray } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
 
@@ -12,7 +13,7 @@ const READ = `
          select id, ord, sum(octet_length(e.body)) over (order by ord) as so_far
            from unnest($1::uuid[]) with ordinality as asked (id, ord)
            join {schema}.events e using (id))
-  select e.id, encode(e.body, 'hex') as body, e.headers
+  select e.id, e.source, encode(e.body, 'hex') as body, e.headers
     from wanted
     join {schema}.events e using (id)
    where wanted.so_far <= $2 or wanted.ord = (select min(ord) from wanted)
@@ -24,13 +25,14 @@ export async function readBodies(
   ids: readonly EventId[],
   bytesMax: number,
 ): Promise<readonly SearchedBody[]> {
-  const { rows } = await connection.query<'id' | 'body' | 'headers'>(READ, [
+  const { rows } = await connection.query<'id' | 'source' | 'body' | 'headers'>(READ, [
     plainArray(ids),
     bytesMax,
   ])
-  return rows.map(({ id, body, headers }) => ({
+  return rows.map(({ id, source, body, headers }) => ({
     id: id ?? '',
+    source: source ?? '',
     body: Buffer.from(body ?? '', 'hex'),
-    headers: JSON.parse(headers ?? '{}') as DeliveryHeaders,
+    headers: readHeaders<DeliveryHeaders>(headers),
   }))
 }

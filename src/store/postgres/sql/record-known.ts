@@ -31,7 +31,7 @@ import {
   requestValues,
 } from './draft-values.ts'
 import { lockEvents } from './event-standing.ts'
-import type { UnsettledDraft } from './record-new.ts'
+import type { KeyOwner, UnsettledDraft } from './record-new.ts'
 
 /** What was there at one look is gone at the next: a key that was pruned or forgotten, or a dead event. */
 export class KeyVanished extends Error {
@@ -140,7 +140,7 @@ interface Beside extends Parking {
 
 function findParking(
   { draft, hasContent }: UnsettledDraft,
-  key: KnownKey | undefined,
+  key: KeyOwner | undefined,
   known: KnownKeys,
 ): Parking | undefined {
   if (key !== undefined) {
@@ -198,12 +198,6 @@ async function claim(
   return new Set(rows.map((row) => row.event_id))
 }
 
-interface KnownKey {
-  readonly eventId: EventId
-  readonly fingerprint: Digest
-  readonly isDead: boolean
-}
-
 async function look(
   connection: Connection,
   hashes: readonly Digest[],
@@ -226,18 +220,18 @@ async function look(
 }
 
 class KnownKeys {
-  readonly #keys: ReadonlyMap<string, KnownKey>
+  readonly #keys: ReadonlyMap<string, KeyOwner>
 
-  constructor(keys: readonly (readonly [string, KnownKey])[]) {
+  constructor(keys: readonly (readonly [string, KeyOwner])[]) {
     this.#keys = new Map(keys)
   }
 
-  find(hash: Digest): KnownKey | undefined {
+  find(hash: Digest): KeyOwner | undefined {
     return this.#keys.get(hex(hash))
   }
 
   /** What a draft is here for, be it a key or a content, and what was dropped if it is not there. */
-  get(hash: Digest | undefined): KnownKey {
+  get(hash: Digest | undefined): KeyOwner {
     const key = hash === undefined ? undefined : this.find(hash)
     if (key === undefined) throw new KeyVanished()
     return key
@@ -254,10 +248,10 @@ class Plan {
   }[] = []
   readonly moves: { hash: Digest; eventId: EventId }[] = []
   readonly dead: { at: number; eventId: EventId }[] = []
-  /** Who stands for an event that was a draft of this batch and turned out to be a duplicate. */
+  /** Which event stands for one that was a draft of this batch and turned out to be a duplicate. */
   readonly #owners = new Map<EventId, EventId>()
 
-  duplicate(draft: UnsettledDraft, { eventId, isDead }: KnownKey): void {
+  duplicate(draft: UnsettledDraft, { eventId, isDead }: KeyOwner): void {
     this.#answerDuplicate(draft, eventId, isDead)
     // Content that this draft claimed a moment ago must not stand for an event that will not be.
     const content = findContentHash(draft.draft)
@@ -276,7 +270,7 @@ class Plan {
     this.parked.push({ draft, state, reason })
   }
 
-  knownContent(draft: UnsettledDraft, { eventId, isDead }: KnownKey): void {
+  knownContent(draft: UnsettledDraft, { eventId, isDead }: KeyOwner): void {
     if (draft.draft.sameBytes === 'duplicate') {
       const owner = this.#owners.get(eventId) ?? eventId
       this.#answerDuplicate(draft, owner, isDead)

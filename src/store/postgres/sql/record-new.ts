@@ -1,9 +1,13 @@
 /**
- * Stores every draft of a batch that is plainly new, and says which are not.
+ * Stores every draft of a batch that is plainly new, and says which are not, and which event has their key.
  *
- * New is who has its key, and its content where that is watched, claimed by its own id. Asking for the
- * others in the statement that inserts would find no row for the loser of a race, whose snapshot is
- * from before the winner committed; they are sorted out by `record-known.ts`, afterwards.
+ * A delivery is new if its key, and its content where that is watched, is claimed by its own id. The insert waits for
+ * another transaction that is about to claim a key. The statement after it has a snapshot of its own, and so sees
+ * what that one has committed. Most of what is not new is a plain duplicate by that; the rest is sorted out by
+ * `record-known.ts`, afterwards.
+ *
+ * A call that claims nothing writes nothing, so its COMMIT would say nothing about a first insert that a session with
+ * `synchronous_commit = off` made a moment ago. A message in the log makes it flush what is before it.
  *
  * The keys are inserted in the order of their hashes, so that two batches that share keys wait for
  * each other instead of dead-locking.
@@ -16,6 +20,8 @@
  * @module
  */
 
+import type { Digest } from '../../../model/digest.ts'
+import type { EventId } from '../../../model/event.ts'
 import type { Connection } from '../connection.ts'
 import type { NumberedDraft } from '../../shared/numbered-draft.ts'
 import { draftValues, requestValues } from './draft-values.ts'
@@ -28,8 +34,9 @@ create or replace function {schema}.record_new(
   content_hashes bytea[], bodies bytea[], header_texts text[], received timestamptz[], occurred timestamptz[],
   versions text[], sequences text[], verifiers text[], are_text boolean[], topics bigint[], quarantines text[],
   request_ids uuid[], requests uuid[], request_bodies bytea[], lock_timeout_ms integer)
-returns table (ord bigint, has_key boolean, has_content boolean)
-language plpgsql as $record_new$
+returns table (ord bigint, has_key boolean, has_content boolean, owner uuid, owner_fingerprint text,
+               owner_is_dead boolean)
+language plpgsql set enable_seqscan = off set jit = off as $record_new$
 #variable_conflict use_column
 declare
   watched integer := cardinality(array_remove(content_hashes, null));
@@ -73,6 +80,10 @@ begin
     return;
   end if;
 
+  if claimed = 0 and lock_timeout_ms is not null then
+    perform pg_logical_emit_message(true, 'hookonce', '');
+  end if;
+
   return query
   with draft as materialized (
          select *,
@@ -108,16 +119,18 @@ begin
            from unnest(requests, request_bodies) as request (id, body)
           where id in (select request_id from fresh)
              on conflict do nothing)
-  select ord, has_key, has_content
+  select draft.ord, draft.has_key, draft.has_content, k.event_id, encode(k.fingerprint, 'hex'),
+         exists (select from {schema}.outcomes o where o.event_id = k.event_id and o.state = 'dead')
     from draft
-   where not (has_key and (content_hash is null or has_content))
-   order by ord;
+    left join {schema}.keys k on k.hash = draft.key_hash
+   where not (draft.has_key and (draft.content_hash is null or draft.has_content))
+   order by draft.ord;
 end
 $record_new$;`
 
 // $1 to $18 drafts  $19 and $20 their requests  $21 lock timeout in ms, where the call is a transaction of its own
 const RECORD_NEW = `
-  select ord, has_key, has_content
+  select ord, has_key, has_content, owner, owner_fingerprint, owner_is_dead
     from {schema}.record_new(
          $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
          $21)`
@@ -130,6 +143,15 @@ export interface UnsettledDraft extends NumberedDraft {
   readonly hasKey: boolean
   /** Whether it has just claimed its content. */
   readonly hasContent: boolean
+  /** The event that has its key, if it was seen. */
+  readonly owner?: KeyOwner | undefined
+}
+
+/** The event that a key stands for. */
+export interface KeyOwner {
+  readonly eventId: EventId
+  readonly fingerprint: Digest
+  readonly isDead: boolean
 }
 
 /** Inside a transaction of the caller. Returns the drafts that were not stored. */
@@ -163,7 +185,7 @@ export async function recordNewAtOnce(
   return rows.map((row) => asUnsettled(drafts, row))
 }
 
-type Column = 'ord' | 'has_key' | 'has_content'
+type Column = 'ord' | 'has_key' | 'has_content' | 'owner' | 'owner_fingerprint' | 'owner_is_dead'
 
 function asUnsettled(
   drafts: readonly NumberedDraft[],
@@ -172,5 +194,13 @@ function asUnsettled(
   const at = Number(row.ord) - 1
   // The database numbers what we sent, so that there is a draft at every number it returns.
   const draft = drafts[at] as NumberedDraft
-  return { ...draft, at, hasKey: row.has_key === 't', hasContent: row.has_content === 't' }
+  const owner =
+    row.owner === null
+      ? undefined
+      : {
+          eventId: row.owner,
+          fingerprint: Buffer.from(row.owner_fingerprint ?? '', 'hex').toString('latin1'),
+          isDead: row.owner_is_dead === 't',
+        }
+  return { ...draft, at, hasKey: row.has_key === 't', hasContent: row.has_content === 't', owner }
 }

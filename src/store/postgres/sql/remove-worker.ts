@@ -7,7 +7,7 @@ const REMOVE = `
            from {schema}.commit_fences
           where worker_id = $1
             for update skip locked),
-       unguarded as (
+       unfenced as (
          delete from {schema}.commit_fences g
           using idle
           where g.worker_id = idle.worker_id and g.slot = idle.slot)

@@ -1,12 +1,12 @@
 import type { EventId } from '../../../model/event.ts'
-import type { Ordered, ReplayTerms, RunRecord } from '../../contract/operators.ts'
-import { withoutNul } from '../binary-array.ts'
+import type { Ordered, PageAbove, ReplayTerms, RunRecord } from '../../contract/operators.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
 import type { Connection } from '../connection.ts'
 
 // $1 event  $2 run  $3 reason  $4 actor  $5 fresh keys  $6 body, or null
 const ADD_RUN = `
   with described as (
-         insert into {schema}.runs (event_id, run, reason, actor, at, fresh_keys, body)
+         insert into {schema}.runs (event_id, run, reason, actor, ordered_at, fresh_keys, body)
          values ($1, $2, $3, $4, clock_timestamp(), $5, $6)
          returning event_id, run, body)
   insert into {schema}.queue (event_id, topic, run, run_at, bytes)
@@ -31,23 +31,27 @@ export async function replayEvent(
   ])
 }
 
-// $1 event
+// $1 event  $2 above this run  $3 limit, or null for all
 const LIST_RUNS = `
-  select run, reason, actor, (extract(epoch from at) * 1000)::bigint as at, fresh_keys, encode(body, 'hex') as body
+  select run, reason, actor, (extract(epoch from ordered_at) * 1000)::bigint as ordered_at, fresh_keys,
+         encode(body, 'hex') as body
     from {schema}.runs
    where event_id = $1
-   order by run`
+     and run > $2
+   order by run
+   limit $3`
 
 export async function listRuns(
   connection: Connection,
   eventId: EventId,
+  { above = 0, limit }: PageAbove<number> = {},
 ): Promise<readonly RunRecord[]> {
-  const { rows } = await connection.query(LIST_RUNS, [eventId])
+  const { rows } = await connection.query(LIST_RUNS, [eventId, above, limit ?? null])
   return rows.map((row) => ({
     run: Number(row['run']),
     reason: row['reason'] ?? undefined,
     actor: row['actor'] ?? undefined,
-    at: new Date(Number(row['at'])),
+    at: new Date(Number(row['ordered_at'])),
     freshKeys: row['fresh_keys'] === 't',
     body: row['body'] == null ? undefined : Buffer.from(row['body'], 'hex'),
   }))

@@ -1,7 +1,7 @@
 import { refusalOfBulk } from '../../../model/bulk.ts'
 import type { BulkActed, BulkAction, BulkId } from '../../../model/bulk.ts'
 import type { EventId } from '../../../model/event.ts'
-import type { BulkAbort, BulkOrder, BulkOrderResult } from '../../contract/bulks.ts'
+import type { BulkAbort, BulkOrder, BulkOrderResult, BulkRunBegun } from '../../contract/bulks.ts'
 import type { Ordered } from '../../contract/operators.ts'
 import type { Connection } from '../connection.ts'
 import { findByToken, writeAudit } from './audit.ts'
@@ -9,21 +9,24 @@ import { findBulk, termsOf } from './plan-bulk.ts'
 
 // $1 bulk
 //
-// Held until the transaction ends: an abort waits for what is being done, and nothing is done after it.
+// Held until the transaction ends: an abort waits for what is being done, and nothing is done after it. Another process
+// that runs the same bulk waits as well, or it would act on a later event of a lane before this one.
 const HOLD = `
   select action, reason, actor, terms
     from {schema}.bulks
    where id = $1 and state = 'planned'
-     for share`
+     for no key update`
 
 // $1 bulk
+//
+// The oldest first: what is replayed in a lane runs next, and would be applied backwards.
 const TAKE = `
   select event_id
     from {schema}.bulk_events
    where bulk_id = $1 and outcome is null
-   order by event_id desc
+   order by event_id
    limit 1
-     for update skip locked`
+     for update`
 
 /** What is done to the event, in the transaction of the caller. */
 export type ActInBulk = (connection: Connection, order: BulkOrder) => Promise<BulkOrderResult>
@@ -70,6 +73,20 @@ export async function noteInBulk(
 ): Promise<void> {
   const outcome = result.status === 'done' ? 'done' : result.code
   await connection.query(NOTE, [id, eventId, outcome])
+}
+
+/** Inside a transaction of the caller. */
+export async function beginBulkRun(
+  connection: Connection,
+  id: BulkId,
+  order: Ordered,
+): Promise<BulkRunBegun> {
+  const deed = { action: 'bulk.run', kind: 'bulk', id } as const
+  const before = await findByToken<{ status: 'done' }>(connection, deed, order.token)
+  if (before !== undefined) return before
+  const { state } = (await findBulk(connection, id)) ?? {}
+  if (state !== 'planned') return { status: 'refused', code: refusalOfBulk(state) }
+  return writeAudit(connection, deed, order, { status: 'done' })
 }
 
 // $1 bulk

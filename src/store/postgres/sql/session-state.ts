@@ -137,6 +137,41 @@ export async function listSettingNames(connection: Connection): Promise<readonly
   return rows.flatMap(({ name }) => name ?? [])
 }
 
+// By name, since what calls what PostgreSQL does not keep. Ours is there for when a handler does it.
+const LIST_HAZARDS = `
+  with recursive code as materialized (
+         select p.oid, pg_catalog.lower(p.proname) as name,
+                pg_catalog.lower(coalesce(pg_catalog.pg_get_function_sqlbody(p.oid), p.prosrc)) as source
+           from pg_proc p
+          where p.oid >= $1 and p.proname <> 'fence_commit'),
+       hazards (oid, name, what) as (
+         select c.oid, c.name, said.what
+           from code c
+          cross join (values ('SET CONSTRAINTS', '\\mset\\s+constraints\\M'),
+                             ('A session lock', '\\mpg_(try_)?advisory_lock(_shared)?\\M')) as said (what, pattern)
+          where c.source ~ said.pattern
+          union
+         select more.oid, more.name, s.what
+           from hazards s
+          cross join lateral (
+                select c.oid, c.name from code c where pg_catalog.strpos(c.source, s.name) > 0
+                 union all
+                select null, pg_catalog.lower(r.relname)
+                  from pg_trigger t
+                  join pg_class r on r.oid = t.tgrelid
+                 where t.tgfoid = s.oid) more)
+  select distinct name, what from hazards`
+
+/**
+ * The functions in this database that may say SET CONSTRAINTS or take a session lock, and the tables with a trigger
+ * that may, each with what that is. When constraints are checked, and which locks end with the transaction, PostgreSQL
+ * does not tell, so that it cannot be seen when it is done.
+ */
+export async function listHazards(connection: Connection): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await connection.query<'name' | 'what'>(LIST_HAZARDS, [FIRST_OWN_OBJECT])
+  return new Map(rows.map(({ name, what }) => [name ?? '', what ?? '']))
+}
+
 const NAME_IN_TEXT = /(?:'|\bset\s+(?:local\s+|session\s+)?)([a-z_][\w$]*(?:\.[a-z_][\w$]*)+)/gi
 
 /** Those that the text of a statement names. */
@@ -158,7 +193,7 @@ export function lookAtSession({ inFull, names }: SessionLook): Statement {
   return { text: LOOK, values: [inFull, textArray(inFull ? [...names] : [])] }
 }
 
-/** The same, for when a transaction has ended. It also lets go of session locks. */
+/** The same, for when a transaction has ended. It also frees session locks. */
 export function lookLast(look: SessionLook): Statement {
   return { ...lookAtSession(look), text: LAST_LOOK }
 }

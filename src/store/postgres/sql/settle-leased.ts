@@ -19,18 +19,18 @@ language plpgsql as $settle_leased$
 #variable_conflict use_column
 declare
   settled record;
-  guarded uuid[];
+  in_order uuid[];
   paused uuid[];
 begin
   perform {schema}.require_settings();
   -- All of them at once, in their order, before the first is changed.
-  select coalesce(array_agg(l.lane) filter (where l.mode <> 'after'), '{}'),
-         coalesce(array_agg(l.lane) filter (where l.mode = 'after' and l.paused_at is not null), '{}')
-    into guarded, paused
+  select coalesce(array_agg(l.lane_id) filter (where l.mode <> 'after'), '{}'),
+         coalesce(array_agg(l.lane_id) filter (where l.mode = 'after' and l.paused_at is not null), '{}')
+    into in_order, paused
     from {schema}.queue q
-    join {schema}.lanes l on l.lane = q.lane
+    join {schema}.lanes l on l.lane_id = q.lane_id
    where q.event_id = any(events);
-  if cardinality(guarded) > 0 then perform {schema}.lock_lanes(guarded); end if;
+  if cardinality(in_order) > 0 then perform {schema}.lock_lanes(in_order); end if;
   with s as materialized (
          select *, clock_timestamp() - s.ago_ms * interval '1 millisecond' as started_at
            from unnest(events, runs, tokens, states, attempt_counts, started_ago_ms, durations_ms, reasons, results,
@@ -40,13 +40,13 @@ begin
                                  failure_reason, failure_message, failure_ms, failure_ago_ms, handler, stack, cause,
                                  ord)),
        locked as materialized (
-         select q.event_id, q.run, q.lease_token, q.lane, q.number, q.place, q.policy
+         select q.event_id, q.run, q.lease_token, q.lane_id, q.number, q.place, q.policy
            from {schema}.queue q
           where q.event_id = any(events) and q.lease_token = any(tokens)
           order by q.event_id
             for update),
        held as materialized (
-         select s.*, locked.lane, locked.number, locked.place, locked.policy
+         select s.*, locked.lane_id, locked.number, locked.place, locked.policy
            from s
            join locked on locked.event_id = s.event_id and locked.run = s.run and locked.lease_token = s.token),
        gone as (
@@ -56,8 +56,9 @@ begin
             and held.state in ('done', 'skipped', 'dead')),
        rested as (
          insert into {schema}.outcomes
-                (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at)
-         select event_id, run, state, attempt, started_at, duration_ms, reason, result, clock_timestamp()
+                (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at, lane_id, place)
+         select event_id, run, state, attempt, started_at, duration_ms, reason, result, clock_timestamp(),
+                lane_id, place
            from held
           where state in ('done', 'skipped', 'dead')),
        kept as (
@@ -80,22 +81,22 @@ begin
           where failure_reason is not null)
   select array_agg(ord) as ords,
          array_agg(event_id) filter (where is_left) as events, array_agg(run) filter (where is_left) as runs,
-         array_agg(state) filter (where is_left) as states, array_agg(lane) filter (where is_left) as lanes,
+         array_agg(state) filter (where is_left) as states, array_agg(lane_id) filter (where is_left) as lanes,
          array_agg(number) filter (where is_left) as numbers, array_agg(place) filter (where is_left) as places,
          array_agg(policy) filter (where is_left) as policies
     into settled
-    from (select *, lane is not null and state in ('done', 'skipped', 'dead') as is_left from held) held;
+    from (select *, lane_id is not null and state in ('done', 'skipped', 'dead') as is_left from held) held;
   if settled.lanes is not null then
     perform {schema}.leave_lanes(settled.events, settled.runs, settled.states, settled.lanes, settled.numbers,
                                  settled.places, settled.policies);
   end if;
-  if cardinality(guarded) > 0 then perform {schema}.mend_lanes(guarded); end if;
+  if cardinality(in_order) > 0 then perform {schema}.mend_lanes(in_order); end if;
   if cardinality(paused) > 0 then perform {schema}.mend_lanes(paused); end if;
   if cardinality(freed) > 0 then
     perform {schema}.free_lanes(
-      array_agg(f.lane), array_agg(f.source), array_agg(f.key), array_agg(f.type), array_agg(f.event_id))
+      array_agg(f.lane_id), array_agg(f.source), array_agg(f.key), array_agg(f.type), array_agg(f.event_id))
        from unnest(freed, freed_sources, freed_keys, freed_types, freed_by, freed_ords)
-         as f (lane, source, key, type, event_id, ord)
+         as f (lane_id, source, key, type, event_id, ord)
       where f.ord = any(settled.ords)
      having count(*) > 0;
   end if;

@@ -10,7 +10,7 @@
 
 import type { Settlement } from '../../../model/outcome.ts'
 import type { Connection } from '../connection.ts'
-import { withoutNul } from '../binary-array.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
 import type { TransactionSettings } from '../transaction.ts'
 import { agoMs } from '../../shared/ago-ms.ts'
 import { wholeMs } from '../../shared/whole-ms.ts'
@@ -22,7 +22,7 @@ export const SETTLE_LOST: TransactionSettings = { statementTimeoutMs: 10_000, lo
 
 // $1 event  $2 run  $3 attempts so far
 const LOCK = `
-  select event_id, run, lane, number, place, policy
+  select event_id, run, lane_id, number, place, policy
     from {schema}.queue
    where event_id = $1 and run = $2 and attempts = $3 and parked is null
      for update`
@@ -36,9 +36,12 @@ const RUN_AGAIN = `
 // $1 event  $2 run  $3 attempts  $4 duration  $5 reason  $6 started ago in ms
 const DIE = `
   with gone as (
-         delete from {schema}.queue where event_id = $1 and run = $2)
-  insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, started_at, settled_at)
-  values ($1, $2, 'dead', $3, $4, $5, clock_timestamp() - $6::float8 * interval '1 millisecond', clock_timestamp())`
+         delete from {schema}.queue where event_id = $1 and run = $2 returning event_id, run, lane_id, place)
+  insert into {schema}.outcomes
+         (event_id, run, state, attempts, duration_ms, reason, started_at, settled_at, lane_id, place)
+  select event_id, run, 'dead', $3::integer, $4::integer, $5::text,
+         clock_timestamp() - $6::float8 * interval '1 millisecond', clock_timestamp(), lane_id, place
+    from gone`
 
 /** Says whether it wrote. Runs inside a transaction of the caller, with `SETTLE_LOST`. */
 export async function settleLost(
@@ -53,7 +56,7 @@ export async function settleLost(
   await addAttempts(connection, [settlement])
   if (settlement.state === 'ready') {
     await connection.query(RUN_AGAIN, [eventId, run, attempt, settlement.retryInMs])
-    if (row['lane'] != null) await mendLanes(connection, [row['lane']])
+    if (row['lane_id'] != null) await mendLanes(connection, [row['lane_id']])
   } else {
     const { durationMs, reason, failure } = settlement
     const startedAgoMs = agoMs(failure.ran?.startedMs) ?? null

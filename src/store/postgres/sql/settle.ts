@@ -43,15 +43,15 @@ begin
           using s
           where q.event_id = any(events)
             and q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts - 1
-         returning s.*, q.lane, q.number, q.place, q.policy),
+         returning s.*, q.lane_id, q.number, q.place, q.policy),
        written as (
          insert into {schema}.outcomes
-                (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at)
+                (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at, lane_id, place)
          select event_id, run, state, attempts, rest_at - ago_ms * interval '1 millisecond', duration_ms, reason,
-                result, rest_at
+                result, rest_at, lane_id, place
            from gone)
-  select count(*) as found, count(lane) as in_lanes, array_agg(event_id) as events, array_agg(run) as runs,
-         array_agg(state) as states, array_agg(lane) as lanes, array_agg(number) as numbers,
+  select count(*) as found, count(lane_id) as in_lanes, array_agg(event_id) as events, array_agg(run) as runs,
+         array_agg(state) as states, array_agg(lane_id) as lanes, array_agg(number) as numbers,
          array_agg(place) as places, array_agg(policy) as policies
     into rested
     from gone;
@@ -80,8 +80,8 @@ const RUN_AGAIN = `
            from s
           where q.event_id = any($1::uuid[])
             and q.event_id = s.event_id and q.run = s.run and q.attempts = s.attempts - 1
-         returning q.lane)
-  select (select count(*) from changed) as found, (select array_agg(lane) from changed where lane is not null) as lanes,
+         returning q.lane_id)
+  select (select count(*) from changed) as found, (select array_agg(lane_id) from changed where lane_id is not null) as lanes,
          pg_current_xact_id() as xid`
 
 // $1 events  $2 runs

@@ -19,6 +19,7 @@ import type { Placement } from '../../../ordering/place-event.ts'
 import { takeDecided } from '../../shared/take-decided.ts'
 import { plainArray, textArray } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
+import type { UnsortedPositions } from '../unsorted-positions.ts'
 import { listUnsorted, lockUnsorted } from './list-unsorted.ts'
 import { HOLD_LANE } from './mend-lanes.ts'
 import { settle } from './settle.ts'
@@ -31,20 +32,20 @@ returns void language plpgsql set enable_seqscan = off set jit = off as $sort_ev
 #variable_conflict use_column
 begin
   -- A pause is of all lanes with a text: one that is new among them is paused as well.
-  insert into {schema}.lanes (lane, source, key, mode, next, paused_at, paused_reason, paused_by)
-  select distinct on (s.mode = 'after', s.lane) s.lane, s.source, s.key, s.mode, s.first, p.paused_at,
-         p.paused_reason, p.paused_by
-    from unnest(chosen, sources, keys, modes, firsts) as s (lane, source, key, mode, first)
+  insert into {schema}.lanes (lane_id, source, key, mode, next, paused_at, paused_reason, paused_actor)
+  select distinct on (s.mode = 'after', s.lane_id) s.lane_id, s.source, s.key, s.mode, s.first, p.paused_at,
+         p.paused_reason, p.paused_actor
+    from unnest(chosen, sources, keys, modes, firsts) as s (lane_id, source, key, mode, first)
     left join {schema}.lanes p on p.paused_at is not null and p.source = s.source and p.key = s.key
-   order by s.mode = 'after', s.lane, s.first
+   order by s.mode = 'after', s.lane_id, s.first
       ${HOLD_LANE};
   update {schema}.queue q
-     set lane = s.lane, number = s.number, place = s.place, wait_ms = s.wait_ms,
+     set lane_id = s.lane_id, number = s.number, place = s.place, wait_ms = s.wait_ms,
          -- A person has retried what died of it: retry-event.ts.
          policy = case when q.policy = 'run' and s.policy = 'dead' then 'run' else s.policy end,
          parked = 'waiting'
     from unnest(events, runs, chosen, numbers, places, waits_ms, policies)
-      as s (event_id, run, lane, number, place, wait_ms, policy)
+      as s (event_id, run, lane_id, number, place, wait_ms, policy)
    where q.event_id = any(events) and q.event_id = s.event_id and q.run = s.run;
   perform {schema}.mend_lanes(chosen);
 end
@@ -63,12 +64,12 @@ const SORT = `
 export async function sortEvents(
   connection: Connection,
   request: SortRequest,
-  sortLock: string,
+  { sortLock, positions }: { sortLock: string; positions: UnsortedPositions },
 ): Promise<SortResult> {
   const locked = await connection.query<'is_mine'>(TRY_LOCK, [sortLock])
   if (locked.rows[0]?.is_mine !== 't') return { status: 'busy' }
-  const unsorted = await lockUnsorted(connection, request)
-  if (await hasNewTopic(connection, request)) return { status: 'changed' }
+  const unsorted = await lockUnsorted(connection, request, positions)
+  if (await hasNewTopic(connection, request, positions)) return { status: 'changed' }
   const events = takeDecided(unsorted, request.decided)
   await write(connection, events)
   return { status: 'sorted', events }
@@ -77,9 +78,10 @@ export async function sortEvents(
 async function hasNewTopic(
   connection: Connection,
   { source, topics, unordered }: SortRequest,
+  positions: UnsortedPositions,
 ): Promise<boolean> {
   const known = new Set([...topics, ...unordered])
-  const found = await listUnsorted(connection, source)
+  const found = await listUnsorted(connection, source, positions)
   return found.some(({ topic }) => !known.has(topic))
 }
 

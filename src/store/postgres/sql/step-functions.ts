@@ -12,7 +12,7 @@
  */
 
 export const CREATE_OPEN_STEPS = `
--- Makes sure of the leases, for as long as the transaction is open, and arms the guard against other COMMITs.
+-- Makes sure of the leases, for as long as the transaction is open, and arms the fence against other COMMITs.
 create or replace function {schema}.open_steps(
   events uuid[], runs integer[], tokens bigint[], handlers text[], positions integer[], kinds text[], names text[])
 returns table (ord bigint, pid integer, xid xid8)
@@ -36,7 +36,7 @@ begin
             and locked.lease_token = entry.token),
        opened as (
          insert into {schema}.steps (event_id, run, handler, position, kind, name, state, started_at)
-         select event_id, run, handler, position, kind, name, 'open', clock_timestamp()
+         select event_id, run, handler, position, kind, name, 'started', clock_timestamp()
            from held
          returning event_id, run, handler, position)
   select held.ord, pg_backend_pid(), pg_current_xact_id()
@@ -60,7 +60,7 @@ begin
       as e (event_id, run, handler, position, ran, result)
    where e.ran and s.event_id = any(events)
      and s.event_id = e.event_id and s.run = e.run and s.handler = e.handler and s.position = e.position
-     and s.state = 'open';
+     and s.state = 'started';
   get diagnostics kept = row_count;
   if kept <> cardinality(array_positions(ran, true)) then
     raise exception 'this is not the transaction that the steps were opened in'
@@ -70,7 +70,7 @@ begin
     delete from {schema}.steps s
      using unnest(events, runs, handlers, positions) as e (event_id, run, handler, position)
      where s.event_id = e.event_id and s.run = e.run and s.handler = e.handler and s.position = e.position
-       and s.state = 'open';
+       and s.state = 'started';
   end if;
 end
 $finish_steps$;`

@@ -54,10 +54,9 @@ export async function findLastRun(
 /** Inside a transaction of the caller. */
 export async function surveyPrune(
   connection: Connection,
-  limitsAt: (nowMs: number) => PruneLimits,
+  limits: PruneLimits,
 ): Promise<PruneSurvey> {
   const { nowMs, last } = await findLastRun(connection)
-  const limits = limitsAt(nowMs)
   const { rows: counted } = await connection.query<'found'>(SURVEY, [JSON.stringify(limits)])
   const found = JSON.parse(counted[0]?.found ?? '') as Record<'events' | 'keys', Counted>
   const { done, skipped, discarded, keys } = limits

@@ -19,7 +19,7 @@ import { asSweptEvent, leftByDeath } from './sweep-workers.ts'
 // $1 dead workers  $2 crashes max
 const SWEEP = `
   with held as materialized (
-         select q.event_id, q.run, q.attempts, q.crashes + 1 as crashes, q.lease_worker, q.lane, q.number,
+         select q.event_id, q.run, q.attempts, q.crashes + 1 as crashes, q.lease_worker, q.lane_id, q.number,
                 q.place, q.policy
            from {schema}.queue q
           where q.lease_token is not null and q.lease_worker = any($1)
@@ -38,8 +38,8 @@ const SWEEP = `
           where q.event_id = held.event_id and q.run = held.run
             and held.crashes >= $2::integer),
        died as (
-         insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at)
-         select event_id, run, 'dead', attempts, 0, 'crashed', clock_timestamp()
+         insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at, lane_id, place)
+         select event_id, run, 'dead', attempts, 0, 'crashed', clock_timestamp(), lane_id, place
            from held
           where crashes >= $2::integer),
        noted as (
@@ -47,7 +47,7 @@ const SWEEP = `
          select event_id, run, attempts, 'crashed', 'The worker died, or stood still, while it had the lease', 0,
                 clock_timestamp()
            from held)
-  select held.event_id, held.run, held.lane, held.number, held.place, held.policy, held.attempts as attempt, held.crashes, held.crashes >= $2::integer as is_dead,
+  select held.event_id, held.run, held.lane_id, held.number, held.place, held.policy, held.attempts as attempt, held.crashes, held.crashes >= $2::integer as is_dead,
          held.lease_worker as worker_id, e.source, e.type, encode(e.event_key, 'hex') as event_key
     from held
     left join {schema}.events e on e.id = held.event_id`

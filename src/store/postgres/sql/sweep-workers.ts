@@ -29,7 +29,7 @@ const SWEEP = `
           cross join lateral unnest(stale.running, stale.running_attempts) as r (event_id, attempt)
           order by r.event_id, r.attempt desc),
        held as materialized (
-         select q.event_id, q.run, q.crashes + 1 as crashes, listed.attempt, listed.worker_id, q.lane, q.number, q.place,
+         select q.event_id, q.run, q.crashes + 1 as crashes, listed.attempt, listed.worker_id, q.lane_id, q.number, q.place,
                 q.policy
            from listed
            join {schema}.queue q on q.event_id = listed.event_id and q.attempts = listed.attempt - 1
@@ -48,8 +48,8 @@ const SWEEP = `
           where q.event_id = held.event_id and q.run = held.run
             and held.crashes >= $2::integer),
        died as (
-         insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at)
-         select event_id, run, 'dead', attempt - 1, 0, 'crashed', clock_timestamp()
+         insert into {schema}.outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at, lane_id, place)
+         select event_id, run, 'dead', attempt - 1, 0, 'crashed', clock_timestamp(), lane_id, place
            from held
           where crashes >= $2::integer),
        noted as (
@@ -77,12 +77,12 @@ const SWEEP = `
                               from remaining
                              where remaining.worker_id = stale.worker_id and remaining.slot = stale.slot))
   select held.event_id, held.run, held.attempt, held.crashes, held.crashes >= $2::integer as is_dead,
-         held.lane, held.number, held.place, held.policy, held.worker_id, e.source, e.type, encode(e.event_key, 'hex') as event_key
+         held.lane_id, held.number, held.place, held.policy, held.worker_id, e.source, e.type, encode(e.event_key, 'hex') as event_key
     from held
     left join {schema}.events e on e.id = held.event_id`
 
-// A guard that is locked belongs to a transaction that is still open; it goes another time.
-const REMOVE_GUARDS = `
+// A commit fence that is locked belongs to a transaction that is still open; it goes another time.
+const REMOVE_FENCES = `
   with idle as materialized (
          select worker_id, slot
            from {schema}.commit_fences g
@@ -98,7 +98,7 @@ export async function sweepWorkers(
   { dead, crashesMax }: { dead: readonly string[]; crashesMax: number },
 ): Promise<readonly SweptEvent[]> {
   const { rows } = await connection.query(SWEEP, [textArray(dead), crashesMax])
-  await connection.query(REMOVE_GUARDS)
+  await connection.query(REMOVE_FENCES)
   await leaveLanes(connection, rows.flatMap(leftByDeath))
   return rows.map(asSweptEvent)
 }

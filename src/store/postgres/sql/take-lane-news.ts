@@ -16,10 +16,10 @@ const TAKE = `
          delete from {schema}.lane_news n
           using taken
           where n.id = taken.id
-         returning n.id, n.lane, n.event_id, n.is_blocked)
+         returning n.id, n.lane_id, n.event_id, n.is_blocked)
   select gone.event_id, gone.is_blocked, l.source, l.key, l.mode
     from gone
-    join {schema}.lanes l on l.lane = gone.lane
+    join {schema}.lanes l on l.lane_id = gone.lane_id
    order by gone.id`
 
 /** A transaction of its own, when there are any. */

@@ -13,7 +13,8 @@ import type { EventId } from '../../../model/event.ts'
 import { highestId, lowestId } from '../../../model/id-range.ts'
 import type { LookedEvent, WalkPlace, WalkRequest } from '../../contract/event-search.ts'
 import { lowerAscii } from '../../shared/cut-text.ts'
-import { plainArray, withoutNul } from '../binary-array.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
+import { plainArray } from '../binary-array.ts'
 import type { Connection } from '../connection.ts'
 import { SUMMARY_COLUMNS, SUMMARY_TABLES, asEventSummary } from './event-summary.ts'
 import { listLanes } from './pause-lane.ts'
@@ -75,22 +76,22 @@ const WALK = {
           order by 1 desc`),
   lane: walk(`
          select id
-           from unnest($7::uuid[]) as wanted (lane)
+           from unnest($7::uuid[]) as wanted (lane_id)
           cross join lateral (
                 (select event_id as id
                    from {schema}.queue
-                  where queue.lane = wanted.lane and parked = 'waiting' and event_id < $1 and event_id >= $2
+                  where queue.lane_id = wanted.lane_id and parked = 'waiting' and event_id < $1 and event_id >= $2
                   order by event_id desc
                   limit $3)
                   union
                 (select event_id
                    from {schema}.queue
-                  where queue.lane = wanted.lane and queue.lane is not null and parked is distinct from 'waiting'
+                  where queue.lane_id = wanted.lane_id and queue.lane_id is not null and parked is distinct from 'waiting'
                     and event_id < $1 and event_id >= $2)
                   union
                 (select event_id
                    from {schema}.lane_blocks
-                  where lane_blocks.lane = wanted.lane and event_id < $1 and event_id >= $2)) found
+                  where lane_blocks.lane_id = wanted.lane_id and event_id < $1 and event_id >= $2)) found
           group by id
           order by 1 desc`),
 } as const

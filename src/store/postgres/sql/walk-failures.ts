@@ -1,6 +1,7 @@
 import type { FailureWalk, WalkedFailure } from '../../contract/event-search.ts'
 import { cutText, cutTextOf } from '../../shared/cut-text.ts'
 import type { Connection } from '../connection.ts'
+import { beginningOf } from './event-summary.ts'
 
 // $1 since, in ms  $2 where the last one stood, in µs, or null  $3 its event or null  $4 limit
 //
@@ -10,7 +11,7 @@ const walk = (looked: string): string => `
           limit $4)
   select looked.event_id, (extract(epoch from looked.at) * 1000000)::bigint as at, e.source,
          coalesce(a.reason, 'error') as reason, left(a.handler, 1025) as handler,
-         left(coalesce(a.message, looked.reason, ''), 1025) as message,
+         ${beginningOf("coalesce(a.message, looked.reason, '')")} as message,
          (extract(epoch from coalesce(a.failed_at, looked.at)) * 1000)::bigint as failed_at
     from looked
     join {schema}.events e on e.id = looked.event_id

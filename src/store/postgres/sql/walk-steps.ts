@@ -1,5 +1,5 @@
 import type { StepPosition, WalkedStep } from '../../contract/event-search.ts'
-import { withoutNul } from '../binary-array.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
 import type { Connection } from '../connection.ts'
 
 // $1 event  $2 run  $3 handler  $4 position  $5 limit

@@ -5,14 +5,9 @@ import type {
   Ordered,
   SubjectKind,
 } from '../../contract/operators.ts'
+import type { Deed, FoundAudit } from '../../shared/deed.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
 import type { Connection } from '../connection.ts'
-
-/** What was done, and to what. */
-export interface Deed {
-  readonly action: string
-  readonly kind: SubjectKind
-  readonly id: string
-}
 
 // 1 token
 const FIND = `
@@ -45,10 +40,16 @@ export function findAudit(
   return { auditId: String(row.id), outcome }
 }
 
-/** A row of the audit, by its token. */
-export interface FoundAudit {
-  readonly auditId: string
-  readonly outcome: AuditRecord['outcome']
+/** What an action of this name was done to under the token, where what it makes has an id of its own. */
+export function findSubject(
+  connection: Connection,
+  { action, kind }: Omit<Deed, 'id'>,
+  token: string | undefined,
+): { readonly id: string } | Extract<Acted, { status: 'refused' }> | undefined {
+  const [row] = token === undefined ? [] : connection.all<FoundRow>(FIND, [withoutNul(token)])
+  if (row === undefined) return undefined
+  const isSame = row.action === action && row.subject_kind === kind
+  return isSame ? { id: row.subject_id } : { status: 'refused', code: 'TOKEN_USED' }
 }
 
 type FoundRow = {
@@ -61,7 +62,7 @@ type FoundRow = {
 
 // 1 actor  2 action  3 subject kind  4 subject id  5 reason  6 token  7 outcome
 const WRITE = `
-  insert into {prefix}audit (at, actor, action, subject_kind, subject_id, reason, token, outcome)
+  insert into {prefix}audit (acted_at, actor, action, subject_kind, subject_id, reason, token, outcome)
   values (cast(unixepoch('subsec') * 1000 as integer), ?, ?, ?, ?, ?, ?, ?)
   returning id`
 
@@ -106,22 +107,32 @@ export function endAudit(
   connection.run(END, [JSON.stringify(outcome), Number(auditId)])
 }
 
-// 1 subject kind, or null for any  2 subject id  3 limit
+// 1 subject kind, or null for any  2 subject id  3 below this row  4 limit
 const LIST = `
-  select at, actor, action, subject_kind, subject_id, reason, token, outcome
+  select id, acted_at, actor, action, subject_kind, subject_id, reason, token, outcome
     from {prefix}audit
-   where ?1 is null or (subject_kind = ?1 and subject_id = ?2)
+   where (?1 is null or (subject_kind = ?1 and subject_id = ?2))
+     and id < ?3
    order by id desc
-   limit ?3`
+   limit ?4`
+
+/** Its rows are numbered from 1, and none is higher. */
+const HIGHEST = Number.MAX_SAFE_INTEGER
 
 export function listAudit(
   connection: Connection,
-  { subject, limit }: AuditQuery,
+  { subject, below, limit }: AuditQuery,
 ): readonly AuditRecord[] {
   return connection
-    .all<AuditRow>(LIST, [subject?.kind ?? null, subject?.id ?? null, limit])
+    .all<AuditRow>(LIST, [
+      subject?.kind ?? null,
+      subject?.id ?? null,
+      below === undefined ? HIGHEST : Math.min(Number(below), HIGHEST),
+      limit,
+    ])
     .map((row) => ({
-      at: new Date(row.at),
+      id: String(row.id),
+      at: new Date(row.acted_at),
       actor: row.actor ?? undefined,
       action: row.action,
       subject: { kind: row.subject_kind, id: row.subject_id },
@@ -132,7 +143,8 @@ export function listAudit(
 }
 
 type AuditRow = {
-  at: number
+  id: number
+  acted_at: number
   actor: string | null
   action: string
   subject_kind: SubjectKind
@@ -140,9 +152,4 @@ type AuditRow = {
   reason: string | null
   token: string | null
   outcome: string
-}
-
-/** As on PostgreSQL, whose text cannot hold a NUL; and libsql cuts a text at one when it reads it. */
-export function withoutNul(value: string): string {
-  return value.replaceAll('\0', '\ufffd')
 }

@@ -16,15 +16,15 @@ const LIST = `
   select ${CLAIMED_COLUMNS},
          q.attempts = 0 and q.crashes = 0 and q.leasable = 0
          and not exists (select 1 from {prefix}lane_blocks b
-                          where b.lane = q.lane and (b.event_id, b.run) < (q.event_id, q.run))
+                          where b.lane_id = q.lane_id and (b.event_id, b.run) < (q.event_id, q.run))
          and (q.event_id, q.attempts + 1) not in
              (select j.value ->> 'eventId', j.value ->> 'attempt'
                 from {prefix}workers w, json_each(w.running) j
                where not (w.worker_id = ?2 and w.slot = ?3)) as is_next
     from {prefix}queue q
-    join {prefix}lanes l on l.lane = q.lane
+    join {prefix}lanes l on l.lane_id = q.lane_id
     join {prefix}events e on e.id = q.event_id${REPLAY}
-   where q.lane = ?1
+   where q.lane_id = ?1
      and q.parked = 'waiting'
      and l.paused_at is null
    order by q.event_id

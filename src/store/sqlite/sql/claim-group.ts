@@ -20,13 +20,14 @@ import type { ClaimedEvent, ClaimedLane } from '../../contract/claimed-event.ts'
 import type { ClaimRequest, DueKind } from '../../contract/queue.ts'
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import { freshKeyHash } from '../../../model/digest.ts'
+import { readHeaders } from '../../../model/sealed-headers.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
 
 export const DUE: Readonly<Record<DueKind, string>> = {
   fresh:
-    'q.parked is null and q.attempts = 0 and q.crashes = 0 and q.leasable = 0 and q.lane is null',
-  head: 'q.parked is null and q.attempts = 0 and q.crashes = 0 and q.leasable = 0 and q.lane is not null',
+    'q.parked is null and q.attempts = 0 and q.crashes = 0 and q.leasable = 0 and q.lane_id is null',
+  head: 'q.parked is null and q.attempts = 0 and q.crashes = 0 and q.leasable = 0 and q.lane_id is not null',
   again: 'q.parked is null and q.attempts > 0 and q.crashes = 0 and q.leasable = 0',
   suspect: 'q.parked is null and q.crashes > 0 and q.leasable = 0',
   leasable: 'q.parked is null and q.leasable = 1 and q.lease_token is null',
@@ -35,7 +36,7 @@ export const DUE: Readonly<Record<DueKind, string>> = {
 export const CLAIMED_COLUMNS = `q.event_id, q.topic, q.run, q.attempts, q.crashes,
          e.source, e.event_key, e.key_hash, cast(e.type as blob) as type,
          coalesce(r.body, e.body) as body, e.headers, e.received_at, e.occurred_at, e.version, e.sequence,
-         e.verified_by, coalesce(r.fresh_keys, 0) as fresh_keys, r.body is not null as is_modified, q.lane, q.place`
+         e.verified_by, coalesce(r.fresh_keys, 0) as fresh_keys, r.body is not null as is_modified, q.lane_id, q.place`
 
 /** What an operator changed about the run of a replay. Nothing is looked up for a first run. */
 export const REPLAY = `
@@ -110,13 +111,13 @@ function isGrouped(kind: ClaimRequest['kind']): boolean {
 const FIND_LANE = `
   select mode, key, applied
     from {prefix}lanes
-   where lane = ?`
+   where lane_id = ?`
 
 /** With the lane that the event was sorted into, as it is now. */
 export function withLane<Event extends ClaimedEvent>(
   connection: Connection,
   event: Event,
-  { lane: id, place }: Pick<ClaimedRow, 'lane' | 'place'>,
+  { lane_id: id, place }: Pick<ClaimedRow, 'lane_id' | 'place'>,
 ): Event {
   if (id === null) return event
   type LaneRow = { mode: ClaimedLane['mode']; key: string; applied: string | null }
@@ -163,7 +164,7 @@ export type ClaimedRow = {
   verified_by: string
   fresh_keys: number
   is_modified: number
-  lane: string | null
+  lane_id: string | null
   place: string | null
 }
 
@@ -181,7 +182,7 @@ export function asClaimedEvent(row: ClaimedRow): ClaimedEvent {
     type: decodeText(row.type),
     topic: row.topic,
     body: { bytes: row.body },
-    headers: JSON.parse(row.headers) as DeliveryHeaders,
+    headers: readHeaders<DeliveryHeaders>(row.headers),
     receivedAt: new Date(row.received_at),
     occurredAt: row.occurred_at === null ? undefined : new Date(row.occurred_at),
     version: row.version ?? undefined,

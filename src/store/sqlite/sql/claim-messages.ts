@@ -10,6 +10,7 @@
 
 import type { ClaimedMessage } from '../../contract/messages.ts'
 import type { LoopBreaks } from '../../../flow/loop-breaks.ts'
+import { readHeaders } from '../../../model/sealed-headers.ts'
 import type { Connection } from '../connection.ts'
 import { waitsInLane } from './message-lanes.ts'
 import type { LanePlace } from './message-lanes.ts'
@@ -126,7 +127,7 @@ function asClaimedMessage(
     key: row.key,
     eventId: row.event_id ?? undefined,
     contentType: row.content_type,
-    headers: JSON.parse(row.headers) as Record<string, string>,
+    headers: readHeaders(row.headers),
     body: row.body,
     createdAt: new Date(row.created_at),
     attempt: row.attempts + 1,

@@ -1,8 +1,8 @@
 /**
  * Claims a key in a transaction of the user's, and stores its event with it.
  *
- * The insert takes SQLite's write lock, so that nothing comes between it and the look after it. Who has the key shows in the
- * table: the new id is there only if the insert was not refused. That asks nothing of what a user's driver returns.
+ * The insert takes SQLite's write lock, so that nothing comes between it and the look after it. The table shows which event
+ * has the key: the new id is there only if the insert was not refused. That asks nothing of what a user's driver returns.
  *
  * @module
  */
@@ -12,6 +12,7 @@ import { digestBytes } from '../../../model/digest.ts'
 import type { EventId } from '../../../model/event.ts'
 import { NO_TOPIC } from '../../../model/topic.ts'
 import type { OnceClaim, OnceDraft } from '../../contract/once.ts'
+import type { StoreOnce } from '../../shared/encryption/seal-drafts.ts'
 import { readOnceAnswer } from '../../shared/once-answer.ts'
 import { wholeMs } from '../../shared/whole-ms.ts'
 
@@ -48,8 +49,7 @@ const FINISH = `
 export async function claimOnce(
   tx: OwnTx,
   prefix: string,
-  id: EventId,
-  draft: OnceDraft,
+  { id, draft, store }: { id: EventId; draft: OnceDraft; store: StoreOnce },
 ): Promise<OnceClaim> {
   const hash = digestBytes(draft.keyHash)
   const bind = (text: string): string => text.replaceAll('{prefix}', prefix)
@@ -57,7 +57,8 @@ export async function claimOnce(
   const { rows } = await tx.query(bind(LOOK), [hash])
   const claim = readOnceAnswer(id, rows)
   if (claim.status !== 'first') return claim
-  const { source, key, type, body, contentType } = draft
+  const { source, key, type } = draft
+  const { body, headers } = store(id, draft)
   await tx.query(bind(INSERT_EVENT), [
     id,
     source,
@@ -66,7 +67,7 @@ export async function claimOnce(
     NO_TOPIC,
     hash,
     Buffer.from(body),
-    JSON.stringify(contentType === undefined ? {} : { 'content-type': contentType }),
+    JSON.stringify(headers),
   ])
   return claim
 }

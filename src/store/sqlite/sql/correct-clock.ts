@@ -1,6 +1,7 @@
 /**
  * Puts right what would wait until a clock that was set back has caught up. What is moved is the same as on
- * PostgreSQL, and said there.
+ * PostgreSQL, and said there. But nothing is left to be moved later: the transaction that corrects is the only one
+ * that writes.
  *
  * @module
  */

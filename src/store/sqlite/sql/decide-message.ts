@@ -9,7 +9,7 @@ import type { MessageAction, MessageDecided } from '../../contract/messages.ts'
 import type { Ordered } from '../../contract/operators.ts'
 import type { Connection } from '../connection.ts'
 import { findByToken, writeAudit } from './audit.ts'
-import { releaseMessageLane } from './message-lanes.ts'
+import { unblockMessageLane } from './message-lanes.ts'
 
 // 1 message
 const DROP_STOPPED = `
@@ -69,7 +69,7 @@ export function decideMessage(
   const before = findByToken<{ status: 'done' }>(connection, deed, order.token)
   if (before !== undefined) return before
   if (!CHANGES[action](connection, id)) return { status: 'refused', code: 'MESSAGE_STATE' }
-  releaseMessageLane(connection, id)
+  unblockMessageLane(connection, id)
   return writeAudit(connection, deed, order, { status: 'done' })
 }
 

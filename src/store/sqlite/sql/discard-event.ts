@@ -1,6 +1,6 @@
 import type { EventId } from '../../../model/event.ts'
 import type { Connection } from '../connection.ts'
-import { withoutNul } from './audit.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
 import { mendLanes } from './mend-lanes.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
@@ -10,12 +10,12 @@ const DEQUEUE = `
   delete from {prefix}queue
    where event_id = ?
      and run = ?
-  returning attempts, lane`
+  returning attempts, lane_id, place`
 
-// 1 event id  2 run  3 attempts  4 reason
+// 1 event id  2 run  3 attempts  4 reason  5 lane  6 place
 const INSERT_OUTCOME = `
-  insert into {prefix}outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at)
-  values (?, ?, 'discarded', ?, 0, ?, ${NOW})`
+  insert into {prefix}outcomes (event_id, run, state, attempts, duration_ms, reason, settled_at, lane_id, place)
+  values (?, ?, 'discarded', ?, 0, ?, ${NOW}, ?, ?)`
 
 // 1 reason  2 event id  3 run
 const SETTLE_DEAD = `
@@ -38,11 +38,11 @@ export function discardEvent(
     connection.run(SETTLE_DEAD, [why, eventId, run])
     return
   }
-  const [queued] = connection.all<{ attempts: number; lane: string | null }>(DEQUEUE, [
-    eventId,
-    run,
-  ])
-  connection.run(INSERT_OUTCOME, [eventId, run, queued?.attempts ?? 0, why])
+  const [queued] = connection.all<QueuedRow>(DEQUEUE, [eventId, run])
+  const at = [queued?.lane_id ?? null, queued?.place ?? null]
+  connection.run(INSERT_OUTCOME, [eventId, run, queued?.attempts ?? 0, why, ...at])
   // Its lane goes on without it.
-  if (queued?.lane != null) mendLanes(connection, [queued.lane])
+  if (queued?.lane_id != null) mendLanes(connection, [queued.lane_id])
 }
+
+type QueuedRow = { attempts: number; lane_id: string | null; place: string | null }

@@ -15,13 +15,13 @@ import type { SqliteTx } from '../tx.ts'
 // Each once and in their order: Knex counts placeholders, and not what they stand for.
 const INSERT_MESSAGE = `
   insert into {prefix}messages
-         (id, destination, key, event_id, content_type, headers, body, lane, lane_id, created_at, lane_position)
-  select d.id, d.destination, d.key, d.event_id, d.content_type, d.headers, d.body, d.lane, d.lane_id,
+         (id, destination, key, event_id, content_type, headers, body, lane_key, lane_id, created_at, lane_position)
+  select d.id, d.destination, d.key, d.event_id, d.content_type, d.headers, d.body, d.lane_key, d.lane_id,
          cast(unixepoch('subsec') * 1000 as integer),
          case when d.lane_id is not null
               then (select cast(value as integer) from {prefix}meta where name = 'message_lane_position') end
     from (select ? as id, ? as destination, ? as key, ? as event_id, ? as content_type, ? as headers, ? as body,
-                 ? as lane, ? as lane_id) d
+                 ? as lane_key, ? as lane_id) d
    where true
       on conflict (destination, key) do nothing`
 

@@ -42,7 +42,7 @@ const ERASE: readonly string[] = [
   `update {prefix}message_outcomes
       set reason = null, response_head = null, response_body = null
     where message_id in (select id from {prefix}messages where event_id = ?)`,
-  `update {prefix}messages set body = x'', headers = '{}', lane = null where event_id = ?`,
+  `update {prefix}messages set body = x'', headers = '{}', lane_key = null where event_id = ?`,
 ]
 
 // 1 request

@@ -7,12 +7,13 @@
 
 import type { EventState } from '../../../model/event-state.ts'
 import type { EventId } from '../../../model/event.ts'
+import { findVersions } from '../../shared/decide-action.ts'
 import type { Standing } from '../../shared/decide-action.ts'
 import type { Connection } from '../connection.ts'
 
 // 1 event id
 const FIND_EVENT = `
-  select erased_at is not null as is_erased, topic < 0 as is_own
+  select erased_at, topic < 0 as is_own
     from {prefix}events
    where id = ?`
 
@@ -31,24 +32,23 @@ const FIND_QUEUED = `
 
 // 1 event id
 const LIST_OUTCOMES = `
-  select run, state
-    from {prefix}outcomes
-   where event_id = ?
-   order by run desc`
-
-/** Whether an event that is not here came to rest before its payload was pruned. */
-export function wasPruned(connection: Connection, eventId: EventId): boolean {
-  return connection.all(LIST_OUTCOMES, [eventId]).length > 0
-}
+  select o.run, o.state, o.place, l.applied, l.applied_by
+    from {prefix}outcomes o
+    left join {prefix}lanes l on l.lane_id = o.lane_id and l.mode = 'latest'
+   where o.event_id = ?
+   order by o.run desc`
 
 export function readStanding(connection: Connection, eventId: EventId): Standing | undefined {
-  const [event] = connection.all<{ is_erased: number; is_own: number }>(FIND_EVENT, [eventId])
-  if (event === undefined) return undefined
+  const [event] = connection.all<{ erased_at: number | null; is_own: number }>(FIND_EVENT, [
+    eventId,
+  ])
+  // What is not there but has ended was pruned.
+  const isPruned = event === undefined
   const [queued] = connection.all<QueuedRow>(FIND_QUEUED, [eventId])
-  const outcomes = connection.all<{ run: number; state: EventState }>(LIST_OUTCOMES, [eventId])
+  const outcomes = connection.all<OutcomeRow>(LIST_OUTCOMES, [eventId])
   const isApplied = outcomes.some(({ state }) => state === 'done')
-  const isErased = event.is_erased === 1
-  const isOwn = event.is_own === 1
+  const erasedAt = event?.erased_at == null ? undefined : new Date(event.erased_at)
+  const isOwn = event?.is_own === 1
   if (queued !== undefined) {
     return {
       state: queued.parked ?? (queued.is_running === 1 ? 'running' : 'ready'),
@@ -56,12 +56,34 @@ export function readStanding(connection: Connection, eventId: EventId): Standing
       parkedReason: queued.parked_reason ?? undefined,
       isDue: queued.is_due === 1,
       isApplied,
-      isErased,
+      erasedAt,
+      isPruned,
+      versions: undefined,
       isOwn,
     }
   }
   const [latest] = outcomes
-  return latest && { ...latest, parkedReason: undefined, isDue: false, isApplied, isErased, isOwn }
+  return (
+    latest && {
+      state: latest.state,
+      run: latest.run,
+      parkedReason: undefined,
+      isDue: false,
+      isApplied,
+      erasedAt,
+      isPruned,
+      versions: findVersions(outcomes),
+      isOwn,
+    }
+  )
+}
+
+type OutcomeRow = {
+  run: number
+  state: EventState
+  place: string | null
+  applied: string | null
+  applied_by: string | null
 }
 
 type QueuedRow = {

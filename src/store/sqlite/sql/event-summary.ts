@@ -9,6 +9,11 @@ import type { EventSummary } from '../../../model/event-summary.ts'
 import { cutText, cutTextOf } from '../../shared/cut-text.ts'
 import { decodeText } from '../decode-text.ts'
 
+/** The beginning of a text as bytes, or all of one that is encrypted (`SEALED` in `cipher.ts`): a part of it cannot be opened. */
+export const beginningOf = (text: string): string =>
+  `case when instr(${text}, 'hookonce:sealed:') = 1 then cast(${text} as blob)
+              else substr(cast(${text} as blob), 1, 4100) end`
+
 /** The columns of an event `e` with its queue row `q`, its outcome `o` and its last failure `a`. */
 export const SUMMARY_COLUMNS = `
          e.id, e.source, substr(cast(e.type as blob), 1, 4100) as type, substr(e.event_key, 1, 4100) as event_key,
@@ -21,8 +26,8 @@ export const SUMMARY_COLUMNS = `
                   where r.value ->> 'eventId' = q.event_id
                     and r.value ->> 'attempt' = q.attempts + 1) as is_running,
          o.state as outcome_state, o.attempts as outcome_attempts,
-         substr(cast(o.reason as blob), 1, 4100) as outcome_reason, o.settled_at,
-         substr(a.message, 1, 1025) as error, substr(cast(a.handler as blob), 1, 4100) as handler`
+         ${beginningOf('o.reason')} as outcome_reason, o.settled_at,
+         ${beginningOf('a.message')} as error, substr(cast(a.handler as blob), 1, 4100) as handler`
 
 /** What belongs to `e`: the latest run, in the queue or at rest, and the latest failure. */
 export const SUMMARY_JOINS = `
@@ -53,7 +58,7 @@ export type SummaryRow = {
   outcome_attempts: number | null
   outcome_reason: Uint8Array | null
   settled_at: number | null
-  error: string | null
+  error: Uint8Array | null
   handler: Uint8Array | null
 }
 
@@ -71,7 +76,7 @@ export function asEventSummary(row: SummaryRow): EventSummary {
     run: row.run,
     attempts: (isQueued ? row.queue_attempts : row.outcome_attempts) ?? 0,
     crashes: row.crashes,
-    error: cutTextOf(row.error),
+    error: row.error === null ? undefined : cutText(decodeText(row.error)),
     handler: row.handler === null ? undefined : cutText(decodeText(row.handler)),
     receivedAt: new Date(row.received_at),
     occurredAt: asDate(row.occurred_at),

@@ -7,15 +7,15 @@ import type { Connection } from '../connection.ts'
 
 // 1 event id
 const FIND = `
-  select l.lane, l.mode, l.paused_at, q.run, q.place, l.next, q.wait_until
+  select l.lane_id, l.mode, l.paused_at, q.run, q.place, l.next, q.wait_until
     from {prefix}queue q
-    join {prefix}lanes l on l.lane = q.lane
+    join {prefix}lanes l on l.lane_id = q.lane_id
    where q.event_id = ?
      and q.parked = 'waiting'`
 
 // 1 lane
 const FIND_ACTIVE = `
-  select a.event_id, a.run_at,
+  select a.event_id, case when a.run_at > cast(unixepoch('subsec') * 1000 as integer) then a.run_at end as run_at,
          case when a.parked is not null then a.parked
               when a.lease_token is not null or exists (
                    select 1
@@ -24,8 +24,8 @@ const FIND_ACTIVE = `
                       and r.value ->> 'attempt' = a.attempts + 1) then 'running'
               else 'ready' end as state
     from {prefix}queue a
-   where a.lane = ?
-     and a.lane is not null
+   where a.lane_id = ?
+     and a.lane_id is not null
      and a.parked is not 'waiting'
    limit 1`
 
@@ -33,7 +33,7 @@ const FIND_ACTIVE = `
 const FIND_BLOCK = `
   select event_id, null as run_at, 'dead' as state
     from {prefix}lane_blocks
-   where lane = ?
+   where lane_id = ?
      and (event_id, run) < (?, ?)
    order by event_id
    limit 1`
@@ -43,9 +43,9 @@ export function findBlocker(connection: Connection, eventId: EventId): Blocker |
   const [row] = connection.all<WaitingRow>(FIND, [eventId])
   if (row === undefined) return undefined
   const [holder] = [
-    ...connection.all<HolderRow>(FIND_ACTIVE, [row.lane]),
+    ...connection.all<HolderRow>(FIND_ACTIVE, [row.lane_id]),
     ...(row.mode === 'fifo'
-      ? connection.all<HolderRow>(FIND_BLOCK, [row.lane, eventId, row.run])
+      ? connection.all<HolderRow>(FIND_BLOCK, [row.lane_id, eventId, row.run])
       : []),
   ]
   return describeBlocker({
@@ -67,7 +67,7 @@ function dateOf(ms: number | null): Date | undefined {
 }
 
 type WaitingRow = {
-  lane: string
+  lane_id: string
   mode: string
   paused_at: number | null
   run: number

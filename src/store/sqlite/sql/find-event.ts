@@ -2,6 +2,7 @@ import type { EventId } from '../../../model/event.ts'
 import { findOrderValue } from '../../../model/order-text.ts'
 import type { EventState } from '../../../model/event-state.ts'
 import type { EventRecord, Outcome, RecordedFailure } from '../../../model/outcome.ts'
+import { readHeaders } from '../../../model/sealed-headers.ts'
 import type { Connection } from '../connection.ts'
 import { prunedRecord } from '../../shared/pruned-record.ts'
 import { decodeText } from '../decode-text.ts'
@@ -13,7 +14,13 @@ const FIND = `
   select e.id, e.source, e.event_key, cast(e.type as blob) as type, e.body, e.headers,
          e.received_at, e.occurred_at, e.version, e.sequence, e.verified_by, e.erased_at,
          q.attempts - (q.lease_token is not null) as attempts, q.crashes, q.run_at, q.parked, q.parked_reason,
-         (select l.key from {prefix}lanes l where l.lane = q.lane) as lane_key,
+         (select l.key
+            from {prefix}lanes l
+           where l.lane_id = coalesce(q.lane_id, (select o.lane_id
+                                                    from {prefix}outcomes o
+                                                   where o.event_id = e.id
+                                                   order by o.run desc
+                                                   limit 1))) as lane_key,
          (select coalesce(sum(d.count), 0) + (coalesce(max(d.outcome <> 'duplicate'), 0) = 0)
             from {prefix}deliveries d
            where d.event_id = e.id) as deliveries,
@@ -52,7 +59,7 @@ export function findEvent(connection: Connection, eventId: EventId): EventRecord
     lane: row.lane_key ?? undefined,
     ...(row.parked === 'waiting' && { blockedBy: findBlocker(connection, eventId) }),
     body: row.body,
-    headers: JSON.parse(row.headers) as EventRecord['headers'],
+    headers: readHeaders<EventRecord['headers']>(row.headers),
     receivedAt: new Date(row.received_at),
     occurredAt: row.occurred_at === null ? undefined : new Date(row.occurred_at),
     version: findOrderValue(row.version),

@@ -70,31 +70,31 @@ const COUNT_LANES = `
           where parked = 'waiting' and parked is not null
           limit ?1),
        blocks as materialized (
-         select lane, event_id, run
+         select lane_id, event_id, run
            from {prefix}lane_blocks
           limit ?1),
        blocked as (
-         select distinct b.lane
+         select distinct b.lane_id
            from blocks b
           where exists (select 1
                           from {prefix}outcomes o
                          where o.event_id = b.event_id and o.run = b.run and o.state = 'dead')),
        numbered as materialized (
-         select lane
+         select lane_id
            from {prefix}queue
           where parked = 'waiting' and number is not null
           limit ?1),
        gaps as (
-         select distinct n.lane
+         select distinct n.lane_id
            from numbered n
-           join {prefix}lanes l on l.lane = n.lane
+           join {prefix}lanes l on l.lane_id = n.lane_id
           where l.paused_at is null
             and not exists (select 1
                               from {prefix}queue a
-                             where a.lane = n.lane and a.lane is not null and a.parked is not 'waiting')
+                             where a.lane_id = n.lane_id and a.lane_id is not null and a.parked is not 'waiting')
             and not exists (select 1
                               from {prefix}queue q
-                             where q.lane = n.lane and q.parked = 'waiting' and q.number is not null
+                             where q.lane_id = n.lane_id and q.parked = 'waiting' and q.number is not null
                                and q.number = l.next))
   select ${NOW} as now, (select count(*) from waiting) as waiting, (select count(*) from blocks) as blocks,
          (select count(*) from blocked) as blocked, (select count(*) from numbered) as numbered,

@@ -7,7 +7,7 @@ const KEEP = `
       on conflict (name) do update
      set value = excluded.value`
 
-/** For those who prune without an inbox: an operator of another process. Inside a write transaction. */
+/** For a pruner without an inbox: an operator of another process. Inside a write transaction. */
 export function keepPolicy(connection: Connection, policy: string): void {
   connection.run(KEEP, [policy])
 }

@@ -140,7 +140,7 @@ function listDue(
 }
 
 // 1 worker id  2 known tokens as JSON
-const RELEASE_FORGOTTEN = `
+const GIVE_BACK_FORGOTTEN = `
   update {prefix}queue
      set attempts = attempts - 1,
          lease_token = null,
@@ -157,7 +157,7 @@ export function giveBackForgotten(
   workerId: string,
   known: readonly number[],
 ): number {
-  return connection.run(RELEASE_FORGOTTEN, [workerId, JSON.stringify(known)])
+  return connection.run(GIVE_BACK_FORGOTTEN, [workerId, JSON.stringify(known)])
 }
 
 // 1 worker id

@@ -38,7 +38,7 @@ const LIST_TRIED = `
   select q.event_id, q.run, q.attempts
     from {prefix}queue q
    where q.event_id in (select value from json_each(?))
-     and q.lane is null
+     and q.lane_id is null
      and q.parked is null
      and q.lease_token is null
      and not (${DUE.fresh})

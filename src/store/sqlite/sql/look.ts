@@ -1,11 +1,14 @@
 /**
  * Says which topics have something due, and when the next event of any topic will be. As on PostgreSQL it steps
- * from one topic to the next, and leaves out what a worker's record lists as running.
+ * from one topic to the next, and leaves out what a worker's record lists as running. With many topics it lets the
+ * event loop go round in between, and sees several states one after the other: a look is a hint, and a claim finds out.
  *
  * @module
  */
 
+import { LoopBreaks } from '../../../flow/loop-breaks.ts'
 import type { DueKind, Look, LookRequest } from '../../contract/queue.ts'
+import type { FoundTopic } from '../../shared/summarize-look.ts'
 import { summarizeLook } from '../../shared/summarize-look.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
@@ -34,6 +37,15 @@ const FIRST: Readonly<Record<DueKind, string>> = {
   leasable: first('leasable'),
 }
 
+// While one suspect runs no other can be claimed, however long it is due.
+const IS_SUSPECT_RUNNING = `
+  select 1 as found
+    from {prefix}workers w, json_each(w.running) r
+    join {prefix}queue s on s.event_id = r.value ->> 'eventId'
+   where s.crashes > 0
+     and s.attempts + 1 = r.value ->> 'attempt'
+   limit 1`
+
 const LATER = `
   select min(run_at) - ${NOW} as later_in_ms, ${NOW} as now
     from {prefix}queue
@@ -44,38 +56,70 @@ const LATER = `
 
 // As on PostgreSQL, the end of what an event waits for in its lane counts as well.
 const DEADLINE = `
-  select max(wait_until - ${NOW}, 1) as deadline_in_ms
+  select max(wait_until - ${NOW}, 1000) as deadline_in_ms
     from {prefix}queue
    where parked = 'waiting'
      and wait_until is not null
    order by wait_until
    limit 1`
 
-export function look(connection: Connection, { after, limit }: LookRequest): Look {
-  const [times] = connection.all<{ later_in_ms: number | null; now: number }>(LATER)
-  const found = (['fresh', 'head', 'again', 'leasable', 'suspect'] as const).flatMap((kind) =>
-    listTopics(connection, kind, { after, limit }).map((row) => ({
-      kind,
-      topic: row.topic,
-      source: row.source,
-      type: decodeText(row.type),
-      dueInMs: row.run_at - (times?.now ?? 0),
-    })),
-  )
-  const [deadline] = connection.all<{ deadline_in_ms: number }>(DEADLINE)
-  const laterInMs = Math.min(times?.later_in_ms ?? Infinity, deadline?.deadline_in_ms ?? Infinity)
+const KINDS = ['fresh', 'head', 'again', 'leasable', 'suspect'] as const
+
+type Read = <Result>(work: (reader: Connection) => Result) => Promise<Result>
+
+export async function look(
+  read: Read,
+  { after, limit, runsSuspect = false }: LookRequest,
+): Promise<Look> {
+  const breaks = new LoopBreaks()
+  const { now, laterInMs } = await read(readTimes)
+  const found: FoundTopic[] = []
+  const isLocked = !runsSuspect && (await read(isSuspectRunning))
+  const kinds = KINDS.filter((kind) => kind !== 'suspect' || !isLocked)
+  for (const walk of kinds.map((kind) => ({ kind, last: after, left: limit })))
+    while (walk.left > 0) {
+      await breaks.take()
+      await read((reader) => {
+        while (walk.left > 0 && !breaks.isDue) step(reader, walk, { found, now })
+      })
+    }
   return summarizeLook(found, laterInMs, limit)
 }
 
-function listTopics(connection: Connection, kind: DueKind, { after, limit }: LookRequest): Row[] {
-  const rows: Row[] = []
-  for (let last = after; rows.length < limit;) {
-    const [row] = connection.all<Row>(FIRST[kind], [last])
-    if (row === undefined) break
-    rows.push(row)
-    last = row.topic
+function readTimes(reader: Connection): { now: number; laterInMs: number } {
+  const [times] = reader.all<{ later_in_ms: number | null; now: number }>(LATER)
+  const [deadline] = reader.all<{ deadline_in_ms: number }>(DEADLINE)
+  return {
+    now: times?.now ?? 0,
+    laterInMs: Math.min(times?.later_in_ms ?? Infinity, deadline?.deadline_in_ms ?? Infinity),
   }
-  return rows
+}
+
+function isSuspectRunning(reader: Connection): boolean {
+  return reader.all(IS_SUSPECT_RUNNING).length > 0
+}
+
+interface Walk {
+  readonly kind: DueKind
+  /** The topic to which it has come. */
+  last: number
+  /** How many more topics it takes. */
+  left: number
+}
+
+/** To the next topic, if there is one. */
+function step(
+  reader: Connection,
+  walk: Walk,
+  { found, now }: { readonly found: FoundTopic[]; readonly now: number },
+): void {
+  const [row] = reader.all<Row>(FIRST[walk.kind], [walk.last])
+  walk.left = row === undefined ? 0 : walk.left - 1
+  if (row === undefined) return
+  walk.last = row.topic
+  const { topic, source, run_at } = row
+  const type = decodeText(row.type)
+  found.push({ kind: walk.kind, topic, source, type, dueInMs: run_at - now })
 }
 
 type Row = { topic: number; run_at: number; source: string; type: Uint8Array }

@@ -13,51 +13,51 @@ const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
 /** How often it is written down that a lane is in use: each time would be one more write for each event. */
 export const USED_GRAIN_MS = 3_600_000
 
-// 1 lane
+// 1 how long ago  2 lane
 const FIND_LANE = `
-  select mode, next, applied, paused_at, used_at < ${NOW} - ${USED_GRAIN_MS} as is_long_ago
+  select mode, next, applied, paused_at, used_at < ${NOW} - ? as is_long_ago
     from {prefix}lanes
-   where lane = ?`
+   where lane_id = ?`
 
 // 1 lane
 const NOTE_USE = `
   update {prefix}lanes
      set used_at = ${NOW}
-   where lane = ?`
+   where lane_id = ?`
 
 // Counts as long as the event is dead, or is queued again and not sorted yet: it comes before those behind it.
 //
 // 1 lane
 const DROP_BLOCKS = `
   delete from {prefix}lane_blocks
-   where lane = ?
+   where lane_id = ?
      and not exists (select 1 from {prefix}outcomes o
                       where o.event_id = {prefix}lane_blocks.event_id and o.run = {prefix}lane_blocks.run and o.state = 'dead')
      and not exists (select 1 from {prefix}queue u
-                      where u.event_id = {prefix}lane_blocks.event_id and u.run = {prefix}lane_blocks.run and u.lane is null)
+                      where u.event_id = {prefix}lane_blocks.event_id and u.run = {prefix}lane_blocks.run and u.lane_id is null)
   returning event_id`
 
 // 1 lane  2 event id  3 whether the event blocks the lane from now on
 const TELL = `
-  insert into {prefix}lane_news (lane, event_id, is_blocked)
+  insert into {prefix}lane_news (lane_id, event_id, is_blocked)
   values (?, ?, ?)`
 
 // 1 lane
 const FIND_ACTIVE = `
-  select event_id, lease_token, run_at > ${NOW} as is_late
+  select event_id, lease_token, run_at, run_at > ${NOW} as is_late
     from {prefix}queue
-   where lane = ?
-     and lane is not null
+   where lane_id = ?
+     and lane_id is not null
      and parked is not 'waiting'
    limit 1`
 
-// 1 lane
-const HAS_DUE = `
+// 1 lane  2 when the active one is due
+const HAS_SOONER = `
   select 1 as found
     from {prefix}queue
-   where lane = ?
+   where lane_id = ?
      and parked = 'waiting'
-     and run_at <= ${NOW}
+     and run_at < ?
    limit 1`
 
 // 1 event id
@@ -73,8 +73,8 @@ const LET_OTHERS_GO = `
 const HOLD = `
   update {prefix}queue
      set parked = 'waiting'
-   where lane = ?
-     and lane is not null
+   where lane_id = ?
+     and lane_id is not null
      and parked is not 'waiting'
      and parked is null
      and lease_token is null
@@ -87,7 +87,7 @@ const HOLD = `
 const NEXT_STORED = `
   select event_id, run
     from {prefix}queue
-   where lane = ?
+   where lane_id = ?
      and parked = 'waiting'
    order by event_id
    limit 1`
@@ -96,7 +96,7 @@ const NEXT_STORED = `
 const IS_BLOCKED = `
   select 1 as found
     from {prefix}lane_blocks
-   where lane = ?
+   where lane_id = ?
      and (event_id, run) < (?, ?)
    limit 1`
 
@@ -104,7 +104,7 @@ const IS_BLOCKED = `
 const NEXT_NUMBER = `
   select event_id
     from {prefix}queue
-   where lane = ?
+   where lane_id = ?
      and parked = 'waiting'
      and number is not null
      and number <= ?
@@ -115,7 +115,7 @@ const NEXT_NUMBER = `
 const NEWEST = `
   select event_id
     from {prefix}queue
-   where lane = ?
+   where lane_id = ?
      and parked = 'waiting'
      and place is not null
      and run_at <= ${NOW}
@@ -126,7 +126,7 @@ const NEWEST = `
 const SOONEST = `
   select event_id
     from {prefix}queue
-   where lane = ?
+   where lane_id = ?
      and parked = 'waiting'
    order by run_at, event_id
    limit 1`
@@ -135,8 +135,8 @@ const SOONEST = `
 const WITH_FACTS = `
   select q.event_id
     from {prefix}queue q
-    join {prefix}lane_facts f on f.lane = q.lane and f.type = q.place
-   where q.lane = ?
+    join {prefix}lane_facts f on f.lane_id = q.lane_id and f.type = q.place
+   where q.lane_id = ?
      and q.parked = 'waiting'`
 
 // What was never tried is due at once; a retry keeps its time.
@@ -157,7 +157,7 @@ const WAIT_FOR_NUMBER = `
    where wait_until is null
      and event_id = (select event_id
                        from {prefix}queue
-                      where lane = ?
+                      where lane_id = ?
                         and parked = 'waiting'
                         and number is not null
                       order by number, event_id
@@ -167,7 +167,7 @@ const WAIT_FOR_NUMBER = `
 const WAIT_FOR_FACT = `
   update {prefix}queue
      set wait_until = ${NOW} + wait_ms
-   where lane = ?
+   where lane_id = ?
      and parked = 'waiting'
      and wait_until is null`
 
@@ -176,7 +176,7 @@ export function mendLanes(connection: Connection, lanes: readonly string[]): voi
 }
 
 function mendLane(connection: Connection, lane: string): void {
-  const [row] = connection.all<LaneRow>(FIND_LANE, [lane])
+  const [row] = connection.all<LaneRow>(FIND_LANE, [USED_GRAIN_MS, lane])
   if (row === undefined) return
   if (row.is_long_ago === 1) connection.run(NOTE_USE, [lane])
   for (const { event_id } of connection.all<IdRow>(DROP_BLOCKS, [lane]))
@@ -191,18 +191,19 @@ function mendLane(connection: Connection, lane: string): void {
     connection.run(WAIT_FOR_FACT, [lane])
     return
   }
-  if (row.mode === 'latest') letDueGoFirst(connection, lane)
+  if (row.mode === 'latest') letSoonerGoFirst(connection, lane)
   if (connection.all(FIND_ACTIVE, [lane]).length > 0) return
   const next = findNext(connection, lane, row)
   if (next !== undefined) connection.run(MAKE_READY, [next.event_id])
   else if (row.mode === 'sequence') connection.run(WAIT_FOR_NUMBER, [lane])
 }
 
-/** One that failed, and is not due yet, lets those that are due go first. */
-function letDueGoFirst(connection: Connection, lane: string): void {
+/** One that failed, and is not due yet, lets those go first that are due before it. */
+function letSoonerGoFirst(connection: Connection, lane: string): void {
   const [active] = connection.all<ActiveRow>(FIND_ACTIVE, [lane])
   if (active === undefined || active.is_late === 0 || active.lease_token !== null) return
-  if (connection.all(HAS_DUE, [lane]).length > 0) connection.run(LET_OTHERS_GO, [active.event_id])
+  const isNotNext = connection.all(HAS_SOONER, [lane, active.run_at]).length > 0
+  if (isNotNext) connection.run(LET_OTHERS_GO, [active.event_id])
 }
 
 function findNext(
@@ -232,14 +233,19 @@ type LaneRow = {
   is_long_ago: number
 }
 type IdRow = { event_id: string }
-type ActiveRow = { event_id: string; lease_token: number | null; is_late: number }
+type ActiveRow = {
+  event_id: string
+  lease_token: number | null
+  run_at: number
+  is_late: number
+}
 
 /** The columns of a queue row that say where it stood. */
-export const PLACE_COLUMNS = 'lane, number, place, policy'
+export const PLACE_COLUMNS = 'lane_id, number, place, policy'
 
 /** What is known of an event that has left its lane. */
 export type LeftLane = {
-  lane: string | null
+  lane_id: string | null
   number: number | null
   place: string | null
   policy: string | null
@@ -249,20 +255,21 @@ export type LeftLane = {
 const TAKE_NUMBER = `
   update {prefix}lanes
      set next = max(next, ?)
-   where lane = ?
+   where lane_id = ?
      and mode = 'sequence'`
 
-// 1 version  2 lane  3 version  4 version
+// 1 version  2 event id  3 lane  4 version  5 version
 const APPLY_VERSION = `
   update {prefix}lanes
-     set applied = ?
-   where lane = ?
+     set applied = ?,
+         applied_by = ?
+   where lane_id = ?
      and mode = 'latest'
-     and (applied is null or substr(applied, 1, 1) <> substr(?, 1, 1) or applied < ?)`
+     and (applied is null or substr(applied, 1, 1) <> substr(?, 1, 1) or applied <= ?)`
 
 // 1 lane  2 event id  3 run
 const BLOCK = `
-  insert into {prefix}lane_blocks (lane, event_id, run)
+  insert into {prefix}lane_blocks (lane_id, event_id, run)
   values (?, ?, ?)
       on conflict do nothing`
 
@@ -279,21 +286,22 @@ export function blockLane(
 export function leaveLane(
   connection: Connection,
   { eventId, run, state }: { eventId: string; run: number; state: string },
-  { lane, number, place, policy }: LeftLane,
+  { lane_id: lane, number, place, policy }: LeftLane,
 ): void {
   if (lane === null) return
   // A number is taken when it was applied, or needed nothing. A dead one is missing.
   if (number !== null && (state === 'done' || state === 'skipped'))
     connection.run(TAKE_NUMBER, [number + 1, lane])
-  if (place !== null && state === 'done') connection.run(APPLY_VERSION, [place, lane, place, place])
+  if (place !== null && state === 'done')
+    connection.run(APPLY_VERSION, [place, eventId, lane, place, place])
   if (state === 'dead' && policy === 'block') blockLane(connection, lane, { eventId, run })
   mendLane(connection, lane)
 }
 
 // 1 lane  2 source  3 key
 const INSERT_LANE = `
-  insert into {prefix}lanes (lane, source, key, mode, paused_at, paused_reason, paused_by, used_at)
-  select ?1, ?2, ?3, 'after', p.paused_at, p.paused_reason, p.paused_by, ${NOW}
+  insert into {prefix}lanes (lane_id, source, key, mode, paused_at, paused_reason, paused_actor, used_at)
+  select ?1, ?2, ?3, 'after', p.paused_at, p.paused_reason, p.paused_actor, ${NOW}
     from (select 1)
     left join {prefix}lanes p on p.paused_at is not null and p.source = ?2 and p.key = ?3
    where true
@@ -302,7 +310,7 @@ const INSERT_LANE = `
 
 // 1 lane  2 type  3 event id
 const INSERT_FACT = `
-  insert into {prefix}lane_facts (lane, type, event_id, done_at)
+  insert into {prefix}lane_facts (lane_id, type, event_id, done_at)
   values (?, ?, ?, ${NOW})
       on conflict do nothing`
 

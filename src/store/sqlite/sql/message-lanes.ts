@@ -75,7 +75,7 @@ export function blockMessageLane(connection: Connection, id: MessageId, laneId: 
 }
 
 /** After a person has decided about a message. */
-export function releaseMessageLane(connection: Connection, id: MessageId): void {
+export function unblockMessageLane(connection: Connection, id: MessageId): void {
   const [found] = connection.all<{ lane_id: string }>(FIND_LANE, [id])
   if (found === undefined) return
   connection.run(UNBLOCK, [id])

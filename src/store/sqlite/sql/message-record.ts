@@ -12,7 +12,7 @@ import type {
   MessageResponse,
 } from '../../../model/message.ts'
 import type { MessageOutcomeState, MessageState } from '../../../model/message-state.ts'
-import type { MessageQuery } from '../../contract/messages.ts'
+import { readHeaders } from '../../../model/sealed-headers.ts'
 import type { Connection } from '../connection.ts'
 
 const IS_SENDING = `
@@ -21,7 +21,7 @@ const IS_SENDING = `
 const SELECT_RECORDS = `
   select m.id, m.destination, m.key, m.event_id, m.content_type, m.headers, m.body, m.created_at, q.send_at,
          coalesce(q.uncertain_since, o.uncertain_since) as uncertain_since,
-         coalesce(q.attempts, o.attempts) as attempts, o.reason, m.lane,
+         coalesce(q.attempts, o.attempts) as attempts, o.reason, m.lane_key,
          case when q.message_id is not null and q.send_at is null then coalesce(
            (select b.message_id from {prefix}message_lane_blocks b where b.lane_id = q.lane_id limit 1),
            (select e.message_id from {prefix}message_queue e
@@ -42,20 +42,10 @@ const SELECT_RECORDS = `
 const FIND = `${SELECT_RECORDS}
    where m.id = ?`
 
-// 1 state  2 destination or null  3 limit
-const LIST_SETTLED = `${SELECT_RECORDS}
-   where o.state = ?
-     and m.destination = coalesce(?, m.destination)
-   order by m.id desc
-   limit ?`
-
-// 1 state  2 destination or null  3 limit
-const LIST_QUEUED = `${SELECT_RECORDS}
-   where q.message_id is not null
-     and (${IS_SENDING}) = (? = 'sending')
-     and m.destination = coalesce(?, m.destination)
-   order by m.id desc
-   limit ?`
+// 1 ids, as JSON
+const READ = `${SELECT_RECORDS}
+   where m.id in (select value from json_each(?))
+   order by m.id desc`
 
 // 1 event id  2 limit
 const LIST_OF_EVENT = `${SELECT_RECORDS}
@@ -81,13 +71,13 @@ export function findMessage(connection: Connection, id: MessageId): MessageRecor
   return row === undefined ? undefined : asMessageRecord(connection, row)
 }
 
-export function listMessages(
+/** Newest first. */
+export function readMessages(
   connection: Connection,
-  { state, destination, limit }: MessageQuery,
+  ids: readonly MessageId[],
 ): readonly MessageRecord[] {
-  const sql = state === 'ready' || state === 'sending' ? LIST_QUEUED : LIST_SETTLED
   return connection
-    .all<RecordRow>(sql, [state, destination ?? null, limit])
+    .all<RecordRow>(READ, [JSON.stringify(ids)])
     .map((row) => asMessageRecord(connection, row))
 }
 
@@ -134,7 +124,7 @@ type RecordRow = ResponseRow & {
   reason: string | null
   state: MessageState
   settled_at: number | null
-  lane: string | null
+  lane_key: string | null
   blocked_by: string | null
   holds_up: number
 }
@@ -159,10 +149,10 @@ function asMessageRecord(connection: Connection, row: RecordRow): MessageRecord 
     uncertainSince: asDate(row.uncertain_since),
     body: row.body,
     contentType: row.content_type,
-    headers: JSON.parse(row.headers) as Record<string, string>,
+    headers: readHeaders(row.headers),
     eventId: row.event_id ?? undefined,
     createdAt: new Date(row.created_at),
-    lane: row.lane ?? undefined,
+    lane: row.lane_key ?? undefined,
     blockedBy: row.blocked_by ?? undefined,
     holdsUp: row.holds_up,
     outcome:

@@ -5,18 +5,18 @@ import type {
   PruneCounts,
   PruneRun,
 } from '../../contract/retention.ts'
+import { ORDERED_PRUNE } from '../../shared/deed.ts'
 import type { Connection } from '../connection.ts'
 import { addAudit, endAudit, findAudit } from './audit.ts'
-import type { Deed } from './audit.ts'
-
-/** All that is kept, as the audit names it. */
-const DEED: Deed = { action: 'prune', kind: 'retention', id: 'all' }
 
 /** Writes down that a person wants a run, before it removes anything. Inside a write transaction, as all here. */
 export function beginOrdered(connection: Connection, order: Ordered): OrderedRunBegun {
-  const found = findAudit(connection, DEED, order.token)
+  const found = findAudit(connection, ORDERED_PRUNE, order.token)
   if (found === undefined)
-    return { status: 'begun', auditId: addAudit(connection, DEED, order, { status: 'begun' }) }
+    return {
+      status: 'begun',
+      auditId: addAudit(connection, ORDERED_PRUNE, order, { status: 'begun' }),
+    }
   if (!('auditId' in found)) return found
   const { auditId, outcome } = found
   if (outcome['status'] !== 'done') return { status: 'begun', auditId }

@@ -2,12 +2,13 @@ import type { Ordered } from '../../contract/operators.ts'
 import { subjectOfPause } from '../../contract/pauses.ts'
 import type { PauseActed, PausedLane } from '../../contract/pauses.ts'
 import type { Connection } from '../connection.ts'
-import { findByToken, withoutNul, writeAudit } from './audit.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
+import { findByToken, writeAudit } from './audit.ts'
 import { mendLanes } from './mend-lanes.ts'
 
 // 1 source  2 key
 const LIST = `
-  select lane
+  select lane_id
     from {prefix}lanes
    where source = ?
      and key = ?`
@@ -17,8 +18,8 @@ const PAUSE = `
   update {prefix}lanes
      set paused_at = cast(unixepoch('subsec') * 1000 as integer),
          paused_reason = ?,
-         paused_by = ?
-   where lane = ?
+         paused_actor = ?
+   where lane_id = ?
      and paused_at is null`
 
 // What waits for something missing does so for its whole time again when the lane goes on.
@@ -27,7 +28,7 @@ const PAUSE = `
 const STOP_WAITING = `
   update {prefix}queue
      set wait_until = null
-   where lane = ?
+   where lane_id = ?
      and parked = 'waiting'
      and wait_until is not null`
 
@@ -36,8 +37,8 @@ const RESUME = `
   update {prefix}lanes
      set paused_at = null,
          paused_reason = null,
-         paused_by = null
-   where lane = ?
+         paused_actor = null
+   where lane_id = ?
      and paused_at is not null`
 
 /** Inside a write transaction, as all here. */
@@ -75,5 +76,7 @@ export function resumeLane(
 
 /** The lanes of a source with this text: one of each mode at most. */
 export function listLanes(connection: Connection, source: string, key: string): readonly string[] {
-  return connection.all<{ lane: string }>(LIST, [source, withoutNul(key)]).map(({ lane }) => lane)
+  return connection
+    .all<{ lane_id: string }>(LIST, [source, withoutNul(key)])
+    .map(({ lane_id }) => lane_id)
 }

@@ -1,11 +1,12 @@
 import type { Ordered } from '../../contract/operators.ts'
 import type { PauseActed, PausedByName, PauseRecord, PauseSubject } from '../../contract/pauses.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
 import type { Connection } from '../connection.ts'
-import { findByToken, withoutNul, writeAudit } from './audit.ts'
+import { findByToken, writeAudit } from './audit.ts'
 
 // 1 kind  2 name  3 reason  4 actor
 const PAUSE = `
-  insert into {prefix}pauses (kind, name, reason, actor, paused_at)
+  insert into {prefix}pauses (kind, name, paused_reason, paused_actor, paused_at)
   values (?, ?, ?, ?, cast(unixepoch('subsec') * 1000 as integer))
       on conflict do nothing`
 
@@ -17,10 +18,10 @@ const RESUME = `
 
 // Lanes with one text are one.
 const LIST = `
-  select kind, name, null as source, reason, actor, paused_at
+  select kind, name, null as source, paused_reason, paused_actor, paused_at
     from {prefix}pauses
    union all
-  select 'lane', key, source, paused_reason, paused_by, min(paused_at)
+  select 'lane', key, source, paused_reason, paused_actor, min(paused_at)
     from {prefix}lanes
    where paused_at is not null
    group by source, key
@@ -59,8 +60,8 @@ export function resume(
 export function listPauses(connection: Connection): readonly PauseRecord[] {
   return connection.all<PauseRow>(LIST).map((row) => ({
     ...asSubject(row),
-    reason: row.reason ?? undefined,
-    actor: row.actor ?? undefined,
+    reason: row.paused_reason ?? undefined,
+    actor: row.paused_actor ?? undefined,
     pausedAt: new Date(row.paused_at),
   }))
 }
@@ -73,7 +74,7 @@ type PauseRow = {
   kind: PauseSubject['kind']
   name: string
   source: string | null
-  reason: string | null
-  actor: string | null
+  paused_reason: string | null
+  paused_actor: string | null
   paused_at: number
 }

@@ -1,21 +1,28 @@
 import type { BulkAction, BulkId, BulkRecord, BulkState, BulkTerms } from '../../../model/bulk.ts'
 import type { EventId } from '../../../model/event.ts'
-import type { BulkDraft, BulkQuery } from '../../contract/bulks.ts'
+import { highestId } from '../../../model/id-range.ts'
+import type { BulkCreated, BulkDraft, BulkQuery } from '../../contract/bulks.ts'
 import type { Connection } from '../connection.ts'
+import { addAudit, findSubject } from './audit.ts'
+
+const PLAN = { action: 'bulk.plan', kind: 'bulk' } as const
 
 // 1 id  2 action  3 filter  4 reason  5 actor  6 terms
 const CREATE = `
   insert into {prefix}bulks (id, action, filter, reason, actor, terms, state, created_at)
   values (?, ?, ?, ?, ?, ?, 'planning', cast(unixepoch('subsec') * 1000 as integer))`
 
-export function createBulk(
-  connection: Connection,
-  { id, action, filter, reason, actor, terms }: BulkDraft,
-): void {
+/** Inside a write transaction. */
+export function createBulk(connection: Connection, draft: BulkDraft): BulkCreated {
+  const { id, action, filter, reason, actor, token, terms } = draft
+  const known = findSubject(connection, PLAN, token)
+  if (known !== undefined) return 'id' in known ? { status: 'known', id: known.id } : known
   // libsql cuts a text at a NUL when it reads one.
   const asText = (text: string | undefined) => text?.replaceAll('\0', '\ufffd') ?? null
   const how = terms === undefined ? null : JSON.stringify(terms)
   connection.run(CREATE, [id, action, filter, asText(reason), asText(actor), how])
+  addAudit(connection, { ...PLAN, id }, { reason, actor, token }, { status: 'done' })
+  return { status: 'created', id }
 }
 
 // 1 events as JSON  2 bulk
@@ -65,24 +72,26 @@ const LIST = `
   select id, action, filter, reason, actor, terms, state, created_at
     from {prefix}bulks
    where state <> 'pruned'
+     and id < ?
    order by id desc
    limit ?`
 
-// 1 limit
+// 1 below this bulk  2 limit
 const LIST_UNFINISHED = `
   select id, action, filter, reason, actor, terms, state, created_at
     from {prefix}bulks b
    where state = 'planned'
      and exists (select 1 from {prefix}bulk_events e where e.bulk_id = b.id and e.outcome is null)
+     and id < ?
    order by id desc
    limit ?`
 
 export function listBulks(
   connection: Connection,
-  { which, limit }: BulkQuery,
+  { which, below = highestId, limit }: BulkQuery,
 ): readonly BulkRecord[] {
   return connection
-    .all<BulkRow>(which === 'all' ? LIST : LIST_UNFINISHED, [limit])
+    .all<BulkRow>(which === 'all' ? LIST : LIST_UNFINISHED, [below, limit])
     .map((row) => recordOf(connection, row))
 }
 

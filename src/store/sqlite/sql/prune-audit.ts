@@ -13,7 +13,7 @@ import type { PruneRequest } from './prune-payloads.ts'
 const DELETE = `
   delete from {prefix}audit
    where id in (select id from {prefix}audit order by id limit ?)
-     and at < ?`
+     and acted_at < ?`
 
 /** Inside a write transaction. What was removed is not met again, so that each step begins at the oldest. */
 export function pruneAudit(connection: Connection, { limits, most }: PruneRequest): PruneStep {

@@ -1,6 +1,7 @@
 import type { DeliveryHeaders } from '../../../model/delivery.ts'
 import type { EventId } from '../../../model/event.ts'
 import type { SearchedBody } from '../../contract/event-search.ts'
+import { readHeaders } from '../../../model/sealed-headers.ts'
 import type { Connection } from '../connection.ts'
 
 // 1 event id
@@ -13,9 +14,11 @@ const SIZE = `
 
 // 1 event id
 const READ = `
-  select body, headers
+  select source, body, headers
     from {prefix}events
    where id = ?`
+
+type BodyRow = { source: string; body: Uint8Array; headers: string }
 
 /** The bodies of the first of these events that fit into so many bytes together; of the first one always. */
 export function readBodies(
@@ -28,9 +31,10 @@ export function readBodies(
   for (const id of ids) {
     bytes += connection.all<{ bytes: number }>(SIZE, [id])[0]?.bytes ?? 0
     if (found.length > 0 && bytes > bytesMax) break
-    const [row] = connection.all<{ body: Uint8Array; headers: string }>(READ, [id])
-    if (row !== undefined)
-      found.push({ id, body: row.body, headers: JSON.parse(row.headers) as DeliveryHeaders })
+    const [row] = connection.all<BodyRow>(READ, [id])
+    if (row === undefined) continue
+    const { source, body } = row
+    found.push({ id, source, body, headers: readHeaders<DeliveryHeaders>(row.headers) })
   }
   return found
 }

@@ -1,13 +1,13 @@
 import type { EventId } from '../../../model/event.ts'
-import type { Ordered, ReplayTerms, RunRecord } from '../../contract/operators.ts'
+import type { Ordered, PageAbove, ReplayTerms, RunRecord } from '../../contract/operators.ts'
 import type { Connection } from '../connection.ts'
-import { withoutNul } from './audit.ts'
+import { withoutNul } from '../../shared/without-nul.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
 
 // 1 event id  2 run  3 reason  4 actor  5 fresh keys  6 body, or null
 const INSERT_RUN = `
-  insert into {prefix}runs (event_id, run, reason, actor, at, fresh_keys, body)
+  insert into {prefix}runs (event_id, run, reason, actor, ordered_at, fresh_keys, body)
   values (?, ?, ?, ?, ${NOW}, ?, ?)`
 
 // 1 run  2 event id
@@ -29,19 +29,25 @@ export function replayEvent(
   connection.run(INSERT_QUEUE, [run, eventId])
 }
 
-// 1 event id
+// 1 event id  2 above this run  3 limit, or -1 for all
 const LIST_RUNS = `
-  select run, reason, actor, at, fresh_keys, body
+  select run, reason, actor, ordered_at, fresh_keys, body
     from {prefix}runs
    where event_id = ?
-   order by run`
+     and run > ?
+   order by run
+   limit ?`
 
-export function listRuns(connection: Connection, eventId: EventId): readonly RunRecord[] {
-  return connection.all<RunRow>(LIST_RUNS, [eventId]).map((row) => ({
+export function listRuns(
+  connection: Connection,
+  eventId: EventId,
+  { above = 0, limit = -1 }: PageAbove<number> = {},
+): readonly RunRecord[] {
+  return connection.all<RunRow>(LIST_RUNS, [eventId, above, limit]).map((row) => ({
     run: row.run,
     reason: row.reason ?? undefined,
     actor: row.actor ?? undefined,
-    at: new Date(row.at),
+    at: new Date(row.ordered_at),
     freshKeys: row.fresh_keys === 1,
     body: row.body ?? undefined,
   }))
@@ -51,7 +57,7 @@ type RunRow = {
   run: number
   reason: string | null
   actor: string | null
-  at: number
+  ordered_at: number
   fresh_keys: number
   body: Uint8Array | null
 }

@@ -1,7 +1,7 @@
 import { refusalOfBulk } from '../../../model/bulk.ts'
 import type { BulkActed, BulkAction, BulkId } from '../../../model/bulk.ts'
 import type { EventId } from '../../../model/event.ts'
-import type { BulkAbort, BulkOrder, BulkOrderResult } from '../../contract/bulks.ts'
+import type { BulkAbort, BulkOrder, BulkOrderResult, BulkRunBegun } from '../../contract/bulks.ts'
 import type { Ordered } from '../../contract/operators.ts'
 import type { Connection } from '../connection.ts'
 import { findByToken, writeAudit } from './audit.ts'
@@ -14,11 +14,13 @@ const FIND_PLANNED = `
    where id = ? and state = 'planned'`
 
 // 1 bulk
+//
+// The oldest first: what is replayed in a lane runs next, and would be applied backwards.
 const TAKE = `
   select event_id
     from {prefix}bulk_events
    where bulk_id = ? and outcome is null
-   order by event_id desc
+   order by event_id
    limit 1`
 
 /** What is done to the event, in the transaction of the caller. */
@@ -62,6 +64,16 @@ function noteInBulk(
   result: BulkOrderResult,
 ): void {
   connection.run(NOTE, [result.status === 'done' ? 'done' : result.code, id, eventId])
+}
+
+/** Inside a write transaction. */
+export function beginBulkRun(connection: Connection, id: BulkId, order: Ordered): BulkRunBegun {
+  const deed = { action: 'bulk.run', kind: 'bulk', id } as const
+  const before = findByToken<{ status: 'done' }>(connection, deed, order.token)
+  if (before !== undefined) return before
+  const state = findBulk(connection, id)?.state
+  if (state !== 'planned') return { status: 'refused', code: refusalOfBulk(state) }
+  return writeAudit(connection, deed, order, { status: 'done' })
 }
 
 // 1 bulk

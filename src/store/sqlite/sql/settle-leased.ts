@@ -28,12 +28,12 @@ const KEEP = `
          parked_reason = ?
    where event_id = ?
      and run = ?
-  returning lane`
+  returning lane_id`
 
 /** Where the latest goes first, one that failed lets others go before it. */
 function keep(connection: Connection, params: readonly unknown[]): void {
-  const [kept] = connection.all<{ lane: string | null }>(KEEP, params)
-  if (kept !== undefined && kept.lane !== null) mendLanes(connection, [kept.lane])
+  const [kept] = connection.all<{ lane_id: string | null }>(KEEP, params)
+  if (kept !== undefined && kept.lane_id !== null) mendLanes(connection, [kept.lane_id])
 }
 
 /** Whether each was written, in their order. Inside a write transaction. */
@@ -50,7 +50,7 @@ export async function settleLeased(
       case 'skipped':
       case 'dead': {
         const [gone] = connection.all<LeftLane>(DEQUEUE, [eventId, run])
-        insertOutcome(connection, settlement)
+        insertOutcome(connection, settlement, gone)
         if (gone !== undefined) leaveLane(connection, settlement, gone)
         if (settlement.state === 'done') freeLanes(connection, eventId, settlement.frees)
         break

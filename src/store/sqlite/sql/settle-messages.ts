@@ -27,7 +27,7 @@ const DEQUEUE = `
    where message_id = ?`
 
 // 1 delay in ms  2 attempts  3 uncertain since  4 message
-const RELEASE = `
+const GIVE_BACK = `
   update {prefix}message_queue
      set send_at = cast(unixepoch('subsec') * 1000 as integer) + ?,
          lease_token = null,
@@ -93,7 +93,7 @@ function settleHeld(connection: Connection, settlement: MessageSettlement, held:
     case 'ready':
     case 'given-back': {
       const delayMs = Math.ceil(settlement.retryInMs)
-      connection.run(RELEASE, [delayMs, attempts, held.uncertain_since, id])
+      connection.run(GIVE_BACK, [delayMs, attempts, held.uncertain_since, id])
       if (settlement.state === 'ready')
         connection.run(KEEP_ANSWER, [settlement.answer ?? null, settlement.sameAnswers, id])
       return true

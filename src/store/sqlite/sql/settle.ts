@@ -34,7 +34,7 @@ const REQUEUE = `
    where event_id = ?
      and run = ?
      and attempts = ?
-  returning lane`
+  returning lane_id`
 
 // 1 event id  2 run
 const PARK = `
@@ -44,11 +44,11 @@ const PARK = `
    where event_id = ?
      and run = ?`
 
-// 1 event id  2 run  3 state  4 attempts  5 started ago in ms  6 duration  7 reason  8 result
+// 1 event id  2 run  3 state  4 attempts  5 started ago in ms  6 duration  7 reason  8 result  9 lane  10 place
 const INSERT_OUTCOME = `
   insert into {prefix}outcomes
-         (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at)
-  values (?, ?, ?, ?, ${NOW} - ?, ?, ?, ?, ${NOW})`
+         (event_id, run, state, attempts, started_at, duration_ms, reason, result, settled_at, lane_id, place)
+  values (?, ?, ?, ?, ${NOW} - ?, ?, ?, ?, ${NOW}, ?, ?)`
 
 // 1 event id  2 run  3 attempt  4 reason  5 message  6 duration  7 handler  8 stack  9 cause
 // 10 started ago in ms  11 failed ago in ms
@@ -73,17 +73,17 @@ export function trySettle(connection: Connection, settlement: Settlement): boole
   const before = settlement.attempt - 1
   if (settlement.state === 'ready') {
     const params = [settlement.attempt, Math.ceil(settlement.retryInMs), eventId, run, before]
-    const [kept] = connection.all<{ lane: string | null }>(REQUEUE, params)
+    const [kept] = connection.all<{ lane_id: string | null }>(REQUEUE, params)
     if (kept === undefined) return false
     insertFailure(connection, settlement, settlement.failure)
     // Where the latest goes first, one that failed lets others go before it.
-    if (kept.lane !== null) mendLanes(connection, [kept.lane])
+    if (kept.lane_id !== null) mendLanes(connection, [kept.lane_id])
     return true
   }
   const [gone] = connection.all<LeftLane>(DEQUEUE, [eventId, run, before])
   if (gone === undefined) return false
   if (settlement.state === 'dead') insertFailure(connection, settlement, settlement.failure)
-  insertOutcome(connection, settlement)
+  insertOutcome(connection, settlement, gone)
   leaveLane(connection, settlement, gone)
   if (settlement.state === 'done') freeLanes(connection, eventId, settlement.frees)
   return true
@@ -92,6 +92,7 @@ export function trySettle(connection: Connection, settlement: Settlement): boole
 export function insertOutcome(
   connection: Connection,
   settlement: Extract<Settlement, { state: 'done' | 'skipped' | 'dead' }>,
+  left?: LeftLane,
 ): void {
   const { eventId, run, state, attempt } = settlement
   const startedAgoMs = agoMs(ranOf(settlement)?.startedMs)
@@ -99,7 +100,8 @@ export function insertOutcome(
   const reason = settlement.state === 'done' ? null : settlement.reason
   const result = settlement.state === 'done' ? settlement.result : null
   const values = [state, attempt, startedAgoMs, durationMs, reason, result]
-  connection.run(INSERT_OUTCOME, [eventId, run, ...values])
+  const at = [left?.lane_id ?? null, left?.place ?? null]
+  connection.run(INSERT_OUTCOME, [eventId, run, ...values, ...at])
 }
 
 export function insertFailure(

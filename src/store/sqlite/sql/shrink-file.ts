@@ -6,9 +6,10 @@
 
 import type { Connection } from '../connection.ts'
 
-/** A mebibyte with pages of 4 KiB. */
-const PAGES = 256
 const COUNT_FREE = 'pragma freelist_count'
+
+// A mebibyte with pages of 4 KiB.
+const SHRINK = 'pragma incremental_vacuum(256)'
 
 /**
  * Gives free pages at the end of the file back, a few at a time. Whether there are more: not in a file that was made
@@ -17,7 +18,7 @@ const COUNT_FREE = 'pragma freelist_count'
 export function shrinkFile(connection: Connection): boolean {
   const before = countFree(connection)
   if (before === 0) return false
-  connection.execute(`pragma incremental_vacuum(${PAGES})`)
+  connection.execute(SHRINK)
   const after = countFree(connection)
   return after > 0 && after < before
 }

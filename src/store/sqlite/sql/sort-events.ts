@@ -19,8 +19,8 @@ import { settle } from './settle.ts'
 //
 // 1 lane  2 source  3 key  4 mode  5 the number it begins with
 const INSERT_LANE = `
-  insert into {prefix}lanes (lane, source, key, mode, next, paused_at, paused_reason, paused_by, used_at)
-  select ?1, ?2, ?3, ?4, ?5, p.paused_at, p.paused_reason, p.paused_by,
+  insert into {prefix}lanes (lane_id, source, key, mode, next, paused_at, paused_reason, paused_actor, used_at)
+  select ?1, ?2, ?3, ?4, ?5, p.paused_at, p.paused_reason, p.paused_actor,
          cast(unixepoch('subsec') * 1000 as integer)
     from (select 1)
     left join {prefix}lanes p on p.paused_at is not null and p.source = ?2 and p.key = ?3
@@ -33,7 +33,7 @@ const INSERT_LANE = `
 // 1 lane  2 number  3 place  4 policy  5 wait in ms  6 event id  7 run
 const PLACE = `
   update {prefix}queue
-     set lane = ?1,
+     set lane_id = ?1,
          number = ?2,
          place = ?3,
          policy = case when policy = 'run' and ?4 = 'dead' then 'run' else ?4 end,

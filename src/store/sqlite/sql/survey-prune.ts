@@ -35,12 +35,8 @@ export function findLastRun(connection: Connection): {
   return { nowMs: row?.now ?? 0, last: JSON.parse(row?.last ?? '') as PruneRun }
 }
 
-export function surveyPrune(
-  connection: Connection,
-  limitsAt: (nowMs: number) => PruneLimits,
-): PruneSurvey {
+export function surveyPrune(connection: Connection, limits: PruneLimits): PruneSurvey {
   const { nowMs, last } = findLastRun(connection)
-  const limits = limitsAt(nowMs)
   const { done, skipped, discarded, keys } = limits
   return {
     nowMs,

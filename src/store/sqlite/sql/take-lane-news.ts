@@ -10,7 +10,7 @@ const HAS_NEWS = `
 const LIST = `
   select n.id, n.event_id, n.is_blocked, l.source, l.key, l.mode
     from {prefix}lane_news n
-    left join {prefix}lanes l on l.lane = n.lane
+    left join {prefix}lanes l on l.lane_id = n.lane_id
    order by n.id
    limit ?`
 

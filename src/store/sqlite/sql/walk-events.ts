@@ -108,7 +108,7 @@ export function walkKey(
 const LIST_WAITING = `
   select event_id as id
     from {prefix}queue
-   where lane = ?
+   where lane_id = ?
      and parked = 'waiting'
      and event_id < ?
      and event_id >= ?
@@ -119,15 +119,15 @@ const LIST_WAITING = `
 const LIST_ACTIVE = `
   select event_id as id
     from {prefix}queue
-   where lane = ?
-     and lane is not null
+   where lane_id = ?
+     and lane_id is not null
      and parked is not 'waiting'`
 
 // 1 lane
 const LIST_BLOCKS = `
   select event_id as id
     from {prefix}lane_blocks
-   where lane = ?`
+   where lane_id = ?`
 
 // 7 ids
 const WALK_LANE = walk(`

@@ -2,6 +2,7 @@ import type { FailureWalk, WalkedFailure } from '../../contract/event-search.ts'
 import { cutText } from '../../shared/cut-text.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
+import { beginningOf } from './event-summary.ts'
 
 // 1 since, in ms  2 where the last one stood, in ms, or null  3 its event or null  4 limit
 //
@@ -11,7 +12,7 @@ const walk = (looked: string): string => `
           limit ?4)
   select looked.event_id, looked.at, e.source, coalesce(a.reason, 'error') as reason,
          substr(cast(a.handler as blob), 1, 4100) as handler,
-         substr(cast(coalesce(a.message, looked.reason, '') as blob), 1, 4100) as message,
+         ${beginningOf("coalesce(a.message, looked.reason, '')")} as message,
          coalesce(a.failed_at, looked.at) as failed_at
     from looked
     join {prefix}events e on e.id = looked.event_id

@@ -53,6 +53,29 @@ export const actionRaceCases: readonly StoreCase[] = [
     },
 
     {
+      name: 'replaying a forgotten event beside its redelivery leaves one run',
+      run: async (open) => {
+        const { store, other } = await openTwo(open)
+        for (let round = 0; round < ROUNDS; round += 1) {
+          const key = `evt_${round}`
+          const eventId = await reachDead(store, key)
+          await act(store, 'forget', eventId)
+
+          const [replayed, redelivered] = await Promise.all([
+            act(store, 'replay', eventId),
+            recordOne(other, anEventDraft({ key })),
+          ])
+
+          assert.match(
+            `${replayed.status} ${redelivered.status}`,
+            /^(?:refused accepted|done conflict)$/,
+          )
+          assert.equal(await runAll(store, key), 1, key)
+        }
+      },
+    },
+
+    {
       name: 'discarding a ready event beside a claim ends it or leaves it to the worker',
       run: async (open) => {
         const { store, other } = await openTwo(open)

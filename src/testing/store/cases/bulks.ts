@@ -19,9 +19,11 @@ export const bulkCases: readonly StoreCase[] = casesOf('actions on many events',
 
       assert.equal(new Set(acted.flat()).size, 12)
       assert.equal(acted.flat().length, 12)
+      for (const own of acted) assert.deepEqual(own, own.toSorted())
       assertMatches(await store.bulks.find(BULK), { planned: 12, done: 12, left: 0, refused: {} })
-      assert.deepEqual(await store.operators.listDead(20), [])
-      assert.equal((await store.operators.listAudit({ limit: 20 })).length, 12)
+      assert.deepEqual(await store.operators.listDead({ limit: 20 }), [])
+      const audit = await store.operators.listAudit({ limit: 20 })
+      assert.equal(audit.filter(({ action }) => action === 'retry').length, 12)
     },
   },
 
@@ -49,12 +51,53 @@ export const bulkCases: readonly StoreCase[] = casesOf('actions on many events',
       await store.bulks.addEvents(BULK, ids)
       assert.deepEqual(await store.bulks.actOnNext(BULK), { status: 'none' })
       await store.bulks.endPlanning(BULK)
-      assertMatches(await store.bulks.actOnNext(BULK), { status: 'done', eventId: ids[1] })
+      assertMatches(await store.bulks.actOnNext(BULK), { status: 'done', eventId: ids[0] })
 
       assert.deepEqual(await (await second()).bulks.abort(BULK, NO_ORDER), { status: 'done' })
 
       assert.deepEqual(await store.bulks.actOnNext(BULK), { status: 'none' })
       assertMatches(await store.bulks.find(BULK), { state: 'aborted', planned: 2, left: 1 })
+    },
+  },
+
+  {
+    name: 'a token stands for one plan and for one run, and each has a row in the audit',
+    run: async (open) => {
+      const { store } = await open()
+      const draft = { action: 'retry', filter: '{}', terms: undefined } as const
+      const order = { reason: 'fixed', actor: 'ada', token: 'click 1' }
+      const create = (n: number, token = order.token) =>
+        store.bulks.create({ ...draft, ...order, token, id: bulkNumbered(n) })
+
+      const [one, two] = await Promise.all([create(1), create(2)])
+      const other = await create(3, 'click 2')
+      const id = 'id' in one ? one.id : ''
+
+      assertMatches(two, { id })
+      assert.deepEqual([one.status, two.status].sort(), ['created', 'known'])
+      assertMatches(other, { status: 'created', id: bulkNumbered(3) })
+      assert.equal(await store.bulks.find(id === BULK ? bulkNumbered(2) : BULK), undefined)
+      const run = { ...order, token: 'click 3' }
+      assert.deepEqual(await store.bulks.beginRun(id, run), {
+        status: 'refused',
+        code: 'BULK_UNPLANNED',
+      })
+      await store.bulks.endPlanning(id)
+      for (let at = 0; at < 2; at += 1)
+        assert.deepEqual(await store.bulks.beginRun(id, run), { status: 'done' })
+      assert.deepEqual(await store.bulks.beginRun(id, order), {
+        status: 'refused',
+        code: 'TOKEN_USED',
+      })
+      assertMatches(await create(4, 'click 3'), { status: 'refused', code: 'TOKEN_USED' })
+      const audit = await store.operators.listAudit({ subject: { kind: 'bulk', id }, limit: 9 })
+      assert.deepEqual(
+        audit.map(({ action, actor, reason, token }) => [action, actor, reason, token]),
+        [
+          ['bulk.run', 'ada', 'fixed', 'click 3'],
+          ['bulk.plan', 'ada', 'fixed', 'click 1'],
+        ],
+      )
     },
   },
 
@@ -72,10 +115,12 @@ export const bulkCases: readonly StoreCase[] = casesOf('actions on many events',
       await store.bulks.abort(bulkNumbered(3), NO_ORDER)
       await plan(store, [second], bulkNumbered(6))
 
-      const listed = async (which: 'unfinished' | 'all', limit = 100) =>
-        (await store.bulks.list({ which, limit })).map(({ id }) => id)
+      const listed = async (which: 'unfinished' | 'all', limit = 100, below?: string) =>
+        (await store.bulks.list({ which, limit, below })).map(({ id }) => id)
       assert.deepEqual(await listed('unfinished'), [6, 4].map(bulkNumbered))
       assert.deepEqual(await listed('unfinished', 1), [bulkNumbered(6)])
+      assert.deepEqual(await listed('unfinished', 9, bulkNumbered(6)), [bulkNumbered(4)])
+      assert.deepEqual(await listed('all', 2, bulkNumbered(5)), [4, 3].map(bulkNumbered))
       assert.deepEqual(await listed('all'), [6, 5, 4, 3, 2, 1].map(bulkNumbered))
       assert.deepEqual(await store.bulks.list({ which: 'all', limit: 1 }), [
         await store.bulks.find(bulkNumbered(6)),
@@ -98,15 +143,7 @@ async function recordDead(store: AnyStore, count: number): Promise<readonly stri
 }
 
 async function create(store: AnyStore, id = BULK): Promise<void> {
-  const { reason, actor } = NO_ORDER
-  await store.bulks.create({
-    id,
-    action: 'retry',
-    filter: '{}',
-    reason,
-    actor,
-    terms: undefined,
-  })
+  await store.bulks.create({ id, action: 'retry', filter: '{}', ...NO_ORDER, terms: undefined })
 }
 
 async function plan(store: AnyStore, eventIds: readonly string[], id = BULK): Promise<void> {

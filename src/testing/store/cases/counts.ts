@@ -52,4 +52,18 @@ export const countCases: readonly StoreCase[] = casesOf('counts', [
       assert.ok((await store.stats.now()) instanceof Date)
     },
   },
+
+  {
+    name: 'tell what is open in the database, where the engine knows, and no more of it than they may',
+    run: async (open) => {
+      const { store } = await open()
+
+      const found = await store.stats.listOpenTransactions(1)
+
+      if (found === undefined) return
+      assert.ok(found.length <= 2)
+      for (const { name, since } of found)
+        assert.ok(name !== '' && (since === undefined || since instanceof Date))
+    },
+  },
 ])

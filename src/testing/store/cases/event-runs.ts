@@ -3,7 +3,7 @@ import { assertMatches } from '../check.ts'
 import { casesOf } from '../store-case.ts'
 import type { AnyStore, StoreCase } from '../store-case.ts'
 import { bytesOf } from '../../../model/stored-body.ts'
-import { anEventDraft } from '../steps/builders.ts'
+import { aClaim, anEventDraft } from '../steps/builders.ts'
 import { leaseOne } from '../steps/lease-steps.ts'
 import { act, claim, dead, done, recordOne, runOne } from '../steps/store-steps.ts'
 import { OTHER_CONTENT, REACH } from '../steps/reach-state.ts'
@@ -188,6 +188,73 @@ export const eventRunCases: readonly StoreCase[] = [
           code: 'EVENT_ARRIVED',
         })
         assertMatches(await act(store, 'discard', eventId), { status: 'done' })
+      },
+    },
+
+    {
+      name: 'a forgotten event that is replayed has its key again, and no redelivery runs beside it',
+      run: async (open) => {
+        const { store } = await open()
+        const eventId = await REACH.done(store)
+        await act(store, 'forget', eventId)
+
+        assertMatches(await act(store, 'replay', eventId), { status: 'done', run: 1 })
+
+        assertMatches(await recordOne(store, anEventDraft()), { status: 'conflict' })
+        assertMatches(await claimOne(store), { eventId, run: 1 })
+        assert.equal(await store.queue.claim(aClaim()), undefined)
+      },
+    },
+
+    ...(['done', 'dead', 'skipped'] as const).map((state): StoreCase => ({
+      name: `an event that was forgotten as ${state}, and has arrived since, is not replayed beside itself`,
+      run: async (open) => {
+        const { store } = await open()
+        const eventId = await REACH[state](store)
+        await act(store, 'forget', eventId)
+        assertMatches(await recordOne(store, anEventDraft()), { status: 'accepted' })
+
+        assert.deepEqual(await act(store, 'replay', eventId), {
+          status: 'refused',
+          code: 'EVENT_ARRIVED',
+        })
+        assert.notEqual((await claimOne(store)).eventId, eventId)
+        assert.equal(await store.queue.claim(aClaim()), undefined)
+      },
+    })),
+
+    {
+      name: 'R21: a discarded conflict that is replayed runs under keys that the first event does not have',
+      run: async (open) => {
+        const { store } = await open()
+        await recordOne(store, anEventDraft())
+        const first = await claimOne(store)
+        const { eventId } = await recordOne(store, anEventDraft({ body: OTHER_CONTENT }))
+        await act(store, 'discard', eventId)
+
+        assertMatches(await act(store, 'replay', eventId), { status: 'done', run: 1 })
+
+        const replayed = await claimOne(store)
+        assert.equal(replayed.eventId, eventId)
+        assert.notEqual(replayed.keyHash, first.keyHash)
+        assertMatches(await recordOne(store, anEventDraft()), {
+          status: 'duplicate',
+          eventId: first.eventId,
+        })
+      },
+    },
+
+    {
+      name: 'an event from outside the window that was discarded, and has arrived since, is not replayed beside itself',
+      run: async (open) => {
+        const { store } = await open()
+        const late = anEventDraft({ quarantine: 'outside the time window' })
+        const { eventId } = await recordOne(store, late)
+        await act(store, 'discard', eventId)
+        await recordOne(store, anEventDraft())
+        await runOne(store, done)
+
+        assertMatches(await act(store, 'replay', eventId), { code: 'EVENT_ARRIVED' })
       },
     },
 

@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict'
 import type { Placement } from '../../../ordering/place-event.ts'
-import { assertAbove, assertAtLeast, assertMatches } from '../check.ts'
-import { aLane, passDeadlines, recordKeys, sort, statesOf } from '../steps/lane-steps.ts'
-import { act, dead, nextDueInMs, NO_ORDER, runOne } from '../steps/store-steps.ts'
+import { assertAbove, assertAtLeast, assertMatches, eventually } from '../check.ts'
+import {
+  aLane,
+  inFifo,
+  passDeadlines,
+  passLate,
+  recordKeys,
+  sort,
+  statesOf,
+} from '../steps/lane-steps.ts'
+import { LEASE_MS } from '../steps/lease-steps.ts'
+import { act, claim, dead, nextDueInMs, NO_ORDER, retryIn, runOne } from '../steps/store-steps.ts'
 import { casesOf } from '../store-case.ts'
-import type { StoreCase } from '../store-case.ts'
+import type { AnyStore, StoreCase } from '../store-case.ts'
 
 /** Number 5, before which 1 to 4 are missing. */
 const behindGap = (policy: 'run' | 'dead') => (): Placement => ({
@@ -22,6 +31,38 @@ const withoutRequired = (): Placement => ({
   policy: 'dead',
 })
 
+const REQUIRED = 'user.created'
+const laneOf = (key: string) => aLane(key.slice(0, 1), 'sequence')
+
+/** How an event can stand that was not tried yet, and what is the end of that. */
+const STANDINGS: readonly (readonly [
+  string,
+  (store: AnyStore) => Promise<() => Promise<unknown>>,
+])[] = [
+  [
+    'waits to be run',
+    (store) => Promise.resolve(() => runOne(store, failed, { of: [['stripe', REQUIRED]] })),
+  ],
+  [
+    'is in a lane of its own',
+    async (store) => {
+      await sort(store, { place: inFifo })
+      return () => runOne(store, failed, { of: [['stripe', REQUIRED]], kind: 'head' })
+    },
+  ],
+  [
+    'is run in steps',
+    async (store) => {
+      await store.workers.beat({ workerId: 'worker-1', slots: 1, handles: [] })
+      const group = await claim(store, { of: [['stripe', REQUIRED]] })
+      const [leased] = await group.lease({ workerId: 'worker-1', limit: 1, leaseMs: LEASE_MS })
+      assert(leased)
+      return () => store.steps.settle([{ lease: leased.lease, settlement: failed(leased) }])
+    },
+  ],
+]
+const failed = retryIn(3_600_000)
+
 export const laneDeadlineCases: readonly StoreCase[] = [
   ...casesOf('what is missing in a lane', [
     {
@@ -33,7 +74,7 @@ export const laneDeadlineCases: readonly StoreCase[] = [
 
         await store.pauses.pause(LANE_K, NO_ORDER)
 
-        assert.deepEqual(await store.lanes.passDeadlines(10), [])
+        assert.deepEqual(await passLate(store), [])
         await store.pauses.resume(LANE_K, NO_ORDER)
         assertMatches(await passDeadlines(store), [{ becomes: 'ready' }])
         assert.deepEqual(await statesOf(store, [id]), ['ready'])
@@ -58,7 +99,7 @@ export const laneDeadlineCases: readonly StoreCase[] = [
 
         await recordKeys(store, ['L5'])
         await sort(store, { place: () => ({ ...place(), lane: aLane('L', place().lane.mode) }) })
-        assert.equal(await nextDueInMs(store), 1)
+        assert.equal(await nextDueInMs(store), 1_000)
         assertMatches(await passDeadlines(store), [
           { becomes: place().policy === 'run' ? 'ready' : 'dead' },
         ])
@@ -86,6 +127,66 @@ export const laneDeadlineCases: readonly StoreCase[] = [
         assert.deepEqual(await statesOf(store, ids), ['ready'])
       },
     })),
+
+    ...STANDINGS.map(([what, stand]): StoreCase => ({
+      name: `what is required and ${what} was in time: no deadline passes before it was tried`,
+      run: async (open) => {
+        const { store } = await open()
+        await recordKeys(store, ['R1'], REQUIRED)
+        const settle = await stand(store)
+        await recordKeys(store, ['K5'])
+        await sort(store, { place: withoutRequired, types: ['invoice.paid'] })
+        await eventually(async () => assertMatches(await store.lanes.listLate(), [{}]))
+
+        assert.deepEqual(await passLate(store), [])
+
+        await settle()
+        assertMatches(await passDeadlines(store), [{ becomes: 'dead' }])
+      },
+    })),
+
+    {
+      name: 'what is required and was stored when the time was over is late',
+      run: async (open) => {
+        const { store } = await open()
+        await recordKeys(store, ['K5'])
+        await sort(store, { place: withoutRequired })
+        await eventually(async () => assertMatches(await store.lanes.listLate(), [{}]))
+        // The time in an id is in whole milliseconds.
+        const overAt = Date.now()
+        await eventually(async () => assertAbove(Date.now(), overAt))
+
+        await recordKeys(store, ['R1'], REQUIRED)
+
+        assertMatches(await passLate(store), [{ becomes: 'dead' }])
+      },
+    },
+
+    {
+      name: 'only what is asked for is decided about',
+      run: async (open) => {
+        const { store } = await open()
+        await recordKeys(store, ['K5'])
+        await recordKeys(store, ['L5'], 'invoice.voided')
+        await sort(store, { place: ({ key }) => ({ ...behindGap('run')(), lane: laneOf(key) }) })
+        const late = await eventually(async () => {
+          const found = await store.lanes.listLate()
+          assert.equal(found.length, 2)
+          return found
+        })
+        assert.deepEqual(
+          late.map(({ source, requires }) => ({ source, requires })),
+          [
+            { source: 'stripe', requires: undefined },
+            { source: 'stripe', requires: undefined },
+          ],
+        )
+
+        const voided = late.filter(({ type }) => type === 'invoice.voided')
+        assertMatches(await store.lanes.passDeadlines({ late: voided, limit: 10 }), [{ key: 'L5' }])
+        assertMatches(await passLate(store), [{ key: 'K5' }])
+      },
+    },
 
     {
       name: 'one that died of something else, and is retried, is dead without what is missing',

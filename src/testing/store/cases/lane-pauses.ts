@@ -5,7 +5,7 @@ import type { StoreCase } from '../store-case.ts'
 import type { OrderMode } from '../../../ordering/order.ts'
 import type { Placement } from '../../../ordering/place-event.ts'
 import { aClaim } from '../steps/builders.ts'
-import { aLane, recordKeys, sort, statesOf } from '../steps/lane-steps.ts'
+import { aLane, passLate, recordKeys, sort, statesOf } from '../steps/lane-steps.ts'
 import { LEASE_MS } from '../steps/lease-steps.ts'
 import { act, claim, done, NO_ORDER, retryIn, runOne } from '../steps/store-steps.ts'
 
@@ -110,7 +110,7 @@ export const lanePauseCases: readonly StoreCase[] = [
         const ids = await recordKeys(store, ['K1'])
         await sort(store, { place: () => ({ lane: aLane('K', mode), ...at }) })
         await eventually(async () => {
-          await store.lanes.passDeadlines(10)
+          await passLate(store)
           assert.deepEqual(await statesOf(store, ids), ['ready'])
         })
         await store.workers.beat({ workerId: 'worker-1', slots: 1, handles: [] })
@@ -143,10 +143,10 @@ export const lanePauseCases: readonly StoreCase[] = [
           place: () => ({ lane, place: 'user.created', waitMs: 0, policy: 'run' }),
         })
 
-        assert.deepEqual(await store.lanes.passDeadlines(10), [])
+        assert.deepEqual(await passLate(store), [])
         assert.deepEqual(await statesOf(store, [...ids, ...later]), ['waiting', 'waiting'])
         await store.pauses.resume(LANE_K, NO_ORDER)
-        await eventually(async () => assert.equal((await store.lanes.passDeadlines(10)).length, 2))
+        await eventually(async () => assert.equal((await passLate(store)).length, 2))
       },
     },
 

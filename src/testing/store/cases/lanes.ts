@@ -4,6 +4,8 @@ import { casesOf } from '../store-case.ts'
 import type { StoreCase } from '../store-case.ts'
 import { aClaim } from '../steps/builders.ts'
 import { aLane, decide, recordKeys, sort, statesOf, write } from '../steps/lane-steps.ts'
+import type { Placement } from '../../../ordering/place-event.ts'
+import type { ClaimedEvent } from '../../../store/contract/claimed-event.ts'
 import { LEASE_MS } from '../steps/lease-steps.ts'
 import { act, claim, dead, done, retryIn, runOne, sweepOthers } from '../steps/store-steps.ts'
 
@@ -302,6 +304,28 @@ export const laneCases: readonly StoreCase[] = [
         assert.deepEqual(await statesOf(store, ids), ['ready', 'waiting'])
         await runOne(store, done, HEAD)
         assert.deepEqual(await statesOf(store, ids), ['done', 'ready'])
+      },
+    },
+
+    {
+      name: 'of two versions that failed, the one that is due first does not wait for the other',
+      run: async (open) => {
+        const { store } = await open()
+        const place = ({ key }: ClaimedEvent): Placement => ({
+          lane: aLane('K', 'latest'),
+          place: key,
+        })
+        const [newer = ''] = await recordKeys(store, ['K7'])
+        await sort(store, { place })
+        await runOne(store, retryIn(60_000), HEAD)
+        const [older = ''] = await recordKeys(store, ['K6'])
+        await sort(store, { place })
+        assert.deepEqual(await statesOf(store, [newer, older]), ['waiting', 'ready'])
+
+        await runOne(store, retryIn(3_600_000), HEAD)
+
+        assert.deepEqual(await statesOf(store, [newer, older]), ['ready', 'waiting'])
+        assertMatches((await store.operators.findEvent(older))?.blockedBy, { eventId: newer })
       },
     },
 

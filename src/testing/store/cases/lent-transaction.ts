@@ -4,6 +4,7 @@ import { casesOf } from '../store-case.ts'
 import type { OpenStore, StoreCase } from '../store-case.ts'
 import { aMessageDraft, anEventDraft } from '../steps/builders.ts'
 import { claim, done, nextDueInMs, recordOne, retryIn } from '../steps/store-steps.ts'
+import { listMessages } from '../steps/outbox-steps.ts'
 
 export const lentTransactionCases: readonly StoreCase[] = [
   ...casesOf('the lent transaction', casesThatOpen('never')),
@@ -158,7 +159,7 @@ function casesThatOpen(opensLate: 'never' | 'always'): readonly StoreCase[] {
         const { group, lent, store, second } = await openGroup(open)
         const other = await second()
         const countMessages = async () =>
-          (await other.messages.list({ state: 'ready', limit: 10 })).length
+          (await listMessages(other, { state: 'ready', limit: 10 })).length
 
         await store.messages.enqueue(lent.tx, [aMessageDraft()])
 
@@ -177,7 +178,7 @@ function casesThatOpen(opensLate: 'never' | 'always'): readonly StoreCase[] {
         await store.messages.enqueue(lent.tx, [aMessageDraft()])
         await group.abandon()
 
-        assert.deepEqual(await store.messages.list({ state: 'ready', limit: 10 }), [])
+        assert.deepEqual(await listMessages(store, { state: 'ready', limit: 10 }), [])
       },
     },
 
@@ -197,7 +198,7 @@ function casesThatOpen(opensLate: 'never' | 'always'): readonly StoreCase[] {
         await group.settle(group.events.map(done))
         await group.commit()
 
-        assert.equal((await store.messages.list({ state: 'ready', limit: 10 })).length, 3)
+        assert.equal((await listMessages(store, { state: 'ready', limit: 10 })).length, 3)
       },
     },
   ]

@@ -8,6 +8,7 @@ import {
   claimOne,
   deadMessage,
   enqueue,
+  listMessages,
   sent,
   unknownMessage,
 } from '../steps/outbox-steps.ts'
@@ -44,7 +45,7 @@ export const messageOperatorCases: readonly StoreCase[] = [
         const message = await claimOne(store)
         await store.messages.settle([deadMessage(message)])
 
-        assertMatches(await store.messages.list({ state: 'dead', limit: 10 }), [
+        assertMatches(await listMessages(store, { state: 'dead', limit: 10 }), [
           { id: message.id, state: 'dead', reason: 'gave up', attempts: 1 },
         ])
         assert.equal(await decide(store, 'confirmMessage', message.id), false)
@@ -99,7 +100,7 @@ export const messageOperatorCases: readonly StoreCase[] = [
         await enqueue(store, { key: 'a' })
         const onItsWay = await claimOne(store)
         await enqueue(store, { key: 'b', delayMs: 3_600_000 })
-        const [waiting] = await store.messages.list({ state: 'ready', limit: 10 })
+        const [waiting] = await listMessages(store, { state: 'ready', limit: 10 })
 
         assert.equal(await decide(store, 'discardMessage', required(waiting).id), true)
         assert.equal((await store.messages.find(required(waiting).id))?.state, 'discarded')
@@ -132,7 +133,7 @@ export const messageOperatorCases: readonly StoreCase[] = [
         await enqueue(store, { key: 'a' }, { key: 'b' }, { key: 'c', destination: 'mail' })
         await enqueue(store, { key: 'd' })
         const keys = async (state: 'ready' | 'sending' | 'sent', destination?: string) =>
-          (await store.messages.list({ state, destination, limit: 10 })).map(({ key }) => key)
+          (await listMessages(store, { state, destination, limit: 10 })).map(({ key }) => key)
 
         assert.deepEqual(await keys('ready', 'receipts'), ['d', 'b', 'a'])
         assert.deepEqual(await keys('ready'), ['d', 'c', 'b', 'a'])
@@ -140,7 +141,7 @@ export const messageOperatorCases: readonly StoreCase[] = [
         assert.deepEqual(await keys('sending'), ['d', 'b', 'a'])
         await store.messages.settle(claimed.map(sent))
         assert.deepEqual(await keys('sent', 'receipts'), ['d', 'b', 'a'])
-        assert.equal((await store.messages.list({ state: 'sent', limit: 1 })).length, 1)
+        assert.equal((await listMessages(store, { state: 'sent', limit: 1 })).length, 1)
       },
     },
 

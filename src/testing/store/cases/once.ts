@@ -5,6 +5,7 @@ import type { AnyStore, OpenedStore, OwnTransaction, StoreCase } from '../store-
 import { aMessageDraft, anEventDraft } from '../steps/builders.ts'
 import { recordOne } from '../steps/store-steps.ts'
 import type { OnceClaim, OnceDraft } from '../../../store/contract/once.ts'
+import { listMessages } from '../steps/outbox-steps.ts'
 
 const MAY_WAIT = { mayWait: true }
 
@@ -36,7 +37,7 @@ export const onceCases: readonly StoreCase[] = casesOf('once, in a transaction o
 
       assert.equal(await opened.countEffects(), 0)
       assert.equal(await opened.store.operators.countEvents(), 0)
-      assert.deepEqual(await opened.store.messages.list({ state: 'ready', limit: 10 }), [])
+      assert.deepEqual(await listMessages(opened.store, { state: 'ready', limit: 10 }), [])
       assertMatches(await claimAlone(opened), { status: 'first' })
     },
   },
@@ -48,11 +49,11 @@ export const onceCases: readonly StoreCase[] = casesOf('once, in a transaction o
       const own = await begin()
       await own.writeEffect('job_1')
       await store.messages.enqueue(own.tx, [aMessageDraft()])
-      assert.deepEqual(await store.messages.list({ state: 'ready', limit: 10 }), [])
+      assert.deepEqual(await listMessages(store, { state: 'ready', limit: 10 }), [])
 
       await own.commit()
 
-      assert.equal((await store.messages.list({ state: 'ready', limit: 10 })).length, 1)
+      assert.equal((await listMessages(store, { state: 'ready', limit: 10 })).length, 1)
       assert.equal(await countEffects(), 1)
     },
   },

@@ -101,7 +101,7 @@ export const operatorCases: readonly StoreCase[] = [
     },
 
     {
-      name: 'dead events are listed, latest first',
+      name: 'dead events are listed page by page, the newest first',
       run: async (open) => {
         const { store } = await open()
         const ids: string[] = []
@@ -111,16 +111,79 @@ export const operatorCases: readonly StoreCase[] = [
         }
 
         assert.deepEqual(
-          (await store.operators.listDead(10)).map(({ id }) => id),
+          (await store.operators.listDead({ limit: 10 })).map(({ id }) => id),
           ids,
         )
         assert.deepEqual(
-          (await store.operators.listDead(2)).map(({ id }) => id),
+          (await store.operators.listDead({ limit: 2 })).map(({ id }) => id),
           ids.slice(0, 2),
         )
-        assertMatches(await store.operators.listDead(1), [
+        assertMatches(await store.operators.listDead({ limit: 1 }), [
           { key: 'c', state: 'dead', reason: 'gave up' },
         ])
+        const [newest = '', second = '', oldest = ''] = ids
+        // The place holds although the event that it names is dead no longer.
+        await act(store, 'retry', newest)
+        assert.deepEqual(
+          (await store.operators.listDead({ below: newest, limit: 1 })).map(({ id }) => id),
+          [second],
+        )
+        assert.deepEqual(await store.operators.listDead({ below: oldest, limit: 10 }), [])
+      },
+    },
+
+    {
+      name: 'what operators did is listed page by page, the latest first, also of one event',
+      run: async (open) => {
+        const { store } = await open()
+        const { eventId } = await recordOne(store, anEventDraft({ key: 'a' }))
+        const { eventId: other } = await recordOne(store, anEventDraft({ key: 'b' }))
+        for (const id of [eventId, other, eventId]) await act(store, 'discard', id)
+        await runOne(store, done).catch(() => undefined)
+        await act(store, 'replay', eventId)
+        await act(store, 'replay', other)
+        const subject = { kind: 'event', id: eventId } as const
+        const all = await store.operators.listAudit({ limit: 100 })
+        const ofOne = await store.operators.listAudit({ subject, limit: 100 })
+
+        assert.deepEqual(
+          await walkPages((below) => store.operators.listAudit({ below, limit: 1 })),
+          all,
+        )
+        assert.deepEqual(
+          await walkPages((below) => store.operators.listAudit({ subject, below, limit: 1 })),
+          ofOne,
+        )
+        assert.ok(all.length > ofOne.length && ofOne.length > 1)
+      },
+    },
+
+    {
+      name: 'the runs of an event, and the events of a key, are listed page by page, the first one first',
+      run: async (open) => {
+        const { store } = await open()
+        const { eventId } = await recordOne(store, anEventDraft({ key: 'a' }))
+        await act(store, 'discard', eventId)
+        for (const _time of [1, 2, 3]) {
+          await act(store, 'replay', eventId)
+          await act(store, 'discard', eventId)
+        }
+        const runs = async (above: number | undefined, limit?: number) =>
+          (await store.operators.listRuns(eventId, { above, limit })).map(({ run }) => run)
+        assert.deepEqual(await runs(undefined), [1, 2, 3])
+        assert.deepEqual(await runs(undefined, 2), [1, 2])
+        assert.deepEqual(await runs(2, 2), [3])
+
+        for (const text of ['one', 'two'])
+          await recordOne(store, anEventDraft({ key: 'a', body: Buffer.from(text) }))
+        const kept = (await store.operators.listEventsByKey('stripe', 'a')).map(({ id }) => id)
+        const page = async (above: string | undefined, limit: number) =>
+          (await store.operators.listEventsByKey('stripe', 'a', { above, limit })).map(
+            ({ id }) => id,
+          )
+        assert.equal(kept.length, 3)
+        assert.deepEqual(await page(undefined, 2), kept.slice(0, 2))
+        assert.deepEqual(await page(kept[1], 2), kept.slice(2))
       },
     },
 
@@ -133,7 +196,7 @@ export const operatorCases: readonly StoreCase[] = [
 
         assertMatches(await act(await second(), 'retry', eventId), { status: 'done', run: 0 })
 
-        assert.deepEqual(await store.operators.listDead(10), [])
+        assert.deepEqual(await store.operators.listDead({ limit: 10 }), [])
         assertMatches(await store.operators.findEvent(eventId), {
           state: 'ready',
           attempts: 0,
@@ -208,5 +271,17 @@ export const operatorCases: readonly StoreCase[] = [
     },
   ]),
 ]
+
+/** Every page, until there is nothing on it. */
+async function walkPages<Entry extends { readonly id: string }>(
+  list: (below: string | undefined) => Promise<readonly Entry[]>,
+): Promise<readonly Entry[]> {
+  const all: Entry[] = []
+  for (;;) {
+    const page = await list(all.at(-1)?.id)
+    if (page.length === 0) return all
+    all.push(...page)
+  }
+}
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000'

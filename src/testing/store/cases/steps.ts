@@ -225,7 +225,7 @@ export const stepCases: readonly StoreCase[] = [
     },
 
     ...['1', undefined].map((result): StoreCase => ({
-      name: `a result (${result}) may be written again, by one who has not heard that it was`,
+      name: `a result (${result}) may be written again, by a worker that did not get the answer`,
       run: async (open) => {
         const { store, leased } = await openLeased(open)
         await store.steps.writeCalls([aCall(leased)])

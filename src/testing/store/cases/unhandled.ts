@@ -46,6 +46,35 @@ export const unhandledCases: readonly StoreCase[] = [
       },
     },
 
+    {
+      name: 'the events of the named topics are parked, no more than asked for, and the others run',
+      run: async (open) => {
+        const { store } = await open()
+        for (const [index, type] of ['a', 'a', 'a', 'b'].entries())
+          await recordOne(store, anEventDraft({ type, key: `evt_${index}` }))
+        const topics = [topicOf('stripe', 'a'), topicOf('stripe', 'unknown')]
+        const park = () => store.queue.parkUnhandled({ kind: 'fresh', topics, limit: 2 })
+
+        const parked = [await park(), await park(), await park()]
+
+        assert.deepEqual(
+          parked.map(({ length }) => length),
+          [2, 1, 0],
+        )
+        assert.deepEqual(
+          parked
+            .flat()
+            .map(({ source, key, type, attempt }) => `${source} ${key} ${type} ${attempt}`)
+            .toSorted(),
+          ['stripe evt_0 a 1', 'stripe evt_1 a 1', 'stripe evt_2 a 1'],
+        )
+        const group = await claim(store, { limit: 10, of: [['stripe', 'b']] })
+        assertMatches(group.events, [{ key: 'evt_3' }])
+        await group.abandon()
+        assertMatches(await store.queue.listUnhandled(FIRST_PAGE), [{ type: 'a' }])
+      },
+    },
+
     // A page that could not be turned would hide whatever comes after its last pair, for ever.
     ...[1, 2, 3, 6, 7].map((limit): StoreCase => ({
       name: `pages of ${limit} together list every pair once`,

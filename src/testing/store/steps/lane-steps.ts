@@ -43,18 +43,24 @@ interface SortSteps {
   readonly place?: (event: ClaimedEvent) => Placement
   readonly limit?: number
   readonly also?: readonly string[]
+  /** Those that have an order; all, unless given. */
+  readonly types?: readonly string[]
 }
 
 /** What a worker has found out when it is about to have it written. */
 export async function decide(
   store: AnyStore,
-  { place = inFifo, limit = 100, also = [] }: SortSteps = {},
+  { place = inFifo, limit = 100, also = [], types }: SortSteps = {},
 ): Promise<SortRequest> {
   const found = await store.lanes.listUnsorted('stripe')
-  const request = { source: 'stripe', topics: found.map(({ topic }) => topic), limit, also }
+  const topicsOf = (isOrdered: boolean) =>
+    found
+      .filter(({ type }) => (types?.includes(type) ?? true) === isOrdered)
+      .map(({ topic }) => topic)
+  const request = { source: 'stripe', topics: topicsOf(true), limit, also }
   const events = await store.lanes.readUnsorted(request)
   const decided = events.map((event) => ({ event, becomes: place(event) }))
-  return { ...request, unordered: [], decided }
+  return { ...request, unordered: topicsOf(false), decided }
 }
 
 /** The keys of what was sorted, in that order; `undefined` when another is at it, or a topic has appeared. */
@@ -77,10 +83,15 @@ export async function sort(
 /** What has waited for long enough, once there is any. */
 export async function passDeadlines(store: AnyStore): Promise<readonly PassedDeadline[]> {
   return eventually(async () => {
-    const passed = await store.lanes.passDeadlines(10)
+    const passed = await passLate(store)
     assert.notDeepEqual(passed, [])
     return passed
   })
+}
+
+/** The same, if there is any. */
+export async function passLate(store: AnyStore): Promise<readonly PassedDeadline[]> {
+  return store.lanes.passDeadlines({ late: await store.lanes.listLate(), limit: 10 })
 }
 
 export async function statesOf(

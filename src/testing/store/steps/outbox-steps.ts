@@ -5,7 +5,9 @@
  */
 
 import assert from 'node:assert/strict'
-import type { MessageDraft, MessageFailure } from '../../../model/message.ts'
+import { highestId, lowestId } from '../../../model/id-range.ts'
+import type { MessageState } from '../../../model/message-state.ts'
+import type { MessageDraft, MessageFailure, MessageRecord } from '../../../model/message.ts'
 import type { ClaimedMessage, MessageSettlement } from '../../../store/contract/messages.ts'
 import { aMessageDraft, anEventDraft } from './builders.ts'
 import { claim, done, recordOne } from './store-steps.ts'
@@ -32,6 +34,29 @@ export async function claimMessages(
   { limit = 10, leaseMs = 60_000, destination = 'receipts' } = {},
 ): Promise<readonly ClaimedMessage[]> {
   return store.messages.claim({ wanted: [{ destination, limit }], leaseMs })
+}
+
+/** The messages in a state, newest first. */
+export async function listMessages(
+  store: AnyStore,
+  { state, destination, limit }: ListedMessages,
+): Promise<readonly MessageRecord[]> {
+  const looked = await store.messages.walk({
+    place: 'messages',
+    below: highestId,
+    from: lowestId,
+    limit: 1_000,
+    states: [state],
+    destination,
+  })
+  const ids = looked.filter(({ fits }) => fits).map(({ id }) => id)
+  return store.messages.read(ids.slice(0, limit))
+}
+
+interface ListedMessages {
+  readonly state: MessageState
+  readonly destination?: string | undefined
+  readonly limit: number
 }
 
 export async function claimOne(
