@@ -162,7 +162,7 @@ export class InboxParts<Tx, Sql, Sends extends SendMap> {
       options: this.receiveOptions,
       committedKeys: this.#committedKeys,
       happenings: this.happenings,
-      writes: this.watch.writes,
+      watch: this.watch,
       onStored: (drafts) => {
         this.worker?.eventsStored(drafts)
         this.notifier.notifySoon()

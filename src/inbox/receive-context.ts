@@ -8,7 +8,7 @@ import { DeliveryCounter } from '../receive/delivery-counter.ts'
 import type { ResolvedReceiveOptions } from '../receive/options.ts'
 import type { ReceiveContext } from '../receive/receive.ts'
 import { SecretCounter } from '../receive/secret-counter.ts'
-import type { WriteCheck } from '../receive/write-check.ts'
+import type { StoreWatch } from '../receive/store-watch.ts'
 import type { EventStore } from '../store/contract/events.ts'
 import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
@@ -22,7 +22,7 @@ export interface ReceivingParts {
   readonly committedKeys: CommittedKeys
   readonly happenings: HappeningEmitter
   /** Is told how recordings went. */
-  readonly writes: Pick<WriteCheck, 'recorded' | 'failed'>
+  readonly watch: Pick<StoreWatch, 'recorded' | 'failed'>
   /** These were stored, and can run. */
   readonly onStored: (drafts: readonly EventDraft[]) => void
   /** Something that was stored before can run now. */
@@ -31,12 +31,11 @@ export interface ReceivingParts {
 
 /** What `receive` works with, for the lifetime of an inbox. */
 export function createReceiveContext(parts: ReceivingParts): ReceiveContext {
-  const { store, open, sources, options, committedKeys, happenings, writes, onStored, onDue } =
-    parts
+  const { store, open, sources, options, committedKeys, happenings, watch, onStored, onDue } = parts
   return {
     sources,
     options,
-    batcher: new Batcher(createRecordingStore(store.events, open, writes), options),
+    batcher: new Batcher(createRecordingStore(store.events, open, watch), options),
     committedKeys,
     counter: new DeliveryCounter(store),
     secrets: new SecretCounter(sources, (uses) => store.events.countSecretUses(uses)),
@@ -54,7 +53,7 @@ export function createReceiveContext(parts: ReceivingParts): ReceiveContext {
 function createRecordingStore(
   events: EventStore,
   open: () => Promise<void>,
-  writes: ReceivingParts['writes'],
+  watch: ReceivingParts['watch'],
 ): RecordingStore {
   return {
     recordConcurrency: events.recordConcurrency,
@@ -62,10 +61,10 @@ function createRecordingStore(
       await open()
       try {
         const recorded = await events.record(drafts, options)
-        writes.recorded()
+        watch.recorded(recorded)
         return recorded
       } catch (error) {
-        writes.failed(drafts[0], error)
+        watch.failed(drafts[0], error)
         throw error
       }
     },

@@ -71,14 +71,6 @@ export class CommittedKeys {
     return drafts.map((draft) => (isStale(draft) ? { ...draft, quarantine: 'stale' } : draft))
   }
 
-  /** The events that were remembered last, without those that are forgotten. */
-  latest(count: number): readonly EventId[] {
-    return [...this.#older.values(), ...this.#younger.values()]
-      .map(({ eventId }) => eventId)
-      .filter((eventId) => !this.#forgotten.has(eventId))
-      .slice(-count)
-  }
-
   get epoch(): string | undefined {
     return this.#epoch
   }

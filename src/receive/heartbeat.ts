@@ -1,5 +1,4 @@
 import { asError } from '../errors.ts'
-import type { EventId } from '../model/event.ts'
 import { MEMORY_VALID_MS } from '../store/contract/memory-valid-ms.ts'
 import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
@@ -9,8 +8,6 @@ import type { HistoryWatch } from './history-watch.ts'
 import type { StoreHealth } from './store-health.ts'
 
 const BEAT_MS = 1_000
-/** What is lost is always what came last, so a few of those tell. */
-const LATEST = 10
 
 export interface HeartbeatContext {
   readonly store: Pick<Store<unknown>, 'events'>
@@ -81,18 +78,12 @@ export class Heartbeat {
   async #beat(): Promise<void> {
     const askedAt = performance.now()
     const beat = await this.#store.events.beat(this.#since)
-    // Before the memory of keys is dropped with the old epoch.
-    await this.#history.check(beat, this.#latest(beat.epoch))
+    await this.#history.check(beat)
     this.#since = beat.now
     this.#confirmedAt = askedAt
     this.#committedKeys.confirm(beat, { askedAt, validMs: MEMORY_VALID_MS })
     this.#health.works('read')
     this.#noticeSkew(beat.skewMs)
-  }
-
-  /** Looked for only when they may be gone: it is a walk over all that is remembered. */
-  #latest(epoch: string): readonly EventId[] {
-    return epoch === this.#committedKeys.epoch ? [] : this.#committedKeys.latest(LATEST)
   }
 
   /** Said once a minute: with a wrong clock every signature with a timestamp looks stale. */

@@ -1,3 +1,4 @@
+import type { EventDraft, Recorded } from '../model/event.ts'
 import type { Store } from '../store/contract/store.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import type { CommittedKeys } from './committed-keys.ts'
@@ -20,14 +21,15 @@ export interface StoreWatchContext {
 export class StoreWatch {
   readonly #health: StoreHealth
   readonly #heartbeat: Heartbeat
-  /** Is told how recordings went. */
-  readonly writes: WriteCheck
+  readonly #history: HistoryWatch
+  readonly #writes: WriteCheck
 
   constructor(context: StoreWatchContext) {
     const health = new StoreHealth(context.happenings)
     this.#health = health
-    this.#heartbeat = new Heartbeat({ ...context, health, history: new HistoryWatch(context) })
-    this.writes = new WriteCheck({ ...context, health })
+    this.#history = new HistoryWatch(context)
+    this.#heartbeat = new Heartbeat({ ...context, health, history: this.#history })
+    this.#writes = new WriteCheck({ ...context, health })
   }
 
   /** Whether a delivery could be stored now, as far as is known. */
@@ -45,14 +47,24 @@ export class StoreWatch {
     return this.#heartbeat.skewMs
   }
 
+  recorded(recorded: readonly Recorded[]): void {
+    this.#history.recorded(recorded)
+    this.#writes.recorded()
+  }
+
+  /** Events could not be recorded, of which this is the first. */
+  failed(draft: EventDraft | undefined, error: unknown): void {
+    this.#writes.failed(draft, error)
+  }
+
   /** Rejects if the store does not answer. That it cannot write is told, and no reason not to start. */
   async start(): Promise<void> {
     await this.#heartbeat.start()
-    await this.writes.start()
+    await this.#writes.start()
   }
 
   async stop(): Promise<void> {
     this.#heartbeat.stop()
-    await this.writes.stop()
+    await this.#writes.stop()
   }
 }

@@ -65,9 +65,8 @@ describe('a handler that ends the transaction of its group of 50 through the cli
     worker.inbox.on('partner', '*', async (event, { tx }) => {
       await tx.query(WRITE, [event.key, 'ran'])
       if (event.key !== CULPRIT) return
-      const [client, ...more] = worker.listInTransaction()
-      expect(more).toEqual([])
-      await client!.query(statement).catch(() => undefined)
+      const client = await worker.clientOf(tx)
+      await client.query(statement).catch(() => undefined)
     })
 
     await runAll(worker)
@@ -80,11 +79,9 @@ describe('a handler that ends the transaction of its group of 50 through the cli
     const { database, worker, proxy } = await prepareBehindProxy()
     worker.inbox.on('partner', '*', async (event, { tx }) => {
       await tx.query(WRITE, [event.key, 'ran'])
-      if (event.key === CULPRIT)
-        await worker
-          .listInTransaction()[0]!
-          .query('commit /* by hand */')
-          .catch(() => undefined)
+      if (event.key !== CULPRIT) return
+      const client = await worker.clientOf(tx)
+      await client.query('commit /* by hand */').catch(() => undefined)
     })
     const { fired } = proxy.arm({ matches: /by hand/, fault: 'late-ready' })
 
@@ -98,7 +95,9 @@ describe('a handler that ends the transaction of its group of 50 through the cli
     const { database, worker } = await prepare('postgres')
     worker.inbox.on('partner', '*', async (event, { tx }) => {
       await tx.query(WRITE, [event.key, 'ran'])
-      if (event.key === CULPRIT) await worker.listInTransaction()[0]!.query('begin')
+      if (event.key !== CULPRIT) return
+      const client = await worker.clientOf(tx)
+      await client.query('begin')
     })
 
     await worker.inbox.start()

@@ -99,8 +99,8 @@ describe('on PostgreSQL, a handler that has constraints checked at once', () => 
         await tx.query(WRITE, [event.key, 'ran'])
         if (event.key !== CULPRIT) return
         await tx.query(statement)
-        const [client] = worker.listInTransaction()
-        await client!.query('commit').catch(() => undefined)
+        const client = await worker.clientOf(tx)
+        await client.query('commit').catch(() => undefined)
       })
 
       await worker.inbox.start()
@@ -118,8 +118,8 @@ describe('on PostgreSQL, a handler that has constraints checked at once', () => 
       await step.tx('write', async (tx) => {
         await tx.query(WRITE, [event.key, 'ran'])
         await tx.query('set constraints all immediate')
-        const [client] = worker.listInTransaction()
-        await client!.query('commit').catch(() => undefined)
+        const client = await worker.clientOf(tx)
+        await client.query('commit').catch(() => undefined)
       })
     })
 

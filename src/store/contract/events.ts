@@ -118,6 +118,8 @@ export interface HistoryPoint {
    * writes from then on may soon reach further than what was lost, so that the end of it is not seen to have gone back.
    */
   readonly startedAt: string
+  /** Changes when keys are dropped (forget, prune): an event that is missing then is no sign of anything. */
+  readonly drops: string
   /** What was kept of it, and the time that was written down last before. */
   readonly kept: (KeptHistory & { readonly lastAt: Date | undefined }) | undefined
 }

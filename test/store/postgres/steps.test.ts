@@ -4,6 +4,7 @@ import type { LeasedEvent } from '../../../src/store/contract/steps.ts'
 import { anEventDraft } from '../../support/builders.ts'
 import { createFaultDatabase } from '../../support/faults/fault-database.ts'
 import { accept, createFaultInbox } from '../../support/faults/fault-inbox.ts'
+import type { FaultInbox } from '../../support/faults/fault-inbox.ts'
 import { forSteps } from '../../support/faults/fault-sources.ts'
 import { until } from '../../support/faults/until.ts'
 import { aLeaseRequest, leaseOne, makeLeasable } from '../../support/lease-steps.ts'
@@ -171,7 +172,7 @@ describe.skipIf(hasNoPostgres)('steps that share a transaction on PostgreSQL', (
    * more: they share the next transaction, however busy the machine is.
    */
   async function runAll(
-    step: (tx: QueryTx, key: string, clients: () => readonly Query[]) => Promise<void>,
+    step: (tx: QueryTx, key: string, clientOf: FaultInbox['clientOf']) => Promise<void>,
     { before = 1 }: { readonly before?: number } = {},
   ) {
     const database = await createFaultDatabase('postgres')
@@ -189,7 +190,7 @@ describe.skipIf(hasNoPostgres)('steps that share a transaction on PostgreSQL', (
       const written = context.tx('write', async (tx) => {
         await turn.inPlace(key)
         await tx.query(WRITE, [key, 'kept'])
-        await step(tx, key, () => worker.listInTransaction())
+        await step(tx, key, worker.clientOf)
       })
       turn.waits(key)
       await written
@@ -259,10 +260,6 @@ describe.skipIf(hasNoPostgres)('steps that share a transaction on PostgreSQL', (
     return { isOpen, open: () => open() }
   }
 
-  interface Query {
-    query(sql: string): Promise<unknown>
-  }
-
   test('are one by one when one of them throws, and each is kept once', async () => {
     let calls = 0
     // The culprit is the first of those that share: a step that is slow ends the sharing for those behind it.
@@ -285,9 +282,10 @@ describe.skipIf(hasNoPostgres)('steps that share a transaction on PostgreSQL', (
   test.each(['commit', 'rollback', 'rollback; begin', 'commit and chain'])(
     'H08: a step that ends it through the client itself (%s) harms only its own event',
     async (statement) => {
-      const { database, worker } = await runAll(async (_tx, key, clients) => {
+      const { database, worker } = await runAll(async (tx, key, clientOf) => {
         if (key !== CULPRIT) return
-        for (const client of clients()) await client.query(statement).catch(() => undefined)
+        const client = await clientOf(tx)
+        await client.query(statement).catch(() => undefined)
       })
 
       expect(await database.listWrongEffects(OTHERS)).toEqual([])

@@ -48,8 +48,8 @@ export interface FaultInbox {
   readonly statements: readonly string[]
   /** The pool, on PostgreSQL. */
   readonly pool: pg.Pool | undefined
-  /** The clients of the pool that are inside a transaction now. */
-  listInTransaction(): readonly pg.Client[]
+  /** What a handler's transaction is on, for what no handler should do: other events may run on other clients. */
+  clientOf(tx: Pick<QueryTx, 'query'>): Promise<pg.Client>
   count(name: HappeningName): number
   untilHappened<Name extends HappeningName>(name: Name, key?: string): Promise<Happenings[Name]>
   /** The one event of `partner` with this key. */
@@ -71,7 +71,7 @@ export function createFaultInbox(
     if (boundary.phase === 'before') statements.push(boundary.text)
     return options.probe?.(boundary)
   }
-  const { store, pool, listInTransaction } = createStore(database, options, probe)
+  const { store, pool, listClients } = createStore(database, options, probe)
   const inbox = createInbox({
     store,
     sources: createFaultSources(),
@@ -97,7 +97,12 @@ export function createFaultInbox(
     happened,
     statements,
     pool,
-    listInTransaction,
+    clientOf: async (tx) => {
+      const { rows } = await tx.query('select pg_backend_pid() as pid')
+      const found = listClients().find((client) => processOf(client) === rows[0]?.['pid'])
+      if (found === undefined) throw new Error('The transaction is on no client of this inbox')
+      return found
+    },
     count: (name) => happened.filter((one) => one.name === name).length,
     untilHappened: async <Name extends HappeningName>(name: Name, key?: string) => {
       await until(
@@ -129,17 +134,22 @@ function createStore(
   database: FaultDatabase,
   { connection, poolMax = 12 }: FaultInboxOptions,
   probe: Probe,
-): { store: Store<QueryTx>; pool?: pg.Pool; listInTransaction: () => readonly pg.Client[] } {
+): { store: Store<QueryTx>; pool?: pg.Pool; listClients: () => readonly pg.Client[] } {
   if (database.store.engine === 'sqlite') {
     const store = sqliteStore(database.store.file, {
       driver: 'libsql',
     }) as unknown as Store<QueryTx>
-    return { store, listInTransaction: () => [] }
+    return { store, listClients: () => [] }
   }
-  const { Client, listInTransaction } = createProbedClients(probe)
+  const { Client, listClients } = createProbedClients(probe)
   const pool = new pg.Pool({ ...(connection ?? database.store.connection), max: poolMax, Client })
   pool.on('error', () => undefined)
-  return { store: postgresStore({ pool }), pool, listInTransaction }
+  return { store: postgresStore({ pool }), pool, listClients }
+}
+
+/** The backend that serves a client. */
+function processOf(client: pg.Client): number | undefined {
+  return (client as unknown as { readonly processID?: number }).processID
 }
 
 /** No delivery is answered 503 because the machine is busy; a test of deadlines gives its own. */

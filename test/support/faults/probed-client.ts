@@ -25,8 +25,8 @@ export type Probe = (boundary: Boundary) => Promise<void> | undefined
 export interface ProbedClients {
   /** For `new pg.Pool({ Client })`. */
   readonly Client: typeof pg.Client
-  /** The clients that are inside a transaction now. */
-  listInTransaction(): readonly pg.Client[]
+  /** The clients that are open. */
+  listClients(): readonly pg.Client[]
 }
 
 export function createProbedClients(probe: Probe): ProbedClients {
@@ -59,7 +59,7 @@ export function createProbedClients(probe: Probe): ProbedClients {
   }
   return {
     Client: ProbedClient,
-    listInTransaction: () => [...clients].filter((client) => statusOf(client) === 'T'),
+    listClients: () => [...clients],
   }
 }
 

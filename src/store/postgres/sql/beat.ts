@@ -85,6 +85,7 @@ export async function beat(
       id: history.join('/'),
       isReplicated: row['is_replicated'] === 't',
       startedAt,
+      drops: row['epoch'] ?? '',
       kept: findKept(row),
     },
   }
