@@ -17,7 +17,8 @@ export interface WorkerStore {
   listHearts(): Promise<readonly Heart[]>
   /**
    * Counts a crash on what these workers were running: an event with `crashesMax` crashes is settled
-   * `dead: crashed`, the others become suspects that run alone. Their leases are taken from them, and the
+   * `dead: crashed`, the others become suspects that run alone. An event that several of them were running has one
+   * crash more. Their leases are taken from them, and the
    * events are due at once. A worker whose heart has moved since it was listed is left alone.
    */
   sweep(options: { stopped: readonly Heart[]; crashesMax: number }): Promise<readonly SweptEvent[]>

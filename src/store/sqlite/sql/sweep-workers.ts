@@ -41,13 +41,24 @@ export function sweepWorkers(
   connection: Connection,
   { dead, crashesMax }: SweepOptions,
 ): SweptEvent[] {
-  return dead.flatMap((workerId) => {
-    const records = connection.all<{ slot: number; running: string }>(DELETE_RECORDS, [workerId])
-    return records
-      .toSorted((one, other) => one.slot - other.slot)
-      .flatMap(({ running }) => JSON.parse(running) as RunningEvent[])
-      .flatMap((event) => countCrash(connection, event, workerId, crashesMax))
-  })
+  const swept = new Map<string, SweptEvent>()
+  for (const workerId of dead)
+    for (const event of takeRecords(connection, workerId)) {
+      // Several dead workers may list an event, where each died before the crash of the one before was counted. In
+      // between it had no chance to run alone, so that is one crash.
+      if (swept.has(event.eventId)) continue
+      const crashed = countCrash(connection, event, workerId, crashesMax)
+      if (crashed !== undefined) swept.set(event.eventId, crashed)
+    }
+  return [...swept.values()]
+}
+
+/** What the slots of a worker were running, of which there is no record from then on. */
+function takeRecords(connection: Connection, workerId: string): readonly RunningEvent[] {
+  return connection
+    .all<{ slot: number; running: string }>(DELETE_RECORDS, [workerId])
+    .toSorted((one, other) => one.slot - other.slot)
+    .flatMap(({ running }) => JSON.parse(running) as RunningEvent[])
 }
 
 function countCrash(
@@ -55,12 +66,12 @@ function countCrash(
   { eventId, attempt }: RunningEvent,
   workerId: string,
   crashesMax: number,
-): SweptEvent[] {
+): SweptEvent | undefined {
   const [row] = connection.all<{ run: number; attempts: number; crashes: number }>(COUNT_CRASH, [
     eventId,
     attempt - 1,
   ])
-  if (row === undefined) return []
+  if (row === undefined) return undefined
 
   const { run, attempts, crashes } = row
   const message = `Worker ${workerId} died while it ran this event`
@@ -71,7 +82,7 @@ function countCrash(
   )
   const dead = crashes >= crashesMax
   if (dead) endCrashed(connection, { eventId, run, attempts })
-  return [{ eventId, ...nameEvent(connection, eventId), attempt, crashes, dead, workerId }]
+  return { eventId, ...nameEvent(connection, eventId), attempt, crashes, dead, workerId }
 }
 
 // 1 event id

@@ -187,6 +187,20 @@ export const crashCases: readonly StoreCase[] = [
     },
 
     {
+      name: 'an event that several dead workers were running has crashed once',
+      run: async (open) => {
+        const { other, store, eventId } = await openWithCrash(open)
+        await store.workers.announce(CRASHED_NEXT, [{ eventId, attempt: 1 }])
+
+        const swept = await sweepOthers(other, { ...SWEEP, crashesMax: 2 })
+
+        assertMatches(swept, [{ eventId, attempt: 1, crashes: 1, dead: false }])
+        assertMatches(await other.operators.findEvent(eventId), { state: 'ready', crashes: 1 })
+        assert.deepEqual(await sweepOthers(other, SWEEP), [])
+      },
+    },
+
+    {
       name: 'an event that crashed its worker too often is dead',
       run: async (open) => {
         const { other, store, eventId } = await openWithCrash(open)
@@ -306,6 +320,8 @@ export const crashCases: readonly StoreCase[] = [
 ]
 
 const CRASHED = { workerId: 'worker-1', slot: 0 }
+
+const CRASHED_NEXT = { workerId: 'worker-3', slot: 0 }
 
 const LIVING = { workerId: 'worker-2', slot: 0 }
 
