@@ -182,14 +182,16 @@ export function fairnessContract(underTest: StoreUnderTest): void {
       for (const name of ['event.done', 'event.failed'] as const)
         inbox.events.on(name, ({ type }) => (settled += type === 'charge.flood' ? 1 : 0))
       inbox.on('stripe', 'charge.flood', handler)
-      inbox.on('stripe', 'invoice.paid', () => undefined)
+      // When it runs: what is told of its end may come later.
+      let settledBefore = Infinity
+      inbox.on('stripe', 'invoice.paid', () => void (settledBefore = settled))
       const quiet = next('event.done', ({ type }) => type === 'invoice.paid')
 
       await inbox.start()
       await quiet
 
       // In the order in which they were stored it would have been the last.
-      expect(settled).toBeLessThan(FLOOD / 2)
+      expect(settledBefore).toBeLessThan(FLOOD / 2)
     })
 
     test('H31: an event does not wait for a flood of thousands of types of another source', async () => {
@@ -224,13 +226,14 @@ export function fairnessContract(underTest: StoreUnderTest): void {
       await storeMany(store, 'invoice.paid', 1)
       let parked = 0
       inbox.events.on('event.unhandled', () => (parked += 1))
-      inbox.on('stripe', 'invoice.paid', () => undefined)
+      let parkedBefore = Infinity
+      inbox.on('stripe', 'invoice.paid', () => void (parkedBefore = parked))
       const quiet = next('event.done')
 
       await inbox.start()
       await quiet
 
-      expect(parked).toBeLessThan(FLOOD)
+      expect(parkedBefore).toBeLessThan(FLOOD)
       await expect.poll(() => parked).toBe(FLOOD)
       const [event] = await store.operators.listEventsByKey('stripe', 'charge.unknown_7')
       expect(event).toMatchObject({ state: 'unhandled' })
