@@ -1,3 +1,4 @@
+import type { PoolClient } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { createFaultDatabase } from '../support/faults/fault-database.ts'
 import type { FaultDatabase } from '../support/faults/fault-database.ts'
@@ -242,9 +243,9 @@ describe('on PostgreSQL, what a handler leaves behind', () => {
   })
 
   test('H40: is told from what was there before', async () => {
-    const { worker } = await prepare('postgres', SOME)
-    worker.pool!.on('connect', (client) => {
-      void client.query(`set app.region = 'north'; create temp table regions (n integer)`)
+    const { worker } = await prepare('postgres', SOME, {
+      onConnect: (client) =>
+        void client.query(`set app.region = 'north'; create temp table regions (n integer)`),
     })
     const seen: unknown[] = []
     worker.inbox.on('partner', '*', async (_, { tx }) => {
@@ -315,11 +316,17 @@ describe('a temporary table that is named like a real one', () => {
   })
 })
 
+interface Preparation {
+  readonly before?: string | undefined
+  /** What the pool does with each of its connections, the first included. */
+  readonly onConnect?: (client: PoolClient) => void
+}
+
 /** One slot, so that every event gets the connection that the one before it had. */
 async function prepare(
   engine: FaultDatabase['engine'],
   keys: readonly string[],
-  { before }: { readonly before?: string | undefined } = {},
+  { before, onConnect }: Preparation = {},
 ): Promise<{ database: FaultDatabase; worker: FaultInbox }> {
   const database = await createFaultDatabase(engine)
   if (before !== undefined) await database.query(before)
@@ -328,6 +335,7 @@ async function prepare(
     worker: { concurrency: 1, groupBudgetMs: 60_000, deadAfterMs: 600_000 },
     poolMax: 5,
   })
+  if (onConnect !== undefined) worker.pool?.on('connect', onConnect)
   for (const key of keys) await accept(worker, fromPartner({ key }))
   return { database, worker }
 }

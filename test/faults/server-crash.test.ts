@@ -137,6 +137,7 @@ describe.skipIf(hasNoBinaries)('a PostgreSQL server that goes away', () => {
       await receiver.inbox.receive(source, fromPartner({ key: 'evt_0' }))
       await setStandby(database, 'ghost')
       onTestFinished(() => setStandby(database, ''))
+      await untilAllWaitFor('ghost', receiver.pool!)
 
       let isAnswered = false
       const answering = receiver.inbox
@@ -263,6 +264,20 @@ async function promote(server: PostgresServer, signal: string): Promise<void> {
 }
 
 /** Whom COMMIT waits for; none where it is empty. */
+/** Each server process reads a changed setting by itself, and one that has not commits without the standby. */
+async function untilAllWaitFor(name: string, pool: pg.Pool): Promise<void> {
+  const idle = Array.from({ length: pool.idleCount }, () => pool.connect())
+  for (const client of await Promise.all(idle)) {
+    await until('the server process has read the setting', async () => {
+      const { rows } = await client.query<{ name: string }>(
+        `select current_setting('synchronous_standby_names') as name`,
+      )
+      return rows[0]?.name === name
+    })
+    client.release()
+  }
+}
+
 async function setStandby(database: FaultDatabase, name: string): Promise<void> {
   await database.query('set synchronous_commit = local')
   await database.query(`alter system set synchronous_standby_names = '${name}'`)
