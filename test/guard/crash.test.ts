@@ -25,13 +25,16 @@ async function aScene(config: Partial<GuardConfig> = {}): Promise<Scene> {
       client: 'redis',
       address: redisAddress(),
       ledger,
-      options: { prefix, leaseMs: 2_400, commandTimeoutMs: 2_000 },
+      // So long that no process that lives loses its own: that of one that does not is ended by `untilLeaseIsOver`.
+      options: { prefix, leaseMs: 30_000, commandTimeoutMs: 20_000 },
       ...config,
     },
     redis,
     ledger: () => redis.send('LRANGE', ledger, '0', '-1'),
-    untilLeaseIsOver: () =>
-      until('the lease is over', async () => (await redis.send('EXISTS', redisKey)) === 0),
+    untilLeaseIsOver: async () => {
+      await redis.send('PEXPIRE', redisKey, '1')
+      await until('the lease is over', async () => (await redis.send('EXISTS', redisKey)) === 0)
+    },
     held: () => redis.send('GET', redisKey),
   }
 }

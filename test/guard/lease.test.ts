@@ -6,7 +6,7 @@ import { aSignal } from '../support/a-signal.ts'
 import { aGuard } from '../support/redis/guard-under-test.ts'
 import { hasNoRedis, openRedis, watchScripts } from '../support/redis/open-redis.ts'
 
-const OPTIONS = { leaseMs: 2_400, commandTimeoutMs: 2_000 }
+const OPTIONS = { leaseMs: 4_800, commandTimeoutMs: 4_000 }
 
 describe.skipIf(hasNoRedis)('a lease', () => {
   test('is renewed for as long as the work runs, past its own length', async () => {
@@ -100,7 +100,7 @@ describe.skipIf(hasNoRedis)('a lease', () => {
   })
 
   test('is renewed no longer than runMsMax, so that work that never ends gives way', async () => {
-    const { guard } = await aGuard({ ...OPTIONS, runMsMax: 2_400 })
+    const { guard } = await aGuard({ ...OPTIONS, runMsMax: OPTIONS.leaseMs })
     const stuck = aSignal()
     const first = guard.once('orders', 'evt_1', ({ signal }) => {
       signal.addEventListener('abort', () => stuck.give())

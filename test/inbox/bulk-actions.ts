@@ -171,7 +171,7 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
 
     test('a bulk that is aborted does nothing more, in no process', async () => {
       const { bulk, store, another } = await open(underTest)
-      await recordDead(store, 5)
+      await recordDead(store, 60)
       const { id } = await bulk.plan({ action: 'retry', filter: {} })
       const run = await bulk.run(id, { ratePerSecond: 1 })
       assert(run.status === 'done')
@@ -423,7 +423,7 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
       async () => {
         const { inbox, store, another } = await openInbox(underTest, { worker: false })
         await inbox.start()
-        await recordDead(store, 3)
+        await recordDead(store, 60)
         const { id } = await inbox.admin.bulk.plan({ action: 'retry', filter: {} })
         const run = await inbox.admin.bulk.run(id, { ratePerSecond: 1 })
         assert(run.status === 'done')
@@ -433,7 +433,7 @@ export function bulkActionsContract(underTest: StoreUnderTest): void {
 
         const next = another({ worker: false })
         await runToEnd(next.admin.bulk, id)
-        expect(await next.admin.bulk.find(id)).toMatchObject({ done: 3, left: 0 })
+        expect(await next.admin.bulk.find(id)).toMatchObject({ done: 60, left: 0 })
       },
     )
   })

@@ -42,7 +42,7 @@ export function fairnessContract(underTest: StoreUnderTest): void {
         await done
 
         expect(await countEffects()).toBe(60)
-        expect(hanging).toBeGreaterThan(0)
+        await expect.poll(() => hanging).toBeGreaterThan(0)
       },
     )
 

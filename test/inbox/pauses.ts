@@ -57,6 +57,7 @@ export function pausesContract(store: StoreUnderTest): void {
       await until('an event stays ready', async () => {
         kept = (await deliver(`evt_${performance.now()}`)).eventId as string
         await runAround(opened, [inbox])
+        await runAround(opened, [inbox])
         return (await inbox.admin.findEvent(kept))?.state === 'ready'
       })
       await runAround(opened, [inbox])

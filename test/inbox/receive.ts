@@ -36,12 +36,15 @@ export function receiveContract(store: StoreUnderTest): void {
       const { inbox, deliver, next } = await openInbox(store, { worker: false })
       await inbox.start()
       await deliver('evt_1')
-      const duplicate = next('delivery.duplicate')
 
-      const answer = await deliver('evt_1')
-
-      expect(answer.outcome).toBe('duplicate')
-      expect(await duplicate).toMatchObject({ from: 'memory' })
+      // Memory holds for seconds after a beat: where the process stood still for longer, the store answers.
+      await expect
+        .poll(async () => {
+          const duplicate = next('delivery.duplicate')
+          expect((await deliver('evt_1')).outcome).toBe('duplicate')
+          return (await duplicate).from
+        })
+        .toBe('memory')
     })
 
     test('memory gives way when another process forgets the event', async () => {

@@ -129,7 +129,10 @@ export function runDueContract(store: StoreUnderTest): void {
       })
       await accept('a')
 
-      const cut = await inbox.runDue({ budgetMs: 1_000, graceMs: 0 })
+      // A busy machine may need the time of a call to come to the handler.
+      let cut
+      do cut = await inbox.runDue({ budgetMs: 1_000, graceMs: 0 })
+      while (attempts.length === 0)
       expect(cut).toMatchObject({ done: 0, failed: 0, hasMore: true })
       expect(await countEffects()).toBe(0)
 

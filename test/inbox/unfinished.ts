@@ -45,6 +45,7 @@ export function unfinishedContract(store: StoreUnderTest): void {
       const { events } = await claim(dying, { limit: 2, opensLate: 'always' })
       await dying.workers.announce({ workerId: 'worker-1', slot: 0 }, events)
       await expect.poll(async () => (await dying.stats.listWorkers())[0]?.running.length).toBe(2)
+      await dying.workers.beat({ workerId: 'worker-1', slots: 1, handles: [] })
       expect((await inbox.admin.findUnfinished()).leftRunning).toEqual([])
 
       await database.query(
@@ -110,7 +111,7 @@ export function unfinishedContract(store: StoreUnderTest): void {
         },
       )
       await inbox.start()
-      const [first = '', behind = '', , last = ''] = await deliver(
+      const [first = '', behind = '', counted = '', last = ''] = await deliver(
         { id: 'd1', lane: 'D', type: 'lined' },
         { id: 'd2', lane: 'D', type: 'lined' },
         { id: 's1', lane: 'S', type: 'counted', n: 1 },
@@ -119,6 +120,7 @@ export function unfinishedContract(store: StoreUnderTest): void {
       await expect.poll(async () => (await find(first)).state).toBe('dead')
       for (const id of [behind, last])
         await expect.poll(async () => (await find(id)).state).toBe('waiting')
+      await expect.poll(async () => (await find(counted)).state).toBe('done')
       await inbox.stop()
 
       const later = newInbox()

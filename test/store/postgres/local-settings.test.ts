@@ -24,7 +24,7 @@ const SETTINGS = [
   // What is ours takes longer here.
   ['statement_timeout', `set local statement_timeout = '1s'`],
   ['lock_timeout', `set local lock_timeout = '1ms'`],
-  ['idle_in_transaction_session_timeout', `set local idle_in_transaction_session_timeout = '3s'`],
+  ['idle_in_transaction_session_timeout', `set local idle_in_transaction_session_timeout = '60s'`],
   ['session_replication_role', 'set local session_replication_role = replica'],
   ['client_min_messages', 'set local client_min_messages = error'],
   ['array_nulls', 'set local array_nulls = off'],
@@ -185,7 +185,8 @@ async function prepare(): Promise<Scene> {
     $$ begin perform set_config('role', who, true); end $$`)
   const sent: string[] = []
   const worker = createFaultInbox(database, {
-    worker: { concurrency: 1 },
+    // However slow the machine is, they are grouped.
+    worker: { concurrency: 1, groupBudgetMs: 60_000 },
     relay: {},
     destinations: [
       destination('sink', ({ key }) => {

@@ -41,7 +41,7 @@ describe.skipIf(hasNoPostgres)('a savepoint in a transaction that events share',
     await holder.query(UPDATE, [1])
     let caught = 0
     // The first runs alone, where it may wait for the lock for as long as it has time.
-    const retry = { firstMs: 1, factor: 1 }
+    const retry = { firstMs: 1, factor: 1, attemptsMax: 1_000 }
     inbox.on('stripe', 'invoice.paid', { timeoutMs: 500, retry }, async ({ key }, { tx }) => {
       const taken = await tx
         .savepoint(async () => tx.query(UPDATE, [1]))

@@ -12,6 +12,9 @@ const WRITE = 'insert into effects (event_key, note) values ($1, $2)'
 /** Said in the text as well, so that it can be found among what the server is doing. */
 const SLEEP = 'select pg_sleep(600) /* of a write */'
 
+/** However slow the machine is, they are grouped. */
+const TOGETHER = { worker: { groupBudgetMs: 60_000 } }
+
 async function prepare(count: number, setup: InboxSetup = {}, underTest = store) {
   const opened = await openInbox(underTest, setup)
   const receiver = opened.another({ worker: false })
@@ -104,7 +107,7 @@ describe.skipIf(hasNoPostgres)('handlers that write without waiting on PostgreSQ
   })
 
   test('are stopped at a lock like any other, and go on when it is gone', async () => {
-    const { inbox, database, store: writer, countEffects } = await prepare(1)
+    const { inbox, database, store: writer, countEffects } = await prepare(1, TOGETHER)
     await database.query('create table counters (id integer primary key, n integer not null)')
     await database.query('insert into counters values (1, 0)')
     let failed = 0
@@ -148,7 +151,8 @@ describe.skipIf(hasNoPostgres)('handlers that write without waiting on PostgreSQ
     await done
 
     expect(limits[0]).toBe(1)
-    expect(Math.max(...limits)).toBeLessThan(10)
+    // A database that answers slowly stretches the time of a group to a second at most, which is for forty of them.
+    expect(Math.max(...limits)).toBeLessThan(50)
   })
 })
 

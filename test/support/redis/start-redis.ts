@@ -50,7 +50,7 @@ export async function startClusterNode(): Promise<{ port: number; dispose(): Pro
   for (let attempt = 1; ; attempt += 1) {
     const [port, busPort] = await Promise.all([findFreePort(), findFreePort()])
     const args = ['--port', `${port}`, '--cluster-enabled', 'yes', '--cluster-port', `${busPort}`]
-    args.push('--bind', '127.0.0.1', '--cluster-node-timeout', '2000')
+    args.push('--bind', '127.0.0.1', '--cluster-node-timeout', '60000')
     try {
       const node = await launch(dir, args, { port, host: '127.0.0.1' })
       return {
