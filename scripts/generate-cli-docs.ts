@@ -52,7 +52,7 @@ export function generateCliDocs(): Readonly<Record<string, string>> {
 const INTRODUCTION = [
   '## Where the events are',
   '',
-  '`--store sqlite:<file>`, `--store postgres://…` or `--store env:DATABASE_URL` names the database. Without it the config of the folder does, or `HOOKONCE_STORE`. `--url http://127.0.0.1:4401` names a running gateway by its admin listener instead, and `--token`, or `HOOKONCE_TOKEN`, is what it knows you by; `HOOKONCE_URL` stands for `--url` where neither `--store` nor `--config` is said. Those that have no `--url` need the database itself. A command that looks after events makes no database and migrates none: `hookonce migrate` does.',
+  '`--store sqlite:<file>`, `--store postgres://…` or `--store env:DATABASE_URL` names the database. Without it the config of the folder does, or `HOOKONCE_STORE`; with `--config` beside it, the config says the rest, such as the keys of encryption. `--url http://127.0.0.1:4401` names a running gateway by its admin listener instead, and `--token`, or `HOOKONCE_TOKEN`, is what it knows you by; `HOOKONCE_URL` stands for `--url` where neither `--store` nor `--config` is said. Those that have no `--url` need the database itself. A command that looks after events makes no database and migrates none, nor does `trigger`: `hookonce migrate` does, and `hookonce token create`, unless the config says `"migrate": "check"`. A flag that has no effect beside the others is refused.',
   '',
   'What changes something is in the audit with who did it: `--actor`, or `HOOKONCE_ACTOR`, or your name on the machine.',
   '',

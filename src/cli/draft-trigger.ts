@@ -15,6 +15,7 @@ import { didYouMean } from '../options/did-you-mean.ts'
 import type { HmacOptions, ProviderDefinition } from '../providers/index.ts'
 import { sign } from '../testing/index.ts'
 import type { SignableProvider, SignedEvent } from '../testing/index.ts'
+import { readReference } from './read-reference.ts'
 import { anotherPrivateKey, findOldTime, requireSigner } from './trigger-scheme.ts'
 
 /** Which event, and where it goes. */
@@ -28,7 +29,7 @@ export interface TriggerTarget {
 export interface TriggerChanges {
   readonly set: readonly string[]
   readonly id: string | undefined
-  /** Instead of the one that the source has; `env:NAME` stands for a variable. */
+  /** Instead of the one that the source has, or a reference to it. */
   readonly secret: string | undefined
   /** For a source that has a public key, certificate or JSON Web Key. */
   readonly privateKey: KeyObject | undefined
@@ -143,10 +144,7 @@ function findSecrets(
 }
 
 function readSecret(text: string): string {
-  if (!text.startsWith('env:')) return text
-  const found = process.env[text.slice('env:'.length)]
-  if (found !== undefined && found !== '') return found
-  throw invalid(`The environment variable ${text.slice('env:'.length)} is not set`)
+  return readReference({ environment: process.env, folder: process.cwd() }, '--secret', text)
 }
 
 /**

@@ -1,5 +1,6 @@
 /**
- * The flags that say whose signature is meant: a source of the config, or a provider with its secret.
+ * The flags that say whose signature is meant: a source of the config, also with another secret than it has there, or a
+ * provider with its secret.
  *
  * @module
  */
@@ -13,6 +14,7 @@ import type { ResolvedConfig, ResolvedSourceConfig } from '../gateway/config/sch
 import type { Source } from '../index.ts'
 import { didYouMean } from '../options/did-you-mean.ts'
 import { collect } from './read-flags.ts'
+import { refuseIdleFlags } from './refuse-idle-flags.ts'
 import type { Shell } from './shell.ts'
 
 /** What commander makes of the flags. */
@@ -37,11 +39,11 @@ export function withSourceFlags(command: Command): Command {
     .option('--provider <name>', 'a provider, instead of a source')
     .option(
       '--secret <secret>',
-      'with --provider: the secret, such as env:STRIPE_WEBHOOK_SECRET',
+      'such as env:STRIPE_WEBHOOK_SECRET; with --source in place of those of the config',
       collect,
       [],
     )
-    .option('--option <name=value>', 'with --provider: another option of it', collect, [])
+    .option('--option <name=value>', 'another option of the provider', collect, [])
 }
 
 /** @throws OptionInvalidError where neither or both are said; HookonceError CONFIG_INVALID */
@@ -51,8 +53,14 @@ export async function findNamedSource(
   flags: SourceFlags,
 ): Promise<NamedSource> {
   const { source, provider } = flags
-  if (provider !== undefined && source === undefined)
-    return { given: readGiven(shell, provider, flags) }
+  if (provider !== undefined && source === undefined) {
+    refuseIdleFlags(
+      flags,
+      ['config'],
+      'with --provider no config is read. Say --source, or leave it out',
+    )
+    return { given: { ...readOptions(shell, flags), provider } }
+  }
   if (source === undefined || provider !== undefined)
     throw new OptionInvalidError(command, {
       message:
@@ -61,18 +69,21 @@ export async function findNamedSource(
   const { folder, environment } = shell
   const { config } = await loadConfig({ folder, environment, file: flags.config })
   const given = config.sources[source]
-  if (given !== undefined) return { given, config }
+  // Said here it counts more: this is how the secret of a rotation is tried before it is in the config.
+  if (given !== undefined) {
+    const { provider: own } = given
+    return { given: { ...given, ...readOptions(shell, flags), provider: own }, config }
+  }
   throw new HookonceError(
     'CONFIG_INVALID',
     `There is no source "${source}"${didYouMean(source, Object.keys(config.sources))}`,
   )
 }
 
-function readGiven(
+function readOptions(
   { folder, environment }: Shell,
-  provider: string,
   { secret, option }: SourceFlags,
-): ResolvedSourceConfig {
+): Record<string, unknown> {
   const options = option.map((pair): [string, unknown] => {
     const equals = pair.indexOf('=')
     if (equals > 0) return [pair.slice(0, equals), pair.slice(equals + 1)]
@@ -83,18 +94,19 @@ function readGiven(
     { environment, folder },
   )
   if (problems.length > 0) throw new HookonceError('CONFIG_INVALID', problems.join('\n'))
-  return { ...value, provider }
+  return value
 }
 
 /**
- * What `buildSources` makes of it. There is no config to be wrong where a provider is named.
+ * What `buildSources` makes of it. What is wrong is told by the flag: a part of it may be in no config.
  *
  * @throws HookonceError CONFIG_INVALID
  */
 export function buildNamedSource(given: ResolvedSourceConfig, config?: ResolvedConfig): Source {
   const sources = { source: given }
-  const problems = config === undefined ? findSourceProblems({ sources }) : []
+  const problems = findSourceProblems({ sources })
   if (problems.length === 0) return buildSources({ sources })['source'] as Source
   const said = problems.map((problem) => problem.replace(/^sources\.source: /, ''))
-  throw new HookonceError('CONFIG_INVALID', `--provider: ${said.join('\n')}`)
+  const flag = config === undefined ? '--provider' : '--source'
+  throw new HookonceError('CONFIG_INVALID', `${flag}: ${said.join('\n')}`)
 }

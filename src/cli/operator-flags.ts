@@ -8,15 +8,15 @@ import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { parseFilter } from '../admin/filter-text.ts'
 import { parseMessageFilter } from '../admin/message-filter-text.ts'
-import { HookonceError } from '../errors.ts'
+import { HookonceError, OptionInvalidError } from '../errors.ts'
 import { loadConfig } from '../gateway/config/load-config.ts'
-import { resolveReferences } from '../gateway/config/references.ts'
 import { createRemoteOperator, resolveGateway } from '../gateway/admin/remote-operator.ts'
 import type { RemoteOperatorOptions } from '../gateway/admin/remote-operator.ts'
 import { openStore, WITHOUT_KEYS } from '../gateway/open-store.ts'
 import type { OpenTerms } from '../gateway/open-store.ts'
 import { createOperator } from '../index.ts'
 import type { ActionOptions, EventFilter, MessageFilter, StandaloneOperator } from '../index.ts'
+import { readReference } from './read-reference.ts'
 import type { Shell } from './shell.ts'
 
 /** What commander makes of the flags. */
@@ -91,11 +91,15 @@ export function findGateway(
   if (url !== undefined && isStore)
     throw new HookonceError('CONFIG_INVALID', '--url and --store or --config are not said together')
   const place = url ?? (isStore ? undefined : environment['HOOKONCE_URL'])
-  if (place === undefined || place === '') return undefined
+  if (place === undefined || place === '') {
+    if (token === undefined) return undefined
+    throw new OptionInvalidError('--token', {
+      message: '--token is for a running gateway, and none is named: add --url, or leave it out',
+    })
+  }
   const said = token ?? environment['HOOKONCE_TOKEN'] ?? ''
-  const { value, problems } = resolveReferences({ '--token': said }, { environment, folder })
-  if (problems.length > 0) throw new HookonceError('CONFIG_INVALID', problems.join('\n'))
-  const gateway = { url: place, ...(said !== '' && { token: String(value['--token']) }) }
+  const own = readReference({ environment, folder }, '--token', said)
+  const gateway = { url: place, ...(said !== '' && { token: own }) }
   resolveGateway(gateway, {
     url: url === undefined ? 'HOOKONCE_URL' : '--url',
     token: token === undefined ? 'HOOKONCE_TOKEN' : '--token',
@@ -114,8 +118,8 @@ export async function withOperator<Result>(
 }
 
 /**
- * Where the events are. With `--store` no config is read: the person on call may have none of the secrets that it
- * refers to.
+ * Where the events are. With `--store` alone no config is read: the person on call may have none of the secrets that
+ * it refers to.
  *
  * @throws HookonceError CONFIG_INVALID
  */
@@ -123,18 +127,26 @@ export async function findStore(shell: Shell, flags: OperatorFlags): Promise<str
   return (await findPlace(shell, flags)).url
 }
 
-/** The same with the keys of the config. Without a config what is encrypted says so, and the rest can be seen. */
+/** Where events are, and what the config says of it. */
+export interface Place {
+  readonly url: string
+  /** Without a config what is encrypted says so, and the rest can be seen. */
+  readonly encryption: OpenTerms['encryption']
+  /** What the config lets a start do. */
+  readonly migrate: 'auto' | 'check'
+}
+
+/** The same with what the config says. One that is named counts also beside `--store`, which takes the place of its store. */
 export async function findPlace(
   { folder, environment }: Shell,
-  { store, config }: OperatorFlags,
-): Promise<{ readonly url: string; readonly encryption: OpenTerms['encryption'] }> {
-  if (store === undefined) {
-    const loaded = await loadConfig({ folder, environment, file: config })
-    return { url: loaded.config.store, encryption: loaded.config.encryption }
-  }
-  const { value, problems } = resolveReferences({ '--store': store }, { environment, folder })
-  if (problems.length > 0) throw new HookonceError('CONFIG_INVALID', problems.join('\n'))
-  return { url: String(value['--store']), encryption: WITHOUT_KEYS }
+  { store, config: file }: OperatorFlags,
+): Promise<Place> {
+  const own =
+    store === undefined ? undefined : readReference({ folder, environment }, '--store', store)
+  if (own !== undefined && file === undefined)
+    return { url: own, encryption: WITHOUT_KEYS, migrate: 'auto' }
+  const { config } = await loadConfig({ folder, environment, file })
+  return { url: own ?? config.store, encryption: config.encryption, migrate: config.migrate }
 }
 
 /** What commander makes of the flags of an action. */

@@ -5,6 +5,7 @@
  */
 
 import { asError, HookonceError } from '../errors.ts'
+import { maskUrl } from '../gateway/mask-url.ts'
 import type { Delivery } from '../index.ts'
 
 /** What one delivery was answered. */
@@ -65,7 +66,7 @@ async function sendOne(url: string, delivery: Delivery): Promise<Answer> {
   } catch (error) {
     const { message, cause } = asError(error)
     const why = cause instanceof Error ? cause.message : message
-    throw new HookonceError('STORE_UNAVAILABLE', `${url} cannot be reached: ${why}`, {
+    throw new HookonceError('STORE_UNAVAILABLE', `${maskUrl(url)} cannot be reached: ${why}`, {
       cause: error,
       retryable: true,
     })

@@ -50,6 +50,8 @@ export async function untilRanIn(
   asked: AskedEvents,
 ): Promise<Ran | undefined> {
   const { store, close } = openStore(config.store, process.cwd(), {
+    // It looks at what is there: to make tables, or to change those of another release, is not its business.
+    migrate: 'check',
     encryption: config.encryption,
   })
   const operator = createOperator({ store })

@@ -9,7 +9,11 @@ import { asError, OptionInvalidError } from '../errors.ts'
 import { isDestinationName } from '../model/destination-name.ts'
 import type { Message, MessageFailureReason, MessageResponse } from '../model/message.ts'
 import type { InputOf, StandardSchema } from '../model/standard-schema.ts'
-import { describeCauses, describeMessage } from '../telemetry/describe-error.ts'
+import {
+  describeCauses,
+  describeError as describeAll,
+  describeMessage,
+} from '../telemetry/describe-error.ts'
 import { PermanentError, RetryAfterError } from '../model/handler-results.ts'
 import { resolveDestination } from './options.ts'
 import type { DestinationOptions, DestinationPolicy } from './options.ts'
@@ -163,8 +167,10 @@ function abortionOf(signal: AbortSignal): { promise: Promise<never>; forget: () 
 function failedBy(thrown: unknown, signal: AbortSignal): SendFailed {
   const error = asError(thrown)
   const message = describeError(error)
-  if (error instanceof PermanentError)
-    return { ...FAILED, reason: 'error', message, arrived: 'no', permanent: error.message }
+  if (error instanceof PermanentError) {
+    const { message: permanent } = describeAll(error)
+    return { ...FAILED, reason: 'error', message, arrived: 'no', permanent }
+  }
   if (error instanceof RetryAfterError)
     return { ...FAILED, reason: 'error', message, arrived: 'no', retryAfterMs: error.retryInMs }
   if (error instanceof NotSentError) return { ...FAILED, reason: 'error', message, arrived: 'no' }

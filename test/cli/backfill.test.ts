@@ -81,6 +81,36 @@ describe('hookonce backfill', () => {
     expect(`${output}${errors}`).not.toContain(API_KEY)
   })
 
+  test('takes in what is missing in the store that a variable names', async () => {
+    const { store, url } = await aStoreOnFile()
+    const created = Math.floor(Date.now() / 1_000) - 3_600
+    const event = `{"id":"evt_1","object":"event","created":${created},"livemode":false,"type":"invoice.paid","data":{"object":{}}}`
+    const api = await startApi(() => ({ body: `{"has_more":false,"data":[${event}]}` }))
+
+    const { code, errors } = await runCommand(
+      [
+        ...['backfill', 'shop', '--yes', '--since', '2h', '--key', API_KEY],
+        ...['--api-url', api.baseUrl, '--store', 'env:THE_STORE'],
+      ],
+      { folder: aConfig('sqlite:none.db'), environment: { THE_STORE: url } },
+    )
+
+    expect({ code, errors }).toEqual({ code: 0, errors: '' })
+    expect(await store.operators.countEvents()).toBe(1)
+  })
+
+  test('refuses a flag of the API of another provider', async () => {
+    const { url } = await aStoreOnFile()
+
+    const { code, errors } = await runCommand(
+      ['backfill', 'shop', '--since', '2h', '--key', API_KEY, '--hook-id', '7'],
+      { folder: aConfig(url) },
+    )
+
+    expect(code).toBe(2)
+    expect(errors).toContain('--hook-id has no effect here: it is not for the API of stripe')
+  })
+
   test('ends with 2 for a source or a provider that it is not for', async () => {
     const { url } = await aStoreOnFile()
     const folder = aConfig(url)

@@ -30,6 +30,8 @@ test('the command reads what is encrypted with the keys of a config, and without
   const body = await run(['events', 'body', eventId], { EVENTS_KEY })
   const found = await run(['events', 'list', '$.card=4242', '--json'], { EVENTS_KEY })
   const shown = await run(['events', 'show', eventId, '--store', store])
+  const both = ['--config', 'hookonce.config.json', '--store', store]
+  const reached = await run(['events', 'body', eventId, ...both], { EVENTS_KEY })
   const migrated = await run(['migrate', '--store', store])
   const refused = await run(['events', 'list', '--config', 'without.json'])
   const wrong = await run(['events', 'list'], { EVENTS_KEY: randomBytes(32).toString('base64') })
@@ -38,6 +40,7 @@ test('the command reads what is encrypted with the keys of a config, and without
   expect(body).toMatchObject({ code: 0, output: expect.stringContaining('"4242"') as string })
   expect(found.output).toContain(eventId)
   expect(shown).toMatchObject({ code: 0, output: expect.stringContaining('unreadable') as string })
+  expect(reached.output).toBe(body.output)
   expect(migrated).toMatchObject({ code: 0 })
   expect(refused.code).not.toBe(0)
   expect(refused.errors).toContain('encrypted with the key "2026-11"')

@@ -45,6 +45,40 @@ test.each([
   [['reconcile', 'stripe', '--with', 'no.ts', '--since', '2d'], 2, '--with: the file no.ts cannot'],
   [['token', 'create', '--name', 'A B', '--role', 'viewer'], 2, '--name must be written with'],
   [['prune', '--force'], 2, '--force needs --reason'],
+  [['pauses', '--token', 'x'], 2, '--token is for a running gateway, and none is named'],
+  [
+    ['resolve-step', 'x', 'charge', '--not-happened', '--result', '1'],
+    2,
+    '--result has no effect here: a call that has not happened has none',
+  ],
+  [
+    ['reconcile', 'stripe', '--with', 'no.ts', '--since', '2d', '--reason', 'r'],
+    2,
+    '--reason has no effect here: nothing is replayed',
+  ],
+  [
+    ['verify', '--provider', 'stripe', '--secret', 'x', '--body', '/dev/null', '--config', 'x'],
+    2,
+    '--config has no effect here: with --provider no config is read',
+  ],
+  [['doctor', '--source', 'stripe'], 2, '--source has no effect here: it is for a receiver'],
+  [['doctor', '--option', 'publicUrl=x'], 2, '--option has no effect here: it is for a receiver'],
+  [
+    ['doctor', '--to', 'https://example.com/', '--provider', 'stripe'],
+    2,
+    '--store has no effect here: with --to only the receiver is checked',
+  ],
+  [['trigger', 'stripe', '--token', 'x'], 2, '--token has no effect here: it is for a gateway'],
+  [
+    ['trigger', 'stripe', '--url', 'http://127.0.0.1:1', '--store', 'sqlite:none.db'],
+    2,
+    '--url and --store or --config are not said together',
+  ],
+  [
+    ['trigger', 'stripe', '--to', 'http://127.0.0.1:1/', '--port', '2'],
+    2,
+    '--port has no effect here: --to says where it is sent',
+  ],
   [['retry', 'x', '--actor', ''], 2, '--actor must be a text'],
   [
     ['erase', '--source', 's', '--where', 'id=1', '--reason', 'r', '--yes'],

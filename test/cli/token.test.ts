@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createRemoteOperator } from '../../src/gateway/admin/remote-operator.ts'
 import { startCli } from '../support/run-cli.ts'
-import { runCommand } from '../support/run-command.ts'
+import { aFolder, runCommand } from '../support/run-command.ts'
 
 test('a token is made, shown once, listed without what it says, used and revoked', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hookonce-token-'))
@@ -62,6 +62,44 @@ test('a token is made, shown once, listed without what it says, used and revoked
     { action: 'createToken', subject: { id: 'cd' }, actor: userInfo().username },
     { action: 'createToken', subject: { id: 'ci' }, actor: userInfo().username },
   ])
+})
+
+test('tokens are listed and revoked where there is a store, and none is made or migrated for it', async () => {
+  const folder = aFolder()
+
+  writeFileSync(join(folder, 'empty.db'), '')
+
+  for (const words of [['list'], ['revoke', 'ci']]) {
+    const none = await runCommand(['token', ...words, '--store', 'sqlite:none.db'], { folder })
+    const bare = await runCommand(['token', ...words, '--store', 'sqlite:empty.db'], { folder })
+
+    expect(none).toMatchObject({ code: 4, output: '' })
+    expect(none.errors).toContain('There is no database at')
+    expect(bare).toMatchObject({ code: 4, output: '' })
+    expect(bare.errors).toContain('hookonce migrate')
+  }
+  expect(existsSync(join(folder, 'none.db'))).toBe(false)
+})
+
+test('a token is made without a store being made where the config says that a start may not', async () => {
+  const folder = aFolder()
+  const config = { store: 'sqlite:events.db', migrate: 'check' }
+  writeFileSync(join(folder, 'hookonce.config.json'), JSON.stringify(config))
+  const create = (...words: string[]) =>
+    runCommand(['token', 'create', '--name', 'ci', '--role', 'viewer', ...words], { folder })
+
+  const refused = await create()
+  const elsewhere = await create('--config', 'hookonce.config.json', '--store', 'sqlite:other.db')
+
+  for (const { code, errors } of [refused, elsewhere]) {
+    expect(code).toBe(4)
+    expect(errors).toContain('hookonce migrate makes this one')
+  }
+  expect(elsewhere.errors).toContain('other.db')
+  expect(existsSync(join(folder, 'events.db'))).toBe(false)
+  expect(existsSync(join(folder, 'other.db'))).toBe(false)
+  expect(await runCommand(['migrate'], { folder })).toMatchObject({ code: 0 })
+  expect(await create()).toMatchObject({ code: 0 })
 })
 
 test('migrate --json says where the tables are, or what makes them', async () => {

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -83,8 +83,27 @@ describe('hookonce trigger', () => {
       '2 deliveries, 1 event, handler ran 1 time',
     )
     expect(await send()).toBe('2 deliveries, 1 event')
-    // It has none of these events, and so knows nothing of them.
-    expect(await send('--store', 'sqlite:other.db')).toBe('2 deliveries, 1 event')
+  })
+
+  test('looks at no store that is not there, and makes none', async () => {
+    const { folder, port } = await startGateway((await startSink()).url)
+    const own = join(folder, 'own')
+    mkdirSync(own)
+    copyFileSync(join(folder, 'hookonce.config.json'), join(own, 'hookonce.config.json'))
+    writeFileSync(join(own, 'empty.db'), '')
+
+    const unnamed = await run(own, port, ['stripe', 'invoice.paid'])
+    const named = await run(own, port, ['stripe', 'invoice.paid', '--store', 'sqlite:none.db'])
+    const empty = await run(own, port, ['stripe', 'invoice.paid', '--store', 'sqlite:empty.db'])
+
+    for (const { output } of [unnamed, named, empty])
+      expect(output.trim().split('\n').at(-1)).toBe('1 delivery, 1 event')
+    expect([unnamed.code, named.code, empty.code]).toEqual([0, 4, 4])
+    expect(unnamed.errors).toContain('What became of it cannot be told: There is no database at')
+    expect(named.errors).toContain('There is no database at')
+    expect(empty.errors).toContain('hookonce migrate')
+    expect(existsSync(join(own, '.hookonce'))).toBe(false)
+    expect(existsSync(join(own, 'none.db'))).toBe(false)
   })
 
   test('signs for an endpoint of any kind, by a provider and a secret', async () => {
@@ -237,28 +256,35 @@ describe('hookonce trigger', () => {
     expect(JSON.parse(outputs[1] ?? '')).toMatchObject({ answers: [{ outcome: hostile }] })
   })
 
-  test.each(['nonsense', 'ftp://example.com/', '/in/stripe'])('does not send to %s', async (to) => {
-    const { code, errors } = await run(aFolder({}), 0, ['stripe', '--secret', SECRET, '--to', to])
+  test.each(['nonsense', 'ftp://example.com/', '/in/stripe', 'https://me:canary@example.com/'])(
+    'does not send to %s',
+    async (to) => {
+      const { code, errors } = await run(aFolder({}), 0, ['stripe', '--secret', SECRET, '--to', to])
 
-    expect(code).toBe(2)
-    expect(errors).toContain('--to must be a URL such as https://example.com/webhooks')
-  })
+      expect(code).toBe(2)
+      expect(errors).not.toContain('canary')
+      expect(errors).toContain('--to must be a URL such as https://example.com/webhooks')
+    },
+  )
 
   test('says where nothing listens, and what source there is', async () => {
     const folder = aFolder({ sources: { stripe: { provider: 'stripe', secrets: [SECRET] } } })
 
     const away = await run(folder, 1, ['stripe'])
+    const secret = await run(folder, 0, ['stripe', '--to', 'http://127.0.0.1:1/in?token=canary'])
     const unknown = await run(folder, 1, ['stirpe'])
 
     expect(away).toMatchObject({ code: 4 })
     expect(away.errors).toContain('http://127.0.0.1:1/in/stripe cannot be reached')
+    expect(secret.errors).toContain('http://127.0.0.1:1/in?token=*** cannot be reached')
     expect(unknown).toMatchObject({ code: 2 })
     expect(unknown.errors).toContain('There is no source "stirpe", did you mean "stripe"?')
   })
 })
 
 async function run(folder: string, port: number, args: readonly string[]) {
-  const cli = startCli(['trigger', ...args, '--port', String(port)], { folder })
+  const place = args.includes('--to') ? [] : ['--port', String(port)]
+  const cli = startCli(['trigger', ...args, ...place], { folder })
   const { code } = await cli.gone
   return { code, output: cli.output(), errors: cli.errors() }
 }

@@ -129,6 +129,33 @@ test('a delivery to the wrong URL is known by the secret of the other source', a
   expect(output).toContain('the secret of the source "billing"')
 })
 
+test('a secret that is said counts in place of those of the source, and so does an option', async () => {
+  const folder = aFolder()
+  const sources = {
+    shop: { provider: 'stripe', secrets: ['whsec_fedcba9876543210'], toleranceSeconds: 60 },
+  }
+  writeFileSync(join(folder, 'hookonce.config.json'), JSON.stringify({ sources }))
+  writeRequest(folder, aDelivery('stripe'))
+  const run = (...words: string[]) =>
+    runCommand(['verify', '--source', 'shop', '--request', 'delivery.http', ...words], {
+      folder,
+      environment: { NEXT: SECRET },
+    })
+
+  const before = await run()
+  const next = await run('--secret', 'env:NEXT')
+  const both = await run('--secret', 'whsec_fedcba9876543210', '--secret', 'env:NEXT')
+  const short = await run('--secret', 'short')
+  const option = await run('--secret', 'env:NEXT', '--option', 'nosuch=1')
+
+  expect([before.code, next.code, both.code]).toEqual([1, 0, 0])
+  expect(before.output).toMatch(/^bad-signature/)
+  expect(both.output).toContain('by secret 2')
+  expect([short.code, option.code]).toEqual([2, 2])
+  expect(short.errors).toContain('--source: secrets[0] is shorter than 16 bytes')
+  expect(option.errors).toContain('nosuch')
+})
+
 test('headers and body may be two files, and it must be said whose they are', async () => {
   const folder = aFolder()
   const { headers, body } = aDelivery('stripe')

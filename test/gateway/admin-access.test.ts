@@ -218,6 +218,19 @@ describe('a live stream', () => {
     expect(stream.text()).toContain(': heartbeat\n\n')
   })
 
+  test('tells of an error without the secret that is in its message', async () => {
+    const { happenings, openStream, streams } = await startLive()
+    const stream = await openStream()
+    const error = new Error('postgres://app:canary@db.internal/hooks cannot be reached')
+
+    happenings.emit('store.unavailable', { error })
+    streams.beat()
+
+    await stream.until(': heartbeat')
+    expect(stream.text()).toContain('postgres://[redacted]@db.internal/hooks cannot be reached')
+    expect(stream.text()).not.toContain('canary')
+  })
+
   test('of a client that does not read is cut off, and another one goes on', async () => {
     const { happenings, openStream, streams } = await startLive()
     const slow = await openStream()

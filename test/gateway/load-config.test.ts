@@ -476,6 +476,28 @@ describe('a config', () => {
     expect(settings).toContainEqual({ path: 'receive.port', value: 4400, origin: 'default' })
   })
 
+  test.each([
+    ['https://me:canary@app.example.com/hooks', 'https://***@app.example.com/hooks'],
+    ['https://canary@app.example.com/hooks', 'https://***@app.example.com/hooks'],
+    [
+      'https://app.example.com/hooks?team=canary&token=canary#canary',
+      'https://app.example.com/hooks?team=***&token=***#***',
+    ],
+    ['https://app.example.com/hooks?canary', 'https://app.example.com/hooks?***'],
+    ['https://me:canary@app example.com/hooks', 'https://[redacted]@app example.com/hooks'],
+    ['https://app.example.com', 'https://app.example.com'],
+  ])('is printed without what may be a credential in a URL: %s', async (url, shown) => {
+    const file = { destinations: { app: { url, secrets: [SECRET] } } }
+
+    const settings = listSettings(await load({ file }))
+
+    expect(settings).toContainEqual({
+      path: 'destinations.app.url',
+      value: shown,
+      origin: 'hookonce.config.json',
+    })
+  })
+
   test('that is typed is one that is taken', () => {
     expectTypeOf<Mutable<GatewayConfig>>().toExtend<z.input<typeof configSchema>>()
   })

@@ -37,6 +37,17 @@ describe('a function as a destination', () => {
     expect(dead?.uncertainSince).toBeUndefined()
   })
 
+  test('that throws permanent(reason) leaves no secret in the reason, and nothing PostgreSQL refuses', async () => {
+    const { outbox, relay } = await relayTo(() => {
+      throw permanent('sk_live_canary0123456789 may not write to \u0000')
+    })
+    const told = await relay.untilHappened('message.dead')
+    const [dead] = await outbox.untilIn('dead')
+
+    expect(dead).toMatchObject({ reason: '[redacted] may not write to \ufffd' })
+    expect(told).toMatchObject({ reason: dead?.reason })
+  })
+
   test('that throws retryAfter(ms) is called again no sooner, in no doubt', async () => {
     const { outbox, relay } = await relayTo(() => {
       throw retryAfter(3_600_000)

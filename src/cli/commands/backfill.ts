@@ -8,7 +8,6 @@ import type { Command } from 'commander'
 import { githubDeliveries, shopifyResources, stripeEvents } from '../../backfill/index.ts'
 import { HookonceError, OptionInvalidError } from '../../errors.ts'
 import { loadConfig } from '../../gateway/config/load-config.ts'
-import { resolveReferences } from '../../gateway/config/references.ts'
 import { buildSources } from '../../gateway/build-sources.ts'
 import { openStore } from '../../gateway/open-store.ts'
 import { createInbox } from '../../index.ts'
@@ -22,6 +21,8 @@ import type { OperatorFlags } from '../operator-flags.ts'
 import { printItem } from '../output/print-fields.ts'
 import { printJson } from '../output/print-json.ts'
 import { collect, readTime } from '../read-flags.ts'
+import { readReference } from '../read-reference.ts'
+import { refuseIdleFlags } from '../refuse-idle-flags.ts'
 import type { Shell } from '../shell.ts'
 import { whileWorking } from '../while-working.ts'
 
@@ -85,11 +86,16 @@ async function backfill(shell: Shell, name: string, flags: BackfillFlags): Promi
       'CONFIG_INVALID',
       `There is no source "${name}"${didYouMean(name, Object.keys(sources))}`,
     )
-  const from = chooseClient(source.provider, readKey(shell, flags), flags)
+  const { provider } = source
+  refuseIdleFlags(flags, listIdle(provider), `it is not for the API of ${provider}. Leave it out`)
+  const from = chooseClient(provider, readReference(shell, '--key', flags.key), flags)
+  // The events that are taken in are encrypted with the keys of the config, also in another store.
+  const url =
+    flags.store === undefined ? config.store : readReference(shell, '--store', flags.store)
   const question = `Take in what is missing of ${escapeText(name)} since ${flags.since.toISOString()}? Its handlers run.`
   if (flags.dryRun !== true && !(await confirm(shell, question, flags)))
     return shell.endWith(EXIT.failed)
-  const { store, close } = openStore(flags.store ?? config.store, folder, {
+  const { store, close } = openStore(url, folder, {
     migrate: 'check',
     encryption: config.encryption,
   })
@@ -133,10 +139,16 @@ async function backfill(shell: Shell, name: string, flags: BackfillFlags): Promi
   }
 }
 
-function readKey({ folder, environment }: Shell, { key }: BackfillFlags): string {
-  const { value, problems } = resolveReferences({ '--key': key }, { environment, folder })
-  if (problems.length > 0) throw new HookonceError('CONFIG_INVALID', problems.join('\n'))
-  return String(value['--key'])
+const OF_PROVIDER: Readonly<Record<string, readonly (keyof BackfillFlags)[]>> = {
+  stripe: ['account'],
+  github: ['of', 'hookId'],
+  shopify: ['shop', 'apiVersion', 'resource'],
+}
+
+/** The flags of the other APIs. Of a provider without a client there is more to say. */
+function listIdle(provider: string): readonly (keyof BackfillFlags)[] {
+  if (!Object.hasOwn(OF_PROVIDER, provider)) return []
+  return Object.entries(OF_PROVIDER).flatMap(([name, flags]) => (name === provider ? [] : flags))
 }
 
 function chooseClient(provider: string, key: string, flags: BackfillFlags): BackfillClient {

@@ -12,18 +12,18 @@ import { escapeText } from '../../telemetry/escape-text.ts'
 import { checkSources, checkStart } from '../doctor/check-config.ts'
 import { checkDestinations } from '../doctor/check-destinations.ts'
 import { checkRawBody } from '../doctor/check-raw-body.ts'
-import { WITHOUT_KEYS } from '../../gateway/open-store.ts'
 import { checkStore } from '../doctor/check-store.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { EXIT } from '../exit-codes.ts'
 import { buildNamedSource, findNamedSource, withSourceFlags } from '../named-source.ts'
 import type { SourceFlags } from '../named-source.ts'
-import { findStore, withOperatorFlags } from '../operator-flags.ts'
+import { findPlace, withOperatorFlags } from '../operator-flags.ts'
 import type { OperatorFlags } from '../operator-flags.ts'
 import { padText } from '../output/display-width.ts'
 import { paint } from '../output/paint.ts'
 import { printJson } from '../output/print-json.ts'
 import { wrapWords } from '../output/wrap-text.ts'
+import { refuseIdleFlags } from '../refuse-idle-flags.ts'
 import type { Shell } from '../shell.ts'
 
 interface DoctorFlags extends OperatorFlags, SourceFlags {
@@ -59,11 +59,16 @@ Examples:
   hookonce doctor --to https://hooks.example.com/in/stripe --source stripe
   hookonce doctor --to https://example.com/webhooks --provider stripe --secret env:STRIPE_WEBHOOK_SECRET`
 
+const OF_RECEIVER = ['source', 'provider', 'secret', 'option'] as const
+
 async function examine(shell: Shell, flags: DoctorFlags): Promise<readonly Finding[]> {
   const { folder, environment } = shell
   if (flags.to !== undefined) return examineReceiver(shell, flags.to, flags)
-  if (flags.store !== undefined)
-    return checkStore(await findStore(shell, flags), folder, WITHOUT_KEYS)
+  refuseIdleFlags(flags, OF_RECEIVER, 'it is for a receiver. Add --to <url>, or leave it out')
+  if (flags.store !== undefined) {
+    const { url, encryption } = await findPlace(shell, flags)
+    return checkStore(url, folder, encryption)
+  }
   let loaded: LoadedConfig
   try {
     loaded = await loadConfig({ folder, environment, file: flags.config })
@@ -100,6 +105,7 @@ async function examineReceiver(
   to: string,
   flags: DoctorFlags,
 ): Promise<readonly Finding[]> {
+  refuseIdleFlags(flags, ['store'], 'with --to only the receiver is checked. Say one of them')
   const url = URL.canParse(to) ? new URL(to) : undefined
   const isPlain = url?.username === '' && url.password === ''
   if (url === undefined || !/^https?:$/.test(url.protocol) || !isPlain)

@@ -13,6 +13,7 @@ import { EXIT } from '../exit-codes.ts'
 import { withActionFlags } from '../operator-flags.ts'
 import type { ActionFlags } from '../operator-flags.ts'
 import { readNamedFile } from '../read-named-file.ts'
+import { refuseIdleFlags } from '../refuse-idle-flags.ts'
 import type { Shell } from '../shell.ts'
 
 export function addEventActions(program: Command, shell: Shell): void {
@@ -149,6 +150,8 @@ function addResolveStep(program: Command, shell: Shell): void {
         )
         return shell.endWith(EXIT.usage)
       }
+      if (notHappened)
+        refuseIdleFlags(flags, ['result'], 'a call that has not happened has none. Leave it out')
       const decision = {
         happened,
         ...(result !== undefined && { result }),

@@ -21,6 +21,7 @@ import { printItem } from '../output/print-fields.ts'
 import { printJson } from '../output/print-json.ts'
 import { collect, readTime } from '../read-flags.ts'
 import { readNamedFile } from '../read-named-file.ts'
+import { refuseIdleFlags } from '../refuse-idle-flags.ts'
 import type { Shell } from '../shell.ts'
 import { whileWorking } from '../while-working.ts'
 
@@ -71,6 +72,8 @@ Examples:
 async function reconcile(shell: Shell, source: string, flags: ReconcileFlags): Promise<void> {
   if (flags.rerun === true && flags.reason === undefined)
     throw new HookonceError('CONFIG_INVALID', '--rerun needs --reason: the audit keeps it')
+  if (flags.rerun !== true)
+    refuseIdleFlags(flags, ['reason', 'actor'], 'nothing is replayed. Add --rerun, or leave it out')
   const exists = await readFunction(shell.folder, flags.with)
   const question = `Replay every event of ${escapeText(source)} whose effect is missing?`
   if (flags.rerun === true && !(await confirm(shell, question, flags)))

@@ -15,8 +15,8 @@ import { openStore, WITHOUT_KEYS } from '../../gateway/open-store.ts'
 import type { OpenedStore } from '../../gateway/open-store.ts'
 import { escapeText } from '../../telemetry/escape-text.ts'
 import { EXIT } from '../exit-codes.ts'
-import { findActor, findStore, withOperatorFlags } from '../operator-flags.ts'
-import type { OperatorFlags } from '../operator-flags.ts'
+import { findActor, findPlace, withOperatorFlags } from '../operator-flags.ts'
+import type { OperatorFlags, Place } from '../operator-flags.ts'
 import { printJson } from '../output/print-json.ts'
 import { printTable } from '../output/print-table.ts'
 import { formatAge, formatMoment } from '../output/times.ts'
@@ -60,7 +60,9 @@ interface CreateFlags extends ActorFlags {
 }
 
 async function create(shell: Shell, { name, role, expires, ...flags }: CreateFlags): Promise<void> {
-  const created = await withTokens(shell, flags, (tokens) =>
+  const place = await findPlace(shell, flags)
+  // The first token comes before the first start, and makes the store where the config lets a start do so.
+  const created = await withTokens(shell, place, (tokens) =>
     createToken(
       tokens,
       { name, role, ...(expires !== undefined && { lifetimeMs: expires }) },
@@ -78,7 +80,8 @@ async function create(shell: Shell, { name, role, expires, ...flags }: CreateFla
 }
 
 async function list(shell: Shell, flags: OperatorFlags): Promise<void> {
-  const tokens = await withTokens(shell, flags, (store) => store.list())
+  const { url } = await findPlace(shell, flags)
+  const tokens = await withTokens(shell, { url, migrate: 'check' }, (store) => store.list())
   if (tokens.length === 0) shell.endWith(EXIT.nothing)
   if (flags.json === true) return printJson(shell, tokens)
   if (tokens.length === 0)
@@ -97,7 +100,10 @@ async function list(shell: Shell, flags: OperatorFlags): Promise<void> {
 
 async function revoke(shell: Shell, name: string, flags: ActorFlags): Promise<void> {
   const actor = flags.actor ?? findActor(shell)
-  const isRevoked = await withTokens(shell, flags, (tokens) => tokens.revoke(name, actor))
+  const { url } = await findPlace(shell, flags)
+  const isRevoked = await withTokens(shell, { url, migrate: 'check' }, (tokens) =>
+    tokens.revoke(name, actor),
+  )
   if (flags.json === true) printJson(shell, { name, isRevoked })
   else if (isRevoked) shell.print(`${escapeText(name)} is revoked.`)
   if (isRevoked) return
@@ -107,15 +113,13 @@ async function revoke(shell: Shell, name: string, flags: ActorFlags): Promise<vo
 
 type Tokens = OpenedStore['store']['tokens']
 
-/** On the store itself, which is made where it is not there: tokens come before the first start. */
+/** On the store itself: a gateway would have to be told a token first. */
 async function withTokens<Result>(
   shell: Shell,
-  flags: OperatorFlags,
+  { url, migrate }: Pick<Place, 'url' | 'migrate'>,
   use: (tokens: Tokens) => Promise<Result>,
 ): Promise<Result> {
-  const { store, close } = openStore(await findStore(shell, flags), shell.folder, {
-    encryption: WITHOUT_KEYS,
-  })
+  const { store, close } = openStore(url, shell.folder, { migrate, encryption: WITHOUT_KEYS })
   try {
     await store.open()
     return await use(store.tokens)

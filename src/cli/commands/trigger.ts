@@ -8,7 +8,8 @@
  */
 
 import type { Command } from 'commander'
-import { OptionInvalidError } from '../../errors.ts'
+import { asError, OptionInvalidError } from '../../errors.ts'
+import type { RemoteOperatorOptions } from '../../gateway/admin/remote-operator.ts'
 import type { LoadedConfig } from '../../gateway/config/load-config.ts'
 import { readDevLayer } from '../../gateway/dev-folder.ts'
 import { escapeText } from '../../telemetry/escape-text.ts'
@@ -20,6 +21,7 @@ import { printJson } from '../output/print-json.ts'
 import { urlOf } from '../receive-url.ts'
 import { collect, readCount } from '../read-flags.ts'
 import { readNamedFile } from '../read-named-file.ts'
+import { refuseIdleFlags } from '../refuse-idle-flags.ts'
 import { draftTrigger } from '../draft-trigger.ts'
 import type { TriggerTarget } from '../draft-trigger.ts'
 import type { Shell } from '../shell.ts'
@@ -27,7 +29,7 @@ import { countAnswers, eventsOf, isTaken, sendDelivery } from '../send-delivery.
 import type { Answer } from '../send-delivery.ts'
 import { readPrivateKey } from '../trigger-scheme.ts'
 import { untilRanAt, untilRanIn } from '../until-ran.ts'
-import type { Ran } from '../until-ran.ts'
+import type { AskedEvents, Ran } from '../until-ran.ts'
 
 /** What commander makes of the flags. */
 export interface TriggerFlags extends ConfigFlags {
@@ -91,36 +93,71 @@ async function trigger(
   { source, type }: Pick<TriggerTarget, 'source' | 'type'>,
   flags: TriggerFlags,
 ): Promise<void> {
+  const gateway = findAsked(flags)
   // Also the sources of `hookonce dev`, which are in no config.
   const loaded = await loadFromFlags(flags, { beneath: readDevLayer(process.cwd()) })
   const url = requireUrl(flags.to) ?? urlOf(loaded.config.receive, source)
   const delivery = draftTrigger(loaded.config, { source, type, url }, readPayload(flags))
   const { times, parallel } = flags
   const answers = await sendDelivery(url, delivery, { times, atOnce: parallel === true })
-  const ran = await untilRanWhere(loaded, flags, { source, answers })
+  const asked = { source, key: flags.id, events: eventsOf(answers) }
+  const seen = answers.some(isTaken)
+    ? await untilRanWhere(loaded, flags, { gateway, asked }).catch(asError)
+    : undefined
+  const ran = seen instanceof Error ? undefined : seen
   print(shell, answers, ran, flags)
   const { badSignature, old } = flags
   const isForged = badSignature === true || old === true
   if (!answers.every((answer) => isWanted(answer, isForged))) shell.endWith(EXIT.failed)
+  if (seen instanceof Error) tellUnseen(shell, seen, flags)
+}
+
+/** The gateway that `--url` names. HOOKONCE_URL may be another one than that of the config. */
+function findAsked({
+  url,
+  token,
+  store,
+  to,
+  ...flags
+}: TriggerFlags): RemoteOperatorOptions | undefined {
+  if (to !== undefined)
+    refuseIdleFlags(flags, ['host', 'port'], '--to says where it is sent. Leave one of them out')
+  if (url === undefined)
+    refuseIdleFlags({ token }, ['token'], 'it is for a gateway. Add --url, or leave it out')
+  const here = { environment: process.env, folder: process.cwd() }
+  return url === undefined ? undefined : findGateway(here, { url, token, store })
 }
 
 /** Only a store of ours can tell; which one it is of an endpoint somewhere else has to be said. */
 async function untilRanWhere(
   loaded: LoadedConfig,
-  { to, store, url, token, id }: TriggerFlags,
-  { source, answers }: { readonly source: string; readonly answers: readonly Answer[] },
+  { to, store }: TriggerFlags,
+  {
+    gateway,
+    asked,
+  }: { readonly gateway: RemoteOperatorOptions | undefined; readonly asked: AskedEvents },
 ): Promise<Ran | undefined> {
-  if (!answers.some(isTaken)) return undefined
-  const asked = { source, key: id, events: eventsOf(answers) }
-  const here = { environment: process.env, folder: process.cwd() }
-  const gateway = url === undefined ? undefined : findGateway(here, { url, token })
   if (gateway !== undefined) return untilRanAt(gateway, asked)
   return to === undefined || store !== undefined ? untilRanIn(loaded, asked) : undefined
 }
 
+/**
+ * It has been sent, and answered, all the same. Who names a store or a gateway wants to hear of it; the store of the
+ * config need not be that of the gateway that took it, such as one in a container.
+ *
+ * @throws Error as it was, where a store or a gateway was named
+ */
+function tellUnseen(shell: Shell, error: Error, { store, url }: TriggerFlags): void {
+  if (store !== undefined || url !== undefined) throw error
+  shell.printError(`What became of it cannot be told: ${escapeText(error.message)}`)
+}
+
 /** @throws OptionInvalidError for what no delivery can be sent to */
 function requireUrl(to: string | undefined): string | undefined {
-  if (to === undefined || (URL.canParse(to) && /^https?:$/.test(new URL(to).protocol))) return to
+  if (to === undefined) return to
+  const { protocol = '', username, password } = URL.canParse(to) ? new URL(to) : {}
+  // A user name or a password cannot be sent in a URL, and would be shown where it is refused.
+  if (/^https?:$/.test(protocol) && username === '' && password === '') return to
   throw new OptionInvalidError('--to', 'a URL such as https://example.com/webhooks', to)
 }
 

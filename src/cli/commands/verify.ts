@@ -69,8 +69,8 @@ async function findSuspect(shell: Shell, flags: VerifyFlags): Promise<Suspect> {
   const { given, config } = await findNamedSource(shell, 'verify', flags)
   const source = buildNamedSource(given, config)
   if (config === undefined) return suspectOf(given, source, new Map())
-  const { [flags.source ?? '']: _own, ...others } = buildSources(config)
-  return suspectOf(given, source, new Map(Object.entries(others)))
+  const { [flags.source ?? '']: _own, ...sources } = config.sources
+  return suspectOf(given, source, new Map(Object.entries(buildSources({ sources }))))
 }
 
 function suspectOf(

@@ -1,6 +1,7 @@
 import type { ResolvedConfig } from '../../gateway/config/schema.ts'
 import { displayWidth } from '../output/display-width.ts'
 import { urlOf } from '../receive-url.ts'
+import { maskUrl } from '../../gateway/mask-url.ts'
 import { VERSION } from '../../gateway/version.ts'
 import { FORWARD_SECRET_FILE } from '../../gateway/dev-folder.ts'
 import { DEMO, FORWARD } from './dev-config.ts'
@@ -72,7 +73,7 @@ function describeSource(
 ): readonly string[] {
   const targets = (sources[name]?.forward ?? []).map((entry) => {
     const to = typeof entry === 'string' ? entry : entry.to
-    return destinations[to]?.url ?? to
+    return maskUrl(destinations[to]?.url ?? to)
   })
   const url = urlOf(receive, name)
   return targets.length === 0 ? [url] : [url, `─▶ ${targets.join(', ')}`]

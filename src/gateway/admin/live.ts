@@ -12,6 +12,7 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { EventFinder } from '../../admin/event-finder.ts'
 import { EventFollower } from '../../admin/follow-events.ts'
+import { describeError } from '../../telemetry/describe-error.ts'
 import type { HappeningEmitter } from '../../telemetry/emitter.ts'
 import type { Principal } from './access.ts'
 import type { Page } from './page.ts'
@@ -138,10 +139,12 @@ export class LiveStreams {
   }
 }
 
-/** An error has no members of its own, and a stranger's text may be long. */
+/** An error has no members of its own, and says what a log may say of it. A stranger's text may be long. */
 function asJson(_key: string, value: unknown): unknown {
-  if (value instanceof Error)
-    return { name: value.name, message: value.message.slice(0, TEXT_LENGTH_MAX) }
+  if (value instanceof Error) {
+    const { name, message } = describeError(value)
+    return { name, message: message.slice(0, TEXT_LENGTH_MAX) }
+  }
   if (typeof value === 'string' && value.length > TEXT_LENGTH_MAX)
     return `${value.slice(0, TEXT_LENGTH_MAX)}…`
   return value

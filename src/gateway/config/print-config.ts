@@ -4,6 +4,7 @@
  * @module
  */
 
+import { maskUrl } from '../mask-url.ts'
 import { withoutPassword } from '../open-store.ts'
 import { isPlainObject } from './layers.ts'
 import type { LoadedConfig } from './load-config.ts'
@@ -56,7 +57,7 @@ function show(path: string, value: unknown, references: ReadonlyMap<string, stri
   if (typeof value !== 'string') return value
   if (path === 'store') return value.startsWith('sqlite:') ? value : withoutPassword(value)
   if (isSecret(path)) return MASK
-  return URL.canParse(value) && new URL(value).password !== '' ? withoutPassword(value) : value
+  return maskUrl(value)
 }
 
 /**
