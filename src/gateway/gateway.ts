@@ -33,6 +33,7 @@ import type { BuildTerms, BuiltInbox } from './build-inbox.ts'
 import type { ResolvedConfig } from './config/schema.ts'
 import { CurrentInbox } from './current-inbox.ts'
 import type { AnswerWatch } from './current-inbox.ts'
+import { findRefusal } from './find-refusal.ts'
 
 /** What a gateway is made of. */
 export interface GatewayOptions extends BuildTerms {
@@ -94,6 +95,8 @@ export class Gateway {
   #config: ResolvedConfig
   #built: BuiltInbox
   #reloading: Promise<unknown> = Promise.resolve()
+  /** The inboxes that were replaced, until they have stopped. */
+  #leaving: Promise<unknown> = Promise.resolve()
   #stopping: Promise<void> | undefined
 
   /** @internal */
@@ -159,6 +162,11 @@ export class Gateway {
     return this.#metrics?.count() ?? {}
   }
 
+  /** Whether it was told to stop. */
+  get isEnding(): boolean {
+    return this.#ending.signal.aborted
+  }
+
   /** @internal */
   async listen(): Promise<void> {
     const { host, port } = this.#config.receive
@@ -172,9 +180,13 @@ export class Gateway {
    */
   async untilStarted(): Promise<boolean> {
     let isTold = false
+    const built = this.#built
     while (!this.#ending.signal.aborted) {
       try {
-        await this.#built.inbox.start()
+        await built.inbox.start().catch((error: unknown) => {
+          // One that was replaced meanwhile is stopped, and the inbox of the reload has opened the store.
+          if (built === this.#built) throw error
+        })
         if (isTold)
           this.#options.logger.info(
             { store: this.place },
@@ -197,7 +209,7 @@ export class Gateway {
     this.#options.logger.error(fields, message)
   }
 
-  /** Takes over another config, unless it cannot be used or needs a new process. */
+  /** Takes over another config, unless it cannot be used or needs a new process. Until it is in use. */
   async reload(config: ResolvedConfig): Promise<Reloaded> {
     const prepared = this.prepare(config)
     return prepared.status === 'refused' ? prepared : prepared.take()
@@ -208,6 +220,7 @@ export class Gateway {
     const reason = findRefusal(this.#config, config)
     if (reason !== undefined) return { status: 'refused', reason }
     try {
+      this.#requireGoingOn()
       const next = buildInbox(config, this.#options)
       return {
         status: 'prepared',
@@ -228,6 +241,7 @@ export class Gateway {
 
   async #replaceBy(next: BuiltInbox, config: ResolvedConfig): Promise<Reloaded> {
     try {
+      this.#requireGoingOn()
       await next.inbox.start()
     } catch (error) {
       await next.stop()
@@ -238,8 +252,18 @@ export class Gateway {
     this.#config = config
     this.#current.replaceBy(next.inbox)
     this.#watch(next.inbox)
-    await this.#inTime(before.stop())
+    // Not waited for: until its last handler and message have ended is longer than a parent waits for an answer.
+    const left = this.#inTime(before.stop()).catch((error: unknown) => {
+      const fields = { error: asError(error).message }
+      this.#options.logger.error(fields, 'the inbox before the reload did not stop')
+    })
+    this.#leaving = Promise.all([this.#leaving, left])
     return { status: 'reloaded' }
+  }
+
+  /** What a gateway begins while it stops, nothing would stop. */
+  #requireGoingOn(): void {
+    if (this.isEnding) throw new Error('the gateway is stopping')
   }
 
   /** Every call waits for the same end. */
@@ -269,7 +293,7 @@ export class Gateway {
     const receiverStopped = this.#receiver?.drain({ graceMs, idleMs: IDLE_MS })
     await Promise.all([receiverStopped, this.#admin?.server.stop(graceMs)])
     await this.#reloading
-    await this.#built.stop()
+    await Promise.all([this.#leaving, this.#built.stop()])
   }
 
   /** No balancer waits for a process that receives nothing, or that could not listen. */
@@ -294,22 +318,4 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     throw error
   }
   return gateway
-}
-
-/** Why a running gateway cannot take over another config, if it cannot: some of it is bound when a process starts. */
-export function findRefusal(before: ResolvedConfig, after: ResolvedConfig): string | undefined {
-  const parts = {
-    processes: (config: ResolvedConfig) => config.processes,
-    store: (config: ResolvedConfig) => config.store,
-    roles: (config: ResolvedConfig) => config.roles.toSorted(),
-    'receive.host': (config: ResolvedConfig) => config.receive.host,
-    'receive.port': (config: ResolvedConfig) => config.receive.port,
-    'receive.bodyTimeoutMs': (config: ResolvedConfig) => config.receive.bodyTimeoutMs,
-    'receive.keepAliveTimeoutMs': (config: ResolvedConfig) => config.receive.keepAliveTimeoutMs,
-    admin: (config: ResolvedConfig) => config.admin,
-  }
-  const changed = Object.entries(parts)
-    .filter(([, read]) => JSON.stringify(read(before)) !== JSON.stringify(read(after)))
-    .map(([name]) => name)
-  return changed.length === 0 ? undefined : `${changed.join(', ')} cannot be changed while it runs`
 }

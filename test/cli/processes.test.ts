@@ -6,6 +6,7 @@ import { sign } from '../../src/testing/index.ts'
 import { until } from '../support/faults/until.ts'
 import { createPostgresDatabase, hasNoPostgres } from '../support/postgres/open-postgres.ts'
 import { postgresUrl } from '../support/postgres/postgres-url.ts'
+import { WireProxy } from '../support/postgres/wire-proxy.ts'
 import { startCli } from '../support/run-cli.ts'
 import type { CliProcess } from '../support/run-cli.ts'
 import { startSink } from '../support/sink.ts'
@@ -21,6 +22,24 @@ test('several processes on SQLite are refused, with why and what to do', async (
 
   expect(await cli.gone).toEqual({ code: 2, signal: null })
   expect(cli.errors()).toContain('SQLite lets one process write at a time')
+})
+
+test.each([
+  ['receive.port', 'HOOKONCE_RECEIVE__PORT'],
+  // Only the first of them has an admin listener.
+  ['admin.port', 'HOOKONCE_ADMIN__PORT'],
+])('all processes end where %s is taken, and say so', async (setting, variable) => {
+  const sink = await startSink()
+  const folder = aFolder()
+  writeConfig(folder, { url: sink.url })
+  // They listen before they look for it.
+  const store = 'postgres://hookonce@127.0.0.1:1/none'
+  const env = { HOOKONCE_RECEIVE__PORT: '0', [variable]: String(sink.port) }
+
+  const cli = startCli(['start', '--processes', '2', '--store', store], { folder, env })
+
+  expect(await cli.gone).toEqual({ code: 2, signal: null })
+  expect(cli.errors()).toContain(`${setting}: another process has the port ${sink.port}`)
 })
 
 /** Three processes start, and one of them again. */
@@ -85,6 +104,107 @@ describe.skipIf(hasNoPostgres)('hookonce start --processes 2', STARTING, () => {
     expect(pids.filter(isAlive)).toEqual(pids)
   })
 
+  test('a config that is refused after another one was taken over leaves that one in use', async () => {
+    const [first, second] = [await startSink(), await startSink()]
+    const { cli, port, pids, folder } = await startTwo(first)
+    writeConfig(folder, { url: second.url })
+    cli.kill('SIGHUP')
+    await cli.untilLine('config.reloaded')
+
+    writeConfig(folder, { url: 'not a url' })
+    cli.kill('SIGHUP')
+    await cli.untilLine('config.refused: the one before it stays')
+    for (const pid of pids) await standingStill(pid, () => deliverMany(port, `beside_${pid}`, 3))
+    await second.untilRequests(6)
+
+    expect(first.list()).toEqual([])
+    expect(pids.filter(isAlive)).toEqual(pids)
+  })
+
+  test('a config that none of them can take over, with the database away, is refused, and all go on', async () => {
+    const [first, second] = [await startSink(), await startSink()]
+    const proxy = await WireProxy.start(await createPostgresDatabase())
+    onTestFinished(() => proxy.close())
+    const { cli, port, pids, folder } = await startGroup(first, { store: proxy.url })
+    writeConfig(folder, { url: second.url })
+
+    proxy.cutOff()
+    cli.kill('SIGHUP')
+    await until('it is decided', () => decisionsOf(cli).length === 1)
+    const [decision] = decisionsOf(cli)
+    proxy.restore()
+    await until('it is taken', async () => (await deliver(port, 'evt_1')) === 200)
+    await first.untilRequests(1)
+
+    expect(decision).toMatchObject({
+      msg: 'config.refused: the one before it stays',
+      reason: expect.stringContaining('Cannot use PostgreSQL') as string,
+    })
+    expect(pids.filter(isAlive)).toEqual(pids)
+    expect(cli.output()).not.toContain('gateway.stopping')
+  })
+
+  test('those that alone cannot take over a config are replaced one after the other, and the log says why', async () => {
+    const [first, second] = [await startSink(), await startSink()]
+    const proxy = await WireProxy.start(await createPostgresDatabase())
+    onTestFinished(() => proxy.close())
+    const { cli, port, folder } = await startGroup(first, { store: proxy.url, count: 3 })
+    writeConfig(folder, { url: second.url })
+
+    // What a store asks when it is opened.
+    for (let time = 0; time < 2; time += 1)
+      proxy.arm({ matches: /server_version_num/, fault: 'drop-before' })
+    cli.kill('SIGHUP')
+    await cli.untilLine('config.reloaded')
+    const turns = () =>
+      cli
+        .lines()
+        .map(({ msg }) => msg)
+        .filter((msg) => msg === 'process.died' || msg === 'processes.started')
+    const areBothDead = () => linesOf(cli, 'process.died').length === 2
+    await until('both were replaced', () => areBothDead() && turns().at(-1) !== 'process.died')
+    await deliverMany(port, 'after', 6)
+    await second.untilRequests(6)
+
+    const told = cli.lines().filter(({ msg }) => String(msg).startsWith('config.not-taken'))
+    expect(told).toMatchObject(
+      [1, 2].map(() => ({ reason: expect.stringContaining('Cannot use PostgreSQL') as string })),
+    )
+    expect(turns()).toEqual([
+      'processes.started',
+      ...['process.died', 'processes.started'],
+      ...['process.died', 'processes.started'],
+    ])
+    expect(first.list()).toEqual([])
+  })
+
+  test('one that is told to stop, and is not gone yet, refuses no config', async () => {
+    const [first, second] = [await startSink(), await startSink()]
+    const receive = { withdrawMs: 3_600_000 }
+    const { cli, pids, folder } = await startGroup(first, { receive })
+    process.kill(pids[0]!, 'SIGTERM')
+    await cli.untilLine('gateway.stopping')
+
+    writeConfig(folder, { url: second.url, receive })
+    cli.kill('SIGHUP')
+    await until('it is decided', () => decisionsOf(cli).length === 1)
+
+    expect(decisionsOf(cli)).toMatchObject([{ msg: 'config.reloaded' }])
+    expect(pids.filter(isAlive)).toEqual(pids)
+  })
+
+  test('a config that comes after SIGTERM is refused', async () => {
+    const sink = await startSink()
+    const { cli } = await startGroup(sink, { receive: { withdrawMs: 3_600_000 } })
+    cli.kill('SIGTERM')
+    await until('all stop', () => linesOf(cli, 'gateway.stopping').length === 3)
+
+    cli.kill('SIGHUP')
+    await until('it is decided', () => decisionsOf(cli).length === 1)
+
+    expect(decisionsOf(cli)).toMatchObject([{ reason: 'the processes are stopping' }])
+  })
+
   test('one that dies is not replaced by one with a config that was refused', async () => {
     const sink = await startSink()
     const { cli, port, pids, folder } = await startTwo(sink)
@@ -139,10 +259,21 @@ describe.skipIf(hasNoPostgres)('hookonce start --processes 2', STARTING, () => {
 })
 
 async function startTwo(sink: Sink) {
+  return startGroup(sink, {})
+}
+
+interface GroupTerms {
+  readonly store?: string
+  readonly count?: number
+  readonly receive?: object
+}
+
+async function startGroup(sink: Sink, { store, count = 2, receive: limits }: GroupTerms) {
   const folder = aFolder()
-  writeConfig(folder, { url: sink.url })
-  const store = postgresUrl(await createPostgresDatabase())
-  const cli = startCli(['start', '--processes', '2', '--port', '0', '--store', store], { folder })
+  writeConfig(folder, { url: sink.url, ...(limits && { receive: limits }) })
+  const place = store ?? postgresUrl(await createPostgresDatabase())
+  const flags = ['--processes', String(count), '--port', '0', '--store', place]
+  const cli = startCli(['start', ...flags], { folder })
   const { receive } = await cli.untilLine('gateway.listening')
   await cli.untilLine('processes.started')
   // A parent that is killed at the end of a test takes its children with it.
@@ -182,6 +313,15 @@ function startsOf(cli: CliProcess): readonly (readonly number[])[] {
   return [...cli.output().matchAll(/^.*"msg":"processes\.started".*$/gm)].map(
     ([line]) => (JSON.parse(line) as { pids: number[] }).pids,
   )
+}
+
+function linesOf(cli: CliProcess, message: string): readonly Record<string, unknown>[] {
+  return cli.lines().filter(({ msg }) => msg === message)
+}
+
+/** What became of each SIGHUP. */
+function decisionsOf(cli: CliProcess): readonly Record<string, unknown>[] {
+  return cli.lines().filter(({ msg }) => /^config\.(reloaded|refused)/.test(String(msg)))
 }
 
 function isAlive(pid: number): boolean {
@@ -234,9 +374,16 @@ function writeConfig(
     url,
     provider = 'stripe',
     level = 'info',
-  }: { readonly url: string; readonly provider?: string; readonly level?: string },
+    receive = {},
+  }: {
+    readonly url: string
+    readonly provider?: string
+    readonly level?: string
+    readonly receive?: object
+  },
 ): void {
   const config = {
+    receive,
     log: { level },
     stopGraceMs: 2_000,
     relay: { leaseMs: 3_000 },

@@ -13,7 +13,8 @@ import { buildInbox } from '../../gateway/build-inbox.ts'
 import type { ResolvedConfig } from '../../gateway/config/schema.ts'
 import { createLogger } from '../../gateway/create-logger.ts'
 import type { LevelledLogger } from '../../gateway/create-logger.ts'
-import { findRefusal, startGateway } from '../../gateway/gateway.ts'
+import { findRefusal } from '../../gateway/find-refusal.ts'
+import { startGateway } from '../../gateway/gateway.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { CountReporter } from '../../gateway/processes/count-reporter.ts'
 import { obeyParent, report } from '../../gateway/processes/obey-parent.ts'
@@ -45,6 +46,16 @@ Examples:
 const TO_START = { purpose: 'start' } as const
 
 async function start(given: ConfigFlags): Promise<void> {
+  try {
+    await run(given)
+  } catch (error) {
+    // While a child can hear its parent Node does not end it, and the parent would wait for it.
+    cluster.worker?.disconnect()
+    throw error
+  }
+}
+
+async function run(given: ConfigFlags): Promise<void> {
   const { config, file } = await loadFromFlags(given, TO_START)
   // From here on it is this file: one that is gone for a moment would be a config without sources, and every sender
   // would be told that there is nothing here.
@@ -84,7 +95,6 @@ async function start(given: ConfigFlags): Promise<void> {
   } catch (error) {
     // It listens by now, and a process that listens does not end.
     await gateway.stop()
-    if (cluster.isWorker) cluster.worker?.disconnect()
     throw error
   }
   logger.info({}, 'gateway.started')

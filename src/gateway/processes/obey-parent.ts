@@ -14,7 +14,7 @@ import type { Collected, Order, Report } from './orders.ts'
 
 /** What a child does its parent's orders with. */
 export interface ChildTerms {
-  readonly gateway: Pick<Gateway, 'prepare'>
+  readonly gateway: Pick<Gateway, 'prepare' | 'isEnding'>
   readonly readConfig: () => Promise<ResolvedConfig>
   /** Called when another config was taken over. */
   readonly onTaken: (config: ResolvedConfig) => void
@@ -31,24 +31,38 @@ interface Next {
 /** Listens to the parent from now on. */
 export function obeyParent({ gateway, readConfig, onTaken, tellCounts }: ChildTerms): void {
   let next: Next | undefined
+  /** How often something was dropped. */
+  let drops = 0
+  /** One that ends refuses nothing: another process takes its place, and begins with the config as it is. */
+  const unlessEnding = (reason: string) => (gateway.isEnding ? undefined : reason)
 
+  const drop = async (): Promise<undefined> => {
+    const dropping = next
+    next = undefined
+    drops += 1
+    await dropping?.prepared.drop()
+  }
   const prepare = async (): Promise<string | undefined> => {
+    const dropped = drop()
+    const before = drops
+    await dropped
     const config = await readConfig()
+    // The parent does not wait for ever: it has dropped this one meanwhile, or has asked for another one.
+    if (drops !== before) return 'it was dropped before it was read'
     const made = gateway.prepare(config)
-    if (made.status === 'refused') return made.reason
+    if (made.status === 'refused') return unlessEnding(made.reason)
     next = { prepared: made, config }
     return undefined
   }
   const take = async (): Promise<string | undefined> => {
-    if (next === undefined) return undefined
-    const taken = await next.prepared.take()
-    if (taken.status === 'refused') return taken.reason
-    onTaken(next.config)
-    return undefined
-  }
-  const drop = async (): Promise<undefined> => {
-    await next?.prepared.drop()
+    const taking = next
+    // From here on it is in use, and a config that is refused later must not drop it.
     next = undefined
+    if (taking === undefined) return undefined
+    const taken = await taking.prepared.take()
+    if (taken.status === 'refused') return unlessEnding(taken.reason)
+    onTaken(taking.config)
+    return undefined
   }
 
   const count = async (): Promise<undefined> => {

@@ -3,7 +3,7 @@
  *
  *     start ─▶ fork n ─▶ all have started
  *     a child dies ─▶ wait, longer each time ─▶ the config can be used? ─▶ fork another
- *     reload: all prepare ─▶ all take over, or all drop it
+ *     reload: all prepare ─▶ all take over, or all drop it ─▶ those that failed are replaced, one after the other
  *     stop: all drain ─▶ all are gone
  *
  * The children share one listening socket, through `node:cluster` with `SCHED_NONE`: whichever is free accepts, and
@@ -44,6 +44,8 @@ const AGAIN_MAX_MS = 30_000
 const SETTLED_MS = 60_000
 /** How long a child may take to read a config. */
 const ANSWER_MS = 30_000
+/** How long one may take to open its store with it: a migration waits for other transactions for about a minute. */
+const TAKE_MS = 120_000
 /** How long one may take to say what it has counted; what it said before counts where it is too busy. */
 const COUNT_MS = 1_000
 const EXIT_FAILED = 1
@@ -82,6 +84,10 @@ export class ProcessGroup {
   #isStopping = false
   #code = 0
   #reloading: Promise<unknown> = Promise.resolve()
+  /** Those that could not take over what others have. */
+  readonly #behind = new Set<ChildProcess>()
+  #replacing: Promise<unknown> = Promise.resolve()
+  readonly #onComplete = new Set<() => void>()
 
   constructor(options: ProcessGroupOptions) {
     this.#options = options
@@ -95,7 +101,10 @@ export class ProcessGroup {
     for (let index = 0; index < this.#options.count; index += 1) this.#fork(index)
   }
 
-  /** All take over the config as it is now, or none does. Returns why it was refused, if it was. */
+  /**
+   * All take over the config as it is now, or none does. Returns why it was refused, if it was. Where some take it over and
+   * others fail, such as for want of a connection, the others are replaced by processes that begin with it.
+   */
   reload(): Promise<string | undefined> {
     const reloaded = this.#reloading.then(() => this.#reload())
     this.#reloading = reloaded.catch(() => undefined)
@@ -103,6 +112,7 @@ export class ProcessGroup {
   }
 
   async #reload(): Promise<string | undefined> {
+    if (this.#isStopping) return 'the processes are stopping'
     const children = [...this.#children]
     const refusals = await this.#askAll(children, 'prepare')
     const refusal = refusals.find((each) => each !== undefined)
@@ -110,12 +120,34 @@ export class ProcessGroup {
       await this.#askAll(children, 'drop')
       return refusal
     }
-    const failures = await this.#askAll(children, 'take')
-    // All could use it, and most do by now. One that could not take over is replaced by one that begins with it.
+    const failures = await this.#askAll(children, 'take', TAKE_MS)
+    // What none of them can do, such as to open a database that is away, their successors could not do either.
+    if (failures.every((each) => each !== undefined)) return failures[0]
     children.forEach((child, index) => {
-      if (failures[index] !== undefined) child.process.kill('SIGTERM')
+      const reason = failures[index]
+      if (reason === undefined) return void this.#behind.delete(child)
+      this.#behind.add(child)
+      const fields = { child: child.process.pid, reason }
+      this.#options.logger.error(fields, 'config.not-taken: this process will be replaced')
     })
+    this.#replacing = this.#replacing.then(() => this.#replaceBehind())
     return undefined
+  }
+
+  /** One after the other, and the next one when all run again: the others do the work meanwhile. */
+  async #replaceBehind(): Promise<void> {
+    // One that takes over a later config meanwhile leaves the set, and stays.
+    for (const child of this.#behind) {
+      this.#behind.delete(child)
+      if (this.#isStopping || child.isDead()) continue
+      const isComplete = new Promise<void>((resolve) => {
+        child.once('exit', () => this.#onComplete.add(resolve))
+      })
+      child.process.kill('SIGTERM')
+      const late = setTimeout(() => child.process.kill('SIGKILL'), this.#options.stopWithinMs)
+      child.once('exit', () => clearTimeout(late))
+      await isComplete
+    }
   }
 
   /** Drains all of them; `gone` tells when that is over. */
@@ -162,6 +194,8 @@ export class ProcessGroup {
     const pids = [...this.#started].map(({ process: { pid } }) => pid)
     this.#options.logger.info({ pids }, 'processes.started')
     this.#hasStarted = true
+    for (const resolve of this.#onComplete) resolve()
+    this.#onComplete.clear()
   }
 
   /** The one that asks has just said what it has counted. */
