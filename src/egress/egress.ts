@@ -43,7 +43,7 @@ export type EgressOutcome =
   | {
       readonly outcome: 'failed'
       readonly error: Error
-      /** Whether the other side may have got it: false only where no connection was made. */
+      /** Whether the other side may have got it: false only where no connection was made, or none that is secure. */
       readonly mayHaveArrived: boolean
     }
 

@@ -33,7 +33,7 @@ export interface ClientRequest {
 }
 
 export interface ExchangeListener {
-  /** The request has a connection: from now on it may have arrived. */
+  /** The request has a connection, over TLS one whose certificate holds: from now on it may have arrived. */
   onConnected(): void
   /** The head of the answer, not of one that only announces it (1xx). */
   onHead(status: number, headers: IncomingHttpHeaders): void

@@ -1,5 +1,6 @@
 import http from 'node:http'
 import https from 'node:https'
+import type { TLSSocket } from 'node:tls'
 import { createCheckedAgents } from './checked-agent.ts'
 import type { CreateHttpClient } from './http-client.ts'
 
@@ -10,11 +11,13 @@ export const nodeClient: CreateHttpClient = (check) => {
     send: ({ url, method, headers, body }, listener) => {
       const isSecure = url.protocol === 'https:'
       const agent = isSecure ? agents.https : agents.http
+      const connected = isSecure ? 'secureConnect' : 'connect'
       const outgoing = (isSecure ? https : http).request(url, { method, headers, agent })
       outgoing.on('socket', (socket) => {
-        // A connection that is used again is there already. One that is neither being made nor there
-        // has failed before we could listen.
-        if (socket.connecting) socket.once('connect', () => listener.onConnected())
+        // Over TLS nothing of a request is written before the certificate has been checked. A connection that is
+        // used again is there already. One that is neither being made nor there has failed before we could listen.
+        const isThere = isSecure ? (socket as TLSSocket).authorized : !socket.connecting
+        if (!isThere) socket.once(connected, () => listener.onConnected())
         else if (!socket.destroyed) listener.onConnected()
       })
       outgoing.on('error', (error) => listener.onError(error))

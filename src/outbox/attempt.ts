@@ -8,6 +8,8 @@
  * - A message is sent with its own key and no other.
  * - Once it may have arrived it is sent again only where that cannot make it happen twice: while the
  *   other side remembers the key, or after a look, or because an operator has asked for it in so many words.
+ * - A relay that dies uses up none of the attempts that a message has. One that is taken over again and again comes to
+ *   its end all the same.
  * - Nothing but a success, or a look, ends the doubt: an attempt that was certainly not taken says
  *   nothing of those before it.
  *
@@ -64,6 +66,8 @@ export async function attemptMessage(
   switch (decideInDoubt(policy, message, context.sinceClaimMs())) {
     case 'send':
       break
+    case 'too-often':
+      return end(unknownOf(policy, message, TOO_OFTEN))
     case 'too-late':
       return end(unknownOf(policy, message, describeTooLate(policy)))
     case 'ask':
@@ -109,19 +113,27 @@ function failedBy({ code, message }: UnreadableError): SendFailed {
   }
 }
 
-type InDoubt = 'send' | 'too-late' | 'ask' | 'check' | 'resend'
+type InDoubt = 'send' | 'too-often' | 'too-late' | 'ask' | 'check' | 'resend'
 
 /** What to do with a message, by whether it may have arrived before. */
 function decideInDoubt(
   { keys, keyLifetimeMs, onUncertain, timeoutMs }: DestinationPolicy,
-  { uncertainForMs }: Pick<ClaimedMessage, 'uncertainForMs'>,
+  { uncertainForMs, takeovers }: Pick<ClaimedMessage, 'uncertainForMs' | 'takeovers'>,
   sinceClaimMs: number,
 ): InDoubt {
   if (uncertainForMs === undefined) return 'send'
+  if (takeovers > TAKEOVERS_MAX) return 'too-often'
   if (keys === 'ignored') return onUncertain
   // The key must still be known when the request gets there.
   return uncertainForMs + sinceClaimMs + timeoutMs > keyLifetimeMs ? 'too-late' : 'send'
 }
+
+/**
+ * So many relays may die with a message before a person looks at it. Far more than crashes of an event: whatever else
+ * a relay held when it died is taken over with the one that ended it.
+ */
+const TAKEOVERS_MAX = 20
+const TOO_OFTEN = `it may have arrived, and more than ${TAKEOVERS_MAX} relays died while they held it`
 
 function describeTooLate({ keyLifetimeMs }: DestinationPolicy): string {
   return `it may have arrived, and the destination remembers keys for ${keyLifetimeMs} ms only`
@@ -256,7 +268,7 @@ function doubtOf({ arrived }: SendFailed, isCleared: boolean): Doubt {
 
 function findEnd(
   policy: DestinationPolicy,
-  { attempt }: ClaimedMessage,
+  message: ClaimedMessage,
   result: SendFailed,
   sameAnswers: number,
 ): string | undefined {
@@ -267,16 +279,23 @@ function findEnd(
       'and will give no other, so find out there whether it happened'
     )
   }
-  return attempt >= policy.retry.attemptsMax ? `${result.message}, at the last attempt` : undefined
+  return countFailed(message) >= policy.retry.attemptsMax
+    ? `${result.message}, at the last attempt`
+    : undefined
+}
+
+/** With the one that has just failed. It says nothing of a message that the relay that held it was killed. */
+function countFailed({ attempt, takeovers }: ClaimedMessage): number {
+  return attempt - takeovers
 }
 
 /** Not sooner than the destination asks for. One that asks for "at once" does not get all attempts in a second. */
 function findDelay(
   policy: DestinationPolicy,
-  { attempt }: ClaimedMessage,
+  message: ClaimedMessage,
   { retryAfterMs = 0 }: SendFailed,
 ): number {
-  return retryAfterMs > 0 ? retryAfterMs : backoffMs(policy.retry, attempt)
+  return retryAfterMs > 0 ? retryAfterMs : backoffMs(policy.retry, countFailed(message))
 }
 
 /**

@@ -104,8 +104,11 @@ export class DestinationQueue {
   }
 
   take(message: ClaimedMessage, claimedAt: number, leaseEndsAt: number): void {
+    const held = { message, claimedAt, leaseEndsAt }
     this.#held += 1
-    this.#waiting.push({ message, claimedAt, leaseEndsAt })
+    // The relay did not wait for a claim that was answered late: left here, it would be in doubt for nothing.
+    if (this.#isStopping) return this.#giveBack(held, 0)
+    this.#waiting.push(held)
     this.#pump()
   }
 

@@ -151,7 +151,8 @@ function findLost(given: unknown, value: unknown, isInList: boolean): string | u
 }
 
 function readHeaders(given: Readonly<Record<string, string>>): Record<string, string> {
-  const headers: Record<string, string> = {}
+  // Without a prototype: what is forwarded has the names that a sender gave, and one of them may be `constructor`.
+  const headers = Object.create(null) as Record<string, string>
   let length = 0
   for (const [givenName, value] of Object.entries(given)) {
     const name = givenName.toLowerCase()

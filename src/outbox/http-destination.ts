@@ -157,16 +157,9 @@ const FAILED = { status: 'failed', answered: false } as const
 
 function failedToSend(error: Error, mayHaveArrived: boolean): SendFailed {
   const message = describeError(error)
-  if (!mayHaveArrived || isCertificateError(error))
-    return { ...FAILED, reason: 'unreachable', message, arrived: 'no' }
+  if (!mayHaveArrived) return { ...FAILED, reason: 'unreachable', message, arrived: 'no' }
   const reason = error.name === 'TimeoutError' ? 'timeout' : 'interrupted'
   return { ...FAILED, reason, message, arrived: 'maybe' }
-}
-
-/** The connection was there, and was given up before anything was sent on it. */
-function isCertificateError(error: Error): boolean {
-  const code = 'code' in error ? String(error.code) : ''
-  return /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL/.test(code)
 }
 
 function headersOf(

@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { connect, createServer } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -42,9 +43,7 @@ describe.each(SENDERS)(
           requests += 1
           response.end('ok')
         })
-        await new Promise<void>((resolve) => server.listen(0, HERE, resolve))
-        onTestFinished(() => void server.close())
-        const { port } = server.address() as AddressInfo
+        const { port } = await listen(server)
         await outbox.write(1)
 
         // A process of its own, since it is when it starts that Node reads whom to trust.
@@ -71,6 +70,66 @@ describe.each(SENDERS)(
     )
   },
 )
+
+describe.each(SENDERS)(
+  'through TLS, on $engine through $client, a receiver that',
+  ({ engine, client }) => {
+    test.each([
+      ['ends the connection without a word', (sender: Socket) => sender.end()],
+      ['sends what no key of TLS fits', (sender: Socket) => sender.write(FORGED_RECORD)],
+    ])('read the request and %s may have taken the message', async (_how, breakOff) => {
+      const outbox = await openOutbox(engine)
+      const { tls, authority } = issue({})
+      const senders = new Set<Socket>()
+      let requests = 0
+      const server = https.createServer(tls, (request) => {
+        request.resume().on('end', () => {
+          requests += 1
+          for (const sender of senders) breakOff(sender)
+        })
+      })
+      const { port } = await listen(server)
+      // Between the two, since a server that speaks TLS cannot break it.
+      const wire = createServer((sender) => {
+        senders.add(sender)
+        const receiver = connect(port, HERE)
+        sender.pipe(receiver).pipe(sender)
+        for (const end of [sender, receiver])
+          end
+            .on('error', () => undefined)
+            .on('close', () => [sender, receiver].map((s) => s.destroy()))
+      })
+      const { port: wirePort } = await listen(wire)
+      await outbox.write(1)
+
+      const relay = await startSubject(
+        'relay',
+        {
+          store: outbox.database.store,
+          sink: { url: `https://${HERE}:${wirePort}/`, allow: [HERE], retry: { firstMs: 600_000 } },
+          client,
+          relay: {},
+        },
+        { env: { NODE_EXTRA_CA_CERTS: authority } },
+      )
+      await relay.untilHappened('message.failed')
+
+      expect(requests).toBe(1)
+      const [waiting] = await outbox.untilIn('ready')
+      expect(waiting?.failures).toMatchObject([{ reason: 'interrupted' }])
+      expect(waiting?.uncertainSince).toBeInstanceOf(Date)
+    })
+  },
+)
+
+/** The head of a record of application data in TLS 1.2 and 1.3, and no more than noise in it. */
+const FORGED_RECORD = Buffer.concat([Buffer.from([23, 3, 3, 0, 64]), Buffer.alloc(64, 7)])
+
+async function listen(server: Server): Promise<AddressInfo> {
+  await new Promise<void>((resolve) => server.listen(0, HERE, resolve))
+  onTestFinished(() => void server.close())
+  return server.address() as AddressInfo
+}
 
 type Environment = Readonly<Record<string, string>>
 

@@ -75,6 +75,35 @@ describe.each(ENGINES)('a relay on %s', (engine) => {
     expectOneEffectEach(sink, 1)
   })
 
+  test('X01: that is killed uses up none of the attempts of its message', async () => {
+    const outbox = await openOutbox(engine)
+    const sink = await startSink({
+      answer: (_request, count) =>
+        count <= 2 ? 'hang' : { status: count === 3 ? 503 : 200, body: `answer ${count}` },
+    })
+    const destination = { ...sinkOf(sink), retry: { ...AT_ONCE, attemptsMax: 2 } }
+    await outbox.write(1)
+    for (const kills of [1, 2]) {
+      const config = { store: outbox.database.store, sink: destination, relay: RELAY }
+      const victim = await startSubject('relay', config)
+      await sink.untilRequests(kills)
+      await victim.kill()
+      await endLeases(engine, outbox)
+    }
+
+    await outbox.relay([httpDestination('sink', destination)], RELAY)
+    await until(
+      'it has come to an end',
+      async () => (await outbox.database.count('message_queue')) === 0,
+    )
+
+    const [sent] = await outbox.list('sent')
+    expect(sent?.failures).toMatchObject([{ attempt: 3, response: { status: 503 } }])
+    expect(sent?.attempts).toBe(4)
+    const said = sink.list().map(({ headers }) => headers['hookonce-attempt'])
+    expect(said).toEqual(['1', '2', '3', '4'])
+  })
+
   test(
     'X02: that is killed at any of its statements leaves nothing unsent, and one effect for each key',
     { timeout: LIMIT_MS },

@@ -44,6 +44,25 @@ describe('forwarded headers', () => {
     expect(Object.fromEntries(originals)).toEqual({ e1: 'theirs', e2: undefined })
   })
 
+  test('are whatever they are called, also as something that every object has', async () => {
+    const { gateway, sink, deliver } = await start()
+
+    await deliver('e1', '{}', {
+      ['constructor' as string]: 'a',
+      hasownproperty: 'b',
+    })
+    await sink.untilRequests(1)
+
+    const { admin } = gateway.inbox
+    const [message] = (await admin.listMessages()).messages
+    expect(Object.entries(message!.headers)).toEqual(
+      expect.arrayContaining([
+        ['constructor', 'a'],
+        ['hasownproperty', 'b'],
+      ]),
+    )
+  })
+
   test('are without one whose name is too long, and the event is not held up', async () => {
     const { sink, deliver } = await start()
     const long = `x-${'long-'.repeat(40)}`

@@ -10,7 +10,7 @@ import { sign } from '../../src/testing/index.ts'
 import type { SignedEvent } from '../../src/testing/index.ts'
 import { until } from '../support/faults/until.ts'
 import { startSink } from '../support/sink.ts'
-import type { Sink } from '../support/sink.ts'
+import type { Sink, SinkRequest } from '../support/sink.ts'
 
 const SECRET = 'whsec_0123456789abcdef'
 const SIGNING = 'a secret of the service behind it'
@@ -201,8 +201,10 @@ describe('a gateway', () => {
     await deliver({ key: 'evt_1' })
     await sink.untilRequests(1)
 
-    expect(sink.list()[0]?.headers).toHaveProperty('webhook-id')
-    expect(sink.list()[0]?.headers).not.toHaveProperty('webhook-signature')
+    const [{ headers }] = sink.list() as [SinkRequest]
+    expect(headers).toHaveProperty('webhook-id')
+    expect(headers).toHaveProperty('webhook-timestamp')
+    expect(headers).not.toHaveProperty('webhook-signature')
   })
 
   test('sends nothing in a process that only receives, and a second one does', async () => {

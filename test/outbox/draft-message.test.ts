@@ -91,6 +91,22 @@ describe('a message', () => {
       )
   })
 
+  test.each(['constructor', 'toString', '__proto__'])(
+    'can have a header called %s, once',
+    (name) => {
+      const { headers } = draft(1, { headers: Object.fromEntries([[name, 'a']]) })
+
+      expect(Object.entries(headers)).toEqual([[name.toLowerCase(), 'a']])
+      const twice = Object.fromEntries([
+        [name, 'a'],
+        [name.toUpperCase(), 'b'],
+      ])
+      expect(() => draft(1, { headers: twice })).toThrow(
+        expect.objectContaining({ code: 'MESSAGE_INVALID' }),
+      )
+    },
+  )
+
   test.each<readonly [string, unknown, SendOptions]>([
     ['a line break in a value', 1, { headers: { 'x-a': 'b\r\nx-c: d' } }],
     ['a line feed in a value', 1, { headers: { 'x-a': 'b\nc' } }],

@@ -298,6 +298,7 @@ create table "hookonce".message_queue (
   destination     text        not null,
   send_at         timestamptz,
   attempts        integer     not null default 0,
+  takeovers       integer     not null default 0,
   lease_token     bigint,
   claimed_at      timestamptz,
   uncertain_since timestamptz,
@@ -2099,7 +2100,7 @@ $enqueue_messages$;
 create or replace function "hookonce".claim_messages(names text[], limits integer[], ages_ms bigint[], lease_ms bigint)
 returns table (
   id uuid, destination text, key text, event_id uuid, content_type text, headers text, body text,
-  created_at bigint, attempts integer, token bigint, uncertain_for_ms bigint, answer text, same_answers integer,
+  created_at bigint, attempts integer, takeovers integer, token bigint, uncertain_for_ms bigint, answer text, same_answers integer,
   due_for_ms bigint)
 language plpgsql as $claim_messages$
 #variable_conflict use_column
@@ -2162,12 +2163,14 @@ begin
                   claimed_at = clock_timestamp(),
                   send_at = clock_timestamp() + lease_ms * interval '1 millisecond',
                   attempts = q.attempts + 1,
+                  takeovers = q.takeovers + (q.lease_token is not null)::integer,
                   uncertain_since = case when q.lease_token is null then q.uncertain_since
                                          else coalesce(q.uncertain_since, q.claimed_at) end
             where q.message_id = any(taken)
            returning q.*)
     select m.id, m.destination, m.key, m.event_id, m.content_type, m.headers, encode(m.body, 'hex'),
-           (extract(epoch from m.created_at) * 1000)::bigint, c.attempts, c.lease_token,
+           (extract(epoch from m.created_at) * 1000)::bigint, c.attempts, c.takeovers,
+           c.lease_token,
            (extract(epoch from c.claimed_at - c.uncertain_since) * 1000)::bigint, c.answer, c.same_answers,
            (extract(epoch from due_by - first_due) * 1000)::bigint
       from claimed c
@@ -2750,7 +2753,7 @@ end
 $prune$;
 
 insert into "hookonce".meta (name, value)
-  values ('functions', '1 10b36a6e7eee9566e701b9930f75fcb958716e3e2450761c94076889fbe3537e')
+  values ('functions', '1 e3a16d7c71153362cd4ffeec86bfcc021d2b390e9f5cffe4330043818d5049e5')
       on conflict (name) do update set value = excluded.value;
 
 commit;

@@ -254,6 +254,7 @@ create table hookonce_message_queue (
   destination text not null,
   send_at integer,
   attempts integer not null default 0,
+  takeovers integer not null default 0,
   lease_token integer,
   claimed_at integer,
   uncertain_since integer,

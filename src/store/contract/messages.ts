@@ -6,7 +6,7 @@
  *
  * - A message is claimed by a lease that is durable before it is handed out, since from then on it may
  *   have been sent. When the lease of a relay that has died ends, the message is due again and has been
- *   uncertain since it was claimed.
+ *   uncertain since it was claimed. The claim that takes it over is an attempt of its own, and is counted as a takeover.
  * - Each lease has a token of its own, which only grows. What a relay says of a message counts only with
  *   the token of the message's last lease.
  * - Of a lane one message is leased at a time. The others wait until it is settled, and while one that blocks its lane
@@ -115,6 +115,8 @@ export interface LookedMessage {
 export interface ClaimedMessage extends Message {
   /** Of the lease, as the store writes it. */
   readonly token: string
+  /** How many of its attempts ended with their relay: it was claimed again after a lease that ended without a word. */
+  readonly takeovers: number
   /** How long it has been uncertain whether it arrived, at the time of the claim; `undefined` when it is not. */
   readonly uncertainForMs: number | undefined
   /** What identifies the last answer, and how often in a row it came. */

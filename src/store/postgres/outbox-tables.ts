@@ -8,7 +8,8 @@
  * In the queue `send_at` is when a message is due. For one that is leased it is when the lease ends, so
  * that a message whose relay has died is due again by itself, and one index serves both. For one that waits in its
  * lane it is null: no claim walks over it, however many there are. `message_lane_blocks` has a row for each message
- * that is dead or unknown and holds up its lane.
+ * that is dead or unknown and holds up its lane. `attempts` counts all of a message's that were begun, and `takeovers`
+ * those of them that ended with their relay.
  *
  * @module
  */
@@ -36,6 +37,7 @@ create table {schema}.message_queue (
   destination     text        not null,
   send_at         timestamptz,
   attempts        integer     not null default 0,
+  takeovers       integer     not null default 0,
   lease_token     bigint,
   claimed_at      timestamptz,
   uncertain_since timestamptz,

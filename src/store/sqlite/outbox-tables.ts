@@ -30,6 +30,7 @@ create table {prefix}message_queue (
   destination text not null,
   send_at integer,
   attempts integer not null default 0,
+  takeovers integer not null default 0,
   lease_token integer,
   claimed_at integer,
   uncertain_since integer,

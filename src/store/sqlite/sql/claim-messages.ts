@@ -3,7 +3,8 @@
  * time, so that what was selected cannot be taken by another before it is updated.
  *
  * A relay that claims what was leased to another takes over from a relay that is gone, frozen or cut off.
- * That one may have sent the message, so it is uncertain from when it was claimed.
+ * That one may have sent the message, so it is uncertain from when it was claimed. What ended with its relay is counted
+ * apart.
  *
  * @module
  */
@@ -51,9 +52,10 @@ const LEASE = `
          lease_token = ?,
          claimed_at = cast(unixepoch('subsec') * 1000 as integer),
          send_at = cast(unixepoch('subsec') * 1000 as integer) + ?,
-         attempts = attempts + 1
+         attempts = attempts + 1,
+         takeovers = takeovers + (lease_token is not null)
    where message_id = ?
-  returning claimed_at - uncertain_since as uncertain_for_ms`
+  returning takeovers, claimed_at - uncertain_since as uncertain_for_ms`
 
 export interface MessageClaim {
   readonly wanted: readonly { readonly destination: string; readonly limit: number }[]
@@ -78,12 +80,8 @@ export async function claimMessages(
   const first = (tokens?.last ?? 0) - due.length + 1
   return breaks.each(due, ({ destination, row }, index) => {
     const token = first + index
-    const [leased] = connection.all<{ uncertain_for_ms: number | null }>(LEASE, [
-      token,
-      leaseMs,
-      row.message_id,
-    ])
-    return asClaimedMessage(destination, row, token, leased?.uncertain_for_ms ?? undefined)
+    const [leased] = connection.all<LeasedRow>(LEASE, [token, leaseMs, row.message_id])
+    return asClaimedMessage(destination, row, token, leased)
   })
 }
 
@@ -103,6 +101,8 @@ function listClaimable(
 
 const LOOKS = 10
 
+type LeasedRow = { takeovers: number; uncertain_for_ms: number | null }
+
 type DueRow = LanePlace & {
   key: string
   event_id: string | null
@@ -119,8 +119,9 @@ function asClaimedMessage(
   destination: string,
   row: DueRow,
   token: number,
-  uncertainForMs: number | undefined,
+  leased: LeasedRow | undefined,
 ): ClaimedMessage {
+  const uncertainForMs = leased?.uncertain_for_ms ?? undefined
   return {
     id: row.message_id,
     destination,
@@ -131,6 +132,7 @@ function asClaimedMessage(
     body: row.body,
     createdAt: new Date(row.created_at),
     attempt: row.attempts + 1,
+    takeovers: leased?.takeovers ?? 0,
     token: String(token),
     uncertainForMs: uncertainForMs === undefined ? undefined : Math.max(0, uncertainForMs),
     answer: row.answer ?? undefined,

@@ -121,6 +121,39 @@ export const messageCases: readonly StoreCase[] = [
     },
 
     {
+      name: 'what is taken over from a relay that is gone is a takeover, and so is nothing else',
+      run: async (open) => {
+        const { store } = await open()
+        await enqueue(store, {})
+        const counts = async (options: { leaseMs?: number } = {}) => {
+          const message = await claimOne(store, options)
+          const { attempt, takeovers } = message
+          return { message, counts: [attempt, takeovers] }
+        }
+
+        const first = await counts()
+        await store.messages.settle([again(first.message)])
+        const second = await counts({ leaseMs: 0 })
+        const third = await counts({ leaseMs: 0 })
+        const fourth = await counts()
+        const { id, token } = fourth.message
+        await store.messages.settle([{ id, token, state: 'given-back', retryInMs: 0 }])
+        const fifth = await counts()
+
+        assert.deepEqual(
+          [first, second, third, fourth, fifth].map((each) => each.counts),
+          [
+            [1, 0],
+            [2, 0],
+            [3, 1],
+            [4, 2],
+            [4, 2],
+          ],
+        )
+      },
+    },
+
+    {
       name: 'what a relay says that has lost its lease does not count',
       run: async (open) => {
         const { store } = await open()
