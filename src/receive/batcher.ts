@@ -277,9 +277,12 @@ function asShared(recorded: Recorded): RecordedDraft {
   return { status: 'duplicate', eventId: recorded.eventId, shared: true }
 }
 
-/** Equal key and equal content: equal draft. One that is to run never shares the answer of one that is not. */
+/**
+ * Equal key and equal content: equal draft. One that is to run never shares the answer of one that is not, and one that
+ * was signed anew has a content hash of its own to claim.
+ */
 function identityOf(draft: EventDraft): string {
-  return draft.keyHash + draft.fingerprint + (draft.quarantine ?? '')
+  return draft.keyHash + draft.fingerprint + (draft.quarantine ?? '') + (draft.contentHash ?? '')
 }
 
 function asStoreError(error: unknown): Error {

@@ -22,6 +22,7 @@ const SENDER_CLOCK_MS = 3_600_000
 
 interface Known {
   readonly fingerprint: Digest
+  readonly contentHash: Digest | undefined
   readonly eventId: EventId
 }
 
@@ -46,6 +47,9 @@ export class CommittedKeys {
     const young = this.#younger.get(key)
     const known = young ?? this.#older.get(key)
     if (known?.fingerprint !== draft.fingerprint) return undefined
+    // A retry that was signed anew has a signature that only the store can claim: until then it is good for another event.
+    const { contentHash = known.contentHash } = draft
+    if (contentHash !== known.contentHash) return undefined
     if (this.#forgotten.has(known.eventId)) return undefined
     if (young === undefined) this.#keep(key, known)
     return known.eventId
@@ -55,7 +59,8 @@ export class CommittedKeys {
   remember(draft: EventDraft, eventId: EventId, epoch: string | undefined): void {
     if (this.#max === 0 || epoch === undefined || epoch !== this.#epoch) return
     this.#forgotten.delete(eventId)
-    this.#keep(draft.keyHash, { fingerprint: draft.fingerprint, eventId })
+    const { keyHash, fingerprint, contentHash } = draft
+    this.#keep(keyHash, { fingerprint, contentHash, eventId })
   }
 
   /**

@@ -175,7 +175,7 @@ describe('R55: PayPal, which signs a CRC-32 of the body', () => {
       expect(await receive('source', forge(captured, id))).toBe('conflict')
   })
 
-  test('the same event in another transmission is a duplicate', async () => {
+  test('the same event in another transmission is a duplicate, and that transmission is good for no other', async () => {
     const { receive } = await openReceivingInbox({ source: paypal(PAYPAL) })
     const headers = { 'paypal-transmission-id': 'another' }
     const resent = sign(
@@ -186,6 +186,7 @@ describe('R55: PayPal, which signs a CRC-32 of the body', () => {
 
     expect(await receive('source', capture('WH-1'))).toBe('accepted')
     expect(await receive('source', resent)).toBe('duplicate')
+    expect(await receive('source', forge(resent, 'WH-2'))).toBe('conflict')
   })
 })
 
@@ -227,9 +228,11 @@ describe('R55: Mailgun, which signs a time and a token', () => {
     expect(await receive('source', mail('the real one', 'b'.repeat(50)))).toBe('duplicate')
     // Signed anew, as a retry may be.
     expect(await receive('source', mail('the real one', 'c'.repeat(50)))).toBe('duplicate')
-    // The signature of one beside another.
-    const captured = mail('the real one', 'b'.repeat(50))
-    expect(await receive('source', change(captured, 'real', 'false'))).toBe('conflict')
+    // The signature of one beside another, be it of the first delivery or of a retry.
+    for (const letter of ['b', 'c']) {
+      const captured = mail('the real one', letter.repeat(50))
+      expect(await receive('source', change(captured, 'real', letter))).toBe('conflict')
+    }
   })
 
   test('a field that is not there and one that is empty are told apart from a signature’s', () => {

@@ -113,6 +113,25 @@ describe('the batcher', () => {
     expect(store.batches[0]).toHaveLength(2)
   })
 
+  test('R55: an event that was signed anew is sent for its other signature, in a batch and beside one', async () => {
+    const { store, batcher } = await open()
+    const signed = (contentHash: string) => anEventDraft({ contentHash, sameBytes: 'quarantine' })
+    const [d, e, f] = ['d', 'e', 'f'].map((letter) => signed(letter.repeat(32)))
+    const recording = Promise.all([batcher.record([d!]), batcher.record([e!])])
+    await store.arrived()
+    const later = batcher.record([f!])
+
+    await store.pass()
+    expect(await recording).toMatchObject([
+      [{ status: 'accepted', shared: false }],
+      [{ status: 'duplicate', shared: false }],
+    ])
+    await store.pass()
+    expect(await later).toMatchObject([{ status: 'duplicate', shared: false }])
+
+    expect(store.batches).toEqual([[d, e], [f]])
+  })
+
   test('a draft equal to one on its way waits for that answer and sends nothing', async () => {
     const { store, batcher } = await open()
     const first = batcher.record([anEventDraft()])

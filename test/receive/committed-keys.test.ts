@@ -30,6 +30,19 @@ describe('the memory of committed keys', () => {
     expect(keys.find(anEventDraft({ body: '2' }))).toBeUndefined()
   })
 
+  test('R55: does not answer for a signature that no event has claimed yet', () => {
+    const { keys } = open()
+    const signed = (contentHash: string | undefined) => anEventDraft({ contentHash })
+
+    keys.remember(signed('d'), 'id-1', '1')
+
+    expect(['d', 'e', undefined].map((hash) => keys.find(signed(hash)))).toEqual([
+      'id-1',
+      undefined,
+      'id-1',
+    ])
+  })
+
   test('is worth nothing once the heartbeat has stopped', () => {
     const { keys, beat } = open()
     keys.remember(anEventDraft(), 'id-1', '1')

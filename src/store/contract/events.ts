@@ -17,8 +17,10 @@ export interface EventStore {
    * Stores what is new of the drafts in one transaction; one answer per draft, in their order. A request that
    * drafts are parts of is stored once, and not at all where none of them is stored.
    *
-   * Within a batch no two drafts have the same key and the same fingerprint (the batcher has
+   * Within a batch no two drafts are the same in key, fingerprint, content hash and quarantine (the batcher has
    * collapsed those), but two may share a key and differ in content, or share content under two keys.
+   *
+   * Also a duplicate claims its content hash, where no event has it yet: for the event that it is a duplicate of.
    *
    * @throws StoreRejectedError when the database refuses a row: the caller sends them one by one
    * @throws StoreUnavailableError, CommitUnknownError

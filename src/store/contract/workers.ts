@@ -18,8 +18,9 @@ export interface WorkerStore {
   /**
    * Counts a crash on what these workers were running: an event with `crashesMax` crashes is settled
    * `dead: crashed`, the others become suspects that run alone. An event that several of them were running has one
-   * crash more. Their leases are taken from them, and the
-   * events are due at once. A worker whose heart has moved since it was listed is left alone.
+   * crash more. One that has ended, and was queued again after they had said that they run it, has none: that run has
+   * not begun. Their leases are taken from them, and the events are due at once. A worker whose heart has moved since
+   * it was listed is left alone.
    */
   sweep(options: { stopped: readonly Heart[]; crashesMax: number }): Promise<readonly SweptEvent[]>
 

@@ -136,15 +136,23 @@ export class SqliteGroup implements Group<SqliteTx> {
   }
 
   async lease(request: GroupLeaseRequest): Promise<readonly LeasedEvent[]> {
-    if (!(await this.#openForUs())) {
+    try {
+      if (!(await this.#openForUs())) {
+        await this.abandon()
+        return []
+      }
+      const events = this.events.filter(({ eventId }) => !this.#taken.has(eventId))
+      const leased = this.#transaction.use((connection) =>
+        leaseClaimed(connection, events, request),
+      )
+      const committed = await this.commit()
+      if (committed.status === 'committed') return leased
+      throw committed.error
+    } catch (error) {
+      // Nobody else ends it, and until its idle timer does, no other could write.
       await this.abandon()
-      return []
+      throw error
     }
-    const events = this.events.filter(({ eventId }) => !this.#taken.has(eventId))
-    const leased = this.#transaction.use((connection) => leaseClaimed(connection, events, request))
-    const committed = await this.commit()
-    if (committed.status === 'committed') return leased
-    throw committed.error
   }
 
   abandon(): Promise<void> {

@@ -326,6 +326,29 @@ describe('sqlite: an event that is taken while its handler runs without the lock
   })
 })
 
+describe('sqlite: a group whose events cannot be leased', () => {
+  test.each(['always', 'never'] as const)(
+    'holds nothing any more (opens late: %s)',
+    async (late) => {
+      const { database, second, store } = await openStore(underTest)
+      await recordOne(store, anEventDraft({ key: 'a' }))
+      await database.execute(`
+      create trigger refuse before update of lease_token on hookonce_queue
+       begin select raise(abort, 'refused by the test'); end`)
+
+      const group = await claim(store, { ...LATE, opensLate: late })
+      const request = { workerId: SLOT.workerId, limit: 1, leaseMs: 60_000 }
+      await expect(group.lease(request)).rejects.toThrow('refused by the test')
+
+      expect(store.events.isHeld?.()).toBe(false)
+      expect(group.status()).toBe('ended')
+      const other = await claim(await second(), { ...LATE, slot: OTHER_WORKER })
+      expect(other.events).toMatchObject([{ key: 'a', crashes: 0 }])
+      expect(await end(other)).toBe('committed')
+    },
+  )
+})
+
 describe('sqlite: the crash of a worker whose handler runs without the lock', () => {
   test('is not counted on a heart that has moved since it was looked at', async () => {
     const { second, store, late } = await openLate('a')

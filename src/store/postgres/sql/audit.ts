@@ -20,7 +20,12 @@ const FIND = `
     from {schema}.audit
    where token = $1`
 
-/** What became of the action that the token stands for; `undefined` when it stands for none yet. */
+/**
+ * What became of the action that the token stands for; `undefined` when it stands for none yet.
+ *
+ * Asked again before a refusal that comes of a statement which changed nothing: that one may have waited for the first
+ * call with the token, which has committed since.
+ */
 export async function findByToken<Done extends { readonly status: 'done' }>(
   connection: Connection,
   deed: Deed,

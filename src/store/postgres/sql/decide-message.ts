@@ -66,7 +66,8 @@ export async function decideMessage(
   order: Ordered,
 ): Promise<MessageDecided> {
   const deed = { action, kind: 'message', id } as const
-  const before = await findByToken<{ status: 'done' }>(connection, deed, order.token)
+  const findDone = () => findByToken<{ status: 'done' }>(connection, deed, order.token)
+  const before = await findDone()
   if (before !== undefined) return before
   await connection.query(LOCK_LANE, [id])
   for (const sql of CHANGES[action]) {
@@ -76,7 +77,7 @@ export async function decideMessage(
     await connection.query(FREE_LANE, [id])
     return writeAudit(connection, deed, order, { status: 'done' })
   }
-  return { status: 'refused', code: 'MESSAGE_STATE' }
+  return (await findDone()) ?? { status: 'refused', code: 'MESSAGE_STATE' }
 }
 
 /** For each action, what is tried in turn. */

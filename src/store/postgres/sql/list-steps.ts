@@ -76,7 +76,8 @@ export async function resolveStep(
   const deed = { action: 'resolveStep', kind: 'event', id: eventId } as const
   const outcome = { status: 'done', step: name, happened: decision.happened } as const
   await connection.query(KEEP_FROM_LEASES, [eventId])
-  const before = await findByToken<typeof outcome>(connection, deed, order.token)
+  const findDone = () => findByToken<typeof outcome>(connection, deed, order.token)
+  const before = await findDone()
   if (before !== undefined) return before
   const { rowCount } = await connection.query(RESOLVE, [
     eventId,
@@ -86,6 +87,8 @@ export async function resolveStep(
     decision.happened ? (decision.result ?? null) : null,
   ])
   if ((rowCount ?? 0) > 0) return writeAudit(connection, deed, order, outcome)
+  const doneSince = await findDone()
+  if (doneSince !== undefined) return doneSince
   const { rows } = await connection.query(IS_LEASED, [eventId])
   return { status: 'refused', code: rows.length > 0 ? 'EVENT_RUNNING' : 'STEP_CERTAIN' }
 }

@@ -40,7 +40,8 @@ export async function pauseLane(
   order: Ordered,
 ): Promise<PauseActed> {
   const deed = { action: 'pause', ...subjectOfPause(subject) }
-  const before = await findByToken<{ status: 'done' }>(connection, deed, order.token)
+  const findDone = () => findByToken<{ status: 'done' }>(connection, deed, order.token)
+  const before = await findDone()
   if (before !== undefined) return before
   const lanes = await lock(connection, subject)
   if (lanes.length === 0) return { status: 'refused', code: 'LANE_UNKNOWN' }
@@ -48,7 +49,7 @@ export async function pauseLane(
     text === undefined ? null : withoutNul(text),
   )
   const { rowCount } = await connection.query(PAUSE, [plainArray(lanes), ...texts])
-  if (rowCount === 0) return { status: 'refused', code: 'PAUSED' }
+  if (rowCount === 0) return (await findDone()) ?? { status: 'refused', code: 'PAUSED' }
   // It puts back what no worker has in hand.
   await mendLanes(connection, lanes)
   await connection.query(STOP_WAITING, [plainArray(lanes)])
@@ -61,11 +62,12 @@ export async function resumeLane(
   order: Ordered,
 ): Promise<PauseActed> {
   const deed = { action: 'resume', ...subjectOfPause(subject) }
-  const before = await findByToken<{ status: 'done' }>(connection, deed, order.token)
+  const findDone = () => findByToken<{ status: 'done' }>(connection, deed, order.token)
+  const before = await findDone()
   if (before !== undefined) return before
   const lanes = await lock(connection, subject)
   const { rowCount } = await connection.query(RESUME, [plainArray(lanes)])
-  if (rowCount === 0) return { status: 'refused', code: 'NOT_PAUSED' }
+  if (rowCount === 0) return (await findDone()) ?? { status: 'refused', code: 'NOT_PAUSED' }
   await mendLanes(connection, lanes)
   return writeAudit(connection, deed, order, { status: 'done' })
 }

@@ -34,13 +34,14 @@ export async function pause(
   order: Ordered,
 ): Promise<PauseActed> {
   const deed = { action: 'pause', kind, id: name }
-  const before = await findByToken<{ status: 'done' }>(connection, deed, order.token)
+  const findDone = () => findByToken<{ status: 'done' }>(connection, deed, order.token)
+  const before = await findDone()
   if (before !== undefined) return before
   const texts = [order.reason, order.actor].map((text) =>
     text === undefined ? null : withoutNul(text),
   )
   const { rowCount } = await connection.query(PAUSE, [kind, name, ...texts])
-  if (rowCount !== 1) return { status: 'refused', code: 'PAUSED' }
+  if (rowCount !== 1) return (await findDone()) ?? { status: 'refused', code: 'PAUSED' }
   return writeAudit(connection, deed, order, { status: 'done' })
 }
 
@@ -51,10 +52,11 @@ export async function resume(
   order: Ordered,
 ): Promise<PauseActed> {
   const deed = { action: 'resume', kind, id: name }
-  const before = await findByToken<{ status: 'done' }>(connection, deed, order.token)
+  const findDone = () => findByToken<{ status: 'done' }>(connection, deed, order.token)
+  const before = await findDone()
   if (before !== undefined) return before
   const { rowCount } = await connection.query(RESUME, [kind, name])
-  if (rowCount !== 1) return { status: 'refused', code: 'NOT_PAUSED' }
+  if (rowCount !== 1) return (await findDone()) ?? { status: 'refused', code: 'NOT_PAUSED' }
   return writeAudit(connection, deed, order, { status: 'done' })
 }
 

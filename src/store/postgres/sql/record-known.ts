@@ -124,6 +124,7 @@ export async function recordKnown(
   if (beside.length > 0) await parkBeside(connection, plan, beside)
   // Last, since the content they have may by now stand for another event.
   for (const one of renamed) plan.knownContent(one, known.get(findContentHash(one.draft)))
+  plan.followDuplicates()
   await write(connection, plan)
   return plan.answers
 }
@@ -272,9 +273,8 @@ class Plan {
 
   knownContent(draft: UnsettledDraft, { eventId, isDead }: KeyOwner): void {
     if (draft.draft.sameBytes === 'duplicate') {
-      const owner = this.#owners.get(eventId) ?? eventId
-      this.#answerDuplicate(draft, owner, isDead)
-      this.#move(draft.id, draft.draft.keyHash, owner)
+      this.#answerDuplicate(draft, eventId, isDead)
+      this.#move(draft.id, draft.draft.keyHash, eventId)
       return
     }
     const reason = draft.draft.quarantine ?? 'same bytes under another key'
@@ -290,6 +290,22 @@ class Plan {
   #move(from: EventId, hash: Digest, eventId: EventId): void {
     this.moves.push({ hash, eventId })
     this.#owners.set(from, eventId)
+  }
+
+  /**
+   * Once all are sorted out: what a duplicate was found to be may have turned out to be a duplicate as well, and is no
+   * event. It came before it in the batch, so that no two are duplicates of each other.
+   */
+  followDuplicates(): void {
+    for (const [at, answer] of this.answers)
+      if (answer.status === 'duplicate')
+        this.answers.set(at, { ...answer, eventId: this.#ownerOf(answer.eventId) })
+    for (const move of this.moves) move.eventId = this.#ownerOf(move.eventId)
+  }
+
+  #ownerOf(eventId: EventId): EventId {
+    const owner = this.#owners.get(eventId)
+    return owner === undefined ? eventId : this.#ownerOf(owner)
   }
 }
 

@@ -100,10 +100,13 @@ export async function abortBulk(
   order: Ordered,
 ): Promise<BulkAbort> {
   const deed = { action: 'bulk.abort', kind: 'bulk', id } as const
-  const before = await findByToken<{ status: 'done' }>(connection, deed, order.token)
+  const findDone = () => findByToken<{ status: 'done' }>(connection, deed, order.token)
+  const before = await findDone()
   if (before !== undefined) return before
   const { rowCount } = await connection.query(ABORT, [id])
   if (rowCount === 1) return writeAudit(connection, deed, order, { status: 'done' })
+  const doneSince = await findDone()
+  if (doneSince !== undefined) return doneSince
   const { state } = (await findBulk(connection, id)) ?? {}
   return { status: 'refused', code: refusalOfBulk(state) }
 }

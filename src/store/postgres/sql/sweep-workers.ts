@@ -5,6 +5,11 @@
  * - An event counts only while the queue says that the listed attempt is still the next one, and
  *   no transaction holds it. One that is held stays listed: a frozen worker still has it open, and the
  *   database will end that transaction in time.
+ * - A list outlives the COMMIT of its group: the slot writes it anew when it runs something else. An event that has ended
+ *   and was queued again begins with the attempt that an old list may name, so what was due only after the list was
+ *   written is not what it was about: nothing is claimed before it is due. Both times are the database's. Where its clock
+ *   is set back, what is queued moves with it (`correct-clock.ts`), and an old list may count once more.
+ * - Each list is held against the queue before one of several is chosen: what is left of a later attempt says nothing.
  * - Every crash is noted among the failures. It is not one of the attempts: those are for handlers that
  *   fail, and a process may die of what its neighbours do.
  *
@@ -20,14 +25,16 @@ import type { LeftLane } from './mend-lanes.ts'
 // $1 dead workers  $2 crashes max
 const SWEEP = `
   with stale as materialized (
-         select worker_id, slot, running, running_attempts
+         select worker_id, slot, running, running_attempts, running_since
            from {schema}.workers
           where worker_id = any($1)),
        listed as materialized (
          select distinct on (r.event_id) stale.worker_id, stale.slot, r.event_id, r.attempt
            from stale
           cross join lateral unnest(stale.running, stale.running_attempts) as r (event_id, attempt)
-          order by r.event_id, r.attempt desc),
+           join {schema}.queue q on q.event_id = r.event_id and q.attempts = r.attempt - 1
+          where q.run_at <= stale.running_since
+          order by r.event_id, stale.running_since desc, stale.worker_id),
        held as materialized (
          select q.event_id, q.run, q.crashes + 1 as crashes, listed.attempt, listed.worker_id, q.lane_id, q.number, q.place,
                 q.policy

@@ -68,6 +68,8 @@ export function findKnown(connection: Connection, draft: EventDraft): Recorded |
   const known = findKey(connection, draft.keyHash)
   const found = known && findSame(connection, draft, known)
   if (found === undefined || isRevival(found, draft)) return undefined
+  const { contentHash } = draft
+  if (contentHash !== undefined && findKey(connection, contentHash) === undefined) return undefined
   return { status: 'duplicate', eventId: found.eventId }
 }
 
@@ -116,6 +118,8 @@ function findSame(
 
 function recordSame(connection: Connection, draft: EventDraft, known: KnownKey): Recorded {
   const { eventId } = known
+  // What may be seen once beside the key has been seen now: under another key it is no new event.
+  if (draft.contentHash !== undefined) insertKey(connection, draft.contentHash, draft, eventId)
   if (isRevival(known, draft) && reviveEvent(connection, eventId))
     return { status: 'revived', eventId }
   return { status: 'duplicate', eventId }

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import { assertMatches } from '../check.ts'
 import { casesOf } from '../store-case.ts'
-import type { StoreCase, OpenStore } from '../store-case.ts'
-import { aClaim, anEventDraft, NAMED } from '../steps/builders.ts'
+import type { AnyStore, StoreCase, OpenStore } from '../store-case.ts'
+import type { EventId } from '../../../model/event.ts'
+import type { Settlement } from '../../../model/outcome.ts'
+import { topicOf } from '../../../model/topic.ts'
+import type { ClaimedEvent } from '../../../store/contract/claimed-event.ts'
+import { aClaim, anEventDraft, DRAFTED, NAMED } from '../steps/builders.ts'
 import {
+  act,
   claim,
   dead,
   done,
@@ -13,6 +18,7 @@ import {
   retryIn,
   runOne,
   sweepOthers,
+  unhandled,
 } from '../steps/store-steps.ts'
 
 async function openWithCrash(open: OpenStore) {
@@ -20,6 +26,29 @@ async function openWithCrash(open: OpenStore) {
   const { eventId } = await recordOne(opened.store, anEventDraft())
   await opened.store.workers.announce(CRASHED, [{ eventId, attempt: 1 }])
   return { ...opened, eventId, other: await opened.second() }
+}
+
+/** What a slot lists may be there until it runs something else, and no later. */
+function queuedAgain(
+  how: string,
+  ended: (event: ClaimedEvent) => Settlement,
+  queueAgain: (other: AnyStore, eventId: EventId) => Promise<unknown>,
+): StoreCase {
+  return {
+    name: `no crash is counted on an event that was ${how} after the dead worker had run it`,
+    run: async (open) => {
+      const { store, other, eventId } = await openWithCrash(open)
+      await runOne(store, ended, { slot: CRASHED })
+      await queueAgain(other, eventId)
+
+      assert.deepEqual(await sweepOthers(other, { ...SWEEP, crashesMax: 1 }), [])
+
+      assertMatches(await other.operators.findEvent(eventId), { state: 'ready', crashes: 0 })
+      const group = await claim(other, { slot: LIVING })
+      assertMatches(group.events, [{ eventId, attempt: 1, crashes: 0 }])
+      await group.abandon()
+    },
+  }
 }
 
 export const crashCases: readonly StoreCase[] = [
@@ -199,6 +228,26 @@ export const crashCases: readonly StoreCase[] = [
         assert.deepEqual(await sweepOthers(other, SWEEP), [])
       },
     },
+
+    {
+      name: 'what a dead worker has left listed of a later attempt hides no crash of this one',
+      run: async (open) => {
+        const { other, store, eventId } = await openWithCrash(open)
+        await store.workers.announce(CRASHED_NEXT, [{ eventId, attempt: 3 }])
+
+        const swept = await sweepOthers(other, SWEEP)
+
+        assertMatches(swept, [{ eventId, attempt: 1, crashes: 1, workerId: CRASHED.workerId }])
+        assertMatches(await other.operators.findEvent(eventId), { state: 'ready', crashes: 1 })
+      },
+    },
+
+    queuedAgain('retried', dead, (other, eventId) => act(other, 'retry', eventId)),
+    queuedAgain('replayed', done, (other, eventId) => act(other, 'replay', eventId)),
+    queuedAgain('revived', dead, (other) => recordOne(other, anEventDraft())),
+    queuedAgain('woken', unhandled, (other) =>
+      other.queue.wakeUnhandled([topicOf(...DRAFTED)], 10),
+    ),
 
     {
       name: 'an event that crashed its worker too often is dead',

@@ -38,6 +38,33 @@ export const messageOperatorCases: readonly StoreCase[] = [
     },
 
     {
+      name: 'Y02: a token makes calls at once one change, and all are told the same',
+      run: async (open) => {
+        const { store, second } = await open()
+        const stores = [store, await second()]
+        const atOnce = (call: (each: AnyStore) => Promise<{ readonly status: string }>) =>
+          Promise.all([...stores, ...stores].map(call))
+        const receipts = { kind: 'destination', name: 'receipts' } as const
+        const allDone = Array.from({ length: 4 }, () => ({ status: 'done' }))
+        for (let round = 0; round < 10; round += 1) {
+          await enqueue(store, { key: `key_${round}` })
+          const message = await claimOne(store)
+          await store.messages.settle([deadMessage(message)])
+          const order = (what: string) => ({ ...NO_ORDER, token: `${what} ${round}` })
+
+          const paused = await atOnce((each) => each.pauses.pause(receipts, order('pause')))
+          const decided = await atOnce((each) =>
+            each.messages.decide('discardMessage', message.id, order('discard')),
+          )
+          const resumed = await atOnce((each) => each.pauses.resume(receipts, order('resume')))
+
+          assert.deepEqual([paused, decided, resumed], [allDone, allDone, allDone])
+        }
+        assert.equal((await store.operators.listAudit({ limit: 100 })).length, 30)
+      },
+    },
+
+    {
       name: 'a dead message says why, and can be retried from the start',
       run: async (open) => {
         const { store } = await open()

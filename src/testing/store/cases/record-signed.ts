@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { assertMatches } from '../check.ts'
 import { casesOf } from '../store-case.ts'
 import type { StoreCase } from '../store-case.ts'
+import { UNKNOWN_CONTENT } from '../../../model/digest.ts'
 import { anEventDraft } from '../steps/builders.ts'
 import type { EventDraftInput } from '../steps/builders.ts'
 import { dead, DEADLINE_MS, done, nextDueInMs, recordOne, runOne } from '../steps/store-steps.ts'
@@ -9,9 +10,14 @@ import { dead, DEADLINE_MS, done, nextDueInMs, recordOne, runOne } from '../step
 /** What a sender signed once: drafts of the same delivery have the same content hash. */
 const SIGNED = { sameBytes: 'quarantine', contentHash: 'd'.repeat(32) } as const
 
-const signed = () => anEventDraft({ key: 'a', body: '{"amount":1}', ...SIGNED })
+/** What a retry that is signed anew has in its place. */
+const AGAIN = { contentHash: 'e'.repeat(32) }
 
-const forged = (key = 'b') => anEventDraft({ key, body: '{"amount":2}', ...SIGNED })
+const signed = (input: EventDraftInput = {}) =>
+  anEventDraft({ key: 'a', body: '{"amount":1}', ...SIGNED, ...input })
+
+const forged = (key = 'b', input: EventDraftInput = {}) =>
+  anEventDraft({ key, body: '{"amount":2}', ...SIGNED, ...input })
 
 const REASON = 'outside the time window'
 
@@ -81,6 +87,92 @@ export const recordSignedCases: readonly StoreCase[] = [
         const results = await Promise.all([recordOne(store, signed()), recordOne(other, forged())])
 
         assert.deepEqual(results.map(({ status }) => status).sort(), ['accepted', 'conflict'])
+      },
+    },
+  ]),
+
+  ...casesOf('record, an event that was signed more than once', [
+    {
+      name: 'R55: is known by each of its signatures, and none of them is good for another event',
+      run: async (open) => {
+        const { store } = await open()
+        const { eventId } = await recordOne(store, signed())
+
+        const retried = await recordOne(store, signed(AGAIN))
+
+        assert.deepEqual(retried, { status: 'duplicate', eventId })
+        assertMatches(await recordOne(store, forged('b', AGAIN)), { status: 'conflict' })
+        assertMatches(await recordOne(store, signed({ ...AGAIN, key: 'c' })), {
+          status: 'quarantined',
+          reason: 'same bytes under another key',
+        })
+        await runOne(store, done)
+        assert.equal(await nextDueInMs(store), undefined)
+      },
+    },
+
+    {
+      name: 'R55: is one event within one batch, and known by each of its signatures',
+      run: async (open) => {
+        const { store } = await open()
+
+        const [first, second] = await store.events.record([signed(), signed(AGAIN)], {
+          deadlineMs: DEADLINE_MS,
+        })
+
+        assert.deepEqual(second, { status: 'duplicate', eventId: first?.eventId })
+        assertMatches(await recordOne(store, forged('b', AGAIN)), { status: 'conflict' })
+        assert.equal(await store.operators.countEvents(), 2)
+      },
+    },
+
+    {
+      name: "R55: within one batch is the event that one of its signatures is known of, under 'duplicate'",
+      run: async (open) => {
+        const { store } = await open()
+        const renamed = (input: EventDraftInput) =>
+          signed({ key: 'b', sameBytes: 'duplicate', ...input })
+        const { eventId } = await recordOne(store, signed())
+
+        const recorded = await store.events.record([renamed({}), renamed(AGAIN)], {
+          deadlineMs: DEADLINE_MS,
+        })
+
+        const duplicate = { status: 'duplicate', eventId }
+        assert.deepEqual(recorded, [duplicate, duplicate])
+        assert.deepEqual(await recordOne(store, renamed({ ...AGAIN, key: 'c' })), duplicate)
+        assert.equal(await store.operators.countEvents(), 1)
+      },
+    },
+
+    {
+      name: 'R55: as a conflict is known by each of its signatures as well',
+      run: async (open) => {
+        const { store } = await open()
+        await recordOne(store, signed({ key: 'a' }))
+        const other = (contentHash: string) => forged('a', { contentHash })
+        const { eventId } = await recordOne(store, other('e'.repeat(32)))
+
+        const again = await recordOne(store, other('f'.repeat(32)))
+
+        assert.deepEqual(again, { status: 'duplicate', eventId })
+        const third = anEventDraft({ ...SIGNED, key: 'c', body: '3', contentHash: 'f'.repeat(32) })
+        assertMatches(await recordOne(store, third), { status: 'conflict' })
+      },
+    },
+
+    {
+      name: 'R55: of which no delivery had come yet, is known by the bytes of the first that comes',
+      run: async (open) => {
+        const { store } = await open()
+        const given = anEventDraft({ key: 'a', body: 'written anew', fingerprint: UNKNOWN_CONTENT })
+        const { eventId } = await recordOne(store, given)
+        const delivered = anEventDraft({ key: 'a', sameBytes: 'quarantine' })
+        assert.deepEqual(await recordOne(store, delivered), { status: 'duplicate', eventId })
+
+        const captured = await recordOne(store, anEventDraft({ key: 'b', sameBytes: 'quarantine' }))
+
+        assertMatches(captured, { status: 'quarantined', reason: 'same bytes under another key' })
       },
     },
   ]),
