@@ -37,6 +37,14 @@ export interface StartCliOptions {
   readonly reader?: 'we' | 'gone'
 }
 
+/** Of every command of a test, where it does not say otherwise. */
+export const SETTINGS = {
+  // Gateways that run side by side have admin listeners of their own.
+  HOOKONCE_ADMIN__PORT: '0',
+  // No delivery is answered 503 because the machine is busy.
+  HOOKONCE_RECEIVE__ANSWER_TIMEOUT_MS: '30000',
+}
+
 /** Starts it, and kills it at the end of the test. */
 export function startCli(
   args: readonly string[],
@@ -47,8 +55,7 @@ export function startCli(
   const [file = '', ...words] = log === undefined ? command : [...shell, ...command]
   const child = spawn(file, words, {
     cwd: folder,
-    // Gateways that run side by side have admin listeners of their own.
-    env: { ...cleanEnvironment(), HOOKONCE_ADMIN__PORT: '0', ...env },
+    env: { ...cleanEnvironment(), ...SETTINGS, ...env },
   })
   if (reader === 'gone') child.stdout.destroy()
   let output = ''

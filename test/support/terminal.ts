@@ -8,7 +8,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { onTestFinished } from 'vitest'
 import { bundleCommand } from './faults/bundle-program.ts'
 import { until } from './faults/until.ts'
-import { cleanEnvironment } from './run-cli.ts'
+import { cleanEnvironment, SETTINGS } from './run-cli.ts'
 
 const IS_BSD = process.platform === 'darwin'
 
@@ -56,7 +56,7 @@ export function startInTerminal(
     : ['--quiet', '--flush', '--command', line, '/dev/null']
   const child = spawn('script', script, {
     cwd: folder,
-    env: { ...cleanEnvironment(), HOOKONCE_ADMIN__PORT: '0', SHELL: '/bin/sh' },
+    env: { ...cleanEnvironment(), ...SETTINGS, SHELL: '/bin/sh' },
     stdio: ['pipe', 'pipe', 'ignore'],
   })
   let raw = ''
