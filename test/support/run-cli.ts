@@ -97,6 +97,22 @@ export function startCli(
   }
 }
 
+/**
+ * `hookonce trigger`, again with the id that it is given where it gave up before the handler had run, as it does after ten
+ * seconds: it is the same event. What it said in the end, and how often it was run.
+ */
+export async function triggerUntilRan(
+  args: readonly string[],
+  options: StartCliOptions,
+): Promise<{ readonly code: number | null; readonly output: string; readonly runs: number }> {
+  if (!args.includes('--id')) throw new Error('Without --id it would be another event each time')
+  for (let runs = 1; ; runs += 1) {
+    const cli = startCli(['trigger', ...args], options)
+    const { code } = await cli.gone
+    if (!cli.output().includes('handler ran 0 times')) return { code, output: cli.output(), runs }
+  }
+}
+
 /** Ours without what a run of tests is told by `HOOKONCE_…`: the command would read it as a part of its config. */
 export function cleanEnvironment(): NodeJS.ProcessEnv {
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith('HOOKONCE_'))
