@@ -62,7 +62,7 @@ describe('hookonce bulk', () => {
   test('that was killed halfway goes on with what is left, and each event was retried once', async () => {
     const { store, url } = await aStoreOnFile()
     await fill(store, 40)
-    const words = ['bulk', 'retry', '--yes', '--rate', '10', '--store', url]
+    const words = ['bulk', 'retry', '--yes', '--rate', '1', '--store', url]
     const cli = startCli(words, { folder: aFolder() })
     const retried = async () => {
       const audit = await store.operators.listAudit({ limit: 100 })

@@ -36,23 +36,30 @@ describe.skipIf(hasNoTerminal)('in a terminal, hookonce dev', () => {
     expect(terminal.screen()).toMatch(/[^-]icanon/)
   })
 
-  test('is what npm start runs in a clone, after it has shown that ten deliveries are one event', async () => {
-    // npm runs it in the folder of package.json: a folder of the test's own, with what is in the clone.
-    const folder = aFolder()
-    for (const name of ['package.json', 'tsconfig.json', 'node_modules', 'src'])
-      symlinkSync(join(ROOT, name), join(folder, name))
-    const program = ['npm', 'start', '--']
-    const terminal = startInTerminal(['--port', '0'], { folder, program })
+  const NPM_START = { timeout: 300_000 }
+  test(
+    'is what npm start runs in a clone, after it has shown that ten deliveries are one event',
+    NPM_START,
+    async () => {
+      // npm runs it in the folder of package.json: a folder of the test's own, with what is in the clone.
+      const folder = aFolder()
+      for (const name of ['package.json', 'tsconfig.json', 'node_modules', 'src'])
+        symlinkSync(join(ROOT, name), join(folder, name))
+      const program = ['npm', 'start', '--']
+      const terminal = startInTerminal(['--port', '0'], { folder, program })
 
-    await terminal.untilShown('\n10 deliveries, 1 event, handler ran 1 time\n')
-    await terminal.untilShown('/in/demo')
-    await terminal.untilShown('Press h for the keys')
-    expect(terminal.screen().split('10 deliveries, 1 event')).toHaveLength(2)
-    expect(existsSync(join(folder, '.hookonce/dev.json'))).toBe(true)
-    terminal.press('q')
+      // npm, and all of the source, which is read as it is.
+      const limits = { limitMs: 200_000 }
+      await terminal.untilShown('\n10 deliveries, 1 event, handler ran 1 time\n', limits)
+      await terminal.untilShown('/in/demo')
+      await terminal.untilShown('Press h for the keys')
+      expect(terminal.screen().split('10 deliveries, 1 event')).toHaveLength(2)
+      expect(existsSync(join(folder, '.hookonce/dev.json'))).toBe(true)
+      terminal.press('q')
 
-    await terminal.untilShown('ended with 0')
-  })
+      await terminal.untilShown('ended with 0')
+    },
+  )
 
   test('adds a source while it runs, and shows no secret', async () => {
     const folder = aFolder()

@@ -10,7 +10,7 @@ import { standardWebhooks } from '../../src/providers/index.ts'
 import { sign } from '../../src/testing/index.ts'
 import { WireProxy } from '../support/postgres/wire-proxy.ts'
 import { createEmptyPostgresDatabase, hasNoPostgres } from '../support/postgres/open-postgres.ts'
-import { startCli } from '../support/run-cli.ts'
+import { startCli, triggerUntilRan } from '../support/run-cli.ts'
 import type { CliProcess } from '../support/run-cli.ts'
 import { startSink } from '../support/sink.ts'
 
@@ -20,14 +20,14 @@ describe('hookonce dev', () => {
     const dev = startCli(['dev', '--port', '0'], { folder })
     const { port } = new URL(await urlOf(dev, 'demo'))
 
-    const args = ['trigger', 'demo', 'order.paid', '--times', '10', '--parallel', '--port', port]
-    const trigger = startCli(args, { folder })
-    await trigger.untilText('10 deliveries, 1 event, handler ran 1 time')
+    const args = ['demo', 'order.paid', '--id', 'evt_1', '--times', '10', '--parallel']
+    const { output, runs } = await triggerUntilRan([...args, '--port', port], { folder })
+    expect(output).toContain('10 deliveries, 1 event, handler ran 1 time')
 
     await dev.untilText('done in ')
     const lines = tailOf(dev)
     expect(lines.filter((line) => line.includes('200 accepted'))).toHaveLength(1)
-    expect(lines.filter((line) => line.includes('200 duplicate'))).toHaveLength(9)
+    expect(lines.filter((line) => line.includes('200 duplicate'))).toHaveLength(10 * runs - 1)
     expect(lines.filter((line) => line.includes('handler got {"type":"order.paid"'))).toHaveLength(
       1,
     )

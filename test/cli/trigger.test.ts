@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { discord, hmac, stripe } from '../../src/providers/index.ts'
-import { startCli } from '../support/run-cli.ts'
+import { startCli, triggerUntilRan } from '../support/run-cli.ts'
 import { startSink } from '../support/sink.ts'
 
 const SECRET = 'whsec_0123456789abcdef'
@@ -16,13 +16,8 @@ describe('hookonce trigger', () => {
     const sink = await startSink()
     const { folder, port } = await startGateway(sink.url)
 
-    const { output } = await run(folder, port, [
-      'stripe',
-      'invoice.paid',
-      '--times',
-      '10',
-      '--parallel',
-    ])
+    const args = ['stripe', 'invoice.paid', '--id', 'evt_1', '--times', '10', '--parallel']
+    const { output } = await triggerUntilRan([...args, '--port', String(port)], { folder })
 
     expect(output.split('\n')).toContain('10 deliveries, 1 event, handler ran 1 time')
     await sink.untilRequests(1)
@@ -70,9 +65,19 @@ describe('hookonce trigger', () => {
     const { folder, port, admin } = await startGateway(sink.url)
     const to = ['--to', `http://127.0.0.1:${port}/in/stripe`]
     const elsewhere = aFolder({})
+    let nth = 0
     const send = async (...words: string[]) => {
-      const args = ['stripe', 'invoice.paid', '--times', '2', '--secret', SECRET, ...to, ...words]
-      const { output } = await run(elsewhere, 0, args)
+      const args = [
+        'stripe',
+        'invoice.paid',
+        '--id',
+        `evt_${nth++}`,
+        '--times',
+        '2',
+        ...to,
+        ...words,
+      ]
+      const { output } = await triggerUntilRan([...args, '--secret', SECRET], { folder: elsewhere })
       return output.trim().split('\n').at(-1)
     }
 

@@ -243,10 +243,12 @@ async function expectMetrics(
   receiver: FaultInbox,
   { ready, outages }: { readonly ready: number; readonly outages: number },
 ): Promise<void> {
-  const lines = (await pages.get(receiver)!.render()).split('\n')
+  let lines: readonly string[] = []
+  const read = async () => (lines = (await pages.get(receiver)!.render()).split('\n'))
+  // A machine that is busy may take longer to look than the page waits for it.
+  await expect.poll(read).toContain('hookonce_store_up 1')
   expect(lines).toContain(`hookonce_ready ${ready}`)
   expect(lines).toContain(`hookonce_store_outages_total ${outages}`)
-  expect(lines).toContain('hookonce_store_up 1')
 }
 
 /** The database's own words, in what was told of the outage. */

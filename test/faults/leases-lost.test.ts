@@ -43,7 +43,8 @@ async function openScene(
   })
   const worker = createFaultInbox(database, {
     connection: proxy.config,
-    worker: { concurrency: 1, deadAfterMs: 500 },
+    // A lease is as long, and a busy machine must not let it end.
+    worker: { concurrency: 1, deadAfterMs: 3_000 },
     destinations: [sink],
     relay,
   })

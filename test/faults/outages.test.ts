@@ -176,13 +176,16 @@ describe('PostgreSQL away for longer than deadAfterMs', () => {
   }, 180_000)
 })
 
+/** Longer than a busy machine lets a process wait that lives, and short enough to wait for. */
+const LOCKED_MS = 6_000
+
 describe('a SQLite file that is locked for longer than deadAfterMs', () => {
   test('C24: no living worker has crashed, and what it holds it goes on with', async () => {
     const database = await createFaultDatabase('sqlite')
     const start = () =>
       startSubject('worker', {
         store: database.store,
-        worker: { concurrency: 1, deadAfterMs: 3_000, stepsMax: 4 },
+        worker: { concurrency: 1, deadAfterMs: LOCKED_MS, stepsMax: 4 },
         steps: { sink: 'http://127.0.0.1:9' },
       })
     const workers: readonly Subject[] = [await start(), await start()]
@@ -198,7 +201,7 @@ describe('a SQLite file that is locked for longer than deadAfterMs', () => {
     }
 
     await database.query('begin immediate')
-    await untilHeartsAreOld(database, 3_000)
+    await untilHeartsAreOld(database, LOCKED_MS)
     await database.query('commit')
     await untilBeaten(database, 2)
     for (const key of keys) {
@@ -220,7 +223,7 @@ describe('a SQLite file that is locked for longer than deadAfterMs', () => {
       const start = () =>
         startSubject('worker', {
           store: database.store,
-          worker: { concurrency: 1, deadAfterMs: 3_000 },
+          worker: { concurrency: 1, deadAfterMs: LOCKED_MS },
           handler: { timeoutMs: 120_000 },
         })
       const workers: readonly Subject[] = [await start(), await start()]
@@ -230,7 +233,7 @@ describe('a SQLite file that is locked for longer than deadAfterMs', () => {
 
       // Where the handler holds the lock itself, that is the outage of the other worker.
       const holds = await tryHold(database)
-      await untilHeartsAreOld(database, 3_000)
+      await untilHeartsAreOld(database, LOCKED_MS)
       if (holds) await database.query('commit')
       for (const worker of workers) worker.goOn('inside evt_0')
       await Promise.race(workers.map((worker) => worker.untilHappened('event.done', 'evt_0')))

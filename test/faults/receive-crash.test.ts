@@ -5,6 +5,7 @@ import { createFaultInbox } from '../support/faults/fault-inbox.ts'
 import { fromPartner } from '../support/faults/fault-sources.ts'
 import { post } from '../support/faults/post.ts'
 import { startSubject } from '../support/faults/start-subjects.ts'
+import { untilPolicyKept } from '../support/faults/until-policy-kept.ts'
 import { until } from '../support/faults/until.ts'
 
 /** The statement that stores events, on either engine. */
@@ -36,6 +37,7 @@ describe.each(ENGINES)('a receiver that is killed on %s', (engine) => {
     const database = await createFaultDatabase(engine)
     const victim = await startSubject('receiver', { store: database.store })
     const delivery = fromPartner({ key: 'evt_1' })
+    await untilPolicyKept(database)
     await victim.arm({ from: INSERT, matches: '^commit', phase: 'after', at: 1, then: 'kill' })
 
     await expect(post(victim.url, delivery, { source: 'watched' })).rejects.toThrow(
@@ -57,6 +59,7 @@ describe.each(ENGINES)('a receiver that is killed on %s', (engine) => {
     const victim = await startSubject('receiver', { store: database.store })
     const delivery = fromPartner({ key: 'evt_1' })
     const last = engine === 'postgres' ? INSERT : '^commit'
+    await untilPolicyKept(database)
     await victim.arm({ from: INSERT, matches: last, phase: 'after', at: 1, then: 'kill' })
 
     await expect(post(victim.url, delivery)).rejects.toThrow(/ECONNRESET|hang up/)
@@ -102,7 +105,8 @@ describe.each(ENGINES)('a receiver that is killed on %s', (engine) => {
     const receiver = await startSubject('receiver', { store: database.store })
     const deliveries = Array.from({ length: 50 }, (_, i) => fromPartner({ key: `evt_${i}` }))
     // On PostgreSQL the first batch is held before its COMMIT, so that all of them are in flight for certain.
-    if (engine === 'postgres')
+    if (engine === 'postgres') {
+      await untilPolicyKept(database)
       await receiver.arm({
         from: INSERT,
         matches: '^commit',
@@ -110,6 +114,7 @@ describe.each(ENGINES)('a receiver that is killed on %s', (engine) => {
         at: 1,
         then: 'pause',
       })
+    }
 
     const sending = Promise.allSettled(
       deliveries.map((delivery) => post(receiver.url, delivery, { source: 'watched' })),

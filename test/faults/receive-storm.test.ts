@@ -7,6 +7,7 @@ import { post } from '../support/faults/post.ts'
 import { startSubjects } from '../support/faults/start-subjects.ts'
 import type { Subject } from '../support/faults/subject.ts'
 import type { SubjectConfig } from '../support/faults/subject-messages.ts'
+import { untilPolicyKept } from '../support/faults/until-policy-kept.ts'
 import { until } from '../support/faults/until.ts'
 
 describe.each(ENGINES)('deliveries of one event at many processes on %s', (engine) => {
@@ -155,6 +156,7 @@ describe('deliveries of one event on PostgreSQL', () => {
     await accept(second, fromPartner({ key: 'evt_warm' }))
     const [first] = await startReceivers(1, { store: database.store })
     const delivery = fromPartner({ key: 'evt_waited_for' })
+    await untilPolicyKept(database)
     // From the insert on: on a busy machine the receiver may still write what it keeps about itself at its start.
     await first!.arm({
       from: 'record_new',

@@ -33,7 +33,7 @@ const CUT = { timeoutMs: 1_500, idleTimeoutMs: 600 }
 function destinationThrough(name: ClientName) {
   const retry = { ...AT_ONCE, firstMs: 600_000, maxMs: 600_000 }
   const client = CLIENTS[name]
-  return (url: string, times: typeof WHOLE) =>
+  return (url: string, times: typeof WHOLE & { readonly retry?: typeof AT_ONCE }) =>
     httpDestination('sink', { url, allow: ['127.0.0.1'], retry, client, ...times })
 }
 
@@ -66,12 +66,14 @@ describe.each(SENDERS)('X09: on $engine through $client, an answer', ({ engine, 
     const outbox = await openOutbox(engine)
     const server = http.createServer((_request, response) => {
       response.writeHead(200)
+      response.write('x')
       const drip = setInterval(() => response.write('x'), 50)
       response.on('close', () => clearInterval(drip))
     })
     await outbox.write(1)
 
-    await outbox.relay([to(await listen(server), CUT)])
+    // A machine may be so busy that the time is over before the head is there: then it is sent again.
+    await outbox.relay([to(await listen(server), { ...CUT, retry: AT_ONCE })])
     const [sent] = await outbox.untilIn('sent')
 
     expect(Buffer.from(sent!.outcome!.response!.body).toString()).toMatch(/^x+$/)

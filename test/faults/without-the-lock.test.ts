@@ -13,9 +13,9 @@ const INSIDE = [
 ] as const
 
 /** A worker of another process whose handler waits before it writes, and one of this process. */
-async function openWithVictim() {
+async function openWithVictim({ deadAfterMs = 500 } = {}) {
   const database = await createFaultDatabase('sqlite')
-  const other = createFaultInbox(database, { worker: { concurrency: 2, deadAfterMs: 500 } })
+  const other = createFaultInbox(database, { worker: { concurrency: 2, deadAfterMs } })
   await accept(other, fromPartner({ key: 'evt_1', steps: INSIDE }))
   const victim = await startSubject('worker', {
     store: database.store,
@@ -31,7 +31,8 @@ async function openWithVictim() {
 
 describe('a handler that runs without the lock on SQLite', () => {
   test('H25: keeps neither deliveries nor other workers waiting, and is done when it goes on', async () => {
-    const { database, other, victim, startOther } = await openWithVictim()
+    const patient = { deadAfterMs: 60_000 }
+    const { database, other, victim, startOther } = await openWithVictim(patient)
     await startOther()
 
     await accept(other, fromPartner({ key: 'evt_2' }))

@@ -37,6 +37,14 @@ export interface StartCliOptions {
   readonly reader?: 'we' | 'gone'
 }
 
+/** Of every command of a test, where it does not say otherwise. */
+export const SETTINGS = {
+  // Gateways that run side by side have admin listeners of their own.
+  HOOKONCE_ADMIN__PORT: '0',
+  // No delivery is answered 503 because the machine is busy.
+  HOOKONCE_RECEIVE__ANSWER_TIMEOUT_MS: '30000',
+}
+
 /** Starts it, and kills it at the end of the test. */
 export function startCli(
   args: readonly string[],
@@ -47,8 +55,7 @@ export function startCli(
   const [file = '', ...words] = log === undefined ? command : [...shell, ...command]
   const child = spawn(file, words, {
     cwd: folder,
-    // Gateways that run side by side have admin listeners of their own.
-    env: { ...cleanEnvironment(), HOOKONCE_ADMIN__PORT: '0', ...env },
+    env: { ...cleanEnvironment(), ...SETTINGS, ...env },
   })
   if (reader === 'gone') child.stdout.destroy()
   let output = ''
@@ -87,6 +94,22 @@ export function startCli(
     gone: new Promise((resolve) =>
       child.once('close', (code, signal) => resolve({ code, signal })),
     ),
+  }
+}
+
+/**
+ * `hookonce trigger`, again with the id that it is given where it gave up before the handler had run, as it does after ten
+ * seconds: it is the same event. What it said in the end, and how often it was run.
+ */
+export async function triggerUntilRan(
+  args: readonly string[],
+  options: StartCliOptions,
+): Promise<{ readonly code: number | null; readonly output: string; readonly runs: number }> {
+  if (!args.includes('--id')) throw new Error('Without --id it would be another event each time')
+  for (let runs = 1; ; runs += 1) {
+    const cli = startCli(['trigger', ...args], options)
+    const { code } = await cli.gone
+    if (!cli.output().includes('handler ran 0 times')) return { code, output: cli.output(), runs }
   }
 }
 

@@ -8,7 +8,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { onTestFinished } from 'vitest'
 import { bundleCommand } from './faults/bundle-program.ts'
 import { until } from './faults/until.ts'
-import { cleanEnvironment } from './run-cli.ts'
+import { cleanEnvironment, SETTINGS } from './run-cli.ts'
 
 const IS_BSD = process.platform === 'darwin'
 
@@ -27,7 +27,7 @@ export interface TerminalProcess {
   raw(): string
   press(keys: string): void
   /** Until the screen shows this after what was looked for before. */
-  untilShown(text: string): Promise<void>
+  untilShown(text: string, limits?: { readonly limitMs: number }): Promise<void>
   readonly gone: Promise<void>
 }
 
@@ -56,7 +56,7 @@ export function startInTerminal(
     : ['--quiet', '--flush', '--command', line, '/dev/null']
   const child = spawn('script', script, {
     cwd: folder,
-    env: { ...cleanEnvironment(), HOOKONCE_ADMIN__PORT: '0', SHELL: '/bin/sh' },
+    env: { ...cleanEnvironment(), ...SETTINGS, SHELL: '/bin/sh' },
     stdio: ['pipe', 'pipe', 'ignore'],
   })
   let raw = ''
@@ -68,12 +68,13 @@ export function startInTerminal(
     screen,
     raw: () => raw,
     press: (keys) => void child.stdin.write(keys),
-    untilShown: async (text) => {
-      await until(`the screen shows ${text}`, () => {
+    untilShown: async (text, limits) => {
+      const isShown = (): boolean => {
         if (child.exitCode !== null && !screen().includes(text, shown))
           throw new Error(`It ended without: ${text}\n${screen()}`)
         return screen().includes(text, shown)
-      })
+      }
+      await until(`the screen shows ${text}`, isShown, limits)
       shown = screen().indexOf(text, shown) + text.length
     },
     gone: new Promise((resolve) => child.once('close', () => resolve())),

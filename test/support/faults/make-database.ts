@@ -19,7 +19,8 @@ export interface FaultDatabase {
   listWrongEffects(keys: readonly string[]): Promise<readonly string[]>
   /** How many rows of our own tables match. */
   count(
-    table: 'events' | 'queue' | 'outcomes' | 'workers' | 'message_queue' | 'message_outcomes',
+    table:
+      'events' | 'queue' | 'outcomes' | 'workers' | 'message_queue' | 'message_outcomes' | 'meta',
     where?: string,
   ): Promise<number>
 }

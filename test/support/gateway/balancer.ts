@@ -6,6 +6,8 @@
  * - It has a number of connections to each receiver, keeps them, and sends the next delivery on one that is idle.
  * - It does not ask whether a receiver is ready. One that refuses a connection has got nothing: the delivery goes to
  *   the next one, and the receiver is left alone from then on.
+ * - A connection that has got its last delivery a while ago is closed and not used again: a receiver that stops closes those
+ *   that are idle for a second, and a proxy that stands still for as long would not have read that yet.
  * - A connection that ends when a delivery was on it is not tried again. What became of the delivery is not known, and
  *   only the sender may send it once more. That is the 502 of a proxy, and what a restart must never cause.
  *
@@ -13,7 +15,11 @@
  */
 
 import http from 'node:http'
+import type { Socket } from 'node:net'
 import type { Delivery } from '../../../src/index.ts'
+
+/** Less than the second after which a receiver that stops closes a connection that is idle. */
+const STALE_MS = 500
 
 /** What came back, in the words of the count. */
 export type Answer = `${number}` | '503 without Retry-After' | 'refused' | `cut: ${string}`
@@ -22,6 +28,8 @@ export class Balancer {
   readonly #receivers = new Map<number, http.Agent>()
   readonly #answers = new Map<Answer, number>()
   readonly #connections: number
+  /** When each connection has got its last delivery. */
+  readonly #sentAt = new WeakMap<Socket, number>()
   #next = 0
 
   /** @param connections - how many to each receiver */
@@ -32,6 +40,8 @@ export class Balancer {
   /** A receiver that is ready. */
   add(port: number): void {
     const agent = new http.Agent({ keepAlive: true, maxSockets: this.#connections })
+    // Before it hands it to the next delivery, which takes another connection then.
+    agent.prependListener('free', (socket: Socket) => this.#closeStale([socket]))
     this.#receivers.set(port, agent)
   }
 
@@ -58,7 +68,18 @@ export class Balancer {
     for (const agent of this.#receivers.values()) agent.destroy()
   }
 
+  #closeStale(sockets: readonly Socket[]): void {
+    const staleBefore = performance.now() - STALE_MS
+    for (const socket of sockets) {
+      // One that is new is free as well, and has got none.
+      const sentAt = this.#sentAt.get(socket)
+      if (sentAt !== undefined && sentAt < staleBefore) socket.destroy()
+    }
+  }
+
   #exchange(port: number, { headers, body }: Delivery): Promise<Answer> {
+    const agent = this.#receivers.get(port)
+    this.#closeStale(Object.values(agent?.freeSockets ?? {}).flatMap((sockets) => sockets ?? []))
     return new Promise((resolve) => {
       const request = http.request(
         {
@@ -66,7 +87,7 @@ export class Balancer {
           port,
           path: '/in/stripe',
           method: 'POST',
-          agent: this.#receivers.get(port),
+          agent,
           headers: { ...headers, 'content-length': body.length } as http.OutgoingHttpHeaders,
         },
         (response) => {
@@ -79,6 +100,7 @@ export class Balancer {
           response.on('error', (error) => resolve(`cut: ${codeOf(error)}`))
         },
       )
+      request.on('socket', (socket) => this.#sentAt.set(socket, performance.now()))
       request.on('error', (error) => {
         const code = codeOf(error)
         resolve(code === 'ECONNREFUSED' ? 'refused' : `cut: ${code}`)

@@ -8,6 +8,8 @@ const SECRET = 'whsec_0123456789abcdef'
 /** The config of a gateway that forwards what one sender delivers to a service on this machine. */
 export function writeForwardingConfig(folder: string, servicePort: number): void {
   const config = {
+    // No delivery is answered 503 because the machine is busy.
+    receive: { answerTimeoutMs: 30_000 },
     // Short, so that what a killed gateway was sending is sent again within the run.
     relay: { leaseMs: 3_000 },
     // It is the run that kills, and no event. With the default of three, a run of 200 kills beside other work left four

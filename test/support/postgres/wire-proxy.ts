@@ -40,6 +40,8 @@ export interface WireRule {
 export interface ArmedRule {
   /** Resolves when the fault has happened; for `drop-after` and `black-hole`, when the server has answered. */
   readonly fired: Promise<void>
+  /** Whether the message has come. */
+  hasCome(): boolean
 }
 
 interface ActiveRule extends WireRule {
@@ -93,8 +95,9 @@ export class WireProxy {
   arm(rule: WireRule): ArmedRule {
     let onFired: () => void = () => undefined
     const fired = new Promise<void>((resolve) => (onFired = resolve))
-    this.#rules.push({ ...rule, onFired })
-    return { fired }
+    const active = { ...rule, onFired }
+    this.#rules.push(active)
+    return { fired, hasCome: () => !this.#rules.includes(active) }
   }
 
   /** From now on no client hears anything, on old connections and on new ones. */
