@@ -683,6 +683,10 @@ begin
          select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane_id, q.place
            from "hookonce".queue q
           where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is not null
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
             and q.topic = topics[i]
             and q.run_at <= (select clock_timestamp())
             and q.run_at >= low_waters[i]
@@ -746,6 +750,10 @@ begin
          select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane_id, q.place
            from "hookonce".queue q
           where q.parked is null and q.attempts > 0 and q.crashes = 0 and not q.leasable
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
             and q.topic = topics[i]
             and q.run_at <= (select clock_timestamp())
             and q.run_at >= low_waters[i]
@@ -809,6 +817,10 @@ begin
          select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane_id, q.place
            from "hookonce".queue q
           where q.parked is null and q.crashes > 0 and not q.leasable
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
             and q.topic = topics[i]
             and q.run_at <= (select clock_timestamp())
             and q.run_at >= low_waters[i]
@@ -961,6 +973,10 @@ begin
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
                where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is not null
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
                  and q.topic > after_topic
                 and (q.event_id, q.attempts + 1) not in (
                     select r.event_id, r.attempt
@@ -974,6 +990,10 @@ begin
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
                where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is not null
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
                  and q.topic > head.topic
                 and (q.event_id, q.attempts + 1) not in (
                     select r.event_id, r.attempt
@@ -984,6 +1004,10 @@ begin
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
                where q.parked is null and q.attempts > 0 and q.crashes = 0 and not q.leasable
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
                  and q.topic > after_topic
                 and (q.event_id, q.attempts + 1) not in (
                     select r.event_id, r.attempt
@@ -997,6 +1021,10 @@ begin
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
                where q.parked is null and q.attempts > 0 and q.crashes = 0 and not q.leasable
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
                  and q.topic > again.topic
                 and (q.event_id, q.attempts + 1) not in (
                     select r.event_id, r.attempt
@@ -1007,6 +1035,10 @@ begin
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
                where q.parked is null and q.leasable and q.lease_token is null
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
                  and q.topic > after_topic
                order by q.topic, q.run_at, q.event_id
                limit 1)
@@ -1017,6 +1049,10 @@ begin
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
                where q.parked is null and q.leasable and q.lease_token is null
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
                  and q.topic > leasable.topic
                order by q.topic, q.run_at, q.event_id
                limit 1) next),
@@ -1024,6 +1060,10 @@ begin
          select distinct on (q.topic) q.topic, q.event_id, q.run_at
            from "hookonce".queue q
           where q.parked is null and q.crashes > 0 and not q.leasable
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
                 and (q.event_id, q.attempts + 1) not in (
                     select r.event_id, r.attempt
                       from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt))
@@ -1730,6 +1770,10 @@ begin
   select q.event_id, q.run into suspect
     from "hookonce".queue q
    where q.parked is null and q.leasable and q.lease_token is null
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
      and q.topic = any(topics) and q.run_at <= (select clock_timestamp()) and q.crashes >= alone_from
    order by q.run_at, q.event_id
    limit 1
@@ -1755,6 +1799,10 @@ begin
            select q.event_id, q.run, q.run_at
              from "hookonce".queue q
             where q.parked is null and q.leasable and q.lease_token is null
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
               and q.topic = topics[i] and q.run_at <= (select clock_timestamp()) and q.crashes < alone_from
             order by q.run_at, q.event_id
             limit limits[i]
@@ -2750,7 +2798,7 @@ end
 $prune$;
 
 insert into "hookonce".meta (name, value)
-  values ('functions', '1 10b36a6e7eee9566e701b9930f75fcb958716e3e2450761c94076889fbe3537e')
+  values ('functions', '1 0553cd4c2424b68a0b1f62769481c7d8435b93406f49d2244aa063a7c9751883')
       on conflict (name) do update set value = excluded.value;
 
 commit;
