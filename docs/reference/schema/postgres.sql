@@ -1387,10 +1387,11 @@ create or replace function "hookonce".free_lanes(
   freed uuid[], sources text[], keys text[], types text[], events uuid[])
 returns void language plpgsql set lock_timeout = '10s' set enable_seqscan = off set jit = off as $free_lanes$
 begin
-  insert into "hookonce".lanes (lane_id, source, key, mode, paused_at, paused_reason, paused_actor)
-  select distinct on (s.lane_id) s.lane_id, s.source, s.key, 'after', p.paused_at, p.paused_reason, p.paused_actor
+  -- Whether a lane that is new is paused is found out when an event comes into it (sort-events.ts): here a pause of
+  -- another lane with its text may be about to be committed.
+  insert into "hookonce".lanes (lane_id, source, key, mode)
+  select distinct on (s.lane_id) s.lane_id, s.source, s.key, 'after'
     from unnest(freed, sources, keys) as s (lane_id, source, key)
-    left join "hookonce".lanes p on p.paused_at is not null and p.source = s.source and p.key = s.key
    order by s.lane_id
       on conflict (lane_id) do update set used_at = clock_timestamp()
         where lanes.used_at < clock_timestamp() - interval '1 hour';
@@ -1533,15 +1534,19 @@ create or replace function "hookonce".sort_events(
 returns void language plpgsql set enable_seqscan = off set jit = off as $sort_events$
 #variable_conflict use_column
 begin
-  -- A pause is of all lanes with a text: one that is new among them is paused as well.
-  insert into "hookonce".lanes (lane_id, source, key, mode, next, paused_at, paused_reason, paused_actor)
-  select distinct on (s.mode = 'after', s.lane_id) s.lane_id, s.source, s.key, s.mode, s.first, p.paused_at,
-         p.paused_reason, p.paused_actor
+  insert into "hookonce".lanes (lane_id, source, key, mode, next)
+  select distinct on (s.mode = 'after', s.lane_id) s.lane_id, s.source, s.key, s.mode, s.first
     from unnest(chosen, sources, keys, modes, firsts) as s (lane_id, source, key, mode, first)
-    left join "hookonce".lanes p on p.paused_at is not null and p.source = s.source and p.key = s.key
    order by s.mode = 'after', s.lane_id, s.first
       on conflict (lane_id) do update set used_at = clock_timestamp()
         where lanes.used_at < clock_timestamp() - interval '1 hour';
+  -- A pause is of all lanes with a text: one that is new among them is paused as well. While events are sorted nothing
+  -- of the source is paused or resumed.
+  update "hookonce".lanes l
+     set paused_at = p.paused_at, paused_reason = p.paused_reason, paused_actor = p.paused_actor
+    from "hookonce".lanes p
+   where l.lane_id = any(chosen) and l.paused_at is null
+     and p.paused_at is not null and p.source = l.source and p.key = l.key;
   update "hookonce".queue q
      set lane_id = s.lane_id, number = s.number, place = s.place, wait_ms = s.wait_ms,
          -- A person has retried what died of it: retry-event.ts.
@@ -2798,7 +2803,7 @@ end
 $prune$;
 
 insert into "hookonce".meta (name, value)
-  values ('functions', '1 0553cd4c2424b68a0b1f62769481c7d8435b93406f49d2244aa063a7c9751883')
+  values ('functions', '1 a7b0d39473abc761ea0b0e70164a37a88daaa227cd6b3087f2891a487b7e674a')
       on conflict (name) do update set value = excluded.value;
 
 commit;
