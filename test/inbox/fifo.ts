@@ -420,6 +420,36 @@ export function fifoContract(store: StoreUnderTest): void {
         { action: 'pause', subject: { kind: 'lane', id: 'partner/K' }, ...who },
       ])
     })
+
+    test('a lane that is paused keeps what a worker was running that is stopped', async () => {
+      const { newInbox, deliver, applied, find } = await openOrdered(store)
+      const leaving = newInbox({ stopGraceMs: 0 })
+      const begun = new Promise<void>((resolve) => {
+        leaving.on('partner', '*', FIFO, async () => {
+          resolve()
+          await new Promise(() => undefined)
+        })
+      })
+      await leaving.start()
+      const [e1 = ''] = await deliver({ id: 'e1', lane: 'K' })
+      await begun
+      const other = newInbox()
+      other.on('partner', '*', FIFO, (event, { tx }) => apply(tx, event))
+      const lane = { source: 'partner', key: 'K' }
+      expect(await other.admin.pause({ lane })).toEqual({ status: 'done' })
+
+      await leaving.stop()
+      await other.start()
+
+      // The other worker has had something else to do since: e1, if anything, was due before it.
+      for (const id of ['x1', 'x2', 'x3']) {
+        await deliver({ id, lane: 'L' })
+        await expect.poll(async () => (await applied('L')).at(-1)).toBe(id)
+      }
+      expect(await find(e1)).toMatchObject({ state: 'ready', lane: 'K', attempts: 0 })
+      expect(await other.admin.resume({ lane })).toEqual({ status: 'done' })
+      await expect.poll(() => applied('K')).toEqual(['e1'])
+    })
   })
 }
 

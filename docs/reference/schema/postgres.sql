@@ -684,6 +684,10 @@ begin
          select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane_id, q.place
            from "hookonce".queue q
           where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is not null
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
             and q.topic = topics[i]
             and q.run_at <= (select clock_timestamp())
             and q.run_at >= low_waters[i]
@@ -747,6 +751,10 @@ begin
          select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane_id, q.place
            from "hookonce".queue q
           where q.parked is null and q.attempts > 0 and q.crashes = 0 and not q.leasable
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
             and q.topic = topics[i]
             and q.run_at <= (select clock_timestamp())
             and q.run_at >= low_waters[i]
@@ -810,6 +818,10 @@ begin
          select q.event_id, q.topic, q.run, q.run_at, q.attempts, q.crashes, q.bytes, q.lane_id, q.place
            from "hookonce".queue q
           where q.parked is null and q.crashes > 0 and not q.leasable
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
             and q.topic = topics[i]
             and q.run_at <= (select clock_timestamp())
             and q.run_at >= low_waters[i]
@@ -962,6 +974,10 @@ begin
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
                where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is not null
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
                  and q.topic > after_topic
                 and (q.event_id, q.attempts + 1) not in (
                     select r.event_id, r.attempt
@@ -975,6 +991,10 @@ begin
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
                where q.parked is null and q.attempts = 0 and q.crashes = 0 and not q.leasable and q.lane_id is not null
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
                  and q.topic > head.topic
                 and (q.event_id, q.attempts + 1) not in (
                     select r.event_id, r.attempt
@@ -985,6 +1005,10 @@ begin
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
                where q.parked is null and q.attempts > 0 and q.crashes = 0 and not q.leasable
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
                  and q.topic > after_topic
                 and (q.event_id, q.attempts + 1) not in (
                     select r.event_id, r.attempt
@@ -998,6 +1022,10 @@ begin
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
                where q.parked is null and q.attempts > 0 and q.crashes = 0 and not q.leasable
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
                  and q.topic > again.topic
                 and (q.event_id, q.attempts + 1) not in (
                     select r.event_id, r.attempt
@@ -1008,6 +1036,10 @@ begin
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
                where q.parked is null and q.leasable and q.lease_token is null
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
                  and q.topic > after_topic
                order by q.topic, q.run_at, q.event_id
                limit 1)
@@ -1018,6 +1050,10 @@ begin
              (select q.topic, q.event_id, q.run_at
                 from "hookonce".queue q
                where q.parked is null and q.leasable and q.lease_token is null
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
                  and q.topic > leasable.topic
                order by q.topic, q.run_at, q.event_id
                limit 1) next),
@@ -1025,6 +1061,10 @@ begin
          select distinct on (q.topic) q.topic, q.event_id, q.run_at
            from "hookonce".queue q
           where q.parked is null and q.crashes > 0 and not q.leasable
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
                 and (q.event_id, q.attempts + 1) not in (
                     select r.event_id, r.attempt
                       from "hookonce".workers w, unnest(w.running, w.running_attempts) as r (event_id, attempt))
@@ -1348,10 +1388,11 @@ create or replace function "hookonce".free_lanes(
   freed uuid[], sources text[], keys text[], types text[], events uuid[])
 returns void language plpgsql set lock_timeout = '10s' set enable_seqscan = off set jit = off as $free_lanes$
 begin
-  insert into "hookonce".lanes (lane_id, source, key, mode, paused_at, paused_reason, paused_actor)
-  select distinct on (s.lane_id) s.lane_id, s.source, s.key, 'after', p.paused_at, p.paused_reason, p.paused_actor
+  -- Whether a lane that is new is paused is found out when an event comes into it (sort-events.ts): here a pause of
+  -- another lane with its text may be about to be committed.
+  insert into "hookonce".lanes (lane_id, source, key, mode)
+  select distinct on (s.lane_id) s.lane_id, s.source, s.key, 'after'
     from unnest(freed, sources, keys) as s (lane_id, source, key)
-    left join "hookonce".lanes p on p.paused_at is not null and p.source = s.source and p.key = s.key
    order by s.lane_id
       on conflict (lane_id) do update set used_at = clock_timestamp()
         where lanes.used_at < clock_timestamp() - interval '1 hour';
@@ -1494,15 +1535,19 @@ create or replace function "hookonce".sort_events(
 returns void language plpgsql set enable_seqscan = off set jit = off as $sort_events$
 #variable_conflict use_column
 begin
-  -- A pause is of all lanes with a text: one that is new among them is paused as well.
-  insert into "hookonce".lanes (lane_id, source, key, mode, next, paused_at, paused_reason, paused_actor)
-  select distinct on (s.mode = 'after', s.lane_id) s.lane_id, s.source, s.key, s.mode, s.first, p.paused_at,
-         p.paused_reason, p.paused_actor
+  insert into "hookonce".lanes (lane_id, source, key, mode, next)
+  select distinct on (s.mode = 'after', s.lane_id) s.lane_id, s.source, s.key, s.mode, s.first
     from unnest(chosen, sources, keys, modes, firsts) as s (lane_id, source, key, mode, first)
-    left join "hookonce".lanes p on p.paused_at is not null and p.source = s.source and p.key = s.key
    order by s.mode = 'after', s.lane_id, s.first
       on conflict (lane_id) do update set used_at = clock_timestamp()
         where lanes.used_at < clock_timestamp() - interval '1 hour';
+  -- A pause is of all lanes with a text: one that is new among them is paused as well. While events are sorted nothing
+  -- of the source is paused or resumed.
+  update "hookonce".lanes l
+     set paused_at = p.paused_at, paused_reason = p.paused_reason, paused_actor = p.paused_actor
+    from "hookonce".lanes p
+   where l.lane_id = any(chosen) and l.paused_at is null
+     and p.paused_at is not null and p.source = l.source and p.key = l.key;
   update "hookonce".queue q
      set lane_id = s.lane_id, number = s.number, place = s.place, wait_ms = s.wait_ms,
          -- A person has retried what died of it: retry-event.ts.
@@ -1731,6 +1776,10 @@ begin
   select q.event_id, q.run into suspect
     from "hookonce".queue q
    where q.parked is null and q.leasable and q.lease_token is null
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
      and q.topic = any(topics) and q.run_at <= (select clock_timestamp()) and q.crashes >= alone_from
    order by q.run_at, q.event_id
    limit 1
@@ -1756,6 +1805,10 @@ begin
            select q.event_id, q.run, q.run_at
              from "hookonce".queue q
             where q.parked is null and q.leasable and q.lease_token is null
+            and (select true
+                   from "hookonce".lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null
               and q.topic = topics[i] and q.run_at <= (select clock_timestamp()) and q.crashes < alone_from
             order by q.run_at, q.event_id
             limit limits[i]
@@ -2753,7 +2806,7 @@ end
 $prune$;
 
 insert into "hookonce".meta (name, value)
-  values ('functions', '1 e3a16d7c71153362cd4ffeec86bfcc021d2b390e9f5cffe4330043818d5049e5')
+  values ('functions', '1 bd47193f9f58c3a39f5f9f25cdad4a7995da147e8013762fabe7fe1a999c4a44')
       on conflict (name) do update set value = excluded.value;
 
 commit;

@@ -8,7 +8,9 @@
  * - Of a lane at most one event is not parked; the others are `waiting`. So a claim sees the heads of lanes, and what
  *   it costs does not grow with what waits behind them. `after` is the exception: its events do not wait for each
  *   other.
- * - Of a lane that is paused every event waits but one that a worker has in hand.
+ * - Of a lane that is paused every event waits but one that a worker has in hand. One that comes back from a worker
+ *   that has not settled it, or has a handler again, may be ready: no claim, no lease and no look sees it until the
+ *   lane goes on.
  * - No function of a handler is called while anything is held: a caller reads events, decides, and has it written.
  * - Whatever changes a lane (sorting, settling, a crash, a deadline, an operator) makes the next event ready in the
  *   same transaction, under the lane's lock. A lane whose dead event is dead no longer goes on by `mendBlocked`.

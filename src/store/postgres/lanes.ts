@@ -1,6 +1,6 @@
 import type { LaneStore } from '../contract/lanes.ts'
 import type { Connections } from './connections.ts'
-import { lockNumber } from './lock-number.ts'
+import { sortLockOf } from './lock-number.ts'
 import { listUnsorted, readUnsorted } from './sql/list-unsorted.ts'
 import { mendBlocked } from './sql/mend-blocked.ts'
 import { listLate, passDeadlines } from './sql/pass-deadlines.ts'
@@ -18,7 +18,7 @@ export function createLanes(connections: Connections, schema: string): LaneStore
       connections.use((connection) => readUnsorted(connection, request, positions)),
     sort: (request) =>
       connections.transact((connection) => {
-        const sortLock = lockNumber(schema, `sort ${request.source}`)
+        const sortLock = sortLockOf(schema, request.source)
         return sortEvents(connection, request, { sortLock, positions })
       }),
     listLate: async () => {

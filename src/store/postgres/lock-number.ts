@@ -14,3 +14,8 @@ export function lockNumber(schema: string, purpose: string): string {
     .readBigInt64BE()
     .toString()
 }
+
+/** Held by who sorts events of the source into lanes, or pauses one of them. */
+export function sortLockOf(schema: string, source: string): string {
+  return lockNumber(schema, `sort ${source}`)
+}

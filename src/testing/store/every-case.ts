@@ -15,6 +15,7 @@ import { messageCases } from './cases/messages.ts'
 import { messageOperatorCases } from './cases/message-operators.ts'
 import { onceCases } from './cases/once.ts'
 import { operatorCases } from './cases/operators.ts'
+import { pausedHeadCases } from './cases/paused-heads.ts'
 import { readingCases } from './cases/readings.ts'
 import { recordCases } from './cases/record.ts'
 import { recordSignedCases } from './cases/record-signed.ts'
@@ -44,6 +45,7 @@ export const EVERY_CASE: readonly StoreCase[] = [
   ...fullLaneCases,
   ...laneDeadlineCases,
   ...lanePauseCases,
+  ...pausedHeadCases,
   ...messageCases,
   ...messageOperatorCases,
   ...onceCases,

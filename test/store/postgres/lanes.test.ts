@@ -4,12 +4,13 @@ import { aClaim } from '../../support/builders.ts'
 import { aLane, decide, recordKeys, sort, statesOf } from '../../support/lane-steps.ts'
 import { hasNoPostgres, newPool, openPostgres } from '../../support/postgres/open-postgres.ts'
 import { limitsIn, pruneRows } from '../../support/retention-steps.ts'
-import { claim, done, runOne } from '../../support/store-steps.ts'
+import { claim, done, NO_ORDER, runOne } from '../../support/store-steps.ts'
 
 const PRUNE_LANES = `
   select hookonce.prune_lanes($1, '00000000-0000-0000-0000-000000000000', 10) as step`
 const SORT_EVENTS = 'select hookonce.sort_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)'
 const HEAD = { kind: 'head' } as const
+const LANE_K = { kind: 'lane', source: 'stripe', name: 'K' } as const
 
 describe.skipIf(hasNoPostgres)('lanes on PostgreSQL', () => {
   test('O03: one sorter of a source at a time', async () => {
@@ -128,6 +129,65 @@ describe.skipIf(hasNoPostgres)('lanes on PostgreSQL', () => {
 
     expect(await statesOf(store, [next])).toEqual(['ready'])
   })
+
+  test.each(['pause', 'resume'] as const)(
+    'a lane of another mode that is being made is part of a %s',
+    async (action) => {
+      const { store, config } = await openPostgres()
+      await recordKeys(store, ['K1'])
+      await sort(store)
+      if (action === 'resume') await store.pauses.pause(LANE_K, NO_ORDER)
+      const [made = ''] = await recordKeys(store, ['K2'])
+      // A sorter that has written everything, and not committed it yet.
+      const sorter = newPool({ ...config, max: 1 })
+      await sorter.query('begin')
+      const lock = [lockNumber('hookonce', 'sort stripe')]
+      await sorter.query('select pg_advisory_xact_lock($1)', lock)
+      const { id, source, key, mode } = aLane('K', 'latest')
+      const place = [[made], [0], [id], [source], [key], [mode], [null], [null], ['n1'], [null]]
+      await sorter.query(SORT_EVENTS, [...place, [null]])
+
+      let isDone = false
+      const acted = store.pauses[action](LANE_K, NO_ORDER).finally(() => {
+        isDone = true
+      })
+      await expect
+        .poll(async () => isDone || (await countWaiting(sorter)) > 0, { timeout: 30_000 })
+        .toBe(true)
+      await sorter.query('commit')
+
+      expect(await acted).toEqual({ status: 'done' })
+      expect(await statesOf(store, [made])).toEqual([action === 'pause' ? 'waiting' : 'ready'])
+      expect(await store.pauses.list()).toHaveLength(action === 'pause' ? 1 : 0)
+    },
+  )
+
+  test.each(['pause', 'resume'] as const)(
+    'a lane that is made by what an event frees is part of a %s',
+    async (action) => {
+      const { store } = await openPostgres()
+      await recordKeys(store, ['K1'])
+      await sort(store)
+      if (action === 'resume') await store.pauses.pause(LANE_K, NO_ORDER)
+      await recordKeys(store, ['L1'])
+      const lane = aLane('K', 'after')
+      const freed = { id: lane.id, source: 'stripe', key: 'K', type: 'user.created' }
+      const group = await claim(store)
+      const settled = group.events.map((event) => ({ ...done(event), frees: [freed] }))
+      await group.settle(settled)
+
+      // It does not see the lane, which is not committed.
+      expect(await store.pauses[action](LANE_K, NO_ORDER)).toEqual({ status: 'done' })
+      expect(await group.commit()).toEqual({ status: 'committed' })
+
+      if (action === 'pause')
+        expect(await store.pauses.pause(LANE_K, NO_ORDER)).toMatchObject({ code: 'PAUSED' })
+      const [next = ''] = await recordKeys(store, ['K2'])
+      await sort(store, { place: () => ({ lane, place: 'user.created', waitMs: 60_000 }) })
+      expect(await statesOf(store, [next])).toEqual([action === 'pause' ? 'waiting' : 'ready'])
+      expect(await store.pauses.list()).toHaveLength(action === 'pause' ? 1 : 0)
+    },
+  )
 
   test('O06: what a claim reads does not grow with what waits in lanes', async () => {
     const { store, query } = await openPostgres()

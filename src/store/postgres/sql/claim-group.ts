@@ -36,6 +36,24 @@ export const DUE = {
   leasable: 'q.parked is null and q.leasable and q.lease_token is null',
 } as const
 
+// What a worker had in hand when its lane was paused comes back as it was: when the worker dies, or its transaction
+// ends with nothing written. No join, and asked of one row after the other: from a join the plan may begin elsewhere
+// than at the index of the kind.
+const LANE_GOES = `
+            and (select true
+                   from {schema}.lanes paused
+                  where paused.lane_id = q.lane_id and paused.paused_at is not null
+                  limit 1) is null`
+
+/** What may be claimed or leased, of a queue row `q`. What is fresh has no lane. */
+export const CLAIMABLE = {
+  fresh: DUE.fresh,
+  head: `${DUE.head}${LANE_GOES}`,
+  again: `${DUE.again}${LANE_GOES}`,
+  suspect: `${DUE.suspect}${LANE_GOES}`,
+  leasable: `${DUE.leasable}${LANE_GOES}`,
+} as const
+
 /** Of bodies that one claim hands over; twice that on the wire, as hex. One event may have more, and comes alone. */
 export const CLAIM_BYTES_MAX = 16 * 1024 * 1024
 
@@ -132,7 +150,7 @@ declare
 begin
   for i in 1 .. cardinality(topics) loop
     return query${claimTopic({
-      due: DUE[kind],
+      due: CLAIMABLE[kind],
       topic: 'topics[i]',
       most: 'limits[i]',
       lowWater: 'low_waters[i]',

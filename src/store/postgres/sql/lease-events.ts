@@ -13,6 +13,7 @@ import {
   asClaimedEvent,
   CLAIM_BYTES_MAX,
   CLAIMED_COLUMNS,
+  CLAIMABLE,
   joinReplay,
   LANE_COLUMNS,
 } from './claim-group.ts'
@@ -88,7 +89,7 @@ begin
 
   select q.event_id, q.run into suspect
     from {schema}.queue q
-   where q.parked is null and q.leasable and q.lease_token is null
+   where ${CLAIMABLE.leasable}
      and q.topic = any(topics) and q.run_at <= (select clock_timestamp()) and q.crashes >= alone_from
    order by q.run_at, q.event_id
    limit 1
@@ -113,7 +114,7 @@ begin
     with c as materialized (
            select q.event_id, q.run, q.run_at
              from {schema}.queue q
-            where q.parked is null and q.leasable and q.lease_token is null
+            where ${CLAIMABLE.leasable}
               and q.topic = topics[i] and q.run_at <= (select clock_timestamp()) and q.crashes < alone_from
             order by q.run_at, q.event_id
             limit limits[i]

@@ -14,7 +14,7 @@
 import type { DueKind, Look, LookRequest } from '../../contract/queue.ts'
 import { summarizeLook } from '../../shared/summarize-look.ts'
 import type { Connection } from '../connection.ts'
-import { DUE } from './claim-group.ts'
+import { CLAIMABLE } from './claim-group.ts'
 
 const NOT_RUNNING = `
                 and (q.event_id, q.attempts + 1) not in (
@@ -24,7 +24,7 @@ const NOT_RUNNING = `
 const first = (kind: DueKind, after: string): string => `
              (select q.topic, q.event_id, q.run_at
                 from {schema}.queue q
-               where ${DUE[kind]}
+               where ${CLAIMABLE[kind]}
                  and q.topic > ${after}${kind === 'leasable' ? '' : NOT_RUNNING}
                order by q.topic, q.run_at, q.event_id
                limit 1)`
@@ -47,7 +47,7 @@ begin
        suspect as materialized (
          select distinct on (q.topic) q.topic, q.event_id, q.run_at
            from {schema}.queue q
-          where ${DUE.suspect}${NOT_RUNNING}
+          where ${CLAIMABLE.suspect}${NOT_RUNNING}
           order by q.topic, q.run_at),
        -- While one suspect runs no other can be claimed, however long it is due. The locks are looked at only when
        -- there is a suspect, and not by trying: that would be in the way of a worker that claims one.

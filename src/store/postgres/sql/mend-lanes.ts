@@ -259,10 +259,11 @@ create or replace function {schema}.free_lanes(
   freed uuid[], sources text[], keys text[], types text[], events uuid[])
 returns void language plpgsql ${LOCK_TIMEOUT} set enable_seqscan = off set jit = off as $free_lanes$
 begin
-  insert into {schema}.lanes (lane_id, source, key, mode, paused_at, paused_reason, paused_actor)
-  select distinct on (s.lane_id) s.lane_id, s.source, s.key, 'after', p.paused_at, p.paused_reason, p.paused_actor
+  -- Whether a lane that is new is paused is found out when an event comes into it (sort-events.ts): here a pause of
+  -- another lane with its text may be about to be committed.
+  insert into {schema}.lanes (lane_id, source, key, mode)
+  select distinct on (s.lane_id) s.lane_id, s.source, s.key, 'after'
     from unnest(freed, sources, keys) as s (lane_id, source, key)
-    left join {schema}.lanes p on p.paused_at is not null and p.source = s.source and p.key = s.key
    order by s.lane_id
       ${HOLD_LANE};
   perform {schema}.lock_lanes(freed);

@@ -31,14 +31,18 @@ create or replace function {schema}.sort_events(
 returns void language plpgsql set enable_seqscan = off set jit = off as $sort_events$
 #variable_conflict use_column
 begin
-  -- A pause is of all lanes with a text: one that is new among them is paused as well.
-  insert into {schema}.lanes (lane_id, source, key, mode, next, paused_at, paused_reason, paused_actor)
-  select distinct on (s.mode = 'after', s.lane_id) s.lane_id, s.source, s.key, s.mode, s.first, p.paused_at,
-         p.paused_reason, p.paused_actor
+  insert into {schema}.lanes (lane_id, source, key, mode, next)
+  select distinct on (s.mode = 'after', s.lane_id) s.lane_id, s.source, s.key, s.mode, s.first
     from unnest(chosen, sources, keys, modes, firsts) as s (lane_id, source, key, mode, first)
-    left join {schema}.lanes p on p.paused_at is not null and p.source = s.source and p.key = s.key
    order by s.mode = 'after', s.lane_id, s.first
       ${HOLD_LANE};
+  -- A pause is of all lanes with a text: one that is new among them is paused as well. While events are sorted nothing
+  -- of the source is paused or resumed.
+  update {schema}.lanes l
+     set paused_at = p.paused_at, paused_reason = p.paused_reason, paused_actor = p.paused_actor
+    from {schema}.lanes p
+   where l.lane_id = any(chosen) and l.paused_at is null
+     and p.paused_at is not null and p.source = l.source and p.key = l.key;
   update {schema}.queue q
      set lane_id = s.lane_id, number = s.number, place = s.place, wait_ms = s.wait_ms,
          -- A person has retried what died of it: retry-event.ts.

@@ -33,6 +33,23 @@ export const DUE: Readonly<Record<DueKind, string>> = {
   leasable: 'q.parked is null and q.leasable = 1 and q.lease_token is null',
 }
 
+// What a worker had in hand when its lane was paused comes back as it was, when the worker gives it back or dies.
+const LANE_GOES = `
+     and not exists
+         (select 1
+            from {prefix}lanes paused
+           where paused.lane_id = q.lane_id
+             and paused.paused_at is not null)`
+
+/** What may be claimed or leased, of a queue row `q`. What is fresh has no lane. */
+export const CLAIMABLE: Readonly<Record<DueKind, string>> = {
+  fresh: DUE.fresh,
+  head: `${DUE.head}${LANE_GOES}`,
+  again: `${DUE.again}${LANE_GOES}`,
+  suspect: `${DUE.suspect}${LANE_GOES}`,
+  leasable: `${DUE.leasable}${LANE_GOES}`,
+}
+
 export const CLAIMED_COLUMNS = `q.event_id, q.topic, q.run, q.attempts, q.crashes,
          e.source, e.event_key, e.key_hash, cast(e.type as blob) as type,
          coalesce(r.body, e.body) as body, e.headers, e.received_at, e.occurred_at, e.version, e.sequence,
@@ -54,10 +71,10 @@ const NO_SUSPECT_RUNS = `
 
 // 1 worker id  2 slot  3 limit  4 topic
 const LIST: Readonly<Record<ClaimRequest['kind'], string>> = {
-  fresh: selectDue(DUE.fresh),
-  head: selectDue(DUE.head),
-  again: selectDue(DUE.again),
-  suspect: selectDue(`${DUE.suspect}${NO_SUSPECT_RUNS}`),
+  fresh: selectDue(CLAIMABLE.fresh),
+  head: selectDue(CLAIMABLE.head),
+  again: selectDue(CLAIMABLE.again),
+  suspect: selectDue(`${CLAIMABLE.suspect}${NO_SUSPECT_RUNS}`),
 }
 
 function selectDue(kind: string): string {

@@ -8,7 +8,7 @@
 import type { ClaimedEvent, TopicShare } from '../../contract/claimed-event.ts'
 import type { GroupLeaseRequest, LeasedEvent, LeaseRequest } from '../../contract/steps.ts'
 import type { Connection } from '../connection.ts'
-import { CLAIMED_COLUMNS, DUE, REPLAY, asClaimedEvent, withLane } from './claim-group.ts'
+import { CLAIMED_COLUMNS, CLAIMABLE, REPLAY, asClaimedEvent, withLane } from './claim-group.ts'
 import type { ClaimedRow } from './claim-group.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
@@ -85,7 +85,7 @@ const LEASABLE = `
   select ${CLAIMED_COLUMNS}
     from {prefix}queue q
     join {prefix}events e on e.id = q.event_id${REPLAY}
-   where ${DUE.leasable}
+   where ${CLAIMABLE.leasable}
      and q.run_at <= ${NOW}`
 
 // 1 topic  2 crashes  3 limit

@@ -12,7 +12,7 @@ import type { FoundTopic } from '../../shared/summarize-look.ts'
 import { summarizeLook } from '../../shared/summarize-look.ts'
 import type { Connection } from '../connection.ts'
 import { decodeText } from '../decode-text.ts'
-import { DUE } from './claim-group.ts'
+import { CLAIMABLE } from './claim-group.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
 
@@ -21,7 +21,7 @@ const first = (kind: DueKind): string => `
   select q.topic, q.run_at, e.source, cast(e.type as blob) as type
     from {prefix}queue q
     join {prefix}events e on e.id = q.event_id
-   where ${DUE[kind]}
+   where ${CLAIMABLE[kind]}
      and q.topic > ?
      and (q.event_id, q.attempts + 1) not in
          (select r.value ->> 'eventId', r.value ->> 'attempt'
