@@ -54,7 +54,7 @@ async function attempt(claimed: Partial<ClaimedMessage>, options: DestinationOpt
   let sent = 0
   const sink = destination('sink', options, () => {
     sent += 1
-    throw new Error('nobody is there')
+    throw new Error('the service is away')
   })
   const context = {
     sinceClaimMs: () => 0,

@@ -149,7 +149,7 @@ export class SqliteGroup implements Group<SqliteTx> {
       if (committed.status === 'committed') return leased
       throw committed.error
     } catch (error) {
-      // Nobody else ends it, and until its idle timer does, no other could write.
+      // Until its idle timer ends it, no other could write.
       await this.abandon()
       throw error
     }

@@ -1,7 +1,7 @@
 /**
  * Pauses and resumes all lanes of a source with one text.
  *
- * A lane that is being made is not seen before it is committed. So it is done while nobody sorts events of the source:
+ * A lane that is being made is not seen before it is committed. So it is done while no worker sorts events of the source:
  * a sorter that has begun is waited for, and one that comes after it finds what is paused. A lane that the end of an
  * event makes (`free_lanes`) is set right by the sorter of the first event that comes into it.
  *
