@@ -11,7 +11,7 @@ export const NOTES: ProviderNotes = {
     'Of a list of messages each event has the contact that its message is from, or its status to. What else stands beside several updates is in each of their bodies as far as it has less than 1 KiB; `admin.findRequest` has all of it.',
     'A status has the id of its message; the status is part of the key.',
   ],
-  key: 'the message’s id (with the status, for statuses), `mid`, or a hash of a change that has no id',
+  key: 'the message’s id (with the status, for statuses), `mid` (with `deleted`, where it was unsent), or a hash of a change that has no id',
   type: 'the object and what changed: `whatsapp_business_account.messages`, `page.feed`, `page.messaging`',
   exampleOptions: `verifyToken: process.env['META_VERIFY_TOKEN'] ?? '',`,
 }

@@ -236,13 +236,13 @@ export async function planBulk(
   }
   let count = 0
   let isComplete = true
-  for await (const ids of choose(store)) {
-    if (count >= CHOSEN_MAX) {
-      isComplete = false
-      break
-    }
+  for await (const found of choose(store)) {
+    const ids = found.slice(0, CHOSEN_MAX - count)
     if (ids.length > 0) await bulks.addEvents(id, ids)
     count += ids.length
+    if (ids.length === found.length) continue
+    isComplete = false
+    break
   }
   await bulks.endPlanning(id)
   const kept = await bulks.find(id)

@@ -108,7 +108,13 @@ export async function runBackfill(
       else if (await context.isKnown(event.key)) found.addKnown()
       else held.add(event)
     }
-    const isLast = page.next === undefined && signal?.aborted !== true
+    // The rest of this page was not looked at: it is where to go on.
+    if (signal?.aborted === true) {
+      const stoppedBy = asError(signal.reason).message
+      const here = held.size === 0 ? at : begin
+      return found.report({ stoppedBy, cursor: here, isInOrder: begin === undefined })
+    }
+    const isLast = page.next === undefined
     if (isLast || held.size >= HELD_MAX) {
       const isInOrder = isLast && begin === undefined
       const stoppedBy = await takeIn(context, found, held.takeOldestFirst(), taking)

@@ -121,7 +121,10 @@ function versionOf(
 
 function ask(name: string, question: () => unknown): unknown {
   try {
-    return question()
+    const answer = question()
+    // What an async function was to return is refused as no text and no number. Its rejection would end the process.
+    if (answer instanceof Promise) answer.catch(() => undefined)
+    return answer
   } catch (thrown) {
     const cause = asError(thrown)
     throw new HookonceError('ORDER_INVALID', `order.${name} threw for this event`, { cause })

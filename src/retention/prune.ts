@@ -96,7 +96,8 @@ export async function prune(
   const run = new Run(retention, survey, signal)
   await run.go()
   const { removed, isBusy }: { removed: PruneCounts; isBusy: boolean } = run
-  if (!isBusy)
+  // One that was broken off is no run: another process takes up the rest today.
+  if (!isBusy && signal?.aborted !== true)
     await retention.noteRun(
       nextUsual(survey, removed),
       begun && { auditId: begun.auditId, removed },

@@ -42,10 +42,16 @@ export interface SignedTemplate {
 
 type Piece =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'header'; readonly name: string; readonly separators: readonly string[] }
+  | { readonly kind: 'header'; readonly name: string; readonly beside: Beside }
   | { readonly kind: 'value'; readonly locator: Locator }
   | { readonly kind: 'option'; readonly name: string }
   | { readonly kind: (typeof BARE_PIECES)[number] }
+
+/** The texts in front of a piece and behind it. */
+interface Beside {
+  readonly before: string | undefined
+  readonly after: string | undefined
+}
 
 const BARE_PIECES = ['timestamp', 'body', 'url', 'url+query', 'method', 'form', 'crc32'] as const
 
@@ -126,16 +132,17 @@ function parsePieces(option: string, template: string): readonly Piece[] {
     throw new OptionInvalidError(option, KNOWN_PIECES, template)
   }
   return (pieces as readonly Piece[]).map((piece, at, all) =>
-    piece.kind === 'header' ? { ...piece, separators: listSeparators(all, at) } : piece,
+    piece.kind === 'header'
+      ? { ...piece, beside: { before: textOf(all[at - 1]), after: textOf(all[at + 1]) } }
+      : piece,
   )
 }
 
-/** The texts beside a piece. */
-function listSeparators(pieces: readonly Piece[], at: number): readonly string[] {
-  return [pieces[at - 1], pieces[at + 1]].flatMap((piece) =>
-    piece?.kind === 'text' ? [piece.text] : [],
-  )
+function textOf(piece: Piece | undefined): string | undefined {
+  return piece?.kind === 'text' ? piece.text : undefined
 }
+
+const NOTHING_BESIDE: Beside = { before: undefined, after: undefined }
 
 function parsePiece(text: string): Piece | undefined {
   const bare = BARE_PIECES.find((kind) => text === `{${kind}}`)
@@ -146,7 +153,7 @@ function parsePiece(text: string): Piece | undefined {
   }
   if (text.startsWith('{header:')) {
     const name = text.slice('{header:'.length, -1).toLowerCase()
-    return isHeaderName(name) ? { kind: 'header', name, separators: [] } : undefined
+    return isHeaderName(name) ? { kind: 'header', name, beside: NOTHING_BESIDE } : undefined
   }
   return /^[^{}\u0080-\uffff]+$/.test(text) ? { kind: 'text', text } : undefined
 }
@@ -191,8 +198,7 @@ function renderPiece(
     case 'header': {
       const value = findHeader(delivery, piece.name)
       if (value === undefined) return { reason: 'missing-header' }
-      const isAlone =
-        isByteText(value) && !piece.separators.some((separator) => value.includes(separator))
+      const isAlone = isByteText(value) && comesApart(value, piece.beside)
       return isAlone ? value : { reason: 'malformed-header' }
     }
     case 'value': {
@@ -214,6 +220,16 @@ function renderPiece(
     case 'crc32':
       return String(crc32(delivery.body))
   }
+}
+
+/**
+ * Whether the text behind a value is found first where the value ends, and the one in front last where it begins. That
+ * the value does not contain it is not enough: with `::` behind it, `a` and `:b` make the same text as `a:` and `b`.
+ */
+function comesApart(value: string, { before = '', after = '' }: Beside): boolean {
+  const isEndClear = after === '' || (value + after).indexOf(after) === value.length
+  const isBeginClear = before === '' || (before + value).lastIndexOf(before) === 0
+  return isEndClear && isBeginClear
 }
 
 /** The parts as the bytes they stand for. */

@@ -75,3 +75,37 @@ test('more than can be held is taken in by parts, each oldest first, and the rep
   taken.length = 0
   expect(await runBackfill(context, options)).toMatchObject({ missing: 10_100, isInOrder: false })
 })
+
+test('one that is broken off within a page goes on with that page', async () => {
+  const abort = new AbortController()
+  const pages: Record<string, readonly BackfillEvent[]> = {
+    first: [at('a', 1), at('b', 2)],
+    second: [at('c', 3)],
+  }
+  const from: BackfillClient = {
+    list: async ({ cursor = 'first' }) => ({
+      events: pages[cursor] ?? [],
+      next: cursor === 'first' ? 'second' : undefined,
+    }),
+  }
+  const looked: string[] = []
+  const context = {
+    isKnown: async (key: string) => {
+      looked.push(key)
+      if (looked.length === 1) abort.abort(new Error('enough'))
+      return true
+    },
+    keysIn: () => [],
+    isMissing: async () => false,
+    takeIn: async () => false,
+    matches: () => true,
+  }
+  const terms = { from, since: SINCE, until: UNTIL }
+
+  const broken = await runBackfill(context, { ...terms, cursor: 'first', signal: abort.signal })
+  const whole = await runBackfill(context, { ...terms, cursor: broken.cursor ?? '' })
+
+  expect(broken).toMatchObject({ cursor: 'first', stoppedBy: 'enough' })
+  expect(whole.isComplete).toBe(true)
+  expect(new Set(looked)).toEqual(new Set(['a', 'b', 'c']))
+})

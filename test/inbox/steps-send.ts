@@ -33,6 +33,35 @@ export function stepsSendContract(store: StoreUnderTest): void {
     expect(new Set(messages.map(({ key }) => key)).size).toBe(5)
   })
 
+  // SQLite has one writer, so that no transaction is in another's way.
+  test.skipIf(!store.capabilities.parallelGroups)(
+    'a message of a step that ran again for the sake of others has the key of every run, also in a replay',
+    async () => {
+      const { inbox, next, deliverUntil } = await openInbox(store, UNSENT)
+      let runs = 0
+      inbox.steps('stripe', 'invoice.paid', async (_event, step: StepContext<QueryTx>) => {
+        await step.tx('write', async (tx, { send }) => {
+          await send('mail', {})
+          runs += 1
+          if (runs > 1) return
+          await tx.query(`do $$ begin raise exception 'not now' using errcode = '40001'; end $$`)
+        })
+      })
+      await inbox.start()
+      const { eventId } = await deliverUntil('evt_1', 'event.done')
+      expect(runs).toBe(2)
+
+      const done = next('event.done')
+      expect(await inbox.admin.replay(eventId, { reason: 'to see' })).toMatchObject({ run: 1 })
+      await done
+
+      expect(runs).toBe(3)
+      // What was written already is not written again: it is known by its key.
+      const { messages } = await inbox.admin.listMessages({ state: 'ready' })
+      expect(messages).toHaveLength(1)
+    },
+  )
+
   test('a message of a step that throws is not written', async () => {
     const { inbox, deliverUntil } = await openInbox(store, UNSENT)
     inbox.steps('stripe', 'invoice.paid', async (_event, step) => {

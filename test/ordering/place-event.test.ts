@@ -36,6 +36,11 @@ describe('the place of an event', () => {
   test.each<[string, Order]>([
     ['a lane that is no text', { mode: 'latest', lane: () => 7 as unknown as string }],
     ['a lane that is a promise', { mode: 'latest', lane: async () => 'x' } as unknown as Order],
+    // Its rejection is heard, or it would end the process, and this run.
+    [
+      'a lane that is a promise that fails',
+      { mode: 'latest', lane: () => Promise.reject(new Error('no')) } as unknown as Order,
+    ],
     ['a lane that is too long', { mode: 'latest', lane: () => 'x'.repeat(1_001) }],
     ['a number with a fraction', { ...sequence, sequence: () => 1.5 }],
     ['a number that is too large', { ...sequence, sequence: () => 2 ** 53 }],

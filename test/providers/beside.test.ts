@@ -53,6 +53,19 @@ describe('an update of Meta that is cut out of a request', () => {
     ])
   })
 
+  test('is another event where a message was unsent', () => {
+    const messaging = [
+      { message: { mid: 'm1', text: 'hi' } },
+      { message: { mid: 'm1', is_deleted: true } },
+    ]
+    const body = JSON.stringify({ object: 'instagram', entry: [{ id: '1', messaging }] })
+    const delivery = { method: 'POST', url: '/', headers: {}, receivedAt: new Date(0) }
+
+    const keys = source.identify({ ...delivery, body: Buffer.from(body) }).map(({ key }) => key)
+
+    expect(keys).toEqual(['m1', 'm1|deleted'])
+  })
+
   test('has all contacts where none is its own and they are few', () => {
     const contacts = [contact('1'), contact('2')]
 

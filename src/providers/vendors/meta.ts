@@ -25,7 +25,8 @@ import { hmacSignature } from '../schemes/hmac-signature.ts'
  * Meta's webhooks.
  *
  * A message is known by its id, a status by the message's id and the status, a Messenger item by its
- * `mid`; what has no id, such as a change of a page's feed, by the hash of its content.
+ * `mid`, and that it was unsent by the `mid` and `deleted`; what has no id, such as a change of a page's feed, by the
+ * hash of its content.
  */
 export const meta: Provider<MetaOptions, MetaEvents> = defineProvider({
   provider: 'meta',
@@ -216,6 +217,9 @@ function findKey(reading: Reading): string | undefined {
     const status = item.findText(['status'])
     return id === undefined || status === undefined ? undefined : `${id}|${status}`
   }
+  // A message that was unsent comes again under its `mid`: that is another event, and its text is to be deleted.
+  if (id !== undefined && item.findText(['message', 'is_deleted']) === 'true')
+    return `${id}|deleted`
   if (id !== undefined && update.kind !== 'changes') return id
   return `${update.kind}_${createHash('sha256').update(update.bytes).digest('hex')}`
 }

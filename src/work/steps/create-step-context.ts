@@ -33,9 +33,10 @@ export function createStepContext<Sql>(
       return life.signal
     },
     tx: <Result>(name: string, work: Parameters<StepContext<unknown, unknown, Sql>['tx']>[1]) => {
-      const sends = new SendLabels()
-      const run: TxStep<Sql>['work'] = (sql, onSent, own) =>
-        store.runBound(sql, () =>
+      const run: TxStep<Sql>['work'] = (sql, onSent, own) => {
+        // Anew with each run: the transaction may be rolled back for the sake of others, and the keys must be the same.
+        const sends = new SendLabels()
+        return store.runBound(sql, () =>
           work(store.bindTx(sql), {
             sql,
             get signal() {
@@ -48,6 +49,7 @@ export function createStepContext<Sql>(
             },
           }),
         )
+      }
       return life.track(
         runTxStep(scope, { kind: 'tx', name, timeoutMs, work: run }),
       ) as Promise<Result>

@@ -69,7 +69,8 @@ export async function runSteps<Tx>(
   // Its handler had no order when it was leased first: a group sorts it.
   if (unit.order !== undefined && leased.lane === undefined)
     return { settlement: { state: 'regrouped' }, error: undefined }
-  if (leased.attempt > unit.attemptsMax) return crashedInTheEnd(leased)
+  // One that never crashed has more attempts behind it than it may have by now, and ends by its own error.
+  if (leased.attempt > unit.attemptsMax && leased.crashes > 0) return crashedInTheEnd(leased)
   try {
     const startedMs = performance.now()
     const ended = findEarlyEnd(leased, unit)
