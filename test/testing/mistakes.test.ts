@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { destination } from '../../src/outbox/destination.ts'
 import { stripe } from '../../src/providers/index.ts'
 import type { SqliteTx } from '../../src/store/sqlite/index.ts'
 import type {} from '../../src/testing/runners/vitest.ts'
@@ -316,6 +317,27 @@ describe('the kit catches', () => {
       ),
     ).rejects.toThrow(
       /makes a difference[^]*cents: 4200[^]*cents: 0[^]*an upsert in place of an update/,
+    )
+  })
+
+  test('a message to two destinations, though its key is the same', async () => {
+    const t = await testInbox({
+      sources: { stripe },
+      destinations: [destination('mail', () => undefined), destination('chat', () => undefined)],
+      handlers: (inbox) =>
+        inbox.on('stripe', 'invoice.paid', async (event, { send }) => {
+          await send('mail', { paid: event.key }, { key: 'paid' })
+          await send('chat', { paid: event.key }, { key: 'paid' })
+        }),
+    })
+    onTestFinished(() => t.close())
+    await t.deliver('stripe', 'invoice.paid')
+    await t.drain()
+
+    expectSentOnce(t.messages('mail'))
+    expectSentOnce(t.messages('chat'))
+    expect(() => expectSentOnce(t.messages())).toThrow(
+      /sent 2 times[^]*1\. to mail, key paid[^]*2\. to chat, key paid[^]*several destinations/,
     )
   })
 
