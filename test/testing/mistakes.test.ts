@@ -99,6 +99,46 @@ describe('the kit catches', () => {
     await expect(caught).rejects.not.toThrow(/dies at "/)
   })
 
+  test('a test that takes another way each time, so that a death in it is not tried', async () => {
+    let runs = 0
+    const make = () =>
+      testInbox({
+        sources: { stripe },
+        setup: LEDGER,
+        handlers: (inbox) =>
+          inbox.on('stripe', 'invoice.paid', async (event, { tx }) => {
+            await tx.query('insert into ledger values (?)', [event.key])
+          }),
+      })
+
+    const caught = crashAt.each(make, async (t) => {
+      runs += 1
+      for (const id of runs === 1 ? ['evt_1', 'evt_2'] : ['evt_1']) {
+        await t.deliver('stripe', 'invoice.paid', { id })
+        await t.drain()
+      }
+      await expectEffectOnce(t, "select * from ledger where invoice = 'evt_1'")
+    })
+
+    await expect(caught).rejects.toThrow(
+      /"after-handler" was not reached for the 2nd time: the test does not take the same way each time\./,
+    )
+    await expect(caught).rejects.not.toThrow(/dies at "|for the 1st time/)
+  })
+
+  test('a test that comes to no point again', async () => {
+    let runs = 0
+    const make = () => testInbox({ sources: { stripe }, handlers: () => undefined })
+
+    const caught = crashAt.each(make, async (t) => {
+      runs += 1
+      if (runs === 1) await t.deliver('stripe', 'invoice.paid')
+    })
+
+    await expect(caught).rejects.toThrow(/^"before-store" was not reached for the 1st time/)
+    await expect(crashAt.each(make, () => undefined)).rejects.toThrow('No event came to any point')
+  })
+
   test('a write on a connection of its own in the second step, which SQLite does not allow', async () => {
     const t: TestInbox<{ stripe: typeof stripe }, SqliteTx> = await testInbox({
       sources: { stripe },
