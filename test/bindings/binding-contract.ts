@@ -330,6 +330,40 @@ export function bindingContract<Tx, Sql extends LentSql>(subject: BindingUnderTe
   })
 }
 
+/** How a library reads what handlers have written. `has`: whether there is a row of `effects` with this key. */
+export function readingBindingContract<Tx, Sql extends LentSql>(
+  subject: BindingUnderTest<Tx, Sql>,
+  has: (tx: Tx, key: string) => Promise<boolean>,
+): void {
+  describe(`${subject.name}: the tx of inbox.reconcile`, () => {
+    test('finds the effect that is there, and replays only what has none', async () => {
+      const { inbox, deliver, untilAll, query } = await subject.open()
+      inbox.on('pings', '*', async ({ key }, { tx }) => subject.insert(tx, key, 'paid'))
+      const done = untilAll('event.done', 2)
+      await inbox.start()
+      await deliver('evt_there')
+      await deliver('evt_lost')
+      await done
+      await query("delete from effects where event_key = 'evt_lost'")
+
+      const again = untilAll('event.done', 1)
+      const report = await inbox.reconcile({
+        since: new Date(0),
+        exists: ({ key }, tx) => has(tx, key),
+        rerun: { reason: 'the table was restored' },
+      })
+
+      expect(report).toMatchObject({ lookedAt: 2, missing: 1, replayed: 1, failed: 0 })
+      expect(report.missingEvents.map(({ key }) => key)).toEqual(['evt_lost'])
+      await again
+      expect(await query('select event_key from effects order by event_key')).toEqual([
+        { event_key: 'evt_lost' },
+        { event_key: 'evt_there' },
+      ])
+    })
+  })
+}
+
 /** What both stores lend, as far as it is used here. */
 interface LentSql {
   query(sql: string, params?: readonly unknown[]): Promise<{ rows: unknown[] }>

@@ -8,7 +8,7 @@ import { drizzleTx as drizzlePostgresTx } from '../../src/bindings/drizzle.ts'
 import { fromDrizzle } from '../../src/own-tx/from-drizzle.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import type { SqliteTx } from '../../src/store/sqlite/index.ts'
-import { bindingContract } from './binding-contract.ts'
+import { bindingContract, readingBindingContract } from './binding-contract.ts'
 import type { BindingUnderTest } from './binding-contract.ts'
 import { openBoundSqlite } from './bound-inbox.ts'
 import { killContract } from './kill-contract.ts'
@@ -40,6 +40,10 @@ const underTest: BindingUnderTest<Tx, SqliteTx> = {
 
 describe('hookonce/drizzle/sqlite', () => {
   bindingContract(underTest)
+  readingBindingContract(underTest, async (tx, key) => {
+    const rows = await tx.select().from(effects).where(eq(effects.eventKey, key))
+    return rows.some(({ eventKey }) => eventKey === key)
+  })
   killContract(underTest, {
     program: new URL('killed-process.ts', import.meta.url),
     library: 'drizzle-sqlite',

@@ -7,7 +7,11 @@ import type { DrizzleTx } from '../../src/bindings/drizzle.ts'
 import { fromDrizzle } from '../../src/own-tx/from-drizzle.ts'
 import type { PostgresTx } from '../../src/store/postgres/index.ts'
 import { hasNoPostgres } from '../support/postgres/open-postgres.ts'
-import { bindingContract, postgresBindingContract } from './binding-contract.ts'
+import {
+  bindingContract,
+  postgresBindingContract,
+  readingBindingContract,
+} from './binding-contract.ts'
 import type { BindingUnderTest } from './binding-contract.ts'
 import { killContract } from './kill-contract.ts'
 import { openBoundPostgres } from './bound-inbox.ts'
@@ -47,6 +51,10 @@ const underTest: BindingUnderTest<Tx, PostgresTx> = {
 describe.skipIf(hasNoPostgres)('hookonce/drizzle', () => {
   bindingContract(underTest)
   postgresBindingContract(underTest)
+  readingBindingContract(underTest, async (tx, key) => {
+    const rows = await tx.select().from(effects).where(eq(effects.eventKey, key))
+    return rows.some(({ eventKey }) => eventKey === key)
+  })
   killContract(underTest, {
     program: new URL('killed-process.ts', import.meta.url),
     library: 'drizzle',

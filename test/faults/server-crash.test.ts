@@ -15,6 +15,10 @@ import { startPostgres } from '../support/postgres/start-postgres.ts'
 import type { PostgresServer } from '../support/postgres/start-postgres.ts'
 
 const WRITE = 'insert into effects values ($1, $2)'
+const LOOK = `
+  select current_setting('app.tenant', true) as setting, to_regclass('left_behind') as made
+   where coalesce(current_setting('app.tenant', true), '') <> ''
+      or to_regclass('left_behind') is not null`
 
 // These stop and kill the server itself, so that it must be one of their own.
 describe.skipIf(hasNoBinaries)('a PostgreSQL server that goes away', () => {
@@ -145,10 +149,7 @@ describe.skipIf(hasNoBinaries)('a PostgreSQL server that goes away', () => {
         .finally(() => (isAnswered = true))
       // Not only once: what waits first may be something else that the store writes.
       await until('it stops to wait for the standby', async () => {
-        await database.query(
-          `select pg_cancel_backend(pid) from pg_stat_activity
-            where datname = current_database() and wait_event = 'SyncRep'`,
-        )
+        await cancelWaiting(database)
         return isAnswered
       })
 
@@ -159,6 +160,44 @@ describe.skipIf(hasNoBinaries)('a PostgreSQL server that goes away', () => {
         status: 200,
         outcome: 'duplicate',
       })
+    },
+  )
+
+  test.each([
+    ['a setting', `do $$ begin perform set_config('app.tenant', 'a', false); end $$`],
+    ['a temporary table', 'create temp table left_behind (n integer)'],
+  ])(
+    'H40: %s that a handler leaves reaches no other user of the pool where its COMMIT stops waiting for its standby',
+    async (_, leave) => {
+      const { database, connection } = await createOn(server)
+      const worker = createFaultInbox(database, {
+        worker: { concurrency: 1, deadAfterMs: 600_000 },
+      })
+      await accept(worker, fromPartner({ key: 'evt_1' }))
+      worker.inbox.on('partner', '*', { groupMax: 1 }, async (event, { tx }) => {
+        await tx.query(WRITE, [event.key, 'ran'])
+        await tx.query(leave)
+        await setStandby(database, 'ghost')
+        await untilCommitsWait(connection)
+      })
+      onTestFinished(() => setStandby(database, ''))
+      await worker.inbox.start()
+
+      await until('it stops to wait for the standby', async () => {
+        await cancelWaiting(database)
+        return worker.count('group.commit-unknown') > 0
+      })
+      await setStandby(database, '')
+      await worker.inbox.stop()
+
+      expect(await database.countEffects()).toBe(1)
+      expect(await database.count('outcomes', `state = 'done'`)).toBe(1)
+      const clients = await Promise.all(
+        Array.from({ length: worker.pool!.totalCount }, () => worker.pool!.connect()),
+      )
+      const left = await Promise.all(clients.map((client) => client.query(LOOK)))
+      for (const client of clients) client.release()
+      expect(left.flatMap(({ rows }) => rows as unknown[])).toEqual([])
     },
   )
 
@@ -265,7 +304,6 @@ async function promote(server: PostgresServer, signal: string): Promise<void> {
   expect(existsSync(signal)).toBe(false)
 }
 
-/** Whom COMMIT waits for; none where it is empty. */
 /** Each server process reads a changed setting by itself, and one that has not commits without the standby. */
 async function untilAllWaitFor(name: string, pool: pg.Pool): Promise<void> {
   const idle = Array.from({ length: pool.idleCount }, () => pool.connect())
@@ -280,6 +318,33 @@ async function untilAllWaitFor(name: string, pool: pg.Pool): Promise<void> {
   }
 }
 
+/**
+ * That there is a standby to wait for is told to all sessions by one process of the server. To be called while
+ * `cancelWaiting` goes on: a COMMIT that was cancelled in its wait answers with a notice.
+ */
+async function untilCommitsWait(connection: PostgresServer['config']): Promise<void> {
+  const client = new pg.Client(connection)
+  let hasWaited = false
+  client.on('notice', () => (hasWaited = true))
+  await client.connect()
+  try {
+    await until('a COMMIT has waited for the standby', async () => {
+      await client.query(`select pg_logical_emit_message(true, 'test', '')`)
+      return hasWaited
+    })
+  } finally {
+    await client.end()
+  }
+}
+
+async function cancelWaiting(database: FaultDatabase): Promise<void> {
+  await database.query(
+    `select pg_cancel_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event = 'SyncRep'`,
+  )
+}
+
+/** Whom COMMIT waits for; none where it is empty. */
 async function setStandby(database: FaultDatabase, name: string): Promise<void> {
   await database.query('set synchronous_commit = local')
   await database.query(`alter system set synchronous_standby_names = '${name}'`)

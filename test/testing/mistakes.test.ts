@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { destination } from '../../src/outbox/destination.ts'
 import { stripe } from '../../src/providers/index.ts'
 import type { SqliteTx } from '../../src/store/sqlite/index.ts'
 import type {} from '../../src/testing/runners/vitest.ts'
@@ -96,6 +97,46 @@ describe('the kit catches', () => {
       /dies the 2nd time that it comes to "after-handler"[^]*there 2 times[^]*invoice: 'completed'[^]*The handler of checkout\.session\.completed evt_\S+ ran 2 times\.[^]*not written through `tx`/,
     )
     await expect(caught).rejects.not.toThrow(/dies at "/)
+  })
+
+  test('a test that takes another way each time, so that a death in it is not tried', async () => {
+    let runs = 0
+    const make = () =>
+      testInbox({
+        sources: { stripe },
+        setup: LEDGER,
+        handlers: (inbox) =>
+          inbox.on('stripe', 'invoice.paid', async (event, { tx }) => {
+            await tx.query('insert into ledger values (?)', [event.key])
+          }),
+      })
+
+    const caught = crashAt.each(make, async (t) => {
+      runs += 1
+      for (const id of runs === 1 ? ['evt_1', 'evt_2'] : ['evt_1']) {
+        await t.deliver('stripe', 'invoice.paid', { id })
+        await t.drain()
+      }
+      await expectEffectOnce(t, "select * from ledger where invoice = 'evt_1'")
+    })
+
+    await expect(caught).rejects.toThrow(
+      /"after-handler" was not reached for the 2nd time: the test does not take the same way each time\./,
+    )
+    await expect(caught).rejects.not.toThrow(/dies at "|for the 1st time/)
+  })
+
+  test('a test that comes to no point again', async () => {
+    let runs = 0
+    const make = () => testInbox({ sources: { stripe }, handlers: () => undefined })
+
+    const caught = crashAt.each(make, async (t) => {
+      runs += 1
+      if (runs === 1) await t.deliver('stripe', 'invoice.paid')
+    })
+
+    await expect(caught).rejects.toThrow(/^"before-store" was not reached for the 1st time/)
+    await expect(crashAt.each(make, () => undefined)).rejects.toThrow('No event came to any point')
   })
 
   test('a write on a connection of its own in the second step, which SQLite does not allow', async () => {
@@ -316,6 +357,27 @@ describe('the kit catches', () => {
       ),
     ).rejects.toThrow(
       /makes a difference[^]*cents: 4200[^]*cents: 0[^]*an upsert in place of an update/,
+    )
+  })
+
+  test('a message to two destinations, though its key is the same', async () => {
+    const t = await testInbox({
+      sources: { stripe },
+      destinations: [destination('mail', () => undefined), destination('chat', () => undefined)],
+      handlers: (inbox) =>
+        inbox.on('stripe', 'invoice.paid', async (event, { send }) => {
+          await send('mail', { paid: event.key }, { key: 'paid' })
+          await send('chat', { paid: event.key }, { key: 'paid' })
+        }),
+    })
+    onTestFinished(() => t.close())
+    await t.deliver('stripe', 'invoice.paid')
+    await t.drain()
+
+    expectSentOnce(t.messages('mail'))
+    expectSentOnce(t.messages('chat'))
+    expect(() => expectSentOnce(t.messages())).toThrow(
+      /sent 2 times[^]*1\. to mail, key paid[^]*2\. to chat, key paid[^]*several destinations/,
     )
   })
 

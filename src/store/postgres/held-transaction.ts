@@ -154,9 +154,11 @@ export class HeldTransaction {
     const handlersWatch = this.#handlersWatch
     const answer = await sendCommit(connection, before, handlersWatch?.lastLook)
     if (answer.status === 'refused') await rollBack(connection, handlersWatch)
-    else if (answer.status === 'committed' && handlersWatch !== undefined)
-      handlersWatch.leave(answer.after)
-    else connection.returnToPool()
+    else if (handlersWatch === undefined) connection.returnToPool()
+    // Where the outcome is unknown there is no look at the session, and the connection may be alive all the same: one
+    // that was told to stop waiting for its standby is.
+    else if (answer.status === 'unknown') connection.destroy()
+    else handlersWatch.leave(answer.after)
     this.#parts.onEnd(this)
     return answer.status === 'committed' ? { status: 'committed' } : answer
   }

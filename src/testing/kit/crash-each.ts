@@ -49,7 +49,8 @@ type CrashTest<Subject> = (subject: Subject, point: CrashPoint | undefined) => u
  * @param make - makes the inbox, on a database that is empty
  * @param test - delivers, lets all of it run (`drain`), and looks
  * @returns the points at which the process died
- * @throws Error with every point at which the test failed, and what it said
+ * @throws Error with every point at which the test failed, and what it said; also with every visit that did not come
+ *   again, since the process has not died there
  * @throws OptionInvalidError when there are more than 100 visits, and `visitsMax` does not say how many to take
  */
 async function crashAtEach<Subject extends CrashSubject>(
@@ -62,22 +63,26 @@ async function crashAtEach<Subject extends CrashSubject>(
     requireInteger('crashAt.each.visitsMax', options.visitsMax, { min: 1 })
   const whole = await runOne(make, test, undefined)
   if (whole.error !== undefined) throw failure('Already without a crash', whole.error)
+  const visits = listVisits(whole.visits, options)
+  if (visits.length === 0)
+    throw new Error(
+      'No event came to any point. Do: deliver in the test, and call t.drain() after it',
+    )
   const reached = new Set<CrashPoint>()
+  const missed: Visit[] = []
   const failures = new Map<CrashPoint, { readonly first: Error; readonly visits: number[] }>()
-  for (const visit of listVisits(whole.visits, options)) {
+  for (const visit of visits) {
     const { point, nth } = visit
     const { hasDied, error } = await runOne(make, test, visit)
     if (hasDied) reached.add(point)
+    // The test holds then, since nothing has happened to it.
+    if (!hasDied && error === undefined) missed.push(visit)
     if (error === undefined) continue
     const known = failures.get(point)
     if (known !== undefined) known.visits.push(nth)
     else failures.set(point, { first: failure(describe(visit), error), visits: [] })
   }
-  if (reached.size === 0)
-    throw new Error(
-      'No event came to any point. Do: deliver in the test, and call t.drain() after it',
-    )
-  throwFailures([...failures.values()])
+  throwFailures([...failures.values()], missed)
   return ALL_CRASH_POINTS.filter((point) => reached.has(point))
 }
 
@@ -142,13 +147,26 @@ function failure(when: string, cause: Error): Error {
 /** Of each point the first failure, since the others say the same. */
 function throwFailures(
   failures: readonly { readonly first: Error; readonly visits: readonly number[] }[],
+  missed: readonly Visit[],
 ): void {
-  const [one] = failures
-  if (one === undefined) return
+  if (failures.length === 0 && missed.length === 0) return
   const messages = failures.map(({ first: { message }, visits }) =>
     visits.length === 0
       ? message
       : `${message}\nThe test also fails when it dies there the ${visits.map(ordinal).join(', ')} time.`,
   )
-  throw new Error(messages.join('\n\n'), { cause: one.first.cause })
+  if (missed.length > 0) messages.push(describeMissed(missed))
+  throw new Error(messages.join('\n\n'), { cause: failures[0]?.first.cause })
+}
+
+function describeMissed(missed: readonly Visit[]): string {
+  const lines = missed.map(
+    ({ point, nth }) =>
+      `"${point}" was not reached for the ${ordinal(nth)} time: the test does not take the same way each time.`,
+  )
+  return [
+    ...lines,
+    'Without a crash the process came there. In the run in which it was to die there it did not, so that this death was not tried.',
+    'Do: find what differs between two runs, such as deliveries at once (`parallel`), a random value, or something outside of the inbox that the first run has left; or take only the first visits: { visitsMax: 1 }.',
+  ].join('\n')
 }

@@ -102,9 +102,15 @@ function nameOf(run: HandlerRun | undefined): string {
 }
 
 export function judgeSentOnce(messages: readonly SentMessage[]): Judgement {
-  const keys = new Set(messages.map(({ idempotencyKey }) => idempotencyKey))
+  // A key says which message it is to one destination: another one has not seen it.
+  const known = new Set(
+    messages.map(({ destination, idempotencyKey }) =>
+      JSON.stringify([destination, idempotencyKey]),
+    ),
+  )
+  const destinations = new Set(messages.map(({ destination }) => destination))
   const isHonoured = messages.every(({ honoursKeys }) => honoursKeys)
-  const times = isHonoured ? keys.size : messages.length
+  const times = isHonoured ? known.size : messages.length
   if (times === 1) return { pass: true, message: 'The message was sent once, and should not be' }
   const list = messages
     .slice(0, 5)
@@ -115,9 +121,11 @@ export function judgeSentOnce(messages: readonly SentMessage[]): Judgement {
   const why =
     messages.length === 0
       ? 'Do: see that the handler calls `send` and does not fail, and that t.idle() or t.drain() was called.'
-      : isHonoured
-        ? 'Each has a key of its own, so that the other side takes them for as many messages.\nDo: send it once in the handler, or give the calls that mean the same message the same `key`.'
-        : "This destination ignores keys, so that it acts on each of them.\nDo: see what `onUncertain` says of a message that may have arrived; 'ask' and 'check' send none twice."
+      : destinations.size > 1
+        ? "They went to several destinations, and each of these acts on what it gets, also where the key is the same.\nDo: send it to one of them, or look at one destination at a time, with its name in `t.messages('…')`."
+        : isHonoured
+          ? 'Each has a key of its own, so that the other side takes them for as many messages.\nDo: send it once in the handler, or give the calls that mean the same message the same `key`.'
+          : "This destination ignores keys, so that it acts on each of them.\nDo: see what `onUncertain` says of a message that may have arrived; 'ask' and 'check' send none twice."
   return {
     pass: false,
     message: [`The message was sent ${times} times, and should be once:`, ...list, '', why].join(

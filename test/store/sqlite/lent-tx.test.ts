@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { SqliteTx } from '../../../src/store/sqlite/index.ts'
 import { anEventDraft } from '../../support/builders.ts'
 import { openInbox } from '../../support/inbox-under-test.ts'
@@ -62,6 +62,19 @@ describe('sqlite: the lent transaction', () => {
     await expect(tx.query(text, values, { rowMode: 'list' as 'array' })).rejects.toThrow(
       'tx.query rowMode',
     )
+  })
+
+  test('gives rows as lists also where it only reads', async () => {
+    const { store } = await openGroup()
+    const reading = await store.readings.open({ statementTimeoutMs: 0, idleTimeoutMs: 60_000 })
+    onTestFinished(() => reading.close())
+    const tx = reading.lend().tx as SqliteTx
+
+    const { rows, columns } = await tx.query('select 1 as a, 2 as a', [], { rowMode: 'array' })
+
+    expect(rows).toEqual([[1, 2]])
+    expect(columns?.map(({ name }) => name)).toEqual(['a', 'a'])
+    expect((await tx.query('select 1 as a')).rows).toEqual([{ a: 1 }])
   })
 
   test('tells of the columns of rows as lists, in their order and as they are declared', async () => {
