@@ -17,6 +17,8 @@
  * - Two calls at once: the database's unique key decides. The second waits for the first transaction to end. It runs
  *   the work if that was rolled back.
  * - A key that comes with another payload is told as `once.conflict`, also where the caller looks at no result.
+ * - One call at a time in a transaction. Another one beside it is refused and has written nothing; one that is made in
+ *   the work of the first is a part of it.
  * - Work that throws undoes what it has written and frees the key, behind a savepoint: also where the caller catches
  *   the error and commits the rest.
  *
@@ -38,6 +40,7 @@ import { requireFunction } from '../store/contract/transaction.ts'
 import type { OwnTx } from '../store/contract/transaction.ts'
 import type { HappeningEmitter } from '../telemetry/emitter.ts'
 import { draftOnce } from './draft-once.ts'
+import { inTurn } from './in-turn.ts'
 import type { OnceTerms } from './draft-once.ts'
 import { OnceRun } from './once-run.ts'
 import type { OnceContext, OnceOutbox } from './once-run.ts'
@@ -85,21 +88,23 @@ export function createOnce<Sql, Sends extends SendMap>(
   ) => {
     const { draft, mayWait } = draftOnce(terms)
     requireFunction('once', work)
-    const answer = await store.inSavepoint(tx, async (): Promise<OnceResult<Result>> => {
-      const claim = await store.claim(tx, draft, { mayWait })
-      if (claim.status === 'running') return claim
-      if (claim.status === 'known') return answerKnown(draft.fingerprint, claim)
+    const answer = await inTurn(tx, (inWork) =>
+      store.inSavepoint(tx, async (): Promise<OnceResult<Result>> => {
+        const claim = await store.claim(tx, draft, { mayWait })
+        if (claim.status === 'running') return claim
+        if (claim.status === 'known') return answerKnown(draft.fingerprint, claim)
 
-      const { eventId } = claim
-      const run = new OnceRun(outbox, { eventId, keyHash: draft.keyHash })
-      const startedAt = performance.now()
-      // What can be sent is known to the compiler only.
-      const result = await work(run.context as OnceContext<Sends>)
-      await run.writeMessages(tx)
-      const durationMs = performance.now() - startedAt
-      await store.finish(tx, eventId, { result: stringifyOnceResult(result), durationMs })
-      return { status: 'first', eventId, result }
-    })
+        const { eventId } = claim
+        const run = new OnceRun(outbox, { eventId, keyHash: draft.keyHash })
+        const startedAt = performance.now()
+        // What can be sent is known to the compiler only.
+        const result = await inWork(() => work(run.context as OnceContext<Sends>))
+        await run.writeMessages(tx)
+        const durationMs = performance.now() - startedAt
+        await store.finish(tx, eventId, { result: stringifyOnceResult(result), durationMs })
+        return { status: 'first', eventId, result }
+      }),
+    )
     if (answer.status === 'conflict') {
       const { source, key, type } = draft
       happenings.emit('once.conflict', { source, eventId: answer.eventId, key, type })

@@ -1,3 +1,4 @@
+import { ownTxOn } from '../store/contract/transaction-behind.ts'
 import type { OwnTx } from '../store/contract/transaction.ts'
 import { transactionExpected } from '../store/shared/require-own-tx.ts'
 import { returnsRows, rowsOf } from './rows-of.ts'
@@ -23,19 +24,17 @@ export function fromDrizzle(tx: DrizzleTransaction): OwnTx {
     readonly rollback?: unknown
   }
   if (given.execute === undefined)
-    return {
-      query: async (text, values = []) => {
-        const statement = asStatement(text, values)
-        return rowsOf(await (returnsRows(text) ? given.all?.(statement) : given.run?.(statement)))
-      },
-    }
+    return ownTxOn(tx, async (text, values = []) => {
+      const statement = asStatement(text, values)
+      return rowsOf(await (returnsRows(text) ? given.all?.(statement) : given.run?.(statement)))
+    })
   if (typeof given.rollback !== 'function')
     throw transactionExpected(
       'fromDrizzle was given the database; call db.transaction(async (tx) => …) and pass fromDrizzle(tx)',
     )
-  return {
-    query: async (text, values = []) => rowsOf(await given.execute?.(asStatement(text, values))),
-  }
+  return ownTxOn(tx, async (text, values = []) =>
+    rowsOf(await given.execute?.(asStatement(text, values))),
+  )
 }
 
 /** What Drizzle's own `sql` is to its drivers. */

@@ -1,3 +1,4 @@
+import { ownTxOn } from '../store/contract/transaction-behind.ts'
 import type { OwnTx } from '../store/contract/transaction.ts'
 import { transactionExpected } from '../store/shared/require-own-tx.ts'
 import { withQuestionMarks } from './question-marks.ts'
@@ -19,8 +20,7 @@ export function fromKnex(trx: KnexTransaction): OwnTx {
     throw transactionExpected(
       'fromKnex was given Knex itself; call knex.transaction(async (trx) => …) and pass fromKnex(trx)',
     )
-  return {
-    query: async (text, values = []) =>
-      rowsOf(await trx.raw(withQuestionMarks(text), values as never)),
-  }
+  return ownTxOn(trx, async (text, values = []) =>
+    rowsOf(await trx.raw(withQuestionMarks(text), values as never)),
+  )
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { ownTxOn } from '../store/contract/transaction-behind.ts'
 import type { OwnTx } from '../store/contract/transaction.ts'
 import { transactionExpected } from '../store/shared/require-own-tx.ts'
 import { rowsOf } from './rows-of.ts'
@@ -19,15 +20,14 @@ export function fromKysely(trx: KyselyTransaction): OwnTx {
     throw transactionExpected(
       'fromKysely was given the database; call db.transaction().execute(async (trx) => …) and pass fromKysely(trx)',
     )
-  return {
-    query: async (sql, parameters = []) =>
-      rowsOf(
-        await trx.executeQuery({
-          sql,
-          parameters,
-          query: { kind: 'RawNode', sqlFragments: [sql], parameters: [] },
-          queryId: { queryId: randomUUID() },
-        } as never),
-      ),
-  }
+  return ownTxOn(trx, async (sql, parameters = []) =>
+    rowsOf(
+      await trx.executeQuery({
+        sql,
+        parameters,
+        query: { kind: 'RawNode', sqlFragments: [sql], parameters: [] },
+        queryId: { queryId: randomUUID() },
+      } as never),
+    ),
+  )
 }

@@ -1,3 +1,4 @@
+import { ownTxOn } from '../store/contract/transaction-behind.ts'
 import type { OwnTx } from '../store/contract/transaction.ts'
 import { transactionExpected } from '../store/shared/require-own-tx.ts'
 import { withQuestionMarks } from './question-marks.ts'
@@ -22,13 +23,14 @@ export function fromMikroOrm(em: MikroOrmTransaction): OwnTx {
     throw transactionExpected(
       'fromMikroOrm was given an entity manager that has none open; call em.transactional(async (em) => …) and pass fromMikroOrm(em)',
     )
-  return {
-    query: async (text, values = []) => {
-      const context = em.getTransactionContext() as never
-      const connection = em.getConnection()
-      return rowsOf(
-        await connection.execute(withQuestionMarks(text), values as never, 'all', context),
-      )
-    },
-  }
+  // Each fork of an entity manager is another object, in the same transaction.
+  const given = em.getTransactionContext()
+  const isObject = (typeof given === 'object' && given !== null) || typeof given === 'function'
+  return ownTxOn(isObject ? given : em, async (text, values = []) => {
+    const context = em.getTransactionContext() as never
+    const connection = em.getConnection()
+    return rowsOf(
+      await connection.execute(withQuestionMarks(text), values as never, 'all', context),
+    )
+  })
 }

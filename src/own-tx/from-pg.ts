@@ -1,3 +1,4 @@
+import { ownTxOn } from '../store/contract/transaction-behind.ts'
 import type { OwnTx } from '../store/contract/transaction.ts'
 import { requireOwnTx } from '../store/shared/require-own-tx.ts'
 
@@ -13,5 +14,5 @@ export interface PgTransaction {
  */
 export function fromPg(client: PgTransaction): OwnTx {
   const tx = requireOwnTx(client)
-  return { query: (text, values) => tx.query(text, values) }
+  return ownTxOn(client, (text, values) => tx.query(text, values))
 }

@@ -1,3 +1,4 @@
+import { ownTxOn } from '../store/contract/transaction-behind.ts'
 import type { OwnTx } from '../store/contract/transaction.ts'
 import { transactionExpected } from '../store/shared/require-own-tx.ts'
 import { rowsOf } from './rows-of.ts'
@@ -18,5 +19,7 @@ export function fromPostgresJs(sql: PostgresJsTransaction): OwnTx {
     throw transactionExpected(
       'fromPostgresJs was given the pool; call sql.begin(async (sql) => …) and pass fromPostgresJs(sql)',
     )
-  return { query: async (text, values = []) => rowsOf(await sql.unsafe(text, values as never[])) }
+  return ownTxOn(sql, async (text, values = []) =>
+    rowsOf(await sql.unsafe(text, values as never[])),
+  )
 }

@@ -1,3 +1,4 @@
+import { ownTxOn } from '../store/contract/transaction-behind.ts'
 import type { OwnTx } from '../store/contract/transaction.ts'
 import { isRefusal } from '../store/shared/refusals.ts'
 import { transactionExpected } from '../store/shared/require-own-tx.ts'
@@ -19,8 +20,7 @@ export function fromPrisma(tx: PrismaTransaction): OwnTx {
     throw transactionExpected(
       'fromPrisma was given the client; call prisma.$transaction(async (tx) => …) and pass fromPrisma(tx)',
     )
-  return {
-    query: async (text, values = []) =>
-      rowsOf(await tx.$queryRawUnsafe(text, ...(values as never[]))),
-  }
+  return ownTxOn(tx, async (text, values = []) =>
+    rowsOf(await tx.$queryRawUnsafe(text, ...(values as never[]))),
+  )
 }

@@ -1,3 +1,4 @@
+import { ownTxOn } from '../store/contract/transaction-behind.ts'
 import type { OwnTx } from '../store/contract/transaction.ts'
 import { transactionExpected } from '../store/shared/require-own-tx.ts'
 import { returnsRows, rowsOf } from './rows-of.ts'
@@ -18,13 +19,11 @@ export function fromSequelize(sequelize: SequelizeLike, transaction: object): Ow
     throw transactionExpected(
       'fromSequelize needs one; call sequelize.transaction(async (transaction) => …) and pass fromSequelize(sequelize, transaction)',
     )
-  return {
-    query: async (text, values = []) => {
-      const placed = text.includes('?') ? { replacements: values } : { bind: values }
-      const isRead = returnsRows(text)
-      const options = { transaction, ...placed, ...(isRead ? { type: 'SELECT' } : {}) }
-      const answer = await sequelize.query(text, options as never)
-      return isRead ? rowsOf(answer) : { rows: [] }
-    },
-  }
+  return ownTxOn(transaction, async (text, values = []) => {
+    const placed = text.includes('?') ? { replacements: values } : { bind: values }
+    const isRead = returnsRows(text)
+    const options = { transaction, ...placed, ...(isRead ? { type: 'SELECT' } : {}) }
+    const answer = await sequelize.query(text, options as never)
+    return isRead ? rowsOf(answer) : { rows: [] }
+  })
 }

@@ -1,3 +1,4 @@
+import { ownTxOn } from '../store/contract/transaction-behind.ts'
 import type { OwnTx } from '../store/contract/transaction.ts'
 import { returnsRows, rowsOf } from './rows-of.ts'
 
@@ -13,13 +14,11 @@ export interface SqliteConnection {
 export function fromSqlite(db: SqliteConnection): OwnTx {
   // node:sqlite takes values one by one. libsql ends the process when it is given bytes so, and takes a list.
   const takesLists = 'inTransaction' in db
-  return {
-    query: async (text, values = []) => {
-      const statement = db.prepare(text)
-      const given = (takesLists ? [values] : values) as never[]
-      if (returnsRows(text)) return rowsOf(statement.all(...given))
-      statement.run(...given)
-      return { rows: [] }
-    },
-  }
+  return ownTxOn(db, async (text, values = []) => {
+    const statement = db.prepare(text)
+    const given = (takesLists ? [values] : values) as never[]
+    if (returnsRows(text)) return rowsOf(statement.all(...given))
+    statement.run(...given)
+    return { rows: [] }
+  })
 }

@@ -1,3 +1,4 @@
+import { ownTxOn } from '../store/contract/transaction-behind.ts'
 import type { OwnTx } from '../store/contract/transaction.ts'
 import { transactionExpected } from '../store/shared/require-own-tx.ts'
 import { rowsOf } from './rows-of.ts'
@@ -19,9 +20,10 @@ export function fromTypeorm(manager: TypeormTransaction): OwnTx {
     throw transactionExpected(
       'fromTypeorm was given what has none open; call dataSource.transaction(async (manager) => …) and pass fromTypeorm(manager)',
     )
-  return {
-    query: async (text, values = []) => rowsOf(await manager.query(text, values as never[])),
-  }
+  // Each manager of a transaction, and its query runner, are one.
+  return ownTxOn(given.queryRunner ?? manager, async (text, values = []) =>
+    rowsOf(await manager.query(text, values as never[])),
+  )
 }
 
 interface Active {

@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { prune } from '../../src/retention/prune.ts'
 import type { OnceTerms } from '../../src/once/draft-once.ts'
 import { destination } from '../../src/outbox/destination.ts'
+import { aSignal } from '../support/a-signal.ts'
 import { openInbox, untilDone } from '../support/inbox-under-test.ts'
 import type { InboxSetup, InboxUnderTest } from '../support/inbox-under-test.ts'
 import { inTransaction } from '../support/own-connection.ts'
@@ -417,6 +418,173 @@ export function onceContract(subject: OnceUnderTest): void {
 
       const key = await prune({ store, policy: policyIn(46) }, forced)
       expect(key).toMatchObject({ status: 'done', removed: { keys: 1, outcomes: 1 } })
+      expect(await call(JOB)).toMatchObject({ status: 'first' })
+    })
+
+    test('of two calls at once in a transaction the first runs, and the other is refused and has left nothing', async () => {
+      const { inbox, call, connect, countEffects } = await openOnce(subject)
+      const own = await connect()
+      const other = { source: 'jobs', key: 'job-2' }
+
+      const settled = await inTransaction(own, (tx) =>
+        Promise.allSettled([
+          inbox.once(tx, JOB, async () => {
+            await writeEffect(own, JOB.key)
+            return 'kept'
+          }),
+          inbox.once(tx, other, async () => {
+            await writeEffect(own, other.key)
+            throw new Error('no such account')
+          }),
+        ]),
+      )
+
+      expect(settled).toMatchObject([
+        { status: 'fulfilled', value: { status: 'first' } },
+        { status: 'rejected', reason: { code: 'TRANSACTION_CONTROL' } },
+      ])
+      expect([await countEffects('job-1'), await countEffects('job-2')]).toEqual([1, 0])
+      expect(await call(JOB)).toMatchObject({ status: 'duplicate', isDone: true, result: 'kept' })
+      expect(await call(other)).toMatchObject({ status: 'first' })
+    })
+
+    test('a call that is refused beside another hears of it when that has ended', async () => {
+      const { inbox, connect } = await openOnce(subject)
+      const own = await connect()
+      const ended: string[] = []
+      const told = (name: string) => () => void ended.push(name)
+
+      await inTransaction(own, async (tx) => {
+        const first = inbox.once(tx, JOB, () => writeEffect(own, JOB.key)).then(told('first'))
+        const refused = inbox.once(tx, { source: 'jobs', key: 'job-2' }, () => 1)
+        await Promise.all([first, refused.catch(told('refused'))])
+      })
+
+      expect(ended).toEqual(['first', 'refused'])
+    })
+
+    test('a call beside the work of another is refused, so that it is not undone with it', async () => {
+      const { inbox, call, connect, countEffects } = await openOnce(subject)
+      const own = await connect()
+      const [runs, ends] = [aSignal(), aSignal()]
+
+      await inTransaction(own, async (tx) => {
+        const failing = inbox.once(tx, JOB, async () => {
+          await writeEffect(own, JOB.key)
+          runs.give()
+          await ends.given
+          throw new Error('no such account')
+        })
+        await runs.given
+        const beside = inbox.once(tx, { source: 'jobs', key: 'job-2' }, () => 1)
+        await expect(beside).rejects.toMatchObject({ code: 'TRANSACTION_CONTROL' })
+        ends.give()
+        await expect(failing).rejects.toThrow('no such account')
+        expect(await inbox.once(tx, { source: 'jobs', key: 'job-3' }, () => 1)).toMatchObject({
+          status: 'first',
+        })
+      })
+
+      expect(await countEffects('job-1')).toBe(0)
+      expect(await call({ source: 'jobs', key: 'job-2' })).toMatchObject({ status: 'first' })
+    })
+
+    test('calls in the work of another run one after the other, and two of them at once do not', async () => {
+      const { inbox, connect, countEffects } = await openOnce(subject)
+      const own = await connect()
+      const inner = (key: string) =>
+        inbox.once(own.tx, { source: 'jobs', key }, () => writeEffect(own, key))
+
+      const settled = await inTransaction(own, async (tx) => {
+        const { result } = (await inbox.once(tx, JOB, async () => {
+          await inner('one')
+          await inner('two')
+          const both = await Promise.allSettled([inner('three'), inner('four')])
+          return both.map(({ status }) => status)
+        })) as { result: unknown }
+        return result
+      })
+
+      expect(settled).toEqual(['fulfilled', 'rejected'])
+      for (const key of ['one', 'two', 'three']) expect(await countEffects(key)).toBe(1)
+      expect(await countEffects('four')).toBe(0)
+    })
+
+    test('a call that the work of another does not wait for is a part of it all the same', async () => {
+      const { inbox, call, connect, countEffects } = await openOnce(subject)
+      const own = await connect()
+      const inner = { source: 'jobs', key: 'inner' }
+
+      await inTransaction(own, async (tx) => {
+        const failing = inbox.once(tx, JOB, async () => {
+          void inbox.once(tx, inner, () => writeEffect(own, inner.key))
+          throw new Error('no such account')
+        })
+        await expect(failing).rejects.toThrow('no such account')
+      })
+
+      expect(await countEffects('inner')).toBe(0)
+      expect(await call(inner)).toMatchObject({ status: 'first' })
+    })
+
+    test('a call whose claim was undone beside it fails, also where its transaction was not known to be the same', async () => {
+      const { inbox, call, connect, countEffects } = await openOnce(subject)
+      const own = await connect()
+      const another = () => ({
+        query: (text: string, values?: unknown[]) => own.tx.query(text, values),
+      })
+      const [claimed, undone] = [aSignal(), aSignal()]
+
+      await own.begin()
+      const failing = inbox.once(another(), { source: 'jobs', key: 'job-2' }, async () => {
+        await claimed.given
+        throw new Error('no such account')
+      })
+      const losing = inbox.once(another(), JOB, async () => {
+        await writeEffect(own, JOB.key)
+        claimed.give()
+        await undone.given
+        return 'lost'
+      })
+      await expect(failing).rejects.toThrow('no such account')
+      undone.give()
+      await expect(losing).rejects.toMatchObject({ code: 'TRANSACTION_CONTROL' })
+      await own.run('rollback')
+
+      expect(await countEffects('job-1')).toBe(0)
+      expect(await call(JOB)).toMatchObject({ status: 'first' })
+    })
+
+    test('a call that throws keeps no claim, also where another has set a savepoint in its work', async () => {
+      const { inbox, call, connect } = await openOnce(subject)
+      const own = await connect()
+      const [runs, ends, opened, goesOn] = [aSignal(), aSignal(), aSignal(), aSignal()]
+      const another = {
+        query: async (text: string, values?: unknown[]) => {
+          const answer = await own.tx.query(text, values)
+          if (text.startsWith('savepoint')) {
+            opened.give()
+            await goesOn.given
+          }
+          return answer
+        },
+      }
+
+      await own.begin()
+      const failing = inbox.once(own.tx, JOB, async () => {
+        runs.give()
+        await ends.given
+        throw new Error('no such account')
+      })
+      await runs.given
+      const beside = inbox.once(another, { source: 'jobs', key: 'job-2' }, () => 1)
+      await opened.given
+      ends.give()
+      await expect(failing).rejects.toThrow('no such account')
+      goesOn.give()
+      await beside.catch(() => undefined)
+      await own.run('commit')
+
       expect(await call(JOB)).toMatchObject({ status: 'first' })
     })
 

@@ -36,10 +36,13 @@ import {
 } from '../support/postgres/open-postgres.ts'
 import { createSqlite } from '../support/sqlite-database.ts'
 
+/** Is given what the function makes of the transaction, twice. */
+type Work<Result> = (tx: OwnTx, again: OwnTx) => Promise<Result>
+
 /** One library on one engine. */
 interface Library {
   /** Runs `work` in a transaction of the library, which rolls back what throws. */
-  transact<Result>(work: (tx: OwnTx) => Promise<Result>): Promise<Result>
+  transact<Result>(work: Work<Result>): Promise<Result>
   /** What the function says of the library's root object, before the database is asked; left out where it cannot tell. */
   readonly says?: string
   /** What the user may pass by mistake: each a call that throws, or a tx for `once` itself. The root is the first. */
@@ -64,7 +67,7 @@ const ON_POSTGRES: Record<string, (scene: Scene) => Promise<Library>> = {
   pg: async ({ config }) => {
     const pool = newPool({ ...config, max: 2 })
     return {
-      transact: async (work) => withClient(pool, (client) => work(fromPg(client))),
+      transact: async (work) => withClient(pool, (client) => work(fromPg(client), client)),
       says: 'a pool runs every statement on whichever connection is free',
       mistakes: [() => fromPg(pool), () => pool],
     }
@@ -72,7 +75,7 @@ const ON_POSTGRES: Record<string, (scene: Scene) => Promise<Library>> = {
   Drizzle: async ({ config }) => {
     const db = drizzlePg(newPool({ ...config, max: 2 }))
     return {
-      transact: (work) => db.transaction((tx) => work(fromDrizzle(tx))),
+      transact: (work) => db.transaction((tx) => work(fromDrizzle(tx), fromDrizzle(tx))),
       says: 'fromDrizzle was given the database',
       mistakes: [() => fromDrizzle(db as never), () => db as never],
     }
@@ -81,7 +84,7 @@ const ON_POSTGRES: Record<string, (scene: Scene) => Promise<Library>> = {
     const dialect = new PostgresDialect({ pool: newPool({ ...config, max: 2 }) })
     const db = new Kysely<object>({ dialect, plugins: [new CamelCasePlugin()] })
     return {
-      transact: (work) => db.transaction().execute((trx) => work(fromKysely(trx))),
+      transact: (work) => db.transaction().execute((trx) => work(fromKysely(trx), fromKysely(trx))),
       says: 'fromKysely was given the database',
       mistakes: [() => fromKysely(db), () => db as never],
     }
@@ -90,7 +93,7 @@ const ON_POSTGRES: Record<string, (scene: Scene) => Promise<Library>> = {
     const knex = knexLibrary({ client: 'pg', connection: config as Knex.PgConnectionConfig })
     onTestFinished(() => knex.destroy())
     return {
-      transact: (work) => knex.transaction((trx) => work(fromKnex(trx))),
+      transact: (work) => knex.transaction((trx) => work(fromKnex(trx), fromKnex(trx))),
       says: 'fromKnex was given Knex itself',
       mistakes: [() => fromKnex(knex), () => knex as never],
     }
@@ -103,7 +106,7 @@ const ON_POSTGRES: Record<string, (scene: Scene) => Promise<Library>> = {
     })
     const client = { ...ask(pool), $connect: async () => undefined }
     return {
-      transact: (work) => withClient(pool, (own) => work(fromPrisma(ask(own)))),
+      transact: (work) => withClient(pool, (own) => twice(work, fromPrisma, ask(own))),
       says: 'fromPrisma was given the client',
       mistakes: [() => fromPrisma(client), () => client as never],
     }
@@ -118,7 +121,7 @@ const ON_POSTGRES: Record<string, (scene: Scene) => Promise<Library>> = {
       },
     })
     return {
-      transact: (work) => withClient(pool, (own) => work(fromTypeorm(manager(own, true)))),
+      transact: (work) => withClient(pool, (own) => twice(work, fromTypeorm, manager(own, true))),
       says: 'fromTypeorm was given what has none open',
       mistakes: [() => fromTypeorm(manager(pool, false)), () => manager(pool, false) as never],
     }
@@ -137,7 +140,8 @@ const ON_POSTGRES: Record<string, (scene: Scene) => Promise<Library>> = {
       }),
     })
     return {
-      transact: (work) => withClient(pool, (own) => work(fromMikroOrm(em(own)))),
+      transact: (work) =>
+        withClient(pool, (own) => work(fromMikroOrm(em(own)), fromMikroOrm(em(own)))),
       says: 'fromMikroOrm was given an entity manager that has none open',
       mistakes: [() => fromMikroOrm(em(undefined)), () => em(undefined) as never],
     }
@@ -152,7 +156,10 @@ const ON_POSTGRES: Record<string, (scene: Scene) => Promise<Library>> = {
       },
     }
     return {
-      transact: (work) => withClient(pool, (client) => work(fromSequelize(sequelize, { client }))),
+      transact: (work) =>
+        withClient(pool, (client) =>
+          twice(work, (transaction) => fromSequelize(sequelize, transaction), { client }),
+        ),
       says: 'fromSequelize needs one',
       mistakes: [() => fromSequelize(sequelize, undefined as never)],
     }
@@ -166,7 +173,7 @@ const ON_POSTGRES: Record<string, (scene: Scene) => Promise<Library>> = {
     return {
       transact: (work) =>
         withClient(pool, (own) =>
-          work(fromPostgresJs({ ...sql(own), savepoint: () => undefined } as never)),
+          twice(work, fromPostgresJs, { ...sql(own), savepoint: () => undefined } as never),
         ),
       says: 'fromPostgresJs was given the pool',
       mistakes: [() => fromPostgresJs(sql(pool)), () => sql(pool) as never],
@@ -181,7 +188,7 @@ const ON_SQLITE: Record<string, (scene: Scene) => Promise<Library>> = {
       transact: (work) =>
         between(
           (text) => db.exec(text),
-          () => work(fromSqlite(db)),
+          () => work(fromSqlite(db), fromSqlite(db)),
         ),
       mistakes: [() => fromSqlite(db), () => db as never],
     }
@@ -202,7 +209,7 @@ const ON_SQLITE: Record<string, (scene: Scene) => Promise<Library>> = {
       transact: (work) =>
         between(
           (text) => inner.exec(text),
-          () => work(fromSqlite(db)),
+          () => work(fromSqlite(db), fromSqlite(db)),
         ),
       mistakes: [() => fromSqlite(db)],
     }
@@ -215,7 +222,8 @@ const ON_SQLITE: Record<string, (scene: Scene) => Promise<Library>> = {
       return { rows: statement.raw().all(params) }
     })
     return {
-      transact: (work) => db.transaction((tx) => work(fromDrizzle(tx)), { behavior: 'immediate' }),
+      transact: (work) =>
+        db.transaction((tx) => work(fromDrizzle(tx), fromDrizzle(tx)), { behavior: 'immediate' }),
       mistakes: [() => fromDrizzle(db), () => db as never],
     }
   },
@@ -227,7 +235,7 @@ const ON_SQLITE: Record<string, (scene: Scene) => Promise<Library>> = {
     })
     onTestFinished(() => knex.destroy())
     return {
-      transact: (work) => knex.transaction((trx) => work(fromKnex(trx))),
+      transact: (work) => knex.transaction((trx) => work(fromKnex(trx), fromKnex(trx))),
       says: 'fromKnex was given Knex itself',
       mistakes: [() => fromKnex(knex), () => knex as never],
     }
@@ -238,7 +246,7 @@ const ON_SQLITE: Record<string, (scene: Scene) => Promise<Library>> = {
       plugins: [new CamelCasePlugin()],
     })
     return {
-      transact: (work) => db.transaction().execute((trx) => work(fromKysely(trx))),
+      transact: (work) => db.transaction().execute((trx) => work(fromKysely(trx), fromKysely(trx))),
       says: 'fromKysely was given the database',
       mistakes: [() => fromKysely(db), () => db as never],
     }
@@ -272,6 +280,14 @@ describe.each(Object.entries(ON_SQLITE))('a transaction of %s on SQLite', (_name
     await tryLibrary(library, sqliteStore(file, { driver: 'libsql' }), query)
   })
 })
+
+function twice<Given, Result>(
+  work: Work<Result>,
+  from: (given: Given) => OwnTx,
+  given: Given,
+): Promise<Result> {
+  return work(from(given), from(given))
+}
 
 async function tryLibrary(
   { transact, mistakes, says }: Library,
@@ -314,6 +330,16 @@ async function tryLibrary(
   expect(await count()).toEqual([1, 2])
   const [event] = await inbox.admin.listEventsByKey('jobs', 'job-1')
   expect(JSON.parse(Buffer.from(event?.body ?? []).toString())).toEqual(JOB.payload)
+
+  const both = await transact((tx, again) =>
+    Promise.allSettled(
+      [tx, again].map((each, nth) => inbox.once(each, { ...JOB, key: `of two ${nth}` }, () => 1)),
+    ),
+  )
+  expect(both).toMatchObject([
+    { value: { status: 'first' } },
+    { reason: { code: 'TRANSACTION_CONTROL' } },
+  ])
 
   if (says !== undefined) expect(mistakes[0]).toThrow(says)
   for (const mistake of mistakes) {

@@ -22,6 +22,7 @@ const PARTITION = 'the name of a partition, made of the name of a table of ours 
 const NO_PARAMETERS = 'of what makes tables and functions nothing can be a parameter'
 const PRINTED = 'printed for people, who have no parameters'
 
+const OF_ONCE = 'the name of a savepoint of ours, with a number'
 const EXCEPTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'postgres/apply-functions.ts': {
     '${signature}': NO_PARAMETERS,
@@ -38,6 +39,9 @@ const EXCEPTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '${savepoint.sqlName}': 'such a name',
     '${release}': 'a part of a text',
   },
+  'shared/own-savepoint.ts': { '${name}': OF_ONCE },
+  'postgres/require-transaction.ts': { '${name}': OF_ONCE },
+  'sqlite/once.ts': { '${name}': OF_ONCE },
   'postgres/sql/drop-partitions.ts': {
     '${name}': PARTITION,
     '${parent}': 'the name of a table of ours',

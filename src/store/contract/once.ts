@@ -32,7 +32,11 @@ export interface OnceStore<Tx> {
    */
   claim(tx: Tx | OwnTx, draft: OnceDraft, terms: { readonly mayWait: boolean }): Promise<OnceClaim>
 
-  /** Says that the work is done, with its result as JSON. */
+  /**
+   * Says that the work is done, with its result as JSON.
+   *
+   * @throws HookonceError with the code TRANSACTION_CONTROL where the claim was rolled back meanwhile
+   */
   finish(
     tx: Tx | OwnTx,
     eventId: EventId,

@@ -180,7 +180,7 @@ export class Connection {
     const bound = statements.map(({ text, values = [] }) => ({ text: this.#bind(text), values }))
     if (takesBatches(this.#client)) {
       const send = (): Promise<readonly PgResult[]> =>
-        this.submit((client) => sendBatch(client, bound, { wantsRows: true }))
+        this.#submit((client) => sendBatch(client, bound, { wantsRows: true }))
       return (await this.#inTime(send, terms)) as readonly PgResult<TextRow>[]
     }
     const results: PgResult[] = []
@@ -190,13 +190,12 @@ export class Connection {
   }
 
   async #send(config: PgQueryConfig, terms: SendTerms = { isLast: false }): Promise<PgResult> {
-    return this.#inTime(() => this.passOn(config), terms)
+    return this.#inTime(() => this.#submit((client) => client.query(config)), terms)
   }
 
   async #inTime<T>(send: () => Promise<T>, { isLast }: SendTerms): Promise<T> {
     if (this.#isLost) throw new StoreUnavailableError('The connection to PostgreSQL was lost')
-    if (this.#isReturned || (this.#isEnding && !isLast))
-      throw new StoreUnavailableError('The transaction was given up meanwhile')
+    this.#requireHeld(isLast)
     const timeoutMs = Math.min(this.#eachMs, this.#deadlineAt - performance.now())
     if (timeoutMs <= 0) throw new StoreUnavailableError('There was no time left to ask PostgreSQL')
     return withTimeout(send(), timeoutMs, () => {
@@ -210,8 +209,21 @@ export class Connection {
     return this.submit((client) => client.query(config))
   }
 
-  /** Lets something be sent that belongs to a handler, and learns from how it fails. */
+  /**
+   * Lets something be sent that belongs to a handler, and learns from how it fails. Behind a ROLLBACK it would
+   * commit by itself.
+   */
   async submit<T>(send: (client: PgPoolClient) => Promise<T>): Promise<T> {
+    this.#requireHeld(false)
+    return this.#submit(send)
+  }
+
+  #requireHeld(isLast: boolean): void {
+    if (!this.#isReturned && (isLast || !this.#isEnding)) return
+    throw new StoreUnavailableError('The transaction was given up meanwhile')
+  }
+
+  async #submit<T>(send: (client: PgPoolClient) => Promise<T>): Promise<T> {
     try {
       return await send(this.#client)
     } catch (error) {

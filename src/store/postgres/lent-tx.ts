@@ -244,10 +244,13 @@ export class LentPostgresTx implements LentTx<PostgresTx> {
     }
     const preparing = this.#watch.prepare()
     if (preparing !== undefined) await preparing
+    if (!this.#mayStart) throw revoked()
     return around(() => this.#pass(query))
   }
 
   async #pass({ text, values, options }: ReadQuery): Promise<PgResult> {
+    // What was done around it may have taken the time that was left.
+    if (!this.#mayStart) throw revoked()
     const sent = { text, ...(values !== undefined && { values: [...values] }), ...options }
     // Without values there may be several statements in the text, which cannot have a name.
     const hasValues = values !== undefined && values.length > 0

@@ -13,6 +13,7 @@ import type { OnceStore } from '../contract/once.ts'
 import type { OwnTx } from '../contract/transaction.ts'
 import type { StoreOnce } from '../shared/encryption/seal-drafts.ts'
 import { readOnceAnswer } from '../shared/once-answer.ts'
+import { claimGone, inOwnSavepoint } from '../shared/own-savepoint.ts'
 import { quoteName } from '../shared/quote-name.ts'
 import { requireOwnTx } from '../shared/require-own-tx.ts'
 import { wholeMs } from '../shared/whole-ms.ts'
@@ -21,8 +22,11 @@ import { findLentTx } from './lent-tx.ts'
 import { openSavepoint } from './require-transaction.ts'
 import { CLAIM_ONCE, FINISH_ONCE } from './sql/claim-once.ts'
 import { isText } from './sql/draft-values.ts'
-import { refuseAborted } from './store-error.ts'
+import { hasSqlState, refuseAborted } from './store-error.ts'
 import type { PostgresTx } from './tx.ts'
+
+/** What PostgreSQL says of an outcome without its event: its id is null. */
+const NO_EVENT = '23502'
 
 export function createOnce(
   schema: string,
@@ -35,7 +39,8 @@ export function createOnce(
   return {
     inSavepoint: async (tx, work) => {
       if (findLentTx(tx) !== undefined) return (tx as PostgresTx).savepoint(work)
-      return inOwnSavepoint(requireOwnTx(tx), work)
+      const own = requireOwnTx(tx)
+      return inOwnSavepoint(own, (name) => openSavepoint(own, name), work)
     },
     claim: async (tx, draft, { mayWait }) => {
       const { source, key, type, keyHash, fingerprint } = draft
@@ -58,7 +63,10 @@ export function createOnce(
     finish: async (tx, eventId, { result, durationMs }) => {
       const ms = String(wholeMs(durationMs))
       // Also where the work went on after a statement that failed: nothing of it can be kept.
-      await run(tx, finishText, [eventId, ms, ms, result ?? null]).catch(refuseAborted)
+      await run(tx, finishText, [eventId, ms, ms, result ?? null]).catch((error: unknown) => {
+        if (hasSqlState(error, NO_EVENT)) throw claimGone(error)
+        refuseAborted(error)
+      })
     },
   }
 }
@@ -70,19 +78,4 @@ async function run(
   values: unknown[],
 ): Promise<{ readonly rows: readonly unknown[] }> {
   return findLentTx(tx)?.queryAsOurs(text, values) ?? tx.query(text, values)
-}
-
-async function inOwnSavepoint<Result>(tx: OwnTx, work: () => Promise<Result>): Promise<Result> {
-  await openSavepoint(tx)
-  try {
-    const result = await work()
-    await tx.query('release savepoint hookonce_once')
-    return result
-  } catch (error) {
-    // Where the connection is lost, the transaction is too, and that is no news to the caller.
-    await tx.query('rollback to savepoint hookonce_once').catch(() => undefined)
-    // A savepoint that stays open looks like an await that is missing, where the transaction is a handler's.
-    await tx.query('release savepoint hookonce_once').catch(() => undefined)
-    throw error
-  }
 }

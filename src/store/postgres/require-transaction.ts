@@ -23,17 +23,17 @@ export async function requireTransaction(tx: Queryable): Promise<void> {
   const own = requireOwnTx(tx)
   // That of a handler is one, and sets its savepoints itself.
   if (findLentTx(own) !== undefined) return
-  await openSavepoint(own)
-  await own.query('release savepoint hookonce_once')
+  await openSavepoint(own, 'hookonce_probe')
+  await own.query('release savepoint hookonce_probe')
 }
 
 /**
- * The savepoint `hookonce_once`. Of two with this name PostgreSQL means the inner one.
+ * Sets a savepoint with this name. Of two with one name PostgreSQL means the inner one.
  *
  * @throws HookonceError with the code TRANSACTION_EXPECTED outside of a transaction
  */
-export async function openSavepoint(tx: OwnTx): Promise<void> {
-  await tx.query('savepoint hookonce_once').catch((error: unknown) => {
+export async function openSavepoint(tx: OwnTx, name: string): Promise<void> {
+  await tx.query(`savepoint ${name}`).catch((error: unknown) => {
     if (hasSqlState(error, NO_TRANSACTION))
       throw transactionExpected('this connection is not inside one; send BEGIN first', error)
     refuseAborted(error)

@@ -35,7 +35,7 @@ interface Savepoint {
 export class Savepoints {
   readonly #runner: SavepointRunner
   readonly #open: Savepoint[] = []
-  /** Speakers whose transaction was undone by another speaker, and that do not know it yet. */
+  /** Speakers whose transaction was undone by other code, and that do not know it yet. */
   readonly #undone = new Set<object>()
   #broken: HookonceError | undefined
 
@@ -86,7 +86,7 @@ export class Savepoints {
   }
 
   /**
-   * For whatever a speaker sends: after another one has undone its transaction, it would write outside of that.
+   * For whatever a speaker sends: after other code has undone its transaction, it would write outside of that.
    *
    * @throws HookonceError with the code TRANSACTION_CONTROL, and the whole handler fails
    */
@@ -158,9 +158,11 @@ export class Savepoints {
     this.#close(isKept ? ending.slice(1) : ending)
   }
 
-  /** What one speaker rolls back takes what another one has begun in it along. */
+  /**
+   * What one speaker rolls back takes what another one has begun in it along, and so does a function of
+   * `tx.savepoint`: it may throw, by `Promise.all` for instance, while a library's transaction in it goes on.
+   */
   #tellUndone({ speaker }: Savepoint, ending: readonly Savepoint[]): void {
-    if (speaker === undefined) return
     for (const { speaker: other } of ending)
       if (other !== undefined && other !== speaker) this.#undone.add(other)
   }

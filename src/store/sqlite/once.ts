@@ -9,8 +9,8 @@
 
 import type { EventId } from '../../model/event.ts'
 import type { OnceStore } from '../contract/once.ts'
-import type { OwnTx } from '../contract/transaction.ts'
 import type { StoreOnce } from '../shared/encryption/seal-drafts.ts'
+import { inOwnSavepoint } from '../shared/own-savepoint.ts'
 import type { Connections } from './connections.ts'
 import { requireTransaction } from './require-transaction.ts'
 import { claimOnce, finishOnce } from './sql/claim-once.ts'
@@ -24,25 +24,12 @@ export function createOnce(
   connections: Connections,
 ): OnceStore<SqliteTx> {
   return {
-    inSavepoint: async (tx, work) =>
-      isLentTx(tx)
-        ? tx.savepoint(work)
-        : inOwnSavepoint(await requireTransaction(tx, prefix, connections), work),
+    inSavepoint: async (tx, work) => {
+      if (isLentTx(tx)) return tx.savepoint(work)
+      const own = await requireTransaction(tx, prefix, connections)
+      return inOwnSavepoint(own, (name) => own.query(`savepoint ${name}`), work)
+    },
     claim: (tx, draft) => claimOnce(tx, prefix, { id: newId(), draft, store }),
     finish: (tx, eventId, done) => finishOnce(tx, prefix, eventId, done),
-  }
-}
-
-async function inOwnSavepoint<Result>(tx: OwnTx, work: () => Promise<Result>): Promise<Result> {
-  await tx.query('savepoint hookonce_once')
-  try {
-    const result = await work()
-    await tx.query('release hookonce_once')
-    return result
-  } catch (error) {
-    // SQLite may have rolled the whole transaction back by itself, and its savepoints with it.
-    await tx.query('rollback to hookonce_once').catch(() => undefined)
-    await tx.query('release hookonce_once').catch(() => undefined)
-    throw error
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { aSignal } from '../../support/a-signal.ts'
 import { done } from '../../support/store-steps.ts'
 import type { StoreUnderTest } from '../../support/store-under-test.ts'
 import { openLentGroup, WRITE_EFFECT } from './lent-group.ts'
@@ -390,6 +391,49 @@ export function savepointsContract(
       await expect(late).rejects.toMatchObject({ code: 'TRANSACTION_CONTROL' })
       expect(() => lent.requireClosed()).toThrow('side by side')
       await group.abandon()
+    })
+
+    test('hears that the savepoint around its transaction was undone, and writes nothing outside of it', async () => {
+      const { lent, group, tx } = await openGroup()
+      const nested = tx.asNested()
+      const library = aSignal()
+      const check = aSignal()
+      const both = tx.savepoint(() =>
+        Promise.all([
+          nested
+            .query('begin')
+            .then(() => nested.query(WRITE_EFFECT, ['evt_1', 'one']))
+            .then(library.give),
+          check.given.then(() => Promise.reject(new Error('Out of stock'))),
+        ]),
+      )
+      await library.given
+      check.give()
+      await expect(both).rejects.toThrow('Out of stock')
+
+      const late = nested.query(WRITE_EFFECT, ['evt_1', 'two'])
+
+      await expect(late).rejects.toMatchObject({ code: 'TRANSACTION_CONTROL' })
+      expect(() => lent.requireClosed()).toThrow('side by side')
+      await group.abandon()
+    })
+
+    test('may roll back what the savepoint around it has undone, and the handler goes on', async () => {
+      const { tx, query, commit } = await openGroup()
+      const nested = tx.asNested()
+      const undone = tx.savepoint(async () => {
+        await nested.query('begin')
+        await nested.query(WRITE_EFFECT, ['evt_1', 'undone'])
+        throw new Error('Out of stock')
+      })
+      await expect(undone).rejects.toThrow('Out of stock')
+      await nested.query('rollback')
+      await nested.query('begin')
+      await nested.query(WRITE_EFFECT, ['evt_1', 'again'])
+      await nested.query('commit')
+      await query('after')
+
+      expect(await commit()).toEqual(['after', 'again'])
     })
 
     test('may roll back what another has undone already, and the handler goes on', async () => {

@@ -81,8 +81,11 @@ export const CLAIM_ONCE = `
                              $10::text::boolean) as claimed`
 
 // $1 event  $2 started ago in ms  $3 duration  $4 result
+//
+// Of an event that is gone, with the savepoint that it was written behind, the id is null, and that is refused.
 export const FINISH_ONCE = `
   insert into {schema}.outcomes
          (event_id, run, state, attempts, started_at, duration_ms, result, settled_at)
-  values ($1::text::uuid, 0, 'done', 1, clock_timestamp() - $2::text::float8 * interval '1 millisecond',
+  values ((select id from {schema}.events where id = $1::text::uuid), 0, 'done', 1,
+          clock_timestamp() - $2::text::float8 * interval '1 millisecond',
           $3::text::integer, $4::text, clock_timestamp())`

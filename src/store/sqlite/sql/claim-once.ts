@@ -14,6 +14,7 @@ import { NO_TOPIC } from '../../../model/topic.ts'
 import type { OnceClaim, OnceDraft } from '../../contract/once.ts'
 import type { StoreOnce } from '../../shared/encryption/seal-drafts.ts'
 import { readOnceAnswer } from '../../shared/once-answer.ts'
+import { claimGone } from '../../shared/own-savepoint.ts'
 import { wholeMs } from '../../shared/whole-ms.ts'
 
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"
@@ -41,10 +42,16 @@ const INSERT_EVENT = `
   values (?, ?, ?, ?, ?, ?, ?, ?, ${NOW}, 'once')`
 
 // 1 event id  2 started ago in ms  3 duration  4 result
+//
+// Of an event that is gone, with the savepoint that it was written behind, the id is null, and that is refused.
 const FINISH = `
   insert into {prefix}outcomes
          (event_id, run, state, attempts, started_at, duration_ms, result, settled_at)
-  values (?, 0, 'done', 1, ${NOW} - ?, ?, ?, ${NOW})`
+  values ((select id from {prefix}events where id = ?), 0, 'done', 1, ${NOW} - ?, ?, ?, ${NOW})`
+
+// 1 event id
+const FIND_EVENT = `
+  select id from {prefix}events where id = ?`
 
 export async function claimOnce(
   tx: OwnTx,
@@ -79,5 +86,11 @@ export async function finishOnce(
   { result, durationMs }: { readonly result: string | undefined; readonly durationMs: number },
 ): Promise<void> {
   const ms = wholeMs(durationMs)
-  await tx.query(FINISH.replaceAll('{prefix}', prefix), [eventId, ms, ms, result ?? null])
+  const bind = (text: string): string => text.replaceAll('{prefix}', prefix)
+  try {
+    await tx.query(bind(FINISH), [eventId, ms, ms, result ?? null])
+  } catch (error) {
+    const { rows } = await tx.query(bind(FIND_EVENT), [eventId])
+    throw rows.length === 0 ? claimGone(error) : error
+  }
 }
